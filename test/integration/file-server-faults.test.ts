@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { filterOf } from '../../src/sdk/files/glob.ts';
 import { locate } from '../../src/sdk/files/location.ts';
-import { createRemotePlace } from '../../src/sdk/files/remote-place.ts';
+import { createRemoteStore } from '../../src/sdk/files/remote-store.ts';
 import type { FileServer } from '../../src/sdk/files/servers/file-server.ts';
 import { createS3Server } from '../../src/sdk/files/servers/s3-server.ts';
 import { versionOf } from '../../src/sdk/files/source-file.ts';
@@ -271,8 +271,8 @@ describe('a server of any kind', () => {
       async close() {},
     };
     try {
-      const place = createRemotePlace({ location, server, limits, temporary: temporaryFiles });
-      return await place.copy(file, signal);
+      const store = createRemoteStore({ location, server, limits, temporary: temporaryFiles });
+      return await store.copy(file, signal);
     } finally {
       await temporaryFiles.close();
     }

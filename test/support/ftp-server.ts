@@ -24,7 +24,7 @@ export interface FtpTestServer {
   password: string;
   /** The certificate that the server's own is signed by. */
   ca: string;
-  stop(): Promise<void>;
+  stop: () => Promise<void>;
 }
 
 /** Starts ProFTPD on a free port, with a user of its own. `explicit`: with `AUTH TLS`; `implicit`: with TLS from the start. */

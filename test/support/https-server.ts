@@ -17,8 +17,8 @@ export interface HttpsTestServer {
   /** What came, in order: the requests without their bodies. */
   requests: IncomingMessage[];
   /** How the requests from now on are answered. */
-  answer(handler: Handler): void;
-  stop(): Promise<void>;
+  answer: (handler: Handler) => void;
+  stop: () => Promise<void>;
 }
 
 /** Starts a web server with a certificate of its own authority. */

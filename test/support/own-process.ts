@@ -13,8 +13,8 @@ export function hasProgram(name: string, ...args: string[]): boolean {
 /** A server process of a test, which ends with the tests at the latest. */
 export interface ServerProcess {
   /** What it has written so far, for failures. */
-  output(): string;
-  stop(): Promise<void>;
+  output: () => string;
+  stop: () => Promise<void>;
 }
 
 /** Starts a server and waits until its port answers. */

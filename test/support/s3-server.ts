@@ -9,10 +9,10 @@ export interface S3TestServer {
   bucket: string;
   accessKeyId: string;
   secretAccessKey: string;
-  put(key: string, content: string | Uint8Array): Promise<void>;
+  put: (key: string, content: string | Uint8Array) => Promise<void>;
   /** Null where there is no such key. */
-  get(key: string): Promise<string | null>;
-  stop(): Promise<void>;
+  get: (key: string) => Promise<string | null>;
+  stop: () => Promise<void>;
 }
 
 /**

@@ -24,7 +24,7 @@ export interface SftpTestServer {
   privateKey: string;
   /** The fingerprint of the server's key. */
   hostKey: string;
-  stop(): Promise<void>;
+  stop: () => Promise<void>;
 }
 
 /** Starts an OpenSSH server on a free port, with keys and files of its own. It logs in the user of the tests. */

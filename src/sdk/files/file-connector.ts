@@ -57,7 +57,7 @@ export function defineFileConnector<Options extends z.ZodRawShape, Stream extend
   const { id, title } = format;
 
   const pagesOf = (file: FoundFiles['files'][number], request: Read): AsyncGenerator<SizedPage> =>
-    request.source.read(file, { ...request, place: request.found.place, read: (open) => format.read(open, request) });
+    request.source.read(file, { ...request, store: request.found.store, read: (open) => format.read(open, request) });
 
   async function* readSnapshot(request: Read): AsyncGenerator<SizedPage> {
     const { files } = request.found;
@@ -104,7 +104,7 @@ export function defineFileConnector<Options extends z.ZodRawShape, Stream extend
     const files = found.location.server === null ? found.files : found.files.slice(-1);
     for (const file of files) {
       const look = (open: OpenFile) => format.columns(open, request);
-      for (const name of await source.first(file, { ...request, place: found.place }, look)) {
+      for (const name of await source.first(file, { ...request, store: found.store }, look)) {
         if (name !== '' && !columns.includes(name)) columns.push(name);
       }
     }
@@ -140,7 +140,7 @@ export function defineFileConnector<Options extends z.ZodRawShape, Stream extend
             columns,
           };
         },
-        acknowledge: (streams, signal) => source.settle(streams, signal),
+        acknowledge: (streams, signal) => source.acknowledge(streams, signal),
         close: () => source.close(),
       };
     },

@@ -1,21 +1,21 @@
 import type { ConnectorHost, Page } from '../connector.ts';
 import { sourceFault } from '../faults.ts';
 import type { SizedPage } from '../page-buffer.ts';
+import { acknowledgeFiles, assertSettings, type StreamRead } from './acknowledge-files.ts';
 import type { FileSource, FileStream } from './file-options.ts';
-import type { FilePlace } from './file-place.ts';
+import type { FileStore } from './file-store.ts';
 import { type Location, locate } from './location.ts';
 import type { OpenFile } from './open-file.ts';
 import { openParts } from './open-parts.ts';
-import { openPlace } from './open-place.ts';
+import { openStore } from './open-store.ts';
 import { findReady, isSkipped, type ReadyFiles } from './ready-files.ts';
-import { assertSettings, type StreamRead, settleFiles } from './settle-files.ts';
 import { type SourceFile, timeOf } from './source-file.ts';
 import { createTemporaryFiles } from './temporary-files.ts';
 
 /** Where a stream's files are, and which of them can be read at the moment. */
 export interface FoundFiles extends ReadyFiles {
   location: Location;
-  place: FilePlace;
+  store: FileStore;
   /** True if there is nothing to read and that is no failure. */
   isSkipped: boolean;
 }
@@ -34,12 +34,12 @@ export interface SourceFiles {
   first<T>(file: SourceFile, from: Omit<ReadFrom, 'read'>, look: (file: OpenFile) => Promise<T>): Promise<T>;
   /** Remembers that a stream was read to its end in this run. */
   wasRead(name: string, stream: FileStream, found: FoundFiles): void;
-  settle(passed: readonly string[], signal: AbortSignal): Promise<void>;
+  acknowledge(passed: readonly string[], signal: AbortSignal): Promise<void>;
   close(): Promise<void>;
 }
 
 export interface ReadFrom {
-  place: FilePlace;
+  store: FileStore;
   stream: FileStream;
   signal: AbortSignal;
   read: (file: OpenFile) => AsyncIterable<Page>;
@@ -49,16 +49,16 @@ export interface ReadFrom {
 export function openFileSource(options: FileSource, host: ConnectorHost, document: string | undefined): SourceFiles {
   const { folder } = options.downloads;
   const temporary = createTemporaryFiles(folder === undefined ? undefined : host.resolvePath(folder));
-  const places = new Map<string, Promise<FilePlace>>();
+  const stores = new Map<string, Promise<FileStore>>();
   const reads = new Map<string, StreamRead>();
 
   /** Streams of one server share its connection. */
-  function placeOf(location: Location): Promise<FilePlace> {
+  function storeOf(location: Location): Promise<FileStore> {
     const { server } = location;
     const id = server === null ? location.pattern : `${server.scheme}://${server.host}:${server.port}`;
-    const place = places.get(id) ?? openPlace(location, { options, temporary });
-    places.set(id, place);
-    return place;
+    const store = stores.get(id) ?? openStore(location, { options, temporary });
+    stores.set(id, store);
+    return store;
   }
 
   return {
@@ -66,16 +66,16 @@ export function openFileSource(options: FileSource, host: ConnectorHost, documen
       signal.throwIfAborted();
       const location = locate(stream.path, (path) => host.resolvePath(path));
       assertSettings(stream, location);
-      const place = await placeOf(location);
-      const ready = await findReady({ place, location, stream }, signal);
+      const store = await storeOf(location);
+      const ready = await findReady({ store, location, stream }, signal);
       for (const text of ready.waiting) host.log.info({ stream: name }, text);
       const skipped = ready.absent !== null && isSkipped(stream);
       if (ready.absent !== null && !skipped) throw ready.absent;
       if (stream.contents === 'changes') for (const file of ready.files) assertVersioned(file);
-      return { ...ready, location, place, isSkipped: skipped };
+      return { ...ready, location, store, isSkipped: skipped };
     },
-    async *read(file, { place, stream, signal, read }) {
-      const copy = await place.copy(file, signal);
+    async *read(file, { store, stream, signal, read }) {
+      const copy = await store.copy(file, signal);
       try {
         const { bytes: total } = copy.file;
         const unpacking = { entry: stream.entry, limits: options.unpacking, temporary, document };
@@ -92,8 +92,8 @@ export function openFileSource(options: FileSource, host: ConnectorHost, documen
         await copy.release();
       }
     },
-    async first(file, { place, stream, signal }, look) {
-      const copy = await place.copy(file, signal);
+    async first(file, { store, stream, signal }, look) {
+      const copy = await store.copy(file, signal);
       try {
         const unpacking = { entry: stream.entry, limits: options.unpacking, temporary, document };
         for await (const part of openParts(copy.file, unpacking)) return await look(part.file);
@@ -102,14 +102,14 @@ export function openFileSource(options: FileSource, host: ConnectorHost, documen
         await copy.release();
       }
     },
-    wasRead(name, stream, { location, place, files, outdated }) {
+    wasRead(name, stream, { location, store, files, outdated }) {
       const read = new Map([...files, ...outdated].map((file) => [file.path, file]));
-      reads.set(name, { name, stream, location, place, read });
+      reads.set(name, { name, stream, location, store, read });
     },
-    settle: (passed, signal) => settleFiles([...reads.values()], { passed, log: host.log, signal }),
+    acknowledge: (passed, signal) => acknowledgeFiles([...reads.values()], { passed, log: host.log, signal }),
     async close() {
       try {
-        for (const place of places.values()) await (await place.catch(() => null))?.close();
+        for (const store of stores.values()) await (await store.catch(() => null))?.close();
       } finally {
         await temporary.close();
       }

@@ -1,8 +1,8 @@
 import { dirname, posix } from 'node:path';
 import { sourceFault } from '../faults.ts';
-import type { Entry, FilePlace } from './file-place.ts';
+import type { Entry, FileStore } from './file-store.ts';
 import { filterOf } from './glob.ts';
-import { createLocalPlace } from './local-place.ts';
+import { createLocalStore } from './local-store.ts';
 import { type Location, locate } from './location.ts';
 import { type SourceFile, timeOf } from './source-file.ts';
 
@@ -23,22 +23,22 @@ export interface FileQuery {
  */
 export async function findFiles(query: FileQuery): Promise<SourceFile[]> {
   const location = locate(query.pattern, (path) => query.resolvePath(path));
-  const files = await matchingFiles(createLocalPlace(location), location, new AbortController().signal);
+  const files = await matchingFiles(createLocalStore(location), location, new AbortController().signal);
   if (files.length === 0) throw nothingFound(location);
   return query.select === 'all' ? files : [files.reduce(newer)];
 }
 
 /**
- * All files at a place that a path of the config names, in the order of their names; none where the last name has no match.
+ * All files at a store that a path of the config names, in the order of their names; none where the last name has no match.
  *
  * @throws a `sourceFault` when a folder cannot be read, or something else than a file has the name
  */
-export async function matchingFiles(place: FilePlace, location: Location, signal: AbortSignal): Promise<SourceFile[]> {
-  if (!location.isPattern) return await namedFile(place, location, signal);
+export async function matchingFiles(store: FileStore, location: Location, signal: AbortSignal): Promise<SourceFile[]> {
+  if (!location.isPattern) return await namedFile(store, location, signal);
   const files: SourceFile[] = [];
   const visit = async (folder: string, above: string, [segment = '', ...rest]: readonly string[]): Promise<void> => {
     const wanted = filterOf(segment, rest.length === 0 ? 'file' : 'folder', location.pattern);
-    for (const entry of await place.list(folder, wanted, signal)) {
+    for (const entry of await store.list(folder, wanted, signal)) {
       const name = above + entry.name;
       if (entry.kind !== wanted.kind) continue;
       if (rest.length === 0) files.push(fileFrom(location, name, entry));
@@ -49,10 +49,10 @@ export async function matchingFiles(place: FilePlace, location: Location, signal
   return files.sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-async function namedFile(place: FilePlace, location: Location, signal: AbortSignal): Promise<SourceFile[]> {
+async function namedFile(store: FileStore, location: Location, signal: AbortSignal): Promise<SourceFile[]> {
   const [name = ''] = location.segments;
   const path = location.pathOf(name);
-  const entry = await place.stat(path, signal);
+  const entry = await store.stat(path, signal);
   if (entry === null) return [];
   const shown = location.server === null ? ` (${path})` : '';
   if (entry.kind === 'folder') {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { sourceFault } from '../faults.ts';
 import type { FileStream } from './file-options.ts';
-import type { FilePlace } from './file-place.ts';
+import type { FileStore } from './file-store.ts';
 import { folderOf, matchingFiles, newer, nothingFound } from './find-files.ts';
 import type { Location } from './location.ts';
 import { type SourceFile, timeOf } from './source-file.ts';
@@ -16,7 +16,7 @@ interface Unready {
 export interface ReadyFiles {
   /** To be read, in the order of their names. */
   files: SourceFile[];
-  /** Files that are settled with these: the ones that `latest` passes over because they are older. */
+  /** Older files that `latest` does not read. They are archived or deleted with the file that is read. */
   outdated: SourceFile[];
   /** Why there is nothing to read, as an error that can be thrown; null where there is something. */
   absent: Error | null;
@@ -25,19 +25,19 @@ export interface ReadyFiles {
 }
 
 export interface ReadyQuery {
-  place: FilePlace;
+  store: FileStore;
   location: Location;
   stream: FileStream;
 }
 
 /** Finds the files of a stream that can be read: complete ones, as far as semaphores and a second look can say. */
-export async function findReady({ place, location, stream }: ReadyQuery, signal: AbortSignal): Promise<ReadyFiles> {
-  const found = await matchingFiles(place, location, signal);
-  if (found.length === 0 && isSkipped(stream)) await assertFolder({ place, location, stream }, signal);
+export async function findReady({ store, location, stream }: ReadyQuery, signal: AbortSignal): Promise<ReadyFiles> {
+  const found = await matchingFiles(store, location, signal);
+  if (found.length === 0 && isSkipped(stream)) await assertFolder({ store, location, stream }, signal);
   const matching = found.filter(({ path }) => stream.done === undefined || !path.endsWith(stream.done));
   const unready = [
-    ...(await changing(matching, { place, location, stream }, signal)),
-    ...(await withoutSemaphore(matching, { place, location, stream }, signal)),
+    ...(await changing(matching, { store, location, stream }, signal)),
+    ...(await withoutSemaphore(matching, { store, location, stream }, signal)),
   ];
   const isReady = (file: SourceFile) => unready.every((one) => one.file.path !== file.path);
   const waiting = unready.map(({ file, why }) => `${file.label} is not read yet: ${why}.`);
@@ -52,10 +52,10 @@ export function isSkipped({ absent, done, after }: FileStream): boolean {
 }
 
 /** A folder that is not there is no lack of new files: a disk may not be mounted. */
-async function assertFolder({ place, location }: ReadyQuery, signal: AbortSignal): Promise<void> {
+async function assertFolder({ store, location }: ReadyQuery, signal: AbortSignal): Promise<void> {
   if (location.isPattern || location.server?.scheme === 'https' || location.server?.scheme === 'http') return;
   const folder = folderOf(location, location.pathOf(location.segments[0] ?? ''));
-  await place.list(folder === '.' ? '' : folder, { prefix: '', kind: 'file', matches: () => false }, signal);
+  await store.list(folder === '.' ? '' : folder, { prefix: '', kind: 'file', matches: () => false }, signal);
 }
 
 /**
@@ -83,12 +83,12 @@ function select(
 /** Files whose size or time changes between two looks: somebody writes to them. */
 async function changing(
   files: readonly SourceFile[],
-  { place, location, stream }: ReadyQuery,
+  { store, location, stream }: ReadyQuery,
   signal: AbortSignal,
 ): Promise<Unready[]> {
   if (stream.stableMs === 0 || files.length === 0) return [];
   await delay(stream.stableMs, undefined, { signal }).catch(() => signal.throwIfAborted());
-  const later = new Map((await matchingFiles(place, location, signal)).map((file) => [file.path, file.version]));
+  const later = new Map((await matchingFiles(store, location, signal)).map((file) => [file.path, file.version]));
   return files
     .filter((file) => later.get(file.path) !== file.version)
     .map((file) => ({ file, why: `it has changed within ${stream.stableMs} ms, so it may still be written` }));
@@ -96,11 +96,11 @@ async function changing(
 
 async function withoutSemaphore(
   files: readonly SourceFile[],
-  { place, location, stream: { done } }: ReadyQuery,
+  { store, location, stream: { done } }: ReadyQuery,
   signal: AbortSignal,
 ): Promise<Unready[]> {
   if (done === undefined || files.length === 0) return [];
-  const semaphores = await semaphoresOf(files, { place, location, done }, signal);
+  const semaphores = await semaphoresOf(files, { store, location, done }, signal);
   return files.flatMap((file) => {
     const semaphore = semaphores.get(file.path);
     if (semaphore === undefined) return [{ file, why: `its semaphore ${file.name}${done} is not there` }];
@@ -112,7 +112,7 @@ async function withoutSemaphore(
 /** The semaphores that are there, by the paths of their files. */
 export async function semaphoresOf(
   files: readonly SourceFile[],
-  { place, location, done }: Pick<ReadyQuery, 'place' | 'location'> & { done: string },
+  { store, location, done }: Pick<ReadyQuery, 'store' | 'location'> & { done: string },
   signal: AbortSignal,
 ): Promise<Map<string, SourceFile>> {
   const found = new Map<string, SourceFile>();
@@ -120,7 +120,7 @@ export async function semaphoresOf(
   for (const [folder, inFolder] of folders) {
     const wanted = new Map(inFolder.map((file) => [`${file.name.split('/').at(-1) ?? ''}${done}`, file]));
     const filter = { prefix: '', kind: 'file' as const, matches: (name: string) => wanted.has(name) };
-    for (const { name, bytes, version, kind } of await place.list(folder === '.' ? '' : folder, filter, signal)) {
+    for (const { name, bytes, version, kind } of await store.list(folder === '.' ? '' : folder, filter, signal)) {
       const file = wanted.get(name);
       if (file === undefined || kind !== 'file') continue;
       const path = file.path + done;

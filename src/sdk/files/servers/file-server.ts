@@ -1,8 +1,8 @@
-import type { Entry } from '../file-place.ts';
+import type { Entry } from '../file-store.ts';
 import type { NameFilter } from '../glob.ts';
 import type { SourceFile } from '../source-file.ts';
 
-/** How the bytes of a download are given to the place that asked for it. */
+/** How the bytes of a download are given to the store that asked for it. */
 export interface DownloadTarget {
   /** An empty file of this machine, which is overwritten. */
   path: string;

@@ -3,7 +3,7 @@ import { finished } from 'node:stream/promises';
 import { Client, type FileInfo, FTPError } from 'basic-ftp';
 import { messageOf } from '../../../lib/errors.ts';
 import type { Access } from '../file-options.ts';
-import type { Entry } from '../file-place.ts';
+import type { Entry } from '../file-store.ts';
 import type { ServerAddress } from '../location.ts';
 import { versionOf } from '../source-file.ts';
 import type { FileServer } from './file-server.ts';

@@ -1,7 +1,7 @@
 import { pipeline } from 'node:stream/promises';
 import { sourceFault } from '../../faults.ts';
 import type { Access } from '../file-options.ts';
-import type { Entry } from '../file-place.ts';
+import type { Entry } from '../file-store.ts';
 import type { ServerAddress } from '../location.ts';
 import { changedFault, changeOf, versionOf } from '../source-file.ts';
 import type { FileServer } from './file-server.ts';

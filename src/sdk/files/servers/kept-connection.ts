@@ -1,6 +1,6 @@
 /** A connection that is opened when it is needed. */
 export interface KeptConnection<T> {
-  /** Runs something on the connection. One that was not used for long, or on which something failed, is opened anew. */
+  /** Runs something on the connection. One that was not used for long, or on which something failed, is opened again. */
   use<R>(work: (connection: T) => Promise<R>): Promise<R>;
   /** Cuts the connection, or the attempt to open it. */
   cut(): void;

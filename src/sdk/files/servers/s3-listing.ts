@@ -1,5 +1,5 @@
 import { SaxesParser } from 'saxes';
-import type { Entry } from '../file-place.ts';
+import type { Entry } from '../file-store.ts';
 import { versionOf } from '../source-file.ts';
 
 /** One answer to ListObjectsV2. Keys and prefixes are whole ones. */

@@ -4,7 +4,7 @@ import { AwsV4Signer } from 'aws4fetch';
 import { isLoopback } from '../../../lib/loopback.ts';
 import { sourceFault } from '../../faults.ts';
 import type { Access } from '../file-options.ts';
-import type { Entry } from '../file-place.ts';
+import type { Entry } from '../file-store.ts';
 import type { ServerAddress } from '../location.ts';
 import { changedFault, changeOf } from '../source-file.ts';
 import type { FileServer } from './file-server.ts';

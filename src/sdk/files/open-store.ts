@@ -1,25 +1,25 @@
 import { sourceFault } from '../faults.ts';
 import type { FileSource } from './file-options.ts';
-import type { FilePlace } from './file-place.ts';
-import { createLocalPlace } from './local-place.ts';
+import type { FileStore } from './file-store.ts';
+import { createLocalStore } from './local-store.ts';
 import type { Location, ServerAddress } from './location.ts';
-import { createRemotePlace } from './remote-place.ts';
+import { createRemoteStore } from './remote-store.ts';
 import type { FileServer } from './servers/file-server.ts';
 import type { TemporaryFiles } from './temporary-files.ts';
 
 /**
- * Opens the place that a path names. Nothing is sent before the place is used, and the code for a protocol is loaded here,
+ * Opens the store that a path names. Nothing is sent before the store is used, and the code for a protocol is loaded here,
  * so that it costs nothing where it is not needed.
  *
  * @throws a `sourceFault` where `options.access` lacks what the server needs
  */
-export async function openPlace(
+export async function openStore(
   location: Location,
   { options, temporary }: { options: FileSource; temporary: TemporaryFiles },
-): Promise<FilePlace> {
-  if (location.server === null) return createLocalPlace(location);
+): Promise<FileStore> {
+  if (location.server === null) return createLocalStore(location);
   const server = await openServer(location, location.server, options);
-  return createRemotePlace({ location, server, limits: options.downloads, temporary });
+  return createRemoteStore({ location, server, limits: options.downloads, temporary });
 }
 
 async function openServer({ label }: Location, address: ServerAddress, source: FileSource): Promise<FileServer> {

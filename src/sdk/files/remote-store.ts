@@ -1,14 +1,14 @@
 import { stat } from 'node:fs/promises';
 import { sourceFault } from '../faults.ts';
 import type { Downloads } from './file-options.ts';
-import type { Entry, FilePlace, LocalCopy } from './file-place.ts';
+import type { Entry, FileStore, LocalCopy } from './file-store.ts';
 import type { Location } from './location.ts';
 import type { FileServer } from './servers/file-server.ts';
 import { changedFault, changeOf, localVersionOf, type SourceFile } from './source-file.ts';
 import type { TemporaryFiles } from './temporary-files.ts';
 import { watched } from './watched.ts';
 
-export interface RemotePlaceOptions {
+export interface RemoteStoreOptions {
   location: Location;
   server: FileServer;
   limits: Downloads;
@@ -19,7 +19,7 @@ export interface RemotePlaceOptions {
  * A server of files. A file is downloaded completely before its first row is read, so that a slow ledger keeps no
  * connection open, and so that a file that is changed meanwhile is noticed.
  */
-export function createRemotePlace({ location, server, limits, temporary }: RemotePlaceOptions): FilePlace {
+export function createRemoteStore({ location, server, limits, temporary }: RemoteStoreOptions): FileStore {
   const { label } = location;
 
   /** Waits for one request, and for none longer than the server may be silent. */

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { FILE_STREAM } from '../../src/sdk/files/file-options.ts';
-import type { FilePlace } from '../../src/sdk/files/file-place.ts';
-import { createLocalPlace } from '../../src/sdk/files/local-place.ts';
+import type { FileStore } from '../../src/sdk/files/file-store.ts';
+import { createLocalStore } from '../../src/sdk/files/local-store.ts';
 import { type Location, locate } from '../../src/sdk/files/location.ts';
 import { findReady } from '../../src/sdk/files/ready-files.ts';
 import { type TemporaryFolder, temporaryFolder } from '../support/connector-reader.ts';
@@ -103,16 +103,16 @@ describe('a semaphore', () => {
 describe('a second look', () => {
   const FileStream = z.strictObject(FILE_STREAM);
 
-  /** A place where a file is written to between two looks. */
-  function busyPlace(location: Location, write: () => Promise<void>): FilePlace {
-    const place = createLocalPlace(location);
+  /** A store where a file is written to between two looks. */
+  function busyStore(location: Location, write: () => Promise<void>): FileStore {
+    const store = createLocalStore(location);
     let looks = 0;
     return {
-      ...place,
+      ...store,
       async list(...asked) {
         looks += 1;
         if (looks === 2) await write();
-        return await place.list(...asked);
+        return await store.list(...asked);
       },
     };
   }
@@ -121,11 +121,11 @@ describe('a second look', () => {
     await put('x.csv', 1);
     await put('y.csv', 2);
     const location = locate(join(folder.path, '*.csv'), (path) => path);
-    const place = busyPlace(location, () => put('x.csv', 12));
+    const store = busyStore(location, () => put('x.csv', 12));
     const signal = new AbortController().signal;
     const look = async (settings: object) => {
       const stream = FileStream.parse({ path: '*.csv', stableMs: 1, ...settings });
-      return await findReady({ place, location, stream }, signal);
+      return await findReady({ store, location, stream }, signal);
     };
     const first = await look({});
     expect(first.files).toEqual([]);
@@ -275,7 +275,7 @@ describe('files that were read', () => {
 
   it('that cannot be archived fail the run, and are read again', async () => {
     await put('x.csv', 1);
-    await writeFile(join(folder.path, 'read'), 'a file in the place of the folder');
+    await writeFile(join(folder.path, 'read'), 'a file in the store of the folder');
     const read = await stream({ after: 'archive', archive: 'read' });
     await read.ids();
     await expect(read.acknowledge()).rejects.toThrow(`${folder.path}/x.csv was read and cannot be archived: `);

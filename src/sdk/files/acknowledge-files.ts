@@ -4,7 +4,7 @@ import { extname } from 'node:path';
 import type { Logger } from '../../lib/logging.ts';
 import { sourceFault } from '../faults.ts';
 import type { FileStream } from './file-options.ts';
-import type { FilePlace } from './file-place.ts';
+import type { FileStore } from './file-store.ts';
 import { matchingFiles } from './find-files.ts';
 import { matchesSegments } from './glob.ts';
 import type { Location } from './location.ts';
@@ -16,7 +16,7 @@ export interface StreamRead {
   name: string;
   stream: FileStream;
   location: Location;
-  place: FilePlace;
+  store: FileStore;
   /** By path. */
   read: ReadonlyMap<string, SourceFile>;
 }
@@ -24,21 +24,21 @@ export interface StreamRead {
 const NAMES_MAX = 10_000;
 
 /**
- * Archives or deletes the files of which every stream has read the present version. The listing is made anew: files that
+ * Archives or deletes the files of which every stream has read the present version. The listing is made again: files that
  * have appeared meanwhile, or were changed since they were read, stay for the next run, also where only one of two streams
- * has not seen them. Each file is settled by itself, so a crash between two files costs nothing: the rest is read again.
+ * has not seen them. Each file is moved or deleted by itself, so a crash between two files costs nothing: the rest is read again.
  *
  * @param passed the names of the streams whose reads were stored and not held by the guard
  */
-export async function settleFiles(
+export async function acknowledgeFiles(
   reads: readonly StreamRead[],
   { passed, log, signal }: { passed: readonly string[]; log: Logger; signal: AbortSignal },
 ): Promise<void> {
   if (reads.every(({ stream }) => stream.after === 'keep')) return;
-  const settled = new Set<string>();
+  const done = new Set<string>();
   const present = new Map<StreamRead, Map<string, SourceFile>>();
   for (const read of reads) {
-    const files = await matchingFiles(read.place, read.location, signal);
+    const files = await matchingFiles(read.store, read.location, signal);
     present.set(read, new Map(files.map((file) => [file.label, file])));
   }
   /** A stream that sees the file must have read this version of it, and have passed. */
@@ -51,16 +51,16 @@ export async function settleFiles(
   const willing = reads.filter(({ stream }) => stream.after !== 'keep');
   for (const read of willing.toSorted((a, b) => (a.stream.after < b.stream.after ? -1 : 1))) {
     const files = [...(present.get(read)?.values() ?? [])].filter(
-      (file) => !settled.has(file.label) && !isSemaphore(read, file) && reads.every((one) => allows(one, file.label)),
+      (file) => !done.has(file.label) && !isSemaphore(read, file) && reads.every((one) => allows(one, file.label)),
     );
     const semaphores = await semaphoresFor(read, files, signal);
     for (const file of files) {
       signal.throwIfAborted();
-      settled.add(file.label);
+      done.add(file.label);
       // The file goes first: a semaphore without a file does no harm, and a file without its semaphore would wait for ever.
-      await settle(read, file, { log, signal });
+      await carryOut(read, file, { log, signal });
       const semaphore = semaphores.get(file.path);
-      if (semaphore !== undefined) await settle(read, semaphore, { log, signal });
+      if (semaphore !== undefined) await carryOut(read, semaphore, { log, signal });
     }
   }
 }
@@ -69,35 +69,35 @@ async function semaphoresFor(read: StreamRead, files: readonly SourceFile[], sig
   const { done } = read.stream;
   return done === undefined
     ? new Map<string, SourceFile>()
-    : await semaphoresOf(files, { place: read.place, location: read.location, done }, signal);
+    : await semaphoresOf(files, { store: read.store, location: read.location, done }, signal);
 }
 
 function isSemaphore({ stream: { done } }: StreamRead, file: SourceFile): boolean {
   return done !== undefined && file.path.endsWith(done);
 }
 
-async function settle(
-  { name, stream, location, place }: StreamRead,
+async function carryOut(
+  { name, stream, location, store }: StreamRead,
   file: SourceFile,
   { log, signal }: { log: Logger; signal: AbortSignal },
 ): Promise<void> {
   if (stream.after === 'delete') {
-    await carriedOut(file, 'deleted', () => place.remove(file, signal));
+    await withFault(file, 'deleted', () => store.remove(file, signal));
     log.info({ stream: name, file: file.label }, `${file.label} was read and is deleted.`);
     return;
   }
   const folder = location.resolveFolder(stream.archive ?? '');
-  const path = await carriedOut(file, 'archived', async () => {
+  const path = await withFault(file, 'archived', async () => {
     for (let number = 1; number <= NAMES_MAX; number += 1) {
       const to = (folder === '' ? '' : `${folder.replace(/\/$/, '')}/`) + numbered(file.name, number);
-      if (await place.move(file, to, signal)) return to;
+      if (await store.move(file, to, signal)) return to;
     }
     throw new Error(`the archive has ${NAMES_MAX} files of this name`);
   });
   log.info({ stream: name, file: file.label }, `${file.label} was read and is now ${location.label(path)}.`);
 }
 
-async function carriedOut<T>(file: SourceFile, what: string, work: () => Promise<T>): Promise<T> {
+async function withFault<T>(file: SourceFile, what: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {

@@ -2,12 +2,12 @@ import type { BigIntStats } from 'node:fs';
 import { constants, copyFile, mkdir, open, readdir, rename, stat, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { systemCodeOf } from '../../lib/errors.ts';
-import type { Entry, FilePlace } from './file-place.ts';
+import type { Entry, FileStore } from './file-store.ts';
 import type { Location } from './location.ts';
 import { localVersionOf, statOf, unreadableFault } from './source-file.ts';
 
 /** The folders of this machine. */
-export function createLocalPlace({ pattern }: Pick<Location, 'pattern'>): FilePlace {
+export function createLocalStore({ pattern }: Pick<Location, 'pattern'>): FileStore {
   return {
     async stat(path) {
       const stats = await stat(path, { bigint: true }).catch((error: unknown) => {

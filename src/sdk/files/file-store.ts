@@ -19,7 +19,7 @@ export interface LocalCopy {
 }
 
 /** Where files are: the folders of this machine, or a server. Paths are written with `/` on servers. */
-export interface FilePlace {
+export interface FileStore {
   /** What stands at a path; null where there is nothing. */
   stat(path: string, signal: AbortSignal): Promise<Entry | null>;
   /**
