@@ -36,23 +36,23 @@ export function createPageBuffer(): PageBuffer {
   };
 }
 
-/**
- * Lets the last pages of small files share one page, because every page is looked up and stored by itself. Sizes are
- * taken from the progress.
- */
-export async function* sharedPages(pages: AsyncIterable<Page>): AsyncGenerator<Page> {
+/** A page with the size of its rows, as far as it is known; a size that is not known is infinite. */
+export interface SizedPage {
+  page: Page;
+  bytes: number;
+}
+
+/** Lets the last pages of small files share one page, because every page is looked up and stored by itself. */
+export async function* sharedPages(pages: AsyncIterable<SizedPage>): AsyncGenerator<Page> {
   let held: Page | null = null;
-  let heldFrom = 0;
-  let given = 0;
+  let heldBytes = 0;
   try {
-    for await (const page of pages) {
-      const done = page.progress?.done ?? 0;
+    for await (const { page, bytes } of pages) {
       const fits: boolean =
-        held !== null && held.rows.length + page.rows.length <= PAGE_ROWS_MAX && done - heldFrom <= PAGE_BYTES_MAX;
+        held !== null && held.rows.length + page.rows.length <= PAGE_ROWS_MAX && heldBytes + bytes <= PAGE_BYTES_MAX;
       if (held !== null && !fits) yield held;
-      if (held === null || !fits) heldFrom = given;
+      heldBytes = fits ? heldBytes + bytes : bytes;
       held = held !== null && fits ? { ...page, rows: [...held.rows, ...page.rows] } : page;
-      given = done;
       if (held.rows.length < PAGE_ROWS_MAX) continue;
       const full = held;
       held = null;

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { sha256Hex } from '../lib/hash.ts';
-import type { JsonValue } from '../lib/json.ts';
-import { sourceFault } from './faults.ts';
-import type { SourceFile } from './files.ts';
+import { sha256Hex } from '../../lib/hash.ts';
+import type { JsonValue } from '../../lib/json.ts';
+import { sourceFault } from '../faults.ts';
+import { type SourceFile, timeOf } from './source-file.ts';
 
 /** Each has an entry in the cursor, which is stored with every page. */
 const FILES_MAX = 5_000;
@@ -43,10 +43,7 @@ export function createFileProgress(files: readonly SourceFile[], cursor: JsonVal
   const read = new Set(stored.read.filter((id) => present.has(id)));
   const id = (file: SourceFile): string => idByFile.get(file) ?? idOf(file);
   return {
-    unread: () =>
-      files
-        .filter((file) => !read.has(id(file)))
-        .toSorted((a, b) => (a.version < b.version ? -1 : a.version > b.version ? 1 : a.name < b.name ? -1 : 1)),
+    unread: () => files.filter((file) => !read.has(id(file))).toSorted(byAge),
     rowsOf: (file) => (stored.part?.file === id(file) ? stored.part.rows : 0),
     partOf: (file, rows) => ({ read: [...read], part: { file: id(file), rows } }),
     wholeOf(file) {
@@ -54,6 +51,11 @@ export function createFileProgress(files: readonly SourceFile[], cursor: JsonVal
       return { read: [...read], part: null };
     },
   };
+}
+
+function byAge(a: SourceFile, b: SourceFile): number {
+  const [older, newer] = [timeOf(a.version), timeOf(b.version)];
+  return older < newer ? -1 : older > newer ? 1 : a.name < b.name ? -1 : 1;
 }
 
 function parse(cursor: JsonValue): z.infer<typeof Cursor> {

@@ -1,0 +1,156 @@
+// What becomes of files after they were read and stored.
+
+import { extname } from 'node:path';
+import type { Logger } from '../../lib/logging.ts';
+import { sourceFault } from '../faults.ts';
+import type { FileStream } from './file-options.ts';
+import type { FileStore } from './file-store.ts';
+import { matchingFiles } from './find-files.ts';
+import { matchesSegments } from './glob.ts';
+import type { Location } from './location.ts';
+import { semaphoresOf } from './ready-files.ts';
+import type { SourceFile } from './source-file.ts';
+
+/** What a stream has read to the end in this run, or known as read. */
+export interface StreamRead {
+  name: string;
+  stream: FileStream;
+  location: Location;
+  store: FileStore;
+  /** By path. */
+  read: ReadonlyMap<string, SourceFile>;
+}
+
+const NAMES_MAX = 10_000;
+
+/**
+ * Archives or deletes the files of which every stream has read the present version. The listing is made again: files that
+ * have appeared meanwhile, or were changed since they were read, stay for the next run, also where only one of two streams
+ * has not seen them. Each file is moved or deleted by itself, so a crash between two files costs nothing: the rest is read again.
+ *
+ * @param passed the names of the streams whose reads were stored and not held by the guard
+ */
+export async function acknowledgeFiles(
+  reads: readonly StreamRead[],
+  { passed, log, signal }: { passed: readonly string[]; log: Logger; signal: AbortSignal },
+): Promise<void> {
+  if (reads.every(({ stream }) => stream.after === 'keep')) return;
+  const done = new Set<string>();
+  const present = new Map<StreamRead, Map<string, SourceFile>>();
+  for (const read of reads) {
+    const files = await matchingFiles(read.store, read.location, signal);
+    present.set(read, new Map(files.map((file) => [file.label, file])));
+  }
+  /** A stream that sees the file must have read this version of it, and have passed. */
+  const allows = (read: StreamRead, label: string): boolean => {
+    const file = present.get(read)?.get(label);
+    if (file === undefined || isSemaphore(read, file)) return true;
+    return passed.includes(read.name) && read.read.get(file.path)?.version === file.version;
+  };
+  // A file that one stream wants to be kept otherwise than by default and another deleted is archived: nothing is lost by it.
+  const willing = reads.filter(({ stream }) => stream.after !== 'keep');
+  for (const read of willing.toSorted((a, b) => (a.stream.after < b.stream.after ? -1 : 1))) {
+    const files = [...(present.get(read)?.values() ?? [])].filter(
+      (file) => !done.has(file.label) && !isSemaphore(read, file) && reads.every((one) => allows(one, file.label)),
+    );
+    const semaphores = await semaphoresFor(read, files, signal);
+    for (const file of files) {
+      signal.throwIfAborted();
+      done.add(file.label);
+      // The file goes first: a semaphore without a file does no harm, and a file without its semaphore would wait for ever.
+      await carryOut(read, file, { log, signal });
+      const semaphore = semaphores.get(file.path);
+      if (semaphore !== undefined) await carryOut(read, semaphore, { log, signal });
+    }
+  }
+}
+
+async function semaphoresFor(read: StreamRead, files: readonly SourceFile[], signal: AbortSignal) {
+  const { done } = read.stream;
+  return done === undefined
+    ? new Map<string, SourceFile>()
+    : await semaphoresOf(files, { store: read.store, location: read.location, done }, signal);
+}
+
+function isSemaphore({ stream: { done } }: StreamRead, file: SourceFile): boolean {
+  return done !== undefined && file.path.endsWith(done);
+}
+
+async function carryOut(
+  { name, stream, location, store }: StreamRead,
+  file: SourceFile,
+  { log, signal }: { log: Logger; signal: AbortSignal },
+): Promise<void> {
+  if (stream.after === 'delete') {
+    await withFault(file, 'deleted', () => store.remove(file, signal));
+    log.info({ stream: name, file: file.label }, `${file.label} was read and is deleted.`);
+    return;
+  }
+  const folder = location.resolveFolder(stream.archive ?? '');
+  const path = await withFault(file, 'archived', async () => {
+    for (let number = 1; number <= NAMES_MAX; number += 1) {
+      const to = (folder === '' ? '' : `${folder.replace(/\/$/, '')}/`) + numbered(file.name, number);
+      if (await store.move(file, to, signal)) return to;
+    }
+    throw new Error(`the archive has ${NAMES_MAX} files of this name`);
+  });
+  log.info({ stream: name, file: file.label }, `${file.label} was read and is now ${location.label(path)}.`);
+}
+
+async function withFault<T>(file: SourceFile, what: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof Error && error.name === 'Fault') throw error;
+    throw sourceFault(`${file.label} was read and cannot be ${what}: ${error instanceof Error ? error.message : ''}.`, {
+      suggestion: 'Check the rights of the folders. The next pull reads the file again and tries again.',
+      cause: error,
+    });
+  }
+}
+
+/** `products.csv`, `products-2.csv`, `products-3.csv`; what stands behind a second dot stays together, as in `.csv.gz`. */
+function numbered(name: string, number: number): string {
+  if (number === 1) return name;
+  const slash = name.lastIndexOf('/') + 1;
+  const base = name.slice(slash);
+  const inner = /\.(?:gz|zip|done)$/i.test(base)
+    ? extname(base.slice(0, -extname(base).length)) + extname(base)
+    : extname(base);
+  return `${name.slice(0, slash)}${base.slice(0, base.length - inner.length)}-${number}${inner}`;
+}
+
+/**
+ * @throws a `sourceFault` for settings that contradict each other, or by which archived files would be read again
+ */
+export function assertSettings(stream: FileStream, location: Location): void {
+  const { after, archive } = stream;
+  if (after === 'archive' && archive === undefined) {
+    throw sourceFault('`after: archive` needs the folder that files are moved to.', {
+      suggestion: 'Give it as `archive`, for example `archive: ./read`.',
+    });
+  }
+  if (after !== 'archive' && archive !== undefined) {
+    throw sourceFault(`\`archive\` has no effect with \`after: ${after}\`.`, {
+      suggestion: 'Set `after: archive`, or remove `archive`.',
+    });
+  }
+  if (after !== 'keep' && (location.server?.scheme === 'https' || location.server?.scheme === 'http')) {
+    throw sourceFault(`${location.pattern} can neither be moved nor deleted: a web server only gives files.`, {
+      suggestion: 'Take `after` out of the stream.',
+    });
+  }
+  if (archive === undefined || !location.isPattern) return;
+  const folder = location.resolveFolder(archive).replace(/\/$/, '');
+  const root = location.folder.replace(/\/$/, '');
+  const below =
+    root === '' ? folder : folder === root ? '' : folder.startsWith(`${root}/`) ? folder.slice(root.length + 1) : null;
+  if (below === null) return;
+  // A name that the pattern matches, put into the archive: is it matched there as well?
+  const sample = location.segments.map((segment) => segment.replaceAll('*', 'x').replaceAll('?', 'x')).join('/');
+  const archived = below === '' ? sample : `${below}/${sample}`;
+  if (!matchesSegments(archived, location.segments)) return;
+  throw sourceFault(`The folder ${archive} for archived files is one that ${location.pattern} matches as well.`, {
+    suggestion: 'Take another folder, so that files are not read again and again.',
+  });
+}

@@ -1,0 +1,172 @@
+import { z } from 'zod';
+import type { JsonValue } from '../../lib/json.ts';
+import { type Connector, defineConnector, type Page } from '../connector.ts';
+import { type SizedPage, sharedPages } from '../page-buffer.ts';
+import { FILE_SOURCE, FILE_STREAM, type FileSource, type FileStream } from './file-options.ts';
+import { createFileProgress } from './file-progress.ts';
+import { type FoundFiles, openFileSource, type SourceFiles } from './file-source.ts';
+import { formatFiles } from './find-files.ts';
+import type { OpenFile } from './open-file.ts';
+
+type OptionsOf<Shape extends z.ZodRawShape> = z.infer<z.ZodObject<Shape>>;
+
+/** What a format gets to read a file. */
+export interface FileRequest<Options, StreamOptions> {
+  options: Options;
+  stream: StreamOptions;
+  signal: AbortSignal;
+}
+
+/** A connector for files, as its author writes it. */
+export interface FileConnectorDefinition<Options extends z.ZodRawShape, Stream extends z.ZodRawShape> {
+  id: string;
+  title: string;
+  /** The fields of the source's `options`, and what stands under a stream besides the file. */
+  options: Options;
+  streamOptions: Stream;
+  /**
+   * For a format whose files are ZIP files themselves: the entry that each of them has. A ZIP file with it is given to the
+   * format as it is; any other one is an archive.
+   */
+  zipEntry?: string;
+  /**
+   * Reads the rows of one file, in order. The progress of a page counts the bytes of this file. A page belongs to one
+   * file.
+   */
+  read(file: OpenFile, request: FileRequest<OptionsOf<Options>, OptionsOf<Stream>>): AsyncIterable<Page>;
+  /** The names of the columns or members of a file, from its beginning. */
+  columns(file: OpenFile, request: FileRequest<OptionsOf<Options>, OptionsOf<Stream>>): Promise<string[]>;
+}
+
+const COLUMNS_SHOWN = 12;
+
+/**
+ * Declares a connector for a file format. The format says how one file is read; where files come from, which of them are
+ * read, where a read of changes goes on, and what becomes of files that were read, is the same for all of them.
+ */
+export function defineFileConnector<Options extends z.ZodRawShape, Stream extends z.ZodRawShape>(
+  format: FileConnectorDefinition<Options, Stream>,
+): Connector<OptionsOf<Options> & FileSource, OptionsOf<Stream> & FileStream> {
+  type AllOptions = OptionsOf<Options> & FileSource;
+  type StreamOptions = OptionsOf<Stream> & FileStream;
+  interface Read extends FileRequest<AllOptions, StreamOptions> {
+    name: string;
+    source: SourceFiles;
+    found: FoundFiles;
+  }
+  const { id, title } = format;
+
+  const pagesOf = (file: FoundFiles['files'][number], request: Read): AsyncGenerator<SizedPage> =>
+    request.source.read(file, { ...request, store: request.found.store, read: (open) => format.read(open, request) });
+
+  async function* readSnapshot(request: Read): AsyncGenerator<SizedPage> {
+    const { files } = request.found;
+    const progress = createByteCount(files);
+    for (const file of files) {
+      for await (const { page, bytes } of pagesOf(file, request)) {
+        yield { page: { ...page, progress: progress.within(page.progress) }, bytes };
+      }
+      progress.end();
+    }
+  }
+
+  /** Whoever is given this page asks for no other, so that the files are noted before. */
+  function* nothingNew({ name, source, found, stream }: Read): Generator<Page> {
+    source.wasRead(name, stream, found);
+    yield { rows: [], nothingNew: true };
+  }
+
+  async function* readChanges(request: Read, cursor: JsonValue): AsyncGenerator<Page> {
+    const read = createFileProgress(request.found.files, cursor);
+    const left = read.unread();
+    if (left.length === 0) {
+      yield* nothingNew(request);
+      return;
+    }
+    const progress = createByteCount(left);
+    for (const file of left) {
+      const known = read.rowsOf(file);
+      let rows = 0;
+      for await (const { page } of pagesOf(file, request)) {
+        const within = progress.within(page.progress);
+        const given = page.rows.slice(Math.max(0, known - rows));
+        rows += page.rows.length;
+        if (given.length === 0) continue;
+        yield { rows: given, cursor: read.partOf(file, rows), progress: within };
+      }
+      yield { rows: [], cursor: read.wholeOf(file), progress: progress.end() };
+    }
+  }
+
+  async function columnsOf({ source, found, ...request }: Read): Promise<string[]> {
+    const columns: string[] = [];
+    // Of many files on a server one is enough, since each is downloaded.
+    const files = found.location.server === null ? found.files : found.files.slice(-1);
+    for (const file of files) {
+      const look = (open: OpenFile) => format.columns(open, request);
+      for (const name of await source.first(file, { ...request, store: found.store }, look)) {
+        if (name !== '' && !columns.includes(name)) columns.push(name);
+      }
+    }
+    return columns;
+  }
+
+  return defineConnector({
+    id,
+    title,
+    reads: (_options, stream) => stream.contents,
+    options: z.strictObject({ ...FILE_SOURCE, ...format.options }) as unknown as z.ZodType<AllOptions>,
+    streamOptions: z.strictObject({ ...FILE_STREAM, ...format.streamOptions }) as unknown as z.ZodType<StreamOptions>,
+    async open(options, host) {
+      const source = openFileSource(options, host, format.zipEntry);
+      return {
+        async *pull({ name, options: stream, mode, cursor, signal }) {
+          const found = await source.find(name, stream, signal);
+          host.log.debug({ stream: name, files: found.files.map((file) => file.name) }, 'Reading files.');
+          const request = { name, source, found, options, stream, signal };
+          if (found.isSkipped) yield* nothingNew(request);
+          else if (mode === 'snapshot') yield* sharedPages(readSnapshot(request));
+          else yield* readChanges(request, cursor);
+          source.wasRead(name, stream, found);
+        },
+        async check({ name, options: stream, signal }) {
+          const found = await source.find(name, { ...stream, stableMs: 0 }, signal);
+          if (found.isSkipped) return { found: found.absent?.message ?? 'nothing to read' };
+          const columns = await columnsOf({ name, source, found, options, stream, signal });
+          const shown = columns.slice(0, COLUMNS_SHOWN).join(', ');
+          const more = columns.length > COLUMNS_SHOWN ? ', …' : '';
+          return {
+            found: `${formatFiles(found.files)}, ${shown === '' ? 'no columns' : `columns ${shown}${more}`}`,
+            columns,
+          };
+        },
+        acknowledge: (streams, signal) => source.acknowledge(streams, signal),
+        close: () => source.close(),
+      };
+    },
+  });
+}
+
+/** Counts the bytes of several files together. The size of a file that its server does not state is added when it is known. */
+function createByteCount(files: readonly { bytes: number | null }[]) {
+  let total = files.reduce((sum, file) => sum + (file.bytes ?? 0), 0);
+  let before = 0;
+  let at = 0;
+  let size = files[0]?.bytes ?? 0;
+  return {
+    within(progress: Page['progress']): { done: number; total: number } {
+      if (progress !== undefined && progress.total !== size) {
+        total += progress.total - size;
+        size = progress.total;
+      }
+      return { done: before + (progress?.done ?? 0), total };
+    },
+    /** The file that was read last is behind. */
+    end(): { done: number; total: number } {
+      before += size;
+      at += 1;
+      size = files[at]?.bytes ?? 0;
+      return { done: before, total };
+    },
+  };
+}

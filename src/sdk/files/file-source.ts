@@ -1,0 +1,129 @@
+import type { ConnectorHost, Page } from '../connector.ts';
+import { sourceFault } from '../faults.ts';
+import type { SizedPage } from '../page-buffer.ts';
+import { acknowledgeFiles, assertSettings, type StreamRead } from './acknowledge-files.ts';
+import type { FileSource, FileStream } from './file-options.ts';
+import type { FileStore } from './file-store.ts';
+import { type Location, locate } from './location.ts';
+import type { OpenFile } from './open-file.ts';
+import { openParts } from './open-parts.ts';
+import { openStore } from './open-store.ts';
+import { findReady, isSkipped, type ReadyFiles } from './ready-files.ts';
+import { type SourceFile, timeOf } from './source-file.ts';
+import { createTemporaryFiles } from './temporary-files.ts';
+
+/** Where a stream's files are, and which of them can be read at the moment. */
+export interface FoundFiles extends ReadyFiles {
+  location: Location;
+  store: FileStore;
+  /** True if there is nothing to read and that is no failure. */
+  isSkipped: boolean;
+}
+
+/** The files of one opened source. */
+export interface SourceFiles {
+  /** @throws a `sourceFault` where there is nothing to read, unless the stream skips that */
+  find(name: string, stream: FileStream, signal: AbortSignal): Promise<FoundFiles>;
+  /**
+   * Reads the pages of one file, which may be on a server and packed.
+   *
+   * @param read reads the rows of a file of this machine
+   */
+  read(file: SourceFile, from: ReadFrom): AsyncGenerator<SizedPage>;
+  /** The result of the first part of a file. */
+  first<T>(file: SourceFile, from: Omit<ReadFrom, 'read'>, look: (file: OpenFile) => Promise<T>): Promise<T>;
+  /** Remembers that a stream was read to its end in this run. */
+  wasRead(name: string, stream: FileStream, found: FoundFiles): void;
+  acknowledge(passed: readonly string[], signal: AbortSignal): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface ReadFrom {
+  store: FileStore;
+  stream: FileStream;
+  signal: AbortSignal;
+  read: (file: OpenFile) => AsyncIterable<Page>;
+}
+
+/** @param document the entry by which a ZIP file is recognised as a document of the format */
+export function openFileSource(options: FileSource, host: ConnectorHost, document: string | undefined): SourceFiles {
+  const { folder } = options.downloads;
+  const temporary = createTemporaryFiles(folder === undefined ? undefined : host.resolvePath(folder));
+  const stores = new Map<string, Promise<FileStore>>();
+  const reads = new Map<string, StreamRead>();
+
+  /** Streams of one server share its connection. */
+  function storeOf(location: Location): Promise<FileStore> {
+    const { server } = location;
+    const id = server === null ? location.pattern : `${server.scheme}://${server.host}:${server.port}`;
+    const store = stores.get(id) ?? openStore(location, { options, temporary });
+    stores.set(id, store);
+    return store;
+  }
+
+  return {
+    async find(name, stream, signal) {
+      signal.throwIfAborted();
+      const location = locate(stream.path, (path) => host.resolvePath(path));
+      assertSettings(stream, location);
+      const store = await storeOf(location);
+      const ready = await findReady({ store, location, stream }, signal);
+      for (const text of ready.waiting) host.log.info({ stream: name }, text);
+      const skipped = ready.absent !== null && isSkipped(stream);
+      if (ready.absent !== null && !skipped) throw ready.absent;
+      if (stream.contents === 'changes') for (const file of ready.files) assertVersioned(file);
+      return { ...ready, location, store, isSkipped: skipped };
+    },
+    async *read(file, { store, stream, signal, read }) {
+      const copy = await store.copy(file, signal);
+      try {
+        const { bytes: total } = copy.file;
+        const unpacking = { entry: stream.entry, limits: options.unpacking, temporary, document };
+        for await (const part of openParts(copy.file, unpacking)) {
+          let given = 0;
+          for await (const page of read(part.file)) {
+            const unpacked = part.unpacked();
+            const bytes = unpacked === null ? Number.POSITIVE_INFINITY : unpacked - given;
+            given = unpacked ?? 0;
+            yield { page: { ...page, progress: { done: part.storedDone(page.progress), total } }, bytes };
+          }
+        }
+      } finally {
+        await copy.release();
+      }
+    },
+    async first(file, { store, stream, signal }, look) {
+      const copy = await store.copy(file, signal);
+      try {
+        const unpacking = { entry: stream.entry, limits: options.unpacking, temporary, document };
+        for await (const part of openParts(copy.file, unpacking)) return await look(part.file);
+        throw sourceFault(`${file.label} has nothing in it.`);
+      } finally {
+        await copy.release();
+      }
+    },
+    wasRead(name, stream, { location, store, files, outdated }) {
+      const read = new Map([...files, ...outdated].map((file) => [file.path, file]));
+      reads.set(name, { name, stream, location, store, read });
+    },
+    acknowledge: (passed, signal) => acknowledgeFiles([...reads.values()], { passed, log: host.log, signal }),
+    async close() {
+      try {
+        for (const store of stores.values()) await (await store.catch(() => null))?.close();
+      } finally {
+        await temporary.close();
+      }
+    },
+  };
+}
+
+/** Of a file that has neither a time nor a mark nobody can say whether it is the one that was read already. */
+function assertVersioned({ label, version, bytes }: SourceFile): void {
+  if (Number(timeOf(version)) !== 0 || !version.endsWith(`${bytes ?? '?'}/`)) return;
+  throw sourceFault(
+    `${label} has neither a time nor an ETag, so that changes in it cannot be told from those that were read.`,
+    {
+      suggestion: 'Use `contents: snapshot`, or have the server send `ETag` or `Last-Modified`.',
+    },
+  );
+}

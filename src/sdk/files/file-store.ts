@@ -1,0 +1,41 @@
+import type { NameFilter } from './glob.ts';
+import type { SourceFile } from './source-file.ts';
+
+/** What stands in a folder under a name. */
+export interface Entry {
+  name: string;
+  /** `other`: a device, a socket, a queue. */
+  kind: 'file' | 'folder' | 'other';
+  bytes: number | null;
+  version: string;
+}
+
+/** A file that can be read on this machine. */
+export interface LocalCopy {
+  /** The file itself, or a temporary file with its content; the label and the name are those of the file. */
+  file: SourceFile & { bytes: number };
+  /** Removes the temporary file, where there is one. */
+  release(): Promise<void>;
+}
+
+/** Where files are: the folders of this machine, or a server. Paths are written with `/` on servers. */
+export interface FileStore {
+  /** What stands at a path; null where there is nothing. */
+  stat(path: string, signal: AbortSignal): Promise<Entry | null>;
+  /**
+   * What a folder holds, as far as it is wanted.
+   *
+   * @throws a `sourceFault` if there is no such folder, or it may not be read
+   */
+  list(folder: string, wanted: NameFilter, signal: AbortSignal): Promise<Entry[]>;
+  /**
+   * Makes the content of a file available on this machine, until the copy is released.
+   *
+   * @throws a `sourceFault` if the file is no longer the one that was found
+   */
+  copy(file: SourceFile, signal: AbortSignal): Promise<LocalCopy>;
+  /** Moves a file to another path, whose folders are made, and never over another file: false where one is there. */
+  move(file: SourceFile, path: string, signal: AbortSignal): Promise<boolean>;
+  remove(file: SourceFile, signal: AbortSignal): Promise<void>;
+  close(): Promise<void>;
+}

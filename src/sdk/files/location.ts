@@ -1,0 +1,161 @@
+import { isAbsolute, join, posix, sep } from 'node:path';
+import { isLoopback } from '../../lib/loopback.ts';
+import { sourceFault } from '../faults.ts';
+import { isWild } from './glob.ts';
+
+const REMOTE_SCHEMES = ['https', 'http', 'sftp', 'ftp', 'ftps', 's3'] as const;
+export type RemoteScheme = (typeof REMOTE_SCHEMES)[number];
+
+const USUAL_PORTS: Readonly<Record<RemoteScheme, number | null>> = {
+  https: 443,
+  http: 80,
+  sftp: 22,
+  ftp: 21,
+  ftps: 990,
+  s3: null,
+};
+
+/** A server, as a path names it. */
+export interface ServerAddress {
+  scheme: RemoteScheme;
+  /** The name of the host, or of the bucket. */
+  host: string;
+  /** Null for the usual one. */
+  port: number | null;
+}
+
+/** A stream's `path`, taken apart. */
+export interface Location {
+  /** As it may be shown: without what stands behind `?` in a web address. */
+  pattern: string;
+  /** Null for this machine. */
+  server: ServerAddress | null;
+  /** The folder that the names begin in, and what follows it. Without a wildcard, `segments` is the file's name alone. */
+  folder: string;
+  segments: readonly string[];
+  isPattern: boolean;
+  /** A path as messages show it. */
+  label: (path: string) => string;
+  /** The path of a name below the folder. */
+  pathOf(name: string): string;
+  /** The folder of the config's `archive`. */
+  resolveFolder(folder: string): string;
+}
+
+/** @throws a `sourceFault` for an address that cannot be used, or holds a password */
+export function locate(pattern: string, resolvePath: (path: string) => string): Location {
+  const address = /^([A-Za-z][A-Za-z0-9+.-]*):\/\/([^/?#]*)([\s\S]*)$/.exec(pattern);
+  if (address === null) return locateHere(pattern, resolvePath);
+  const [, scheme = '', authority = '', rest = ''] = address;
+  return locateThere(scheme.toLowerCase(), authority, rest);
+}
+
+function locateHere(pattern: string, resolvePath: (path: string) => string): Location {
+  const segments = pattern.split(sep === '/' ? '/' : /[\\/]/);
+  const wild = segments.findIndex(isWild);
+  const common = { pattern, server: null, label: (path: string) => path, resolveFolder: resolvePath };
+  if (wild === -1) {
+    const path = resolvePath(pattern);
+    return { ...common, folder: path, segments: [segments.at(-1) ?? pattern], isPattern: false, pathOf: () => path };
+  }
+  const folder = resolvePath(segments.slice(0, wild).join('/') || (wild === 0 ? '.' : '/'));
+  return {
+    ...common,
+    folder,
+    segments: segments.slice(wild),
+    isPattern: true,
+    pathOf: (name) => join(folder, name),
+  };
+}
+
+function locateThere(scheme: string, authority: string, rest: string): Location {
+  const server = serverOf(scheme, authority);
+  const base = `${scheme}://${server.host}${server.port === null ? '' : `:${server.port}`}`;
+  if (server.scheme === 'https' || server.scheme === 'http') return locateDownload(server, base, rest);
+  const segments = rest.split('/').slice(1);
+  const wild = segments.findIndex(isWild);
+  const at = wild === -1 ? segments.length - 1 : wild;
+  if (segments.length === 0 || segments.at(-1) === '') {
+    throw sourceFault(`The path ${base}${rest} names no file.`, {
+      suggestion: 'Write the folders and the file, as in sftp://files.example.com/exports/products-*.csv.',
+    });
+  }
+  // `~` is the folder that the server begins in after the login.
+  const isHome = segments[0] === '~';
+  const fixed = segments.slice(isHome ? 1 : 0, at).join('/');
+  const folder = server.scheme === 's3' ? fixed : isHome ? `./${fixed}`.replace(/\/$/, '') : `/${fixed}`;
+  const slash = (path: string) => (path.startsWith('/') ? path : `/${path.replace(/^\.(?=\/|$)/, '~')}`);
+  return {
+    pattern: `${base}${rest}`,
+    server,
+    folder,
+    segments: segments.slice(at),
+    isPattern: wild !== -1,
+    label: (path) => base + slash(path),
+    pathOf: (name) => joined(folder, name),
+    resolveFolder: (inner) =>
+      isAbsolute(inner) ? (server.scheme === 's3' ? inner.slice(1) : inner) : joined(folder, posix.normalize(inner)),
+  };
+}
+
+/** Joins without `posix.join`, which takes the `./` away by which a path begins in the folder of the login. */
+function joined(folder: string, name: string): string {
+  return folder === '' ? name : `${folder.replace(/\/$/, '')}/${name}`;
+}
+
+function serverOf(scheme: string, authority: string): ServerAddress {
+  if (!isRemoteScheme(scheme)) {
+    throw sourceFault(`The path begins with ${scheme}://, which is not supported.`, {
+      suggestion: `Write a path of this machine, or one that begins with ${REMOTE_SCHEMES.filter((one) => one !== 'http').join('://, ')}://.`,
+    });
+  }
+  // What stands before the @ may be a password, so nothing of the address is shown.
+  if (authority.includes('@')) {
+    throw sourceFault(
+      `A path that begins with ${scheme}:// holds a user or a password, which would be shown with it.`,
+      {
+        suggestion: "Take what stands before the @ out of the path, and give it in the source's `options.access`.",
+      },
+    );
+  }
+  const [, host = '', port] = /^(\[[^\]]*\]|[^:]*)(?::(\d{1,5}))?$/.exec(authority) ?? [];
+  if (host === '') {
+    throw sourceFault(`The path ${scheme}://${authority} names no host that can be used.`, {
+      suggestion: 'Write the host, and behind it a port where it is not the usual one, as in files.example.com:2222.',
+    });
+  }
+  if (scheme === 'http' && !isLoopback(host)) {
+    throw sourceFault(`${scheme}://${authority} is not encrypted: anybody on the way could change the export.`, {
+      suggestion: 'Use https://. Plain http:// is taken for this machine alone.',
+    });
+  }
+  // One server has one address, so that two streams that read a file know that it is the same.
+  const isUsual = port === undefined || Number(port) === USUAL_PORTS[scheme];
+  return { scheme, host: scheme === 's3' ? host : host.toLowerCase(), port: isUsual ? null : Number(port) };
+}
+
+function isRemoteScheme(scheme: string): scheme is RemoteScheme {
+  return (REMOTE_SCHEMES as readonly string[]).includes(scheme);
+}
+
+/** A web address names one file. What stands behind its `?` may be a key, so that is never shown. */
+function locateDownload(server: ServerAddress, base: string, rest: string): Location {
+  const [path = ''] = rest.split(/[?#]/, 1);
+  const pattern = base + path;
+  if (path.includes('*')) {
+    throw sourceFault(`The path ${pattern} contains *, but a web server cannot be asked which files it has.`, {
+      suggestion: 'Name one file.',
+    });
+  }
+  const name = path.split('/').at(-1) ?? '';
+  return {
+    pattern,
+    server,
+    folder: base + rest.replace(/#[\s\S]*$/, ''),
+    segments: [name === '' ? server.host : name],
+    isPattern: false,
+    label: (address) => address.replace(/[?#][\s\S]*$/, ''),
+    pathOf: () => base + rest.replace(/#[\s\S]*$/, ''),
+    resolveFolder: (folder) => folder,
+  };
+}

@@ -1,0 +1,53 @@
+import { assertSame, type SourceFile, statOf } from './source-file.ts';
+import { openStored } from './stored-file.ts';
+
+/** A file of a stream, as a format reads it. */
+export interface OpenFile {
+  /** For places and messages. */
+  name: string;
+  /** Its size as it is stored, for progress. */
+  bytes: number;
+  /** How many of these bytes were read so far. */
+  position(): number;
+  /**
+   * The content from start to end, unpacked. It can be asked for once.
+   *
+   * @throws a `sourceFault` if the file cannot be read or unpacked, or is changed while it is read
+   */
+  chunks(signal: AbortSignal): AsyncIterable<Buffer>;
+  /**
+   * A path on this machine under which the whole content can be read in any order, for formats that need that. It holds
+   * until the read of the file has ended. Ask for either the path or the chunks.
+   *
+   * @throws a `sourceFault` if the file cannot be read or unpacked, or is another one than the one that was found
+   */
+  localPath(signal: AbortSignal): Promise<string>;
+}
+
+/** Opens a file of this machine as it is stored: for tests of a format. */
+export function openLocalFile(found: SourceFile): OpenFile {
+  const file = { ...found, bytes: found.bytes ?? 0 };
+  let position = 0;
+  return {
+    name: file.name,
+    bytes: file.bytes,
+    position: () => position,
+    async *chunks(signal) {
+      signal.throwIfAborted();
+      const stored = await openStored(file);
+      try {
+        for await (const chunk of stored.chunks(signal)) {
+          position = stored.position();
+          yield chunk;
+        }
+      } finally {
+        await stored.close();
+      }
+    },
+    async localPath(signal) {
+      signal.throwIfAborted();
+      assertSame(file, await statOf(file.path, file.label));
+      return file.path;
+    },
+  };
+}

@@ -1,0 +1,116 @@
+import { stat } from 'node:fs/promises';
+import { sourceFault } from '../faults.ts';
+import type { Downloads } from './file-options.ts';
+import type { Entry, FileStore, LocalCopy } from './file-store.ts';
+import type { Location } from './location.ts';
+import type { FileServer } from './servers/file-server.ts';
+import { changedFault, changeOf, localVersionOf, type SourceFile } from './source-file.ts';
+import type { TemporaryFiles } from './temporary-files.ts';
+import { watched } from './watched.ts';
+
+export interface RemoteStoreOptions {
+  location: Location;
+  server: FileServer;
+  limits: Downloads;
+  temporary: TemporaryFiles;
+}
+
+/**
+ * A server of files. A file is downloaded completely before its first row is read, so that a slow ledger keeps no
+ * connection open, and so that a file that is changed meanwhile is noticed.
+ */
+export function createRemoteStore({ location, server, limits, temporary }: RemoteStoreOptions): FileStore {
+  const { label } = location;
+
+  /** Waits for one request, and for none longer than the server may be silent. */
+  function request<T>(what: string, signal: AbortSignal, work: (alive: () => void) => Promise<T>): Promise<T> {
+    return watched(work, {
+      idleMs: limits.idleMs,
+      totalMs: limits.totalMs,
+      signal,
+      stop: () => server.interrupt(),
+      tooSlow: (limit) =>
+        tooSlow(
+          limit === 'idleMs'
+            ? `${what}: the server was silent for ${limits.idleMs} ms.`
+            : `${what} within ${limits.totalMs} ms.`,
+        ),
+    });
+  }
+
+  const look = (path: string, signal: AbortSignal): Promise<Entry | null> =>
+    request(`${label(path)} could not be looked up`, signal, () => server.stat(path, signal));
+
+  async function download(file: SourceFile, path: string, signal: AbortSignal): Promise<void> {
+    await request(`${file.label} could not be downloaded`, signal, (alive) => {
+      const progress = (bytes: number) => {
+        alive();
+        assertNotTooLarge(file, bytes, limits);
+      };
+      return server.download(file, { path, progress }, signal);
+    });
+  }
+
+  return {
+    stat: look,
+    list: (folder, wanted, signal) =>
+      request(`${label(folder)} could not be listed`, signal, (alive) => server.list(folder, wanted, signal, alive)),
+    async copy(file, signal): Promise<LocalCopy> {
+      assertNotTooLarge(file, file.bytes ?? 0, limits);
+      const temp = await temporary.create();
+      try {
+        await download(file, temp.path, signal);
+        const stats = await stat(temp.path, { bigint: true });
+        const bytes = Number(stats.size);
+        if (file.bytes !== null && bytes !== file.bytes) {
+          throw sourceFault(`${file.label} was not downloaded completely: ${bytes} of ${file.bytes} bytes came.`, {
+            suggestion: 'Pull again. If this happens each time, compare the size that the server states with the file.',
+          });
+        }
+        assertUnchanged(file, await look(file.path, signal));
+        const copy = { ...file, path: temp.path, bytes, version: localVersionOf(stats) };
+        return { file: copy, release: temp.remove };
+      } catch (error) {
+        await temp.remove();
+        throw error;
+      }
+    },
+    async move(file, path, signal) {
+      const { move } = server;
+      if (move === undefined) throw cannotChange(file);
+      return await request(`${file.label} could not be moved`, signal, () => move(file, path, signal));
+    },
+    async remove(file, signal) {
+      const { remove } = server;
+      if (remove === undefined) throw cannotChange(file);
+      await request(`${file.label} could not be deleted`, signal, () => remove(file, signal));
+    },
+    close: () => server.close(),
+  };
+}
+
+function assertNotTooLarge(file: SourceFile, bytes: number, { maxBytes }: Downloads): void {
+  if (bytes <= maxBytes) return;
+  throw sourceFault(`${file.label} is larger than ${maxBytes} bytes, the most that is downloaded.`, {
+    suggestion: 'If the file is right, raise `downloads.maxBytes` in the options of the source.',
+  });
+}
+
+/** A server that replaces a file while it is sent gives the beginning of one export and the end of another. */
+function assertUnchanged(file: SourceFile, now: Entry | null): void {
+  if (now === null) throw changedFault(file, 'it was taken away');
+  if (now.version !== file.version) throw changedFault(file, changeOf(file.bytes, now.bytes));
+}
+
+function tooSlow(message: string): Error {
+  return sourceFault(message, {
+    suggestion:
+      'Check the server and the network, or raise `downloads.idleMs` or `downloads.totalMs` in the options of the source.',
+  });
+}
+
+function cannotChange(file: SourceFile): Error {
+  return sourceFault(`${file.label} can neither be moved nor deleted: a web server only gives files.`, {
+    suggestion: 'Take `after` out of the stream.',
+  });
+}

@@ -1,0 +1,25 @@
+import type { Entry } from '../file-store.ts';
+import type { NameFilter } from '../glob.ts';
+import type { SourceFile } from '../source-file.ts';
+
+/** How the bytes of a download are given to the store that asked for it. */
+export interface DownloadTarget {
+  /** An empty file of this machine, which is overwritten. */
+  path: string;
+  /** Tells how many bytes have come so far, whenever some have; throws where they are too many. */
+  progress(bytes: number): void;
+}
+
+/** A server of files: what has to be written for each protocol. Whatever fails is a `sourceFault`. */
+export interface FileServer {
+  stat(path: string, signal: AbortSignal): Promise<Entry | null>;
+  /** @param alive is called with every part of a listing that comes in parts */
+  list(folder: string, wanted: NameFilter, signal: AbortSignal, alive: () => void): Promise<Entry[]>;
+  download(file: SourceFile, target: DownloadTarget, signal: AbortSignal): Promise<void>;
+  /** Absent where a server cannot do it. Gives false where something has the path already. */
+  move?: (file: SourceFile, path: string, signal: AbortSignal) => Promise<boolean>;
+  remove?: (file: SourceFile, signal: AbortSignal) => Promise<void>;
+  /** Ends at once what is under way, which then fails. */
+  interrupt(): void;
+  close(): Promise<void>;
+}

@@ -1,0 +1,96 @@
+import type { Readable } from 'node:stream';
+import { Agent, request } from 'undici';
+import type { ServerFaults } from './server-faults.ts';
+
+export interface HttpAnswer {
+  status: number;
+  /** The value of a header, by its name in lower case. */
+  header(name: string): string | null;
+  body: Readable;
+}
+
+export interface HttpRequest {
+  /** What is done, for errors: `https://example.com/x.csv could not be downloaded`. */
+  what: string;
+  method: 'GET' | 'HEAD' | 'PUT' | 'DELETE';
+  url: string;
+  headers: Record<string, string>;
+  signal: AbortSignal;
+}
+
+/** Sends requests for files. Redirects are never followed, since the credentials are meant for one host. */
+export interface HttpClient {
+  /** @throws a `sourceFault` without an answer, and for one that leads elsewhere or refuses the login */
+  send(request: HttpRequest): Promise<HttpAnswer>;
+  interrupt(): void;
+  close(): Promise<void>;
+}
+
+export function createHttpClient(options: {
+  ca: string | undefined;
+  idleMs: number;
+  faults: ServerFaults;
+}): HttpClient {
+  const { ca, idleMs, faults } = options;
+  const agent = new Agent({
+    connect: { timeout: idleMs, ...(ca === undefined ? {} : { ca }) },
+    headersTimeout: idleMs,
+    bodyTimeout: idleMs,
+  });
+  let interruption = new AbortController();
+
+  return {
+    async send({ what, method, url, headers, signal }) {
+      const answer = await request(url, {
+        dispatcher: agent,
+        method,
+        headers,
+        signal: AbortSignal.any([signal, interruption.signal]),
+      }).catch((error: unknown) => {
+        throw faults.of(what, error);
+      });
+      const { statusCode: status, body } = answer;
+      // An answer that is not read to its end fails when it is cut.
+      body.on('error', () => undefined);
+      const header = (name: string) => [answer.headers[name]].flat()[0] ?? null;
+      if (status >= 300 && status < 400) {
+        body.destroy();
+        throw faults.refused(
+          `${what}: the server leads to another address (${status}${addressOf(header('location'), url)}), which is not followed.`,
+          'If that address is right, write it into the config.',
+        );
+      }
+      if (status === 401 || status === 403) {
+        body.destroy();
+        throw faults.refused(
+          `${what}: the server does not accept the login (${status}).`,
+          'Check the credentials in `options.access`, and what they are allowed to do.',
+        );
+      }
+      return { status, header, body };
+    },
+    interrupt() {
+      interruption.abort();
+      interruption = new AbortController();
+    },
+    close: () => agent.destroy(),
+  };
+}
+
+/** Where an answer leads, without what may be a key. */
+function addressOf(location: string | null, url: string): string {
+  if (location === null || !URL.canParse(location, url)) return '';
+  const { origin, pathname } = new URL(location, url);
+  return ` to ${origin}${pathname}`;
+}
+
+/** The time of a header, in nanoseconds; 0 without one. */
+export function headerTime(text: string | null): bigint {
+  const ms = text === null ? Number.NaN : Date.parse(text);
+  return Number.isNaN(ms) ? 0n : BigInt(Math.trunc(ms / 1_000)) * 1_000_000_000n;
+}
+
+/** The size that a header states; null without one. */
+export function headerSize(text: string | null): number | null {
+  return text !== null && /^\d{1,15}$/.test(text) ? Number(text) : null;
+}

@@ -1,0 +1,195 @@
+import { posix } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { AwsV4Signer } from 'aws4fetch';
+import { isLoopback } from '../../../lib/loopback.ts';
+import { sourceFault } from '../../faults.ts';
+import type { Access } from '../file-options.ts';
+import type { Entry } from '../file-store.ts';
+import type { ServerAddress } from '../location.ts';
+import { changedFault, changeOf } from '../source-file.ts';
+import type { FileServer } from './file-server.ts';
+import { createHttpClient, type HttpAnswer, type HttpRequest, headerSize } from './http-client.ts';
+import { parseS3Listing, type S3Listing, s3Version } from './s3-listing.ts';
+import { createServerFaults } from './server-faults.ts';
+import { createSink } from './sink.ts';
+
+type S3Access = NonNullable<Access['s3']>;
+
+const ANSWER_BYTES_MAX = 16_000_000;
+const LISTED_MAX = 1_000_000;
+
+interface S3Request extends Omit<HttpRequest, 'url' | 'headers'> {
+  key: string;
+  query?: Record<string, string>;
+  headers?: Record<string, string>;
+}
+
+/** A bucket of a storage that speaks S3. Folders are the parts of its keys between the slashes. */
+export function createS3Server(
+  { host: bucket }: ServerAddress,
+  options: { access: S3Access; idleMs: number; label: (path: string) => string },
+): FileServer {
+  const { access, idleMs, label } = options;
+  const { accessKeyId, secretAccessKey, sessionToken, region } = access;
+  const base = baseOf(bucket, access);
+  const faults = createServerFaults(new URL(base).origin, [secretAccessKey, sessionToken, accessKeyId]);
+  const client = createHttpClient({ ca: access.ca, idleMs, faults });
+  // Keys derived from the secret hold for a day and a region.
+  const cache = new Map<string, ArrayBuffer>();
+
+  async function send({ key, query = {}, headers = {}, ...request }: S3Request): Promise<HttpAnswer> {
+    const search = Object.entries(query).map(([name, value]) => `${name}=${encoded(value)}`);
+    const path = key === '' ? '' : `/${key.split('/').map(encoded).join('/')}`;
+    const url = `${base}${path}${search.length === 0 ? '' : `?${search.join('&')}`}`;
+    const signer = new AwsV4Signer({
+      method: request.method,
+      url,
+      headers,
+      accessKeyId,
+      secretAccessKey,
+      region,
+      cache,
+      service: 's3',
+      ...(sessionToken === undefined ? {} : { sessionToken }),
+    });
+    const signed = await signer.sign();
+    return await client.send({ ...request, url: signed.url.href, headers: Object.fromEntries(signed.headers) });
+  }
+
+  async function head(key: string, what: string, signal: AbortSignal): Promise<Entry | null> {
+    const answer = await send({ key, what, method: 'HEAD', signal });
+    answer.body.destroy();
+    if (answer.status === 404) return null;
+    if (answer.status !== 200) throw unexpected(what, answer.status);
+    return entryOf(key, answer);
+  }
+
+  function unexpected(what: string, status: number, text = ''): Error {
+    const code = /<Code>([A-Za-z]{1,60})<\/Code>/.exec(text)?.[1];
+    return faults.refused(
+      `${what}: the storage answers with ${status}${code === undefined ? '' : ` (${code})`}.`,
+      'Check the bucket, the endpoint, the region and `pathStyle` in `options.access.s3`.',
+    );
+  }
+
+  async function listPart(prefix: string, from: string | null, signal: AbortSignal): Promise<S3Listing> {
+    const what = `${label(prefix)}* could not be listed`;
+    const query = {
+      'list-type': '2',
+      'encoding-type': 'url',
+      delimiter: '/',
+      prefix,
+      ...(from === null ? {} : { 'continuation-token': from }),
+    };
+    const answer = await send({ key: '', query, what, method: 'GET', signal });
+    const text = await textOf(answer).catch((error: unknown) => {
+      throw faults.of(what, error);
+    });
+    if (answer.status !== 200) throw unexpected(what, answer.status, text);
+    try {
+      return parseS3Listing(text);
+    } catch (error) {
+      throw faults.of(what, error, 'Check that the endpoint is a storage that speaks S3.');
+    }
+  }
+
+  return {
+    stat: async (path, signal) => await head(path, `${label(path)} could not be looked up`, signal),
+    async list(folder, wanted, signal, alive) {
+      const above = folder === '' ? '' : `${folder}/`;
+      const found: Entry[] = [];
+      let next: string | null = null;
+      do {
+        const part: S3Listing = await listPart(above + wanted.prefix, next, signal);
+        alive();
+        const folders = part.folders.map((prefix) => ({ ...NO_FILE, name: prefix.slice(0, -1) }));
+        for (const entry of wanted.kind === 'file' ? part.files : folders) {
+          const name = entry.name.slice(above.length);
+          if (wanted.matches(name)) found.push({ ...entry, name });
+        }
+        next = part.next;
+        if (found.length > LISTED_MAX) {
+          throw faults.refused(`${label(above)} has more than ${LISTED_MAX} matches.`, 'Write a narrower pattern.');
+        }
+      } while (next !== null);
+      return found;
+    },
+    async download(file, target, signal) {
+      const what = `${file.label} could not be downloaded`;
+      const answer = await send({ key: file.path, what, method: 'GET', signal });
+      if (answer.status !== 200) {
+        const text = await textOf(answer).catch(() => '');
+        throw answer.status === 404 ? changedFault(file, 'it was taken away') : unexpected(what, answer.status, text);
+      }
+      const found = entryOf(file.path, answer);
+      if (found.version !== file.version) {
+        answer.body.destroy();
+        throw changedFault(file, changeOf(file.bytes, found.bytes));
+      }
+      await pipeline(answer.body, createSink(target)).catch((error: unknown) => {
+        throw faults.of(what, error);
+      });
+    },
+    /** A storage cannot rename: the file is copied on the server, and its original deleted once the copy is seen. */
+    async move(file, path, signal) {
+      const what = `${file.label} could not be moved to ${label(path)}`;
+      if ((await head(path, what, signal)) !== null) return false;
+      const source = `/${bucket}/${file.path}`.split('/').map(encoded).join('/');
+      const answer = await send({ key: path, what, method: 'PUT', signal, headers: { 'x-amz-copy-source': source } });
+      const text = await textOf(answer).catch((error: unknown) => {
+        throw faults.of(what, error);
+      });
+      // A copy that fails after it has begun answers with 200 and an error.
+      if (answer.status !== 200 || text.includes('<Error>')) throw unexpected(what, answer.status, text);
+      const copy = await head(path, what, signal);
+      if (copy?.bytes !== file.bytes) throw faults.refused(`${what}: the copy is not complete.`, 'Pull again.');
+      await deleteFile(file.path, what, signal);
+      return true;
+    },
+    remove: (file, signal) => deleteFile(file.path, `${file.label} could not be deleted`, signal),
+    interrupt: () => client.interrupt(),
+    close: () => client.close(),
+  };
+
+  async function deleteFile(key: string, what: string, signal: AbortSignal): Promise<void> {
+    const answer = await send({ key, what, method: 'DELETE', signal });
+    const text = await textOf(answer).catch(() => '');
+    if (answer.status !== 204 && answer.status !== 200) throw unexpected(what, answer.status, text);
+  }
+}
+
+const NO_FILE = { kind: 'folder', bytes: null, version: '' } as const;
+
+function baseOf(bucket: string, { endpoint, region, pathStyle }: S3Access): string {
+  const address = new URL(endpoint ?? `https://s3.${region}.amazonaws.com`);
+  if (address.protocol !== 'https:' && !(address.protocol === 'http:' && isLoopback(address.hostname))) {
+    throw sourceFault('`access.s3.endpoint` is not encrypted: anybody on the way could change the export.', {
+      suggestion: 'Use https://. Plain http:// is taken for this machine alone.',
+    });
+  }
+  const path = address.pathname.replace(/\/$/, '');
+  if (pathStyle) return `${address.origin}${path}/${encoded(bucket)}`;
+  return `${address.protocol}//${bucket}.${address.host}${path}`;
+}
+
+function entryOf(key: string, answer: HttpAnswer): Entry {
+  const bytes = headerSize(answer.header('content-length')) ?? 0;
+  const version = s3Version({ bytes, etag: answer.header('etag'), modified: answer.header('last-modified') });
+  return { name: posix.basename(key), kind: 'file', bytes, version };
+}
+
+/** RFC 3986, which the signature is made by. */
+function encoded(text: string): string {
+  return encodeURIComponent(text).replace(/[!'()*]/g, (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`);
+}
+
+async function textOf({ body }: HttpAnswer): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of body) {
+    bytes += (chunk as Buffer).length;
+    if (bytes > ANSWER_BYTES_MAX) throw new Error(`the answer is larger than ${ANSWER_BYTES_MAX} bytes`);
+    chunks.push(chunk as Buffer);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}

@@ -1,0 +1,52 @@
+import { Fault, messageOf, systemCodeOf } from '../../../lib/errors.ts';
+import { localTroubleOf } from '../../../lib/local-trouble.ts';
+import { sourceFault } from '../../faults.ts';
+
+/** Makes the faults of one server. A text that a server has sent may repeat a password, so it goes through here (I7). */
+export interface ServerFaults {
+  /** What could not be done, as `/in/x.csv could not be downloaded`, and why. A fault says it already and is given back. */
+  of(what: string, error: unknown, suggestion?: string): Error;
+  refused(what: string, suggestion: string): Error;
+}
+
+const CAUSES: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'nothing answers there (connection refused)',
+  ECONNRESET: 'the connection was cut',
+  EPIPE: 'the connection was cut',
+  UND_ERR_SOCKET: 'the connection was cut',
+  ENOTFOUND: 'the name of the host is not known',
+  EAI_AGAIN: 'the name of the host cannot be looked up at the moment',
+  ETIMEDOUT: 'the server does not answer',
+  EHOSTUNREACH: 'there is no way to the host',
+  ENETUNREACH: 'there is no way to the host',
+  UND_ERR_CONNECT_TIMEOUT: 'the server does not answer',
+  UND_ERR_HEADERS_TIMEOUT: 'the server does not answer',
+  UND_ERR_BODY_TIMEOUT: 'the server stopped sending',
+};
+const TLS = /^(?:CERT_|DEPTH_ZERO_|ERR_TLS_|SELF_SIGNED_|UNABLE_TO_|HOSTNAME_MISMATCH|ERR_SSL_)/;
+
+export function createServerFaults(server: string, secrets: readonly (string | undefined)[]): ServerFaults {
+  const known = secrets
+    .filter((secret): secret is string => secret !== undefined && secret !== '')
+    .toSorted((a, b) => b.length - a.length);
+  const clean = (text: string) => known.reduce((left, secret) => left.replaceAll(secret, '…'), text).trim();
+  return {
+    of(what, error, suggestion) {
+      if (error instanceof Fault) return error;
+      const local = localTroubleOf(error);
+      if (local !== null) return sourceFault(`${what}. ${local.what}`, { suggestion: local.cure });
+      const code = systemCodeOf(error) ?? '';
+      if (TLS.test(code)) {
+        return sourceFault(`${what}: the certificate of ${server} is not trusted (${code}).`, {
+          suggestion:
+            'If the certificate is signed by an authority of your own, give its certificate as `ca` in `options.access`.',
+        });
+      }
+      const text = clean(messageOf(error)).replace(/[.\s]+$/, '');
+      return sourceFault(`${what}: ${CAUSES[code] ?? text}.`, {
+        suggestion: suggestion ?? 'Check that the server can be reached, and pull again.',
+      });
+    },
+    refused: (what, suggestion) => sourceFault(clean(what), { suggestion }),
+  };
+}

@@ -1,0 +1,188 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { posix } from 'node:path';
+import SftpClient from 'ssh2-sftp-client';
+import { Fault, systemCodeOf } from '../../../lib/errors.ts';
+import { sourceFault } from '../../faults.ts';
+import type { Access } from '../file-options.ts';
+import type { Entry } from '../file-store.ts';
+import type { ServerAddress } from '../location.ts';
+import { versionOf } from '../source-file.ts';
+import type { FileServer } from './file-server.ts';
+import { createKeptConnection } from './kept-connection.ts';
+import { createServerFaults } from './server-faults.ts';
+
+const PORT = 22;
+/** SFTP's own code for something that is not there, and what the client makes of it. */
+const ABSENT = new Set(['2', 'ENOENT', 'ERR_NOT_EXIST']);
+
+type SftpAccess = NonNullable<Access['sftp']>;
+
+interface Connection {
+  client: SftpClient;
+  socket: Socket;
+}
+
+/** A server that speaks SFTP. It is sent nothing, not even the user, before its key was found to be the expected one. */
+export function createSftpServer(
+  { host, port }: ServerAddress,
+  { access, idleMs, label }: { access: SftpAccess; idleMs: number; label: (path: string) => string },
+): FileServer {
+  const address = `sftp://${host}${port === null ? '' : `:${port}`}`;
+  const faults = createServerFaults(address, [access.password, access.privateKey, access.passphrase]);
+  const fingerprints = fingerprintsOf(access.hostKey);
+  let wrongKey = '';
+
+  async function open(cutWith: (cut: () => void) => void): Promise<Connection> {
+    wrongKey = '';
+    const socket = connect({ host: host.replace(/^\[|\]$/g, ''), port: port ?? PORT });
+    cutWith(() => socket.destroy());
+    // Errors are reported by what is waited for; the library leaves some of them to the global listeners.
+    const ignore = () => undefined;
+    const client = new SftpClient('dpp-sync', { error: ignore, end: ignore, close: ignore });
+    try {
+      await once(socket, 'connect');
+      await client.connect({
+        sock: socket,
+        username: access.user,
+        ...(access.password === undefined ? {} : { password: access.password }),
+        ...(access.privateKey === undefined ? {} : { privateKey: access.privateKey }),
+        ...(access.passphrase === undefined ? {} : { passphrase: access.passphrase }),
+        readyTimeout: idleMs,
+        hostVerifier: (key: Buffer) => {
+          const found = createHash('sha256').update(key).digest();
+          if (fingerprints.some((expected) => timingSafeEqual(expected, found))) return true;
+          wrongKey = `SHA256:${found.toString('base64').replace(/=+$/, '')}`;
+          return false;
+        },
+      });
+      return { client, socket };
+    } catch (error) {
+      socket.destroy();
+      if (wrongKey === '') {
+        throw faults.of(`${address} could not be logged in to`, error, 'Check the user, and the password or the key.');
+      }
+      throw sourceFault(`${address} is not the expected server: its key has the fingerprint ${wrongKey}.`, {
+        suggestion:
+          'Ask the operator of the server for the fingerprint of its key. If this is it, set `access.sftp.hostKey` to it.',
+      });
+    }
+  }
+
+  const kept = createKeptConnection<Connection>({
+    open,
+    async close({ client, socket }) {
+      await client.end().catch(() => undefined);
+      socket.destroy();
+    },
+  });
+
+  return {
+    stat: (path) =>
+      kept.use(async ({ client }) => {
+        try {
+          const stats = await client.stat(path);
+          return entryOf(posix.basename(path), {
+            kind: stats.isFile ? 'file' : stats.isDirectory ? 'folder' : 'other',
+            size: stats.size,
+            modifyTime: stats.modifyTime,
+          });
+        } catch (error) {
+          if (isAbsent(error)) return null;
+          throw faults.of(`${label(path)} could not be looked up`, error);
+        }
+      }),
+    list: (folder, wanted) =>
+      kept.use(async ({ client }) => {
+        try {
+          const entries: Entry[] = [];
+          for (const one of await client.list(folder)) {
+            if (!wanted.matches(one.name)) continue;
+            if (one.type === 'l') entries.push(await followed(client, `${folder}/${one.name}`, one.name));
+            else
+              entries.push(
+                entryOf(one.name, { ...one, kind: one.type === '-' ? 'file' : one.type === 'd' ? 'folder' : 'other' }),
+              );
+          }
+          return entries;
+        } catch (error) {
+          throw faults.of(
+            isAbsent(error) ? `${label(folder)} does not exist` : `${label(folder)} could not be listed`,
+            error,
+            'Check the folder, and whether the user may read it.',
+          );
+        }
+      }),
+    download: (file, target) =>
+      kept.use(async ({ client }) => {
+        let tooMany: Fault | undefined;
+        try {
+          const path = await client.realPath(file.path);
+          await client.fastGet(path, target.path, {
+            step(total) {
+              try {
+                target.progress(total);
+              } catch (error) {
+                // Nothing else stops the library.
+                if (error instanceof Fault) tooMany = error;
+                kept.cut();
+              }
+            },
+          });
+        } catch (error) {
+          throw tooMany ?? faults.of(`${file.label} could not be downloaded`, error);
+        }
+      }),
+    move: (file, path) =>
+      kept.use(async ({ client }) => {
+        try {
+          await client.mkdir(posix.dirname(path), true);
+          if ((await client.exists(path)) !== false) return false;
+          await client.rename(file.path, path);
+          return true;
+        } catch (error) {
+          throw faults.of(
+            `${file.label} could not be moved to ${label(path)}`,
+            error,
+            'Check what the user may do there.',
+          );
+        }
+      }),
+    remove: (file) =>
+      kept.use(async ({ client }) => {
+        try {
+          await client.delete(file.path);
+        } catch (error) {
+          throw faults.of(`${file.label} could not be deleted`, error, 'Check what the user may do there.');
+        }
+      }),
+    interrupt: () => kept.cut(),
+    close: () => kept.close(),
+  };
+}
+
+async function followed(client: SftpClient, path: string, name: string): Promise<Entry> {
+  const stats = await client.stat(path);
+  return entryOf(name, { ...stats, kind: stats.isFile ? 'file' : stats.isDirectory ? 'folder' : 'other' });
+}
+
+function entryOf(name: string, stats: { kind: Entry['kind']; size: number; modifyTime: number }): Entry {
+  const modifiedNs = BigInt(stats.modifyTime) * 1_000_000n;
+  return { name, kind: stats.kind, bytes: stats.size, version: versionOf({ modifiedNs, bytes: stats.size, tag: '' }) };
+}
+
+function isAbsent(error: unknown): boolean {
+  const code = systemCodeOf(error) ?? (error instanceof Error && 'code' in error ? String(error.code) : '');
+  return ABSENT.has(code);
+}
+
+function fingerprintsOf(hostKey: SftpAccess['hostKey']): Buffer[] {
+  return [hostKey].flat().map((text) => {
+    const digest = Buffer.from(text.replace(/^SHA256:/, ''), 'base64');
+    if (digest.length === 32) return digest;
+    throw sourceFault('`access.sftp.hostKey` is not the fingerprint of a key.', {
+      suggestion: 'Write it as `ssh-keygen -l -E sha256` shows it: SHA256: and 43 characters.',
+    });
+  });
+}

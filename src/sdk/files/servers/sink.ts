@@ -1,0 +1,28 @@
+import { createWriteStream } from 'node:fs';
+import { Writable } from 'node:stream';
+import type { DownloadTarget } from './file-server.ts';
+
+/** What a download is written to. It fails when the target takes no more bytes, or the disk does not. */
+export function createSink(target: DownloadTarget): Writable {
+  let bytes = 0;
+  const file = createWriteStream(target.path, { mode: 0o600 });
+  // A failed write is reported by its own callback.
+  file.on('error', () => undefined);
+  return new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      bytes += chunk.length;
+      try {
+        target.progress(bytes);
+      } catch (error) {
+        done(error as Error);
+        return;
+      }
+      file.write(chunk, done);
+    },
+    final: (done) => void file.end(done),
+    destroy(error, done) {
+      file.destroy();
+      done(error);
+    },
+  });
+}

@@ -1,0 +1,89 @@
+import type { BigIntStats } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { messageOf, systemCodeOf } from '../../lib/errors.ts';
+import { localTroubleOf } from '../../lib/local-trouble.ts';
+import { sourceFault } from '../faults.ts';
+
+/** A file that was found, with what is needed to tell later that it is still the same. */
+export interface SourceFile {
+  /** Absolute on this machine, or as its server has it. */
+  path: string;
+  /** For messages: the path, or the address without credentials. */
+  label: string;
+  /** For places: the path below the pattern's fixed folders, with `/`. */
+  name: string;
+  /** Its size as it is stored; null where its server does not say. */
+  bytes: number | null;
+  /** Differs as soon as the file differs. It begins with the time of the last change, so that versions compare by age. */
+  version: string;
+}
+
+const TIME_LENGTH = 24;
+
+/** What a version is made of. */
+export interface VersionParts {
+  /** Nanoseconds since the Unix epoch; 0 where the time is not known. */
+  modifiedNs: bigint;
+  bytes: number | bigint | null;
+  /** What else tells two contents apart: an inode, an ETag. */
+  tag: string;
+}
+
+/** The time comes first and has a fixed width, so that versions of several files compare by age. */
+export function versionOf({ modifiedNs, bytes, tag }: VersionParts): string {
+  return `${String(modifiedNs).padStart(TIME_LENGTH, '0')}/${bytes ?? '?'}/${tag}`;
+}
+
+/** The time of a version, as text that compares. */
+export function timeOf(version: string): string {
+  return version.slice(0, TIME_LENGTH);
+}
+
+export function localVersionOf(stats: BigIntStats): string {
+  return versionOf({ modifiedNs: stats.mtimeNs, bytes: stats.size, tag: String(stats.ino) });
+}
+
+/** What is at a path of this machine. */
+export async function statOf(path: string, pattern: string): Promise<BigIntStats> {
+  return stat(path, { bigint: true }).catch((error: unknown) => {
+    throw unreadableFault(path, pattern, error);
+  });
+}
+
+/** @throws a `sourceFault` if the file is another one than the one that was found */
+export function assertSame(file: SourceFile, stats: BigIntStats): void {
+  if (localVersionOf(stats) !== file.version) throw changedFault(file, changeOf(file.bytes, Number(stats.size)));
+}
+
+/** How a file was changed, by its sizes. */
+export function changeOf(before: number | null, after: number | null): string {
+  if (before === null || after === null || before === after) return 'it was overwritten';
+  return `it ${after > before ? 'grew' : 'shrank'} from ${before} to ${after} bytes`;
+}
+
+export function changedFault(file: SourceFile, how: string): Error {
+  return sourceFault(`${file.label} was changed while it was read: ${how}. No row is taken for missing.`, {
+    suggestion: 'Let the export be written under a temporary name and renamed when it is complete, then pull again.',
+  });
+}
+
+export function unreadableFault(path: string, pattern: string, error: unknown): Error {
+  const where = path === pattern ? path : `${pattern} (${path})`;
+  const local = localTroubleOf(error);
+  if (local !== null)
+    return sourceFault(`${where} cannot be read. ${local.what}`, { suggestion: local.cure, cause: error });
+  const code = systemCodeOf(error);
+  const why =
+    code === 'ENOENT' || code === 'ENOTDIR'
+      ? 'does not exist'
+      : code === 'EACCES' || code === 'EPERM'
+        ? 'may not be read by this user: permission denied'
+        : `cannot be read: ${messageOf(error)}`;
+  return sourceFault(`${where} ${why}.`, {
+    suggestion:
+      code === 'ENOENT' || code === 'ENOTDIR'
+        ? 'Check the path, which is relative to the config file, and whether the export has been written.'
+        : 'Check the rights of the file and of its folders, and the disk.',
+    cause: error,
+  });
+}

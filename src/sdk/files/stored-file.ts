@@ -1,0 +1,69 @@
+import { open } from 'node:fs/promises';
+import { READ_WITHOUT_WAITING } from '../../lib/bounded-file.ts';
+import { assertSame, changedFault, type SourceFile, unreadableFault } from './source-file.ts';
+
+const CHUNK_BYTES = 256 * 1024;
+/** Enough to recognise what packs a file. */
+const HEAD_BYTES = 4;
+
+/** A file of this machine that is open, with the bytes that are stored. */
+export interface StoredFile {
+  file: SourceFile & { bytes: number };
+  fd: number;
+  /** Its first bytes. */
+  head: Buffer;
+  /** How many bytes `chunks` has given. */
+  position: () => number;
+  /**
+   * Its bytes in chunks of at most 256 KiB. Every chunk is from the file as it was found: a file that is written to while it is
+   * read gives a mixture of two exports, from which nothing may be concluded. A file that another is renamed over is read
+   * to its end all the same.
+   */
+  chunks: (signal: AbortSignal) => AsyncIterable<Buffer>;
+  /** @throws a `sourceFault` if the file was changed since it was found */
+  assertSame(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** @throws a `sourceFault` if the file cannot be read, or is another one than the one that was found */
+export async function openStored(file: SourceFile & { bytes: number }): Promise<StoredFile> {
+  const handle = await open(file.path, READ_WITHOUT_WAITING).catch((error: unknown) => {
+    throw unreadableFault(file.path, file.label, error);
+  });
+  const assertUnchanged = async () => assertSame(file, await handle.stat({ bigint: true }));
+  const read = async (length: number, position: number): Promise<Buffer> => {
+    const buffer = Buffer.allocUnsafe(length);
+    const { bytesRead } = await handle.read(buffer, 0, length, position).catch((error: unknown) => {
+      throw unreadableFault(file.path, file.label, error);
+    });
+    return bytesRead === length ? buffer : buffer.subarray(0, bytesRead);
+  };
+  let position = 0;
+  try {
+    await assertUnchanged();
+    return {
+      file,
+      fd: handle.fd,
+      head: await read(HEAD_BYTES, 0),
+      position: () => position,
+      async *chunks(signal) {
+        for (;;) {
+          signal.throwIfAborted();
+          const chunk = await read(CHUNK_BYTES, position);
+          signal.throwIfAborted();
+          if (chunk.length === 0) break;
+          await assertUnchanged();
+          position += chunk.length;
+          yield chunk;
+        }
+        await assertUnchanged();
+        if (position !== file.bytes) throw changedFault(file, `it ended after ${position} of ${file.bytes} bytes`);
+      },
+      assertSame: assertUnchanged,
+      close: () => handle.close(),
+    };
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+}

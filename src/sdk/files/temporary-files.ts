@@ -1,0 +1,83 @@
+import { lstat, mkdtemp, open, readdir, rm, unlink } from 'node:fs/promises';
+import { hostname, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { messageOf, systemCodeOf } from '../../lib/errors.ts';
+import { sourceFault } from '../faults.ts';
+
+/** The host, the process and the start of the process stand in the name, so that what a crash has left is recognised. */
+const FOLDER = /^dpp-sync-files-(?<host>.+)-(?<pid>\d+)-(?<startedAt>\d+)-[A-Za-z0-9]{6}$/;
+
+export interface TemporaryFile {
+  path: string;
+  remove: () => Promise<void>;
+}
+
+/** Temporary files of one source. They are in a folder that only this user can read. */
+export interface TemporaryFiles {
+  create(): Promise<TemporaryFile>;
+  /** Removes all of them. */
+  close(): Promise<void>;
+}
+
+/** @param folder where they are put; the system's folder for temporary files without it */
+export function createTemporaryFiles(folder: string | undefined): TemporaryFiles {
+  const parent = folder ?? tmpdir();
+  let made: Promise<string> | undefined;
+  let count = 0;
+
+  async function make(): Promise<string> {
+    try {
+      await removeLeftFolders(parent);
+      return await mkdtemp(join(parent, `dpp-sync-files-${hostname()}-${process.pid}-${startedAt()}-`));
+    } catch (error) {
+      throw sourceFault(`No temporary file can be made in ${parent}: ${messageOf(error)}.`, {
+        suggestion: 'Check the folder and its rights, or set `downloads.folder` in the options of the source.',
+        cause: error,
+      });
+    }
+  }
+
+  return {
+    async create() {
+      made ??= make();
+      count += 1;
+      const path = join(await made, `${count}`);
+      await (await open(path, 'wx', 0o600)).close();
+      return { path, remove: () => unlink(path) };
+    },
+    async close() {
+      if (made === undefined) return;
+      const path = await made.catch(() => null);
+      if (path !== null) await rm(path, { recursive: true, force: true });
+    },
+  };
+}
+
+/** The same for as long as the process lives. */
+function startedAt(): number {
+  return Math.round(performance.timeOrigin);
+}
+
+/** Removes the folders of processes of this machine and user that have ended without doing so. */
+async function removeLeftFolders(parent: string): Promise<void> {
+  for (const name of await readdir(parent)) {
+    const { host, pid, startedAt: started } = FOLDER.exec(name)?.groups ?? {};
+    if (host !== hostname() || isAlive(Number(pid), Number(started))) continue;
+    const path = join(parent, name);
+    const stats = await lstat(path).catch(() => null);
+    if (stats?.isDirectory() !== true || stats.uid !== process.getuid?.()) continue;
+    // Another process may remove it at the same time.
+    await rm(path, { recursive: true, force: true }).catch(() => undefined);
+  }
+}
+
+function isAlive(pid: number, started: number): boolean {
+  // A container begins with the same process id each time.
+  if (pid === process.pid) return started === startedAt();
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return systemCodeOf(error) !== 'ESRCH';
+  }
+}

@@ -1,0 +1,80 @@
+import { type Entry, fromFdPromise, type ZipFile } from 'yauzl';
+import { messageOf } from '../../lib/errors.ts';
+import { sourceFault } from '../faults.ts';
+import type { Unpacking } from './file-options.ts';
+import { matcherOf } from './glob.ts';
+import { brokenFault, tooLargeFault } from './inflated.ts';
+import type { StoredFile } from './stored-file.ts';
+
+const STORED = 0;
+const DEFLATED = 8;
+const LISTED_MAX = 100_000;
+
+/** A ZIP archive that is open, with the entries that are wanted, in the order of their names. */
+export interface ZipArchive {
+  zip: ZipFile;
+  entries: readonly Entry[];
+  /** True if the archive is a document of a format that consists of several entries. */
+  isDocument: boolean;
+}
+
+/** The entry of every document of Microsoft Office, by which it is told from an archive. */
+const OFFICE_ENTRY = '[Content_Types].xml';
+
+/**
+ * @param document the entry by which a document of the format is recognised
+ * @throws a `sourceFault` for an archive that cannot be read, or has none of the entries
+ */
+export async function openZip(
+  stored: StoredFile,
+  { pattern, document, limits }: { pattern: string; document: string | undefined; limits: Unpacking },
+): Promise<ZipArchive> {
+  const { label } = stored.file;
+  const found: Entry[] = [];
+  const matcher = matcherOf(pattern);
+  let zip: ZipFile;
+  try {
+    // Without `autoClose`, since the descriptor belongs to the stored file.
+    zip = await fromFdPromise(stored.fd, { lazyEntries: true, autoClose: false });
+    if (zip.entryCount > LISTED_MAX) throw new Error(`it has ${zip.entryCount} entries, more than ${LISTED_MAX}`);
+    // A name that leads out of a folder ends the loop with an error, though no entry is ever written under its name.
+    for await (const entry of zip.eachEntry()) {
+      if (entry.fileName === document) return { zip, entries: [], isDocument: true };
+      if (entry.fileName === OFFICE_ENTRY) throw officeFault(label);
+      if (!entry.fileName.endsWith('/') && matcher.test(entry.fileName)) found.push(entry);
+    }
+  } catch (error) {
+    if (error instanceof Error && error.name === 'Fault') throw error;
+    throw brokenFault(label, messageOf(error).replace(/\.$/, ''));
+  }
+  if (found.length === 0) {
+    throw sourceFault(`${label} has no entry that matches ${pattern}.`, {
+      suggestion: 'Check the archive, and `entry` of the stream.',
+    });
+  }
+  for (const entry of found) assertReadable(label, entry);
+  if (found.reduce((sum, { uncompressedSize }) => sum + uncompressedSize, 0) > limits.maxBytes) {
+    throw tooLargeFault(label, limits);
+  }
+  return { zip, entries: found.toSorted((a, b) => (a.fileName < b.fileName ? -1 : 1)), isDocument: false };
+}
+
+function assertReadable(label: string, entry: Entry): void {
+  const name = `${label}/${entry.fileName}`;
+  if (entry.isEncrypted()) {
+    throw sourceFault(`${name} is encrypted.`, {
+      suggestion: 'Have the archive written without a password, and protect the way on which it comes instead.',
+    });
+  }
+  if (entry.compressionMethod !== STORED && entry.compressionMethod !== DEFLATED) {
+    throw sourceFault(`${name} is compressed by method ${entry.compressionMethod}, which is not supported.`, {
+      suggestion: 'Have the archive written with the usual method, deflate (8).',
+    });
+  }
+}
+
+function officeFault(label: string): Error {
+  return sourceFault(`${label} is a document of an office program, such as an XLSX workbook, and no archive.`, {
+    suggestion: 'Use the connector for this kind of document, or have the data exported in the format of this one.',
+  });
+}

@@ -1,0 +1,52 @@
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { makeCertificates } from './certificates.ts';
+
+export type Handler = (request: IncomingMessage, response: ServerResponse) => void;
+
+export interface HttpsTestServer {
+  /** `https://127.0.0.1:port`. */
+  address: string;
+  /** The certificate that the server's own is signed by. */
+  ca: string;
+  /** What came, in order: the requests without their bodies. */
+  requests: IncomingMessage[];
+  /** How the requests from now on are answered. */
+  answer: (handler: Handler) => void;
+  stop: () => Promise<void>;
+}
+
+/** Starts a web server with a certificate of its own authority. */
+export async function startHttpsServer(): Promise<HttpsTestServer> {
+  const folder = await mkdtemp(join(tmpdir(), 'dpp-sync-https-'));
+  const { ca, cert, key } = makeCertificates(folder);
+  await rm(folder, { recursive: true });
+  const requests: IncomingMessage[] = [];
+  let handler: Handler = (_request, response) => void response.writeHead(404).end();
+  const server = createServer({ cert, key }, (request, response) => {
+    requests.push(request);
+    response.on('error', () => undefined);
+    handler(request, response);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    address: `https://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    ca,
+    requests,
+    answer(next) {
+      requests.length = 0;
+      handler = next;
+    },
+    async stop() {
+      server.close();
+      server.closeAllConnections();
+      await once(server, 'close');
+    },
+  };
+}

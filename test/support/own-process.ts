@@ -1,0 +1,57 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+
+const READY_WITHIN_MS = 20_000;
+
+/** True if a program is installed. */
+export function hasProgram(name: string, ...args: string[]): boolean {
+  return spawnSync(name, args).error === undefined;
+}
+
+/** A server process of a test, which ends with the tests at the latest. */
+export interface ServerProcess {
+  /** What it has written so far, for failures. */
+  output: () => string;
+  stop: () => Promise<void>;
+}
+
+/** Starts a server and waits until its port answers. */
+export async function startServerProcess(
+  command: string,
+  args: readonly string[],
+  port: number,
+): Promise<ServerProcess> {
+  const child: ChildProcess = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream?.setEncoding('utf8').on('data', (text) => (output += text));
+  const kill = () => child.kill('SIGKILL');
+  process.once('exit', kill);
+  const ended = once(child, 'exit').then(() => process.off('exit', kill));
+  const giveUpAt = Date.now() + READY_WITHIN_MS;
+  while (!(await answers(port))) {
+    if (child.exitCode !== null || Date.now() > giveUpAt) throw new Error(`${command} does not answer. ${output}`);
+    await delay(20);
+  }
+  return {
+    output: () => output,
+    async stop() {
+      child.kill('SIGTERM');
+      const lingers = setTimeout(kill, 2_000);
+      await ended;
+      clearTimeout(lingers);
+    },
+  };
+}
+
+function answers(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1');
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once('error', () => resolve(false));
+  });
+}
