@@ -1,4 +1,4 @@
-import { type Entry, fromFdPromise, type ZipFile } from 'yauzl';
+import type { Entry, ZipFile } from 'yauzl';
 import { messageOf } from '../../lib/errors.ts';
 import { sourceFault } from '../faults.ts';
 import type { Unpacking } from './file-options.ts';
@@ -32,6 +32,7 @@ export async function openZip(
   const { label } = stored.file;
   const found: Entry[] = [];
   const matcher = matcherOf(pattern);
+  const { fromFdPromise } = await import('yauzl');
   let zip: ZipFile;
   try {
     // Without `autoClose`, since the descriptor belongs to the stored file.
