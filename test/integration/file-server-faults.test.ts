@@ -101,6 +101,18 @@ describeSftp('an SFTP server', () => {
     await proxy.set();
   });
 
+  it('may take longer for a listing than it may be silent', async () => {
+    for (let number = 0; number < 2_000; number += 1) await writeFile(join(server.files, `many-${number}.txt`), '');
+    await proxy.set({ kind: 'bandwidth', bytesPerSecond: 150_000 });
+    const { user, privateKey, hostKey } = server;
+    const path = `sftp://127.0.0.1:${proxy.port}${server.files}/*.csv`;
+    const listed = await open(path, { sftp: { user, privateKey, hostKey } });
+    const before = performance.now();
+    expect(await listed.check()).toMatch(/^1 file, /);
+    expect(performance.now() - before).toBeGreaterThan(1_000);
+    await proxy.set();
+  });
+
   it('is logged in to again after a connection was lost', async () => {
     const reading = await read({}, 10_000);
     expect(await reading.ids()).not.toEqual([]);

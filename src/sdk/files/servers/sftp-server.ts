@@ -97,8 +97,10 @@ export function createSftpServer(
           throw faults.of(`${label(path)} could not be looked up`, error);
         }
       }),
-    list: (folder, wanted) =>
-      kept.use(async ({ client }) => {
+    list: (folder, wanted, _signal, alive) =>
+      kept.use(async ({ client, socket }) => {
+        // The library gives a listing as a whole, however long it takes.
+        socket.on('data', alive);
         try {
           const entries: Entry[] = [];
           for (const one of await client.list(folder)) {
@@ -116,6 +118,8 @@ export function createSftpServer(
             error,
             'Check the folder, and whether the user may read it.',
           );
+        } finally {
+          socket.off('data', alive);
         }
       }),
     download: (file, target) =>
