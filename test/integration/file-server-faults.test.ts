@@ -20,7 +20,8 @@ import { describeFtp, type FtpTestServer, startFtpServer } from '../support/ftp-
 import { describeSftp, type SftpTestServer, startSftpServer } from '../support/sftp-server.ts';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 
-const LARGE = Buffer.alloc(3_000_000, 'id\n');
+const ROWS = 3_000;
+const LARGE = `id\n${`${'x'.repeat(999)}\n`.repeat(ROWS)}`;
 const OTHER_KEY = `SHA256:${Buffer.alloc(32, 7).toString('base64').replace('=', '')}`;
 
 let temporary: TemporaryFolder;
@@ -71,9 +72,7 @@ describeSftp('an SFTP server', () => {
   });
 
   it('may have one of several keys', async () => {
-    expect(await (await read({ hostKey: [OTHER_KEY, server.hostKey] }, 10_000)).ids()).toHaveLength(
-      LARGE.length / 3 - 1,
-    );
+    expect(await (await read({ hostKey: [OTHER_KEY, server.hostKey] }, 10_000)).ids()).toHaveLength(ROWS);
   });
 
   it('needs a fingerprint and a way to log in', async () => {
@@ -99,6 +98,18 @@ describeSftp('an SFTP server', () => {
     await files;
     await proxy.set({ kind: 'vanished', toward: 'client' });
     await expect(reading.ids()).rejects.toThrow(/the server was silent for 1000 ms/);
+    await proxy.set();
+  });
+
+  it('may take longer for a listing than it may be silent', async () => {
+    for (let number = 0; number < 1_000; number += 1) await writeFile(join(server.files, `many-${number}.txt`), '');
+    await proxy.set({ kind: 'bandwidth', bytesPerSecond: 150_000 });
+    const { user, privateKey, hostKey } = server;
+    const path = `sftp://127.0.0.1:${proxy.port}${server.files}/*.none`;
+    const listed = await open(path, { sftp: { user, privateKey, hostKey } });
+    const before = performance.now();
+    await expect(listed.ids()).rejects.toThrow('No file matches');
+    expect(performance.now() - before).toBeGreaterThan(1_000);
     await proxy.set();
   });
 
@@ -133,6 +144,14 @@ describeFtp('an FTP server', () => {
     await world?.close();
     expect(await (await read({ plain: true })).ids()).toEqual(['1']);
   });
+
+  it('may be read from the folder of the login', async () => {
+    const { user, password, port } = server;
+    const access = { ftp: { user, password, plain: true } };
+    expect(await (await open(`ftp://127.0.0.1:${port}/~/x.csv`, access)).ids()).toEqual(['1']);
+    await world?.close();
+    expect(await (await open(`ftp://127.0.0.1:${port}/~/?.csv`, access)).ids()).toEqual(['1']);
+  });
 });
 
 describeFtp('an FTP server with a certificate of its own', () => {
@@ -152,10 +171,12 @@ describeFtp('an FTP server with a certificate of its own', () => {
 describe('a hostile FTP server', () => {
   let server: Server;
   let sockets: Socket[];
+  let isRefusing = false;
   const said: string[] = [];
   beforeEach(async () => {
     sockets = [];
     said.length = 0;
+    isRefusing = false;
     const answers: Record<string, string> = {
       USER: '331 Password please.',
       PASS: '230 Welcome.',
@@ -174,7 +195,8 @@ describe('a hostile FTP server', () => {
       socket.setEncoding('utf8').on('data', (text: string) => {
         for (const line of text.split('\r\n').filter((one) => one !== '')) {
           said.push(line);
-          socket.write(`${answers[line.split(' ')[0] ?? ''] ?? '200 Fine.'}\r\n`);
+          const refusal = isRefusing && line.startsWith('PASS') ? `530 Not allowed: ${line}` : undefined;
+          socket.write(`${refusal ?? answers[line.split(' ')[0] ?? ''] ?? '200 Fine.'}\r\n`);
         }
       });
     });
@@ -185,6 +207,14 @@ describe('a hostile FTP server', () => {
     for (const socket of sockets) socket.destroy();
     server.close();
     await once(server, 'close');
+  });
+
+  it('cannot have a password shown by repeating it', async () => {
+    isRefusing = true;
+    const { port } = server.address() as AddressInfo;
+    const access = { ftp: { user: 'exporter', password: 'sesame-1', plain: true } };
+    const read = await open(`ftp://127.0.0.1:${port}/x.csv`, access);
+    await expect(read.ids()).rejects.toThrow(/could not be logged in to: 530 Not allowed: PASS …\.$/);
   });
 
   it('cannot have data fetched from another host', async () => {

@@ -213,7 +213,7 @@ describe('a ZIP archive', () => {
 
   it('that is a workbook is named as what it is', async () => {
     const zip = await zipOf({ '[Content_Types].xml': '<Types/>', 'xl/workbook.xml': '<workbook/>' });
-    await expect(idsOf(zip)).rejects.toThrow('x.csv is a document of an office program, such as an XLSX workbook');
+    await expect(idsOf(zip)).rejects.toThrow('x.csv is an XLSX workbook or another office document');
   });
 
   it('may have no entry at all', async () => {
@@ -262,6 +262,11 @@ describe('a format that needs a path', () => {
     const text = document.toString('latin1');
     expect(await read(document)).toMatchObject([{ text, isOriginal: true }]);
     expect(await read(await zipOf({ 'book.xlsx': document }))).toMatchObject([{ text }]);
+  });
+
+  it('gets a damaged ZIP file as it is, since it can say best what is wrong', async () => {
+    const damaged = (await zipOf({ '[Content_Types].xml': '<Types/>' })).subarray(0, -20);
+    expect(await read(damaged)).toMatchObject([{ isOriginal: true }]);
   });
 
   it('is held by the same limits', async () => {

@@ -113,7 +113,7 @@ describe('a sound config', () => {
       {
         name: 'default',
         key: ['SKU'],
-        options: { contents: 'snapshot', path: 'products.csv', files: 'all' },
+        options: { contents: 'snapshot', path: 'products.csv', files: 'all', entry: '*', stableMs: 0, after: 'keep' },
         path: 'sources[0].options',
       },
     ]);

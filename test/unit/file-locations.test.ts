@@ -63,7 +63,7 @@ describe('a path that names a server', () => {
   it('takes its archive relative to the folder of the files, or from the top', () => {
     const folder = (path: string, archive: string) => here(path).resolveFolder(archive);
     expect(folder('sftp://host/out/*.csv', 'read')).toBe('/out/read');
-    expect(folder('sftp://host/out/*.csv', '../read')).toBe('/out/../read');
+    expect(folder('sftp://host/out/*.csv', '../read')).toBe('/read');
     expect(folder('sftp://host/out/*.csv', '/read')).toBe('/read');
     expect(folder('s3://bucket/out/*.csv', '/read')).toBe('read');
     expect(folder('s3://bucket/*.csv', 'read')).toBe('read');

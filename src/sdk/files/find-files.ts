@@ -89,7 +89,10 @@ export function nothingFound(location: Location): Error {
 
 /** The folder that a file stands in. */
 export function folderOf(location: Location, path: string): string {
-  return location.server === null ? dirname(path) : posix.dirname(path);
+  if (location.server === null) return dirname(path);
+  const folder = posix.dirname(path);
+  // The keys of a bucket have no folder above the first one.
+  return folder === '.' && location.server.scheme === 's3' ? '' : folder;
 }
 
 /** `3 files, 12.4 MB`, for probes. */

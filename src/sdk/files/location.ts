@@ -1,4 +1,4 @@
-import { isAbsolute, join, posix, sep } from 'node:path';
+import { join, posix, sep } from 'node:path';
 import { isLoopback } from '../../lib/loopback.ts';
 import { sourceFault } from '../faults.ts';
 import { isWild } from './glob.ts';
@@ -93,9 +93,15 @@ function locateThere(scheme: string, authority: string, rest: string): Location 
     isPattern: wild !== -1,
     label: (path) => base + slash(path),
     pathOf: (name) => joined(folder, name),
-    resolveFolder: (inner) =>
-      isAbsolute(inner) ? (server.scheme === 's3' ? inner.slice(1) : inner) : joined(folder, posix.normalize(inner)),
+    resolveFolder: (inner) => resolveThere(server.scheme, folder, inner),
   };
+}
+
+/** A folder of the server, relative to another one, or from the top. The keys of a bucket begin without a slash. */
+function resolveThere(scheme: RemoteScheme, from: string, folder: string): string {
+  const path = posix.normalize(folder.startsWith('/') ? folder : joined(from, folder));
+  if (scheme === 's3') return path.replace(/^\/|^\.$/, '');
+  return path.startsWith('/') ? path : `./${path}`;
 }
 
 /** Joins without `posix.join`, which takes the `./` away by which a path begins in the folder of the login. */

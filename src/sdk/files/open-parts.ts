@@ -88,11 +88,12 @@ async function* gzipPart(stored: StoredFile, options: UnpackOptions): AsyncGener
 async function* zipParts(stored: StoredFile, options: UnpackOptions): AsyncGenerator<FilePart> {
   const { file } = stored;
   const { limits } = options;
-  const { zip, entries, isDocument } = await openZip(stored, { ...options, pattern: options.entry });
-  if (isDocument) {
+  const archive = await openZip(stored, { ...options, pattern: options.entry });
+  if (archive === null) {
     yield* plainPart(stored);
     return;
   }
+  const { zip, entries } = archive;
   const total = entries.reduce((sum, { compressedSize }) => sum + compressedSize, 0);
   let before = 0;
   let left = limits.maxBytes;

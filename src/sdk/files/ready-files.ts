@@ -55,7 +55,7 @@ export function isSkipped({ absent, done, after }: FileStream): boolean {
 async function assertFolder({ store, location }: ReadyQuery, signal: AbortSignal): Promise<void> {
   if (location.isPattern || location.server?.scheme === 'https' || location.server?.scheme === 'http') return;
   const folder = folderOf(location, location.pathOf(location.segments[0] ?? ''));
-  await store.list(folder === '.' ? '' : folder, { prefix: '', kind: 'file', matches: () => false }, signal);
+  await store.list(folder, { prefix: '', kind: 'file', matches: () => false }, signal);
 }
 
 /**
@@ -120,7 +120,7 @@ export async function semaphoresOf(
   for (const [folder, inFolder] of folders) {
     const wanted = new Map(inFolder.map((file) => [`${file.name.split('/').at(-1) ?? ''}${done}`, file]));
     const filter = { prefix: '', kind: 'file' as const, matches: (name: string) => wanted.has(name) };
-    for (const { name, bytes, version, kind } of await store.list(folder === '.' ? '' : folder, filter, signal)) {
+    for (const { name, bytes, version, kind } of await store.list(folder, filter, signal)) {
       const file = wanted.get(name);
       if (file === undefined || kind !== 'file') continue;
       const path = file.path + done;

@@ -1,4 +1,4 @@
-import { type Entry, fromFdPromise, type ZipFile } from 'yauzl';
+import type { Entry, ZipFile } from 'yauzl';
 import { messageOf } from '../../lib/errors.ts';
 import { sourceFault } from '../faults.ts';
 import type { Unpacking } from './file-options.ts';
@@ -14,8 +14,6 @@ const LISTED_MAX = 100_000;
 export interface ZipArchive {
   zip: ZipFile;
   entries: readonly Entry[];
-  /** True if the archive is a document of a format that consists of several entries. */
-  isDocument: boolean;
 }
 
 /** The entry of every document of Microsoft Office, by which it is told from an archive. */
@@ -23,28 +21,32 @@ const OFFICE_ENTRY = '[Content_Types].xml';
 
 /**
  * @param document the entry by which a document of the format is recognised
+ * @returns null for such a document, and for one that is so damaged that only its format can say what it is
  * @throws a `sourceFault` for an archive that cannot be read, or has none of the entries
  */
 export async function openZip(
   stored: StoredFile,
   { pattern, document, limits }: { pattern: string; document: string | undefined; limits: Unpacking },
-): Promise<ZipArchive> {
+): Promise<ZipArchive | null> {
   const { label } = stored.file;
   const found: Entry[] = [];
   const matcher = matcherOf(pattern);
-  let zip: ZipFile;
+  const { fromFdPromise } = await import('yauzl');
+  let zip: ZipFile | undefined;
   try {
     // Without `autoClose`, since the descriptor belongs to the stored file.
     zip = await fromFdPromise(stored.fd, { lazyEntries: true, autoClose: false });
     if (zip.entryCount > LISTED_MAX) throw new Error(`it has ${zip.entryCount} entries, more than ${LISTED_MAX}`);
     // A name that leads out of a folder ends the loop with an error, though no entry is ever written under its name.
     for await (const entry of zip.eachEntry()) {
-      if (entry.fileName === document) return { zip, entries: [], isDocument: true };
+      if (entry.fileName === document) return null;
       if (entry.fileName === OFFICE_ENTRY) throw officeFault(label);
       if (!entry.fileName.endsWith('/') && matcher.test(entry.fileName)) found.push(entry);
     }
   } catch (error) {
     if (error instanceof Error && error.name === 'Fault') throw error;
+    // What is wrong with a document is said best by its own format.
+    if (document !== undefined && zip === undefined) return null;
     throw brokenFault(label, messageOf(error).replace(/\.$/, ''));
   }
   if (found.length === 0) {
@@ -56,7 +58,7 @@ export async function openZip(
   if (found.reduce((sum, { uncompressedSize }) => sum + uncompressedSize, 0) > limits.maxBytes) {
     throw tooLargeFault(label, limits);
   }
-  return { zip, entries: found.toSorted((a, b) => (a.fileName < b.fileName ? -1 : 1)), isDocument: false };
+  return { zip, entries: found.toSorted((a, b) => (a.fileName < b.fileName ? -1 : 1)) };
 }
 
 function assertReadable(label: string, entry: Entry): void {
@@ -74,7 +76,7 @@ function assertReadable(label: string, entry: Entry): void {
 }
 
 function officeFault(label: string): Error {
-  return sourceFault(`${label} is a document of an office program, such as an XLSX workbook, and no archive.`, {
-    suggestion: 'Use the connector for this kind of document, or have the data exported in the format of this one.',
+  return sourceFault(`${label} is an XLSX workbook or another office document, which this connector does not read.`, {
+    suggestion: 'Use `connector: xlsx` for a workbook, or have the data exported in the format of this connector.',
   });
 }

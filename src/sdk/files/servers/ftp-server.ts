@@ -110,13 +110,23 @@ export function createFtpServer(
           throw fail(`${label(path)} could not be looked up`, error);
         }
       }),
-    list: (folder, wanted) =>
+    list: (folder, wanted, _signal, alive) =>
       kept.use(async ({ client, home }) => {
+        let bytes = 0;
+        client.trackProgress((info) => {
+          if (info.bytesOverall > bytes) alive();
+          bytes = info.bytesOverall;
+        });
         try {
-          return await entries(client, absolute(folder, home), (one) => wanted.matches(one));
+          return await entries(client, absolute(folder, home), (one) => {
+            alive();
+            return wanted.matches(one);
+          });
         } catch (error) {
           const why = isNotTaken(error) ? 'does not exist, or may not be read' : 'could not be listed';
           throw fail(`${label(folder)} ${why}`, error, 'Check the folder, and whether the user may read it.');
+        } finally {
+          client.trackProgress();
         }
       }),
     download: (file, target) =>

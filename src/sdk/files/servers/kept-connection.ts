@@ -10,39 +10,56 @@ export interface KeptConnection<T> {
 /** Servers close a connection on which nothing happens, and reading a file that was downloaded may take long. */
 const IDLE_MS = 10_000;
 
+/** One connection, with what cuts it. */
+interface Link<T> {
+  opened: Promise<T>;
+  cut(): void;
+  usedAt: number;
+}
+
 export function createKeptConnection<T>(options: {
   /** @param cutWith is given what cuts the connection, as soon as there is something to cut */
   open(cutWith: (cut: () => void) => void): Promise<T>;
   close(connection: T): Promise<void>;
 }): KeptConnection<T> {
-  let kept: { connection: T; usedAt: number } | undefined;
-  let cut: (() => void) | undefined;
+  let kept: Link<T> | undefined;
+
+  function open(): Link<T> {
+    let cut = () => undefined as void;
+    const opened = options.open((by) => {
+      cut = by;
+    });
+    return { opened, cut: () => cut(), usedAt: performance.now() };
+  }
+
+  function drop(link: Link<T>): void {
+    if (kept === link) kept = undefined;
+    link.cut();
+  }
 
   async function closeKept(): Promise<void> {
-    const { connection } = kept ?? {};
+    const link = kept;
     kept = undefined;
-    if (connection !== undefined) await options.close(connection);
+    if (link !== undefined) await options.close(await link.opened);
   }
 
   return {
     async use(work) {
       if (kept !== undefined && performance.now() - kept.usedAt > IDLE_MS) await closeKept();
-      kept ??= { connection: await options.open((by) => (cut = by)), usedAt: 0 };
-      const { connection } = kept;
+      kept ??= open();
+      const link = kept;
       try {
-        const result = await work(connection);
-        if (kept !== undefined) kept.usedAt = performance.now();
+        const result = await work(await link.opened);
+        link.usedAt = performance.now();
         return result;
       } catch (error) {
         // Whether the connection is still good after a failure is not known.
-        kept = undefined;
-        cut?.();
+        drop(link);
         throw error;
       }
     },
     cut() {
-      kept = undefined;
-      cut?.();
+      if (kept !== undefined) drop(kept);
     },
     close: closeKept,
   };

@@ -2,6 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { posix } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import SftpClient from 'ssh2-sftp-client';
 import { Fault, systemCodeOf } from '../../../lib/errors.ts';
 import { sourceFault } from '../../faults.ts';
@@ -14,6 +15,7 @@ import { createKeptConnection } from './kept-connection.ts';
 import { createServerFaults } from './server-faults.ts';
 
 const PORT = 22;
+const END_WITHIN_MS = 1_000;
 /** SFTP's own code for something that is not there, and what the client makes of it. */
 const ABSENT = new Set(['2', 'ENOENT', 'ERR_NOT_EXIST']);
 
@@ -73,7 +75,9 @@ export function createSftpServer(
   const kept = createKeptConnection<Connection>({
     open,
     async close({ client, socket }) {
-      await client.end().catch(() => undefined);
+      // A server that has vanished does not confirm the end, and is not waited for.
+      const ended = client.end().catch(() => undefined);
+      await Promise.race([ended, delay(END_WITHIN_MS, undefined, { ref: false })]);
       socket.destroy();
     },
   });
@@ -93,8 +97,10 @@ export function createSftpServer(
           throw faults.of(`${label(path)} could not be looked up`, error);
         }
       }),
-    list: (folder, wanted) =>
-      kept.use(async ({ client }) => {
+    list: (folder, wanted, _signal, alive) =>
+      kept.use(async ({ client, socket }) => {
+        // The library gives a listing as a whole, however long it takes.
+        socket.on('data', alive);
         try {
           const entries: Entry[] = [];
           for (const one of await client.list(folder)) {
@@ -112,6 +118,8 @@ export function createSftpServer(
             error,
             'Check the folder, and whether the user may read it.',
           );
+        } finally {
+          socket.off('data', alive);
         }
       }),
     download: (file, target) =>
