@@ -1,9 +1,9 @@
 import type { BigIntStats } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join, sep } from 'node:path';
-import { messageOf, systemCodeOf } from '../lib/errors.ts';
-import { localTroubleOf } from '../lib/local-trouble.ts';
-import { sourceFault } from './faults.ts';
+import { messageOf, systemCodeOf } from '../../lib/errors.ts';
+import { localTroubleOf } from '../../lib/local-trouble.ts';
+import { sourceFault } from '../faults.ts';
 
 /** A file that was found, with what is needed to tell later that it is still the same. */
 export interface SourceFile {

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import type { JsonValue } from '../lib/json.ts';
-import { type Connector, type ConnectorHost, defineConnector, type Page } from './connector.ts';
+import type { JsonValue } from '../../lib/json.ts';
+import { type Connector, type ConnectorHost, defineConnector, type Page } from '../connector.ts';
+import { sharedPages } from '../page-buffer.ts';
 import { createFileProgress } from './file-progress.ts';
-import { findFiles, formatFiles, type SourceFile } from './files.ts';
+import { findFiles, formatFiles, type SourceFile } from './find-files.ts';
 import { type OpenFile, openLocalFile } from './open-file.ts';
-import { sharedPages } from './page-buffer.ts';
 
 /** The stream options of every connector that reads files. */
 const FILE_STREAM = {

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { sha256Hex } from '../lib/hash.ts';
-import type { JsonValue } from '../lib/json.ts';
-import { sourceFault } from './faults.ts';
-import type { SourceFile } from './files.ts';
+import { sha256Hex } from '../../lib/hash.ts';
+import type { JsonValue } from '../../lib/json.ts';
+import { sourceFault } from '../faults.ts';
+import type { SourceFile } from './find-files.ts';
 
 /** Each has an entry in the cursor, which is stored with every page. */
 const FILES_MAX = 5_000;

@@ -1,6 +1,6 @@
-import { open } from 'node:fs/promises';
-import { READ_WITHOUT_WAITING } from '../lib/bounded-file.ts';
-import { assertSame, changedFault, type SourceFile, unreadableFault } from './files.ts';
+import { open, stat } from 'node:fs/promises';
+import { READ_WITHOUT_WAITING } from '../../lib/bounded-file.ts';
+import { assertSame, changedFault, type SourceFile, unreadableFault } from './find-files.ts';
 
 const CHUNK_BYTES = 256 * 1024;
 
@@ -18,6 +18,13 @@ export interface OpenFile {
    * @throws a `sourceFault` if the file cannot be read, or is changed while it is read
    */
   chunks(signal: AbortSignal): AsyncIterable<Buffer>;
+  /**
+   * A path on this machine under which the whole content can be read in any order, for formats that need that. It holds
+   * until the read of the file has ended. Ask for either the path or the chunks.
+   *
+   * @throws a `sourceFault` if the file cannot be read, or is another one than the one that was found
+   */
+  localPath(signal: AbortSignal): Promise<string>;
 }
 
 /** Opens a file of this machine. */
@@ -32,6 +39,14 @@ export function openLocalFile(file: SourceFile): OpenFile {
         position += chunk.length;
         yield chunk;
       }
+    },
+    async localPath(signal) {
+      signal.throwIfAborted();
+      const stats = await stat(file.path, { bigint: true }).catch((error: unknown) => {
+        throw unreadableFault(file.path, file.path, error);
+      });
+      assertSame(file, stats);
+      return file.path;
     },
   };
 }
