@@ -64,7 +64,7 @@ function archiveOf(zip: ZipFile, file: string, entries: Map<string, Entry>): Arc
       const entry = entries.get(part.toLowerCase());
       if (entry === undefined) throw damaged(file, new Error(`its part ${part} is missing`));
       assertSize(entry, file, bytesMax);
-      let decoder: TextDecoder | undefined;
+      let decoder: InstanceType<typeof TextDecoder> | undefined;
       let read = 0;
       let sum = 0;
       for await (const chunk of chunksOf(zip, entry, file)) {

@@ -23,7 +23,13 @@ export function dateText(value: number, format: NumberFormat & { kind: 'date' },
   if (!format.days) {
     const whole = format.elapsed ? ms : ms % DAY_MS;
     const hours = Math.floor(whole / 3_600_000);
-    return String(hours).padStart(2, '0') + new Date(whole % 3_600_000).toISOString().slice(13, 23).replace(/\.000$/, '');
+    return (
+      String(hours).padStart(2, '0') +
+      new Date(whole % 3_600_000)
+        .toISOString()
+        .slice(13, 23)
+        .replace(/\.000$/, '')
+    );
   }
   const days = Math.floor(ms / DAY_MS);
   if (days > LAST_DAY[`${is1904}`] || (!is1904 && (days === 0 || days === 60))) return null;

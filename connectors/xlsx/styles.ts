@@ -12,11 +12,11 @@ export interface Styles {
 export const NO_STYLES: Styles = { formatOf: () => PLAIN };
 
 /** Gathers the number formats of `styles.xml`. */
-export function createStyleReader(): PartHandlers & { styles(): Styles } {
+export function createStyleReader(): { part: PartHandlers; styles(): Styles } {
   const own = new Map<number, NumberFormat>();
   const ids: number[] = [];
   let inCells = false;
-  return {
+  const part: PartHandlers = {
     open(name, attributes) {
       if (name === 'numFmt') own.set(Number(attributes['numFmtId']), parseNumberFormat(attributes['formatCode'] ?? ''));
       else if (name === 'cellXfs') inCells = true;
@@ -27,6 +27,9 @@ export function createStyleReader(): PartHandlers & { styles(): Styles } {
     close(name) {
       if (name === 'cellXfs') inCells = false;
     },
+  };
+  return {
+    part,
     styles() {
       const formats = ids.map((id) => own.get(id) ?? builtInFormat(id));
       return { formatOf: (style) => formats[style] ?? PLAIN };

@@ -21,7 +21,7 @@ export interface PartReader {
  * is refused, and so is a document type: Office never writes one, and entities could grow without bound.
  */
 export function createPartReader(handlers: PartHandlers, { silenceMax }: { silenceMax: number }): PartReader {
-  const parser = new SaxesParser({ position: false });
+  const parser = new SaxesParser({ position: false, xmlns: false });
   let depth = 0;
   let silent = 0;
   parser.on('doctype', () => {

@@ -28,6 +28,8 @@ export type { FileQuery, SourceFile } from './files/find-files.ts';
 export { findFiles, formatFiles } from './files/find-files.ts';
 export type { OpenFile } from './files/open-file.ts';
 export { openLocalFile } from './files/open-file.ts';
+export type { ContentKind } from './files/recognise.ts';
+export { assertContent, contentFault, recogniseContent } from './files/recognise.ts';
 export type { MappingModule, MappingTools } from './mapping.ts';
 export { defineMapping } from './mapping.ts';
 export type { PageBuffer } from './page-buffer.ts';
