@@ -3,7 +3,7 @@ import { contentFault, recogniseContent, sourceFault } from '../../src/sdk/index
 
 const HEAD_BYTES = 4_096;
 /** An encrypted workbook is an OLE file with this entry, whose name is written in UTF-16. */
-const ENCRYPTED = Buffer.from('EncryptedPackage', 'utf16le');
+const ENCRYPTED_ENTRY = 'EncryptedPackage';
 const SEARCHED_BYTES = 1024 * 1024;
 
 /** @throws a `sourceFault` that names what the file is, where it is no workbook */
@@ -36,7 +36,7 @@ async function readEnds(handle: Awaited<ReturnType<typeof open>>, size: number):
 }
 
 function compoundFault(name: string, ends: Buffer): Error {
-  return ends.includes(ENCRYPTED)
+  return ends.includes(ENCRYPTED_ENTRY, 0, 'utf16le')
     ? sourceFault(`${name} is an encrypted workbook: it needs a password.`, {
         suggestion: 'Save it without a password. The folder that it lies in can be protected instead.',
       })

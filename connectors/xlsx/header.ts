@@ -1,5 +1,5 @@
 import { sourceFault } from '../../src/sdk/index.ts';
-import { lettersOf } from './sheet-scanner.ts';
+import { columnOfLetters, lettersOf } from './sheet-scanner.ts';
 
 /** Cells that are shown as one; rows from 1, columns from 0. */
 export interface MergedCells {
@@ -81,15 +81,11 @@ export function createMergedCellFinder(lastRow: number): { add(text: string): vo
         end = match.index + match[0].length;
         const [, from = '', first = '', to = '', last = ''] = match;
         if (Number(first) > lastRow) continue;
-        const columns = { firstColumn: numberOf(from), lastColumn: numberOf(to) };
+        const columns = { firstColumn: columnOfLetters(from), lastColumn: columnOfLetters(to) };
         found.push({ firstRow: Number(first), lastRow: Number(last), ...columns });
       }
       rest = searched.slice(Math.max(end, searched.length - 200));
     },
     found,
   };
-}
-
-function numberOf(letters: string): number {
-  return [...letters].reduce((column, letter) => column * 26 + letter.charCodeAt(0) - 64, 0) - 1;
 }

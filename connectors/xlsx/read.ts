@@ -115,13 +115,13 @@ async function* readRows(open: OpenSheet): AsyncGenerator<FoundRows> {
   });
   const headerCells: RawRow[] = [];
   let names: string[] | undefined;
-  for await (const { share } of readPart(archive, sheet.part, { handlers: scanner.part, limits })) {
+  for await (const { share, ended } of readPart(archive, sheet.part, { handlers: scanner.part, limits })) {
     const rows = waiting;
     waiting = [];
     headerCells.push(...rows.filter(({ number }) => number <= lastOfHeader));
     const below = rows.filter(({ number }) => number > lastOfHeader);
-    if (names === undefined && (below.length > 0 || share === 1)) names = namesOf(headerCells, below, merged, open);
-    if (names !== undefined && (below.length > 0 || share === 1)) yield { names, rows: below, scanner, share };
+    if (names === undefined && (below.length > 0 || ended)) names = namesOf(headerCells, below, merged, open);
+    if (names !== undefined && (below.length > 0 || ended)) yield { names, rows: below, scanner, share };
   }
 }
 

@@ -8,7 +8,7 @@ export interface RowContext extends CellContext {
   /** By column. */
   names: readonly string[];
   /** Columns that are passed over. */
-  isSkipped(column: number): boolean;
+  isSkipped: (column: number) => boolean;
 }
 
 /** Makes rows of the rows of a sheet. Null stands for a row without any value. */

@@ -26,7 +26,7 @@ const REFERENCE = /^([A-Z]{1,3})\d+$/;
 export function createSheetScanner(options: {
   cellMax: number;
   columnsMax: number;
-  onRow(row: RawRow): void;
+  onRow: (row: RawRow) => void;
 }): SheetScanner {
   const { cellMax, columnsMax, onRow } = options;
   const inline = createTextGatherer(cellMax);
@@ -92,9 +92,14 @@ function emptyCell(): RawCell {
 }
 
 /** The column of a reference such as `AB12`, from 0. */
-export function columnOf(reference: string): number {
+function columnOf(reference: string): number {
   const letters = REFERENCE.exec(reference)?.[1];
   if (letters === undefined) throw new Error(`a cell has the reference ${JSON.stringify(reference.slice(0, 20))}`);
+  return columnOfLetters(letters);
+}
+
+/** The column of letters such as `AB`, from 0. */
+export function columnOfLetters(letters: string): number {
   let column = 0;
   for (const letter of letters) column = column * 26 + letter.charCodeAt(0) - 64;
   return column - 1;

@@ -38,14 +38,14 @@ export async function* readPart(
   archive: Archive,
   part: string,
   { handlers, limits }: { handlers: PartHandlers; limits: PartLimits },
-): AsyncGenerator<{ share: number }> {
+): AsyncGenerator<{ share: number; ended: boolean }> {
   const reader = createPartReader(handlers, { silenceMax: limits.cellMax * CHARACTER_MAX + MARKUP_MAX });
   for await (const { text, share } of archive.read(part, limits)) {
     parse(archive.file, part, () => reader.write(text));
-    yield { share };
+    yield { share, ended: false };
   }
   parse(archive.file, part, () => reader.end());
-  yield { share: 1 };
+  yield { share: 1, ended: true };
 }
 
 function parse(file: string, part: string, step: () => void): void {

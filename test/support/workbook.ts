@@ -100,7 +100,9 @@ export function workbook({
       'xl/_rels/workbook.xml.rels',
       relationships(
         [
-          ...sheets.map((_sheet, index) => relation(`rId${index + 1}`, 'worksheet', `worksheets/sheet${index + 1}.xml`)),
+          ...sheets.map((_sheet, index) =>
+            relation(`rId${index + 1}`, 'worksheet', `worksheets/sheet${index + 1}.xml`),
+          ),
           relation('rId900', 'styles', '/xl/styles.xml'),
           relation('rId901', 'sharedStrings', 'sharedStrings.xml'),
         ].join(''),

@@ -187,7 +187,9 @@ describe('other cells', () => {
   });
 
   it('put rich text together and leave out phonetic hints', async () => {
-    const strings = ['<r><rPr><b/></rPr><t>Nüt</t></r><r><t xml:space="preserve">zel </t></r><rPh sb="0" eb="1"><t>x</t></rPh>'];
+    const strings = [
+      '<r><rPr><b/></rPr><t>Nüt</t></r><r><t xml:space="preserve">zel </t></r><rPh sb="0" eb="1"><t>x</t></rPh>',
+    ];
     expect(await valueOf('<c r="A2" t="s"><v>0</v></c>', { strings })).toBe('Nützel ');
     expect(await valueOf(`<c r="A2" t="inlineStr"><is>${strings[0]}</is></c>`)).toBe('Nützel ');
   });
