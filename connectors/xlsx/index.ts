@@ -6,6 +6,7 @@ import { layoutOf, OPTIONS, STREAM_OPTIONS } from './schema.ts';
 export const xlsx = defineFileConnector({
   id: 'xlsx',
   title: 'Spreadsheets (XLSX)',
+  fixedColumns: true,
   options: OPTIONS,
   streamOptions: STREAM_OPTIONS,
   read: (file, { options, stream, signal }) => readXlsx(file, { layout: layoutOf(options, stream), signal }),

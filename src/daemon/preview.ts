@@ -4,6 +4,7 @@ import type { Place } from '../domain/place.ts';
 import { identityOf } from '../domain/record.ts';
 import type { JsonObject } from '../lib/json.ts';
 import type { Logger } from '../lib/logging.ts';
+import { createColumnCheck, neededColumns } from '../pipeline/column-check.ts';
 import { incomingRecord } from '../pipeline/incoming-record.ts';
 import { createMappers } from './sources/mappers.ts';
 import { type ConfiguredSource, openSource, type RuntimeConfig } from './sources/open-source.ts';
@@ -38,8 +39,12 @@ export async function* previewStream(
     if (!stream || options.limit === 0) return;
     const mode = stream.reads === 'changes' ? 'changes' : 'snapshot';
     const omitted = new Set(source.omit);
+    const configured = source.streams.find(({ name }) => name === stream.name);
+    const isTable = stream.fixedColumns === true && configured !== undefined;
+    const checkColumns = createColumnCheck(isTable ? neededColumns(configured, source.mappings) : []);
     let shown = 0;
     for await (const page of stream.pull({ mode, cursor: null }, options.signal)) {
+      checkColumns(page.rows);
       for (const row of page.rows) {
         const { raw, place, issues } = incomingRecord(row, stream.key, omitted);
         const fields = JSON.parse(raw) as JsonObject;

@@ -8,8 +8,10 @@ import { createBitmap } from '../lib/bitmap.ts';
 import type { Clock } from '../lib/clock.ts';
 import { messageOf } from '../lib/errors.ts';
 import type { JsonValue } from '../lib/json.ts';
+import { createColumnCheck } from './column-check.ts';
 import { incomingRecords } from './incoming-record.ts';
 import type { MapQueue } from './map-queue.ts';
+import type { NamedColumn } from './mapping/columns-named.ts';
 import { untilWritable, type WritableWait } from './until-writable.ts';
 
 export interface PullRequest {
@@ -18,6 +20,8 @@ export interface PullRequest {
   reader: SourceReader;
   /** The mapping that the run begins with. */
   mapper: Mapper;
+  /** The columns that each stream needs, for streams whose rows all have the same ones. */
+  needed?: ReadonlyMap<string, readonly NamedColumn[]>;
   /** Columns that are never stored. */
   omit: readonly string[];
   guard: MissingGuard;
@@ -136,6 +140,7 @@ async function readStream(request: StreamRead, options: PullOptions, abort: Abor
   const { ledger, emit, mapQueue, wait } = options;
   const seen = createBitmap();
   const omitted = new Set(omit);
+  const checkColumns = createColumnCheck((stream.fixedColumns === true && request.needed?.get(stream.name)) || []);
   const isMappedLater = mode === 'snapshot' && stream.key.length === 0;
   const storePage = isMappedLater ? storeUnmapped : mapAndStore;
   let read = 0;
@@ -151,6 +156,7 @@ async function readStream(request: StreamRead, options: PullOptions, abort: Abor
       isNew = false;
       break;
     }
+    checkColumns(page.rows);
     number += 1;
     // Until a snapshot is complete, changes cannot be read from its end.
     if (mode === 'snapshot') endCursor = page.cursor;

@@ -41,6 +41,8 @@ export interface FileConnectorDefinition<Options extends z.ZodRawShape, Stream e
   /** The fields of the source's `options`, and what stands under a stream besides the file. */
   options: Options;
   streamOptions: Stream;
+  /** See `Connector`. */
+  fixedColumns?: boolean;
   /**
    * Reads the rows of one file, in order. The progress of a page counts the bytes of this file. A page belongs to one
    * file.
@@ -60,7 +62,7 @@ export function defineFileConnector<Options extends z.ZodRawShape, Stream extend
   format: FileConnectorDefinition<Options, Stream>,
 ): Connector<OptionsOf<Options>, OptionsOf<Stream> & FileStream> {
   type Request = FileRequest<OptionsOf<Options>, OptionsOf<Stream> & FileStream>;
-  const { id, title } = format;
+  const { id, title, fixedColumns = false } = format;
 
   const find = (stream: FileStream, host: ConnectorHost): Promise<SourceFile[]> =>
     findFiles({ pattern: stream.path, select: stream.files, resolvePath: (path) => host.resolvePath(path) });
@@ -103,6 +105,7 @@ export function defineFileConnector<Options extends z.ZodRawShape, Stream extend
   return defineConnector({
     id,
     title,
+    fixedColumns,
     reads: (_options, stream) => stream.contents,
     options: z.strictObject(format.options) as unknown as z.ZodType<OptionsOf<Options>>,
     streamOptions: z.strictObject({ ...FILE_STREAM, ...format.streamOptions }) as unknown as z.ZodType<
