@@ -1,4 +1,5 @@
 import {
+  assertContent,
   createPageBuffer,
   type JsonObject,
   type OpenFile,
@@ -49,6 +50,7 @@ export async function* readJson(file: OpenFile, request: JsonRequest): AsyncGene
 async function* readBytes(file: OpenFile, signal: AbortSignal): AsyncGenerator<{ bytes: Buffer; final: boolean }> {
   let isFirst = true;
   for await (const chunk of file.chunks(signal)) {
+    if (isFirst) assertContent(file.name, chunk, { format: 'JSON', accepts: 'json' });
     yield { bytes: isFirst ? withoutByteOrderMark(chunk, file.name) : chunk, final: false };
     isFirst = false;
   }

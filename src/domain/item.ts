@@ -41,7 +41,12 @@ export interface Item {
   refs: ItemRef[];
 }
 
-const text = (max: number) => z.string().trim().min(1).max(max);
+/** Text as it was given: whether white space around it is cut off is for the source or the expression to say. */
+const text = (max: number) =>
+  z
+    .string()
+    .max(max)
+    .refine((value) => value.trim() !== '', 'expected text that is not blank');
 
 const decimal = z.union([z.string(), z.number(), z.bigint()]).transform((value, context) => {
   const normal = normalizeDecimal(String(value));

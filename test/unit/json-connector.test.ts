@@ -70,7 +70,7 @@ describe('a document', () => {
     ['[{"a": 1}] x', 'Expected the end of the file, found "x"'],
     ['[\n{"a": 1},\n{"a": 01}]', 'in.json is not valid JSON in $[1], which begins at line 3'],
     ['[nul]', 'is not valid JSON in $[0]'],
-    ['', 'The document ends before it is complete'],
+    ['', 'in.json is empty.'],
   ])('that is broken stops the pull: %s', async (text, message) => {
     await expect(read(text)).rejects.toThrow(message);
   });

@@ -31,7 +31,7 @@ import { isTooDeep } from './values.ts';
  * The version of our own code in mappings: functions, conversions, validation. Raise it with each change of their
  * results, so that stored records are mapped again after an upgrade.
  */
-const HELPERS_VERSION = 2;
+const HELPERS_VERSION = 3;
 
 type Apply = (record: MappableRecord) => Result<Item[], Refusal>;
 
