@@ -6,6 +6,7 @@ export type { Place } from '../domain/place.ts';
 export { RAW_FIELD } from '../domain/record.ts';
 export { normalizeDecimal } from '../lib/decimal.ts';
 export type { JsonObject, JsonValue } from '../lib/json.ts';
+export { isJsonObject } from '../lib/json.ts';
 export type { Logger } from '../lib/logging.ts';
 export type {
   Connector,
@@ -39,3 +40,4 @@ export { XML_FILE_OPTIONS } from './xml/file-options.ts';
 export { isRecordPath } from './xml/record-path.ts';
 export type { XmlRecord, XmlRecordOptions } from './xml/records.ts';
 export { readXmlPages, readXmlRecords } from './xml/records.ts';
+export { xmlListOf, xmlObjectOf, xmlObjectsOf, xmlTextOf } from './xml/values.ts';

@@ -6,8 +6,8 @@ export interface ElementRules {
   lists: ReadonlySet<string>;
   /** Elements that are objects even where they have only text. */
   objects: ReadonlySet<string>;
-  /** Languages in the order in which they are preferred; null leaves all of them as they are. */
-  languages: readonly string[] | null;
+  /** Languages in the order in which they are preferred. */
+  languages: readonly string[];
   trim: boolean;
 }
 
@@ -105,7 +105,7 @@ function chooseLanguages(
     if (without !== undefined) languages.set(UNDETERMINED, Array.isArray(without) ? without : [without]);
     const shape = (values: JsonValue[]): JsonValue =>
       values.length === 1 && !rules.lists.has(name) ? (values[0] ?? null) : values;
-    setMember(fields, name, shape(chosenOf(languages, rules.languages ?? [])));
+    setMember(fields, name, shape(chosenOf(languages, rules.languages)));
     const all: JsonObject = {};
     for (const [language, values] of languages) setMember(all, language, shape(values));
     fields[`${name}@lang`] = all;

@@ -56,6 +56,8 @@ export class RecordScanner {
   private readonly maxRecordBytes: number;
   private readonly rules: ElementRules;
   private readonly names: Names;
+  /** Where no language is to be chosen, none. */
+  private readonly languageAttributes: ReadonlySet<string>;
   private readonly ancestors: AncestorValues | null;
   /** The state of the path after each open tag, from the document itself on. */
   private readonly states: PathState[];
@@ -91,9 +93,11 @@ export class RecordScanner {
     this.rules = {
       lists: new Set(options.lists),
       objects: new Set(options.objects),
-      languages: options.language === undefined ? null : options.language,
+      languages: options.language ?? [],
       trim: options.trim ?? false,
     };
+    const attributes = ['lang', 'xml:lang', ...(options.languageAttributes ?? [])].map((name) => `@${name}`);
+    this.languageAttributes = new Set(options.language === undefined ? [] : attributes);
     this.names = createNames(options.prefixes ?? 'strip');
     this.ancestors = ancestorsOf(options.parent);
     this.states = [createPathMatcher(options.at)];
@@ -198,6 +202,7 @@ export class RecordScanner {
       throw this.fault(`Elements lie within elements more than ${DOCUMENT_DEPTH_MAX} levels deep.`, CURE_CHECK);
     }
     if (this.path.length === 1) this.checkRoot(name);
+    if (this.path.length <= 2) this.options.onOutline?.(`/${this.path.join('/')}`);
     const state = (this.states.at(-1) ?? this.states[0])?.enter(name);
     if (state === undefined) return;
     this.states.push(state);
@@ -226,7 +231,7 @@ export class RecordScanner {
       if (attribute === null) continue;
       this.members++;
       if (raw === 'xsi:nil') element.isNil = value === 'true' || value === '1';
-      else if (attribute === '@lang' && this.rules.languages !== null && this.elements.length > 1) element.language = value;
+      else if (this.elements.length > 1 && this.languageAttributes.has(attribute)) element.language = value;
       else {
         const taken = element.fields !== null && Object.hasOwn(element.fields, attribute);
         addAttribute(element, taken ? `@${raw}` : attribute, value);

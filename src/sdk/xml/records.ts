@@ -23,6 +23,8 @@ export interface XmlRecordOptions {
   objects?: readonly string[] | undefined;
   /** Languages in order of preference. Without them, elements in several languages are lists. */
   language?: readonly string[] | undefined;
+  /** Attributes that say the language besides `lang` and `xml:lang`. */
+  languageAttributes?: readonly string[] | undefined;
   /** Whether white space around text is removed; default false. */
   trim?: boolean | undefined;
   /** The encoding, where the file does not say the right one. */
@@ -33,6 +35,8 @@ export interface XmlRecordOptions {
   maxRecordBytes?: number | undefined;
   /** Values of ancestors that each record gets as `parent`, for which `isValuePath` is true: `../ID`, `/BMECAT/@version`. */
   parent?: Readonly<Record<string, string>> | undefined;
+  /** Called with the path of the root element and of each of its children when they begin. It may refuse the document. */
+  onOutline?: ((path: string) => void) | undefined;
 }
 
 /** One element of a document. */
