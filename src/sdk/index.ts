@@ -6,6 +6,7 @@ export type { Place } from '../domain/place.ts';
 export { RAW_FIELD } from '../domain/record.ts';
 export { normalizeDecimal } from '../lib/decimal.ts';
 export type { JsonObject, JsonValue } from '../lib/json.ts';
+export { isJsonObject } from '../lib/json.ts';
 export type { Logger } from '../lib/logging.ts';
 export type {
   Connector,
@@ -34,3 +35,11 @@ export type { MappingModule, MappingTools } from './mapping.ts';
 export { defineMapping } from './mapping.ts';
 export type { PageBuffer } from './page-buffer.ts';
 export { createPageBuffer, PAGE_BYTES_MAX, PAGE_ROWS_MAX } from './page-buffer.ts';
+export type { FileDecoder } from './text-decoder.ts';
+export { createFileDecoder } from './text-decoder.ts';
+export { isValuePath } from './xml/ancestor-values.ts';
+export { XML_FILE_OPTIONS } from './xml/file-options.ts';
+export { isRecordPath } from './xml/record-path.ts';
+export type { XmlRecord, XmlRecordOptions } from './xml/records.ts';
+export { readXmlPages, readXmlRecords } from './xml/records.ts';
+export { xmlListOf, xmlObjectOf, xmlObjectsOf, xmlTextOf } from './xml/values.ts';

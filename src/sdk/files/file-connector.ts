@@ -47,9 +47,9 @@ export interface FileConnectorDefinition<Options extends z.ZodRawShape, Stream e
    * Reads the rows of one file, in order. The progress of a page counts the bytes of this file. A page belongs to one
    * file.
    */
-  read(file: OpenFile, request: FileRequest<OptionsOf<Options>, OptionsOf<Stream>>): AsyncIterable<Page>;
+  read(file: OpenFile, request: FileRequest<OptionsOf<Options>, OptionsOf<Stream> & FileStream>): AsyncIterable<Page>;
   /** The names of the columns or members of a file, from its beginning. */
-  columns(file: OpenFile, request: FileRequest<OptionsOf<Options>, OptionsOf<Stream>>): Promise<string[]>;
+  columns(file: OpenFile, request: FileRequest<OptionsOf<Options>, OptionsOf<Stream> & FileStream>): Promise<string[]>;
 }
 
 const COLUMNS_SHOWN = 12;
