@@ -22,6 +22,8 @@ export type {
   StreamTarget,
 } from './connector.ts';
 export { defineConnector, SDK_VERSION } from './connector.ts';
+export type { NotANumber } from './decimal-notation.ts';
+export { createDecimalReader } from './decimal-notation.ts';
 export { sourceFault } from './faults.ts';
 export type { FileConnectorDefinition, FileRequest } from './files/file-connector.ts';
 export { defineFileConnector } from './files/file-connector.ts';

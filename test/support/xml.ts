@@ -1,5 +1,5 @@
+import type { OpenFile } from '../../src/sdk/files/open-file.ts';
 import { readXmlRecords, type XmlRecord, type XmlRecordOptions } from '../../src/sdk/index.ts';
-import type { OpenFile } from '../../src/sdk/open-file.ts';
 
 /** A file that is made of these chunks while it is read. */
 export function madeFile(chunks: Iterable<string | Uint8Array>, name = 'export.xml'): OpenFile {
@@ -8,6 +8,7 @@ export function madeFile(chunks: Iterable<string | Uint8Array>, name = 'export.x
     name,
     bytes: 0,
     position: () => position,
+    localPath: () => Promise.reject(new Error('XML is read as a stream.')),
     async *chunks(signal) {
       for (const chunk of chunks) {
         signal.throwIfAborted();

@@ -142,7 +142,10 @@ export class RecordScanner {
       expanded: (characters) => this.countExpansion(characters),
     });
     // The parser looks up `amp` and the like in its own object. Everything else is asked of the prototype.
-    const others = new Proxy({}, { get: (_target, name) => (typeof name === 'string' ? entities.textOf(name) : undefined) });
+    const others = new Proxy(
+      {},
+      { get: (_target, name) => (typeof name === 'string' ? entities.textOf(name) : undefined) },
+    );
     parser.ENTITIES = Object.assign(Object.create(others), { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" });
     parser.on('doctype', (text) => {
       this.events++;
@@ -359,7 +362,10 @@ export class RecordScanner {
     const inside = open === undefined ? '' : ` in <${open}>`;
     const ended = /^(unclosed tag|unexpected end|document must contain a root)/.test(what);
     return ended
-      ? this.fault(`The file ends before it is complete${inside}.`, 'Have it written anew, and check that it is copied whole.')
+      ? this.fault(
+          `The file ends before it is complete${inside}.`,
+          'Have it written anew, and check that it is copied whole.',
+        )
       : this.fault(
           `The file is not well-formed XML${inside}: ${what}`,
           'The rest of the file is not read: have it written anew.',
@@ -397,7 +403,8 @@ function objectOf(value: JsonValue): JsonObject {
 function partialFields(fields: JsonObject): JsonObject {
   const kept: JsonObject = {};
   for (const [name, value] of Object.entries(fields).slice(0, PARTIAL_FIELDS_MAX)) {
-    if (typeof value === 'string' && value.length <= PARTIAL_CHARACTERS_MAX && !isBlank(value)) setMember(kept, name, value);
+    if (typeof value === 'string' && value.length <= PARTIAL_CHARACTERS_MAX && !isBlank(value))
+      setMember(kept, name, value);
   }
   return kept;
 }

@@ -2,7 +2,7 @@ import type { Issue } from '../../domain/issue.ts';
 import type { Place } from '../../domain/place.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import type { Page, SourceRow } from '../connector.ts';
-import type { OpenFile } from '../open-file.ts';
+import type { OpenFile } from '../files/open-file.ts';
 import { createPageBuffer } from '../page-buffer.ts';
 import { createFileDecoder, type FileDecoder } from '../text-decoder.ts';
 import { encodingOf, HEAD_BYTES } from './encoding.ts';
