@@ -15,6 +15,8 @@ export interface RecordScannerOptions {
 }
 
 const RAW_CHARACTERS_MAX = 1_000;
+/** What old systems write behind the last record. */
+const END_OF_FILE = '\u001a';
 
 /** Cuts text that comes in pieces into records. At most one record, up to the limit, and one piece are held. */
 export class RecordScanner {
@@ -73,8 +75,8 @@ export class RecordScanner {
     if (end > this.text.length && !this.final) return null;
     const text = this.text.slice(this.position, end);
     this.position = Math.min(end, this.text.length);
-    // A line end behind the last record, or the end-of-file character of old systems, is no record.
-    if (text.length < length && /^[\s\u001a]*$/.test(text)) return null;
+    // A line end behind the last record is no record.
+    if (text.length < length && text.replaceAll(END_OF_FILE, '').trim() === '') return null;
     this.line++;
     return { text, line: this.line, isCutOff: text.length < length, isTooLong: false };
   }

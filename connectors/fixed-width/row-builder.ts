@@ -123,12 +123,13 @@ function decimalIssue(name: string, found: string, mark: string): Issue {
 }
 
 function encodingIssues(fields: JsonObject, line: number, encoding: string): Issue[] {
-  const damaged = Object.entries(fields).filter(([, value]) => typeof value === 'string' && value.includes('\uFFFD'));
-  return damaged.map(([name, value]) => ({
+  const texts = Object.entries(fields).flatMap(([name, value]) => (typeof value === 'string' ? [{ name, value }] : []));
+  const damaged = texts.filter(({ value }) => value.includes('\uFFFD'));
+  return damaged.map(({ name, value }) => ({
     code: 'row.encoding',
     message: `Column ${name} of the record at line ${line} holds text that is not valid ${encoding}, or was damaged before it was exported.`,
     field: name,
-    value: String(value).slice(0, 200),
+    value: value.slice(0, 200),
     cure: 'Set `encoding` to what the source system writes, or have it write the file anew.',
   }));
 }
