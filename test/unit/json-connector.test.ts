@@ -303,10 +303,10 @@ describe('files', () => {
   });
 
   it('need a path that can be followed', () => {
-    for (const at of ['parts', '$.', '$.a[*]', '$..a', '$[-1]', '$[a]', '']) {
+    for (const at of ['parts', '$.', '$.a*', '$.*', '$.a[**]', '$..a', '$[-1]', '$[a]', '']) {
       expect(json.streamOptions.safeParse({ path: 'x', at }).success, at).toBe(false);
     }
-    for (const at of ['$', "$['a b'].c", '$[0][1]', '$.größe-x'.replace('öß', 'oes')]) {
+    for (const at of ['$', '$.a[*]', '$[*].b[*]', "$['a b'].c", '$[0][1]', '$.größe-x'.replace('öß', 'oes')]) {
       expect(json.streamOptions.safeParse({ path: 'x', at }).success, at).toBe(true);
     }
   });
