@@ -1,7 +1,9 @@
-import { crc32 } from 'node:zlib';
+import { Readable } from 'node:stream';
+import { crc32, createInflateRaw } from 'node:zlib';
 import { type Entry, openPromise, type ZipFile } from 'yauzl';
 import { sourceFault } from '../../src/sdk/index.ts';
 
+const CHUNK_BYTES = 128 * 1024;
 const PARTS_MAX = 10_000;
 /** No real sheet shrinks to less than a 250th of itself. Small ones may, where every row is alike. */
 const RATIO_MAX = 250;
@@ -82,21 +84,42 @@ function archiveOf(zip: ZipFile, file: string, entries: Map<string, Entry>): Arc
   };
 }
 
+/** The unpacked bytes of a part, and no more of them than the directory says. */
 async function* chunksOf(zip: ZipFile, entry: Entry, file: string): AsyncGenerator<Buffer> {
   const unreadable = (error: unknown): never => {
     throw damaged(file, error);
   };
-  const stream = await zip.openReadStreamPromise(entry).catch(unreadable);
+  const stored = await zip.openReadStreamPromise(entry, { decodeFileData: false }).catch(unreadable);
+  const stream = unpacked(stored, entry);
   const chunks = stream[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
+  let read = 0;
   try {
     for (;;) {
       const next = await chunks.next().catch(unreadable);
-      if (next.done === true) return;
+      if (next.done === true) break;
+      read += next.value.length;
+      if (read > entry.uncompressedSize) unreadable(new Error(`${entry.fileName} is larger than its directory says`));
       yield next.value;
     }
+    if (read < entry.uncompressedSize) unreadable(new Error(`${entry.fileName} is smaller than its directory says`));
   } finally {
     stream.destroy();
+    stored.destroy();
   }
+}
+
+/** yauzl would unpack in small chunks, each of which waits for another thread. */
+function unpacked(stored: Readable, entry: Entry): Readable {
+  if (entry.isEncrypted()) return Readable.from([]).destroy(new Error(`${entry.fileName} is encrypted`));
+  if (entry.compressionMethod === 0) return stored;
+  if (entry.compressionMethod !== 8) {
+    return Readable.from([]).destroy(
+      new Error(`${entry.fileName} is compressed by the method ${entry.compressionMethod}`),
+    );
+  }
+  const inflate = createInflateRaw({ chunkSize: CHUNK_BYTES });
+  stored.on('error', (error) => inflate.destroy(error));
+  return stored.pipe(inflate);
 }
 
 /** Refuses a part by what the directory says of it. What it unpacks to is held against the directory while it is read. */

@@ -8,7 +8,7 @@ import type { PartHandlers } from './xml-part.ts';
 const MEMORY_CHARACTERS = 16 * 1024 * 1024;
 const STRINGS_MAX = 10_000_000;
 /** What a text takes besides its characters. */
-const TEXT_OVERHEAD = 16;
+const TEXT_OVERHEAD = 64;
 const BLOCK_BYTES = 64 * 1024;
 const BLOCKS_KEPT = 64;
 
@@ -84,6 +84,8 @@ function createOverflow(): Overflow {
     writeSync(handle, Buffer.concat(pending));
     pending = [];
     pendingBytes = 0;
+    // A block that was read may have ended where the file did.
+    blocks.clear();
   }
 
   function blockAt(number: number): Buffer {
@@ -125,7 +127,11 @@ function createOverflow(): Overflow {
       const [start, end] = [starts[index], starts[index + 1]];
       if (start === undefined || end === undefined) return undefined;
       flush();
-      return bytesFrom(start, end).toString('utf8');
+      const number = Math.floor(start / BLOCK_BYTES);
+      const from = start - number * BLOCK_BYTES;
+      const block = blockAt(number);
+      const isWhole = from + end - start <= block.length;
+      return isWhole ? block.toString('utf8', from, from + end - start) : bytesFrom(start, end).toString('utf8');
     },
     close() {
       closeSync(handle);

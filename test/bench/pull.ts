@@ -12,7 +12,7 @@ import { FORMATS, type Format } from './pull/formats.ts';
 import { holdAgainstBudget } from './support/budget.ts';
 import { table, writeBetween } from './support/document.ts';
 import { machine } from './support/machine.ts';
-import { median } from './support/measure.ts';
+import { FLAGS, median } from './support/measure.ts';
 
 const ASKED = process.env['BENCH_COUNTS'];
 const COUNT = Number(ASKED ?? 200_000);
@@ -31,7 +31,11 @@ interface Measured {
 }
 
 async function compete(job: ReadJob): Promise<ReadResult> {
-  const { stdout } = await run(process.execPath, [join(import.meta.dirname, 'pull/contender-process.ts'), JSON.stringify(job)]);
+  const { stdout } = await run(process.execPath, [
+    ...FLAGS,
+    join(import.meta.dirname, 'pull/contender-process.ts'),
+    JSON.stringify(job),
+  ]);
   const result = JSON.parse(stdout) as ReadResult;
   if (result.records !== COUNT) throw new Error(`${job.contender} gave ${result.records} records of ${job.format}`);
   return result;
@@ -79,7 +83,8 @@ for (const { format, dppSync, bare } of measured) {
   ratios[`${format.name}: dpp-sync / ${format.bareName}`] = perSecond(dppSync) / perSecond(bare);
   ratios[`${format.name}: ${MEMORY_MB} MB / memory`] = MEMORY_MB / peakMb(dppSync);
   if (format.name === 'CSV') {
-    ratios[`${format.name}: records a second / ${CSV_RECORDS_PER_SECOND}`] = perSecond(dppSync) / CSV_RECORDS_PER_SECOND;
+    ratios[`${format.name}: records a second / ${CSV_RECORDS_PER_SECOND}`] =
+      perSecond(dppSync) / CSV_RECORDS_PER_SECOND;
   }
 }
 holdAgainstBudget('pull', ratios, { isWhole: ASKED === undefined });

@@ -26,7 +26,8 @@ async function read(of: typeof format & object): Promise<number> {
   let records = 0;
   const nothing = new Set<string>();
   for await (const { rows } of readPages(of.connector, { folder, stream: { path: 'export', ...of.stream } })) {
-    for (const { hash, issues } of incomingRecords(rows, ['SKU'], nothing)) if (hash !== '' && issues.length === 0) records++;
+    for (const { hash, issues } of incomingRecords(rows, ['SKU'], nothing))
+      if (hash !== '' && issues.length === 0) records++;
   }
   return records;
 }

@@ -59,7 +59,12 @@ const delimited: Format = {
   connector: csv,
   stream: {},
   write: (file, count) =>
-    writeLines(file, count, (index) => `"${cellsOf(index).join('","')}"\n`.replaceAll(/"([^",]*)"/g, '$1'), `${NAMES.join()}\n`),
+    writeLines(
+      file,
+      count,
+      (index) => `"${cellsOf(index).join('","')}"\n`.replaceAll(/"([^",]*)"/g, '$1'),
+      `${NAMES.join()}\n`,
+    ),
   async bare(file) {
     let records = 0;
     for await (const record of createReadStream(file).pipe(parse({ columns: true }))) if (record !== null) records++;
@@ -79,7 +84,14 @@ const fixed: Format = {
     })),
   },
   write: (file, count) =>
-    writeLines(file, count, (index) => `${cellsOf(index).map((cell, at) => cell.padEnd(WIDTHS[at] ?? 0)).join('')}\n`),
+    writeLines(
+      file,
+      count,
+      (index) =>
+        `${cellsOf(index)
+          .map((cell, at) => cell.padEnd(WIDTHS[at] ?? 0))
+          .join('')}\n`,
+    ),
   async bare(file) {
     let records = 0;
     let rest = '';
