@@ -31,7 +31,9 @@ export async function* previewStream(
   config: RuntimeConfig,
   options: { stream: string; limit: number; log: Logger; signal: AbortSignal },
 ): AsyncGenerator<PreviewedRecord> {
-  const mapper = await createMappers({ sources: [source], baseDir: config.folder }).refresh(source.id);
+  const mapper = await createMappers({ sources: [source], baseDir: config.folder, profile: config.profile }).refresh(
+    source.id,
+  );
   const reader = await openSource(source, config, options.log);
   try {
     const stream = reader.streams.find(({ name }) => name === options.stream);
