@@ -18,7 +18,7 @@ export function loadedMapping(
     ...(refs === undefined ? {} : { refs: present(refs) }),
     ...(fields === undefined ? {} : { fields }),
     ...(rules === undefined ? {} : { rules: ruleMap(rules) }),
-    onIssue,
+    ...(onIssue === 'hold' ? {} : { onIssue }),
     ...(module === undefined ? {} : { module: resolvePath(module) }),
     path,
   };

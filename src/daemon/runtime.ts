@@ -148,6 +148,7 @@ async function runtimeOn(
   const bus = createEventBus({ log });
   const { emit } = bus;
   const { voided } = await ledger.recover(profile.settlingDelayMs.reset);
+  await ledger.defineLookups(mappers.lookups(), { isAll: true });
   const url = config.queue.kind === 'embedded' ? 'embedded' : config.queue.url;
   const queues = await createQueues({ url, prefix: queuePrefix(ledger.id), log, clock, timing: queueTiming });
 
@@ -158,6 +159,7 @@ async function runtimeOn(
 
   async function replayNow(request: ReplayRequest): Promise<ReplayReport> {
     await mappers.refreshAll();
+    await ledger.defineLookups(mappers.lookups(), { isAll: true });
     const report = await replay(request, { ledger, mapperOf });
     delivery.engine.wake();
     return report;

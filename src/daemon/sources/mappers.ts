@@ -1,4 +1,5 @@
 import { ITEM_KINDS } from '../../domain/item.ts';
+import type { LookupTable } from '../../domain/lookup.ts';
 import type { LookupConfig, Mapper, MappingDefinition } from '../../domain/mapping.ts';
 import { allowedFieldsOf, type Profile } from '../../domain/profile.ts';
 import { compileMappings } from '../../pipeline/mapping/compile-mappings.ts';
@@ -14,6 +15,8 @@ export interface Mappers {
    */
   refresh(source: string): Promise<Mapper>;
   refreshAll(): Promise<void>;
+  /** The lookup tables of every source by its id. */
+  lookups(): ReadonlyMap<string, readonly LookupTable[]>;
   /** Null for a source that is not in the config any more. */
   of(source: string): Mapper | null;
 }
@@ -56,6 +59,7 @@ export function createMappers(options: {
       return mapper;
     },
     refreshAll: () => compile(sources),
+    lookups: () => new Map([...compiled].map(([id, mapper]) => [id, mapper.lookups ?? []])),
     of: (source) => compiled.get(source) ?? null,
   };
 }
