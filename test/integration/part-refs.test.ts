@@ -76,10 +76,10 @@ describe('a part that is a product or a material', () => {
         return { ...result, items: result.items.map((item) => ({ ...item, refs: refs(item) })) };
       },
     };
-    const rows = [P, PART].map((row, at) => sourceRow({ ...row }, at + 1));
+    const rows = [P, MATERIAL, PART].map((row, at) => sourceRow({ ...row }, at + 1));
     await world.pull({ pages: [rows], mapper: named });
     const before = world.ledger.views.item('bom_item', 'b');
-    await pull([P, PART, MATERIAL]);
+    await pull([P, MATERIAL, PART]);
     expect(world.ledger.views.item('bom_item', 'b')).toMatchObject({ revision: before?.revision, refs: before?.refs });
   });
 
@@ -107,13 +107,12 @@ describe('a part that is a product or a material', () => {
             await pull(last as Row[], size);
             const has = (kind: string, key: string) => last.some((one) => one.kind === kind && one.key === key);
             for (const { id, key } of last.filter(({ kind }) => kind === 'part')) {
-              const isMaterial = key === 'P' || has('material', key);
-              const expected =
-                key !== 'P' && isMaterial && has('product', key)
-                  ? 'refs.ambiguous'
-                  : isMaterial
-                    ? 'material material'
-                    : 'component product';
+              const isProduct = key !== 'P' && has('product', key);
+              const isMaterial = has('material', key);
+              // A part that no row gives waits, whatever it is taken for.
+              if (!isProduct && !isMaterial) continue;
+              const only = isMaterial ? 'material material' : 'component product';
+              const expected = isProduct && isMaterial ? 'refs.ambiguous' : only;
               expect(`${id}: ${partOf(id)}`).toBe(`${id}: ${expected}`);
             }
           } finally {

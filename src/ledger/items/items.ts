@@ -105,7 +105,7 @@ export function createItems(
     idsGivenAway: () => givenIds.all(),
     byId: (id) => sql.byId.get(id),
     ownedBy: (recordId) => sql.byRecord.all(recordId),
-    resolveParts: (item, known) => partRefs.resolve(item, known),
+    resolveParts: (item, of) => partRefs.resolve(item, of),
 
     openDelivery(itemId) {
       const item = sql.byId.get(itemId);

@@ -16,9 +16,18 @@ export interface PartRefs {
    * Decides what the parts of an item are. A part that no item has yet counts as a component, and waits. The issues are
    * about parts that are both a product and a material; `contested` names these.
    */
-  resolve(item: Item, known: ItemRow | undefined): { item: Item; issues: Issue[]; contested: ContestedPart[] };
+  resolve(item: Item, of: PartOwner): { item: Item; issues: Issue[]; contested: ContestedPart[] };
   /** Maps the records again whose parts may be these new items. */
   appeared(kind: ItemKind, keys: readonly string[]): void;
+}
+
+/** What the parts of an item are decided for. */
+export interface PartOwner {
+  recordId: number;
+  /** The stored item. */
+  known: ItemRow | undefined;
+  /** True of an item that the record still makes. Those that it made before and does not make any more do not count. */
+  isMade: (name: ContestedPart) => boolean;
 }
 
 export interface ContestedPart {
@@ -33,8 +42,8 @@ export function hasPart({ refs }: Pick<Item, 'refs'>): boolean {
 
 export function createPartRefs({ db }: Pick<LedgerContext, 'db'>): PartRefs {
   const sql = {
-    candidates: db.prepare<[string], { kind: PartKind; isPresent: 0 | 1 }>(
-      "SELECT kind, missing_since IS NULL AS isPresent FROM items WHERE kind IN ('product', 'material') AND key = ?",
+    candidates: db.prepare<[string], { kind: PartKind; isPresent: 0 | 1; recordId: number | null }>(
+      "SELECT kind, missing_since IS NULL AS isPresent, record_id AS recordId FROM items WHERE kind IN ('product', 'material') AND key = ?",
     ),
     stored: db.prepare<[number, string], { kind: PartKind }>(
       "SELECT kind FROM refs WHERE item_id = ? AND key = ? AND role <> 'product'",
@@ -49,28 +58,30 @@ export function createPartRefs({ db }: Pick<LedgerContext, 'db'>): PartRefs {
     ),
   };
 
-  function kindsOf({ key }: ItemRef, item: Item): PartKind[] {
+  function kindsOf({ key }: ItemRef, item: Item, { recordId, isMade }: PartOwner): PartKind[] {
     // A product is no part of itself, so a part with its key is a material.
     if (item.refs.some((ref) => ref.role === 'product' && ref.key === key)) return ['material'];
-    const found = sql.candidates.all(key);
+    const isLeft = (one: { kind: PartKind; recordId: number | null }) =>
+      one.recordId === recordId && !isMade({ kind: one.kind, key });
+    const found = sql.candidates.all(key).filter((one) => !isLeft(one));
     const present = found.filter(({ isPresent }) => isPresent === 1);
     return (present.length > 0 ? present : found).map(({ kind }) => kind);
   }
 
   /** What the platform has, or may have received, is not decided again. */
-  function settledKind({ key }: ItemRef, known: ItemRow | undefined): PartKind | undefined {
+  function settledKind({ key }: ItemRef, { known }: PartOwner): PartKind | undefined {
     if (known === undefined || (known.acknowledged === 0 && !mayHaveArrived(known))) return undefined;
     return sql.stored.get(known.id, key)?.kind;
   }
 
   return {
-    resolve(item, known) {
+    resolve(item, of) {
       const issues: Issue[] = [];
       const contested: ContestedPart[] = [];
       const refs = item.refs.map((ref): ItemRef => {
         if (ref.either !== true) return ref;
-        const settled = settledKind(ref, known);
-        const [kind = 'product', other] = settled === undefined ? kindsOf(ref, item) : [settled];
+        const settled = settledKind(ref, of);
+        const [kind = 'product', other] = settled === undefined ? kindsOf(ref, item, of) : [settled];
         if (other === undefined) return { role: ROLES[kind], kind, key: ref.key, either: true };
         issues.push(bothIssue(ref));
         contested.push({ kind, key: ref.key }, { kind: other, key: ref.key });

@@ -4,6 +4,7 @@ import type { MappedRecord, StageSummary } from '../../domain/ports/intake.ts';
 import { addCreates, type Contact, type CreateCounts } from '../contact/contact.ts';
 import type { DesiredItem } from '../items/desired-item.ts';
 import type { ItemRow } from '../items/item-row.ts';
+import { createNameSet } from '../items/item-name.ts';
 import type { Items } from '../items/items.ts';
 import { type ContestedPart, hasPart } from '../items/part-refs.ts';
 import type { LedgerContext } from '../store/context.ts';
@@ -87,12 +88,15 @@ export function createStaging(
   }
 
   /** Decides what the parts of BOM items are, and finds those that nobody can decide about. */
-  function withParts(made: readonly MappedItem[]) {
+  function withParts(made: readonly MappedItem[], recordId: number) {
     const issues: Issue[] = [];
     const contested: ContestedPart[] = [];
+    const names = createNameSet();
+    for (const item of made) names.add(item);
+    const isMade = (name: ContestedPart) => names.has(name);
     const mapped = made.map((item): MappedItem => {
       if (!hasPart(item)) return item;
-      const resolved = items.resolveParts(item, items.find(item.kind, item.key));
+      const resolved = items.resolveParts(item, { recordId, known: items.find(item.kind, item.key), isMade });
       issues.push(...resolved.issues);
       contested.push(...resolved.contested);
       return { ...resolved.item, mapping: item.mapping };
@@ -113,7 +117,7 @@ export function createStaging(
     lookups.storeUses(recordId, result.uses, isNew);
     const reported = result.status === 'quarantined' ? result.issues : [];
     if (reported.length > 0 && !isPartial(result)) return quarantine(recordId, reported, blockedBy(result));
-    const { mapped, ...parts } = withParts(itemsIn(result));
+    const { mapped, ...parts } = withParts(itemsIn(result), recordId);
     const { issues, contested, own } = contenders(mapped, recordId);
     for (const { kind, key } of [...parts.contested, ...contested]) sql.addContender.run(kind, key, recordId);
     const found = [...parts.issues, ...issues];
