@@ -26,7 +26,7 @@ export interface LookupStream {
 export interface LookupEntry {
   /** The values of all rows with the key, in the order of their record keys. */
   values: readonly JsonValue[];
-  /** False while no read of the stream has come to its end, so that an absent key proves nothing. */
+  /** False while no read of the stream is complete, so that an absent key proves nothing. */
   isRead: boolean;
 }
 
@@ -45,7 +45,7 @@ export interface LookupUse extends LookupKey {
 /** Gives the mapper the entries that were read for it; undefined for an entry that was not. */
 export type FindEntry = (key: LookupKey) => LookupEntry | undefined;
 
-/** More rows than that under one key are not told apart any more. */
+/** A key with more rows than that is an issue. */
 export const LOOKUP_VALUES_MAX = 1000;
 
 const STAMP_LENGTH_MAX = 64;

@@ -28,7 +28,7 @@ export interface Lookups {
   /** Stores what new or changed records of a stream say. */
   recordsChanged(streamId: number, records: readonly LookedUpRecord[], isNew: boolean): void;
   recordGone(recordId: number): void;
-  /** Notes that a read of a stream has come to its end. */
+  /** Stores that a read of a stream was complete. */
   streamWasRead(streamId: number): void;
   /** False if one of the entries has changed since it was used. */
   areCurrent(uses: readonly LookupUse[] | undefined): boolean;

@@ -47,7 +47,7 @@ export function createStagePage({ db, profile }: LedgerContext, parts: Parts): S
   const isRunning = db.prepare<[number], number>('SELECT 1 FROM runs WHERE id = ? AND ended_at IS NULL').pluck();
   const setCursor = db.prepare<[string, number]>('UPDATE streams SET cursor = ? WHERE id = ?');
 
-  /** True if what a result comes to depends on the rows of the page that are stored before it. */
+  /** True if the staging of a result depends on the rows of the page before it. */
   const needsOrder = (result: MapResult | undefined, streamId: number): boolean =>
     result !== undefined &&
     (itemsIn(result).some(hasPart) || (result.uses !== undefined && lookups.isLookedUp(streamId)));

@@ -3,8 +3,8 @@ import { type BlockedProducts, type MappedItem, type MapResult, productsOf } fro
 import type { MappedRecord, StageSummary } from '../../domain/ports/intake.ts';
 import { addCreates, type Contact, type CreateCounts } from '../contact/contact.ts';
 import type { DesiredItem } from '../items/desired-item.ts';
-import type { ItemRow } from '../items/item-row.ts';
 import { createNameSet } from '../items/item-name.ts';
+import type { ItemRow } from '../items/item-row.ts';
 import type { Items } from '../items/items.ts';
 import { type ContestedPart, hasPart } from '../items/part-refs.ts';
 import type { LedgerContext } from '../store/context.ts';

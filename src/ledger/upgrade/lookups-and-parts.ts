@@ -29,7 +29,7 @@ export const LOOKUPS_AND_PARTS = `
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX lookup_uses_by_key ON lookup_uses (lookup_id, key);
 
-  -- 1 once a read of the stream has come to its end, so that an absent key is known to be absent
+  -- 1 once a read of the stream was complete, so that an absent key is known to be absent
   ALTER TABLE streams ADD COLUMN was_read INTEGER NOT NULL DEFAULT 0;
   UPDATE streams SET was_read = 1 WHERE complete_read IS NOT NULL OR cursor IS NOT NULL;
 

@@ -3,7 +3,6 @@ import type { ItemKind } from '../../domain/item.ts';
 import type { FindEntry } from '../../domain/lookup.ts';
 import {
   type BlockedProducts,
-  type LookupConfig,
   type MappableRecord,
   type MappedItem,
   type Mapper,
@@ -25,11 +24,12 @@ import { loadLookups } from './load-lookups.ts';
 import { loadModule } from './load-module.ts';
 import { createLookupTables, type LookupTables } from './lookups.ts';
 import { type Made, madeItems, madeNothing } from './made.ts';
-import type { AllowedFields, ItemChecks } from './make-item.ts';
+import type { ItemChecks } from './make-item.ts';
 import { createMeter, type Meter } from './meter.ts';
 import { readModuleSource } from './module-source.ts';
 import { revisionOf } from './revision.ts';
 import { rowScope } from './scope.ts';
+import type { SourceMappings } from './source-mappings.ts';
 import { createMappingTools } from './tools.ts';
 import { compileRules } from './value-rules.ts';
 import { isTooDeep } from './values.ts';
@@ -51,22 +51,6 @@ interface Compiled {
   run: Apply;
   /** The hash of the module's sources; absent without a module. */
   hash?: string;
-}
-
-/** The mappings of one source, and what they refer to. */
-export interface SourceMappings {
-  /** The id of the source. */
-  source: string;
-  /** In the order of the config; the items count their mapping by it. */
-  definitions: readonly MappingDefinition[];
-  /** An absolute path; lookup files are relative to it. */
-  baseDir: string;
-  /** The source's lookup tables by name. */
-  lookups?: Readonly<Record<string, LookupConfig>>;
-  /** The source's own names of units, with their codes. */
-  units?: Readonly<Record<string, string>>;
-  /** The fields that the profile allows; undefined to allow any. */
-  fields?: AllowedFields;
 }
 
 /**

@@ -1,8 +1,9 @@
 import { canonicalJson } from '../../lib/canonical-json.ts';
 import { sha256Hex } from '../../lib/hash.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
-import type { SourceMappings } from './compile-mappings.ts';
+
 import { COUNTRY_NAMES_VERSION } from './functions/country-names.ts';
+import type { SourceMappings } from './source-mappings.ts';
 
 /**
  * The version of our own code in mappings: functions, conversions, validation. Raise it with each change of their

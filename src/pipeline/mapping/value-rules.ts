@@ -85,18 +85,18 @@ function checkValue(rule: FieldRule, value: JsonValue, matches: (rule: FieldRule
   const text = typeof value === 'number' ? numberText(value) : value;
   if (min !== undefined || max !== undefined) {
     const number = typeof text === 'string' ? normalizeDecimal(text) : null;
-    if (number === null) return issue('rule.number', `${name} has to be a number, and it is ${told(value)}.`);
+    if (number === null) return issue('rule.number', `${name} has to be a number, and it is ${valueText(value)}.`);
     if (min !== undefined && compareDecimals(number, min) < 0)
       return issue('rule.min', `${name} is ${number}, and the rules of the mapping allow no less than ${min}.`);
     if (max !== undefined && compareDecimals(number, max) > 0)
       return issue('rule.max', `${name} is ${number}, and the rules of the mapping allow no more than ${max}.`);
   }
   if (pattern === undefined || (typeof text === 'string' && matches(rule, text))) return [];
-  return issue('rule.pattern', `${name} is ${told(value)}, which does not match ${shown(pattern)}.`);
+  return issue('rule.pattern', `${name} is ${valueText(value)}, which does not match ${shown(pattern)}.`);
 }
 
 const CURE = 'Correct the value in the source, or the rule in the mapping.';
 
-function told(value: JsonValue): string {
+function valueText(value: JsonValue): string {
   return typeof value === 'string' ? `"${shown(value)}"` : typeof value === 'number' ? String(value) : kindOf(value);
 }
