@@ -6,6 +6,7 @@ import type { JsonObject } from '../lib/json.ts';
 import type { Logger } from '../lib/logging.ts';
 import { createColumnCheck, neededColumns } from '../pipeline/column-check.ts';
 import { incomingRecord } from '../pipeline/incoming-record.ts';
+import { readLookups } from './preview-lookups.ts';
 import { createMappers } from './sources/mappers.ts';
 import { type ConfiguredSource, openSource, type RuntimeConfig } from './sources/open-source.ts';
 
@@ -32,7 +33,10 @@ export async function* previewStream(
   config: RuntimeConfig,
   options: { stream: string; limit: number; log: Logger; signal: AbortSignal },
 ): AsyncGenerator<PreviewedRecord> {
-  const mapper = await createMappers({ sources: [source], baseDir: config.folder }).refresh(source.id);
+  const mapper = await createMappers({ sources: [source], baseDir: config.folder, profile: config.profile }).refresh(
+    source.id,
+  );
+  const find = await readLookups(mapper.lookups ?? [], config, options);
   const reader = await openSource(source, config, options.log);
   try {
     const stream = reader.streams.find(({ name }) => name === options.stream);
@@ -48,13 +52,13 @@ export async function* previewStream(
       for (const row of page.rows) {
         const { raw, place, issues } = incomingRecord(row, stream.key, omitted);
         const fields = JSON.parse(raw) as JsonObject;
-        const result = mapper.map({ source: source.id, stream: stream.name, fields, place, issues });
+        const result = mapper.map({ source: source.id, stream: stream.name, fields, place, issues }, find);
         yield {
           place,
           key: stream.key.length === 0 ? null : identityOf(row.fields, stream.key),
           fields,
           status: result.status,
-          items: result.status === 'mapped' ? result.items.map(withoutMapping) : [],
+          items: result.status === 'excluded' ? [] : (result.items ?? []).map(withoutMapping),
           issues: result.status === 'quarantined' ? result.issues : [],
         };
         shown += 1;

@@ -63,7 +63,7 @@ export async function pull(request: PullRequest, options: PullOptions, abort: Ab
   const { runId, streams: progress } = await untilWritable(() => ledger.startRun(start), wait, abort);
   const guarded: PullResult['guarded'] = [];
   try {
-    for (const stream of reader.streams) {
+    for (const stream of inReadingOrder(request)) {
       const before = progress[stream.name] ?? { cursor: null, snapshotAt: null };
       const message = await pullStream({ ...request, runId, stream, before }, options, abort);
       if (message !== null) guarded.push({ stream: stream.name, message });
@@ -85,6 +85,13 @@ export async function pull(request: PullRequest, options: PullOptions, abort: Ab
   // Records that a new mapping has made stale are mapped from here on, because their stream has ended.
   await options.mapQueue.mapStored(source);
   return { runId, result, guarded };
+}
+
+/** Streams that the mappings look up are read first, so that the records of the others find their entries. */
+function inReadingOrder({ source, reader, mapper }: PullRequest): readonly SourceStream[] {
+  const own = (mapper.lookups ?? []).flatMap(({ stream }) => (stream?.source === source ? [stream.stream] : []));
+  const isLookedUp = ({ name }: SourceStream) => own.includes(name);
+  return [...reader.streams.filter(isLookedUp), ...reader.streams.filter((stream) => !isLookedUp(stream))];
 }
 
 /** Stores a failed run for a source that could not even be opened, so that people can see it. */

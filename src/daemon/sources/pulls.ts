@@ -1,6 +1,7 @@
 import { fault } from '../../domain/faults.ts';
 import type { CareLedger } from '../../domain/ports/care-ledger.ts';
 import type { RunTrigger } from '../../domain/ports/intake.ts';
+import type { IntakeLedger } from '../../domain/ports/intake-ledger.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { type Fault, messageOf } from '../../lib/errors.ts';
 import { createKeyedLock } from '../../lib/keyed-lock.ts';
@@ -12,7 +13,7 @@ import type { ConfiguredSource, RuntimeConfig } from './open-source.ts';
 import { openToPull } from './open-to-pull.ts';
 
 export interface PullsOptions extends Pick<PullOptions, 'emit' | 'mapQueue'> {
-  ledger: PullOptions['ledger'] & Pick<CareLedger, 'prune'>;
+  ledger: PullOptions['ledger'] & Pick<CareLedger, 'prune'> & Pick<IntakeLedger, 'defineLookups'>;
   config: RuntimeConfig;
   mappers: Mappers;
   clock: Clock;
