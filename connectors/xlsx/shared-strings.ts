@@ -1,4 +1,4 @@
-import { closeSync, mkdtempSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, mkdtempSync, openSync, readSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createTextGatherer } from './text-gatherer.ts';
@@ -76,14 +76,13 @@ function createOverflow(): Overflow {
   /** Where each text begins; the last entry is the end. */
   const starts = [0];
   const blocks = new Map<number, Buffer>();
-  let pending: Buffer[] = [];
-  let pendingBytes = 0;
+  let end = 0;
+  let pending = '';
 
   function flush(): void {
-    if (pending.length === 0) return;
-    writeSync(handle, Buffer.concat(pending));
-    pending = [];
-    pendingBytes = 0;
+    if (pending === '') return;
+    writeFileSync(handle, pending);
+    pending = '';
     // A block that was read may have ended where the file did.
     blocks.clear();
   }
@@ -117,11 +116,10 @@ function createOverflow(): Overflow {
       return starts.length - 1;
     },
     add(text) {
-      const bytes = Buffer.from(text, 'utf8');
-      starts.push((starts.at(-1) ?? 0) + bytes.length);
-      pending.push(bytes);
-      pendingBytes += bytes.length;
-      if (pendingBytes >= BLOCK_BYTES) flush();
+      end += Buffer.byteLength(text);
+      starts.push(end);
+      pending += text;
+      if (pending.length >= BLOCK_BYTES) flush();
     },
     get(index) {
       const [start, end] = [starts[index], starts[index + 1]];

@@ -17,7 +17,9 @@ export interface SheetScanner {
   isHidden(column: number): boolean;
 }
 
-const REFERENCE = /^([A-Z]{1,3})\d+$/;
+const LETTERS_MAX = 3;
+const CODE_OF_A = 65;
+const CODE_OF_0 = 48;
 
 /**
  * Finds the rows of a sheet. What the sheet says of its own size (`dimension`) is not believed, and a row or cell without
@@ -91,11 +93,18 @@ function emptyCell(): RawCell {
   return { column: 0, type: 'n', style: 0, text: null, formula: false };
 }
 
-/** The column of a reference such as `AB12`, from 0. */
+/** The column of a reference such as `AB12`, from 0. A plain loop, because every cell has one. */
 function columnOf(reference: string): number {
-  const letters = REFERENCE.exec(reference)?.[1];
-  if (letters === undefined) throw new Error(`a cell has the reference ${JSON.stringify(reference.slice(0, 20))}`);
-  return columnOfLetters(letters);
+  let column = 0;
+  let at = 0;
+  for (; at < LETTERS_MAX; at++) {
+    const code = reference.charCodeAt(at);
+    if (!(code >= CODE_OF_A && code < CODE_OF_A + 26)) break;
+    column = column * 26 + code - CODE_OF_A + 1;
+  }
+  const next = reference.charCodeAt(at);
+  if (at > 0 && next >= CODE_OF_0 && next < CODE_OF_0 + 10) return column - 1;
+  throw new Error(`a cell has the reference ${JSON.stringify(reference.slice(0, 20))}`);
 }
 
 /** The column of letters such as `AB`, from 0. */

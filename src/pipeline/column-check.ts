@@ -4,6 +4,7 @@ import type { SourceRow } from '../domain/ports/source.ts';
 import type { Fault } from '../lib/errors.ts';
 import { suggest } from '../lib/suggest.ts';
 import { columnsNamedBy, type NamedColumn } from './mapping/columns-named.ts';
+import { memberPresence } from './mapping/name-access.ts';
 
 /** The columns that every row of a stream needs: those of its key and those that its mappings name. */
 export function neededColumns(
@@ -61,7 +62,7 @@ export function missingColumns(
   const message = where === undefined ? sentence.replace(/^t/, 'T') : `${where}: ${sentence}`;
   return fault('source.unreadable', message, {
     path: first.path,
-    suggestion: `Correct the name in the config, or have the column exported. If it may be absent, ask for it in the expression: ${presenceOf(first.name)}.`,
+    suggestion: `Correct the name in the config, or have the column exported. If it may be absent, ask for it in the expression: ${memberPresence('row', first.name)}.`,
   });
 }
 
@@ -71,8 +72,4 @@ export function likelyMisspelt(needed: readonly NamedColumn[], seen: readonly st
     const meant = seen.includes(name) ? undefined : suggest(name, seen);
     return meant === undefined ? [] : [`${path} names ${name}, which the first record lacks; did you mean ${meant}?`];
   });
-}
-
-function presenceOf(name: string): string {
-  return /^[A-Za-z_]\w*$/.test(name) ? `has(row.${name})` : `${JSON.stringify(name)} in row`;
 }

@@ -14,10 +14,10 @@ export interface NamedColumn {
  * that a module uses are not known.
  */
 export function columnsNamedBy(definition: MappingDefinition): NamedColumn[] {
-  const { path, when, key, refs = {}, fields = {} } = definition;
+  const { path, when, each, key, refs = {}, fields = {} } = definition;
   const expressions: [at: string, text: string | undefined][] = [
     ['when', when],
-    ['each', 'each' in definition && typeof definition.each === 'string' ? definition.each : undefined],
+    ['each', each],
     ['key', key],
     ...Object.entries(refs).map(([role, text]): [string, string | undefined] => [`refs.${role}`, text]),
     ...Object.entries(fields).map(([name, text]): [string, string] => [`fields.${name}`, text]),
