@@ -32,8 +32,6 @@ describe('the columns that a mapping needs', () => {
   it.each([
     'has(row.X) ? row.X : ""',
     '"X" in row ? row["X"] : ""',
-    'row.?X.orValue("")',
-    'row[?"X"].orValue("")',
     '!has(row.X) || row.X == "1"',
     'lookup("row.csv", "X")',
     'other.X',

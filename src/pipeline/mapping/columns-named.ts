@@ -10,7 +10,7 @@ export interface NamedColumn {
 
 /**
  * The columns without which a mapping fails for every row that it wants. A column whose presence the expression asks for
- * (`has(row.X)`, `"X" in row`, `row.?X`) may be absent. What `when` asks for holds for the whole mapping. The columns
+ * (`has(row.X)`, `"X" in row`) may be absent. What `when` asks for holds for the whole mapping. The columns
  * that a module uses are not known.
  */
 export function columnsNamedBy(definition: MappingDefinition): NamedColumn[] {
@@ -57,7 +57,6 @@ function columnsIn(text: string | undefined): ColumnsIn | null {
 function collect(node: ASTNode, columns: ColumnsIn): void {
   const { read, asked } = columns;
   if (node.op === '.' || node.op === '[]') addMember(node.args[0], node.args[1], read);
-  else if (node.op === '.?' || node.op === '[?]') addMember(node.args[0], node.args[1], asked);
   else if (node.op === 'in') addMember(node.args[1], node.args[0], asked);
   else if (node.op === 'call' && node.args[0] === 'has') {
     const [tested] = node.args[1];
