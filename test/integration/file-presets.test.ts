@@ -151,10 +151,15 @@ describeRealExport('akeneo-icecat', 'the preset akeneo-csv', (folder) => {
       'exports/product_models.csv': file('product_models.csv'),
     });
     const { runs } = await sync();
-    expect(runs.find(({ stream }) => stream === 'products')).toMatchObject({ read: 240, quarantined: 0 });
+    // The export lacks some of the models, and some models have no name.
+    const nameOf = (row: Record<string, string>) => inherited(row, 'name') || (row['erp_name-en_US'] ?? '');
+    const good = variants.filter((row) => models.has(row['parent'] ?? '') && nameOf(row) !== '');
+    expect(runs.find(({ stream }) => stream === 'products')).toMatchObject({
+      read: 240,
+      quarantined: 240 - good.length,
+    });
     const made = new Map(contents().products.map(({ sku, name }) => [sku, name]));
-    const expected = variants.map((row) => [row['sku'], inherited(row, 'name') || row['erp_name-en_US']] as const);
-    expect(made).toEqual(new Map(expected));
+    expect(made).toEqual(new Map(good.map((row) => [row['sku'], nameOf(row)])));
     expect(new Set(made.values()).size).toBeGreaterThan(20);
   }, 120_000);
 });
