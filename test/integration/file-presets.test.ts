@@ -84,13 +84,13 @@ describe('the preset sap-flat-files', () => {
       'exports/materials.txt': iconv.encode(`${materials.join('\r\n')}\r\n`, 'windows-1252'),
       'exports/boms.txt': `${boms.join('\n')}\n`,
     };
-    const { sync, contents } = await begin('sap-flat-files', files);
-    for (const { records } of await preview(world as World, 'sap')) {
+    const given = await begin('sap-flat-files', files);
+    for (const { records } of await preview(given, 'sap')) {
       expect(records.flatMap(({ issues }) => issues)).toEqual([]);
     }
-    const { runs } = await sync();
+    const { runs } = await given.sync();
     for (const run of runs) expect(run).toMatchObject({ quarantined: 0, missing: 0 });
-    const { products, materials: made, bomItems } = contents();
+    const { products, materials: made, bomItems } = given.contents();
     expect(products).toMatchObject([
       { sku: '000000000000000100', name: 'Rohrventilator größer', country_of_origin: 'DE', gtin: '04006381333931' },
       { sku: '000000000000000300', name: 'Motor' },
@@ -113,24 +113,24 @@ describeRealExport('akeneo-icecat', 'the preset akeneo-csv', (folder) => {
     return (row[name] ?? '') === '' ? inherited(models.get(row['parent'] ?? ''), name) : (row[name] ?? '');
   };
   const hasWrongDigit = ({ ean = '' }: Record<string, string>): boolean => {
-    const digits = [...ean.padStart(14, '0')].map(Number);
+    const digits = ean.padStart(14, '0').split('').map(Number);
     const sum = digits.slice(0, 13).reduce((total, digit, index) => total + digit * (index % 2 === 0 ? 3 : 1), 0);
     return ean !== '' && (10 - (sum % 10)) % 10 !== digits[13];
   };
 
   it('maps all products but those whose EAN is none, and variants inherit from their models', async () => {
     const good = products.filter((row) => !hasWrongDigit(row));
-    const { sync, contents } = await begin('akeneo-csv', {
+    const given = await begin('akeneo-csv', {
       'exports/products.csv': file('products.csv'),
       'exports/product_models.csv': file('product_models.csv'),
     });
-    const { runs } = await sync();
+    const { runs } = await given.sync();
     expect(runs.find(({ stream }) => stream === 'products')).toMatchObject({
       read: 1_239,
       quarantined: products.length - good.length,
       excluded: 0,
     });
-    const made = new Map(contents().products.map((product) => [product['sku'], product]));
+    const made = new Map(given.contents().products.map((product) => [product['sku'], product]));
     expect(made.size).toBe(good.length);
     for (const row of good) {
       const product = made.get(row['sku'] ?? '');
@@ -146,11 +146,11 @@ describeRealExport('akeneo-icecat', 'the preset akeneo-csv', (folder) => {
       .filter((row) => row['parent'] !== '')
       .map((row): Record<string, string> => ({ ...row, name: '', ean: '', 'description-en_US-ecommerce': '' }));
     const export_ = [Object.keys(variants[0] ?? {}), ...variants.map((row) => Object.values(row))].map(quoted).join('');
-    const { sync, contents } = await begin('akeneo-csv', {
+    const given = await begin('akeneo-csv', {
       'exports/products.csv': export_,
       'exports/product_models.csv': file('product_models.csv'),
     });
-    const { runs } = await sync();
+    const { runs } = await given.sync();
     // The export lacks some of the models, and some models have no name.
     const nameOf = (row: Record<string, string>) => inherited(row, 'name') || (row['erp_name-en_US'] ?? '');
     const good = variants.filter((row) => models.has(row['parent'] ?? '') && nameOf(row) !== '');
@@ -158,7 +158,7 @@ describeRealExport('akeneo-icecat', 'the preset akeneo-csv', (folder) => {
       read: 240,
       quarantined: 240 - good.length,
     });
-    const made = new Map(contents().products.map(({ sku, name }) => [sku, name]));
+    const made = new Map(given.contents().products.map(({ sku, name }) => [sku, name]));
     expect(made).toEqual(new Map(good.map((row) => [row['sku'], nameOf(row)])));
     expect(new Set(made.values()).size).toBeGreaterThan(20);
   }, 120_000);
@@ -167,13 +167,13 @@ describeRealExport('akeneo-icecat', 'the preset akeneo-csv', (folder) => {
 describeRealExport('inventree', 'the preset inventree', (folder) => {
   it('maps the parts and BOM lines of one file', async () => {
     const export_ = readFileSync(join(folder, 'inventree_parts_company_bom.json'));
-    const { sync, contents } = await begin('inventree', { 'exports/inventree.json': export_ });
-    const { runs } = await sync();
+    const given = await begin('inventree', { 'exports/inventree.json': export_ });
+    const { runs } = await given.sync();
     expect(runs).toMatchObject([
       { stream: 'parts', read: 414, quarantined: 0 },
       { stream: 'boms', read: 228, quarantined: 0 },
     ]);
-    const { products, materials, bomItems } = contents();
+    const { products, materials, bomItems } = given.contents();
     expect(products.length + materials.length).toBe(414);
     expect(bomItems.length).toBeGreaterThan(200);
   }, 120_000);
