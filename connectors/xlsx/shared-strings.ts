@@ -5,7 +5,7 @@ import { createTextGatherer } from './text-gatherer.ts';
 import type { PartHandlers } from './xml-part.ts';
 
 /** Texts beyond so many characters are kept in a temporary file. */
-const MEMORY_CHARACTERS = 16 * 1024 * 1024;
+const MEMORY_CHARACTERS = 32 * 1024 * 1024;
 const STRINGS_MAX = 10_000_000;
 /** What a text takes besides its characters. */
 const TEXT_OVERHEAD = 64;
