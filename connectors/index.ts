@@ -4,6 +4,12 @@ import type { Connector } from '../src/sdk/index.ts';
 export const BUILT_IN: Readonly<Record<string, () => Promise<Connector>>> = {
   csv: async () => (await import('./csv/index.ts')).csv,
   json: async () => (await import('./json/index.ts')).json,
+  xlsx: async () => (await import('./xlsx/index.ts')).xlsx,
+  'fixed-width': async () => (await import('./fixed-width/index.ts')).fixedWidth,
+  xml: async () => (await import('./xml/index.ts')).xml,
+  bmecat: async () => (await import('./bmecat/index.ts')).bmecat,
+  gdsn: async () => (await import('./gdsn/index.ts')).gdsn,
+  'sap-idoc': async () => (await import('./sap-idoc/index.ts')).sapIdoc,
 };
 
 /** All of them, for documents and checks. */

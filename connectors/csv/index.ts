@@ -6,6 +6,7 @@ import { dialectOf, OPTIONS, STREAM_OPTIONS } from './schema.ts';
 export const csv = defineFileConnector({
   id: 'csv',
   title: 'Delimited text files (CSV, TSV)',
+  fixedColumns: true,
   options: OPTIONS,
   streamOptions: STREAM_OPTIONS,
   read: (file, { options, stream, signal }) => readCsv(file, { dialect: dialectOf(options, stream), signal }),

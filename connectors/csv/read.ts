@@ -1,9 +1,16 @@
-import { createPageBuffer, type OpenFile, type Page, sourceFault } from '../../src/sdk/index.ts';
+import {
+  assertContent,
+  createFileDecoder,
+  createPageBuffer,
+  type FileDecoder,
+  type OpenFile,
+  type Page,
+  sourceFault,
+} from '../../src/sdk/index.ts';
 import { columnNames } from './column-names.ts';
 import { RecordScanner } from './record-scanner.ts';
 import { createRowBuilder } from './row-builder.ts';
 import type { Dialect } from './schema.ts';
-import { createFileDecoder, type FileDecoder } from './text-decoder.ts';
 
 export interface CsvRequest {
   dialect: Dialect;
@@ -54,7 +61,10 @@ interface TextPiece {
 async function* readText(file: OpenFile, { dialect, signal }: CsvRequest): AsyncGenerator<TextPiece> {
   let decoder: FileDecoder | undefined;
   for await (const chunk of file.chunks(signal)) {
-    decoder ??= createFileDecoder(dialect.encoding, chunk);
+    if (decoder === undefined) {
+      assertContent(file.name, chunk, { format: 'CSV' });
+      decoder = createFileDecoder(dialect.encoding, chunk);
+    }
     yield { text: decoder.write(chunk), final: false, decoder };
   }
   if (decoder !== undefined) yield { text: decoder.end(), final: true, decoder };

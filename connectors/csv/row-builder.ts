@@ -1,5 +1,4 @@
-import { type Issue, type JsonObject, RAW_FIELD, type SourceRow } from '../../src/sdk/index.ts';
-import { createDecimalReader } from './decimal-notation.ts';
+import { createDecimalReader, type Issue, type JsonObject, RAW_FIELD, type SourceRow } from '../../src/sdk/index.ts';
 import type { Defect, RecordScanner } from './record-scanner.ts';
 import type { Dialect } from './schema.ts';
 

@@ -1,10 +1,13 @@
-/** One step into a document: the name of a member, or an index. */
-export type PathStep = string | number;
+/** The step `[*]`: into every element of a list. */
+export const EACH = Symbol('[*]');
 
-const STEP = /^(?:\.([A-Za-z_][\w-]*)|\[(\d{1,9})\]|\["([^"\\]*)"\]|\['([^'\\]*)'\])/;
+/** One step into a document: the name of a member, an index, or every element of a list. */
+export type PathStep = string | number | typeof EACH;
+
+const STEP = /^(?:\.([A-Za-z_][\w-]*)|\[(\d{1,9}|\*)\]|\["([^"\\]*)"\]|\['([^'\\]*)'\])/;
 const PLAIN_NAME = /^[A-Za-z_][\w-]*$/;
 
-/** Parses `$`, `$.data.parts`, `$["data set"]`, `$.pages[0].items`; null when the text is no such path. */
+/** Parses `$`, `$.data.parts`, `$["data set"]`, `$.pages[0].items`, `$.parts[*].lines[*]`; null when the text is no such path. */
 export function parseDocumentPath(text: string): PathStep[] | null {
   if (!text.startsWith('$')) return null;
   const steps: PathStep[] = [];
@@ -13,7 +16,8 @@ export function parseDocumentPath(text: string): PathStep[] | null {
     const match = STEP.exec(rest);
     if (match === null) return null;
     const [whole, plain, index, double, single] = match;
-    steps.push(index === undefined ? (plain ?? double ?? single ?? '') : Number(index));
+    if (index === '*') steps.push(EACH);
+    else steps.push(index === undefined ? (plain ?? double ?? single ?? '') : Number(index));
     rest = rest.slice(whole.length);
   }
   return steps;
@@ -22,7 +26,51 @@ export function parseDocumentPath(text: string): PathStep[] | null {
 /** Writes steps as `parseDocumentPath` reads them. */
 export function formatDocumentPath(steps: readonly PathStep[]): string {
   const parts = steps.map((step) =>
-    typeof step === 'number' ? `[${step}]` : PLAIN_NAME.test(step) ? `.${step}` : `[${JSON.stringify(step)}]`,
+    step === EACH
+      ? '[*]'
+      : typeof step === 'number'
+        ? `[${step}]`
+        : PLAIN_NAME.test(step)
+          ? `.${step}`
+          : `[${JSON.stringify(step)}]`,
   );
   return `$${parts.join('')}`;
+}
+
+/** Where records stand: in a list, or in lists within the elements of a list. */
+export interface RecordPath {
+  /** To the list whose elements are read one by one. */
+  outer: readonly (string | number)[];
+  /** From such an element to the list of records in it; null where the element is the record. */
+  inner: readonly PathStep[] | null;
+}
+
+/** `$.parts[*].lines[*]` has the outer path `$.parts` and the inner one `.lines`: the last list is meant with or without `[*]`. */
+export function recordPathOf(steps: readonly PathStep[]): RecordPath {
+  const toList = steps.at(-1) === EACH ? steps.slice(0, -1) : steps;
+  const first = toList.indexOf(EACH);
+  const outer = (first === -1 ? toList : toList.slice(0, first)).filter((step) => step !== EACH);
+  return { outer, inner: first === -1 ? null : toList.slice(first + 1) };
+}
+
+/** A value of an element around a record. */
+export interface ParentValue {
+  /** How many steps of the inner path lead to that element. */
+  depth: number;
+  /** From there to the value. */
+  steps: readonly (string | number)[];
+}
+
+/**
+ * The place of a value such as `$.parts[*].id` around the records at `$.parts[*].lines[*]`; null where it does not stand
+ * in an element around them.
+ */
+export function parentValueOf(at: readonly PathStep[], steps: readonly PathStep[]): ParentValue | null {
+  const last = steps.lastIndexOf(EACH);
+  const around = steps.slice(0, last + 1);
+  const toRecords = at.at(-1) === EACH ? at : [...at, EACH];
+  const isAround =
+    last >= 0 && around.length < toRecords.length && around.every((step, index) => step === toRecords[index]);
+  const value = steps.slice(last + 1).filter((step) => step !== EACH);
+  return isAround && value.length > 0 ? { depth: last - toRecords.indexOf(EACH), steps: value } : null;
 }

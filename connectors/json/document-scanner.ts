@@ -103,6 +103,9 @@ export class DocumentScanner {
   }
 
   private needMore(): null {
+    if (this.final && this.state === 'value' && this.levels.length === 0) {
+      throw sourceFault(`${this.options.file.name} is empty.`, { suggestion: 'Check the export.' });
+    }
     if (this.final && this.state !== 'end') throw this.fault('The document ends before it is complete');
     return null;
   }

@@ -6,7 +6,9 @@ import {
   RAW_FIELD,
   type SourceRow,
 } from '../../src/sdk/index.ts';
+import { formatDocumentPath, type ParentValue, type PathStep } from './document-path.ts';
 import { countMembers, matches, parseExactly, repeatedName } from './json-text.ts';
+import { type NestedRecord, nestedRecords, parentValues } from './nested-records.ts';
 
 const DEPTH_MAX = 100;
 const RAW_CHARACTERS_MAX = 1_000;
@@ -26,31 +28,82 @@ export interface Element {
 export interface ElementRules {
   maxRecordBytes: number;
   where: JsonObject | undefined;
+  /** From an element to the records in it; null where the element is the record. */
+  inner: readonly PathStep[] | null;
+  /** Values around the records, by the names that rows have them under. */
+  parent: Readonly<Record<string, ParentValue>> | undefined;
+}
+
+/** A row of about so many bytes. */
+export interface SizedRow {
+  row: SourceRow;
+  bytes: number;
 }
 
 /**
- * Makes a row of an element: null when `where` passes it over. An element of which `where` cannot be told is a row with
- * its issue, so that nothing is dropped unseen.
+ * Makes rows of an element: one, or one for each record in it, without those that `where` passes over. An element of which
+ * that cannot be told is a row with its issue, so that nothing is dropped unseen.
  *
  * @throws SyntaxError when the text is not JSON; its message ends with the reason.
  */
-export function elementRow(element: Element, rules: ElementRules): SourceRow | null {
+export function* elementRows(element: Element, rules: ElementRules): Generator<SizedRow> {
   const { place } = element;
+  const bytes = element.bytes.length;
   const text = element.bytes.toString('utf8');
-  if (element.tooLong) {
-    return brokenRow(place, text.slice(0, RAW_CHARACTERS_MAX), {
-      code: 'row.length',
-      message: `The element is longer than ${rules.maxRecordBytes} bytes.`,
-      cure: 'Raise `maxRecordBytes`, or point `at` to the list that holds the records.',
-    });
-  }
-  if (element.deepest > DEPTH_MAX) {
-    return brokenRow(place, text.slice(0, RAW_CHARACTERS_MAX), {
-      code: 'row.depth',
-      message: `The element is nested ${element.deepest} levels deep; the limit is ${DEPTH_MAX}.`,
-    });
+  const limit = limitIssue(element, rules);
+  if (limit !== undefined) {
+    yield { row: brokenRow(place, text.slice(0, RAW_CHARACTERS_MAX), limit), bytes };
+    return;
   }
   const value = parseExactly(text);
+  const issues = textIssues(text, value, element.members);
+  if (rules.inner === null) {
+    const row = recordRow(value, { place, text, issues, rules });
+    if (row !== null) yield { row, bytes };
+    return;
+  }
+  for (const record of nestedRecords(value, rules.inner)) {
+    const text = JSON.stringify(record.value);
+    const row = nestedRow(record, { place, text, issues, rules });
+    if (row !== null) yield { row, bytes: text.length };
+  }
+}
+
+function limitIssue({ tooLong, deepest }: Element, { maxRecordBytes, inner }: ElementRules): Issue | undefined {
+  if (tooLong) {
+    return {
+      code: 'row.length',
+      message: `The element is longer than ${maxRecordBytes} bytes${inner === null ? '' : ', with all the records in it'}.`,
+      cure: 'Raise `maxRecordBytes`, or point `at` to the list that holds the records.',
+    };
+  }
+  if (deepest <= DEPTH_MAX) return undefined;
+  return { code: 'row.depth', message: `The element is nested ${deepest} levels deep; the limit is ${DEPTH_MAX}.` };
+}
+
+/** What is wrong with an element as a whole. It holds for each record in it. */
+function textIssues(text: string, value: JsonValue, members: number): Issue[] {
+  if (countMembers(value) !== members) {
+    const name = repeatedName(text);
+    return [
+      {
+        code: 'row.duplicate',
+        message: `An object in the element has the name ${JSON.stringify(name ?? '')} more than once, so its value is not certain.`,
+        ...(name === undefined ? {} : { field: name }),
+      },
+    ];
+  }
+  return [];
+}
+
+interface RecordContext {
+  place: Place;
+  text: string;
+  issues: readonly Issue[];
+  rules: ElementRules;
+}
+
+function recordRow(value: JsonValue, { place, text, issues, rules }: RecordContext): SourceRow | null {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     return brokenRow(place, text, {
       code: 'row.object',
@@ -59,22 +112,44 @@ export function elementRow(element: Element, rules: ElementRules): SourceRow | n
     });
   }
   if (!matches(value, rules.where)) return null;
-  if (countMembers(value) !== element.members) {
-    const name = repeatedName(text);
-    return {
-      fields: { ...value, [RAW_FIELD]: text },
-      place,
-      issues: [
-        {
-          code: 'row.duplicate',
-          message: `An object in the element has the name ${JSON.stringify(name ?? '')} more than once, so its value is not certain.`,
-          ...(name === undefined ? {} : { field: name }),
-        },
-      ],
-    };
-  }
+  if (issues.length > 0) return { fields: { ...value, [RAW_FIELD]: text }, place, issues: [...issues] };
   if (text.includes('\uFFFD')) return { fields: value, place, issues: encodingIssues(value) };
   return { fields: value, place };
+}
+
+function nestedRow(record: NestedRecord, context: RecordContext): SourceRow | null {
+  const { file, line, path = '' } = context.place;
+  const place = {
+    ...(file === undefined ? {} : { file }),
+    ...(line === undefined ? {} : { line }),
+    path: `${path}${formatDocumentPath(record.steps).slice(path === '' ? 0 : 1)}`,
+  };
+  if (record.expected !== undefined) {
+    return brokenRow(place, context.text.slice(0, RAW_CHARACTERS_MAX), {
+      code: 'row.list',
+      message: `${place.path} is ${kindOf(record.value)}, but ${record.expected} is expected.`,
+      cure: 'Correct `at`, or have the source system write a list.',
+    });
+  }
+  const row = recordRow(record.value, { ...context, place });
+  const { parent } = context.rules;
+  if (row === null || parent === undefined || RAW_FIELD in row.fields) return row;
+  const { values, tooLong } = parentValues(record, parent);
+  const { parent: own, ...others } = row.fields;
+  row.fields = { ...others, ...(own === undefined ? {} : { _parent: own }), parent: values };
+  if (JSON.stringify(values).includes('\uFFFD'))
+    row.issues = [...(row.issues ?? []), ...encodingIssues({ parent: values })];
+  if (tooLong !== undefined) row.issues = [...(row.issues ?? []), parentIssue(tooLong)];
+  return row;
+}
+
+function parentIssue(name: string): Issue {
+  return {
+    code: 'row.parent',
+    message: `The value of the parent for ${name} is too long to be in every row.`,
+    field: `parent.${name}`,
+    cure: 'Name a value of at most 10,000 characters under `parent`.',
+  };
 }
 
 /** The row of an element that has no usable fields. */
@@ -94,5 +169,6 @@ function encodingIssues(value: JsonObject): Issue[] {
 
 function kindOf(value: JsonValue): string {
   if (value === null) return 'null';
+  if (typeof value === 'object' && !Array.isArray(value)) return 'an object';
   return Array.isArray(value) ? 'a list' : `a ${typeof value}`;
 }

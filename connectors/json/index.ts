@@ -1,5 +1,12 @@
-import { defineFileConnector, type FileRequest } from '../../src/sdk/index.ts';
-import { parseDocumentPath } from './document-path.ts';
+import { defineFileConnector, type FileRequest, sourceFault } from '../../src/sdk/index.ts';
+import {
+  formatDocumentPath,
+  type ParentValue,
+  type PathStep,
+  parentValueOf,
+  parseDocumentPath,
+  recordPathOf,
+} from './document-path.ts';
 import { type JsonRequest, readJson } from './read.ts';
 import { OPTIONS, type Options, STREAM_OPTIONS, type StreamOptions } from './schema.ts';
 
@@ -20,11 +27,34 @@ export const json = defineFileConnector({
 });
 
 function jsonRequest({ options, stream, signal }: FileRequest<Options, StreamOptions>): JsonRequest {
+  const at = parseDocumentPath(stream.at) ?? [];
+  const { outer, inner } = recordPathOf(at);
   return {
     format: stream.format ?? options.format,
-    maxRecordBytes: stream.maxRecordBytes ?? options.maxRecordBytes,
-    steps: parseDocumentPath(stream.at) ?? [],
-    where: stream.where,
+    outer,
+    rules: {
+      maxRecordBytes: stream.maxRecordBytes ?? options.maxRecordBytes,
+      where: stream.where,
+      inner,
+      parent: stream.parent === undefined ? undefined : parentValuesOf(at, stream.parent),
+    },
     signal,
   };
+}
+
+function parentValuesOf(
+  at: readonly PathStep[],
+  parent: Readonly<Record<string, string>>,
+): Record<string, ParentValue> {
+  const values = Object.entries(parent).map(([name, text]): [string, ParentValue] => {
+    const value = parentValueOf(at, parseDocumentPath(text) ?? []);
+    if (value !== null) return [name, value];
+    throw sourceFault(
+      `The path ${text} of parent.${name} names no value around the records at ${formatDocumentPath(at)}.`,
+      {
+        suggestion: 'Write the path of a list around the records with [*] and the name of the value, as $.parts[*].id.',
+      },
+    );
+  });
+  return Object.fromEntries(values);
 }

@@ -27,13 +27,24 @@ export const STREAM_OPTIONS = {
     .string()
     .default('$')
     .refine((at) => parseDocumentPath(at) !== null, {
-      message: 'Write a path such as $, $.data.parts, $["data set"].parts or $.pages[0].items.',
+      message: 'Write a path such as $, $.data.parts, $["data set"].parts, $.pages[0].items or $.parts[*].lines[*].',
     })
-    .describe('Where the list stands in a document, as `$.data.parts`; `$` when the document is the list.'),
+    .describe(
+      'Where the list stands in a document, as `$.data.parts`; `$` when the document is the list. `[*]` leads into every element of a list, so that nested lists are streams: `$.parts[*].lines[*]`.',
+    ),
   where: z
     .record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()]))
     .optional()
     .describe('Only elements whose members have these values, as `{ model: part.part }`; the others are passed over.'),
+  parent: z
+    .record(
+      z.string().min(1),
+      z.string().refine((path) => parseDocumentPath(path) !== null, { message: 'Write a path such as $.parts[*].id.' }),
+    )
+    .optional()
+    .describe(
+      'Values of the elements around a nested record, which each row has as `parent`: `{ id: "$.parts[*].id" }`. A member `parent` of its own is `_parent` then.',
+    ),
   ...Fields.partial().shape,
 };
 export type StreamOptions = z.infer<z.ZodObject<typeof STREAM_OPTIONS>>;

@@ -1,6 +1,7 @@
 import type { Attention } from '../daemon/attention.ts';
 import type { SourcesStanding } from '../daemon/standing.ts';
 import { ITEM_KINDS, type ItemKind } from '../domain/item.ts';
+import { formatPlace } from '../domain/place.ts';
 import type { ItemCounts } from '../domain/ports/ledger-views.ts';
 import { kindWord, stateWord } from '../domain/words.ts';
 import { contactLines } from './contact-lines.ts';
@@ -27,9 +28,10 @@ export function attentionLines(standing: Standing, attention: Attention, paint: 
     lines.push(
       paint('yellow', `${plural(waiting, 'item waits', 'items wait')} for others to be delivered. ${goes} then.`),
     );
-    for (const { kind, key, state, count } of attention.waitingFor.slice(0, SHOWN_MAX)) {
+    for (const { kind, key, state, count, either } of attention.waitingFor.slice(0, SHOWN_MAX)) {
       const why = state === null ? 'which no usable record gives' : `which is ${stateWord(state)}`;
-      lines.push(`  ${formatCount(count)} for ${kindWord(kind)} ${printable(key)}, ${why}`);
+      const what = state === null && either === true ? 'product or material' : kindWord(kind);
+      lines.push(`  ${formatCount(count)} for ${what} ${printable(key)}, ${why}`);
     }
     if (attention.waitingFor.length > SHOWN_MAX) lines.push('  … all of them: dpp-sync items --state waiting');
   }
@@ -74,7 +76,7 @@ export function attentionLines(standing: Standing, attention: Attention, paint: 
       '  Which and why: dpp-sync quarantine, or as a file for the team of the source: dpp-sync quarantine --out FILE',
     );
   }
-  return [...lines, ...missingLines(standing, paint)];
+  return [...lines, ...duplicateLines(attention, paint), ...missingLines(standing, paint)];
 }
 
 /** Lines about sources that could not be read, or whose export looks incomplete. */
@@ -91,12 +93,25 @@ function readLines({ failedRuns, guarded }: Standing, paint: Paint): string[] {
   return [...failed, ...held, ...cures];
 }
 
+/** Lines about rows that are ignored, because other rows say the same. */
+function duplicateLines({ duplicates: { count, examples } }: Attention, paint: Paint): string[] {
+  if (count === 0) return [];
+  const rows = examples.map(
+    ({ kind, key, source, stream, place, first }) =>
+      `  ${source}/${stream}, ${printable(formatPlace(place))}: ${kindWord(kind)} ${printable(key)}, as ${printable(formatPlace(first))}`,
+  );
+  const verb = count === 1 ? 'row makes an item' : 'rows make items';
+  const text = `${formatCount(count)} ${verb} that another row makes already, with the same content. Nothing comes of ${count === 1 ? 'it' : 'them'}.`;
+  return [paint('yellow', text), ...rows, ...(count > examples.length ? ['  …'] : [])];
+}
+
 function missingLines({ missing }: Standing, paint: Paint): string[] {
   const counts = ITEM_KINDS.flatMap((kind) => ((missing[kind] ?? 0) > 0 ? [countKind(missing[kind] ?? 0, kind)] : []));
   if (counts.length === 0) return [];
   return [
     paint('yellow', `Missing from their sources, and kept at the platform: ${counts.join(', ')}.`),
-    '  Which ones: dpp-sync items --state missing. To keep one as it is: dpp-sync settle KEY --ignore',
+    '  Which ones: dpp-sync items --state missing. Why, and what can be done: dpp-sync show KIND KEY',
+    '  To keep one as it is: dpp-sync settle KEY --ignore; to withdraw the passport of a product: dpp-sync unpublish SKU',
   ];
 }
 

@@ -58,11 +58,12 @@ async function check(context: CommandContext): Promise<number> {
     output.document({
       ok: exitCode === 0,
       config: { file: config.file, warnings: config.warnings },
-      sources: streams.map(({ source, stream, found, problem: why }) => ({
+      sources: streams.map(({ source, stream, found, warnings, problem: why }) => ({
         source,
         stream,
         ok: why === null,
         found,
+        ...(warnings.length === 0 ? {} : { warnings }),
         error: why === null ? null : errorDocument(failureOf(why)),
       })),
       queue: {
@@ -95,10 +96,12 @@ function printConfig({ file, sources, ledger }: RuntimeConfig, output: Output): 
   );
 }
 
-function printStream({ source, stream, found, problem }: StreamFinding, output: Output): void {
+function printStream({ source, stream, found, warnings, problem }: StreamFinding, output: Output): void {
   const name = `${source}/${stream}`;
   if (problem === null) output.print(good(output, 'source', `${name}: ${printable(found ?? '')}`));
   else output.print(...bad(output, 'source', name, problem));
+  for (const warning of warnings)
+    output.print(`           ${output.paint('yellow', `warning: ${printable(warning)}`)}`);
 }
 
 function printQueue({ kind, found, warnings, problem }: QueueFinding, output: Output): void {

@@ -70,11 +70,15 @@ async function items({ limit, ...filter }: ItemsOptions, context: CommandContext
     if (output.json) return 0;
     if (rows.length === 0) output.note('No item fits.');
     else for (const line of tableOf(rows, output.paint)) if (!(await output.listLine(line))) return 0;
+    if (filter.state === 'missing' && rows.length > 0) output.note(MISSING_NOTE);
     const more = left === 0 && views.items({ ...filter, afterId, limit: 1 }).items.length > 0;
     if (more) output.note(`There are more; --limit ${(limit ?? SHOWN) * 10} shows more of them, --json all of them.`);
     return 0;
   });
 }
+
+const MISSING_NOTE =
+  'The platform has these, and their sources do not give them any more. Why, and what can be done: dpp-sync show KIND KEY. To accept all: dpp-sync settle --state missing --ignore.';
 
 function tableOf(rows: readonly ItemSummary[], paint: Parameters<typeof formatTable>[2]): string[] {
   const columns = [

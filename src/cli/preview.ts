@@ -94,7 +94,10 @@ function itemLines({ status, items, issues }: PreviewedRecord, { paint }: Output
     const names = [...Object.keys(payload), ...refs.map(({ role }) => role)];
     const width = Math.max(0, ...names.map((name) => name.length));
     lines.push(paint('bold', `${kindWord(kind)} ${printable(key)}`));
-    for (const ref of refs) lines.push(`  ${ref.role.padEnd(width)}  → ${kindWord(ref.kind)} ${printable(ref.key)}`);
+    for (const ref of refs)
+      lines.push(
+        `  ${(ref.either ? 'part' : ref.role).padEnd(width)}  → ${ref.either ? 'product or material' : kindWord(ref.kind)} ${printable(ref.key)}`,
+      );
     for (const [name, value] of Object.entries(payload)) {
       lines.push(`  ${name.padEnd(width)}  ${formatValue(value, 72)}`);
     }

@@ -57,7 +57,7 @@ function itemLines(item: ItemView, passport: PassportView | null, { paint }: Out
   );
   const lines = [
     paint('bold', printable(title)) + (name === null ? '' : `  ${printable(name)}`),
-    `  state      ${paint(STATE_COLOURS[state], stateWord(state))}${missing ? `, missing from its source${item.missingAccepted ? ', which a person has accepted' : ''}` : ''}`,
+    `  state      ${paint(STATE_COLOURS[state], stateWord(state))}${missing ? `, ${missingText(item)}` : ''}`,
     `  remote id  ${formatValue(remoteId)}`,
     `  revision   ${item.revision}${item.attempts > 0 ? `, ${item.attempts} attempts` : ''}`,
   ];
@@ -86,7 +86,8 @@ function itemLines(item: ItemView, passport: PassportView | null, { paint }: Out
         ref.state === null
           ? paint('yellow', 'which no record gives')
           : paint(STATE_COLOURS[ref.state], stateWord(ref.state));
-      lines.push(`  ${ref.role.padEnd(10)} ${kindWord(ref.kind)} ${printable(ref.key)}: ${where}`);
+      const what = ref.either === true && ref.state === null ? 'product or material' : kindWord(ref.kind);
+      lines.push(`  ${ref.role.padEnd(10)} ${what} ${printable(ref.key)}: ${where}`);
     }
   }
   if (record !== null) {
@@ -139,9 +140,31 @@ function withKey(step: string, key: string): string {
   );
 }
 
+const MISSING_BECAUSE = {
+  row_gone: 'missing from its source, whose row is gone',
+  row_changed: 'missing from its source: no row makes it any more',
+} as const;
+
+function missingText({ missingBecause, missingAccepted }: ItemView): string {
+  const why = missingBecause === null ? '' : MISSING_BECAUSE[missingBecause];
+  return `${why}${missingAccepted ? ', which a person has accepted' : ''}`;
+}
+
+const KEPT = 'The platform keeps it, since no write of the API deletes it.';
+const ACCEPT = 'To accept that, run `dpp-sync settle --ignore KEY`. It is taken up again when a row makes it.';
+
+/** What a person can do about an item that the platform has and its source does not. */
+const MISSING_STEPS: Record<SubjectKind, string> = {
+  product: `${KEPT} To withdraw its passport, run \`dpp-sync unpublish KEY\`, or set \`onMissing: unpublish\`. ${ACCEPT}`,
+  material: `${KEPT} ${ACCEPT}`,
+  bom_item: `${KEPT} Remove it at the platform by hand if the passport must not show it. ${ACCEPT}`,
+  passport: `${KEPT} To withdraw it, run \`dpp-sync unpublish KEY\`.`,
+};
+
 /** An item with a quarantined row is as it was before that row: what is to be done begins there. */
-function nextStep({ state, missing, record, reason }: ItemView): string {
+function nextStep({ kind, state, missing, missingAccepted, record, reason }: ItemView): string {
   const step = (state === 'blocked' && reason !== null ? REASON_STEPS[reason.code] : undefined) ?? NEXT_STEPS[state];
+  if (missing && !missingAccepted && (state === 'delivered' || state === 'superseded')) return MISSING_STEPS[kind];
   if (missing || (record?.quarantined ?? null) === null) return step;
   const cure = 'Its row is quarantined: correct the row in the source, or the mapping; the next sync takes it up.';
   if (state === 'delivered') return `${cure} Until then the platform keeps what it has.`;

@@ -101,7 +101,13 @@ async function status(context: CommandContext): Promise<number> {
     now,
     freeBytes: null,
     standing: NOTHING,
-    attention: { waitingFor: [], stuck: [], awaitingReadBack: 0, ...NO_CONTACT_ATTENTION },
+    attention: {
+      waitingFor: [],
+      stuck: [],
+      awaitingReadBack: 0,
+      duplicates: { count: 0, examples: [] },
+      ...NO_CONTACT_ATTENTION,
+    },
     apiWait: null,
     deferred: null,
     importProof: UNTRIED,
@@ -188,6 +194,7 @@ function statusDocument(
     suspended: standing.suspended,
     causes: facts.causes,
     waitingFor: attention.waitingFor,
+    duplicates: attention.duplicates,
     ...contactDocument(attention),
     apiWait: found.apiWait && {
       since: isoOrNull(found.apiWait.since),

@@ -4,8 +4,8 @@ import { isJsonObject } from '../lib/json.ts';
 import type { Findings } from './findings.ts';
 import type { PathSegment } from './problem.ts';
 
-const DECLARED = ['to', 'key', 'refs', 'fields'] as const;
-const PART_ROLES = ['material', 'component'] as const;
+const DECLARED = ['to', 'each', 'key', 'refs', 'fields'] as const;
+const PART_ROLES = ['material', 'component', 'part'] as const;
 
 /**
  * The rules for a mapping that go beyond single values. It works on the values as they are in the file, since it also
@@ -17,12 +17,13 @@ export function checkMapping(
   context: { streams: readonly string[]; profile: Profile | undefined; findings: Findings },
 ): void {
   const { streams, profile, findings } = context;
-  const { stream, module, to, refs, fields } = mapping;
+  const { stream, module, to, refs, fields, rules } = mapping;
   if (stream === undefined && !streams.includes('default')) {
     findings.addMismatch([...path, 'stream'], `the name of a stream: ${streams.join(', ')}`);
   } else if (typeof stream === 'string' && !streams.includes(stream)) {
     findings.addUnknownName([...path, 'stream'], 'a stream of this source', streams);
   }
+  if (profile !== undefined && isJsonObject(rules)) checkRules(mapping, rules, [...path, 'rules'], profile, findings);
   if (module !== undefined) {
     for (const name of DECLARED) {
       if (mapping[name] === undefined) continue;
@@ -58,7 +59,7 @@ function checkRefs(kind: ItemKind, refs: unknown, path: PathSegment[], findings:
     findings.addMismatch([...path, 'product'], 'an expression for the key of the product that the BOM item belongs to');
   }
   if (PART_ROLES.every((role) => refs[role] === undefined)) {
-    findings.addProblem(path, 'found neither material nor component, expected at least one of them');
+    findings.addProblem(path, 'found neither material nor component nor part, expected at least one of them');
   }
 }
 
@@ -83,5 +84,20 @@ function checkFields(
   for (const [name, schema] of Object.entries(ITEM_FIELDS[kind])) {
     if (fields[name] !== undefined || schema.safeParse(undefined).success) continue;
     findings.addMismatch([...path, name], `an expression: every ${kind} needs its ${name}`);
+  }
+}
+
+/** A rule for a field that no item of the mapping can have would never do anything. */
+function checkRules(
+  { to }: Record<string, unknown>,
+  rules: Record<string, unknown>,
+  path: PathSegment[],
+  profile: Profile,
+  findings: Findings,
+): void {
+  const kinds = ITEM_KINDS.filter((kind) => to === undefined || kind === to);
+  const allowed = [...new Set(kinds.flatMap((kind) => allowedFieldsOf(profile, kind)))];
+  for (const name of Object.keys(rules)) {
+    if (!allowed.includes(name.split('.', 1)[0] ?? '')) findings.addUnknownKey([...path, name], allowed);
   }
 }

@@ -24,6 +24,7 @@ export function checkSources<Connector extends ConnectorSchemas>(
   const { findings } = context;
   const sources = sourcesIn(value);
   const places = new Map<unknown, string>();
+  const lookedUp = lookedUpStreams(sources);
   return sources.map((source, index) => {
     if (!isJsonObject(source)) return undefined;
     const path = ['sources', index];
@@ -33,7 +34,8 @@ export function checkSources<Connector extends ConnectorSchemas>(
       findings.addMismatch([...path, 'id'], `an id of its own, since ${first} has this one`);
     } else if (typeof id === 'string') places.set(id, `sources[${index}]`);
     const settings = checkConnector(source, path, context);
-    checkMappings(source, path, context);
+    checkMappings(source, path, { ...context, lookedUp: lookedUp.get(id) ?? new Set() });
+    checkLookups(source, path, { sources, findings });
     if (settings) checkOmit(source, path, settings, findings);
     return settings;
   });
@@ -47,20 +49,74 @@ export function sourcesIn(value: unknown): unknown[] {
 function checkMappings(
   source: Record<string, unknown>,
   path: readonly PathSegment[],
-  context: { profile: Profile | undefined; findings: Findings },
+  context: { profile: Profile | undefined; findings: Findings; lookedUp: ReadonlySet<unknown> },
 ): void {
   const streams = streamNamesOf(source);
   const mappings = Array.isArray(source['mappings']) ? (source['mappings'] as unknown[]) : [];
-  const mapped = new Set<unknown>();
+  const { lookedUp } = context;
+  const mapped = new Set<unknown>(lookedUp);
   for (const [index, mapping] of mappings.entries()) {
     if (!isJsonObject(mapping)) continue;
     mapped.add(mapping['stream'] ?? 'default');
     checkMapping(mapping, [...path, 'mappings', index], { streams, ...context });
   }
-  if (mappings.length === 0) return;
+  if (mappings.length === 0) {
+    if (lookedUp.size === 0) {
+      context.findings.addMismatch(
+        [...path, 'mappings'],
+        'at least one mapping, since no other source looks this one up',
+      );
+    }
+    return;
+  }
   for (const name of streams.filter((stream) => !mapped.has(stream))) {
     const message = `no mapping uses the stream ${name}, so nothing comes of its records`;
     context.findings.addWarning([...path, 'streams', name], message, 'Add a mapping for it, or remove it.');
+  }
+}
+
+/** The streams that lookup tables name, by the ids of their sources. */
+function lookedUpStreams(sources: readonly unknown[]): Map<unknown, Set<unknown>> {
+  const streams = new Map<unknown, Set<unknown>>();
+  for (const source of sources) {
+    if (!isJsonObject(source)) continue;
+    for (const [, lookup] of lookupsOf(source)) {
+      if (lookup['stream'] === undefined) continue;
+      const of = lookup['source'] ?? source['id'];
+      streams.set(of, (streams.get(of) ?? new Set()).add(lookup['stream']));
+    }
+  }
+  return streams;
+}
+
+function lookupsOf(source: Record<string, unknown>): [string, Record<string, unknown>][] {
+  const { lookups } = source;
+  if (!isJsonObject(lookups)) return [];
+  return Object.entries(lookups).flatMap(([name, lookup]) => (isJsonObject(lookup) ? [[name, lookup]] : []));
+}
+
+/** A lookup table is over a stream that there is, or over a file. */
+function checkLookups(
+  source: Record<string, unknown>,
+  path: readonly PathSegment[],
+  { sources, findings }: { sources: readonly unknown[]; findings: Findings },
+): void {
+  for (const [name, { stream, file, source: id = source['id'] }] of lookupsOf(source)) {
+    const at = [...path, 'lookups', name];
+    if ((stream === undefined) === (file === undefined)) {
+      findings.addMismatch(at, 'either a stream or a file');
+      continue;
+    }
+    if (typeof stream !== 'string') continue;
+    const of = sources.find((one) => isJsonObject(one) && one['id'] === id);
+    if (!isJsonObject(of)) {
+      const ids = sources.flatMap((one) => (isJsonObject(one) && typeof one['id'] === 'string' ? [one['id']] : []));
+      findings.addUnknownName([...at, 'source'], 'a source of this config', ids);
+      continue;
+    }
+    const streams = streamNamesOf(of);
+    if (!streams.includes(stream))
+      findings.addUnknownName([...at, 'stream'], `a stream of the source ${String(id)}`, streams);
   }
 }
 

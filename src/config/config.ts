@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { ITEM_KINDS } from '../domain/item.ts';
 import {
   BaseUrl,
+  Decimal,
   Expression,
   HostName,
   LedgerPath,
@@ -13,6 +14,7 @@ import {
   Slug,
   StreamName,
   TimeZone,
+  UnitCode,
 } from './fields.ts';
 
 const column = z.string().min(1, 'a column name');
@@ -80,15 +82,40 @@ const Refs = z
     product: Expression.optional().describe('The key of the product that the BOM item belongs to.'),
     material: Expression.optional().describe('The key of the material that it consists of.'),
     component: Expression.optional().describe('The key of the product that it consists of.'),
+    part: Expression.optional().describe(
+      'The key of the material or the product that it consists of, whichever has this key. It waits until one of them is there; if both are, the row is quarantined.',
+    ),
   })
   .describe(
-    'For BOM items: the product, and the material or the component. With both, each row must yield exactly one of them.',
+    'For BOM items: the product, and what it consists of. Of material, component and part each row must yield exactly one.',
   );
+
+const Rule = z
+  .strictObject({
+    min: Decimal.optional().describe('The least number.'),
+    max: Decimal.optional().describe('The greatest number.'),
+    pattern: z
+      .string()
+      .min(1, 'a pattern')
+      .max(500, 'at most 500 characters')
+      .optional()
+      .describe('A pattern that the text has, in the syntax of `matches`; with `^` and `$` for the text as a whole.'),
+    required: z.boolean().default(false).describe('Whether a row without a value is an issue.'),
+    empty: z
+      .array(z.string())
+      .max(100)
+      .default([])
+      .describe('Texts that count as no value, such as `n/a`. Blank text and null always do.'),
+  })
+  .describe('Rules for the value of one field.');
 
 export const Mapping = z
   .strictObject({
     stream: StreamName.default('default').describe('The stream whose records are mapped.'),
     to: z.enum(ITEM_KINDS).optional().describe('What the records become. Required without a module.'),
+    each: Expression.optional().describe(
+      'A list. The mapping makes one item of each entry; the other expressions then also know `item`, the entry, and `index`, its number from 0.',
+    ),
     key: Expression.optional().describe('The key by which other streams refer to the item. Required without a module.'),
     when: Expression.optional().describe('Whether a record is wanted; the others are excluded.'),
     refs: Refs.optional(),
@@ -96,15 +123,46 @@ export const Mapping = z
       .record(z.string(), Expression)
       .optional()
       .describe('An expression for each canonical field, or extra field of the profile. Required without a module.'),
+    rules: z
+      .record(z.string().min(1, 'the name of a field'), Rule)
+      .optional()
+      .describe('Rules by field, for expressions and modules alike. A member of a field is named `mass.value`.'),
+    onIssue: z
+      .enum(['hold', 'report'])
+      .default('hold')
+      .describe(
+        'What an issue of this mapping does. `hold`: none of the items of the row are used, and the passports of its products wait. `report`: the issue is shown in quarantine, the other items of the row are used, and no passport waits.',
+      ),
     module: z
       .string()
       .min(1, 'the path of a mapping module')
       .optional()
       .describe(
-        'A TypeScript or JavaScript module that maps the records, in place of `to`, `key`, `refs` and `fields`.',
+        'A TypeScript or JavaScript module that maps the records, in place of `to`, `each`, `key`, `refs` and `fields`.',
       ),
   })
   .describe('How records of one stream become items: by expressions, or by a module.');
+
+const Columns = z
+  .union([column.transform((name) => [name]), z.array(column).min(1, 'at least one column name')])
+  .meta({ title: 'column or list of columns' });
+
+const Lookup = z
+  .strictObject({
+    stream: StreamName.optional().describe('The stream whose records are the rows. Either this or `file`.'),
+    source: Slug.optional().describe('The source of the stream. Without it the same source.'),
+    file: z
+      .string()
+      .min(1, 'the path of a file')
+      .optional()
+      .describe('A CSV file with a header, or a JSON file with a list of objects.'),
+    key: Columns.describe('The column that is looked up, or several.'),
+    value: z
+      .union([column, z.array(column).min(1, 'at least one column name')])
+      .meta({ title: 'column or list of columns' })
+      .describe('The column whose value is given, or several: then an object with these members is.'),
+  })
+  .describe('A table that mappings look values up in with `lookup("NAME", key)` or `lookup_all("NAME", key)`.');
 
 const Guard = z
   .strictObject({
@@ -135,7 +193,20 @@ const Source = z
       .describe(
         'Columns that are never stored. Of a row that could not be told apart into columns only the key is kept then.',
       ),
-    mappings: z.array(Mapping).min(1, 'at least one mapping').describe('What the records become.'),
+    lookups: z
+      .record(StreamName, Lookup)
+      .default({})
+      .describe('Lookup tables by name: over records of this or of another source, or over files.'),
+    units: z
+      .record(z.string().min(1, 'the name of a unit'), UnitCode)
+      .default({})
+      .describe(
+        "The source's own names of units, with their codes of UNECE Rec 20 or 21, such as `Stk: C62`. They win over all that `unit()` knows.",
+      ),
+    mappings: z
+      .array(Mapping)
+      .default([])
+      .describe('What the records become. A source without mappings is only looked up by others.'),
     onMissing: z
       .enum(['flag', 'ignore', 'unpublish'])
       .default('flag')
@@ -148,6 +219,9 @@ const Source = z
     ),
   })
   .describe('One configured system to read from.');
+
+/** What the mappings of a source refer to. */
+export const SourceParts = Source.pick({ id: true, lookups: true, units: true }).loose();
 
 const Passports = z
   .strictObject({
@@ -182,3 +256,4 @@ export const Config = z.strictObject({
 export type Config = z.infer<typeof Config>;
 export type SourceConfig = z.infer<typeof Source>;
 export type MappingConfig = z.infer<typeof Mapping>;
+export type LookupsConfig = SourceConfig['lookups'];

@@ -4,6 +4,7 @@
 import { isIPv6 } from 'node:net';
 import nodeCron from 'node-cron';
 import { z } from 'zod';
+import { normalizeDecimal } from '../lib/decimal.ts';
 import { isLoopback } from '../lib/loopback.ts';
 
 /** Ids that go into job ids, metrics and file names. */
@@ -133,6 +134,20 @@ export const Expression = z
   .union([z.string().trim().min(1), z.number(), z.boolean()], { error: 'an expression, as text' })
   .meta({ title: 'expression' })
   .transform(String);
+
+/** A decimal number. It stays text, so that no digit is lost. */
+export const Decimal = z
+  .union([z.number(), z.string()], { error: 'a number' })
+  .meta({ title: 'number' })
+  .transform((given, context): string => {
+    const normal = normalizeDecimal(String(given));
+    if (normal !== null) return normal;
+    context.addIssue({ code: 'custom', message: 'a number' });
+    return z.NEVER;
+  });
+
+/** The form of a code of UNECE Rec 20 or 21; the compiler of mappings knows which codes there are. */
+export const UnitCode = z.string().regex(/^[A-Za-z0-9]{2,3}$/, 'a code of UNECE Rec 20 or 21, such as C62');
 
 const PERIOD = /^(\d{1,4})([hd])$/;
 

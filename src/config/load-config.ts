@@ -1,6 +1,5 @@
 import { dirname, resolve } from 'node:path';
 import { fault } from '../domain/faults.ts';
-import type { MappingDefinition } from '../domain/mapping.ts';
 import type { Profile } from '../domain/profile.ts';
 import { readBoundedFile } from '../lib/bounded-file.ts';
 import { sha256Hex } from '../lib/hash.ts';
@@ -17,7 +16,7 @@ import { createFindings, type Findings } from './findings.ts';
 import { interpolate } from './interpolate.ts';
 import { loadProfile } from './load-profile.ts';
 import type { LoadedConfig, LoadedSource } from './loaded-config.ts';
-import { loadedMapping, readableMappings } from './loaded-mapping.ts';
+import { loadedLookups, loadedMapping, type ReadableMappings, readableMappings } from './loaded-mapping.ts';
 import { addFlaws, type MappingFlaw } from './mapping-flaws.ts';
 import { parseSettings } from './parse-settings.ts';
 import { configFault, type PathSegment } from './problem.ts';
@@ -35,10 +34,10 @@ export interface LoadOptions<Connector extends ConnectorSchemas> {
   /** Learns every secret of the config before anything is said of it. */
   secrets: SecretStore;
   /**
-   * Asked when the config has problems, so that those of its mappings are told with them. It is given each source's
-   * mappings as far as they can be read, and the folder of the config.
+   * Called when the config has problems, to report those of its mappings with them. It is given each source's mappings as
+   * far as they can be read, and the folder of the config.
    */
-  compile?: (mappings: readonly MappingDefinition[], folder: string) => Promise<readonly MappingFlaw[]>;
+  compile?: (mappings: ReadableMappings, folder: string) => Promise<readonly MappingFlaw[]>;
 }
 
 /**
@@ -182,7 +181,7 @@ function loadedSource<Connector>(
   index: number,
   resolvePath: (path: string) => string,
 ): LoadedSource<Connector> {
-  const { id, schedule, timezone, omit, onMissing, guard, snapshotEvery } = source;
+  const { id, schedule, timezone, omit, onMissing, guard, snapshotEvery, lookups, units } = source;
   const path = `sources[${index}]`;
   const mappings = source.mappings.map((mapping, at) => loadedMapping(mapping, `${path}.mappings[${at}]`, resolvePath));
   const snapshotEveryMs = snapshotEvery;
@@ -193,6 +192,8 @@ function loadedSource<Connector>(
     timezone,
     omit,
     mappings,
+    lookups: loadedLookups(lookups),
+    units,
     onMissing,
     guard,
     snapshotEveryMs,

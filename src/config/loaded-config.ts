@@ -1,4 +1,4 @@
-import type { MappingDefinition } from '../domain/mapping.ts';
+import type { LookupConfig, MappingDefinition } from '../domain/mapping.ts';
 import type { Profile } from '../domain/profile.ts';
 import type { LoadedStream } from './check-connector.ts';
 import type { Config, SourceConfig } from './config.ts';
@@ -16,6 +16,10 @@ export interface LoadedSource<Connector> {
   streams: LoadedStream[];
   omit: string[];
   mappings: MappingDefinition[];
+  /** Lookup tables by name. */
+  lookups: Record<string, LookupConfig>;
+  /** The source's own names of units, with their codes. */
+  units: Record<string, string>;
   onMissing: SourceConfig['onMissing'];
   /** Fractions from 0 to 1. */
   guard: SourceConfig['guard'];

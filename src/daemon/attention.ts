@@ -1,5 +1,5 @@
 import type { AdoptedChanges } from '../domain/ports/first-contact.ts';
-import type { LedgerViews, StuckDelivery, WaitingGroup } from '../domain/ports/ledger-views.ts';
+import type { Duplicates, LedgerViews, StuckDelivery, WaitingGroup } from '../domain/ports/ledger-views.ts';
 
 /** What a person has to decide after first contact, except for kinds whose list cannot be read. */
 export interface ContactAttention {
@@ -16,10 +16,13 @@ export interface Attention extends ContactAttention {
   stuck: StuckDelivery[];
   /** Unconfirmed items that do not need a person. */
   awaitingReadBack: number;
+  /** Rows that make items which other rows make already. */
+  duplicates: Duplicates;
 }
 
 const GROUPS_MAX = 200;
 const STUCK_MAX = 5;
+const DUPLICATES_MAX = 5;
 
 /** @param sources whose deliveries count; empty for all */
 export function attentionOf(views: LedgerViews, sources: readonly string[]): Attention {
@@ -28,6 +31,7 @@ export function attentionOf(views: LedgerViews, sources: readonly string[]): Att
     waitingFor: views.waitingFor(GROUPS_MAX, sources).filter(({ state }) => !onTheWay(state)),
     stuck: views.stuck(STUCK_MAX, sources),
     awaitingReadBack: views.awaitingReadBack(sources),
+    duplicates: views.duplicates(DUPLICATES_MAX, sources),
     adopted: views.adoptedChanges(sources),
     parts: views.unansweredParts(sources),
   };

@@ -5,6 +5,7 @@ import type { Clock } from '../lib/clock.ts';
 import { Fault, messageOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logging.ts';
 import { maskSecret, type SecretStore } from '../lib/secrets.ts';
+import { likelyMisspelt, missingColumns, neededColumns } from '../pipeline/column-check.ts';
 import { probeRedis } from '../queue/redis-backend.ts';
 import { deniedFault } from './faults/denied-fault.ts';
 import { openClient } from './open-client.ts';
@@ -17,6 +18,8 @@ export interface StreamFinding {
   stream: string;
   /** Describes the stream in a line; null where it cannot be read. */
   found: string | null;
+  /** Names in mappings that look like misspelt ones. Rows of documents may lack members, so this is no proof. */
+  warnings: string[];
   problem: Fault | null;
 }
 
@@ -59,7 +62,7 @@ export interface CheckOptions {
  * @throws Fault `mapping.invalid` with every problem
  */
 export function checkMappings(config: RuntimeConfig): Promise<void> {
-  return createMappers({ sources: config.sources, baseDir: config.folder }).refreshAll();
+  return createMappers({ sources: config.sources, baseDir: config.folder, profile: config.profile }).refreshAll();
 }
 
 /** Tries every stream of every source, also where another one fails. */
@@ -68,10 +71,14 @@ export async function* checkStreams({ config, log, signal }: CheckOptions): Asyn
     for (const stream of source.streams) {
       const place = { source: source.id, stream: stream.name };
       try {
-        const { found } = await checkStream(source, stream, { config, log, signal });
-        yield { ...place, found, problem: null };
+        const { found, columns = [] } = await checkStream(source, stream, { config, log, signal });
+        const needed = columns.length === 0 ? [] : neededColumns(stream, source.mappings);
+        const isTable = source.connector.fixedColumns === true;
+        const problem = isTable ? missingColumns(needed, columns, `${source.id}/${stream.name}`) : null;
+        const warnings = isTable ? [] : likelyMisspelt(needed, columns);
+        yield { ...place, found: problem === null ? found : null, warnings, problem };
       } catch (error) {
-        yield { ...place, found: null, problem: asFault(error, 'source.unreadable', stream.path) };
+        yield { ...place, found: null, warnings: [], problem: asFault(error, 'source.unreadable', stream.path) };
       }
     }
   }

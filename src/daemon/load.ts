@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { processEnvironment } from '../config/environment.ts';
 import { loadConfig } from '../config/load-config.ts';
+import type { ReadableMappings } from '../config/loaded-mapping.ts';
 import type { MappingFlaw } from '../config/mapping-flaws.ts';
-import type { MappingDefinition } from '../domain/mapping.ts';
 import { findPackage } from '../lib/package.ts';
 import type { SecretStore } from '../lib/secrets.ts';
 import { connectorLoader } from './sources/load-connector.ts';
@@ -20,10 +20,10 @@ export function loadRuntimeConfig(file: string, secrets: SecretStore): Promise<R
 }
 
 /** Most commands need the config alone, so the compiler is only loaded to describe problems of mappings. */
-async function compile(definitions: readonly MappingDefinition[], baseDir: string): Promise<MappingFlaw[]> {
+async function compile(mappings: ReadableMappings, baseDir: string): Promise<MappingFlaw[]> {
   provideSdk();
   const { compileMappings } = await import('../pipeline/mapping/compile-mappings.ts');
-  const compiled = await compileMappings({ definitions, baseDir });
+  const compiled = await compileMappings({ ...mappings, baseDir });
   if (compiled.ok) return [];
   return compiled.error.map(({ path, message, expression, position, cure }) => {
     const at = position === undefined ? '' : ` at character ${position}`;

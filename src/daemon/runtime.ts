@@ -103,7 +103,7 @@ export interface Runtime {
  */
 export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
   const { config, secrets, clock, log, version, connections = REQUESTS_MAX } = options;
-  const mappers = createMappers({ sources: config.sources, baseDir: config.folder });
+  const mappers = createMappers({ sources: config.sources, baseDir: config.folder, profile: config.profile });
   await mappers.refreshAll();
   const client = openClient(config, { secrets, clock, log, version, connections });
   const ledger = openLedger(options, client.target);
@@ -148,6 +148,7 @@ async function runtimeOn(
   const bus = createEventBus({ log });
   const { emit } = bus;
   const { voided } = await ledger.recover(profile.settlingDelayMs.reset);
+  await ledger.defineLookups(mappers.lookups(), { isAll: true });
   const url = config.queue.kind === 'embedded' ? 'embedded' : config.queue.url;
   const queues = await createQueues({ url, prefix: queuePrefix(ledger.id), log, clock, timing: queueTiming });
 
@@ -158,6 +159,7 @@ async function runtimeOn(
 
   async function replayNow(request: ReplayRequest): Promise<ReplayReport> {
     await mappers.refreshAll();
+    await ledger.defineLookups(mappers.lookups(), { isAll: true });
     const report = await replay(request, { ledger, mapperOf });
     delivery.engine.wake();
     return report;

@@ -18,6 +18,16 @@ export interface ItemRef {
   role: RefRole;
   kind: ItemKind;
   key: string;
+  /**
+   * True for a part that is a material or a component, whichever item has the key. Its role is `component` until the
+   * ledger knows better.
+   */
+  either?: true;
+}
+
+/** A ref to a material or a component, whichever has the key. */
+export function partRef(key: string): ItemRef {
+  return { role: 'component', kind: 'product', key, either: true };
 }
 
 export const REF_ROLES = ['product', 'material', 'component'] as const;
@@ -41,7 +51,12 @@ export interface Item {
   refs: ItemRef[];
 }
 
-const text = (max: number) => z.string().trim().min(1).max(max);
+/** Text as it was given: whether white space around it is cut off is for the source or the expression to say. */
+const text = (max: number) =>
+  z
+    .string()
+    .max(max)
+    .refine((value) => value.trim() !== '', 'expected text that is not blank');
 
 const decimal = z.union([z.string(), z.number(), z.bigint()]).transform((value, context) => {
   const normal = normalizeDecimal(String(value));
@@ -184,7 +199,7 @@ function refIssues(draft: Item): Issue[] {
     const message = `A BOM item names exactly one of material or component; the row gave ${found}.`;
     issues.push({ code: 'refs.part', field: 'refs', message });
   }
-  if (product && component && product.key === component.key) {
+  if (product && component && component.either !== true && product.key === component.key) {
     const message = `The product "${product.key}" is listed as a component of itself.`;
     issues.push({ code: 'refs.cycle', field: 'refs.component', value: component.key, message });
   }

@@ -15,7 +15,12 @@ export interface MappingTools {
   gtin(value: JsonValue): string;
   /** `format` is for dates that are neither ISO nor YYYYMMDD, as `DD.MM.YYYY`. */
   date(value: JsonValue, format?: string): string;
+  htmlText(value: JsonValue): string;
+  decodeEntities(value: JsonValue): string;
+  /** The text that a lookup table has for a key; of a key with several columns, the list of its parts. */
   lookup(table: string, key: JsonValue, fallback?: string): string;
+  /** All values for a key: texts, or objects where the table has several value columns. */
+  lookupAll(table: string, key: JsonValue): JsonValue[];
 }
 
 /** A mapping that needs more than expressions. It must be pure: no clock, no network, no state between rows. */

@@ -35,6 +35,7 @@ import { createEndStream } from './records/end-stream.ts';
 import { createGuardedReads } from './records/guarded-reads.ts';
 import { createReleaseLeftStreams } from './records/left-streams.ts';
 import { createPageLooks } from './records/look-up-page.ts';
+import { createLookups } from './records/lookups.ts';
 import { createPendingRecords } from './records/pending-records.ts';
 import { createRunAccounts } from './records/run-accounts.ts';
 import { createRuns } from './records/runs.ts';
@@ -69,13 +70,14 @@ export function createLedgerParts(
   };
   const streams = createStreams(db);
   const accounts = createRunAccounts(db);
-  const releaseLeftStreams = createReleaseLeftStreams(context, guardedReads);
+  const lookups = createLookups(db);
+  const releaseLeftStreams = createReleaseLeftStreams(context, guardedReads, lookups);
   const runs = createRuns(context, { run, releaseLeftStreams, streams, accounts });
-  const endStream = createEndStream(context, { guardedReads, streams, accounts });
+  const endStream = createEndStream(context, { guardedReads, streams, accounts, lookups });
   const pendingRecords = createPendingRecords(db);
-  const staging = createStaging(context, { items, contact, accounts });
+  const staging = createStaging(context, { items, contact, accounts, lookups });
   const pageLooks = createPageLooks(db, streams);
-  const storePage = createStagePage(context, { items, staging, streams, accounts, contact });
+  const storePage = createStagePage(context, { items, staging, streams, accounts, contact, lookups });
   const imports = createImports(context, requests, encodeImport);
   const importProofs = createImportProofs(context, meta);
   const due = createDue(context, contact);
@@ -107,7 +109,7 @@ export function createLedgerParts(
   const unconfirmed = createUnconfirmed(context, items);
   const followProfile = createFollowProfile(context, items);
   const reconcileGivenIds = createReconcileGivenIds(context, items);
-  const replay = createReplay(context, { items, requests, restored, contact }, staging);
+  const replay = createReplay(context, { items, requests, restored, contact, lookups }, staging);
   const recheck = createRecheck(context, { items, passports });
   const named = createNamedDeliveries(context);
   const acceptMissing = createAcceptMissing(context);
@@ -121,6 +123,7 @@ export function createLedgerParts(
     guardedReads,
     runs,
     endStream,
+    lookups,
     pendingRecords,
     staging,
     pageLooks,

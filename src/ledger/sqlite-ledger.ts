@@ -146,6 +146,8 @@ function compose(
     endStream: (end) => commit.run(() => parts.endStream(end)),
     endRun: (end) => commit.run(() => parts.runs.endRun(end)),
     accept: ({ sources }) => commit.run(() => ({ sources, reads: parts.guardedReads.accept(sources) })),
+    defineLookups: (tables, { isAll }) => commit.run(() => parts.lookups.define(tables, isAll)),
+    findLookups: async (keys) => reading(() => parts.lookups.find(keys)),
     pendingRecords: async (request) => reading(() => parts.pendingRecords(request)),
     stage: (records) => commit.run(() => parts.staging.stage(records)),
     dueDeliveries: (request) => timely(() => parts.due.list(request)),

@@ -29,7 +29,7 @@ export function createMapping({
   emit,
 }: {
   queues: Queues;
-  ledger: Pick<IntakeLedger, 'pendingRecords' | 'stage' | 'stagePage'>;
+  ledger: Pick<IntakeLedger, 'pendingRecords' | 'stage' | 'stagePage' | 'findLookups'>;
   views: Pick<LedgerViews, 'pendingSources'>;
   mapperOf: (source: string) => Mapper | null;
   emit: Emit;

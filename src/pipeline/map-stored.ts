@@ -2,14 +2,15 @@ import type { Mapper } from '../domain/mapping.ts';
 import type { MappedRecord, PendingRecord } from '../domain/ports/intake.ts';
 import type { IntakeLedger } from '../domain/ports/intake-ledger.ts';
 import type { Emit } from '../domain/ports/progress.ts';
+import { entriesOf, mapRecords, type ReadEntries } from './map-records.ts';
 import { emitMapped } from './page-jobs.ts';
 
 /** How many records are mapped and staged at once. Answers of the API wait no longer than that. */
 const BATCH = 100;
 
 /**
- * Maps stored records: those of streams without keys, those that a changed mapping or lookup file has made stale, and
- * contenders for an item that has changed.
+ * Maps stored records: those of streams without keys, those that a changed mapping has made stale, those that have used a
+ * lookup entry that has changed, and contenders for an item that has changed.
  */
 export interface StoredRecordMapper {
   /**
@@ -20,7 +21,7 @@ export interface StoredRecordMapper {
 }
 
 export function createStoredRecordMapper(options: {
-  ledger: Pick<IntakeLedger, 'pendingRecords' | 'stage'>;
+  ledger: Pick<IntakeLedger, 'pendingRecords' | 'stage' | 'findLookups'>;
   mapperOf: (source: string) => Mapper | null;
   emit: Emit;
 }): StoredRecordMapper {
@@ -34,7 +35,7 @@ export function createStoredRecordMapper(options: {
       const last = records.at(-1);
       if (!last) return;
       afterId = last.id;
-      emitMapped(emit, source, await ledger.stage(records.map((record) => mapRecord(mapper, record))));
+      emitMapped(emit, source, await ledger.stage(await mapStoredRecords(mapper, records, entriesOf(ledger))));
     }
   }
 
@@ -65,7 +66,15 @@ export function createStoredRecordMapper(options: {
   };
 }
 
-/** Maps one stored record. */
-export function mapRecord(mapper: Mapper, record: PendingRecord): MappedRecord {
-  return { id: record.id, version: record.version, result: mapper.map(record) };
+/** Maps stored records. */
+export async function mapStoredRecords(
+  mapper: Mapper,
+  records: readonly PendingRecord[],
+  read: ReadEntries,
+): Promise<MappedRecord[]> {
+  const results = await mapRecords(mapper, records, read);
+  return records.flatMap(({ id, version }, at) => {
+    const result = results[at];
+    return result === undefined ? [] : [{ id, version, result }];
+  });
 }

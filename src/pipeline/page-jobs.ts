@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { fault, isLedgerFault, isQueueFault } from '../domain/faults.ts';
 import type { Mapper, MapResult } from '../domain/mapping.ts';
 import type { MappedRows, ReadPage, StagedPage } from '../domain/ports/intake.ts';
@@ -8,6 +7,7 @@ import type { JobResult, Queues, ReceivedJob } from '../domain/ports/queues.ts';
 import { pausedFault } from '../domain/queue-paused.ts';
 import { type Fault, messageOf } from '../lib/errors.ts';
 import type { JsonObject } from '../lib/json.ts';
+import { entriesOf, mapRecords, type ReadEntries } from './map-records.ts';
 import { createPageHandover, type HandedPage, jobDataOf, type PageHandover, type PageToMap } from './page-handover.ts';
 import { createRest, type WritableWait } from './until-writable.ts';
 
@@ -40,7 +40,7 @@ export function createPageJobs({
   handover = createPageHandover(),
 }: {
   queues: Queues;
-  ledger: Pick<IntakeLedger, 'stagePage'>;
+  ledger: Pick<IntakeLedger, 'stagePage' | 'findLookups'>;
   emit: Emit;
   handover?: PageHandover;
 }): PageJobs {
@@ -99,7 +99,7 @@ export function createPageJobs({
       const { page } = handed;
       const { number: _, toMap, mapper, ...read } = page;
       try {
-        const mapped = await mapRows(page, toMap, mapper);
+        const mapped = await mapRows(page, toMap, { mapper, read: entriesOf(ledger) });
         const staged = await ledger.stagePage({ ...read, deferMapping: false, mapped });
         if (staged.summary) emitMapped(emit, page.source, staged.summary);
         handed.resolve(staged);
@@ -151,27 +151,26 @@ async function within<T>(
   }
 }
 
-/** How many rows are mapped at once. Answers of the API wait no longer than that. */
-const ROWS_AT_ONCE = 100;
-
 /**
- * Maps rows of a page, outside any transaction. It maps the rows as they are stored, so that mapping them again from
- * the ledger gives the same items.
+ * Maps rows of a page. It maps the rows as they are stored, so that mapping them again from the ledger gives the same
+ * items.
  *
  * @param rows the rows' positions in the page
  */
 async function mapRows(
   { source, stream, records }: Pick<ReadPage, 'source' | 'stream' | 'records'>,
   rows: readonly number[],
-  mapper: Mapper,
+  { mapper, read }: { mapper: Mapper; read: ReadEntries },
 ): Promise<MappedRows> {
-  const results = new Map<number, MapResult>();
-  for (const [count, at] of rows.entries()) {
-    if (count > 0 && count % ROWS_AT_ONCE === 0) await nextTurn();
+  const toMap = rows.filter((at) => records[at] !== undefined);
+  const mappable = toMap.flatMap((at) => {
     const record = records[at];
-    if (record === undefined) continue;
+    if (record === undefined) return [];
     const { raw, place, issues } = record;
-    results.set(at, mapper.map({ source, stream, fields: JSON.parse(raw) as JsonObject, place, issues }));
-  }
+    return [{ source, stream, fields: JSON.parse(raw) as JsonObject, place, issues }];
+  });
+  const mapped = await mapRecords(mapper, mappable, read);
+  const results = new Map<number, MapResult>();
+  for (const [index, result] of mapped.entries()) results.set(toMap[index] ?? 0, result);
   return { mappingRevision: mapper.revision, results };
 }

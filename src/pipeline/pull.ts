@@ -8,8 +8,10 @@ import { createBitmap } from '../lib/bitmap.ts';
 import type { Clock } from '../lib/clock.ts';
 import { messageOf } from '../lib/errors.ts';
 import type { JsonValue } from '../lib/json.ts';
+import { createColumnCheck } from './column-check.ts';
 import { incomingRecords } from './incoming-record.ts';
 import type { MapQueue } from './map-queue.ts';
+import type { NamedColumn } from './mapping/columns-named.ts';
 import { untilWritable, type WritableWait } from './until-writable.ts';
 
 export interface PullRequest {
@@ -18,6 +20,8 @@ export interface PullRequest {
   reader: SourceReader;
   /** The mapping that the run begins with. */
   mapper: Mapper;
+  /** The columns that each stream needs, for streams whose rows all have the same ones. */
+  needed?: ReadonlyMap<string, readonly NamedColumn[]>;
   /** Columns that are never stored. */
   omit: readonly string[];
   guard: MissingGuard;
@@ -59,7 +63,7 @@ export async function pull(request: PullRequest, options: PullOptions, abort: Ab
   const { runId, streams: progress } = await untilWritable(() => ledger.startRun(start), wait, abort);
   const guarded: PullResult['guarded'] = [];
   try {
-    for (const stream of reader.streams) {
+    for (const stream of inReadingOrder(request)) {
       const before = progress[stream.name] ?? { cursor: null, snapshotAt: null };
       const message = await pullStream({ ...request, runId, stream, before }, options, abort);
       if (message !== null) guarded.push({ stream: stream.name, message });
@@ -81,6 +85,13 @@ export async function pull(request: PullRequest, options: PullOptions, abort: Ab
   // Records that a new mapping has made stale are mapped from here on, because their stream has ended.
   await options.mapQueue.mapStored(source);
   return { runId, result, guarded };
+}
+
+/** Streams that the mappings look up are read first, so that the records of the others find their entries. */
+function inReadingOrder({ source, reader, mapper }: PullRequest): readonly SourceStream[] {
+  const own = (mapper.lookups ?? []).flatMap(({ stream }) => (stream?.source === source ? [stream.stream] : []));
+  const isLookedUp = ({ name }: SourceStream) => own.includes(name);
+  return [...reader.streams.filter(isLookedUp), ...reader.streams.filter((stream) => !isLookedUp(stream))];
 }
 
 /** Stores a failed run for a source that could not even be opened, so that people can see it. */
@@ -136,6 +147,7 @@ async function readStream(request: StreamRead, options: PullOptions, abort: Abor
   const { ledger, emit, mapQueue, wait } = options;
   const seen = createBitmap();
   const omitted = new Set(omit);
+  const checkColumns = createColumnCheck((stream.fixedColumns === true && request.needed?.get(stream.name)) || []);
   const isMappedLater = mode === 'snapshot' && stream.key.length === 0;
   const storePage = isMappedLater ? storeUnmapped : mapAndStore;
   let read = 0;
@@ -151,6 +163,7 @@ async function readStream(request: StreamRead, options: PullOptions, abort: Abor
       isNew = false;
       break;
     }
+    checkColumns(page.rows);
     number += 1;
     // Until a snapshot is complete, changes cannot be read from its end.
     if (mode === 'snapshot') endCursor = page.cursor;

@@ -1,8 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Mapper } from '../domain/mapping.ts';
+import type { MappedRecord } from '../domain/ports/intake.ts';
+import type { IntakeLedger } from '../domain/ports/intake-ledger.ts';
 import type { ReplayCandidate, ReplayOutcome, ReplaySelection } from '../domain/ports/replay.ts';
 import type { ReplayLedger } from '../domain/ports/replay-ledger.ts';
-import { mapRecord } from './map-stored.ts';
+import { entriesOf } from './map-records.ts';
+import { mapStoredRecords } from './map-stored.ts';
 
 /** How many stored records are read at once. */
 const PAGE = 250;
@@ -33,7 +36,8 @@ export interface ReplayReport extends ReplayOutcome {
 export async function replay(
   request: ReplayRequest,
   options: {
-    ledger: Pick<ReplayLedger, 'forceUnconfirmed' | 'replayPassports' | 'replay' | 'replayCandidates'>;
+    ledger: Pick<ReplayLedger, 'forceUnconfirmed' | 'replayPassports' | 'replay' | 'replayCandidates'> &
+      Pick<IntakeLedger, 'findLookups'>;
     mapperOf: (source: string) => Mapper | null;
   },
 ): Promise<ReplayReport> {
@@ -51,10 +55,12 @@ export async function replay(
     leftUnconfirmed: passports.leftUnconfirmed,
   };
   async function replayBatch(records: readonly ReplayCandidate[]): Promise<void> {
-    const mapped = records.flatMap((record) => {
-      const mapper = mapperOf(record.source);
-      return mapper ? [mapRecord(mapper, record)] : [];
-    });
+    const mapped: MappedRecord[] = [];
+    for (const [source, ofSource] of Map.groupBy(records, (record) => record.source)) {
+      const mapper = mapperOf(source);
+      if (mapper) mapped.push(...(await mapStoredRecords(mapper, ofSource, entriesOf(ledger))));
+    }
+    mapped.sort((a, b) => a.id - b.id);
     const outcome = await ledger.replay({ records: mapped, dryRun });
     report.records += records.length;
     report.passing += mapped.length - outcome.quarantined;

@@ -71,6 +71,11 @@ export interface Connector<Options = unknown, StreamOptions = unknown> {
   /** What reads of a stream can give, by its options. */
   reads(options: Options, stream: StreamOptions): StreamReads;
   /**
+   * True if every row of a file or stream has the same columns, as in a table. A run is stopped then if a mapping needs a
+   * column that is not there. Leave it out where rows are documents, which may lack members.
+   */
+  fixedColumns?: boolean;
+  /**
    * The source's `options`. Every field has a `.describe()`, which becomes its documentation. Passwords and keys are
    * `secret()`.
    */

@@ -6,6 +6,7 @@ export type { Place } from '../domain/place.ts';
 export { RAW_FIELD } from '../domain/record.ts';
 export { normalizeDecimal } from '../lib/decimal.ts';
 export type { JsonObject, JsonValue } from '../lib/json.ts';
+export { isJsonObject } from '../lib/json.ts';
 export type { Logger } from '../lib/logging.ts';
 export type {
   Connector,
@@ -21,6 +22,8 @@ export type {
   StreamTarget,
 } from './connector.ts';
 export { defineConnector, SDK_VERSION } from './connector.ts';
+export type { NotANumber } from './decimal-notation.ts';
+export { createDecimalReader } from './decimal-notation.ts';
 export { sourceFault } from './faults.ts';
 export type { FileConnectorDefinition, FileRequest } from './files/file-connector.ts';
 export { defineFileConnector } from './files/file-connector.ts';
@@ -28,8 +31,18 @@ export type { FileQuery } from './files/find-files.ts';
 export { findFiles, formatFiles } from './files/find-files.ts';
 export type { OpenFile } from './files/open-file.ts';
 export { openLocalFile } from './files/open-file.ts';
+export type { ContentKind } from './files/recognise.ts';
+export { assertContent, contentFault, recogniseContent } from './files/recognise.ts';
 export type { SourceFile } from './files/source-file.ts';
 export type { MappingModule, MappingTools } from './mapping.ts';
 export { defineMapping } from './mapping.ts';
 export type { PageBuffer } from './page-buffer.ts';
 export { createPageBuffer, PAGE_BYTES_MAX, PAGE_ROWS_MAX } from './page-buffer.ts';
+export type { FileDecoder } from './text-decoder.ts';
+export { createFileDecoder } from './text-decoder.ts';
+export { isValuePath } from './xml/ancestor-values.ts';
+export { XML_FILE_OPTIONS } from './xml/file-options.ts';
+export { isRecordPath } from './xml/record-path.ts';
+export type { XmlRecord, XmlRecordOptions } from './xml/records.ts';
+export { readXmlPages, readXmlRecords } from './xml/records.ts';
+export { xmlListOf, xmlObjectOf, xmlObjectsOf, xmlTextOf } from './xml/values.ts';

@@ -76,8 +76,18 @@ describe('after a sync', () => {
   it('status counts the items and ends with 4', async () => {
     const { exitCode, json } = await run('status', '--json');
     expect(exitCode).toBe(4);
-    const counts = ['items', 'passports', 'quarantined', 'guarded', 'missing', 'suspended', 'causes', 'waitingFor'];
-    const ofContact = ['adopted', 'unansweredParts', 'apiWait', 'deferred', 'imports'];
+    const counts = [
+      'items',
+      'passports',
+      'quarantined',
+      'guarded',
+      'missing',
+      'suspended',
+      'causes',
+      'waitingFor',
+      'duplicates',
+    ];
+    const ofContact = ['duplicates', 'adopted', 'unansweredParts', 'apiWait', 'deferred', 'imports'];
     expect(Object.keys(json())).toEqual(['ok', 'ledger', ...counts, ...ofContact, 'queue', 'sources']);
     expect(json()).toMatchObject({
       ok: false,

@@ -3,6 +3,7 @@ import type { MappedItem, Mapper, MappingDefinition, MapResult } from '../../src
 import type { JsonObject, JsonValue } from '../../src/lib/json.ts';
 import { compileMappings } from '../../src/pipeline/mapping/compile-mappings.ts';
 import type { MappingProblem } from '../../src/pipeline/mapping/definition.ts';
+import type { SourceMappings } from '../../src/pipeline/mapping/source-mappings.ts';
 
 /** A mapping without its path and stream, which the helpers add. */
 export type Draft = Omit<MappingDefinition, 'path' | 'stream'> & { stream?: string };
@@ -12,15 +13,19 @@ function definitionsOf(drafts: readonly Draft[]): MappingDefinition[] {
 }
 
 /** Compiles mappings that are expected to be sound. */
-export async function mapperOf(drafts: readonly Draft[], baseDir = import.meta.dirname): Promise<Mapper> {
-  const compiled = await compileMappings({ definitions: definitionsOf(drafts), baseDir });
+export async function mapperOf(
+  drafts: readonly Draft[],
+  baseDir = import.meta.dirname,
+  more: Partial<SourceMappings> = {},
+): Promise<Mapper> {
+  const compiled = await compileMappings({ source: 'erp', definitions: definitionsOf(drafts), baseDir, ...more });
   if (!compiled.ok) throw new Error(`unexpected problems: ${JSON.stringify(compiled.error, null, 1)}`);
   return compiled.value;
 }
 
 /** The problems of mappings that are expected to have some. */
 export async function problemsOf(drafts: readonly Draft[], baseDir = import.meta.dirname): Promise<MappingProblem[]> {
-  const compiled = await compileMappings({ definitions: definitionsOf(drafts), baseDir });
+  const compiled = await compileMappings({ source: 'erp', definitions: definitionsOf(drafts), baseDir });
   return compiled.ok ? [] : compiled.error;
 }
 

@@ -17,7 +17,7 @@ import { createPageJobs } from '../../src/pipeline/page-jobs.ts';
 import { type PullResult, pull } from '../../src/pipeline/pull.ts';
 import type { BullmqQueues } from '../../src/queue/bullmq-queues.ts';
 import { createQueues } from '../../src/queue/create-queues.ts';
-import { items, openLedger, product, text } from './ledger.ts';
+import { items, NO_PASSPORTS, openLedger, product, text } from './ledger.ts';
 import { createRecordingLog } from './recording-log.ts';
 
 /** A real ledger and real queues, with sources in memory that are pulled and mapped, and no platform. */
@@ -61,6 +61,8 @@ export interface PageWorldOptions {
   /** A folder that outlives the world; one of its own is removed with it. */
   folder?: string;
   clock?: Clock;
+  /** The sources of the config. */
+  sources?: readonly string[];
   /** Changes the queues as a pull and the map queue see them. */
   around?: (queues: Queues) => Queues;
   /** Changes the ledger as a pull and the map queue see it. */
@@ -101,7 +103,8 @@ export async function createPageWorld(options: PageWorldOptions = {}): Promise<P
   const mappers = new Map<string, Mapper>();
 
   async function open() {
-    const ledger = openLedger(file, { clock });
+    const { sources = NO_PASSPORTS.sources } = options;
+    const ledger = openLedger(file, { clock, passportRules: { ...NO_PASSPORTS, sources: [...sources] } });
     const queues = await createQueues({ url, prefix: basename(folder), log: createRecordingLog() });
     const seenQueues = around(queues);
     const seenLedger = aroundLedger(ledger);

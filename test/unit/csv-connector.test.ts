@@ -34,6 +34,13 @@ describe('columns', () => {
     );
   });
 
+  it('keep U+FEFF in values and lose it at the beginning of the file only', async () => {
+    for (const encoding of ['utf-8', 'utf-16le']) {
+      const rows = await read(iconv.encode('\ufeffa,b\n\ufeffx, \ufeffy\ufeff \n', encoding), { encoding });
+      expect(fields(rows)).toEqual([{ a: '\ufeffx', b: ' \ufeffy\ufeff ' }]);
+    }
+  });
+
   it('are numbered when nothing names them', async () => {
     expect(fields(await read('1,2\n3,4\n', { header: false }))).toEqual([
       { column1: '1', column2: '2' },

@@ -233,7 +233,7 @@ async function mapperOf(source: SourceConfig): Promise<Mapper> {
     ...(fields === undefined ? {} : { fields }),
     refs: JSON.parse(JSON.stringify(refs ?? {})) as Record<string, string>,
   }));
-  const compiled = await compileMappings({ definitions, baseDir: FOLDER });
+  const compiled = await compileMappings({ source: 'erp', definitions, baseDir: FOLDER });
   if (!compiled.ok) throw new Error(compiled.error.map(({ path, message }) => `${path}: ${message}`).join('\n'));
   return compiled.value;
 }

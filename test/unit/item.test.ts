@@ -28,6 +28,18 @@ describe('parseItem', () => {
     expect(result.ok && result.value.payload).toEqual({ quantity: '2.5' });
   });
 
+  it('keeps white space and invisible characters around text, and takes no text without any other', () => {
+    const product = (name: string): Item => ({
+      kind: 'product',
+      key: 'P',
+      payload: { sku: ' A\u00a0', name },
+      refs: [],
+    });
+    const result = parseItem(product('\ufeffPump '));
+    expect(result.ok && result.value.payload).toEqual({ sku: ' A\u00a0', name: '\ufeffPump ' });
+    expect(codes(product(' \ufeff\n'))).toEqual(['field.invalid']);
+  });
+
   it('names every field that is wrong, with its value', () => {
     const result = parseItem({
       kind: 'product',

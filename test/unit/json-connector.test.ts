@@ -70,7 +70,7 @@ describe('a document', () => {
     ['[{"a": 1}] x', 'Expected the end of the file, found "x"'],
     ['[\n{"a": 1},\n{"a": 01}]', 'in.json is not valid JSON in $[1], which begins at line 3'],
     ['[nul]', 'is not valid JSON in $[0]'],
-    ['', 'The document ends before it is complete'],
+    ['', 'in.json is empty.'],
   ])('that is broken stops the pull: %s', async (text, message) => {
     await expect(read(text)).rejects.toThrow(message);
   });
@@ -303,10 +303,10 @@ describe('files', () => {
   });
 
   it('need a path that can be followed', () => {
-    for (const at of ['parts', '$.', '$.a[*]', '$..a', '$[-1]', '$[a]', '']) {
+    for (const at of ['parts', '$.', '$.a*', '$.*', '$.a[**]', '$..a', '$[-1]', '$[a]', '']) {
       expect(json.streamOptions.safeParse({ path: 'x', at }).success, at).toBe(false);
     }
-    for (const at of ['$', "$['a b'].c", '$[0][1]', '$.größe-x'.replace('öß', 'oes')]) {
+    for (const at of ['$', '$.a[*]', '$[*].b[*]', "$['a b'].c", '$[0][1]', '$.größe-x'.replace('öß', 'oes')]) {
       expect(json.streamOptions.safeParse({ path: 'x', at }).success, at).toBe(true);
     }
   });

@@ -6,7 +6,10 @@ import { createPageJobs, type PageJobs } from '../../src/pipeline/page-jobs.ts';
 import { createQueues } from '../../src/queue/create-queues.ts';
 import { createRecordingLog } from '../support/recording-log.ts';
 
-const ledger = { stagePage: () => Promise.reject(new Error('No page is stored here.')) };
+const ledger = {
+  findLookups: () => Promise.resolve([]),
+  stagePage: () => Promise.reject(new Error('No page is stored here.')),
+};
 const pagesOf = (queues: Queues): PageJobs => createPageJobs({ queues, ledger, emit: () => undefined });
 
 /** Only what the map queue asks of the queues; the test receives jobs by hand and decides how mapping ends. */

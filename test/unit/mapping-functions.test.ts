@@ -7,8 +7,10 @@ import { date } from '../../src/pipeline/mapping/functions/date.ts';
 import { decimal } from '../../src/pipeline/mapping/functions/decimal.ts';
 import { gtin } from '../../src/pipeline/mapping/functions/gtin.ts';
 import { lookup } from '../../src/pipeline/mapping/functions/lookup.ts';
-import { unit } from '../../src/pipeline/mapping/functions/unit.ts';
-import { REC20_CODES, UNIT_ALIASES } from '../../src/pipeline/mapping/functions/units.ts';
+import { unit, unitTable } from '../../src/pipeline/mapping/functions/unit.ts';
+import { REC20_CODES, REC21_CODES } from '../../src/pipeline/mapping/functions/unit-codes.ts';
+import { UNIT_ALIASES } from '../../src/pipeline/mapping/functions/units.ts';
+import { createLookupTables } from '../../src/pipeline/mapping/lookups.ts';
 import { MappingError } from '../../src/pipeline/mapping/mapping-error.ts';
 
 function failureOf(call: () => unknown): MappingError {
@@ -69,21 +71,31 @@ describe('country', () => {
   });
 
   it.each([
-    'Deutschland',
-    'Korea',
-    'Virgin Islands',
-    'Guineas',
-    'XX',
-    'ZZ-1',
-    '40',
-    '999',
-    'Saint',
-    'E',
-    'unknown',
-    '-',
-  ])('does not guess at %j', (given) => {
-    expect(failureOf(() => country(given)).code).toBe('country.unknown');
+    ['Deutschland', 'DE'],
+    ['ÖSTERREICH', 'AT'],
+    ['Allemagne', 'DE'],
+    ['Royaume-Uni', 'GB'],
+    ['Niemcy', 'DE'],
+    ['Wlochy', 'IT'],
+    ['Włochy', 'IT'],
+    ['Ελλάδα', 'GR'],
+    ['ελλαδα', 'GR'],
+    ['България', 'BG'],
+    ['Ghearmáin', 'DE'],
+    ['il-Ġermanja', 'DE'],
+    ['Magyarország', 'HU'],
+    ['Češka', 'CZ'],
+    ['RU', 'RU'],
+  ])('knows %j, in whatever language of the EU, as %s', (given, expected) => {
+    expect(country(given)).toBe(expected);
   });
+
+  it.each(['Korea', 'Virgin Islands', 'Guineas', 'XX', 'ZZ-1', '40', '999', 'Saint', 'E', 'unknown', '-'])(
+    'does not guess at %j',
+    (given) => {
+      expect(failureOf(() => country(given)).code).toBe('country.unknown');
+    },
+  );
 });
 
 describe('unit', () => {
@@ -130,7 +142,7 @@ describe('unit', () => {
   });
 
   it('maps every alias to a code of its list, and no alias to two codes', () => {
-    const codes = new Set(REC20_CODES.split(/\s+/));
+    const codes = new Set(`${REC20_CODES}${REC21_CODES}`.split(/\s+/));
     const seen = new Map<string, string>();
     for (const [code, aliases] of Object.entries(UNIT_ALIASES)) {
       expect(codes).toContain(code);
@@ -143,7 +155,8 @@ describe('unit', () => {
   });
 
   it('leaves a Rec 20 code as it is, but for those that an ERP uses otherwise', () => {
-    const changed = REC20_CODES.trim()
+    const changed = `${REC20_CODES}${REC21_CODES}`
+      .trim()
       .split(/\s+/)
       .filter((code) => {
         try {
@@ -152,7 +165,27 @@ describe('unit', () => {
           return error instanceof MappingError;
         }
       });
-    expect(changed).toEqual(['ST', 'PAL']);
+    expect(changed).toEqual(['AH', 'CTN', 'FL', 'KGS', 'KW', 'OZ', 'PAL', 'STK']);
+  });
+
+  it.each(['DG', 'D41', '4N', '28', 'C62', 'XBX', 'X8A', 'd41'])('knows %j of Rec 20 and Rec 21', (code) => {
+    expect(unit(code)).toBe(code.toUpperCase());
+  });
+
+  it('has the whole of both recommendations', () => {
+    expect(new Set(REC20_CODES.trim().split(/\s+/)).size).toBe(1827);
+    expect(new Set(REC21_CODES.trim().split(/\s+/)).size).toBe(405);
+  });
+
+  it("takes the source's own table first, whatever else a name means", () => {
+    const table = unitTable({ ST: 'ST', 'Eimer.': 'XPL', PAL: 'XPX', KG: 'GRM' });
+    expect(['st', 'eimer', 'PAL', 'kg', 'm'].map((name) => unit(name, table))).toEqual([
+      'ST',
+      'XPL',
+      'XPX',
+      'GRM',
+      'MTR',
+    ]);
   });
 });
 
@@ -349,7 +382,11 @@ describe('date', () => {
 });
 
 describe('lookup', () => {
-  const tables = new Map([['colours.csv', new Map([['01', 'red']])]]);
+  const tables = createLookupTables();
+  tables.add('colours.csv', {
+    table: { id: 'colours', stream: null, entries: new Map([['01', 'red']]) },
+    title: 'lookup file "colours.csv"',
+  });
 
   it('finds a trimmed key, a number by its digits, and gives the fallback for what is not listed', () => {
     expect(lookup(tables, 'colours.csv', ' 01 ')).toBe('red');
@@ -367,7 +404,7 @@ describe('lookup', () => {
 });
 
 describe('every function', () => {
-  const functions = { country, unit, decimal, gtin, date };
+  const functions = { country, unit: (value: unknown) => unit(value), decimal, gtin, date };
 
   it('gives null for what is empty', () => {
     for (const call of Object.values(functions)) {
@@ -384,7 +421,10 @@ describe('every function', () => {
     );
     fc.assert(
       fc.property(odd, fc.option(odd, { nil: undefined }), (value, second) => {
-        for (const call of [...Object.values(functions), (x: unknown, y: unknown) => lookup(new Map(), x, y)]) {
+        for (const call of [
+          ...Object.values(functions),
+          (x: unknown, y: unknown) => lookup(createLookupTables(), x, y),
+        ]) {
           try {
             const result = call(value, second);
             expect(result === null || typeof result === 'string').toBe(true);

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Mapper } from '../../src/domain/mapping.ts';
+import type { IntakeLedger } from '../../src/domain/ports/intake-ledger.ts';
 import type { ReplayCandidate } from '../../src/domain/ports/replay.ts';
 import type { ReplayLedger } from '../../src/domain/ports/replay-ledger.ts';
 import { replay } from '../../src/pipeline/replay.ts';
@@ -43,7 +44,7 @@ it('gives other work its turn after each hundred records, and leaves none out', 
   const selection = { states: [], sources: [], keys: [], deliveryIds: [] };
   const report = await replay(
     { selection, force: false, dryRun: false },
-    { ledger: ledger as ReplayLedger, mapperOf: () => mapper as Mapper },
+    { ledger: ledger as ReplayLedger & Pick<IntakeLedger, 'findLookups'>, mapperOf: () => mapper as Mapper },
   );
   isOver = true;
   expect(most).toBe(100);

@@ -1,6 +1,10 @@
-import type { Mapper, MappingDefinition } from '../../domain/mapping.ts';
+import { ITEM_KINDS } from '../../domain/item.ts';
+import type { LookupTable } from '../../domain/lookup.ts';
+import type { LookupConfig, Mapper, MappingDefinition } from '../../domain/mapping.ts';
+import { allowedFieldsOf, type Profile } from '../../domain/profile.ts';
 import { compileMappings } from '../../pipeline/mapping/compile-mappings.ts';
 import { mappingFault } from '../../pipeline/mapping/definition.ts';
+import type { AllowedFields } from '../../pipeline/mapping/make-item.ts';
 import { provideSdk } from './provide-sdk.ts';
 
 /** The compiled mappings of every source, as of their last refresh. */
@@ -12,24 +16,36 @@ export interface Mappers {
    */
   refresh(source: string): Promise<Mapper>;
   refreshAll(): Promise<void>;
+  /** The lookup tables of every source by its id. */
+  lookups(): ReadonlyMap<string, readonly LookupTable[]>;
   /** Null for a source that is not in the config any more. */
   of(source: string): Mapper | null;
 }
 
+/** The parts of a configured source that its mapper is made of. */
+interface MappedSource {
+  id: string;
+  mappings: readonly MappingDefinition[];
+  lookups: Readonly<Record<string, LookupConfig>>;
+  units: Readonly<Record<string, string>>;
+}
+
 export function createMappers(options: {
-  sources: readonly { id: string; mappings: readonly MappingDefinition[] }[];
+  sources: readonly MappedSource[];
+  profile: Profile;
   /** The config file's folder. */
   baseDir: string;
 }): Mappers {
-  const { sources, baseDir } = options;
+  const { sources, baseDir, profile } = options;
+  const fields = allowedFields(profile);
   const compiled = new Map<string, Mapper>();
 
   async function compile(wanted: typeof sources): Promise<void> {
     provideSdk();
     const results = await Promise.all(
-      wanted.map(async ({ id, mappings }) => ({
+      wanted.map(async ({ id, mappings, lookups, units }) => ({
         id,
-        result: await compileMappings({ definitions: mappings, baseDir }),
+        result: await compileMappings({ source: id, definitions: mappings, baseDir, lookups, units, fields }),
       })),
     );
     const problems = results.flatMap(({ result }) => (result.ok ? [] : result.error));
@@ -45,6 +61,12 @@ export function createMappers(options: {
       return mapper;
     },
     refreshAll: () => compile(sources),
+    lookups: () => new Map([...compiled].map(([id, mapper]) => [id, mapper.lookups ?? []])),
     of: (source) => compiled.get(source) ?? null,
   };
+}
+
+function allowedFields(profile: Profile): AllowedFields {
+  const entries = ITEM_KINDS.map((kind) => [kind, allowedFieldsOf(profile, kind)] as const);
+  return Object.fromEntries(entries) as unknown as AllowedFields;
 }

@@ -16,6 +16,7 @@ export async function openSource(source: ConfiguredSource, config: RuntimeConfig
       name: stream.name,
       key: stream.key,
       reads: connector.reads(options, stream.options),
+      fixedColumns: connector.fixedColumns === true,
       pull: (from, signal) =>
         pullAt(stream.path, () => opened.pull({ name: stream.name, options: stream.options, ...from, signal })),
     })),

@@ -1,18 +1,21 @@
 import type { RunTrigger } from '../../domain/ports/intake.ts';
+import type { IntakeLedger } from '../../domain/ports/intake-ledger.ts';
 import type { SourceReader } from '../../domain/ports/source.ts';
 import type { Logger } from '../../lib/logging.ts';
 import { noteFailedRun, type PullOptions } from '../../pipeline/pull.ts';
+import { untilWritable } from '../../pipeline/until-writable.ts';
 import type { Mappers } from './mappers.ts';
 import { type ConfiguredSource, openSource, type RuntimeConfig } from './open-source.ts';
 
-interface Opening extends Pick<PullOptions, 'ledger' | 'wait'> {
+interface Opening extends Pick<PullOptions, 'wait'> {
+  ledger: PullOptions['ledger'] & Pick<IntakeLedger, 'defineLookups'>;
   config: RuntimeConfig;
   mappers: Mappers;
   log: Logger;
 }
 
 /**
- * Reloads the mappings of a source and opens it for a run.
+ * Reloads the mappings of a source, with its lookup files, and opens it for a run.
  *
  * @throws the error that keeps the source from being read, after the ledger has stored a failed run
  */
@@ -23,6 +26,8 @@ export async function openToPull(
 ): Promise<{ mapper: Awaited<ReturnType<Mappers['refresh']>>; records: SourceReader }> {
   try {
     const mapper = await mappers.refresh(source.id);
+    const lookups = new Map([[source.id, mapper.lookups ?? []]]);
+    await untilWritable(() => ledger.defineLookups(lookups, { isAll: false }), wait, abort);
     return { mapper, records: await openSource(source, config, log) };
   } catch (error) {
     await noteFailedRun({ source: source.id, trigger }, error, { ledger, wait }, abort);

@@ -1,17 +1,19 @@
 import { fault } from '../../domain/faults.ts';
 import type { CareLedger } from '../../domain/ports/care-ledger.ts';
 import type { RunTrigger } from '../../domain/ports/intake.ts';
+import type { IntakeLedger } from '../../domain/ports/intake-ledger.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { type Fault, messageOf } from '../../lib/errors.ts';
 import { createKeyedLock } from '../../lib/keyed-lock.ts';
 import type { Logger } from '../../lib/logging.ts';
+import { neededColumns } from '../../pipeline/column-check.ts';
 import { type PullOptions, type PullResult, pull } from '../../pipeline/pull.ts';
 import type { Mappers } from './mappers.ts';
 import type { ConfiguredSource, RuntimeConfig } from './open-source.ts';
 import { openToPull } from './open-to-pull.ts';
 
 export interface PullsOptions extends Pick<PullOptions, 'emit' | 'mapQueue'> {
-  ledger: PullOptions['ledger'] & Pick<CareLedger, 'prune'>;
+  ledger: PullOptions['ledger'] & Pick<CareLedger, 'prune'> & Pick<IntakeLedger, 'defineLookups'>;
   config: RuntimeConfig;
   mappers: Mappers;
   clock: Clock;
@@ -83,7 +85,8 @@ export function createPulls({ config, mappers, clock, log, onEnd, ...options }: 
     const opening = { config, mappers, log, ledger: options.ledger, wait };
     const { mapper, records } = await openToPull({ source, trigger }, opening, abort);
     try {
-      const request = { source: id, trigger, reader: records, mapper, omit, guard, snapshotEveryMs };
+      const needed = new Map(source.streams.map((stream) => [stream.name, neededColumns(stream, source.mappings)]));
+      const request = { source: id, trigger, reader: records, mapper, needed, omit, guard, snapshotEveryMs };
       return await pull({ ...request, ignoreMissing: onMissing === 'ignore' }, { ...options, clock, wait }, abort);
     } finally {
       await records.close();

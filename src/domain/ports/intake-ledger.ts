@@ -1,3 +1,4 @@
+import type { LookupEntry, LookupKey, LookupTable } from '../lookup.ts';
 import type {
   Accepted,
   MappedRecord,
@@ -34,6 +35,14 @@ export interface IntakeLedger {
    * whole if it misses no more records and has no fewer rows.
    */
   accept(request: { sources: readonly string[] }): Promise<Accepted>;
+  /**
+   * Stores the lookup tables of sources by the sources' ids, with the present rows of their files. Tables that a source
+   * does not have any more are removed; with `isAll` also those of all sources that are not named. Records that have used
+   * an entry of a file that has changed wait for the mapping.
+   */
+  defineLookups(tables: ReadonlyMap<string, readonly LookupTable[]>, options: { isAll: boolean }): Promise<void>;
+  /** The entries of lookup tables for some keys. */
+  findLookups(keys: readonly LookupKey[]): Promise<(LookupEntry & LookupKey)[]>;
   /** Records that wait to be mapped, oldest first, after `afterId`. */
   pendingRecords(request: { source: string; afterId: number; limit: number }): Promise<PendingRecord[]>;
   /** Stores mapped records as desired payloads and stages their deliveries. A record that has changed since is skipped. */

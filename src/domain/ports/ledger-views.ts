@@ -122,6 +122,11 @@ export interface TimelineEntry {
 export interface ItemView extends ItemSummary {
   /** True where a person has accepted that the source no longer has it. */
   missingAccepted: boolean;
+  /**
+   * Why it is missing: its row is gone, or its row is there and does not make it any more. Null for an item that is not
+   * missing.
+   */
+  missingBecause: 'row_gone' | 'row_changed' | null;
   desired: JsonObject;
   baseline: JsonObject | null;
   refs: RefStanding[];
@@ -154,6 +159,12 @@ export interface StuckDelivery {
   reason: Reason;
 }
 
+/** Rows that make an item with the same content as another row. They change nothing, and are shown. */
+export interface Duplicates {
+  count: number;
+  examples: { kind: ItemKind; key: string; source: string; stream: string; place: Place; first: Place }[];
+}
+
 /** The deliveries that wait for one item, and the state of that item. */
 export interface WaitingGroup {
   kind: ItemKind;
@@ -161,6 +172,8 @@ export interface WaitingGroup {
   /** The state of the item that is waited for; null where no source has given it. */
   state: ItemState | null;
   count: number;
+  /** True where a material with this key would do as well as a product. */
+  either?: true;
 }
 
 export interface LedgerViews {
@@ -201,6 +214,8 @@ export interface LedgerViews {
   apiWait(): ApiWait | null;
   /** Whether bulk imports are used for new products. */
   importProof(): ImportProof;
+  /** Rows that make items which other rows of these sources make already, with the same content. */
+  duplicates(limit: number, sources?: readonly string[]): Duplicates;
   /** Products that contain themselves, as paths of keys that end where they begin. */
   bomCycles(limit: number): string[][];
 }

@@ -44,6 +44,8 @@ export interface SourceStream {
   /** Columns that identify a record; empty where its content does. */
   key: readonly string[];
   reads: StreamReads;
+  /** True if every row has the same columns, as in a table. */
+  fixedColumns?: boolean;
   /** Reads from a cursor (null: from the beginning), one page at a time. */
   pull(from: { mode: ReadMode; cursor: JsonValue | null }, signal: AbortSignal): AsyncIterable<Page>;
 }

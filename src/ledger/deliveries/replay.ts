@@ -6,6 +6,7 @@ import type { Restored } from '../backup/restored.ts';
 import { type Contact, kindCreatedBy } from '../contact/contact.ts';
 import type { ItemRow } from '../items/item-row.ts';
 import type { Items } from '../items/items.ts';
+import type { Lookups } from '../records/lookups.ts';
 import { type PendingRow, pendingRecord } from '../records/pending-records.ts';
 import { createRunAccounts } from '../records/run-accounts.ts';
 import { type RecordRow, SELECT_RECORD } from '../records/staged-record.ts';
@@ -33,7 +34,14 @@ export function createReplay(
     requests,
     restored,
     contact,
-  }: { items: Items; requests: Requests; restored: Restored; contact: Pick<Contact, 'countCreates' | 'listAgain'> },
+    lookups,
+  }: {
+    items: Items;
+    requests: Requests;
+    restored: Restored;
+    contact: Pick<Contact, 'countCreates' | 'listAgain'>;
+    lookups: Pick<Lookups, 'areCurrent'>;
+  },
   staging: Staging,
 ): Replay {
   const accounts = createRunAccounts(db);
@@ -90,7 +98,7 @@ export function createReplay(
     const outcome: ReplayOutcome = { staged: 0, quarantined: 0, leftUnconfirmed: 0 };
     for (const { id, version, result } of records) {
       const record = sql.record.get(id);
-      if (record?.version !== version) continue;
+      if (record?.version !== version || !lookups.areCurrent(result.uses)) continue;
       if (record.runId !== null) accounts.passedBy(record.runId, record.streamId);
       for (const item of items.ownedBy(id)) {
         const open = items.openDelivery(item.id);

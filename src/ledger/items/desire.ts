@@ -5,7 +5,9 @@ import type { DesiredItem, ItemOwner, OwnedDesire } from './desired-item.ts';
 import { createInsertNewItems, type NewItemsParts } from './insert-new-items.ts';
 import { createNameSet } from './item-name.ts';
 import { ITEM_COLUMNS, type ItemRow } from './item-row.ts';
+import { hasPart } from './part-refs.ts';
 import type { Staged } from './reconcile.ts';
+import { refRow } from './ref-row.ts';
 
 /** Stores the desired payloads of items, and stages the differences. */
 export interface Desire {
@@ -27,7 +29,7 @@ export function createDesire(
   { find, ...parts }: DesireParts,
 ): Desire {
   const { reconcileItem } = parts;
-  const insertRefs = createInsertMany(db, { into: 'refs', columns: ['item_id', 'role', 'kind', 'key'] });
+  const insertRefs = createInsertMany(db, { into: 'refs', columns: ['item_id', 'role', 'kind', 'key', 'either'] });
   const insertNew = createInsertNewItems({ db, clock }, { ...parts, insertRefs });
   const sql = {
     // Before the desired payload is replaced, the former one is stored if it is also the baseline or the payload of the
@@ -48,15 +50,20 @@ export function createDesire(
          desired = @desired, desired_hash = @desiredHash
        WHERE id = @id RETURNING ${ITEM_COLUMNS}`,
     ),
+    // A mapping that has changed from `component` or `material` to `part` leaves the content as it is.
+    markEither: db.prepare<[number]>(
+      "UPDATE refs SET either = 1 WHERE item_id = ? AND role <> 'product' AND either = 0",
+    ),
     deleteRefs: db.prepare<[number]>('DELETE FROM refs WHERE item_id = ?'),
   };
 
   function desireKnown({ item, content, naturalKey }: DesiredItem, known: ItemRow, owner: ItemOwner, again: boolean) {
     const asked = askedOf({ content, naturalKey }, owner);
+    if (known.desiredHash === content.hash && hasPart(item)) sql.markEither.run(known.id);
     if (isSameAsk(known, asked)) return reconcileItem(known, again);
     if (known.desiredHash !== content.hash) {
       sql.deleteRefs.run(known.id);
-      insertRefs(item.refs.map(({ role, kind, key }) => [known.id, role, kind, key]));
+      insertRefs(item.refs.map((ref) => refRow(known.id, ref)));
     }
     const changed = sql.update.get({ ...asked, id: known.id, source: owner.source });
     return changed === undefined ? null : reconcileItem(changed, again);

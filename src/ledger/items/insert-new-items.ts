@@ -7,12 +7,15 @@ import { createInsertMany, createNextId } from '../store/insert-many.ts';
 import type { OwnedDesire } from './desired-item.ts';
 import { nameOf } from './item-name.ts';
 import { ITEM_COLUMNS, type ItemRow } from './item-row.ts';
+import type { PartRefs } from './part-refs.ts';
 import type { Staged } from './reconcile.ts';
+import { refRow } from './ref-row.ts';
 
 export interface NewItemsParts {
   contact: Pick<Contact, 'noticeCreates'>;
   adoptedBom: Pick<AdoptedBom, 'mayAsk'>;
   restored: Pick<Restored, 'isRestored'>;
+  partRefs: Pick<PartRefs, 'appeared'>;
   reconcileItem: (item: ItemRow, again: boolean) => Staged;
   insertRefs: (rows: (string | number | null)[][]) => void;
 }
@@ -23,7 +26,7 @@ export interface NewItemsParts {
  */
 export function createInsertNewItems(
   { db, clock }: Pick<LedgerContext, 'db' | 'clock'>,
-  { contact, adoptedBom, restored, reconcileItem, insertRefs }: NewItemsParts,
+  { contact, adoptedBom, restored, partRefs, reconcileItem, insertRefs }: NewItemsParts,
 ): (desires: readonly OwnedDesire[]) => Staged[] {
   const nextId = createNextId(db, 'items');
   const insertItems = createInsertMany(db, { into: 'items', columns: NEW_COLUMNS });
@@ -71,11 +74,12 @@ export function createInsertNewItems(
         begun,
         content.payload,
       ]);
-      for (const ref of item.refs) refs.push([first + at, ref.role, ref.kind, ref.key]);
+      for (const ref of item.refs) refs.push(refRow(first + at, ref));
       return state;
     });
     insertItems(rows);
     insertRefs(refs);
+    noticeParts(desires);
     noticeCreates(desires, first);
     return staged.map((state, at) => {
       const row = state === null ? sql.byId.get(first + at) : undefined;
@@ -95,6 +99,16 @@ export function createInsertNewItems(
       for (const key of sql.arrived.all(kind, keys)) arrived.add(nameOf({ kind, key }));
     }
     return arrived;
+  }
+
+  /** New products and materials may be what the parts of other records are. */
+  function noticeParts(desires: readonly OwnedDesire[]): void {
+    for (const [kind, ofKind] of Map.groupBy(desires, ({ item }) => item.kind)) {
+      partRefs.appeared(
+        kind,
+        ofKind.map(({ item }) => item.key),
+      );
+    }
   }
 
   function noticeCreates(desires: readonly OwnedDesire[], first: number): void {

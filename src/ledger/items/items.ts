@@ -10,6 +10,7 @@ import { createDesire, type Desire } from './desire.ts';
 import { createGivenIds, type GivenIds } from './given-ids.ts';
 import { type ItemName, nameOf } from './item-name.ts';
 import { ITEM_COLUMNS, type ItemRow, isOpenState, mayHaveArrived, revisionContent } from './item-row.ts';
+import { createPartRefs, type PartRefs } from './part-refs.ts';
 import { createReconcile, type Reconcile, type Staged } from './reconcile.ts';
 import { createRevisions } from './revisions.ts';
 import { wantedOf } from './wanted.ts';
@@ -30,6 +31,7 @@ export interface Items extends Desire, Reconcile {
   idsGivenAway: GivenIds['all'];
   byId(id: number): ItemRow | undefined;
   ownedBy(recordId: number): ItemRow[];
+  resolveParts: PartRefs['resolve'];
   openDelivery(itemId: number): OpenDelivery | undefined;
   /** Adds an event to the item's history. The revision is null for an event of the item as a whole. */
   note(itemId: number, revision: number | null, type: string, detail: object | null): void;
@@ -60,6 +62,7 @@ export function createItems(
   const { db, clock, profile } = context;
   const revisions = createRevisions(context, requests);
   const givenIds = createGivenIds(context, revisions);
+  const partRefs = createPartRefs(context);
   const sql = {
     byId: db.prepare<[number], ItemRow>(`SELECT ${ITEM_COLUMNS} FROM items WHERE id = ?`),
     byKey: db.prepare<[string, string], ItemRow>(`SELECT ${ITEM_COLUMNS} FROM items WHERE kind = ? AND key = ?`),
@@ -95,13 +98,14 @@ export function createItems(
 
   return {
     ...reconciling,
-    ...createDesire(context, { contact, adoptedBom, restored, find, reconcileItem }),
+    ...createDesire(context, { contact, adoptedBom, restored, partRefs, find, reconcileItem }),
     find,
     findAll,
     note,
     idsGivenAway: () => givenIds.all(),
     byId: (id) => sql.byId.get(id),
     ownedBy: (recordId) => sql.byRecord.all(recordId),
+    resolveParts: (item, of) => partRefs.resolve(item, of),
 
     openDelivery(itemId) {
       const item = sql.byId.get(itemId);

@@ -43,8 +43,11 @@ interface QuarantinedRow {
 /** The state of an item's open delivery; null where it has none. */
 const OPEN_STATE = `iif(${isOpen('i')}, i.state, NULL) AS state`;
 
+/** True of a row in quarantine whose sound items are used, and hold no passport. */
+const IS_PARTIAL = "(r.state = 'quarantined' AND r.partial = 1)";
+
 /** The state of the row that makes an item; null where no row does. A row that is missing is not mapped any more. */
-const RECORD_STATE = 'iif(r.missing_since IS NULL, r.state, NULL) AS recordState';
+const RECORD_STATE = `CASE WHEN r.missing_since IS NOT NULL THEN NULL WHEN ${IS_PARTIAL} THEN 'mapped' ELSE r.state END AS recordState`;
 
 export function createCompleteness(db: Sqlite, { sources, partSources, bomSources }: PassportRules): Completeness {
   const quarantined = `SELECT r.place, r.issues FROM holds h JOIN records r ON r.id = h.record_id
@@ -62,7 +65,7 @@ export function createCompleteness(db: Sqlite, { sources, partSources, bomSource
        LEFT JOIN records r ON r.id = i.record_id
        WHERE f.kind = 'product' AND f.key = ? AND f.role = 'product' AND i.kind = 'bom_item' AND (
          (${isOpen('i')} AND (i.missing_since IS NULL OR i.state IN ('due', 'sending', 'in_doubt') OR i.uncertain = 1))
-         OR (r.state IN ('quarantined', 'pending', 'stale') AND r.missing_since IS NULL))
+         OR (r.state IN ('quarantined', 'pending', 'stale') AND r.missing_since IS NULL AND NOT ${IS_PARTIAL}))
        ORDER BY i.id LIMIT ?`,
     ),
     anyPart: db.prepare<[string], { found: number }>(

@@ -1,6 +1,7 @@
 import type { SeenRecords, StreamEnd } from '../../domain/ports/intake.ts';
 import type { LedgerContext } from '../store/context.ts';
 import type { GuardedReads } from './guarded-reads.ts';
+import type { Lookups } from './lookups.ts';
 import type { RunAccounts } from './run-accounts.ts';
 import type { Streams } from './streams.ts';
 
@@ -8,6 +9,7 @@ interface EndStreamParts {
   guardedReads: GuardedReads;
   streams: Streams;
   accounts: RunAccounts;
+  lookups: Pick<Lookups, 'recordGone' | 'streamWasRead'>;
 }
 
 /**
@@ -16,7 +18,7 @@ interface EndStreamParts {
  */
 export function createEndStream(
   { db, clock }: Pick<LedgerContext, 'db' | 'clock'>,
-  { guardedReads, streams, accounts }: EndStreamParts,
+  { guardedReads, streams, accounts, lookups }: EndStreamParts,
 ): (end: StreamEnd) => { missing: number; guarded: string | null } {
   const sql = {
     presentRecords: db
@@ -69,6 +71,7 @@ export function createEndStream(
         const now = clock.now();
         for (const id of gone) {
           sql.missRecord.run(now, id);
+          lookups.recordGone(id);
           if (flagItems) sql.missItems.run(now, id);
           // Another record that makes the same item may own it now.
           sql.requeueContenders.run(id);
@@ -82,6 +85,7 @@ export function createEndStream(
     // Releases the records that wait for the end of the read, and after a change of the mapping all stored records.
     accounts.interruptedPassedBy(row.id, runId);
     sql.releaseStale.run(row.id);
+    lookups.streamWasRead(row.id);
     return { missing, guarded };
   };
 }

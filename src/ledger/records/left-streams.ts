@@ -1,6 +1,7 @@
 import type { LeftStreamRules } from '../../domain/ports/intake.ts';
 import type { LedgerContext } from '../store/context.ts';
 import type { GuardedReads } from './guarded-reads.ts';
+import type { Lookups } from './lookups.ts';
 
 /** A stream that the config does not have any more, or to which it gives another name. */
 interface LeftStream {
@@ -36,6 +37,7 @@ export type ReleaseLeftStreams = (runId: number, rules: LeftStreamRules) => Guar
 export function createReleaseLeftStreams(
   { db, clock, passportRules }: Pick<LedgerContext, 'db' | 'clock' | 'passportRules'>,
   guardedReads: Pick<GuardedReads, 'check'>,
+  lookups: Pick<Lookups, 'recordGone'>,
 ): ReleaseLeftStreams {
   // A run without streams is one whose source could not be opened.
   const ofLostSource = "(@sources <> '[]' AND s.source NOT IN (SELECT value FROM json_each(@sources)))";
@@ -66,7 +68,7 @@ export function createReleaseLeftStreams(
         `SELECT 1 FROM items i WHERE i.record_id = @recordId AND NOT EXISTS (
            SELECT 1 FROM contenders c JOIN records r ON r.id = c.record_id JOIN streams s ON s.id = r.stream_id
            WHERE c.kind = i.kind AND c.key = i.key AND r.missing_since IS NULL AND NOT (${isLeft})
-             AND (r.state = 'mapped' OR (r.state = 'quarantined' AND EXISTS (SELECT 1 FROM json_each(r.issues) e
+             AND (r.state = 'mapped' OR r.partial = 1 OR (r.state = 'quarantined' AND EXISTS (SELECT 1 FROM json_each(r.issues) e
                WHERE e.value ->> 'code' = 'claim.conflict' AND e.value ->> 'value' = i.key)))) LIMIT 1`,
       )
       .pluck(),
@@ -95,6 +97,7 @@ export function createReleaseLeftStreams(
   function giveWay(records: readonly number[]): void {
     for (const id of records) {
       sql.missRecord.run(clock.now(), id);
+      lookups.recordGone(id);
       sql.requeueContenders.run(id);
     }
   }
@@ -119,6 +122,7 @@ export function createReleaseLeftStreams(
       }
       for (const id of gone) {
         sql.missRecord.run(clock.now(), id);
+        lookups.recordGone(id);
         if (flagItems) sql.missItems.run(clock.now(), id);
       }
     }

@@ -6,9 +6,10 @@ import type { OwnedDesire } from '../items/desired-item.ts';
 import type { Items } from '../items/items.ts';
 import type { LedgerContext } from '../store/context.ts';
 import { createInsertMany, createNextId } from '../store/insert-many.ts';
+import type { Lookups } from './lookups.ts';
 import type { NamedItem } from './page-names.ts';
 import { issuesText, type RecordsTo } from './record-store.ts';
-import type { RecordState, Tally } from './staging.ts';
+import { isPartial, type RecordState, type Tally } from './staging.ts';
 
 /** A row that has no stored record, and its mapping. No other item has the names of its items. */
 export interface NewRecord {
@@ -24,7 +25,11 @@ export interface NewRecord {
  */
 export type StageNewRecords = (records: readonly NewRecord[], to: RecordsTo, tally: Tally) => number[];
 
-export function createStageNewRecords({ db }: Pick<LedgerContext, 'db'>, items: Items): StageNewRecords {
+export function createStageNewRecords(
+  { db }: Pick<LedgerContext, 'db'>,
+  items: Items,
+  lookups: Pick<Lookups, 'recordsChanged' | 'storeUses'>,
+): StageNewRecords {
   const nextId = createNextId(db, 'records');
   const insertRecords = createInsertMany(db, {
     into: 'records',
@@ -40,6 +45,7 @@ export function createStageNewRecords({ db }: Pick<LedgerContext, 'db'>, items: 
       'source_issues',
       'issues',
       'run_id',
+      'partial',
     ],
   });
   const insertBlockedProducts = createInsertMany(db, { into: 'holds', columns: ['record_id', 'product_key'] });
@@ -67,12 +73,20 @@ export function createStageNewRecords({ db }: Pick<LedgerContext, 'db'>, items: 
         // Only a waiting record keeps its run. All others are counted at once.
         const run = mapped === null ? runId : null;
         const where = JSON.stringify(place);
-        return [firstId + at, streamId, key, hash, raw, where, 1, state, issuesText(issues), why, run];
+        const partial = mapped !== null && isPartial(mapped.result) ? 1 : 0;
+        return [firstId + at, streamId, key, hash, raw, where, 1, state, issuesText(issues), why, run, partial];
       }),
     );
     insertBlockedProducts(
       records.flatMap(({ mapped }, at) => blockedProductsOf(mapped?.result).map((key) => [firstId + at, key])),
     );
+    const stored = records.map(({ row }, at) => ({
+      id: firstId + at,
+      raw: row.raw,
+      isReadable: row.issues.length === 0,
+    }));
+    lookups.recordsChanged(streamId, stored, true);
+    for (const [at, { mapped }] of records.entries()) lookups.storeUses(firstId + at, mapped?.result.uses, true);
     const desires = records.flatMap(({ mapped }, at) => {
       const owner = { id: firstId + at, source, missingSince: null };
       return (mapped?.items ?? []).map(

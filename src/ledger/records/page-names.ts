@@ -19,6 +19,11 @@ export interface PageNames {
   take(result: MapResult): NamedItem[] | null;
 }
 
+/** The items of a result that are used. */
+export function itemsIn(result: MapResult): readonly MappedItem[] {
+  return result.status === 'excluded' ? [] : (result.items ?? []);
+}
+
 /** Looks up the names of a whole page at once. Call it inside a transaction. */
 export function createPageNames(db: Sqlite, profile: Profile): (results: Iterable<MapResult>) => PageNames {
   const sql = {
@@ -36,8 +41,10 @@ export function createPageNames(db: Sqlite, profile: Profile): (results: Iterabl
     const keys: [string, string][] = [];
     const naturalKeys: [string, string][] = [];
     for (const result of results) {
-      if (result.status !== 'mapped') continue;
-      const items = result.items.map((item) => ({ item, naturalKey: naturalKeyOf(profile, item.kind, item.payload) }));
+      const items = itemsIn(result).map((item) => ({
+        item,
+        naturalKey: naturalKeyOf(profile, item.kind, item.payload),
+      }));
       named.set(result, items);
       for (const { item, naturalKey } of items) {
         keys.push([item.kind, item.key]);

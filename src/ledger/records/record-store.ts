@@ -3,6 +3,7 @@ import type { Place } from '../../domain/place.ts';
 import type { IncomingRecord } from '../../domain/record.ts';
 import type { Sqlite } from '../store/database.ts';
 import type { IdentifiedRecord } from './known-records.ts';
+import type { Lookups } from './lookups.ts';
 import type { RunAccounts } from './run-accounts.ts';
 
 /** Where the records of a run are stored, and the state of those that wait to be mapped. */
@@ -24,7 +25,11 @@ export interface RecordStore {
   movePlaces(rows: readonly { id: number; place: Place }[]): void;
 }
 
-export function createRecordStore(db: Sqlite, accounts: RunAccounts): RecordStore {
+export function createRecordStore(
+  db: Sqlite,
+  accounts: RunAccounts,
+  lookups: Pick<Lookups, 'recordsChanged'>,
+): RecordStore {
   const sql = {
     insert: db.prepare<[number, string, string, string, string, string, string | null, number]>(
       `INSERT INTO records (stream_id, key, hash, raw, place, version, state, source_issues, run_id)
@@ -46,13 +51,17 @@ export function createRecordStore(db: Sqlite, accounts: RunAccounts): RecordStor
       const { hash, raw } = row;
       const issues = issuesText(row.issues);
       const place = JSON.stringify(row.place);
+      const record = { raw, isReadable: issues === null };
       if (!known) {
-        return Number(sql.insert.run(streamId, key, hash, raw, place, waiting, issues, runId).lastInsertRowid);
+        const id = Number(sql.insert.run(streamId, key, hash, raw, place, waiting, issues, runId).lastInsertRowid);
+        lookups.recordsChanged(streamId, [{ id, ...record }], true);
+        return id;
       }
       if (known.missing === 1) sql.foundItems.run(known.id);
       const isWaiting = known.state === 'pending' || known.state === 'stale';
       if (isWaiting && known.runId !== null) accounts.passedBy(known.runId, streamId);
       sql.change.run(hash, raw, place, waiting, issues, runId, known.id);
+      lookups.recordsChanged(streamId, [{ id: known.id, ...record }], false);
       return known.id;
     },
     movePlaces(rows) {

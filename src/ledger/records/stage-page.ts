@@ -4,10 +4,12 @@ import type { PageToStage, StageSummary } from '../../domain/ports/intake.ts';
 import { type IncomingRecord, recordKey } from '../../domain/record.ts';
 import type { Contact } from '../contact/contact.ts';
 import type { Items } from '../items/items.ts';
+import { hasPart } from '../items/part-refs.ts';
 import type { LedgerContext } from '../store/context.ts';
 import { createKnownRecords, isUnchanged, type KnownRecords } from './known-records.ts';
+import type { Lookups } from './lookups.ts';
 import { createStageNewRecords, type NewRecord, type StageNewRecords } from './new-records.ts';
-import { createPageNames } from './page-names.ts';
+import { createPageNames, itemsIn } from './page-names.ts';
 import { createRecordStore, type RecordStore, type RecordsTo } from './record-store.ts';
 import type { RunAccounts } from './run-accounts.ts';
 import type { RecordState, Staging, Tally } from './staging.ts';
@@ -29,6 +31,7 @@ interface Parts {
   streams: Streams;
   accounts: RunAccounts;
   contact: Pick<Contact, 'countCreates'>;
+  lookups: Lookups;
 }
 
 /**
@@ -36,13 +39,18 @@ interface Parts {
  * gathered and staged together. Any other row is staged alone, after all rows that were gathered before it.
  */
 export function createStagePage({ db, profile }: LedgerContext, parts: Parts): StagePage {
-  const { items, staging, streams, accounts, contact } = parts;
+  const { items, staging, streams, accounts, contact, lookups } = parts;
   const knownRecords = createKnownRecords(db);
-  const recordStore = createRecordStore(db, accounts);
-  const stageNewRecords = createStageNewRecords({ db }, items);
+  const recordStore = createRecordStore(db, accounts, lookups);
+  const stageNewRecords = createStageNewRecords({ db }, items, lookups);
   const namesOf = createPageNames(db, profile);
   const isRunning = db.prepare<[number], number>('SELECT 1 FROM runs WHERE id = ? AND ended_at IS NULL').pluck();
   const setCursor = db.prepare<[string, number]>('UPDATE streams SET cursor = ? WHERE id = ?');
+
+  /** True if the staging of a result depends on the rows of the page before it. */
+  const needsOrder = (result: MapResult | undefined, streamId: number): boolean =>
+    result !== undefined &&
+    (itemsIn(result).some(hasPart) || (result.uses !== undefined && lookups.isLookedUp(streamId)));
 
   return (page) => {
     const { runId, source, records, seen, deferMapping, cursor, mapped, uncounted = 0 } = page;
@@ -52,7 +60,7 @@ export function createStagePage({ db, profile }: LedgerContext, parts: Parts): S
     const isCurrent = mapped?.mappingRevision === stream.revision && !deferMapping;
     const results = isCurrent ? mapped.results : NO_RESULTS;
     const to: RecordsTo = { source, streamId: stream.id, runId, waiting: deferMapping ? 'stale' : 'pending' };
-    const rows = createPageRows({ knownRecords, recordStore, stageNewRecords, staging }, to, seen);
+    const rows = createPageRows({ knownRecords, recordStore, stageNewRecords, staging, lookups }, to, seen);
 
     const known = knownRecords.findAll(stream.id, records);
     const names = namesOf(results.values());
@@ -66,8 +74,9 @@ export function createStagePage({ db, profile }: LedgerContext, parts: Parts): S
       }
       const result = results.get(at);
       const made = result === undefined ? [] : names.take(result);
-      if (stored || !isFirst || made === null) rows.stageAlone(row, result);
-      else rows.gather({ row, key, mapped: result === undefined ? null : { result, items: made } });
+      if (stored || !isFirst || made === null || needsOrder(result, stream.id)) rows.stageAlone(row, result);
+      else if (result === undefined || !lookups.areCurrent(result.uses)) rows.gather({ row, key, mapped: null });
+      else rows.gather({ row, key, mapped: { result, items: made } });
     }
     const { changed, ids, states, tally } = rows.end();
 
@@ -89,11 +98,12 @@ interface RowParts {
   recordStore: RecordStore;
   stageNewRecords: StageNewRecords;
   staging: Staging;
+  lookups: Lookups;
 }
 
 /** Stores the rows of one page in their order. Call it inside a transaction. */
 function createPageRows(parts: RowParts, to: RecordsTo, seenBefore: PageToStage['seen']) {
-  const { knownRecords, recordStore, stageNewRecords, staging } = parts;
+  const { knownRecords, recordStore, stageNewRecords, staging, lookups } = parts;
   const tally: Tally = { due: 0, waiting: 0, blocked: 0, creates: new Map() };
   const states: Record<RecordState, number> = { mapped: 0, excluded: 0, quarantined: 0 };
   const ids = new Set<number>();
@@ -138,9 +148,11 @@ function createPageRows(parts: RowParts, to: RecordsTo, seenBefore: PageToStage[
       }
       keys.add(key);
       changed += 1;
-      const id = recordStore.store(row, identified, to);
+      const waits = lookups.waitsForOwnStream(to.streamId, result?.uses);
+      const id = recordStore.store(row, identified, waits ? { ...to, waiting: 'stale' } : to);
       ids.add(id);
-      if (result === undefined) return;
+      // What the mapping has looked up may have changed meanwhile; the record waits for another mapping then.
+      if (result === undefined || waits || !lookups.areCurrent(result.uses)) return;
       const record = { id, source: to.source, missingSince: null, isNew: known === undefined };
       states[staging.apply(record, result, { again: false, tally })] += 1;
     },

@@ -1,12 +1,16 @@
 import type { Issue } from '../../domain/issue.ts';
-import { type BlockedProducts, productsOf } from '../../domain/mapping.ts';
+import { type BlockedProducts, type MappedItem, type MapResult, productsOf } from '../../domain/mapping.ts';
 import type { MappedRecord, StageSummary } from '../../domain/ports/intake.ts';
 import { addCreates, type Contact, type CreateCounts } from '../contact/contact.ts';
 import type { DesiredItem } from '../items/desired-item.ts';
+import { createNameSet } from '../items/item-name.ts';
 import type { ItemRow } from '../items/item-row.ts';
 import type { Items } from '../items/items.ts';
+import { type ContestedPart, hasPart } from '../items/part-refs.ts';
 import type { LedgerContext } from '../store/context.ts';
 import { createContenders } from './contenders.ts';
+import type { Lookups } from './lookups.ts';
+import { itemsIn } from './page-names.ts';
 import type { RunAccounts, RunCount } from './run-accounts.ts';
 import { type RecordRow, SELECT_RECORD } from './staged-record.ts';
 
@@ -34,13 +38,18 @@ export type RecordState = 'mapped' | 'excluded' | 'quarantined';
 
 export function createStaging(
   { db, profile }: LedgerContext,
-  { items, contact, accounts }: { items: Items; contact: Pick<Contact, 'countCreates'>; accounts: RunAccounts },
+  {
+    items,
+    contact,
+    accounts,
+    lookups,
+  }: { items: Items; contact: Pick<Contact, 'countCreates'>; accounts: RunAccounts; lookups: Lookups },
 ): Staging {
   const contenders = createContenders({ db, profile }, items);
   const sql = {
     record: db.prepare<[number], RecordRow>(SELECT_RECORD),
-    setState: db.prepare<[string, string | null, number]>(
-      'UPDATE records SET state = ?, issues = ?, run_id = NULL WHERE id = ?',
+    setState: db.prepare<[string, string | null, 0 | 1, number]>(
+      'UPDATE records SET state = ?, issues = ?, partial = ?, run_id = NULL WHERE id = ?',
     ),
     addContender: db.prepare<[string, string, number]>(
       'INSERT OR IGNORE INTO contenders (kind, key, record_id) VALUES (?, ?, ?)',
@@ -72,10 +81,27 @@ export function createStaging(
   function quarantine(recordId: number, issues: readonly Issue[], blockedProducts: BlockedProducts): RecordState {
     for (const productKey of blockedProducts) sql.addBlockedProduct.run(recordId, productKey);
     // The record's earlier items count as present, so that a typing error does not take a product away.
-    sql.setState.run('quarantined', JSON.stringify(issues), recordId);
+    sql.setState.run('quarantined', JSON.stringify(issues), 0, recordId);
     // I4: a restored ledger does not know what the API has of these items, so they are written again.
     for (const item of items.ownedBy(recordId)) items.reconcile(item.id);
     return 'quarantined';
+  }
+
+  /** Decides what the parts of BOM items are, and finds those that nobody can decide about. */
+  function withParts(made: readonly MappedItem[], recordId: number) {
+    const issues: Issue[] = [];
+    const contested: ContestedPart[] = [];
+    const names = createNameSet();
+    for (const item of made) names.add(item);
+    const isMade = (name: ContestedPart) => names.has(name);
+    const mapped = made.map((item): MappedItem => {
+      if (!hasPart(item)) return item;
+      const resolved = items.resolveParts(item, { recordId, known: items.find(item.kind, item.key), isMade });
+      issues.push(...resolved.issues);
+      contested.push(...resolved.contested);
+      return { ...resolved.item, mapping: item.mapping };
+    });
+    return { mapped, issues, contested };
   }
 
   function apply(
@@ -88,12 +114,17 @@ export function createStaging(
       sql.dropBlockedProducts.run(recordId);
       sql.dropContenders.run(recordId);
     }
-    if (result.status === 'quarantined') return quarantine(recordId, result.issues, result.blockedProducts);
-    const mapped = result.status === 'mapped' ? result.items : [];
+    lookups.storeUses(recordId, result.uses, isNew);
+    const reported = result.status === 'quarantined' ? result.issues : [];
+    if (reported.length > 0 && !isPartial(result)) return quarantine(recordId, reported, blockedBy(result));
+    const { mapped, ...parts } = withParts(itemsIn(result), recordId);
     const { issues, contested, own } = contenders(mapped, recordId);
-    for (const { kind, key } of contested) sql.addContender.run(kind, key, recordId);
-    if (issues.length > 0) return quarantine(recordId, issues, productsOf(mapped));
-    if (!isNew) releaseBut(own, recordId);
+    for (const { kind, key } of [...parts.contested, ...contested]) sql.addContender.run(kind, key, recordId);
+    const found = [...parts.issues, ...issues];
+    if (found.length > 0) return quarantine(recordId, [...reported, ...found], productsOf(mapped));
+    // Nobody knows which of the record's earlier items a failed mapping would make, so all of them count as present.
+    if (!isNew && reported.length === 0) releaseBut(own, recordId);
+    if (!isNew && reported.length > 0) for (const item of items.ownedBy(recordId)) items.reconcile(item.id);
     for (const one of own) {
       const staged = items.desire(one, record, again);
       const { item, content, known } = one;
@@ -102,9 +133,9 @@ export function createStaging(
       if (isCreate && item.kind !== 'bom_item') addCreates(tally.creates, record.source, item.kind);
       if (known && known.desiredHash !== content.hash) sql.requeueContenders.run(item.kind, item.key, recordId);
     }
-    const state = result.status === 'mapped' ? 'mapped' : 'excluded';
-    sql.setState.run(state, null, recordId);
-    return state;
+    const why = reported.length > 0 ? JSON.stringify(reported) : null;
+    sql.setState.run(result.status, why, why === null ? 0 : 1, recordId);
+    return result.status;
   }
 
   return {
@@ -118,6 +149,8 @@ export function createStaging(
         const row = sql.record.get(id);
         // A late job of an older mapping cannot win: only the version that was mapped is staged.
         if (!row || row.version !== version || row.state !== 'pending') continue;
+        // What the mapping has looked up has changed since: the record goes on waiting.
+        if (!lookups.areCurrent(result.uses)) continue;
         // Every change that makes a record wait for the mapping again raises its version.
         const { source, missingSince } = row;
         const record = { id, source, missingSince, isNew: version === 1 };
@@ -131,6 +164,15 @@ export function createStaging(
       return { ...summary, due, waiting, blocked };
     },
   };
+}
+
+/** True for a quarantined record whose sound items are used nevertheless. */
+export function isPartial(result: MapResult): boolean {
+  return result.status === 'quarantined' && result.items !== undefined;
+}
+
+function blockedBy(result: MapResult): BlockedProducts {
+  return result.status === 'quarantined' ? result.blockedProducts : [];
 }
 
 /** The counts of what records became, by run and stream. */

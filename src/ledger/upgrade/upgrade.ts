@@ -9,12 +9,13 @@ import type { Clock } from '../../lib/clock.ts';
 import { type Fault, systemCodeOf } from '../../lib/errors.ts';
 import { MIGRATIONS } from './first-migrations.ts';
 import { IMPORT_PLACES } from './import-places.ts';
+import { LOOKUPS_AND_PARTS } from './lookups-and-parts.ts';
 import { type ConvertProgress, moveDeliveriesIntoItems } from './move-deliveries-into-items.ts';
 import { SNAPSHOTS_OF_STREAMS } from './snapshots-of-streams.ts';
 import { backUpBeforeUpgrade, findUpgradeBackup, type UpgradeBackup } from './upgrade-backup.ts';
 
 /** The `user_version` of the tables that this code reads and writes. */
-export const PRESENT_VERSION: number = MIGRATIONS.length + 3;
+export const PRESENT_VERSION: number = MIGRATIONS.length + 4;
 
 export interface UpgradeOptions {
   clock: Clock;
@@ -109,7 +110,8 @@ function runSteps(db: Database.Database, version: number, onProgress: ConvertPro
       for (const sql of MIGRATIONS.slice(version)) db.exec(sql);
       if (version <= MIGRATIONS.length) moveDeliveriesIntoItems(db, onProgress);
       else if (version === MIGRATIONS.length + 1) db.exec(IMPORT_PLACES);
-      db.exec(SNAPSHOTS_OF_STREAMS);
+      if (version <= MIGRATIONS.length + 2) db.exec(SNAPSHOTS_OF_STREAMS);
+      db.exec(LOOKUPS_AND_PARTS);
       db.pragma(`user_version = ${PRESENT_VERSION}`);
     }).immediate();
   } finally {

@@ -82,8 +82,8 @@ export function createItemViews(db: Sqlite, rules: PassportRules): Pick<LedgerVi
     byNaturalKey: db.prepare<[string, string], DetailRow>(
       `SELECT ${DETAIL} FROM items i WHERE i.kind = +? AND i.natural_key = +? LIMIT 1`,
     ),
-    refs: db.prepare<[number], { role: RefRole; kind: ItemKind; key: string; state: ItemState | null }>(
-      `SELECT refs.role, refs.kind, refs.key, CASE WHEN i.id IS NULL THEN NULL ELSE ${itemState('i')} END AS state
+    refs: db.prepare<[number], RefRow>(
+      `SELECT refs.role, refs.kind, refs.key, refs.either, CASE WHEN i.id IS NULL THEN NULL ELSE ${itemState('i')} END AS state
        FROM refs LEFT JOIN items i ON i.kind = refs.kind AND i.key = refs.key WHERE refs.item_id = ?`,
     ),
     record: db.prepare<
@@ -150,9 +150,12 @@ export function createItemViews(db: Sqlite, rules: PassportRules): Pick<LedgerVi
       return {
         ...summary(row),
         missingAccepted: row.missingAccepted === 1,
+        missingBecause: row.missing === 0 ? null : row.recordId === null ? 'row_changed' : 'row_gone',
         desired: parseJson<JsonObject>(row.desired),
         baseline: parseJsonOrNull<JsonObject>(row.baseline),
-        refs: sql.refs.all(row.id) satisfies RefStanding[],
+        refs: sql.refs
+          .all(row.id)
+          .map(({ either, ...ref }): RefStanding => (either === 1 ? { ...ref, either: true } : ref)),
         record: record
           ? {
               source: record.source,
@@ -168,6 +171,14 @@ export function createItemViews(db: Sqlite, rules: PassportRules): Pick<LedgerVi
       };
     },
   };
+}
+
+interface RefRow {
+  role: RefRole;
+  kind: ItemKind;
+  key: string;
+  either: 0 | 1;
+  state: ItemState | null;
 }
 
 interface RevisionTimes {

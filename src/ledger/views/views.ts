@@ -23,6 +23,7 @@ import type { Sqlite } from '../store/database.ts';
 import { createMeta } from '../store/meta.ts';
 import { findCycles } from './bom-cycles.ts';
 import { createContactViews } from './contact-views.ts';
+import { createDuplicateViews } from './duplicate-views.ts';
 import { createItemCounts } from './item-counts.ts';
 import { createItemViews } from './item-views.ts';
 import { createPassportViews } from './passport-views.ts';
@@ -89,9 +90,10 @@ export function createViews(db: Sqlite, rules: PassportRules): LedgerViews {
     ),
     delivery: db.prepare<[number], StuckRow>(`${stuckColumns} WHERE i.id = ? AND i.state IS NOT NULL`),
     // Waiting items are few and refs are many, so the query begins with the waiting items.
-    waitingFor: db.prepare<[Listed & { limit: number }], WaitingGroup>(
+    waitingFor: db.prepare<[Listed & { limit: number }], Omit<WaitingGroup, 'either'> & { either: 0 | 1 }>(
       `SELECT refs.kind, refs.key,
-         CASE WHEN i.id IS NULL THEN NULL ELSE ${itemState('i')} END AS state, count(*) AS count
+         CASE WHEN i.id IS NULL THEN NULL ELSE ${itemState('i')} END AS state, count(*) AS count,
+         max(refs.either) AS either
        FROM items w CROSS JOIN refs ON refs.item_id = w.id
        LEFT JOIN items i ON i.kind = refs.kind AND i.key = refs.key
        WHERE w.state = 'waiting' AND nullif(i.remote_id, 'null') IS NULL
@@ -112,6 +114,7 @@ export function createViews(db: Sqlite, rules: PassportRules): LedgerViews {
     ...createItemViews(db, rules),
     ...createPassportViews(db, rules),
     ...createContactViews(db),
+    ...createDuplicateViews(db),
     apiWait: () => readApiWait(meta),
     importProof: () => readImportProof(meta),
     itemCounts: createItemCounts(db),
@@ -136,7 +139,7 @@ export function createViews(db: Sqlite, rules: PassportRules): LedgerViews {
       const row = sql.delivery.get(id);
       return row ? { ...stuckDelivery(row), needsPerson: row.needsPerson === 1 } : null;
     },
-    waitingFor: (limit, sources) => sql.waitingFor.all({ limit, ...listed(sources) }),
+    waitingFor: (limit, sources) => sql.waitingFor.all({ limit, ...listed(sources) }).map(waitingGroup),
     bomCycles: (limit) => findCycles(sql.bomEdges.iterate(), limit),
   };
 }
@@ -158,6 +161,10 @@ function quarantinedRecord({ place, raw, issues, ...row }: QuarantineRow): Quara
     fields: parseJson<JsonObject>(raw),
     issues: parseJsonOrNull<Issue[]>(issues) ?? [],
   };
+}
+
+function waitingGroup({ either, ...group }: Omit<WaitingGroup, 'either'> & { either: 0 | 1 }): WaitingGroup {
+  return either === 1 ? { ...group, either: true } : group;
 }
 
 function stuckDelivery(row: StuckRow): StuckDelivery {

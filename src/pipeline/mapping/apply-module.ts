@@ -1,12 +1,13 @@
 import { z } from 'zod';
 import type { Issue } from '../../domain/issue.ts';
-import { ITEM_KINDS, type Item, parseItem, REF_KINDS, REF_ROLES } from '../../domain/item.ts';
+import { ITEM_KINDS, type Item, REF_KINDS, REF_ROLES } from '../../domain/item.ts';
 import { type BlockedProducts, type MappableRecord, productsOf } from '../../domain/mapping.ts';
 import type { MappingModule, MappingTools } from '../../domain/mapping-module.ts';
 import { messageOf } from '../../lib/errors.ts';
 import { isJsonObject } from '../../lib/json.ts';
-import { err, ok, type Result } from '../../lib/result.ts';
-import { ANY_PRODUCT, type Refusal } from './blocked-products.ts';
+import { ANY_PRODUCT } from './blocked-products.ts';
+import { type Made, madeNothing } from './made.ts';
+import { type ItemChecks, makeItem } from './make-item.ts';
 import { MappingError } from './mapping-error.ts';
 import { copyOfRow, keyText, kindOf, shown, toPayload } from './values.ts';
 
@@ -20,8 +21,16 @@ const DraftItem = z.strictObject({
   key: Key,
   payload: z.custom<object>(isJsonObject, 'expected an object'),
   refs: z
-    .array(z.strictObject({ role: z.enum(REF_ROLES), kind: z.enum(ITEM_KINDS), key: Key }))
+    .array(
+      z.strictObject({
+        role: z.enum(REF_ROLES),
+        kind: z.enum(ITEM_KINDS),
+        key: Key,
+        either: z.literal(true).optional(),
+      }),
+    )
     .refine((refs) => refs.every(({ role, kind }) => REF_KINDS[role] === kind), 'a ref has the wrong kind for its role')
+    .refine((refs) => refs.every(({ role, either }) => !either || role === 'component'), 'either is for a component')
     .default([]),
 });
 
@@ -50,8 +59,8 @@ const RefusedRow = z.strictObject({
 export function applyModule(
   module: MappingModule,
   record: MappableRecord,
-  tools: MappingTools,
-): Result<Item[], Refusal> {
+  { tools, checks }: { tools: MappingTools; checks: ItemChecks },
+): Made {
   try {
     const given: unknown = module.map(copyOfRow(record.fields), {
       stream: record.stream,
@@ -60,7 +69,7 @@ export function applyModule(
     });
     if (Array.isArray(given)) {
       const items = Items.safeParse(given);
-      return items.success ? toItems(items.data) : refuse([nonsense(given, items.error)]);
+      return items.success ? toItems(items.data, checks) : refuse([nonsense(given, items.error)]);
     }
     const refused = RefusedRow.safeParse(given);
     if (!refused.success) return refuse([nonsense(given, refused.error)]);
@@ -80,28 +89,39 @@ export function applyModule(
 }
 
 /** A module can make any item of a row. If it refuses the row without naming products, any product may be affected. */
-function refuse(issues: Issue[], blockedProducts: BlockedProducts = ANY_PRODUCT) {
-  return err({ issues, blockedProducts });
+function refuse(issues: Issue[], blockedProducts: BlockedProducts = ANY_PRODUCT): Made {
+  return madeNothing(issues, blockedProducts);
 }
 
-function toItems(drafts: readonly z.infer<typeof DraftItem>[]): Result<Item[], Refusal> {
-  const items: Item[] = [];
-  const issues: Issue[] = [];
-  const given = drafts.map((draft): Item => {
+function toItems(drafts: readonly z.infer<typeof DraftItem>[], checks: ItemChecks): Made {
+  const made: Made = { items: [], issues: [], blockedProducts: [] };
+  const failed: Item[] = [];
+  for (const draft of drafts) {
     const payload = toPayload(draft.payload) ?? {};
-    return {
+    const given: Item = {
       kind: draft.kind,
       key: keyText(draft.key),
       payload: isJsonObject(payload) ? payload : {},
-      refs: draft.refs.map((ref) => ({ ...ref, key: keyText(ref.key) })).filter((ref) => ref.key !== ''),
+      refs: draft.refs.flatMap(({ key, either, ...ref }) => {
+        const text = keyText(key);
+        return text === '' ? [] : [{ ...ref, key: text, ...(either === true ? { either } : {}) }];
+      }),
     };
-  });
-  for (const item of given) {
-    const parsed = parseItem(item);
-    if (parsed.ok) items.push(parsed.value);
-    else issues.push(...parsed.error);
+    const item = makeItem(given, checks);
+    if (item.ok) made.items.push(item.value);
+    else {
+      failed.push(given);
+      made.issues.push(
+        ...item.error.map((issue) => ({ ...issue, message: `${nameOf(given, drafts)}${issue.message}` })),
+      );
+    }
   }
-  return issues.length > 0 ? refuse(issues, productsOf(given)) : ok(items);
+  return { ...made, blockedProducts: productsOf(failed) };
+}
+
+/** Names the item that an issue is about, where the module has made several. */
+function nameOf({ kind, key }: Item, drafts: readonly unknown[]): string {
+  return drafts.length > 1 ? `${kind} ${JSON.stringify(shown(key))}: ` : '';
 }
 
 function toIssue({ code, message, field, value, cure }: z.infer<typeof RefusedRow>['issues'][number]): Issue {

@@ -1,16 +1,19 @@
 import type { Environment } from '@marcbachmann/cel-js';
-import { ITEM_FIELDS, type ItemKind, REF_KINDS, REF_ROLES, type RefRole } from '../../domain/item.ts';
-import type { MappingDefinition } from '../../domain/mapping.ts';
+import { ITEM_FIELDS, type ItemKind, REF_ROLES } from '../../domain/item.ts';
+import type { MappedRole, MappingDefinition } from '../../domain/mapping.ts';
 import type { MappingProblem } from './definition.ts';
 import { compileExpression, type Expression, type Findings } from './expression.ts';
+import { holdsText } from './make-item.ts';
 import type { Meter } from './meter.ts';
 
 /** A mapping made of expressions, ready to run. */
 export interface ExpressionMapping {
   kind: ItemKind;
+  /** The list that gives an item for each entry; null for one item of the row. */
+  each: Expression | null;
   key: Expression;
   when: Expression | null;
-  refs: readonly { role: RefRole; kind: ItemKind; expression: Expression }[];
+  refs: readonly { role: MappedRole; expression: Expression }[];
   fields: readonly MappedField[];
 }
 
@@ -21,9 +24,13 @@ interface MappedField {
   text: boolean;
 }
 
+const MAPPED_ROLES: readonly MappedRole[] = [...REF_ROLES, 'part'];
+
 /** The inputs and the findings of a compilation. */
 export interface Compilation {
   environment: Environment;
+  /** The environment that also has `item` and `index`. */
+  entryEnvironment: Environment;
   meter: Meter;
   findings: Findings;
   problems: MappingProblem[];
@@ -44,19 +51,22 @@ export function compileExpressions(definition: MappingDefinition, compilation: C
           : 'Give an expression for a stable id, for example row.MATNR.',
     });
   }
-  const key = compile(definition.key, `${path}.key`, compilation);
-  const when = compileWhen(definition, compilation);
-  const refs = REF_ROLES.flatMap((role) => {
-    const expression = compile(definition.refs?.[role], `${path}.refs.${role}`, compilation);
-    return expression === null ? [] : [{ role, kind: REF_KINDS[role], expression }];
+  const each = compile(definition.each, `${path}.each`, compilation);
+  const inEntry =
+    definition.each === undefined ? compilation : { ...compilation, environment: compilation.entryEnvironment };
+  const key = compile(definition.key, `${path}.key`, inEntry);
+  const when = compileWhen(definition, inEntry);
+  const refs = MAPPED_ROLES.flatMap((role) => {
+    const expression = compile(definition.refs?.[role], `${path}.refs.${role}`, inEntry);
+    return expression === null ? [] : [{ role, expression }];
   });
   const fields = Object.entries(definition.fields ?? {}).flatMap(([name, source]) => {
-    const expression = compile(source, `${path}.fields.${name}`, compilation);
+    const expression = compile(source, `${path}.fields.${name}`, inEntry);
     return expression === null || to === undefined ? [] : [{ name, expression, text: holdsText(to, name) }];
   });
   if (to !== undefined) checkShape(definition, to, compilation.problems);
   if (to === undefined || key === null || compilation.problems.length > before) return null;
-  return { kind: to, key, when, refs, fields };
+  return { kind: to, each, key, when, refs, fields };
 }
 
 /** Compiles `when`, and checks that it can be true or false. */
@@ -100,19 +110,11 @@ function checkShape(definition: MappingDefinition, kind: ItemKind, problems: Map
   if (refs.product === undefined) {
     problems.push({ path: `${path}.refs.product`, message: 'A BOM item names the product that it belongs to.' });
   }
-  if (refs.material === undefined && refs.component === undefined) {
+  if (refs.part === undefined && refs.material === undefined && refs.component === undefined) {
     problems.push({
       path: `${path}.refs`,
       message: 'A BOM item names what it consists of: a material, or a component (a product).',
-      cure: 'Give refs.material or refs.component; where rows differ, give both and let one of them be empty.',
+      cure: 'Give refs.material or refs.component; or refs.part for whichever of the two has the key.',
     });
   }
-}
-
-/** True for canonical fields that take a text and refuse a number. */
-function holdsText(kind: ItemKind, name: string): boolean {
-  const schemas: Partial<Record<string, { safeParse(value: unknown): { success: boolean } }>> = ITEM_FIELDS[kind];
-  if (!Object.hasOwn(schemas, name)) return false;
-  const schema = schemas[name];
-  return schema !== undefined && schema.safeParse('a').success && !schema.safeParse(1).success;
 }

@@ -1,5 +1,6 @@
 import type { Issue } from '../../domain/issue.ts';
-import type { Item, ItemKind } from '../../domain/item.ts';
+import type { ItemKind } from '../../domain/item.ts';
+import type { FindEntry } from '../../domain/lookup.ts';
 import {
   type BlockedProducts,
   type MappableRecord,
@@ -9,31 +10,31 @@ import {
   type MapResult,
   productsOf,
 } from '../../domain/mapping.ts';
-import { canonicalJson } from '../../lib/canonical-json.ts';
 import { messageOf } from '../../lib/errors.ts';
-import { sha256Hex } from '../../lib/hash.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { err, ok, type Result } from '../../lib/result.ts';
 import { applyExpressions, evaluateWhen } from './apply-expressions.ts';
 import { applyModule } from './apply-module.ts';
-import { ANY_PRODUCT, type Refusal } from './blocked-products.ts';
+import { ANY_PRODUCT } from './blocked-products.ts';
 import { type Compilation, compileExpressions, compileWhen } from './compile-expressions.ts';
 import type { MappingProblem } from './definition.ts';
-import { createEnvironment } from './environment.ts';
+import { createEnvironment, withEntryVariables } from './environment.ts';
+import { isUnitCode, unitTable } from './functions/unit.ts';
+import { loadLookups } from './load-lookups.ts';
 import { loadModule } from './load-module.ts';
-import { loadLookupTable } from './lookup-tables.ts';
+import { createLookupTables, type LookupTables } from './lookups.ts';
+import { type Made, madeItems, madeNothing } from './made.ts';
+import type { ItemChecks } from './make-item.ts';
 import { createMeter, type Meter } from './meter.ts';
 import { readModuleSource } from './module-source.ts';
+import { revisionOf } from './revision.ts';
+import { rowScope } from './scope.ts';
+import type { SourceMappings } from './source-mappings.ts';
 import { createMappingTools } from './tools.ts';
+import { compileRules } from './value-rules.ts';
 import { isTooDeep } from './values.ts';
 
-/**
- * The version of our own code in mappings: functions, conversions, validation. Raise it with each change of their
- * results, so that stored records are mapped again after an upgrade.
- */
-const HELPERS_VERSION = 2;
-
-type Apply = (record: MappableRecord) => Result<Item[], Refusal>;
+type Apply = (record: MappableRecord) => Made;
 
 /** A compiled mapping of one stream. */
 interface StreamMapping {
@@ -43,6 +44,7 @@ interface StreamMapping {
   apply: Apply;
   /** The kind of its items; undefined for a module, which can make items of any kind. */
   kind: ItemKind | undefined;
+  onIssue: 'hold' | 'report';
 }
 
 interface Compiled {
@@ -55,60 +57,68 @@ interface Compiled {
  * Compiles the mappings of one source within milliseconds. It always reads lookup files and modules again. A daemon
  * calls it at every run and replay, so that changed files take effect without a restart.
  *
- * @param options.definitions in the order of the config; the items count their mapping by it
- * @param options.baseDir an absolute path; lookup files are relative to it
  * @returns all problems at once; `mappingFault` makes one error of them
  */
-export async function compileMappings(options: {
-  definitions: readonly MappingDefinition[];
-  baseDir: string;
-}): Promise<Result<Mapper, MappingProblem[]>> {
-  const tables = new Map<string, ReadonlyMap<string, string>>();
-  const tools = createMappingTools(tables);
+export async function compileMappings(options: SourceMappings): Promise<Result<Mapper, MappingProblem[]>> {
+  const { definitions, fields } = options;
+  const tables = createLookupTables();
+  const units = unitTable(options.units ?? {});
+  const tools = createMappingTools({ tables, units });
   const findings: Compilation['findings'] = { lookups: new Set(), patterns: new Map() };
   const meter = createMeter();
-  const environment = createEnvironment({ tables, patterns: findings.patterns, meter });
+  const environment = createEnvironment({ tables, patterns: findings.patterns, units, meter });
+  const entryEnvironment = withEntryVariables(environment);
   const problems: MappingProblem[] = [];
-  const hashes: JsonObject = {};
+  const modules: JsonObject = {};
   const wantedBy = new Map<string, string>();
   const mappings: StreamMapping[] = [];
 
-  for (const [index, definition] of options.definitions.entries()) {
-    const compilation = { environment, meter, findings: { ...findings, lookups: new Set<string>() }, problems };
+  for (const [index, definition] of definitions.entries()) {
+    const { stream, to, path, onIssue = 'hold' } = definition;
+    const compilation: Compilation = {
+      environment,
+      entryEnvironment,
+      meter,
+      findings: { ...findings, lookups: new Set() },
+      problems,
+    };
+    const checks = { rules: compileRules(definition.rules ?? {}, { path, problems, meter }), fields };
     const apply =
       definition.module === undefined
-        ? compileDeclared(definition, compilation)
-        : await compileModule({ ...definition, module: definition.module }, compilation, tools);
-    for (const file of compilation.findings.lookups) wantedBy.set(file, wantedBy.get(file) ?? definition.path);
+        ? compileDeclared(definition, compilation, checks)
+        : await compileModule({ ...definition, module: definition.module }, compilation, { tools, checks });
+    for (const name of compilation.findings.lookups) wantedBy.set(name, wantedBy.get(name) ?? path);
     if (apply === null) continue;
-    mappings.push({ stream: definition.stream, index, apply: apply.run, kind: definition.to });
-    if (apply.hash !== undefined) hashes[`module ${index}`] = apply.hash;
+    mappings.push({ stream, index, apply: apply.run, kind: to, onIssue });
+    if (apply.hash !== undefined) modules[`module ${index}`] = apply.hash;
   }
-  for (const [file, path] of wantedBy) {
-    const table = await loadLookupTable(file, options.baseDir);
-    if (table.ok) {
-      tables.set(file, table.value.entries);
-      hashes[`lookup ${file}`] = table.value.hash;
-    } else {
-      problems.push({ path, message: table.error });
-    }
-  }
+  checkUnits(options, problems);
+  await loadLookups(wantedBy, options, { tables, problems });
   if (problems.length > 0) return err(problems);
-  return ok(createMapper(mappings, { meter, revision: revisionOf(options.definitions, hashes) }));
+  return ok(createMapper(mappings, { meter, tables, revision: revisionOf(options, modules) }));
 }
 
-function compileDeclared(definition: MappingDefinition, compilation: Compilation): Compiled | null {
+/** Checks that the source's table of units has codes that there are. */
+function checkUnits({ units = {}, definitions }: SourceMappings, problems: MappingProblem[]): void {
+  const path = definitions[0]?.path.replace(/\.mappings\[\d+\]$/, '') ?? 'sources';
+  for (const [name, code] of Object.entries(units)) {
+    if (isUnitCode(code)) continue;
+    problems.push({ path: `${path}.units.${name}`, message: `"${code}" is no code of UNECE Rec 20 or 21.` });
+  }
+}
+
+function compileDeclared(definition: MappingDefinition, compilation: Compilation, checks: ItemChecks): Compiled | null {
   const mapping = compileExpressions(definition, compilation);
-  return mapping === null ? null : { run: (record) => applyExpressions(mapping, record.fields) };
+  return mapping === null ? null : { run: (record) => applyExpressions(mapping, record.fields, checks) };
 }
 
 async function compileModule(
   definition: MappingDefinition & { module: string },
   compilation: Compilation,
-  tools: ReturnType<typeof createMappingTools>,
+  using: { tools: ReturnType<typeof createMappingTools>; checks: ItemChecks },
 ): Promise<Compiled | null> {
   const path = `${definition.path}.module`;
-  for (const name of ['to', 'key', 'refs', 'fields'] as const) {
+  for (const name of ['to', 'each', 'key', 'refs', 'fields'] as const) {
     if (definition[name] === undefined) continue;
     const message = `A mapping with a module has no "${name}": the module says it all.`;
     compilation.problems.push({ path: `${definition.path}.${name}`, message });
@@ -120,61 +130,50 @@ async function compileModule(
     if (!loaded.ok) compilation.problems.push({ path, message: loaded.error });
     return null;
   }
-  for (const file of source.value.lookups) compilation.findings.lookups.add(file);
+  for (const name of source.value.lookups) compilation.findings.lookups.add(name);
   const module = loaded.value;
   const run: Apply = (record) => {
-    const wanted = evaluateWhen(when, record.fields);
-    if (!wanted.ok) return err({ issues: [wanted.error], blockedProducts: ANY_PRODUCT });
-    return wanted.value ? applyModule(module, record, tools) : ok([]);
+    const wanted = evaluateWhen(when, rowScope(record.fields));
+    if (!wanted.ok) return madeNothing([wanted.error], ANY_PRODUCT);
+    return wanted.value ? applyModule(module, record, using) : madeItems([]);
   };
   return { run, hash: source.value.hash };
 }
 
-/**
- * Paths do not count: a mapping that is moved within the config, or a config in another folder, makes the same items.
- */
-function revisionOf(definitions: readonly MappingDefinition[], hashes: JsonObject): string {
-  const declared = definitions.map(({ stream, to, key, when, refs, fields, module }) => ({
-    stream,
-    to: to ?? null,
-    key: key?.trim() ?? null,
-    when: when?.trim() ?? null,
-    refs: trimmed(refs),
-    fields: trimmed(fields),
-    module: module !== undefined,
-  }));
-  return sha256Hex(canonicalJson({ version: HELPERS_VERSION, mappings: declared, files: hashes }));
-}
-
-function trimmed(expressions: Record<string, string | undefined> = {}): JsonObject {
-  return Object.fromEntries(Object.entries(expressions).map(([name, text]) => [name, text?.trim() ?? null]));
-}
-
 function createMapper(
   mappings: readonly StreamMapping[],
-  { meter, revision }: { meter: Meter; revision: string },
+  { meter, tables, revision }: { meter: Meter; tables: LookupTables; revision: string },
 ): Mapper {
   const byStream = Map.groupBy(mappings, ({ stream }) => stream);
+
+  function mapRecord(record: MappableRecord): MapResult {
+    const own = byStream.get(record.stream) ?? [];
+    const unreadable = (issues: readonly Issue[]): MapResult => ({
+      status: 'quarantined',
+      issues: [...issues],
+      blockedProducts: anyOf(own),
+    });
+    if (record.issues.length > 0) return unreadable(record.issues);
+    if (isTooDeep(record.fields)) {
+      return unreadable([{ code: 'row.depth', message: 'The row is nested too deeply to be mapped.' }]);
+    }
+    try {
+      meter.startRow();
+      return mapWith(own, record);
+    } catch (error) {
+      return unreadable([{ code: 'mapping.failed', message: `The row could not be mapped: ${messageOf(error)}.` }]);
+    }
+  }
+
   return {
     revision,
     streams: [...byStream.keys()],
-    map(record) {
-      const mappings = byStream.get(record.stream) ?? [];
-      const unreadable = (issues: readonly Issue[]): MapResult => ({
-        status: 'quarantined',
-        issues: [...issues],
-        blockedProducts: anyOf(mappings),
-      });
-      if (record.issues.length > 0) return unreadable(record.issues);
-      if (isTooDeep(record.fields)) {
-        return unreadable([{ code: 'row.depth', message: 'The row is nested too deeply to be mapped.' }]);
-      }
-      try {
-        meter.startRow();
-        return mapWith(mappings, record);
-      } catch (error) {
-        return unreadable([{ code: 'mapping.failed', message: `The row could not be mapped: ${messageOf(error)}.` }]);
-      }
+    lookups: tables.all(),
+    map(record: MappableRecord, find?: FindEntry) {
+      tables.startRow(find);
+      const result = mapRecord(record);
+      const uses = tables.uses();
+      return uses.length === 0 ? result : { ...result, uses };
     },
   };
 }
@@ -184,20 +183,26 @@ function anyOf(mappings: readonly StreamMapping[]): BlockedProducts {
   return mappings.some(({ kind }) => kind === 'bom_item' || kind === undefined) ? ANY_PRODUCT : [];
 }
 
+/**
+ * Applies all mappings of a stream. If a mapping that holds the record fails, no item of the record is used. If only
+ * mappings fail that report their issues, all sound items are.
+ */
 function mapWith(mappings: readonly StreamMapping[], record: MappableRecord): MapResult {
   const items: MappedItem[] = [];
   const issues: Issue[] = [];
   const blockedProducts: (string | null)[] = [];
-  for (const { index, apply } of mappings) {
+  let holds = false;
+  for (const { index, apply, onIssue } of mappings) {
     const made = apply(record);
-    if (made.ok) {
-      for (const item of made.value) items.push({ ...item, mapping: index });
-    } else {
-      issues.push(...made.error.issues);
-      blockedProducts.push(...made.error.blockedProducts);
-    }
+    for (const item of made.items) items.push({ ...item, mapping: index });
+    issues.push(...made.issues);
+    if (made.issues.length === 0 || onIssue === 'report') continue;
+    holds = true;
+    blockedProducts.push(...made.blockedProducts);
   }
-  if (issues.length > 0)
+  if (holds) {
     return { status: 'quarantined', issues, blockedProducts: [...new Set([...blockedProducts, ...productsOf(items)])] };
+  }
+  if (issues.length > 0) return { status: 'quarantined', issues, blockedProducts: [], items };
   return items.length > 0 ? { status: 'mapped', items } : { status: 'excluded' };
 }

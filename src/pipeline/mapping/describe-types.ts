@@ -49,7 +49,7 @@ function describeCall(receiver: string | undefined, name: string, args: string):
 }
 
 /** `dyn<string>` is text, `list<dyn>` a list. */
-function wordOf(type: string): string {
+export function wordOf(type: string): string {
   const inner = /^dyn<(.+)>$/.exec(type)?.[1] ?? type;
   const name = inner.replace(/<.*$/, '');
   return WORDS[name] ?? name;

@@ -3,10 +3,13 @@ import { country } from './functions/country.ts';
 import { date } from './functions/date.ts';
 import { decimal } from './functions/decimal.ts';
 import { gtin } from './functions/gtin.ts';
-import { type LookupTables, lookup } from './functions/lookup.ts';
+import { asList, first, pairs, separatorOf, split } from './functions/lists.ts';
+import { lookup, lookupAll } from './functions/lookup.ts';
+import { decodeEntities, htmlText, STEPS_PER_CHARACTER } from './functions/plain-text.ts';
 import { BOUNDED, createSearch, requireDurationText } from './functions/text.ts';
-import { unit } from './functions/unit.ts';
+import { type UnitTable, unit } from './functions/unit.ts';
 import type { LinearPattern } from './linear-pattern.ts';
+import type { LookupTables } from './lookups.ts';
 import { MappingError } from './mapping-error.ts';
 import type { Meter } from './meter.ts';
 import { requireNumberText, shown } from './values.ts';
@@ -15,18 +18,21 @@ import { requireNumberText, shown } from './values.ts';
 const LIMITS = { maxAstNodes: 500, maxDepth: 40, maxListElements: 200, maxMapEntries: 100, maxCallArguments: 8 };
 
 /**
- * The language of mappings: CEL with one variable `row`, our functions, and arithmetic between whole numbers and
+ * The language of mappings: CEL with the variable `row`, our functions, and arithmetic between whole numbers and
  * fractions. Lookup tables and patterns are only read when an expression is evaluated, so they may be filled after
  * compilation.
  */
 export function createEnvironment(resources: {
   tables: LookupTables;
   patterns: ReadonlyMap<string, LinearPattern>;
+  units: UnitTable;
   meter: Meter;
 }): Environment {
   const environment = new Environment({ homogeneousAggregateLiterals: false, limits: LIMITS });
   environment.registerVariable('row', 'map');
-  registerFunctions(environment, resources.tables);
+  registerFunctions(environment, resources.units);
+  registerLookups(environment, resources.tables);
+  registerLists(environment, resources.meter);
   registerMatches(environment, resources.patterns, resources.meter);
   registerSearch(environment, resources.meter);
   registerArithmetic(environment);
@@ -34,20 +40,64 @@ export function createEnvironment(resources: {
   return environment;
 }
 
-function registerFunctions(environment: Environment, tables: LookupTables): void {
+/** The language within `each`, which also has the variables `item` and `index`. */
+export function withEntryVariables(environment: Environment): Environment {
+  return environment.clone().registerVariable('item', 'dyn').registerVariable('index', 'int');
+}
+
+function registerFunctions(environment: Environment, units: UnitTable): void {
   const sync = { async: false };
   environment.registerFunction('country(dyn): dyn', (value: unknown) => country(value), sync);
-  environment.registerFunction('unit(dyn): dyn', (value: unknown) => unit(value), sync);
+  environment.registerFunction('unit(dyn): dyn', (value: unknown) => unit(value, units), sync);
   environment.registerFunction('decimal(dyn): dyn', (value: unknown) => decimal(value), sync);
   environment.registerFunction('decimal(dyn, dyn): dyn', (value: unknown, mark: unknown) => decimal(value, mark), sync);
   environment.registerFunction('gtin(dyn): dyn', (value: unknown) => gtin(value), sync);
   environment.registerFunction('date(dyn): dyn', (value: unknown) => date(value), sync);
   environment.registerFunction('date(dyn, dyn): dyn', (value: unknown, format: unknown) => date(value, format), sync);
-  const find = (file: unknown, key: unknown, ...fallback: unknown[]) => lookup(tables, file, key, ...fallback);
-  environment.registerFunction('lookup(dyn, dyn): dyn', (file: unknown, key: unknown) => find(file, key), sync);
+}
+
+function registerLookups(environment: Environment, tables: LookupTables): void {
+  const sync = { async: false };
+  const find = (table: unknown, key: unknown, ...fallback: unknown[]) => lookup(tables, table, key, ...fallback);
+  environment.registerFunction('lookup(dyn, dyn): dyn', (table: unknown, key: unknown) => find(table, key), sync);
   environment.registerFunction(
     'lookup(dyn, dyn, dyn): dyn',
-    (file: unknown, key: unknown, fallback: unknown) => find(file, key, fallback),
+    (table: unknown, key: unknown, fallback: unknown) => find(table, key, fallback),
+    sync,
+  );
+  environment.registerFunction(
+    'lookup_all(dyn, dyn): dyn',
+    (table: unknown, key: unknown) => lookupAll(tables, table, key),
+    sync,
+  );
+}
+
+/** Functions over texts of any length and over lists. They count their steps before they begin. */
+function registerLists(environment: Environment, meter: Meter): void {
+  const sync = { async: false };
+  const counted = <T>(value: unknown, read: (value: unknown) => T): T => {
+    if (typeof value === 'string') meter.spend(value.length * STEPS_PER_CHARACTER);
+    return read(value);
+  };
+  /** A search may compare each character of the text with each one of the separator. */
+  const separated = (value: unknown, separator: unknown, name: string): string => {
+    const text = separatorOf(separator, name);
+    if (typeof value === 'string') meter.spend(value.length * text.length * STEPS_PER_CHARACTER);
+    return text;
+  };
+  environment.registerFunction('html_text(dyn): dyn', (value: unknown) => counted(value, htmlText), sync);
+  environment.registerFunction('decode_entities(dyn): dyn', (value: unknown) => counted(value, decodeEntities), sync);
+  environment.registerFunction('first(dyn): dyn', first, sync);
+  environment.registerFunction('as_list(dyn): dyn', asList, sync);
+  environment.registerFunction(
+    'split(dyn, dyn): dyn',
+    (value: unknown, separator: unknown) => split(value, separated(value, separator, 'split')),
+    sync,
+  );
+  environment.registerFunction(
+    'pairs(dyn, dyn, dyn): dyn',
+    (value: unknown, between: unknown, within: unknown) =>
+      pairs(value, separated(value, between, 'pairs'), separated(value, within, 'pairs')),
     sync,
   );
 }

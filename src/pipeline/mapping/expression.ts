@@ -1,5 +1,4 @@
 import type { ASTNode, Environment } from '@marcbachmann/cel-js';
-import type { JsonObject } from '../../lib/json.ts';
 import { err, ok, type Result } from '../../lib/result.ts';
 import { describeCompileError } from './describe-compile-error.ts';
 import type { ExpressionProblem } from './expression-problem.ts';
@@ -9,6 +8,7 @@ import { BOUNDED, BOUNDED_METHODS } from './functions/text.ts';
 import { compileLinearPattern, type LinearPattern } from './linear-pattern.ts';
 import type { Meter } from './meter.ts';
 import { meterExpression } from './meter-expression.ts';
+import type { Scope } from './scope.ts';
 import { keyText, rounded, shown } from './values.ts';
 
 /** A compiled expression. */
@@ -17,17 +17,19 @@ export interface Expression {
   text: string;
   /** The columns it names, in order of appearance; for messages. */
   columns: readonly string[];
+  /** The members of `item` it names. */
+  members: readonly string[];
   /** True if it calculates, so that its results are rounded. */
   calculates: boolean;
   /** The static type in CEL's words; `dyn` if it depends on the row. */
   type: string;
   /** @throws MappingError (`expression.costly` for a row that would take too long) or an error of the CEL library; `describeFailure` turns either into an issue. */
-  evaluate(row: JsonObject): unknown;
+  evaluate(scope: Scope): unknown;
 }
 
 /** What expressions refer to, and has to be loaded before they are evaluated. */
 export interface Findings {
-  /** Names of lookup files, as written. */
+  /** Names of lookup tables and files, as written. */
   lookups: Set<string>;
   patterns: Map<string, LinearPattern>;
 }
@@ -59,19 +61,15 @@ export function compileExpression(
     meterExpression(parsed.ast, meter);
     return ok({
       text,
-      columns: [...survey.columns],
+      columns: [...survey.named.row],
+      members: [...survey.named.item],
       calculates: survey.calculates(),
       type: checked.type ?? 'dyn',
-      evaluate: (row) => meter.run(() => parsed({ row: rowOf(row) })),
+      evaluate: ({ variables }) => meter.run(() => parsed(variables)),
     });
   } catch (error) {
     return err([describeCompileError(environment, error)]);
   }
-}
-
-/** A row with a column named "constructor" becomes a map, because the CEL library would not take it for a plain object. */
-function rowOf(row: JsonObject): unknown {
-  return Object.hasOwn(row, 'constructor') ? new Map(Object.entries(row)) : row;
 }
 
 /**
@@ -80,7 +78,7 @@ function rowOf(row: JsonObject): unknown {
  * in a ternary becomes `dyn(null)`: CEL wants both branches to have one type, but people write `x == "" ? null : "A"`.
  */
 function createSurvey(findings: Findings, parse: (text: string) => ASTNode) {
-  const columns = new Set<string>();
+  const named = { row: new Set<string>(), item: new Set<string>() };
   const problems: ExpressionProblem[] = [];
   let calculates = false;
 
@@ -90,9 +88,9 @@ function createSurvey(findings: Findings, parse: (text: string) => ASTNode) {
 
   function checkCall(name: string, args: ASTNode[], node: ASTNode): void {
     const literal = args.map((arg) => (arg.op === 'value' && typeof arg.args === 'string' ? arg.args : undefined));
-    if (name === 'lookup' && args.length >= 2) {
+    if ((name === 'lookup' || name === 'lookup_all') && args.length >= 2) {
       if (literal[0] === undefined)
-        report(node, 'The first argument of lookup() is the name of a file, as a literal text.');
+        report(node, `The first argument of ${name}() is the name of a lookup table or file, as a literal text.`);
       else findings.lookups.add(literal[0]);
     }
     if (name === 'decimal' && args.length === 2 && !isDecimalMark(literal[1])) {
@@ -120,11 +118,11 @@ function createSurvey(findings: Findings, parse: (text: string) => ASTNode) {
   }
 
   function checkColumn(node: ASTNode): void {
-    if (node.op !== '.' && node.op !== '[]') return;
-    const [owner, name] = node.args;
-    if (owner.op !== 'id' || owner.args !== 'row') return;
-    if (typeof name === 'string') columns.add(name);
-    else if (name.op === 'value' && typeof name.args === 'string') columns.add(name.args);
+    if (node.op !== '.' && node.op !== '[]' && node.op !== 'in') return;
+    const [owner, name] = node.op === 'in' ? [node.args[1], node.args[0]] : node.args;
+    if (owner.op !== 'id' || (owner.args !== 'row' && owner.args !== 'item')) return;
+    if (typeof name === 'string') named[owner.args].add(name);
+    else if (name.op === 'value' && typeof name.args === 'string') named[owner.args].add(name.args);
   }
 
   function visit(node: ASTNode, loops: number, binds: number): void {
@@ -151,7 +149,7 @@ function createSurvey(findings: Findings, parse: (text: string) => ASTNode) {
     for (const child of childrenOf(node)) visit(child, loopDepth, bindDepth);
   }
 
-  return { columns, problems, visit, calculates: () => calculates };
+  return { named, problems, visit, calculates: () => calculates };
 }
 
 const USE_MODULE = 'Write this mapping as a TypeScript module.';
@@ -176,10 +174,10 @@ export function keyTextOf(expression: Expression): (value: unknown) => string {
   return (value) => keyText(expression.calculates && typeof value === 'number' ? rounded(value) : value);
 }
 
-/** The key that an expression computes from a row; null if it computes none, for whatever reason. */
-export function readKey(expression: Expression, row: JsonObject): string | null {
+/** The key that an expression computes; null if it computes none, for whatever reason. */
+export function readKey(expression: Expression, scope: Scope): string | null {
   try {
-    const text = keyTextOf(expression)(expression.evaluate(row));
+    const text = keyTextOf(expression)(expression.evaluate(scope));
     return text === '' ? null : text;
   } catch {
     // The caller has reported the failure already.

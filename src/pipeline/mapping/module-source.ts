@@ -9,14 +9,14 @@ import { err, ok, type Result } from '../../lib/result.ts';
 export interface ModuleSource {
   /** SHA-256 of all of them. Packages that are imported by name do not count. */
   hash: string;
-  /** The names of lookup files that are literals in calls of `lookup("…", …)`. */
+  /** The names of lookup tables that are literals in calls of `lookup("…", …)` and `lookupAll("…", …)`. */
   lookups: string[];
 }
 
 const FILES_MAX = 100;
 const FILE_BYTES_MAX = 1024 * 1024;
 const IMPORT = /(?:\bfrom|\bimport|\bimport\s*\(|\brequire\s*\()\s*(['"])(\.{1,2}\/[^'"\n]{1,500})\1/g;
-const LOOKUP = /\blookup\(\s*(['"])([^'"\n]{1,500})\1/g;
+const LOOKUP = /\blookup(?:All)?\(\s*(['"])([^'"\n]{1,500})\1/g;
 
 const { root: PACKAGE } = findPackage();
 const OWN_FOLDERS = ['src', 'dist'].map((name) => join(PACKAGE, name) + sep);

@@ -1,25 +1,36 @@
 import type { MappingTools } from '../../domain/mapping-module.ts';
+import type { JsonValue } from '../../lib/json.ts';
 import { country } from './functions/country.ts';
 import { date } from './functions/date.ts';
 import { decimal } from './functions/decimal.ts';
 import { gtin } from './functions/gtin.ts';
-import { type LookupTables, lookup } from './functions/lookup.ts';
-import { unit } from './functions/unit.ts';
+import { lookup, lookupAll } from './functions/lookup.ts';
+import { decodeEntities, htmlText } from './functions/plain-text.ts';
+import { type UnitTable, unit } from './functions/unit.ts';
+import type { LookupTables } from './lookups.ts';
 
 /**
  * The functions of expressions, for mapping modules. They return "" where an expression would get null, so the field is
  * left out in both cases. The optional arguments are the same.
  */
-export function createMappingTools(tables: LookupTables) {
+export function createMappingTools({ tables, units }: { tables: LookupTables; units: UnitTable }) {
   return {
     country: (value: unknown) => country(value) ?? '',
-    unit: (value: unknown) => unit(value) ?? '',
+    unit: (value: unknown) => unit(value, units) ?? '',
     decimal: (value: unknown, mark?: ',' | '.') => decimal(value, mark) ?? '',
     gtin: (value: unknown) => gtin(value) ?? '',
     date: (value: unknown, format?: string) => date(value, format) ?? '',
-    lookup: (file: string, key: unknown, ...fallback: string[]) => {
-      const found = lookup(tables, file, key, ...fallback);
+    htmlText: (value: unknown) => htmlText(value) ?? '',
+    decodeEntities: (value: unknown) => decodeEntities(value) ?? '',
+    lookup: (table: string, key: unknown, ...fallback: string[]) => {
+      const found = lookup(tables, table, key, ...fallback);
       return typeof found === 'string' ? found : '';
     },
+    lookupAll: (table: string, key: unknown) => copyOfValues(lookupAll(tables, table, key)),
   } satisfies MappingTools;
+}
+
+/** The tables are shared by all rows, so a module gets copies. */
+function copyOfValues(values: readonly JsonValue[]): JsonValue[] {
+  return structuredClone([...values]);
 }

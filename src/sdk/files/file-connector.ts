@@ -24,6 +24,8 @@ export interface FileConnectorDefinition<Options extends z.ZodRawShape, Stream e
   /** The fields of the source's `options`, and what stands under a stream besides the file. */
   options: Options;
   streamOptions: Stream;
+  /** See `Connector`. */
+  fixedColumns?: boolean;
   /**
    * For a format whose files are ZIP files themselves: the entry that each of them has. A ZIP file with it is given to the
    * format as it is; any other one is an archive.
@@ -33,9 +35,9 @@ export interface FileConnectorDefinition<Options extends z.ZodRawShape, Stream e
    * Reads the rows of one file, in order. The progress of a page counts the bytes of this file. A page belongs to one
    * file.
    */
-  read(file: OpenFile, request: FileRequest<OptionsOf<Options>, OptionsOf<Stream>>): AsyncIterable<Page>;
+  read(file: OpenFile, request: FileRequest<OptionsOf<Options>, OptionsOf<Stream> & FileStream>): AsyncIterable<Page>;
   /** The names of the columns or members of a file, from its beginning. */
-  columns(file: OpenFile, request: FileRequest<OptionsOf<Options>, OptionsOf<Stream>>): Promise<string[]>;
+  columns(file: OpenFile, request: FileRequest<OptionsOf<Options>, OptionsOf<Stream> & FileStream>): Promise<string[]>;
 }
 
 const COLUMNS_SHOWN = 12;
@@ -54,7 +56,7 @@ export function defineFileConnector<Options extends z.ZodRawShape, Stream extend
     source: SourceFiles;
     found: FoundFiles;
   }
-  const { id, title } = format;
+  const { id, title, fixedColumns = false } = format;
 
   const pagesOf = (file: FoundFiles['files'][number], request: Read): AsyncGenerator<SizedPage> =>
     request.source.read(file, { ...request, store: request.found.store, read: (open) => format.read(open, request) });
@@ -114,6 +116,7 @@ export function defineFileConnector<Options extends z.ZodRawShape, Stream extend
   return defineConnector({
     id,
     title,
+    fixedColumns,
     reads: (_options, stream) => stream.contents,
     options: z.strictObject({ ...FILE_SOURCE, ...format.options }) as unknown as z.ZodType<AllOptions>,
     streamOptions: z.strictObject({ ...FILE_STREAM, ...format.streamOptions }) as unknown as z.ZodType<StreamOptions>,

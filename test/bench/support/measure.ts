@@ -59,7 +59,7 @@ export async function startServer(latencyMs: number): Promise<AnsweringServer> {
 const { scripts } = JSON.parse(readFileSync(join(import.meta.dirname, '../../../package.json'), 'utf8')) as {
   scripts: { 'dpp-sync': string };
 };
-const FLAGS = scripts['dpp-sync'].split(' ').filter((word) => word.startsWith('--'));
+export const FLAGS = scripts['dpp-sync'].split(' ').filter((word) => word.startsWith('--'));
 
 /** Has a contender, which is a script of `test/bench`, do the job. All are run alike. */
 export async function compete(script: string, job: Job): Promise<Result> {

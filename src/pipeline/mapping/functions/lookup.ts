@@ -1,33 +1,84 @@
+import { LOOKUP_VALUES_MAX, lookupKey } from '../../../domain/lookup.ts';
+import { canonicalJson } from '../../../lib/canonical-json.ts';
+import type { JsonValue } from '../../../lib/json.ts';
+import type { LookupTables, NamedTable } from '../lookups.ts';
 import { MappingError } from '../mapping-error.ts';
 import { argumentText, kindOf, shown } from '../values.ts';
 
-/** The tables that `lookup` may use: the file's name as the mapping writes it, and its entries. */
-export type LookupTables = ReadonlyMap<string, ReadonlyMap<string, string>>;
-
 /**
- * The value that a lookup file has for a key. Keys are compared as trimmed text, case included.
+ * The value that a lookup table has for a key. Keys are compared as trimmed text, case included. A key of several
+ * columns is a list.
  *
- * @returns the fallback for a key that the file lacks; null for an empty key without fallback
- * @throws MappingError with code `lookup.unknown`, or `lookup.table` for a file that was not loaded
+ * @returns the fallback for a key that the table lacks; null for an empty key without fallback
+ * @throws MappingError with code `lookup.unknown`, `lookup.ambiguous` for a key with different values, `lookup.unread`
+ *   for a stream that was never read to its end, or `lookup.table` for a table that is not known
  */
-export function lookup(tables: LookupTables, file: unknown, key: unknown, ...fallback: unknown[]): unknown {
-  const table = typeof file === 'string' ? tables.get(file) : undefined;
-  const name = typeof file === 'string' ? `"${shown(file)}"` : kindOf(file);
-  if (!table) {
+export function lookup(tables: LookupTables, name: unknown, key: unknown, ...fallback: unknown[]): unknown {
+  const named = tableNamed(tables, name);
+  const text = keyOf(key);
+  if (text === null) return blankOf(tables, named) ?? (fallback.length > 0 ? fallback[0] : null);
+  const [value, ...others] = valuesOf(tables, named, text);
+  if (value !== undefined) {
+    const differing = others.filter((other) => canonicalJson(other) !== canonicalJson(value));
+    if (differing.length === 0) return value;
     throw new MappingError(
-      'lookup.table',
-      `The lookup file ${name} was not loaded.`,
-      'Write its name as a literal text in the call, so that it can be found before any row is read.',
+      'lookup.ambiguous',
+      `The ${named.title} has ${differing.length + 1} rows with different values for "${shownKey(text)}".`,
+      'Make the key of more columns, or take all values with lookup_all().',
     );
   }
-  const text = argumentText('lookup', key);
-  const found = table.get(text ?? '');
-  if (found !== undefined) return found;
   if (fallback.length > 0) return fallback[0];
-  if (text === null) return null;
   throw new MappingError(
     'lookup.unknown',
-    `The lookup file ${name} has no entry for "${shown(text)}".`,
-    'Add a line for it, or give lookup() a third argument for what is not listed.',
+    `The ${named.title} has no entry for "${shownKey(text)}".`,
+    'Add a row for it, or give lookup() a third argument for what is not listed.',
   );
+}
+
+/** What a lookup file has for an empty key. */
+function blankOf(tables: LookupTables, { table }: NamedTable): unknown {
+  return table.entries === null ? undefined : tables.find(table, '')?.values[0];
+}
+
+/** All values that a lookup table has for a key, in the order of the rows' keys. */
+export function lookupAll(tables: LookupTables, name: unknown, key: unknown): readonly JsonValue[] {
+  const named = tableNamed(tables, name);
+  const text = keyOf(key);
+  return text === null ? [] : valuesOf(tables, named, text);
+}
+
+function tableNamed(tables: LookupTables, name: unknown): NamedTable {
+  const named = typeof name === 'string' ? tables.named(name) : undefined;
+  if (named !== undefined) return named;
+  throw new MappingError(
+    'lookup.table',
+    `The lookup table ${typeof name === 'string' ? `"${shown(name)}"` : kindOf(name)} was not loaded.`,
+    'Write its name as a literal text in the call, so that it can be found before any row is read.',
+  );
+}
+
+function keyOf(key: unknown): string | null {
+  const parts: unknown[] = Array.isArray(key) ? key : [key];
+  return lookupKey(parts.map((part) => argumentText('lookup', part)));
+}
+
+function valuesOf(tables: LookupTables, { table, title }: NamedTable, key: string): readonly JsonValue[] {
+  const entry = tables.find(table, key);
+  if (entry === undefined || (entry.values.length === 0 && !entry.isRead)) {
+    throw new MappingError(
+      'lookup.unread',
+      `The ${title} has not been read to its end yet, so nobody knows whether it has "${shownKey(key)}".`,
+      'Nothing has to be done if it is read later: the row is mapped again then. Otherwise sync its source.',
+    );
+  }
+  if (entry.values.length <= LOOKUP_VALUES_MAX) return entry.values;
+  throw new MappingError(
+    'lookup.many',
+    `The ${title} has more than ${LOOKUP_VALUES_MAX} rows for "${shownKey(key)}".`,
+    'Make the key of more columns.',
+  );
+}
+
+function shownKey(key: string): string {
+  return shown(key.replaceAll('\u001f', ' / '));
 }

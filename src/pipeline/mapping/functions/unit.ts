@@ -1,32 +1,50 @@
 import { MappingError } from '../mapping-error.ts';
 import { argumentText, shown } from '../values.ts';
-import { AMBIGUOUS_UNITS, REC20_CODES, UNIT_ALIASES } from './units.ts';
+import { REC20_CODES, REC21_CODES } from './unit-codes.ts';
+import { AMBIGUOUS_UNITS, UNIT_ALIASES } from './units.ts';
+
+const CODES: ReadonlySet<string> = new Set([...words(REC20_CODES), ...words(REC21_CODES)]);
 
 const UNITS: ReadonlyMap<string, string> = new Map([
-  ...words(REC20_CODES).map((code) => [code, code] as const),
+  ...[...CODES].map((code) => [code, code] as const),
   ...Object.entries(UNIT_ALIASES).flatMap(([code, aliases]) =>
     aliases.split(',').map((alias) => [normalize(alias), code] as const),
   ),
 ]);
 
+/** The units of one source that differ from ours: names as `normalize` writes them, and their codes. */
+export type UnitTable = ReadonlyMap<string, string>;
+
+/** Makes the unit table of a source from the names that its config has. */
+export function unitTable(units: Readonly<Record<string, string>>): UnitTable {
+  return new Map(Object.entries(units).map(([name, code]) => [normalize(name), code.toUpperCase()]));
+}
+
+/** True for a code of UNECE Recommendation 20 or 21. */
+export function isUnitCode(code: string): boolean {
+  return CODES.has(code.toUpperCase());
+}
+
 /**
- * A unit as UNECE Recommendation 20 code: from SAP and Akeneo codes, from words in English, German and French, and from
- * the codes themselves. Where an ERP's code collides with one of Rec 20, the ERP's meaning wins: `ST` is a piece (`C62`),
- * not a sheet.
+ * A unit as UNECE Recommendation 20 code: as the table of the source says, from SAP and Akeneo codes, from words in
+ * English, German and French, and from the codes themselves. Where an ERP's code collides with one of Rec 20, the ERP's
+ * meaning wins: `ST` is a piece (`C62`), not a sheet.
  *
  * @returns null for an empty value
  * @throws MappingError with code `unit.unknown` or `unit.ambiguous`
  */
-export function unit(value: unknown): string | null {
+export function unit(value: unknown, table?: UnitTable): string | null {
   const text = argumentText('unit', value);
   if (text === null) return null;
   const name = normalize(text);
+  const own = table?.get(name);
+  if (own !== undefined) return own;
   const meanings = Object.hasOwn(AMBIGUOUS_UNITS, name) ? AMBIGUOUS_UNITS[name] : undefined;
   if (meanings !== undefined) {
     throw new MappingError(
       'unit.ambiguous',
       `The unit "${shown(text)}" can mean ${meanings}.`,
-      `Say which, for example row.UNIT == "${shown(text)}" ? "${/\((\w+)\)/.exec(meanings)?.[1]}" : unit(row.UNIT).`,
+      `Say which in the source's table of units, for example units: { ${JSON.stringify(shown(text))}: ${/\((\w+)\)/.exec(meanings)?.[1]} }.`,
     );
   }
   const code = UNITS.get(name);
@@ -34,7 +52,7 @@ export function unit(value: unknown): string | null {
   throw new MappingError(
     'unit.unknown',
     `The unit "${shown(text)}" is not known.`,
-    'Translate it in the mapping with lookup(), or write a UNECE Rec 20 code in the source.',
+    `Add it to the source's table of units, for example units: { ${JSON.stringify(shown(text))}: C62 }, or write a UNECE Rec 20 code in the source.`,
   );
 }
 

@@ -1,21 +1,3 @@
-/**
- * Codes of UNECE Recommendation 20 (and of Recommendation 21 with its prefix X for packages) that occur in product
- * master data. Not the whole list of some two thousand: a rare code is an issue, and easily added here.
- */
-export const REC20_CODES = `
-  C62 H87 EA PR SET DZN DZP GRO CEN MIL NAR NMP NPR KT ST LEF PT TP
-  KGM GRM MGM MC DTN TNE DJ HGM LBR ONZ STN LTN APZ CTM GRN KTN
-  MTR DMT CMT MMT KMT 4H C45 INH FOT YRD SMI NMI LM
-  MTK DMK CMK MMK KMK HAR ARE INK FTK YDK
-  MTQ DMQ CMQ MMQ INQ FTQ YDQ
-  LTR DLT CLT MLT HLT 4G GLL GLI PTI PTL QT QTI QTL OZA OZI BLL
-  SEC MIN HUR DAY WEE MON ANN C26
-  WTT KWT MAW D46 VLT KVT AMP 4K OHM FAR H34 HTZ KHZ MHZ KVA AMH
-  JOU KJO 3B WHR KWH MWH KJ CEL FAH KEL PAL BAR MBR KPA MPA NEW KNM LUM LUX CDL DD
-  P1 P2 59 60 61 GL GP GM KMQ 23 E34 AD 4L 2P
-  XBX XCT XBG XBO XCA XPK XPA XPX XRO XRL XCR XCS XDR XTU XBA XCN XPP XJR XSA XTN XBJ XEA XPU XTY XBE
-`;
-
 /** Other names of the units, by code. Case, accents, dots and blanks do not matter. */
 export const UNIT_ALIASES: Record<string, string> = {
   C62: 'st, stk, stck, stück, stücke, stueck, pc, pcs, pce, pces, piece, pieces, pièce, pièces, unit, units, unité, unités, unite, einheit, nos, one',

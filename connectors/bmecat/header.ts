@@ -1,0 +1,47 @@
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  sourceFault,
+  xmlListOf,
+  xmlObjectOf,
+  xmlTextOf,
+} from '../../src/sdk/index.ts';
+import type { Options } from './schema.ts';
+
+/** What the header of a catalogue says that its products are read by. */
+export interface Header {
+  /** The language of texts that stand there in several; undefined where the header names none. */
+  language: string | undefined;
+}
+
+/** @throws a `sourceFault` if the file is another catalogue than the one that the config names */
+export function headerOf(fields: JsonObject, file: string, options: Options): Header {
+  const catalog = xmlObjectOf(fields['CATALOG']);
+  const id = xmlTextOf(catalog['CATALOG_ID']);
+  if (options.catalog !== undefined && id !== options.catalog) {
+    throw sourceFault(`${file} is the catalogue ${id === '' ? 'without an id' : id}, not ${options.catalog}.`, {
+      suggestion: 'Check whether this is the right file. If the supplier has renamed the catalogue, change `catalog`.',
+    });
+  }
+  const languages = xmlListOf(catalog['LANGUAGE']);
+  const preset = languages.find((language) => xmlTextOf(xmlObjectOf(language)['@default']).toLowerCase() === 'true');
+  return { language: xmlTextOf(preset ?? languages[0]) || undefined };
+}
+
+/** Puts the text of a language in the place of the first one, wherever texts stand in several. */
+export function inLanguage(fields: JsonObject, language: string | undefined): JsonObject {
+  if (language === undefined) return fields;
+  const wanted = language.toLowerCase();
+  const chosen = Object.entries(fields).map(([name, value]): [string, JsonValue] => {
+    const all = fields[`${name}@lang`];
+    const spoken = isJsonObject(all) ? Object.entries(all).find(([code]) => code.toLowerCase() === wanted) : undefined;
+    return [name, spoken?.[1] ?? inner(value, language)];
+  });
+  return Object.fromEntries(chosen);
+}
+
+function inner(value: JsonValue, language: string): JsonValue {
+  if (Array.isArray(value)) return value.map((one) => inner(one, language));
+  return isJsonObject(value) ? inLanguage(value, language) : value;
+}

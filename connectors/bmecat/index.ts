@@ -1,0 +1,16 @@
+import { defineFileConnector } from '../../src/sdk/index.ts';
+import { readCatalog } from './read.ts';
+import { OPTIONS, STREAM_OPTIONS } from './schema.ts';
+
+/** Product catalogues in BMEcat 1.01, 1.2 and 2005. */
+export const bmecat = defineFileConnector({
+  id: 'bmecat',
+  title: 'BMEcat catalogues (1.01, 1.2, 2005)',
+  options: OPTIONS,
+  streamOptions: STREAM_OPTIONS,
+  read: readCatalog,
+  async columns(file, request) {
+    for await (const page of readCatalog(file, request)) return Object.keys(page.rows[0]?.fields ?? {});
+    return [];
+  },
+});

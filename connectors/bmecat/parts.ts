@@ -1,0 +1,94 @@
+import {
+  type JsonObject,
+  type JsonValue,
+  xmlListOf,
+  xmlObjectOf,
+  xmlObjectsOf,
+  xmlTextOf,
+} from '../../src/sdk/index.ts';
+
+// Parts of a product that are lists of their own. All names are those of BMEcat 2005.
+
+/** A relation to another product; with the type `consists_of` a line of a bill of materials. */
+export function referencesOf(product: JsonObject): JsonObject[] {
+  const seen = new Map<string, number>();
+  return xmlObjectsOf(product['PRODUCT_REFERENCE']).map(({ '@type': type, '@quantity': quantity, ...rest }) => {
+    const target = xmlTextOf(rest['PROD_ID_TO']);
+    // The same part may be named twice, and a row needs a key that does not depend on the lines around it.
+    const number = (seen.get(`${xmlTextOf(type)} ${target}`) ?? 0) + 1;
+    seen.set(`${xmlTextOf(type)} ${target}`, number);
+    return {
+      type: xmlTextOf(type),
+      PROD_ID_TO: target,
+      NUMBER: String(number),
+      quantity: xmlTextOf(quantity),
+      ...without(rest, 'PROD_ID_TO'),
+    };
+  });
+}
+
+/** The systems in which a product is classified, with its features there. */
+export function classesOf(product: JsonObject): JsonObject[] {
+  return xmlObjectsOf(product['PRODUCT_FEATURES']).map((given) => ({
+    REFERENCE_FEATURE_SYSTEM_NAME: xmlTextOf(given['REFERENCE_FEATURE_SYSTEM_NAME']),
+    REFERENCE_FEATURE_GROUP_ID: xmlTextOf(given['REFERENCE_FEATURE_GROUP_ID']),
+    REFERENCE_FEATURE_GROUP_NAME: xmlTextOf(given['REFERENCE_FEATURE_GROUP_NAME']),
+  }));
+}
+
+/** All features of a product, with the system and the group that they belong to. */
+export function featuresOf(product: JsonObject): JsonObject[] {
+  const systems = xmlObjectsOf(product['PRODUCT_FEATURES']);
+  return systems.flatMap((system, index) =>
+    xmlObjectsOf(system['FEATURE']).map((feature) => ({
+      ...classesOf(product)[index],
+      FNAME: xmlTextOf(feature['FNAME']) || xmlTextOf(feature['FT_IDREF']),
+      FVALUE: featureValue(feature),
+      FUNIT: xmlTextOf(feature['FUNIT']),
+      FORDER: xmlTextOf(feature['FORDER']),
+      FDESCR: xmlTextOf(feature['FDESCR']),
+      FVALUE_DETAILS: xmlTextOf(feature['FVALUE_DETAILS']),
+    })),
+  );
+}
+
+/** Text, or a list where there are several values. The variants of one feature are its values. */
+function featureValue(feature: JsonObject): JsonValue {
+  const variants = xmlObjectsOf(xmlObjectOf(feature['VARIANTS'])['VARIANT']).map((variant) =>
+    xmlTextOf(variant['FVALUE']),
+  );
+  const values = [...xmlListOf(feature['FVALUE']).map((value) => xmlTextOf(value)), ...variants];
+  return values.length > 1 ? values : (values[0] ?? '');
+}
+
+/** The prices of a product, each with the time that it holds for. */
+export function pricesOf(product: JsonObject): JsonObject[] {
+  const prices = xmlObjectsOf(product['PRODUCT_PRICE_DETAILS']).flatMap((details) =>
+    xmlObjectsOf(details['PRODUCT_PRICE']).map(({ '@price_type': type, ...price }) => ({
+      price_type: xmlTextOf(type),
+      PRICE_AMOUNT: xmlTextOf(price['PRICE_AMOUNT']),
+      PRICE_CURRENCY: xmlTextOf(price['PRICE_CURRENCY']),
+      TAX: xmlTextOf(price['TAX']),
+      PRICE_FACTOR: xmlTextOf(price['PRICE_FACTOR']),
+      LOWER_BOUND: xmlTextOf(price['LOWER_BOUND']),
+      TERRITORY: xmlListOf(price['TERRITORY']).map((territory) => xmlTextOf(territory)),
+      valid_start_date: dateOf(details, 'valid_start_date'),
+      valid_end_date: dateOf(details, 'valid_end_date'),
+    })),
+  );
+  return prices.map((price, index) => ({ NUMBER: String(index + 1), ...price }));
+}
+
+function dateOf(details: JsonObject, type: string): string {
+  const date = xmlObjectsOf(details['DATETIME']).find((one) => one['@type'] === type);
+  return xmlTextOf(date?.['DATE']) || xmlTextOf(details[type.toUpperCase()]);
+}
+
+/** Values with a type, such as `BUYER_PID type="…"`. */
+export function typedOf(value: JsonValue | undefined): JsonObject[] {
+  return xmlListOf(value).map((one) => ({ type: xmlTextOf(xmlObjectOf(one)['@type']), value: xmlTextOf(one) }));
+}
+
+export function without(fields: JsonObject, ...names: string[]): JsonObject {
+  return Object.fromEntries(Object.entries(fields).filter(([name]) => !names.includes(name)));
+}

@@ -1,0 +1,139 @@
+import {
+  type JsonObject,
+  type OpenFile,
+  type Page,
+  readXmlPages,
+  type SourceRow,
+  sourceFault,
+  type XmlRecord,
+  type XmlRecordOptions,
+  xmlListOf,
+  xmlObjectOf,
+  xmlTextOf,
+} from '../../src/sdk/index.ts';
+import { type Header, headerOf, inLanguage } from './header.ts';
+import { withNamesOf2005 } from './names.ts';
+import { classesOf, featuresOf, pricesOf, referencesOf } from './parts.ts';
+import { productRow } from './product-row.ts';
+import type { Options, Records } from './schema.ts';
+
+const PRODUCTS = '/BMECAT/T_*/PRODUCT | /BMECAT/T_*/ARTICLE';
+const PATHS: Record<Records, string> = {
+  products: PRODUCTS,
+  references: PRODUCTS,
+  features: PRODUCTS,
+  classes: PRODUCTS,
+  prices: PRODUCTS,
+  groups: '/BMECAT/T_*//CATALOG_STRUCTURE',
+  'group-members': '/BMECAT/T_*/PRODUCT_TO_CATALOGGROUP_MAP | /BMECAT/T_*/ARTICLE_TO_CATALOGGROUP_MAP',
+};
+
+export interface CatalogRequest {
+  options: Options;
+  stream: { records: Records; contents: 'snapshot' | 'changes' };
+  signal: AbortSignal;
+}
+
+/** Reads the rows of one catalogue. */
+export async function* readCatalog(file: OpenFile, request: CatalogRequest): AsyncGenerator<Page> {
+  const transactions = new Set<string>();
+  const options = recordOptions(request, (path) => {
+    const transaction = path.split('/')[2] ?? '';
+    assertTransaction(file.name, transaction, request.stream.contents);
+    if (transaction.startsWith('T_')) transactions.add(transaction);
+  });
+  yield* readXmlPages(file, options, request.signal, createRowMaker(file, request));
+  if (transactions.size > 0) return;
+  throw sourceFault(`${file.name} has no T_NEW_CATALOG and no update in it, so it is no catalogue of products.`, {
+    suggestion: 'Check whether this is the right file, and whether the export was complete.',
+  });
+}
+
+function recordOptions({ options, stream }: CatalogRequest, onOutline: (path: string) => void): XmlRecordOptions {
+  return {
+    at: `/BMECAT/HEADER | ${PATHS[stream.records]}`,
+    roots: ['BMECAT'],
+    language: options.language ?? [],
+    trim: true,
+    encoding: options.encoding,
+    entities: options.entities,
+    maxRecordBytes: options.maxRecordBytes,
+    onOutline,
+  };
+}
+
+/** Makes the rows of a file's records, which come in their order: the header is the first. */
+function createRowMaker(file: OpenFile, request: CatalogRequest): (record: XmlRecord) => Iterable<SourceRow> {
+  let header: Header | null = null;
+  return function* (record) {
+    if (record.name === 'HEADER') {
+      header = headerOf(record.fields, file.name, request.options);
+      return;
+    }
+    if (header === null && request.options.catalog !== undefined) {
+      throw sourceFault(
+        `${file.name} has no HEADER, so whether it is the catalogue ${request.options.catalog} is not known.`,
+        {
+          suggestion: 'Have the export written with its header, or leave `catalog` out.',
+        },
+      );
+    }
+    const { place, issues } = record;
+    for (const fields of rowsOf(record, request, header))
+      yield issues === undefined ? { fields, place } : { fields, place, issues };
+  };
+}
+
+function rowsOf(record: XmlRecord, { options, stream }: CatalogRequest, header: Header | null): JsonObject[] {
+  const transaction = (record.place.path ?? '').split('/')[2] ?? '';
+  const spoken = options.language === undefined ? inLanguage(record.fields, header?.language) : record.fields;
+  const fields = xmlObjectOf(withNamesOf2005(spoken));
+  if (stream.records === 'groups') return [groupRow(fields)];
+  if (stream.records === 'group-members') return [memberRow(fields)];
+  // An update of prices names products without saying anything else about them.
+  if (transaction === 'T_UPDATE_PRICES' && stream.records !== 'prices') return [];
+  const head = {
+    SUPPLIER_PID: xmlTextOf(fields['SUPPLIER_PID']),
+    mode: xmlTextOf(fields['@mode']).toLowerCase() || (transaction === 'T_NEW_CATALOG' ? 'new' : 'update'),
+  };
+  // A product that could not be read is one row, whatever its rows are.
+  if (record.issues !== undefined && stream.records !== 'products') return [{ ...head, ...fields }];
+  switch (stream.records) {
+    case 'products':
+      return [productRow(fields, head)];
+    case 'references':
+      return referencesOf(fields).map((row) => ({ ...head, ...row }));
+    case 'features':
+      return featuresOf(fields).map((row) => ({ ...head, ...row }));
+    case 'classes':
+      return classesOf(fields).map((row) => ({ ...head, ...row }));
+    case 'prices':
+      return pricesOf(fields).map((row) => ({ ...head, ...row }));
+  }
+}
+
+function groupRow(fields: JsonObject): JsonObject {
+  const { '@type': type, ...rest } = fields;
+  const texts = ['GROUP_ID', 'GROUP_NAME', 'GROUP_DESCRIPTION', 'PARENT_ID', 'GROUP_ORDER'];
+  const known = Object.fromEntries(texts.map((name) => [name, xmlTextOf(rest[name])]));
+  const keywords = xmlListOf(rest['KEYWORD']).map((keyword) => xmlTextOf(keyword));
+  return { ...rest, type: xmlTextOf(type), ...known, KEYWORD: keywords };
+}
+
+function memberRow(fields: JsonObject): JsonObject {
+  const { '@mode': mode, ...rest } = fields;
+  return {
+    ...rest,
+    SUPPLIER_PID: xmlTextOf(rest['PROD_ID']),
+    CATALOG_GROUP_ID: xmlTextOf(rest['CATALOG_GROUP_ID']),
+    mode: xmlTextOf(mode).toLowerCase() || 'new',
+  };
+}
+
+/** A file of changes that passes for all products would make everything else missing. */
+function assertTransaction(file: string, transaction: string, contents: 'snapshot' | 'changes'): void {
+  if (contents === 'changes' || !transaction.startsWith('T_UPDATE_')) return;
+  throw sourceFault(`${file} is a ${transaction}, which holds changes and not the whole catalogue.`, {
+    suggestion: 'Set `contents: changes` for the stream, or point its path to the files of whole catalogues.',
+  });
+}

@@ -1,0 +1,32 @@
+import { XML_FILE_OPTIONS, z } from '../../src/sdk/index.ts';
+
+/** The source's `options`. */
+export const OPTIONS = {
+  ...XML_FILE_OPTIONS,
+  language: z
+    .array(z.string().min(1))
+    .min(1)
+    .optional()
+    .describe(
+      'Languages in order of preference, as `[deu, de]`, for catalogues with several. By default the first LANGUAGE of the header. All languages stand in `DESCRIPTION_SHORT@lang` and the like.',
+    ),
+  catalog: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('The CATALOG_ID that the header must have, so that the file of another catalogue is refused.'),
+};
+export type Options = z.infer<z.ZodObject<typeof OPTIONS>>;
+
+export const RECORDS = ['products', 'references', 'features', 'classes', 'prices', 'groups', 'group-members'] as const;
+
+/** What stands under a stream besides its files. */
+export const STREAM_OPTIONS = {
+  records: z
+    .enum(RECORDS)
+    .default('products')
+    .describe(
+      'What the rows are: `products`; for each product its `references` (BOM lines among them), `features`, `classes` or `prices`; the catalogue `groups` and their `group-members`.',
+    ),
+};
+export type Records = (typeof RECORDS)[number];

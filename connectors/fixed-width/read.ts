@@ -1,0 +1,52 @@
+import { assertContent, createFileDecoder, createPageBuffer, type OpenFile, type Page } from '../../src/sdk/index.ts';
+import { RecordScanner } from './record-scanner.ts';
+import { createRowBuilder } from './row-builder.ts';
+import type { Layout } from './schema.ts';
+
+/** Reads the rows of one file. */
+export async function* readFixedWidth(
+  file: OpenFile,
+  { layout, signal }: { layout: Layout; signal: AbortSignal },
+): AsyncGenerator<Page> {
+  const page = createPageBuffer();
+  const scanner = new RecordScanner({ recordLength: layout.recordLength, max: layout.maxRecordBytes });
+  let build: ReturnType<typeof createRowBuilder> | undefined;
+  let toSkip = layout.skipLines;
+  for await (const { text, final, encoding } of readText(file, layout.encoding, signal)) {
+    build ??= createRowBuilder({ file: file.name, encoding, layout });
+    scanner.feed(text, final);
+    for (let record = scanner.next(); record !== null; record = scanner.next()) {
+      if (toSkip-- > 0) continue;
+      const row = build(record);
+      if (row === null || !page.add(row, record.text.length)) continue;
+      signal.throwIfAborted();
+      yield page.take({ done: file.position(), total: file.bytes });
+    }
+  }
+  if (!page.empty) yield page.take({ done: file.position(), total: file.bytes });
+}
+
+/** The names of the columns, once it is clear that the file is text. */
+export async function readColumnNames(
+  file: OpenFile,
+  { layout, signal }: { layout: Layout; signal: AbortSignal },
+): Promise<string[]> {
+  for await (const _ of readText(file, layout.encoding, signal)) break;
+  return [...(layout.parent?.columns ?? []), ...layout.columns].map(({ name }) => name);
+}
+
+async function* readText(
+  file: OpenFile,
+  declared: string,
+  signal: AbortSignal,
+): AsyncGenerator<{ text: string; final: boolean; encoding: string }> {
+  let decoder: ReturnType<typeof createFileDecoder> | undefined;
+  for await (const chunk of file.chunks(signal)) {
+    if (decoder === undefined) {
+      assertContent(file.name, chunk, { format: 'text in columns of fixed width' });
+      decoder = createFileDecoder(declared, chunk);
+    }
+    yield { text: decoder.write(chunk), final: false, encoding: decoder.encoding };
+  }
+  if (decoder !== undefined) yield { text: decoder.end(), final: true, encoding: decoder.encoding };
+}

@@ -1,0 +1,135 @@
+import { createDecimalReader, type Issue, type JsonObject, RAW_FIELD, type SourceRow } from '../../src/sdk/index.ts';
+import type { RawRecord } from './record-scanner.ts';
+import { type Column, endOf, type Layout } from './schema.ts';
+
+export interface RowContext {
+  file: string;
+  /** The encoding in use, for messages. */
+  encoding: string;
+  layout: Layout;
+}
+
+/**
+ * Makes rows of records. Null stands for a blank record, and for one of another type.
+ *
+ * A record that is shorter than its columns has no value in the last ones: many systems cut the blanks at the end of a
+ * line. Only where the last line of a file lacks its end can nobody tell whether more has followed.
+ */
+export function createRowBuilder({ file, encoding, layout }: RowContext): (record: RawRecord) => SourceRow | null {
+  const { columns, prefix, parent } = layout;
+  const read = createReader(columns, layout);
+  const readParent = parent === undefined ? undefined : createReader(parent.columns, layout);
+  const end = Math.max(...columns.map(endOf));
+  let above: { fields: JsonObject; issues: Issue[] } | undefined;
+
+  return ({ text, line, isCutOff, isTooLong }) => {
+    const place = { file, line };
+    if (isTooLong) {
+      const issues = [tooLong(line, layout.maxRecordBytes)];
+      // The records below must not get the fields of an earlier one.
+      if (parent !== undefined && text.startsWith(parent.prefix)) above = { fields: {}, issues };
+      return { fields: { [RAW_FIELD]: text }, place, issues };
+    }
+    if (text.trim() === '') return null;
+    const isRow = prefix === undefined || text.startsWith(prefix);
+    if (parent !== undefined && text.startsWith(parent.prefix) && !(isRow && isLonger(prefix, parent.prefix))) {
+      above = readParent?.(text);
+      if (text.includes('\uFFFD')) above?.issues.push(...encodingIssues(above.fields, line, encoding));
+      return null;
+    }
+    if (!isRow) return null;
+    const { fields, issues } = read(text);
+    if (parent !== undefined) {
+      if (above === undefined) issues.push(noParent(line, parent.prefix));
+      else issues.push(...above.issues);
+    }
+    if (isCutOff && text.length < end) issues.push(cutOff(line));
+    const all = above === undefined ? fields : { ...above.fields, ...fields };
+    if (text.includes('\uFFFD')) issues.push(...encodingIssues(fields, line, encoding));
+    return issues.length === 0 ? { fields: all, place } : { fields: { ...all, [RAW_FIELD]: text }, place, issues };
+  };
+}
+
+/** Where both prefixes fit a record, the longer one decides. */
+function isLonger(prefix: string | undefined, other: string): boolean {
+  return prefix !== undefined && prefix.length > other.length;
+}
+
+type Reader = (text: string) => { fields: JsonObject; issues: Issue[] };
+
+function createReader(columns: readonly Column[], { trim, decimalMark }: Layout): Reader {
+  const toDecimal = createDecimalReader(decimalMark);
+  const cuts = columns.map((column) => ({ ...column, start: column.from - 1, end: endOf(column) }));
+  const trimmed = (value: string) => (trim === 'both' ? value.trim() : trim === 'end' ? value.trimEnd() : value);
+  return (text) => {
+    const fields: JsonObject = {};
+    const issues: Issue[] = [];
+    for (const { name, start, end, type, decimals } of cuts) {
+      const value = trimmed(text.slice(start, end));
+      if (type === 'date') fields[name] = /^0*$/.test(value.trim()) ? '' : value;
+      else if (type === 'decimal') {
+        const number = toDecimal(value);
+        if (typeof number === 'string') fields[name] = decimals === undefined ? number : withMark(number, decimals);
+        else {
+          fields[name] = value;
+          issues.push(decimalIssue(name, value, decimalMark));
+        }
+      } else fields[name] = value;
+    }
+    return { fields, issues };
+  };
+}
+
+/** Puts the decimal mark where it is not written: 12345 with two decimals is 123.45. A mark that is there stays. */
+function withMark(number: string, decimals: number): string {
+  if (!/^-?\d+$/.test(number)) return number;
+  const sign = number.startsWith('-') ? '-' : '';
+  const digits = number.slice(sign.length).padStart(decimals + 1, '0');
+  return `${sign}${digits.slice(0, -decimals)}.${digits.slice(-decimals)}`;
+}
+
+function tooLong(line: number, max: number): Issue {
+  return {
+    code: 'row.length',
+    message: `The record at line ${line} is longer than ${max} characters.`,
+    cure: 'If the file has no line ends, set `recordLength`; else raise `maxRecordBytes`.',
+  };
+}
+
+function cutOff(line: number): Issue {
+  return {
+    code: 'row.cut',
+    message: `The record at line ${line} is the last one, and it is shorter than its columns: the file may be cut off.`,
+    cure: 'Have the file written anew.',
+  };
+}
+
+function noParent(line: number, prefix: string): Issue {
+  return {
+    code: 'row.parent',
+    message: `No record that begins with ${JSON.stringify(prefix)} stands above the one at line ${line}.`,
+    cure: 'Check the prefix of `parent`, and the order of the records in the export.',
+  };
+}
+
+function decimalIssue(name: string, found: string, mark: string): Issue {
+  return {
+    code: 'row.decimal',
+    message: `Column ${name} holds ${JSON.stringify(found.slice(0, 200))}, which is not a number with the decimal mark ${JSON.stringify(mark)}.`,
+    field: name,
+    value: found.slice(0, 200),
+    cure: 'Correct the value, the position of the column, or `decimalMark`.',
+  };
+}
+
+function encodingIssues(fields: JsonObject, line: number, encoding: string): Issue[] {
+  const texts = Object.entries(fields).flatMap(([name, value]) => (typeof value === 'string' ? [{ name, value }] : []));
+  const damaged = texts.filter(({ value }) => value.includes('\uFFFD'));
+  return damaged.map(({ name, value }) => ({
+    code: 'row.encoding',
+    message: `Column ${name} of the record at line ${line} holds text that is not valid ${encoding}, or was damaged before it was exported.`,
+    field: name,
+    value: value.slice(0, 200),
+    cure: 'Set `encoding` to what the source system writes, or have it write the file anew.',
+  }));
+}

@@ -1,0 +1,16 @@
+import { defineFileConnector } from '../../src/sdk/index.ts';
+import { readMessage } from './read.ts';
+import { OPTIONS, STREAM_OPTIONS } from './schema.ts';
+
+/** Trade items of GS1's Global Data Synchronisation Network: catalogue item notifications. */
+export const gdsn = defineFileConnector({
+  id: 'gdsn',
+  title: 'GS1 GDSN catalogue item notifications (XML)',
+  options: OPTIONS,
+  streamOptions: STREAM_OPTIONS,
+  read: readMessage,
+  async columns(file, request) {
+    for await (const page of readMessage(file, request)) return Object.keys(page.rows[0]?.fields ?? {});
+    return [];
+  },
+});

@@ -1,0 +1,76 @@
+import type { JsonObject, JsonValue } from '../../src/sdk/index.ts';
+import { EACH, type ParentValue, type PathStep } from './document-path.ts';
+
+/** Longer text is no value for every row. */
+const VALUE_CHARACTERS_MAX = 10_000;
+
+/** A record within an element. */
+export interface NestedRecord {
+  value: JsonValue;
+  /** From the element to the record. */
+  steps: readonly (string | number)[];
+  /** The elements around it, by the number of inner steps that lead to them. */
+  around: ReadonlyMap<number, JsonValue>;
+  /** What should stand here where there is no record. */
+  expected?: 'a list' | 'an object';
+}
+
+/**
+ * Finds the records within an element. A list that is absent or null has none. What is no list, or no object on the way
+ * to it, is given as a record, so that it is reported and not passed over.
+ */
+export function* nestedRecords(element: JsonValue, inner: readonly PathStep[]): Generator<NestedRecord> {
+  yield* descend({ value: element, steps: [], around: new Map([[0, element]]) }, inner, 0);
+}
+
+function* descend(at: NestedRecord, inner: readonly PathStep[], depth: number): Generator<NestedRecord> {
+  const { value, steps, around } = at;
+  if (value === null) return;
+  const step = inner[depth];
+  if (step === undefined || step === EACH) {
+    if (!Array.isArray(value)) {
+      yield { ...at, expected: 'a list' };
+      return;
+    }
+    for (const [index, entry] of value.entries()) {
+      const next = { value: entry, steps: [...steps, index], around: new Map([...around, [depth + 1, entry]]) };
+      if (step === undefined) yield next;
+      else yield* descend(next, inner, depth + 1);
+    }
+    return;
+  }
+  const isList = typeof step === 'number';
+  if (typeof value !== 'object' || Array.isArray(value) !== isList) {
+    yield { ...at, expected: isList ? 'a list' : 'an object' };
+    return;
+  }
+  const member = memberOf(value, step);
+  if (member !== undefined) yield* descend({ value: member, steps: [...steps, step], around }, inner, depth + 1);
+}
+
+/** The values of the elements around a record, under the names that the option gives them. */
+export function parentValues(
+  { around }: NestedRecord,
+  wanted: Readonly<Record<string, ParentValue>>,
+): { values: JsonObject; tooLong: string | undefined } {
+  const values: JsonObject = {};
+  let tooLong: string | undefined;
+  for (const [name, { depth, steps }] of Object.entries(wanted)) {
+    let value: JsonValue | undefined = around.get(depth);
+    for (const step of steps) value = typeof value === 'object' && value !== null ? memberOf(value, step) : undefined;
+    if (value === undefined) values[name] = null;
+    else if (isShort(value)) values[name] = value;
+    else tooLong = name;
+  }
+  return { values, tooLong };
+}
+
+function isShort(value: JsonValue): boolean {
+  if (typeof value === 'string') return value.length <= VALUE_CHARACTERS_MAX;
+  return typeof value !== 'object' || value === null || JSON.stringify(value).length <= VALUE_CHARACTERS_MAX;
+}
+
+function memberOf(value: JsonObject | JsonValue[], step: string | number): JsonValue | undefined {
+  if (Array.isArray(value)) return typeof step === 'number' ? value[step] : undefined;
+  return typeof step === 'string' && Object.hasOwn(value, step) ? value[step] : undefined;
+}

@@ -1,0 +1,58 @@
+import {
+  type FileRequest,
+  type JsonObject,
+  type OpenFile,
+  type Page,
+  readXmlPages,
+  type SourceRow,
+  sourceFault,
+  type XmlRecord,
+  xmlObjectOf,
+  xmlTextOf,
+} from '../../src/sdk/index.ts';
+import type { Options, StreamOptions } from './schema.ts';
+import { CONTROL, findSegments, segmentOf } from './segments.ts';
+
+/** IDocs of one file whose numbers are remembered. A file of a night has thousands. */
+const IDOCS_MAX = 1_000_000;
+
+/** Reads the rows of one file. */
+export function readIdocs(
+  file: OpenFile,
+  { options, stream, signal }: FileRequest<Options, StreamOptions>,
+): AsyncGenerator<Page> {
+  const { encoding, entities, maxRecordBytes } = options;
+  const numbers = new Set<string>();
+
+  const rowsOf = function* (record: XmlRecord): Generator<SourceRow> {
+    const idoc = record.fields;
+    const control = xmlObjectOf(idoc[CONTROL]);
+    const number = xmlTextOf(control['DOCNUM']);
+    const place = { ...record.place, path: `${record.place.path ?? ''}[DOCNUM=${number}]/${stream.segment}` };
+    if (record.issues !== undefined) {
+      yield { fields: idoc, place, issues: record.issues };
+      return;
+    }
+    if (options.messages.length > 0 && !options.messages.includes(xmlTextOf(control['MESTYP']))) return;
+    // A middleware that sends an IDoc again sends the same number.
+    if (number !== '' && numbers.has(number)) return;
+    if (number !== '') numbers.add(number);
+    if (numbers.size > IDOCS_MAX) throw tooMany(file);
+    for (const { fields, parent } of findSegments(segmentOf(idoc), stream.segment)) {
+      yield { fields: rowOf(fields, parent, stream.fields), place };
+    }
+  };
+
+  return readXmlPages(file, { at: '//IDOC', trim: true, encoding, entities, maxRecordBytes }, signal, rowsOf);
+}
+
+function rowOf(fields: JsonObject, parent: JsonObject | null, expected: readonly string[]): JsonObject {
+  const empty = Object.fromEntries(expected.map((name) => [name, '']));
+  return { ...empty, ...fields, ...(parent === null ? {} : { parent }) };
+}
+
+function tooMany(file: OpenFile): Error {
+  return sourceFault(`${file.name} has more than ${IDOCS_MAX} IDocs.`, {
+    suggestion: 'Have them written to several files.',
+  });
+}

@@ -1,0 +1,34 @@
+import { XML_FILE_OPTIONS, z } from '../../src/sdk/index.ts';
+
+const Name = z.string().min(1);
+
+/** The source's `options`. */
+export const OPTIONS = {
+  ...XML_FILE_OPTIONS,
+  maxRecordBytes: XML_FILE_OPTIONS.maxRecordBytes
+    .default(16 * 1024 * 1024)
+    .describe('The longest IDoc that is accepted. Characters are counted.'),
+  messages: z
+    .array(Name)
+    .default([])
+    .describe('Message types (MESTYP) that are read, as `[MATMAS]`; IDocs of others are passed over. By default all.'),
+};
+export type Options = z.infer<z.ZodObject<typeof OPTIONS>>;
+
+/** What stands under a stream besides its files. */
+export const STREAM_OPTIONS = {
+  contents: z
+    .enum(['snapshot', 'changes'])
+    .default('changes')
+    .describe(
+      '`changes`: each file holds what has changed, and files that were read are not read again. `snapshot`: the files hold everything there is.',
+    ),
+  segment: Name.describe('The segment whose occurrences are the rows, as `E1MARAM`, `E1MARCM` or `E1STPOM`.'),
+  fields: z
+    .array(Name)
+    .default([])
+    .describe(
+      'Fields that each row has, because SAP leaves out those that are empty: `[HERKL, NTGEW]` are then empty text where they are missing.',
+    ),
+};
+export type StreamOptions = z.infer<z.ZodObject<typeof STREAM_OPTIONS>>;

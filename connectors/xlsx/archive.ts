@@ -1,0 +1,153 @@
+import { Readable } from 'node:stream';
+import { crc32, createInflateRaw } from 'node:zlib';
+import { type Entry, openPromise, type ZipFile } from 'yauzl';
+import { sourceFault } from '../../src/sdk/index.ts';
+
+const CHUNK_BYTES = 128 * 1024;
+const PARTS_MAX = 10_000;
+/** No real sheet shrinks to less than a 250th of itself. Small ones may, where every row is alike. */
+const RATIO_MAX = 250;
+const RATIO_FROM_BYTES = 64 * 1024 * 1024;
+
+/** The .zip file that a workbook is. */
+export interface Archive {
+  file: string;
+  has(part: string): boolean;
+  /** The names of the parts as they stand in the file, for messages. */
+  names: readonly string[];
+  /**
+   * The text of a part.
+   *
+   * @throws a `sourceFault` if there is no such part, it is damaged, or it unpacks to more than the limit
+   */
+  read(part: string, request: { bytesMax: number; signal: AbortSignal }): AsyncGenerator<PartText>;
+  close(): void;
+}
+
+export interface PartText {
+  text: string;
+  /** How much of the part was read, from 0 to 1. */
+  share: number;
+}
+
+/** @param file what messages call it */
+export async function openArchive(path: string, file: string): Promise<Archive> {
+  const zip = await openPromise(path, { autoClose: false }).catch((error: unknown) => {
+    throw damaged(file, error);
+  });
+  try {
+    return archiveOf(zip, file, await entriesOf(zip, file));
+  } catch (error) {
+    zip.close();
+    throw error;
+  }
+}
+
+/** The parts by their names in lower case: writers do not agree on the case, and Office does not mind. */
+async function entriesOf(zip: ZipFile, file: string): Promise<Map<string, Entry>> {
+  const entries = new Map<string, Entry>();
+  try {
+    for await (const entry of zip.eachEntry()) {
+      entries.set(entry.fileName.toLowerCase(), entry);
+      if (entries.size > PARTS_MAX) throw new Error(`it has more than ${PARTS_MAX} parts`);
+    }
+  } catch (error) {
+    throw damaged(file, error);
+  }
+  return entries;
+}
+
+function archiveOf(zip: ZipFile, file: string, entries: Map<string, Entry>): Archive {
+  return {
+    file,
+    has: (part) => entries.has(part.toLowerCase()),
+    names: [...entries.values()].map(({ fileName }) => fileName),
+    async *read(part, { bytesMax, signal }) {
+      const entry = entries.get(part.toLowerCase());
+      if (entry === undefined) throw damaged(file, new Error(`its part ${part} is missing`));
+      assertSize(entry, file, bytesMax);
+      let decoder: InstanceType<typeof TextDecoder> | undefined;
+      let read = 0;
+      let sum = 0;
+      for await (const chunk of chunksOf(zip, entry, file)) {
+        signal.throwIfAborted();
+        decoder ??= new TextDecoder(encodingOf(chunk));
+        read += chunk.length;
+        sum = crc32(chunk, sum);
+        yield { text: decoder.decode(chunk, { stream: true }), share: read / Math.max(1, entry.uncompressedSize) };
+        signal.throwIfAborted();
+      }
+      if (sum !== entry.crc32) throw damaged(file, new Error(`the checksum of ${part} is wrong`));
+      yield { text: decoder?.decode() ?? '', share: 1 };
+    },
+    close: () => zip.close(),
+  };
+}
+
+/** The unpacked bytes of a part, and no more of them than the directory says. */
+async function* chunksOf(zip: ZipFile, entry: Entry, file: string): AsyncGenerator<Buffer> {
+  const unreadable = (error: unknown): never => {
+    throw damaged(file, error);
+  };
+  const stored = await zip.openReadStreamPromise(entry, { decodeFileData: false }).catch(unreadable);
+  const stream = unpacked(stored, entry);
+  const chunks = stream[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
+  let read = 0;
+  try {
+    for (;;) {
+      const next = await chunks.next().catch(unreadable);
+      if (next.done === true) break;
+      read += next.value.length;
+      if (read > entry.uncompressedSize) unreadable(new Error(`${entry.fileName} is larger than its directory says`));
+      yield next.value;
+    }
+    if (read < entry.uncompressedSize) unreadable(new Error(`${entry.fileName} is smaller than its directory says`));
+  } finally {
+    stream.destroy();
+    stored.destroy();
+  }
+}
+
+/** yauzl would unpack in small chunks, each of which waits for another thread. */
+function unpacked(stored: Readable, entry: Entry): Readable {
+  if (entry.isEncrypted()) return Readable.from([]).destroy(new Error(`${entry.fileName} is encrypted`));
+  if (entry.compressionMethod === 0) return stored;
+  if (entry.compressionMethod !== 8) {
+    return Readable.from([]).destroy(
+      new Error(`${entry.fileName} is compressed by the method ${entry.compressionMethod}`),
+    );
+  }
+  const inflate = createInflateRaw({ chunkSize: CHUNK_BYTES });
+  stored.on('error', (error) => inflate.destroy(error));
+  return stored.pipe(inflate);
+}
+
+/** Refuses a part by what the directory says of it. What it unpacks to is held against the directory while it is read. */
+function assertSize({ fileName, compressedSize, uncompressedSize }: Entry, file: string, bytesMax: number): void {
+  if (uncompressedSize > bytesMax) {
+    throw sourceFault(`${file}: ${fileName} unpacks to ${uncompressedSize} bytes; at most ${bytesMax} are accepted.`, {
+      suggestion: 'If the file is what it should be, raise `maxUnpackedBytes`.',
+    });
+  }
+  if (uncompressedSize > RATIO_FROM_BYTES && uncompressedSize > RATIO_MAX * compressedSize) {
+    throw sourceFault(
+      `${file}: ${fileName} unpacks to ${uncompressedSize} bytes from ${compressedSize}, which no export does: it is taken for a zip bomb.`,
+      { suggestion: 'Check where the file comes from, and have it written anew.' },
+    );
+  }
+}
+
+function encodingOf(head: Buffer): string {
+  const [first, second] = head;
+  if (first === 0xff && second === 0xfe) return 'utf-16le';
+  return first === 0xfe && second === 0xff ? 'utf-16be' : 'utf-8';
+}
+
+/** The fault of a workbook that cannot be read to its end. */
+export function damaged(file: string, error: unknown): Error {
+  const why = (error instanceof Error ? error.message : String(error)).replace(/\.$/, '');
+  return sourceFault(`${file} cannot be read as an XLSX workbook: ${why}.`, {
+    suggestion: 'The file is damaged or was cut off: have it written anew.',
+    cause: error,
+  });
+}

@@ -1,0 +1,175 @@
+import { normalizeDecimal } from '../../src/sdk/index.ts';
+import { dateText } from './date-text.ts';
+import { type NumberFormat, padNumber } from './number-format.ts';
+import type { SharedStrings } from './shared-strings.ts';
+import type { Styles } from './styles.ts';
+import { unescapeText } from './text-gatherer.ts';
+
+/** A cell as it stands in the sheet. */
+export interface RawCell {
+  /** From 0. */
+  column: number;
+  /** `s`, `str`, `inlineStr`, `n`, `b`, `e` or `d`. */
+  type: string;
+  style: number;
+  /** What stands in `v`, or the inline text; null where there is neither. */
+  text: string | null;
+  /** True for a cell that is calculated. */
+  formula: boolean;
+}
+
+/** What is wrong with a cell. */
+export interface CellProblem {
+  code: string;
+  /** Goes on after `Cell C3 of the row`. */
+  message: string;
+  value: string;
+  cure: string;
+}
+
+export interface CellContext {
+  strings: SharedStrings;
+  styles: Styles;
+  is1904: boolean;
+  emptyErrors: ReadonlySet<string>;
+  maxCellCharacters: number;
+}
+
+/** A whole number has more digits than Excel can hold: the last ones are gone. */
+const DIGITS_MAX = 15;
+/** What Excel shows of a long number in a narrow column, and writes into a CSV file: `4.00638E+12`. */
+const SHOWN_SHORT = /^[+-]?\d(?:[.,]\d+)?E\+\d{2,3}$/;
+
+/**
+ * The value of a cell: text, or true and false. An empty cell is empty text. A number is the text of its stored value, so
+ * that an article number stays what it is; a date is ISO text.
+ */
+export function cellValue(cell: RawCell, context: CellContext): string | boolean | CellProblem {
+  const { type, text, formula } = cell;
+  if (text === null) return formula && type !== 'str' ? noResult() : '';
+  switch (type) {
+    case 's': {
+      const shared = context.strings.get(Number(text));
+      return shared === undefined ? noSharedText(text) : checkedText(shared, context);
+    }
+    case 'inlineStr':
+      return checkedText(text, context);
+    case 'str':
+      return checkedText(unescapeText(text), context);
+    case 'b':
+      return text === '1' || text === 'true';
+    case 'e':
+      return context.emptyErrors.has(text) ? '' : errorValue(text);
+    case 'd':
+      return text;
+    default:
+      return numberValue(text, context.styles.formatOf(cell.style), context.is1904);
+  }
+}
+
+function checkedText(text: string, { maxCellCharacters }: CellContext): string | CellProblem {
+  if (text.length > maxCellCharacters) {
+    return {
+      code: 'row.length',
+      message: `holds a text of more than ${maxCellCharacters} characters.`,
+      value: text.slice(0, 200),
+      cure: 'Shorten the text, or raise `maxCellCharacters`.',
+    };
+  }
+  return SHOWN_SHORT.test(text) ? shortened(text) : text;
+}
+
+/** What most numbers are, and what no rule below changes. */
+const SHORT_WHOLE = /^\d{1,15}$/;
+
+function numberValue(text: string, format: NumberFormat, is1904: boolean): string | CellProblem {
+  if (format.kind === 'date') return text.trim() === '' ? '' : (dateText(Number(text), format, is1904) ?? noDate(text));
+  if (format.kind === 'plain' && SHORT_WHOLE.test(text)) return text;
+  const exact = normalizeDecimal(text);
+  if (exact === null) return text.trim() === '' ? '' : noNumber(text);
+  const isScientific = /e/i.test(text);
+  const typed = exact.includes('.') ? asTyped(exact) : exact;
+  if (typed.includes('.')) return isScientific || typed !== exact ? typed : text.trim();
+  const digits = typed.replace(/^-/, '');
+  if (isScientific && mantissaDigits(text) < digits.length) return shortened(text);
+  if (digits.length > DIGITS_MAX) return tooLong(text);
+  if (format.kind === 'padded' && !typed.startsWith('-')) return padNumber(digits, format);
+  return isScientific || typed !== exact ? typed : text.trim();
+}
+
+function mantissaDigits(text: string): number {
+  return text.replace(/e.*$/i, '').replace(/\D/g, '').replace(/^0+/, '').length;
+}
+
+/**
+ * A fraction as it was typed. Excel stores a binary fraction and writes up to 17 digits of it (`0.86999999999999999`), but
+ * knows and shows 15 of them (`0.87`).
+ */
+function asTyped(exact: string): string {
+  const significant = exact.replace(/^-?0?\.?0*/, '').replace('.', '').length;
+  if (significant <= DIGITS_MAX) return exact;
+  return normalizeDecimal(Number(exact).toPrecision(DIGITS_MAX)) ?? exact;
+}
+
+function noResult(): CellProblem {
+  return {
+    code: 'cell.formula',
+    message: 'holds a formula, and its result is not stored.',
+    value: '',
+    cure: 'Open the file in a spreadsheet program, let it calculate, and save it; or export values.',
+  };
+}
+
+function errorValue(text: string): CellProblem {
+  return {
+    code: 'cell.error',
+    message: `holds the error value ${text}.`,
+    value: text,
+    cure: 'Correct the formula; or name the error value in `emptyErrors` where it stands for an empty cell.',
+  };
+}
+
+function noSharedText(text: string): CellProblem {
+  return {
+    code: 'cell.text',
+    message: `refers to the shared text ${text.slice(0, 20)}, which the workbook does not have.`,
+    value: text.slice(0, 200),
+    cure: 'Have the file written anew.',
+  };
+}
+
+function shortened(text: string): CellProblem {
+  return {
+    code: 'cell.shortened',
+    message: `holds ${text}, which has lost the last digits of a longer number.`,
+    value: text,
+    cure: 'Format the column as text before the numbers are entered or imported, and enter them again.',
+  };
+}
+
+function tooLong(text: string): CellProblem {
+  return {
+    code: 'cell.shortened',
+    message: `holds the number ${text}, of which a spreadsheet keeps ${DIGITS_MAX} digits only.`,
+    value: text,
+    cure: 'Format the column as text before the numbers are entered or imported, and enter them again.',
+  };
+}
+
+function noNumber(text: string): CellProblem {
+  return {
+    code: 'cell.number',
+    message: `is marked as a number and holds ${JSON.stringify(text.slice(0, 200))}.`,
+    value: text.slice(0, 200),
+    cure: 'Have the file written anew.',
+  };
+}
+
+function noDate(text: string): CellProblem {
+  return {
+    code: 'cell.date',
+    message: `is formatted as a date, and no such day exists for its number ${text.slice(0, 40)}.`,
+    value: text.slice(0, 200),
+    cure: 'Correct the date, or format the cell as a number.',
+  };
+}

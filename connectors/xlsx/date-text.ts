@@ -1,0 +1,39 @@
+import type { NumberFormat } from './number-format.ts';
+
+const DAY_MS = 86_400_000;
+/** 1899-12-30, so that day 61 is 1900-03-01 as it is in Excel. */
+const EPOCH_1900 = Date.UTC(1899, 11, 30);
+const EPOCH_1904 = Date.UTC(1904, 0, 1);
+/** 9999-12-31 in either system. */
+const LAST_DAY = { false: 2_958_465, true: 2_957_003 };
+
+/**
+ * The ISO text of a day number, so far as its format shows it: `2024-03-01`, `2024-03-01T08:30:00`, `08:30:00`, and
+ * `36:30:00` for hours that are counted beyond a day.
+ *
+ * The 1900 system takes 1900 for a leap year: its day 60 is a 29 February that never was, and the days before it lie one
+ * later than the later ones suggest.
+ *
+ * @returns null where the number is no date
+ */
+export function dateText(value: number, format: NumberFormat & { kind: 'date' }, is1904: boolean): string | null {
+  if (!Number.isFinite(value) || value < 0) return null;
+  // Excel keeps 15 digits, so a millisecond is what can be told.
+  const ms = Math.round(value * DAY_MS);
+  if (!format.days) {
+    const whole = format.elapsed ? ms : ms % DAY_MS;
+    const hours = Math.floor(whole / 3_600_000);
+    return (
+      String(hours).padStart(2, '0') +
+      new Date(whole % 3_600_000)
+        .toISOString()
+        .slice(13, 23)
+        .replace(/\.000$/, '')
+    );
+  }
+  const days = Math.floor(ms / DAY_MS);
+  if (days > LAST_DAY[`${is1904}`] || (!is1904 && (days === 0 || days === 60))) return null;
+  const epoch = is1904 ? EPOCH_1904 : days < 60 ? EPOCH_1900 + DAY_MS : EPOCH_1900;
+  const text = new Date(epoch + ms).toISOString();
+  return format.time ? text.slice(0, 23).replace(/\.000$/, '') : text.slice(0, 10);
+}

@@ -1,0 +1,15 @@
+import { defineFileConnector } from '../../src/sdk/index.ts';
+import { readColumnNames, readXlsx } from './read.ts';
+import { layoutOf, OPTIONS, STREAM_OPTIONS } from './schema.ts';
+
+/** Workbooks of Excel and of other spreadsheet programs. */
+export const xlsx = defineFileConnector({
+  id: 'xlsx',
+  title: 'Spreadsheets (XLSX)',
+  fixedColumns: true,
+  zipEntry: '[Content_Types].xml',
+  options: OPTIONS,
+  streamOptions: STREAM_OPTIONS,
+  read: (file, { options, stream, signal }) => readXlsx(file, { layout: layoutOf(options, stream), signal }),
+  columns: (file, { options, stream, signal }) => readColumnNames(file, { layout: layoutOf(options, stream), signal }),
+});

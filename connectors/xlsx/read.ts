@@ -1,0 +1,159 @@
+import { createPageBuffer, type OpenFile, type Page, sourceFault } from '../../src/sdk/index.ts';
+import { type Archive, openArchive } from './archive.ts';
+import { assertWorkbook } from './assert-workbook.ts';
+import { type CellContext, cellValue } from './cell-value.ts';
+import { columnNames, createMergedCellFinder, type HeaderRow, type MergedCells } from './header.ts';
+import { createRowBuilder } from './row-builder.ts';
+import type { Layout } from './schema.ts';
+import { NO_STRINGS } from './shared-strings.ts';
+import { createSheetScanner, lettersOf, type RawRow, type SheetScanner } from './sheet-scanner.ts';
+import {
+  chooseSheet,
+  openWorkbook,
+  type PartLimits,
+  readPart,
+  readStrings,
+  readStyles,
+  type Sheet,
+  type Workbook,
+} from './workbook.ts';
+
+export interface XlsxRequest {
+  layout: Layout;
+  signal: AbortSignal;
+}
+
+/** Reads the rows of one sheet. */
+export async function* readXlsx(file: OpenFile, request: XlsxRequest): AsyncGenerator<Page> {
+  const page = createPageBuffer();
+  const done = (share: number) => ({ done: Math.floor(Math.min(1, share) * file.bytes), total: file.bytes });
+  yield* withSheet(file, request, async function* (open) {
+    let build: ReturnType<typeof createRowBuilder> | undefined;
+    for await (const { rows, names, scanner, share } of readRows(open)) {
+      const { archive, sheet, layout } = open;
+      const isSkipped = (column: number) => layout.hidden === 'skip' && scanner.isHidden(column);
+      build ??= createRowBuilder({ ...open.cells, file: archive.file, sheet: sheet.name, names, isSkipped });
+      for (const raw of rows) {
+        if (raw.hidden && layout.hidden === 'skip') continue;
+        const row = build(raw);
+        if (row !== null && page.add(row, sizeOf(raw))) yield page.take(done(share));
+      }
+    }
+    // The path may name another file by now. What was read is then a mixture.
+    await file.localPath(request.signal);
+    if (!page.empty) yield page.take(done(1));
+  });
+}
+
+/** The column names of a sheet, from its first rows. */
+export async function readColumnNames(file: OpenFile, request: XlsxRequest): Promise<string[]> {
+  const found = withSheet(file, request, async function* (open) {
+    for await (const { names, scanner } of readRows(open)) {
+      yield names.filter((_name, column) => open.layout.hidden === 'read' || !scanner.isHidden(column));
+      return;
+    }
+  });
+  for await (const names of found) return names;
+  return [];
+}
+
+interface OpenSheet {
+  archive: Archive;
+  workbook: Workbook;
+  sheet: Sheet;
+  layout: Layout;
+  limits: PartLimits;
+  cells: CellContext;
+}
+
+/** Opens a workbook for as long as something is read from it. */
+async function* withSheet<Result>(
+  file: OpenFile,
+  { layout, signal }: XlsxRequest,
+  read: (open: OpenSheet) => AsyncGenerator<Result>,
+): AsyncGenerator<Result> {
+  signal.throwIfAborted();
+  const path = await file.localPath(signal);
+  await assertWorkbook(path, file.name);
+  const limits = { cellMax: layout.maxCellCharacters, bytesMax: layout.maxUnpackedBytes, signal };
+  const archive = await openArchive(path, file.name);
+  let strings = NO_STRINGS;
+  try {
+    const workbook = await openWorkbook(archive, limits);
+    const sheet = chooseSheet(workbook, layout.sheet, file.name);
+    const styles = await readStyles(archive, workbook, limits);
+    strings = await readStrings(archive, workbook, limits);
+    const { is1904 } = workbook;
+    const emptyErrors = new Set(layout.emptyErrors);
+    const cells = { strings, styles, is1904, emptyErrors, maxCellCharacters: layout.maxCellCharacters };
+    yield* read({ archive, workbook, sheet, layout, limits, cells });
+  } finally {
+    strings.close();
+    archive.close();
+  }
+}
+
+interface FoundRows {
+  names: string[];
+  /** The rows below the header that a piece of the sheet has. */
+  rows: readonly RawRow[];
+  scanner: SheetScanner;
+  share: number;
+}
+
+/** Gives the rows of a sheet, once its header is complete. */
+async function* readRows(open: OpenSheet): AsyncGenerator<FoundRows> {
+  const { archive, sheet, layout, limits } = open;
+  const { header, headerRows } = layout;
+  const lastOfHeader = header === false ? 0 : header + headerRows - 1;
+  const merged = headerRows > 1 ? await findMergedCells(open, lastOfHeader) : [];
+  let waiting: RawRow[] = [];
+  const scanner = createSheetScanner({
+    cellMax: layout.maxCellCharacters,
+    columnsMax: layout.maxColumns,
+    onRow: (row) => waiting.push(row),
+  });
+  const headerCells: RawRow[] = [];
+  let names: string[] | undefined;
+  for await (const { share, ended } of readPart(archive, sheet.part, { handlers: scanner.part, limits })) {
+    const rows = waiting;
+    waiting = [];
+    headerCells.push(...rows.filter(({ number }) => number <= lastOfHeader));
+    const below = rows.filter(({ number }) => number > lastOfHeader);
+    if (names === undefined && (below.length > 0 || ended)) names = namesOf(headerCells, below, merged, open);
+    if (names !== undefined && (below.length > 0 || ended)) yield { names, rows: below, scanner, share };
+  }
+}
+
+function namesOf(header: RawRow[], below: RawRow[], merged: MergedCells[], open: OpenSheet): string[] {
+  const { layout, sheet, archive } = open;
+  if (layout.header === false) {
+    const width = Math.max(0, ...below.slice(0, 1).flatMap(({ cells }) => cells.map(({ column }) => column + 1)));
+    return Array.from({ length: width }, (_, column) => lettersOf(column));
+  }
+  const from = layout.header;
+  const rows = header.filter(({ number }) => number >= from).map((row) => headerRow(row, open));
+  const where = `Row ${layout.header} of the sheet ${sheet.name} (${archive.file})`;
+  return columnNames(rows, merged, where);
+}
+
+function headerRow({ number, cells }: RawRow, { cells: context, sheet, archive }: OpenSheet): HeaderRow {
+  const texts = cells.map((cell): [number, string] => {
+    const value = cellValue(cell, context);
+    if (typeof value !== 'object') return [cell.column, String(value)];
+    const place = `${lettersOf(cell.column)}${number} of the sheet ${sheet.name} (${archive.file})`;
+    throw sourceFault(`The column name in ${place} ${value.message}`, { suggestion: value.cure });
+  });
+  return { number, texts: new Map(texts) };
+}
+
+async function findMergedCells({ archive, sheet, limits }: OpenSheet, lastRow: number): Promise<MergedCells[]> {
+  const finder = createMergedCellFinder(lastRow);
+  for await (const { text } of archive.read(sheet.part, limits)) finder.add(text);
+  return [...finder.found];
+}
+
+/** What cells take, for the size of a page. */
+function sizeOf({ cells }: RawRow): number {
+  return cells.reduce((sum, { text }) => sum + (text?.length ?? 0) + 8, 0);
+}

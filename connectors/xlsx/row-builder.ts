@@ -1,0 +1,69 @@
+import type { Issue, JsonObject, SourceRow } from '../../src/sdk/index.ts';
+import { type CellContext, cellValue } from './cell-value.ts';
+import { lettersOf, type RawRow } from './sheet-scanner.ts';
+
+export interface RowContext extends CellContext {
+  file: string;
+  sheet: string;
+  /** By column. */
+  names: readonly string[];
+  /** Columns that are passed over. */
+  isSkipped: (column: number) => boolean;
+}
+
+/** Makes rows of the rows of a sheet. Null stands for a row without any value. */
+export function createRowBuilder(context: RowContext): (row: RawRow) => SourceRow | null {
+  const { file, sheet, isSkipped } = context;
+  const skipped: boolean[] = [];
+  const names = [...context.names];
+  // A copy of one object with all names makes rows that share a hidden class. Parsing makes own properties of all names.
+  const shown = names.filter((_name, column) => !isSkipped(column));
+  const template = JSON.parse(`{${shown.map((name) => `${JSON.stringify(name)}:""`).join()}}`) as JsonObject;
+
+  return ({ number, cells }) => {
+    const fields: JsonObject = { ...template };
+    let issues: Issue[] | undefined;
+    let isBlank = true;
+    for (const cell of cells) {
+      const { column } = cell;
+      if ((skipped[column] ??= isSkipped(column))) continue;
+      const value = cellValue(cell, context);
+      if (value === '') continue;
+      isBlank = false;
+      const name = (names[column] ??= unnamed(column, names));
+      if (typeof value === 'object') {
+        const { message, ...problem } = value;
+        (issues ??= []).push({ ...problem, field: name, message: `${cellOf(column, number, sheet)} ${message}` });
+        fields[name] = value.value;
+        continue;
+      }
+      fields[name] = value;
+      if (typeof value === 'string' && value.includes('\uFFFD')) {
+        (issues ??= []).push(encodingIssue(name, value, cellOf(column, number, sheet)));
+      }
+    }
+    if (isBlank) return null;
+    const place = { file, line: number, path: sheet };
+    return issues === undefined ? { fields, place } : { fields, place, issues };
+  };
+}
+
+/** A column beyond the header has its letters for a name, unless a column of the header is called so. */
+function unnamed(column: number, names: readonly string[]): string {
+  const letters = lettersOf(column);
+  return names.includes(letters) ? `column ${letters}` : letters;
+}
+
+function cellOf(column: number, row: number, sheet: string): string {
+  return `Cell ${lettersOf(column)}${row} of the sheet ${sheet}`;
+}
+
+function encodingIssue(field: string, value: string, cell: string): Issue {
+  return {
+    code: 'row.encoding',
+    message: `${cell} holds text that is not valid, or was damaged before it was exported.`,
+    field,
+    value: value.slice(0, 200),
+    cure: 'Have the source system write the file anew.',
+  };
+}

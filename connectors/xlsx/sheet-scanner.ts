@@ -1,0 +1,130 @@
+import type { RawCell } from './cell-value.ts';
+import { createTextGatherer } from './text-gatherer.ts';
+import type { PartHandlers } from './xml-part.ts';
+
+/** A row as it stands in the sheet. */
+export interface RawRow {
+  /** As the spreadsheet shows it, from 1. */
+  number: number;
+  hidden: boolean;
+  /** Those that the file has, in their order. */
+  cells: readonly RawCell[];
+}
+
+export interface SheetScanner {
+  part: PartHandlers;
+  /** Hidden columns, from 0. Known before the first row. */
+  isHidden(column: number): boolean;
+}
+
+const LETTERS_MAX = 3;
+const CODE_OF_A = 65;
+const CODE_OF_0 = 48;
+
+/**
+ * Finds the rows of a sheet. What the sheet says of its own size (`dimension`) is not believed, and a row or cell without
+ * a number follows the one before it.
+ */
+export function createSheetScanner(options: {
+  cellMax: number;
+  columnsMax: number;
+  onRow: (row: RawRow) => void;
+}): SheetScanner {
+  const { cellMax, columnsMax, onRow } = options;
+  const inline = createTextGatherer(cellMax);
+  const hiddenColumns: { from: number; to: number }[] = [];
+  let row = { number: 0, hidden: false, cells: [] as RawCell[] };
+  let cell: RawCell = emptyCell();
+  let column = -1;
+  let inSheet = false;
+  let inValue = false;
+
+  function beginCell(attributes: Record<string, string>): void {
+    const { r, t = 'n', s } = attributes;
+    column = r === undefined ? column + 1 : columnOf(r);
+    if (column >= columnsMax) {
+      throw new Error(`row ${row.number} goes beyond column ${columnsMax}, and \`maxColumns\` allows no more`);
+    }
+    cell = { column, type: t, style: s === undefined ? 0 : Number(s), text: null, formula: false };
+    if (t === 'inlineStr') inline.begin();
+  }
+
+  function endCell(): void {
+    if (cell.type === 'inlineStr') cell.text = inline.take();
+    if (cell.text !== null || cell.formula) row.cells.push(cell);
+  }
+
+  const part: PartHandlers = {
+    open(name, attributes) {
+      if (name === 'c' && inSheet) beginCell(attributes);
+      else if (name === 'v') {
+        inValue = true;
+        cell.text = '';
+      } else if (name === 'f') cell.formula = true;
+      else if (name === 'row' && inSheet) {
+        const number = attributes['r'] === undefined ? row.number + 1 : Number(attributes['r']);
+        row = { number, hidden: isTrue(attributes['hidden']), cells: [] };
+        column = -1;
+      } else if (name === 'sheetData') inSheet = true;
+      else if (name === 'col' && isTrue(attributes['hidden'])) {
+        hiddenColumns.push({ from: Number(attributes['min']) - 1, to: Number(attributes['max']) - 1 });
+      } else if (cell.type === 'inlineStr') inline.open(name);
+    },
+    text(text) {
+      if (!inValue) {
+        if (cell.type === 'inlineStr') inline.add(text);
+        return;
+      }
+      cell.text = cell.text === '' ? text : (cell.text ?? '') + text;
+      if (cell.text.length > cellMax) cell.text = cell.text.slice(0, cellMax + 1);
+    },
+    close(name) {
+      if (name === 'v') inValue = false;
+      else if (name === 'c' && inSheet) endCell();
+      else if (name === 'row' && inSheet) onRow(row);
+      else if (name === 'sheetData') inSheet = false;
+      else if (cell.type === 'inlineStr') inline.close(name);
+    },
+  };
+  return { part, isHidden: (at) => hiddenColumns.some(({ from, to }) => at >= from && at <= to) };
+}
+
+function emptyCell(): RawCell {
+  return { column: 0, type: 'n', style: 0, text: null, formula: false };
+}
+
+/** The column of a reference such as `AB12`, from 0. A plain loop, because every cell has one. */
+function columnOf(reference: string): number {
+  let column = 0;
+  let at = 0;
+  for (; at < LETTERS_MAX; at++) {
+    const code = reference.charCodeAt(at);
+    if (!(code >= CODE_OF_A && code < CODE_OF_A + 26)) break;
+    column = column * 26 + code - CODE_OF_A + 1;
+  }
+  const next = reference.charCodeAt(at);
+  if (at > 0 && next >= CODE_OF_0 && next < CODE_OF_0 + 10) return column - 1;
+  throw new Error(`a cell has the reference ${JSON.stringify(reference.slice(0, 20))}`);
+}
+
+/** The column of letters such as `AB`, from 0. */
+export function columnOfLetters(letters: string): number {
+  let column = 0;
+  for (const letter of letters) column = column * 26 + letter.charCodeAt(0) - 64;
+  return column - 1;
+}
+
+/** The letters of a column from 0: `A`, `Z`, `AA`. */
+export function lettersOf(column: number): string {
+  let rest = column + 1;
+  let letters = '';
+  while (rest > 0) {
+    letters = String.fromCharCode(65 + ((rest - 1) % 26)) + letters;
+    rest = Math.floor((rest - 1) / 26);
+  }
+  return letters;
+}
+
+function isTrue(value: string | undefined): boolean {
+  return value === '1' || value === 'true';
+}

@@ -1,0 +1,190 @@
+import { posix } from 'node:path';
+import { sourceFault } from '../../src/sdk/index.ts';
+import { type Archive, damaged } from './archive.ts';
+import { createStringTable, NO_STRINGS, type SharedStrings } from './shared-strings.ts';
+import { createStyleReader, NO_STYLES, type Styles } from './styles.ts';
+import { createPartReader, localName, type PartHandlers } from './xml-part.ts';
+
+export interface Sheet {
+  name: string;
+  hidden: boolean;
+  /** Its part in the archive. */
+  part: string;
+}
+
+/** What a workbook says of itself before its sheets are read. */
+export interface Workbook {
+  sheets: readonly Sheet[];
+  is1904: boolean;
+  stylesPart: string | undefined;
+  stringsPart: string | undefined;
+}
+
+export interface PartLimits {
+  cellMax: number;
+  bytesMax: number;
+  signal: AbortSignal;
+}
+
+const SHEETS_MAX = 10_000;
+/** Parts other than sheets and texts are small. */
+const SMALL_PART_BYTES = 64 * 1024 * 1024;
+/** Between two tags stands at most one value, in which each character may be written as `&#x10FFFF;`. */
+const CHARACTER_MAX = 10;
+const MARKUP_MAX = 1024 * 1024;
+
+/** Reads a part from start to end; between its pieces the caller may take what the handlers found. */
+export async function* readPart(
+  archive: Archive,
+  part: string,
+  { handlers, limits }: { handlers: PartHandlers; limits: PartLimits },
+): AsyncGenerator<{ share: number; ended: boolean }> {
+  const reader = createPartReader(handlers, { silenceMax: limits.cellMax * CHARACTER_MAX + MARKUP_MAX });
+  for await (const { text, share } of archive.read(part, limits)) {
+    parse(archive.file, part, () => reader.write(text));
+    yield { share, ended: false };
+  }
+  parse(archive.file, part, () => reader.end());
+  yield { share: 1, ended: true };
+}
+
+function parse(file: string, part: string, step: () => void): void {
+  try {
+    step();
+  } catch (error) {
+    throw damaged(file, new Error(`${part}: ${error instanceof Error ? error.message : String(error)}`));
+  }
+}
+
+async function readWhole(
+  archive: Archive,
+  part: string,
+  request: { handlers: PartHandlers; limits: PartLimits },
+): Promise<void> {
+  for await (const _ of readPart(archive, part, request));
+}
+
+/** @throws a `sourceFault` where the file is another kind of document */
+export async function openWorkbook(archive: Archive, limits: PartLimits): Promise<Workbook> {
+  const small = { ...limits, bytesMax: Math.min(limits.bytesMax, SMALL_PART_BYTES) };
+  const main = await mainPart(archive, small);
+  const related = await relationsOf(archive, main, small);
+  const sheets: { name: string; hidden: boolean; id: string }[] = [];
+  let is1904 = false;
+  const handlers: PartHandlers = {
+    open(name, attributes) {
+      if (name === 'workbookPr') is1904 = ['1', 'true'].includes(attributes['date1904'] ?? '');
+      if (name !== 'sheet') return;
+      if (sheets.length >= SHEETS_MAX) throw new Error(`it has more than ${SHEETS_MAX} sheets`);
+      const id = Object.entries(attributes).find(([key]) => key.includes(':') && localName(key) === 'id')?.[1] ?? '';
+      sheets.push({ name: attributes['name'] ?? '', hidden: (attributes['state'] ?? 'visible') !== 'visible', id });
+    },
+    text() {},
+    close() {},
+  };
+  await readWhole(archive, main, { handlers, limits: small });
+  const partOf = (kind: string) => related.find((relation) => relation.kind === kind)?.part;
+  return {
+    sheets: sheets.flatMap(({ id, ...sheet }) => {
+      const relation = related.find((one) => one.id === id);
+      // Charts and dialogs are sheets too, and have no cells.
+      return relation?.kind === 'worksheet' ? [{ ...sheet, part: relation.part }] : [];
+    }),
+    is1904,
+    stylesPart: partOf('styles'),
+    stringsPart: partOf('sharedStrings'),
+  };
+}
+
+/**
+ * The sheet with a name or a number; without either the first one that is not hidden.
+ *
+ * @throws a `sourceFault` that names the sheets there are
+ */
+export function chooseSheet({ sheets }: Workbook, wanted: string | number | undefined, file: string): Sheet {
+  const found =
+    typeof wanted === 'number'
+      ? sheets[wanted - 1]
+      : (sheets.find(({ name, hidden }) => (wanted === undefined ? !hidden : name === wanted)) ??
+        (wanted === undefined ? sheets[0] : undefined));
+  if (found !== undefined) return found;
+  const names = sheets.map(({ name }) => JSON.stringify(name)).join(', ');
+  throw sourceFault(`${file} has no sheet ${wanted === undefined ? 'with cells' : JSON.stringify(wanted)}.`, {
+    suggestion: sheets.length === 0 ? 'Have the file written anew.' : `Its sheets are ${names}.`,
+  });
+}
+
+export async function readStyles(archive: Archive, { stylesPart }: Workbook, limits: PartLimits): Promise<Styles> {
+  if (stylesPart === undefined || !archive.has(stylesPart)) return NO_STYLES;
+  const reader = createStyleReader();
+  const small = { ...limits, bytesMax: Math.min(limits.bytesMax, SMALL_PART_BYTES) };
+  await readWhole(archive, stylesPart, { handlers: reader.part, limits: small });
+  return reader.styles();
+}
+
+/** Close the table when the cells were read. */
+export async function readStrings(
+  archive: Archive,
+  { stringsPart }: Workbook,
+  limits: PartLimits,
+): Promise<SharedStrings> {
+  if (stringsPart === undefined || !archive.has(stringsPart)) return NO_STRINGS;
+  const table = createStringTable({ cellMax: limits.cellMax });
+  try {
+    await readWhole(archive, stringsPart, { handlers: table.part, limits });
+  } catch (error) {
+    table.strings.close();
+    throw error;
+  }
+  return table.strings;
+}
+
+interface Relation {
+  id: string;
+  /** The last word of its type, which is the same in the transitional and the strict form. */
+  kind: string;
+  part: string;
+}
+
+async function mainPart(archive: Archive, limits: PartLimits): Promise<string> {
+  const relations = await relationsOf(archive, '', limits);
+  const main = relations.find(({ kind }) => kind === 'officeDocument')?.part ?? 'xl/workbook.xml';
+  if (/\.bin$/i.test(main)) {
+    throw sourceFault(`${archive.file} is a binary workbook (.xlsb), not an XLSX workbook.`, {
+      suggestion: 'Save it as .xlsx.',
+    });
+  }
+  if (archive.has(main) && !/\/(?:document|presentation)\.xml$/i.test(main)) return main;
+  const shown = archive.names.slice(0, 3).join(', ');
+  const kind = archive.has('mimetype')
+    ? 'an OpenDocument file'
+    : archive.has(main)
+      ? 'a document of another Office program'
+      : `a .zip file without a workbook (it has ${shown === '' ? 'no files' : shown})`;
+  throw sourceFault(`${archive.file} is ${kind}, not an XLSX workbook.`, {
+    suggestion: 'Save it as .xlsx, or check the path.',
+  });
+}
+
+/** The relations of a part, or with an empty name those of the whole file. */
+async function relationsOf(archive: Archive, part: string, limits: PartLimits): Promise<Relation[]> {
+  const slash = part.lastIndexOf('/');
+  const [folder, name] = [part.slice(0, slash + 1), part.slice(slash + 1)];
+  const relationsPart = `${folder}_rels/${name}.rels`;
+  if (!archive.has(relationsPart)) return [];
+  const relations: Relation[] = [];
+  const handlers: PartHandlers = {
+    open(element, { Id = '', Type = '', Target = '', TargetMode }) {
+      if (element !== 'Relationship' || TargetMode === 'External') return;
+      relations.push({ id: Id, kind: Type.slice(Type.lastIndexOf('/') + 1), part: resolvePart(folder, Target) });
+    },
+    text() {},
+    close() {},
+  };
+  await readWhole(archive, relationsPart, { handlers, limits });
+  return relations;
+}
+
+function resolvePart(folder: string, target: string): string {
+  return posix.resolve(`/${folder}`, target).slice(1);
+}

@@ -1,0 +1,55 @@
+import { SaxesParser } from 'saxes';
+
+/** What happens while a part is read. Names come without their namespace prefix. */
+export interface PartHandlers {
+  open(name: string, attributes: Record<string, string>): void;
+  text(text: string): void;
+  close(name: string): void;
+}
+
+const DEPTH_MAX = 100;
+
+/** A reader of XML that comes in pieces. */
+export interface PartReader {
+  /** @throws Error with the reason when the XML is broken or exceeds a limit */
+  write(text: string): void;
+  end(): void;
+}
+
+/**
+ * Reads the XML of a workbook. The parser keeps the text between two tags as a whole, so what has no tag for a long time
+ * is refused, and so is a document type: Office never writes one, and entities could grow without bound.
+ */
+export function createPartReader(handlers: PartHandlers, { silenceMax }: { silenceMax: number }): PartReader {
+  const parser = new SaxesParser({ position: false, xmlns: false });
+  let depth = 0;
+  let silent = 0;
+  parser.on('doctype', () => {
+    throw new Error('it has a document type, which workbooks never have');
+  });
+  parser.on('opentag', ({ name, attributes, isSelfClosing }) => {
+    silent = 0;
+    if (!isSelfClosing && ++depth > DEPTH_MAX) throw new Error(`it is nested more than ${DEPTH_MAX} levels deep`);
+    handlers.open(localName(name), attributes);
+  });
+  parser.on('text', (text) => handlers.text(text));
+  parser.on('cdata', (text) => handlers.text(text));
+  parser.on('closetag', ({ name, isSelfClosing }) => {
+    silent = 0;
+    if (!isSelfClosing) depth--;
+    handlers.close(localName(name));
+  });
+  return {
+    write(text) {
+      silent += text.length;
+      parser.write(text);
+      if (silent > silenceMax) throw new Error(`it has a value or a tag of more than ${silenceMax} characters`);
+    },
+    end: () => void parser.close(),
+  };
+}
+
+export function localName(name: string): string {
+  const colon = name.indexOf(':');
+  return colon === -1 ? name : name.slice(colon + 1);
+}

@@ -1,0 +1,6 @@
+import type { ItemRef } from '../../domain/item.ts';
+
+/** A ref as a row of the table. */
+export function refRow(itemId: number, { role, kind, key, either }: ItemRef): (string | number)[] {
+  return [itemId, role, kind, key, either === true ? 1 : 0];
+}

@@ -1,0 +1,149 @@
+import {
+  LOOKUP_VALUES_MAX,
+  type LookupEntry,
+  type LookupStream,
+  type LookupTable,
+  lookupRow,
+} from '../../domain/lookup.ts';
+import { canonicalJson } from '../../lib/canonical-json.ts';
+import type { JsonObject, JsonValue } from '../../lib/json.ts';
+import { parseJson } from '../store/context.ts';
+import type { Sqlite } from '../store/database.ts';
+
+/** A lookup table as the ledger stores it. */
+export interface StoredTable {
+  id: number;
+  name: string;
+  owner: string;
+  /** Null for a file. */
+  columns: Pick<LookupStream, 'key' | 'value'> | null;
+}
+
+/** A record whose columns may be looked up. */
+export interface LookedUpRecord {
+  id: number;
+  /** The fields as JSON. */
+  raw: string;
+  /** False for a record that the connector could not read: what it says is not used. */
+  isReadable: boolean;
+}
+
+/** A stream may have more records than fit into memory. */
+const FILLED_AT_ONCE = 500;
+
+interface StoredRecord {
+  id: number;
+  key: string;
+  raw: string;
+  isSound: 0 | 1;
+}
+
+/** The rows of lookup tables. Each function reports the keys whose entries it changes. Call it inside a transaction. */
+export interface LookupEntries {
+  /** Stores what a new or changed record says. */
+  put(table: StoredTable, record: LookedUpRecord, isNew: boolean): string[];
+  /** Removes what a record says that is gone. */
+  remove(recordId: number): { lookupId: number; key: string }[];
+  /** Replaces the rows of a file. */
+  replaceFile(table: StoredTable, entries: NonNullable<LookupTable['entries']>): string[];
+  /** Reads the rows of a new table from the records that the stream has. */
+  fill(table: StoredTable, streamId: number): void;
+  find(lookupId: number, key: string): LookupEntry;
+}
+
+export function createLookupEntries(db: Sqlite): LookupEntries {
+  const sql = {
+    ofRecord: db.prepare<[number, number], { key: string; value: string }>(
+      'SELECT key, value FROM lookup_entries WHERE record_id = ? AND record_id > 0 AND lookup_id = ?',
+    ),
+    allOfRecord: db.prepare<[number], { lookupId: number; key: string }>(
+      'SELECT lookup_id AS lookupId, key FROM lookup_entries WHERE record_id = ? AND record_id > 0',
+    ),
+    ofFile: db.prepare<[number], { key: string; value: string }>(
+      'SELECT key, value FROM lookup_entries WHERE lookup_id = ?',
+    ),
+    insert: db.prepare<[number, string, number, string]>(
+      'INSERT OR REPLACE INTO lookup_entries (lookup_id, key, record_id, value) VALUES (?, ?, ?, ?)',
+    ),
+    delete: db.prepare<[number, string, number]>(
+      'DELETE FROM lookup_entries WHERE lookup_id = ? AND key = ? AND record_id = ?',
+    ),
+    present: db.prepare<[number, string], StoredRecord>(
+      `SELECT id, key, raw, missing_since IS NULL AND source_issues IS NULL AS isSound FROM records
+       WHERE stream_id = ? AND key > ? ORDER BY key LIMIT ${FILLED_AT_ONCE}`,
+    ),
+    // The order must not depend on the order in which the records came.
+    values: db
+      .prepare<[number, string], string>(
+        `SELECT e.value FROM lookup_entries e LEFT JOIN records r ON r.id = e.record_id
+         WHERE e.lookup_id = ? AND e.key = ? ORDER BY r.key LIMIT ${LOOKUP_VALUES_MAX + 1}`,
+      )
+      .pluck(),
+    isRead: db
+      .prepare<[number], number>(
+        `SELECT l.stream IS NULL OR EXISTS (SELECT 1 FROM streams s
+           WHERE s.source = l.source AND s.name = l.stream AND s.was_read = 1)
+         FROM lookups l WHERE l.id = ?`,
+      )
+      .pluck(),
+  };
+
+  function rowOf({ columns }: StoredTable, { raw, isReadable }: LookedUpRecord) {
+    if (columns === null || !isReadable) return null;
+    const row = lookupRow(parseJson<JsonObject>(raw), columns);
+    return row === null ? null : { key: row.key, value: canonicalJson(row.value) };
+  }
+
+  return {
+    put(table, record, isNew) {
+      const row = rowOf(table, record);
+      const before = isNew ? undefined : sql.ofRecord.get(record.id, table.id);
+      if (before?.key === row?.key && before?.value === row?.value) return [];
+      if (before !== undefined) sql.delete.run(table.id, before.key, record.id);
+      if (row !== null) sql.insert.run(table.id, row.key, record.id, row.value);
+      return [...new Set([before?.key, row?.key])].filter((key) => key !== undefined);
+    },
+
+    remove(recordId) {
+      const rows = sql.allOfRecord.all(recordId);
+      for (const { lookupId, key } of rows) sql.delete.run(lookupId, key, recordId);
+      return rows;
+    },
+
+    replaceFile(table, entries) {
+      const changed: string[] = [];
+      const known = new Set<string>();
+      for (const { key, value } of sql.ofFile.all(table.id)) {
+        known.add(key);
+        const present = entries.get(key);
+        if (present !== undefined && canonicalJson(present) === value) continue;
+        changed.push(key);
+        sql.delete.run(table.id, key, 0);
+        if (present !== undefined) sql.insert.run(table.id, key, 0, canonicalJson(present));
+      }
+      for (const [key, value] of entries) {
+        if (known.has(key)) continue;
+        changed.push(key);
+        sql.insert.run(table.id, key, 0, canonicalJson(value));
+      }
+      return changed;
+    },
+
+    fill(table, streamId) {
+      let afterKey = '';
+      for (let page = sql.present.all(streamId, afterKey); page.length > 0; ) {
+        for (const { id, key, raw, isSound } of page) {
+          const row = rowOf(table, { id, raw, isReadable: isSound === 1 });
+          if (row !== null) sql.insert.run(table.id, row.key, id, row.value);
+          afterKey = key;
+        }
+        page = sql.present.all(streamId, afterKey);
+      }
+    },
+
+    find(lookupId, key) {
+      const values = sql.values.all(lookupId, key).map((text) => parseJson<JsonValue>(text));
+      return { values, isRead: values.length > 0 || sql.isRead.get(lookupId) === 1 };
+    },
+  };
+}

@@ -1,0 +1,177 @@
+// Lookup tables: which there are, what they have, and which records have used which of their entries.
+//
+// A change of an entry makes only the records wait for the mapping that have used its key. A record that was mapped with
+// an entry that has changed since is not staged: it waits for the mapping, like a record that has changed itself.
+
+import {
+  foundNothing,
+  type LookupEntry,
+  type LookupKey,
+  type LookupTable,
+  type LookupUse,
+  stampOf,
+} from '../../domain/lookup.ts';
+import { parseJsonOrNull } from '../store/context.ts';
+import type { Sqlite } from '../store/database.ts';
+import { createLookupEntries, type LookedUpRecord, type StoredTable } from './lookup-entries.ts';
+
+/** Call each function inside a transaction. */
+export interface Lookups {
+  /**
+   * Stores the lookup tables of sources, and the present rows of their files. A table that a source does not have any
+   * more is removed. With `isAll`, so are the tables of all other sources.
+   */
+  define(tables: ReadonlyMap<string, readonly LookupTable[]>, isAll: boolean): void;
+  find(keys: readonly LookupKey[]): (LookupEntry & LookupKey)[];
+  /** True if mappings look up records of this stream. */
+  isLookedUp(streamId: number): boolean;
+  /** Stores what new or changed records of a stream say. */
+  recordsChanged(streamId: number, records: readonly LookedUpRecord[], isNew: boolean): void;
+  recordGone(recordId: number): void;
+  /** Stores that a read of a stream was complete. */
+  streamWasRead(streamId: number): void;
+  /** False if one of the entries has changed since it was used. */
+  areCurrent(uses: readonly LookupUse[] | undefined): boolean;
+  /** True if a record has found nothing in its own stream, whose later records may have it. */
+  waitsForOwnStream(streamId: number, uses: readonly LookupUse[] | undefined): boolean;
+  /** Stores what the mapping of a record has used. */
+  storeUses(recordId: number, uses: readonly LookupUse[] | undefined, isNew: boolean): void;
+}
+
+interface TableRow extends Omit<StoredTable, 'columns'> {
+  columns: string | null;
+}
+
+export function createLookups(db: Sqlite): Lookups {
+  const entries = createLookupEntries(db);
+  const sql = {
+    tables: db.prepare<[], TableRow>('SELECT id, name, owner, columns FROM lookups'),
+    tablesOfStream: db.prepare<[number], TableRow>(
+      `SELECT l.id, l.name, l.owner, l.columns FROM lookups l JOIN streams s ON s.source = l.source AND s.name = l.stream
+       WHERE s.id = ?`,
+    ),
+    insert: db.prepare<[string, string, string | null, string | null, string | null]>(
+      'INSERT INTO lookups (name, owner, source, stream, columns) VALUES (?, ?, ?, ?, ?)',
+    ),
+    remove: db.prepare<[number]>('DELETE FROM lookups WHERE id = ?'),
+    streamId: db.prepare<[string, string], number>('SELECT id FROM streams WHERE source = ? AND name = ?').pluck(),
+    wasRead: db.prepare<[number]>('UPDATE streams SET was_read = 1 WHERE id = ? AND was_read = 0'),
+    requeueKey: db.prepare<[number, string]>(requeueUsers('lookup_id = ? AND key = ?')),
+    requeueAbsent: db.prepare<[number]>(
+      requeueUsers(`lookup_id = ? AND NOT EXISTS (SELECT 1 FROM lookup_entries e
+        WHERE e.lookup_id = lookup_uses.lookup_id AND e.key = lookup_uses.key)`),
+    ),
+    insertUse: db.prepare<[number, number, string]>(
+      'INSERT OR IGNORE INTO lookup_uses (record_id, lookup_id, key) VALUES (?, ?, ?)',
+    ),
+    dropUses: db.prepare<[number]>('DELETE FROM lookup_uses WHERE record_id = ?'),
+  };
+  /** The ids of the tables by name, and the tables of streams by stream. Read again after each change. */
+  let ids = new Map(sql.tables.all().map(({ name, id }) => [name, id]));
+  const ofStream = new Map<number, readonly StoredTable[]>();
+
+  function tablesOf(streamId: number): readonly StoredTable[] {
+    if (ids.size === 0) return [];
+    const known = ofStream.get(streamId);
+    if (known !== undefined) return known;
+    const tables = sql.tablesOfStream.all(streamId).map(storedTable);
+    ofStream.set(streamId, tables);
+    return tables;
+  }
+
+  function add({ id: name, stream }: LookupTable, owner: string): void {
+    const { source = null, stream: of = null, key, value } = stream ?? {};
+    const columns = stream === null ? null : { key: key ?? [], value: value ?? [] };
+    const text = columns === null ? null : JSON.stringify(columns);
+    const id = Number(sql.insert.run(name, owner, source, of, text).lastInsertRowid);
+    const streamId = source === null || of === null ? undefined : sql.streamId.get(source, of);
+    if (streamId !== undefined) entries.fill({ id, name, owner, columns }, streamId);
+  }
+
+  function requeue(lookupId: number, keys: readonly string[]): void {
+    for (const key of keys) sql.requeueKey.run(lookupId, key);
+  }
+
+  return {
+    define(tables, isAll) {
+      const wanted = new Set([...tables.values()].flat().map(({ id }) => id));
+      for (const { id, name, owner } of sql.tables.all()) {
+        if ((isAll || tables.has(owner)) && !wanted.has(name)) sql.remove.run(id);
+      }
+      const present = new Map(sql.tables.all().map((row) => [row.name, row]));
+      for (const [owner, own] of tables) {
+        for (const table of own) if (!present.has(table.id)) add(table, owner);
+      }
+      const stored = sql.tables.all().map(storedTable);
+      ids = new Map(stored.map(({ name, id }) => [name, id]));
+      ofStream.clear();
+      const files = new Map([...tables.values()].flat().map(({ id, entries: rows }) => [id, rows]));
+      for (const table of stored) {
+        const rows = files.get(table.name) ?? null;
+        if (rows !== null) requeue(table.id, entries.replaceFile(table, rows));
+      }
+    },
+
+    find(keys) {
+      return keys.map(({ table, key }) => {
+        const id = ids.get(table);
+        const entry = id === undefined ? { values: [], isRead: false } : entries.find(id, key);
+        return { table, key, ...entry };
+      });
+    },
+
+    isLookedUp: (streamId) => tablesOf(streamId).length > 0,
+
+    recordsChanged(streamId, records, isNew) {
+      for (const table of tablesOf(streamId)) {
+        for (const record of records) requeue(table.id, entries.put(table, record, isNew));
+      }
+    },
+
+    recordGone(recordId) {
+      if (ids.size === 0) return;
+      for (const { lookupId, key } of entries.remove(recordId)) sql.requeueKey.run(lookupId, key);
+    },
+
+    streamWasRead(streamId) {
+      if (sql.wasRead.run(streamId).changes === 0) return;
+      for (const { id } of tablesOf(streamId)) sql.requeueAbsent.run(id);
+    },
+
+    areCurrent(uses = []) {
+      return uses.every(({ table, key, stamp }) => {
+        const id = ids.get(table);
+        return id === undefined || stampOf(entries.find(id, key)) === stamp;
+      });
+    },
+
+    waitsForOwnStream(streamId, uses = []) {
+      const open = uses.filter(foundNothing);
+      if (open.length === 0) return false;
+      const own = new Set(tablesOf(streamId).map(({ name }) => name));
+      return open.some(({ table }) => own.has(table));
+    },
+
+    storeUses(recordId, uses = [], isNew) {
+      if (!isNew && ids.size > 0) sql.dropUses.run(recordId);
+      for (const { table, key } of uses) {
+        const id = ids.get(table);
+        if (id !== undefined) sql.insertUse.run(recordId, id, key);
+      }
+    },
+  };
+}
+
+/**
+ * Makes the records wait for the mapping that have used some entries. A record that waits already is mapped with the
+ * present entries in any case, and a missing one when it is back.
+ */
+function requeueUsers(uses: string): string {
+  return `UPDATE records SET state = 'pending', version = version + 1
+    WHERE id IN (SELECT record_id FROM lookup_uses WHERE ${uses})
+      AND state IN ('mapped', 'excluded', 'quarantined') AND missing_since IS NULL`;
+}
+
+function storedTable({ columns, ...row }: TableRow): StoredTable {
+  return { ...row, columns: parseJsonOrNull<NonNullable<StoredTable['columns']>>(columns) };
+}

@@ -1,0 +1,75 @@
+import { fault } from '../domain/faults.ts';
+import type { MappingDefinition } from '../domain/mapping.ts';
+import type { SourceRow } from '../domain/ports/source.ts';
+import type { Fault } from '../lib/errors.ts';
+import { suggest } from '../lib/suggest.ts';
+import { columnsNamedBy, type NamedColumn } from './mapping/columns-named.ts';
+import { memberPresence } from './mapping/name-access.ts';
+
+/** The columns that every row of a stream needs: those of its key and those that its mappings name. */
+export function neededColumns(
+  stream: { name: string; key: readonly string[]; path: string },
+  mappings: readonly MappingDefinition[],
+): NamedColumn[] {
+  const ofKey = stream.key.map((name) => ({ name, path: `${stream.path}.key` }));
+  const named = mappings.filter((mapping) => mapping.stream === stream.name).flatMap(columnsNamedBy);
+  return [...new Map([...named, ...ofKey].map((column) => [column.name, column])).values()];
+}
+
+/**
+ * Checks pages of a stream whose rows all have the same columns. A column that was renamed or left out of an export would
+ * put every row of it into quarantine. So the run stops before the page is stored, and nothing is taken for missing.
+ * Each file is checked once, by its first row that could be read.
+ *
+ * @returns a function that throws a Fault `source.unreadable`
+ */
+export function createColumnCheck(needed: readonly NamedColumn[]): (rows: readonly SourceRow[]) => void {
+  let checked: string | null | undefined = null;
+  return (rows) => {
+    if (needed.length === 0) return;
+    for (const { fields, place, issues } of rows) {
+      if (place.file === checked || issues !== undefined) continue;
+      const missing = missingColumns(needed, Object.keys(fields), place.file);
+      if (missing !== null) throw missing;
+      checked = place.file;
+    }
+  };
+}
+
+/**
+ * The error for columns that are not there; null if all of them are.
+ *
+ * @param where the file or stream that lacks them
+ */
+export function missingColumns(
+  needed: readonly NamedColumn[],
+  present: readonly string[],
+  where: string | undefined,
+): Fault | null {
+  const known = new Set(present);
+  const missing = needed.filter(({ name }) => !known.has(name));
+  const [first] = missing;
+  if (first === undefined) return null;
+  const named = missing.map(({ name }) => {
+    const meant = suggest(name, present);
+    return { name, meant };
+  });
+  const [one] = named;
+  const sentence =
+    named.length === 1 && one !== undefined
+      ? `the column ${one.name} is missing${one.meant === undefined ? '.' : `; did you mean ${one.meant}?`}`
+      : `these columns are missing: ${named.map(({ name, meant }) => (meant === undefined ? name : `${name} (did you mean ${meant}?)`)).join(', ')}.`;
+  const message = where === undefined ? sentence.replace(/^t/, 'T') : `${where}: ${sentence}`;
+  return fault('source.unreadable', message, {
+    path: first.path,
+    suggestion: `Correct the name in the config, or have the column exported. If it may be absent, ask for it in the expression: ${memberPresence('row', first.name)}.`,
+  });
+}
+
+/** Sentences about names that no row has shown so far while it has shown a similar one. */
+export function likelyMisspelt(needed: readonly NamedColumn[], seen: readonly string[]): string[] {
+  return needed.flatMap(({ name, path }) => {
+    const meant = seen.includes(name) ? undefined : suggest(name, seen);
+    return meant === undefined ? [] : [`${path} names ${name}, which the first record lacks; did you mean ${meant}?`];
+  });
+}

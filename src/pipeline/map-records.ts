@@ -1,0 +1,71 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { LookupEntry, LookupKey } from '../domain/lookup.ts';
+import type { MappableRecord, Mapper, MapResult } from '../domain/mapping.ts';
+import type { IntakeLedger } from '../domain/ports/intake-ledger.ts';
+
+/** Reads entries of lookup tables. */
+export type ReadEntries = (keys: readonly LookupKey[]) => Promise<readonly (LookupEntry & LookupKey)[]>;
+
+/** How many records are mapped at once. Answers of the API wait no longer than that. */
+const RECORDS_AT_ONCE = 100;
+
+/**
+ * What one entry leads to may have to be looked up as well, and so on. After so many rounds a record is left with the
+ * issue that an entry is not read.
+ */
+const ROUNDS_MAX = 20;
+
+/** The ledger's entries of lookup tables. */
+export function entriesOf(ledger: Pick<IntakeLedger, 'findLookups'>): ReadEntries {
+  return (keys) => ledger.findLookups(keys);
+}
+
+/**
+ * Maps records, outside any transaction, and gives way to other work after each hundred. A mapping is a pure function of
+ * the record and of the entries that it looks up. So a record whose entries are not read yet is mapped, the entries that
+ * it has asked for are read, all at once for many records, and it is mapped again.
+ */
+export async function mapRecords(
+  mapper: Mapper,
+  records: readonly MappableRecord[],
+  read: ReadEntries,
+): Promise<MapResult[]> {
+  const results: MapResult[] = [];
+  for (let at = 0; at < records.length; at += RECORDS_AT_ONCE) {
+    if (at > 0) await nextTurn();
+    results.push(...(await mapSome(mapper, records.slice(at, at + RECORDS_AT_ONCE), read)));
+  }
+  return results;
+}
+
+async function mapSome(mapper: Mapper, records: readonly MappableRecord[], read: ReadEntries): Promise<MapResult[]> {
+  const entries = new Map<string, LookupEntry>();
+  let asked = new Map<string, LookupKey>();
+  let hasAsked = false;
+  const find = (key: LookupKey): LookupEntry | undefined => {
+    const name = nameOf(key);
+    const entry = entries.get(name);
+    if (entry === undefined) {
+      asked.set(name, key);
+      hasAsked = true;
+    }
+    return entry;
+  };
+  const results: (MapResult | null)[] = records.map(() => null);
+  let open = records.map((record, at) => ({ record, at }));
+  for (let round = 0; open.length > 0; round += 1) {
+    asked = new Map();
+    open = open.filter(({ record, at }) => {
+      hasAsked = false;
+      results[at] = mapper.map(record, find);
+      return hasAsked;
+    });
+    if (asked.size === 0 || round >= ROUNDS_MAX) break;
+    for (const entry of await read([...asked.values()])) entries.set(nameOf(entry), entry);
+  }
+  return results.filter((result) => result !== null);
+}
+
+function nameOf({ table, key }: LookupKey): string {
+  return `${table} ${key}`;
+}

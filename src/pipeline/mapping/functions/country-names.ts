@@ -1,0 +1,46 @@
+import { COUNTRIES } from './countries.ts';
+import { normalizeCountry } from './normalize-country.ts';
+
+/** The official languages of the European Union. */
+const LANGUAGES = 'bg cs da de el en es et fi fr ga hr hu it lt lv mt nl pl pt ro sk sl sv'.split(' ');
+
+/** Irish and Maltese put an article before many names, which lists often leave out. */
+const ARTICLES: Record<string, RegExp> = { ga: /^AN /, mt: /^(?:IL|IR|IS|IT|IN|L|IX|IZ|IC) / };
+
+/** Loads the names that Node's ICU has; about 50 ms, when a name is looked up that no table of ours has. */
+let names: ReadonlyMap<string, ReadonlySet<string>> | null = null;
+
+/**
+ * The alpha-2 codes of the countries that have this name in a language of the EU, as the Unicode CLDR gives it.
+ *
+ * @param name as `normalizeCountry` writes it
+ */
+export function countriesNamed(name: string): string[] {
+  names ??= loadNames();
+  return [...(names.get(name) ?? [])];
+}
+
+function loadNames(): Map<string, Set<string>> {
+  const found = new Map<string, Set<string>>();
+  const add = (name: string, code: string): void => {
+    const codes = found.get(name);
+    if (codes === undefined) found.set(name, new Set([code]));
+    else codes.add(code);
+  };
+  const codes = COUNTRIES.trim()
+    .split('\n')
+    .map((line) => line.trim().slice(0, 2));
+  for (const language of LANGUAGES) {
+    const regions = new Intl.DisplayNames([language], { type: 'region' });
+    for (const code of codes) {
+      const name = normalizeCountry(regions.of(code) ?? code);
+      const withoutArticle = name.replace(ARTICLES[language] ?? /^$/, '');
+      add(name, code);
+      add(withoutArticle, code);
+    }
+  }
+  return found;
+}
+
+/** The version of the names, which come with Node: another one may know other names. */
+export const COUNTRY_NAMES_VERSION: string = process.versions['cldr'] ?? '';

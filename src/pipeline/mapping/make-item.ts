@@ -1,0 +1,68 @@
+import type { Issue } from '../../domain/issue.ts';
+import { ITEM_FIELDS, type Item, type ItemKind, parseItem } from '../../domain/item.ts';
+import type { JsonObject } from '../../lib/json.ts';
+import { err, ok, type Result } from '../../lib/result.ts';
+import { suggest } from '../../lib/suggest.ts';
+import type { ValueRules } from './value-rules.ts';
+import { numberText, shown } from './values.ts';
+
+/** The fields that items of each kind may have: the canonical ones and those that the profile allows. */
+export type AllowedFields = Readonly<Record<ItemKind, readonly string[]>>;
+
+/** What the items of a mapping are checked with, whether expressions or a module make them. */
+export interface ItemChecks {
+  rules: ValueRules;
+  /** Undefined if the profile is not known: then any field is allowed. */
+  fields: AllowedFields | undefined;
+}
+
+/** Checks and normalises an item that a mapping has made. */
+export function makeItem(draft: Item, { rules, fields }: ItemChecks): Result<Item, Issue[]> {
+  const payload = rules.withoutEmpty(withTexts(draft.kind, draft.payload));
+  const issues = unknownFields(draft.kind, payload, fields);
+  const parsed = parseItem({ ...draft, payload });
+  if (!parsed.ok) issues.push(...parsed.error);
+  const failed = new Set(issues.map(({ field }) => rootOf(field)));
+  issues.push(...rules.check(payload, (field) => failed.has(field)));
+  return parsed.ok && issues.length === 0 ? ok(parsed.value) : err(issues);
+}
+
+/** The name of the field that an issue is about, without the members within it. */
+export function rootOf(field = ''): string {
+  return field.split('.', 1)[0] ?? '';
+}
+
+/** Numbers in text fields become text by the one rule of `numberText`. */
+function withTexts(kind: ItemKind, payload: JsonObject): JsonObject {
+  const texts: JsonObject = {};
+  for (const [name, value] of Object.entries(payload)) {
+    // A number whose digits are not certain stays one, and is refused below.
+    if (typeof value === 'number' && holdsText(kind, name)) texts[name] = numberText(value) ?? value;
+  }
+  return { ...payload, ...texts };
+}
+
+/** True for canonical fields that take a text and refuse a number. */
+export function holdsText(kind: ItemKind, name: string): boolean {
+  const schemas: Partial<Record<string, { safeParse(value: unknown): { success: boolean } }>> = ITEM_FIELDS[kind];
+  if (!Object.hasOwn(schemas, name)) return false;
+  const schema = schemas[name];
+  return schema !== undefined && schema.safeParse('a').success && !schema.safeParse(1).success;
+}
+
+function unknownFields(kind: ItemKind, payload: JsonObject, fields: AllowedFields | undefined): Issue[] {
+  const allowed = fields?.[kind];
+  if (allowed === undefined) return [];
+  return Object.keys(payload)
+    .filter((name) => !allowed.includes(name))
+    .map((name) => {
+      const near = suggest(name, allowed);
+      const extra = `To send it nevertheless, list it under extraFields.${kind} of the profile.`;
+      return {
+        code: 'field.unknown',
+        field: shown(name),
+        message: `A ${kind} has no field "${shown(name)}".`,
+        cure: near === undefined ? extra : `Did you mean "${near}"? ${extra}`,
+      };
+    });
+}

@@ -1,0 +1,81 @@
+import { sourceFault } from '../faults.ts';
+
+/** What a file can turn out to be by its first bytes. */
+export type ContentKind = keyof typeof NAMES;
+
+const NAMES = {
+  gzip: 'compressed with gzip',
+  zip: 'a .zip file',
+  spreadsheet: 'an XLSX workbook',
+  compound: 'an old Office file (.xls or .doc) or a protected workbook',
+  pdf: 'a PDF',
+  compressed: 'a compressed file',
+  html: 'an HTML page',
+  xml: 'XML',
+  json: 'JSON',
+};
+
+const CURES: Partial<Record<ContentKind, string>> = {
+  gzip: 'Let its name end with .gz, so that it is unpacked; or have it written without compression.',
+  zip: 'Let its name end with .zip, so that it is unpacked; or have it written without compression.',
+  spreadsheet: 'Use `connector: xlsx` for it.',
+  compound: 'Save it as .xlsx without a password, and use `connector: xlsx`.',
+  html: 'It is often an error page or a page to sign in that was saved in place of the export: open it in a browser.',
+  xml: 'Use `connector: xml` for it.',
+  json: 'Use `connector: json` for it.',
+};
+
+const MAGIC: readonly [ContentKind, number[]][] = [
+  ['gzip', [0x1f, 0x8b]],
+  ['zip', [0x50, 0x4b, 0x03, 0x04]],
+  ['zip', [0x50, 0x4b, 0x05, 0x06]],
+  ['compound', [0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1]],
+  ['pdf', [0x25, 0x50, 0x44, 0x46, 0x2d]],
+  ['compressed', [0x28, 0xb5, 0x2f, 0xfd]],
+  ['compressed', [0x42, 0x5a, 0x68]],
+  ['compressed', [0xfd, 0x37, 0x7a, 0x58, 0x5a]],
+  ['compressed', [0x37, 0x7a, 0xbc, 0xaf, 0x27, 0x1c]],
+];
+const HEAD_BYTES = 1_024;
+
+/**
+ * Recognises what no delimited text begins with by accident.
+ *
+ * @returns null where the bytes may be any text
+ */
+export function recogniseContent(head: Buffer): ContentKind | null {
+  const found = MAGIC.find(([, bytes]) => bytes.every((byte, index) => head[index] === byte))?.[0];
+  // `BZh` may begin a text, and what follows it in an archive is no text.
+  if (found === 'compressed' && head[0] === 0x42 && head[4] !== 0x31) return null;
+  if (found === 'zip' && /\[Content_Types\]\.xml|_rels\/|xl\//.test(head.toString('latin1', 0, HEAD_BYTES))) {
+    return 'spreadsheet';
+  }
+  if (found !== undefined) return found;
+  // In UTF-16 every second byte of markup is zero. What stands before it is a byte order mark.
+  const text = head
+    .toString('latin1', 0, HEAD_BYTES)
+    .replaceAll('\0', '')
+    .replace(/^(?:ï»¿|ÿþ|þÿ)/, '')
+    .trimStart();
+  if (/^<(?:!doctype\s+html|html|head|body)\b/i.test(text)) return 'html';
+  if (/^<(?:\?xml\b|!doctype\b|!--)/i.test(text)) return /<html[\s>]/i.test(text) ? 'html' : 'xml';
+  return /^(?:\{\s*"|\[\s*[{["])/.test(text) ? 'json' : null;
+}
+
+/**
+ * Refuses a file that is something else than it is read as, and says what it is.
+ *
+ * @param format what it should be, as `CSV`
+ * @throws a `sourceFault` with what to do
+ */
+export function assertContent(file: string, head: Buffer, expected: { format: string; accepts?: ContentKind }): void {
+  const kind = recogniseContent(head);
+  if (kind === null || kind === expected.accepts) return;
+  throw contentFault(file, kind, expected.format);
+}
+
+export function contentFault(file: string, kind: ContentKind, format: string): Error {
+  return sourceFault(`${file} is ${NAMES[kind]}, not ${format}.`, {
+    suggestion: CURES[kind] ?? 'Check the path and what is exported.',
+  });
+}

@@ -1,0 +1,115 @@
+import type { JsonObject } from '../../lib/json.ts';
+import { setMember } from './element.ts';
+
+/** Where a value stands that rows get besides their own: in an element that is open around the record, or before it. */
+export interface ValuePath {
+  /** So many levels above the record; null: from the document's root. */
+  up: number | null;
+  elements: readonly string[];
+  attribute: string | null;
+}
+
+const NAME = String.raw`[\p{L}_][\p{L}\p{N}_.\-]*(?::[\p{L}_][\p{L}\p{N}_.\-]*)?`;
+const PATH = new RegExp(`^((?:\\.\\./)+|/)((?:${NAME}/)*)(@?)(${NAME})$`, 'u');
+
+/** Longer text is no value for every row. */
+export const VALUE_CHARACTERS_MAX = 10_000;
+
+/** Parses `../SUPPLIER_PID`, `../../@mode` or `/BMECAT/HEADER/CATALOG/CATALOG_ID`; null when the text is no such path. */
+export function parseValuePath(text: string): ValuePath | null {
+  const match = PATH.exec(text);
+  if (match === null) return null;
+  const [, start = '', elements = '', at, last = ''] = match;
+  const names = elements.split('/').filter((name) => name !== '');
+  return {
+    up: start === '/' ? null : start.length / 3,
+    elements: at === '' ? [...names, last] : names,
+    attribute: at === '' ? null : last,
+  };
+}
+
+/** True for a text such as `../SUPPLIER_PID` or `/BMECAT/HEADER/CATALOG/CATALOG_ID`. */
+export function isValuePath(text: string): boolean {
+  return parseValuePath(text) !== null;
+}
+
+interface Level {
+  name: string;
+  /** Values that were found below this element, by the name of the member. */
+  found: Map<string, string> | null;
+  /** The members whose value is the text of this element, with the level to which they belong. */
+  members: [member: string, owner: number][] | null;
+  text: string;
+}
+
+/** Keeps the values of ancestors that rows get as `parent`: those that stand before the record, the first of each. */
+export class AncestorValues {
+  private readonly paths: readonly (readonly [member: string, path: ValuePath])[];
+  private readonly levels: Level[] = [{ name: '', found: null, members: null, text: '' }];
+
+  constructor(paths: Readonly<Record<string, ValuePath>>) {
+    this.paths = Object.entries(paths);
+  }
+
+  /** True while text belongs to a value. */
+  get wantsText(): boolean {
+    return this.levels.at(-1)?.members != null;
+  }
+
+  open(name: string, attribute: (name: string) => string | undefined): void {
+    const level: Level = { name, found: null, members: null, text: '' };
+    this.levels.push(level);
+    for (const [member, path] of this.paths) {
+      const owner = this.ownerOf(path);
+      if (owner === null) continue;
+      if (path.attribute === null) {
+        level.members ??= [];
+        level.members.push([member, owner]);
+      } else {
+        const value = attribute(path.attribute);
+        if (value !== undefined) this.keep(owner, member, value);
+      }
+    }
+  }
+
+  /** @throws RangeError with the name of the element if its text is too long to be kept */
+  addText(text: string): void {
+    const level = this.levels.at(-1);
+    if (level === undefined) return;
+    level.text += text;
+    if (level.text.length > VALUE_CHARACTERS_MAX) throw new RangeError(level.name);
+  }
+
+  close(): void {
+    const level = this.levels.pop();
+    for (const [member, owner] of level?.members ?? []) this.keep(owner, member, (level?.text ?? '').trim());
+  }
+
+  /** The values for a record that is the innermost open element. */
+  values(): JsonObject {
+    const values: JsonObject = {};
+    for (const [member, { up }] of this.paths) {
+      const level = up === null ? 0 : this.levels.length - 1 - up;
+      const value = this.levels[level]?.found?.get(member);
+      if (value !== undefined) setMember(values, member, value);
+    }
+    return values;
+  }
+
+  /** The level that a path starts from if it leads to the innermost open element, else null. */
+  private ownerOf({ up, elements }: ValuePath): number | null {
+    const owner = this.levels.length - 1 - elements.length;
+    if (owner < 0 || (up === null && owner !== 0)) return null;
+    for (let index = 0; index < elements.length; index++) {
+      if (this.levels[owner + 1 + index]?.name !== elements[index]) return null;
+    }
+    return owner;
+  }
+
+  private keep(owner: number, member: string, value: string): void {
+    const level = this.levels[owner];
+    if (level === undefined) return;
+    level.found ??= new Map();
+    if (!level.found.has(member)) level.found.set(member, value);
+  }
+}

@@ -1,0 +1,136 @@
+import type { JsonObject, JsonValue } from '../../lib/json.ts';
+
+/** How elements become values. */
+export interface ElementRules {
+  /** Elements that are lists even where there is one of them. */
+  lists: ReadonlySet<string>;
+  /** Elements that are objects even where they have only text. */
+  objects: ReadonlySet<string>;
+  /** Languages in the order in which they are preferred. */
+  languages: readonly string[];
+  trim: boolean;
+}
+
+/** An element that is being read. */
+export interface Element {
+  name: string;
+  /** Its attributes and children, once there are any. */
+  fields: JsonObject | null;
+  children: number;
+  text: string;
+  /** What `xml:lang` or `lang` says, where a language is to be chosen. */
+  language: string | null;
+  /** Its children that have a language: by name, then by language. */
+  byLanguage: Map<string, Map<string, JsonValue[]>> | null;
+  /** The null of XML Schema: `xsi:nil="true"`. */
+  isNil: boolean;
+}
+
+/** The language of text that says none. */
+const UNDETERMINED = 'und';
+
+export function openElement(name: string): Element {
+  return { name, fields: null, children: 0, text: '', language: null, byLanguage: null, isNil: false };
+}
+
+export function addAttribute(element: Element, name: string, value: string): void {
+  element.fields ??= {};
+  setMember(element.fields, name, value);
+}
+
+export function addText(element: Element, text: string): void {
+  // Between children there are line breaks and indentation.
+  if (element.children > 0 && isBlank(text)) return;
+  element.text += text;
+}
+
+/** Adds a child that was read to its end, with its value. */
+export function addChild(parent: Element, child: Element, value: JsonValue, lists: ReadonlySet<string>): void {
+  const { name, language } = child;
+  parent.children++;
+  parent.fields ??= {};
+  if (language !== null) {
+    addByLanguage(parent, name, language, value);
+    return;
+  }
+  const { fields } = parent;
+  const before = fields[name];
+  // Every object has inherited members, such as `constructor`.
+  if (before === undefined || !Object.hasOwn(fields, name)) setMember(fields, name, lists.has(name) ? [value] : value);
+  else if (Array.isArray(before)) before.push(value);
+  else setMember(fields, name, [before, value]);
+}
+
+/**
+ * The value of an element that was read to its end. Ask for it once. It is text where it has nothing else, else an object with `@attribute`,
+ * `child` and `#text`.
+ */
+export function valueOf(element: Element, rules: ElementRules): JsonValue {
+  const { fields } = element;
+  const text = rules.trim ? element.text.trim() : element.text;
+  if (fields === null) {
+    if (element.isNil && isBlank(text)) return null;
+    return rules.objects.has(element.name) ? { '#text': text } : text;
+  }
+  if (element.byLanguage !== null) chooseLanguages(fields, element.byLanguage, rules);
+  if (element.children === 0 ? !element.isNil : !isBlank(text)) fields['#text'] = text;
+  return fields;
+}
+
+/** A member under any name, `__proto__` included. */
+export function setMember(fields: JsonObject, name: string, value: JsonValue): void {
+  if (name === '__proto__') {
+    Object.defineProperty(fields, name, { value, enumerable: true, configurable: true, writable: true });
+  } else fields[name] = value;
+}
+
+function addByLanguage(parent: Element, name: string, language: string, value: JsonValue): void {
+  parent.byLanguage ??= new Map();
+  const languages = parent.byLanguage.get(name) ?? new Map<string, JsonValue[]>();
+  parent.byLanguage.set(name, languages);
+  const values = languages.get(language);
+  if (values === undefined) languages.set(language, [value]);
+  else values.push(value);
+}
+
+/** Puts the preferred language under the element's name, and all of them under `NAME@lang`. */
+function chooseLanguages(
+  fields: JsonObject,
+  byLanguage: ReadonlyMap<string, ReadonlyMap<string, JsonValue[]>>,
+  rules: ElementRules,
+): void {
+  for (const [name, given] of byLanguage) {
+    const languages = new Map(given);
+    const without = Object.hasOwn(fields, name) ? fields[name] : undefined;
+    if (without !== undefined) languages.set(UNDETERMINED, Array.isArray(without) ? without : [without]);
+    const shape = (values: JsonValue[]): JsonValue =>
+      values.length === 1 && !rules.lists.has(name) ? (values[0] ?? null) : values;
+    setMember(fields, name, shape(chosenOf(languages, rules.languages)));
+    const all: JsonObject = {};
+    for (const [language, values] of languages) setMember(all, language, shape(values));
+    fields[`${name}@lang`] = all;
+  }
+}
+
+function chosenOf(languages: ReadonlyMap<string, JsonValue[]>, preferred: readonly string[]): JsonValue[] {
+  for (const wanted of preferred) {
+    for (const [language, values] of languages) if (isLanguage(language, wanted)) return values;
+  }
+  return languages.get(UNDETERMINED) ?? languages.values().next().value ?? [];
+}
+
+/** `de` stands for `de-AT` too. */
+function isLanguage(language: string, wanted: string): boolean {
+  const code = language.toLowerCase();
+  const prefix = wanted.toLowerCase();
+  return code === prefix || code.startsWith(`${prefix}-`) || code.startsWith(`${prefix}_`);
+}
+
+/** True for white space as XML knows it. It is asked of every text, so it is a loop. */
+export function isBlank(text: string): boolean {
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index);
+    if (code !== 0x20 && code !== 0x0a && code !== 0x09 && code !== 0x0d) return false;
+  }
+  return true;
+}

@@ -1,0 +1,37 @@
+import iconv from 'iconv-lite';
+import { sourceFault } from '../faults.ts';
+
+/** How far into a file its declaration is looked for. */
+export const HEAD_BYTES = 1_024;
+
+/**
+ * The encoding of an XML file: of the byte order mark or the bytes of `<?`, else as the config says, else as the file
+ * declares it, else UTF-8.
+ *
+ * @throws a `sourceFault` if the file declares an encoding that is not known
+ */
+export function encodingOf(head: Buffer, file: string, configured: string | undefined): string {
+  const wide = wideEncodingOf(head);
+  if (wide !== undefined) return wide;
+  if (configured !== undefined) return configured;
+  const declaration = /^(?:\xef\xbb\xbf)?<\?xml[^>]*?\sencoding\s*=\s*["']([\w.:-]+)["']/.exec(
+    head.subarray(0, HEAD_BYTES).toString('latin1'),
+  );
+  const declared = declaration?.[1];
+  // Some programs write "utf-16" into text that they save as UTF-8: its `<?xml` could not be read otherwise.
+  if (declared === undefined || /^(utf-?16|ucs-?2|utf-?32)/i.test(declared)) return 'utf-8';
+  if (iconv.encodingExists(declared)) return declared;
+  throw sourceFault(`${file} declares the encoding ${declared}, which is not known.`, {
+    suggestion: 'Set `encoding` to the one in which the file is written, such as windows-1252.',
+  });
+}
+
+/** Bytes that only UTF-16 begins with. */
+function wideEncodingOf(head: Buffer): string | undefined {
+  const [first, second, third, fourth] = head;
+  if (first === 0xff && second === 0xfe) return 'utf-16le';
+  if (first === 0xfe && second === 0xff) return 'utf-16be';
+  if (first === 0x3c && second === 0 && third !== 0 && fourth === 0) return 'utf-16le';
+  if (first === 0 && second === 0x3c && third === 0 && fourth !== 0) return 'utf-16be';
+  return undefined;
+}

@@ -1,0 +1,191 @@
+import { sourceFault } from '../faults.ts';
+
+/** More are not needed by any real file: the entity sets of ISO 8879 have about a thousand together. */
+const ENTITIES_MAX = 5_000;
+/** The longest text that one entity stands for, entities in it included. */
+const EXPANSION_MAX = 65_536;
+/** The longest internal subset. */
+const DOCTYPE_MAX = 1024 * 1024;
+/** How deep entities may refer to entities. */
+const DEPTH_MAX = 16;
+/** From this many characters on, entities may not stand for more than `FACTOR_MAX` times the text that was read. */
+const FREE_CHARACTERS = 8 * 1024 * 1024;
+const FACTOR_MAX = 100;
+
+const PREDEFINED = new Map([
+  ['amp', '&'],
+  ['lt', '<'],
+  ['gt', '>'],
+  ['quot', '"'],
+  ['apos', "'"],
+]);
+
+type Entity = { text: string } | { external: string };
+
+export interface EntityContext {
+  /** For messages. */
+  file: string;
+  /** `line 3, column 7`, where the parser is. */
+  where(): string;
+  /** Characters that were read so far. */
+  position(): number;
+  /** What a reference stands for, to be counted. */
+  expanded(characters: number): void;
+}
+
+/** The entities of a document. */
+export interface Entities {
+  /** Reads the declarations of a document type, as `BMECAT SYSTEM "bmecat.dtd" [ … ]`. */
+  declare(doctype: string): void;
+  /**
+   * The text that an entity stands for.
+   *
+   * @throws a `sourceFault` if it is external or not declared, refers to itself, has elements in it, or is too long
+   */
+  textOf(name: string): string;
+}
+
+/**
+ * Entities are expanded within limits, so that a small file cannot become gigabytes of text: see "billion laughs". What
+ * lies outside the document is never read, whatever the document says.
+ *
+ * @param given entities that the operator declares, such as those of a DTD that is not read
+ */
+export function createEntities(given: Readonly<Record<string, string>>, context: EntityContext): Entities {
+  const declared = new Map<string, Entity>(
+    Object.entries(given).map(([name, text]) => [name, { text: escapeText(text) }]),
+  );
+  const expansions = new Map<string, string>();
+  let externalSubset: string | undefined;
+  let total = 0;
+
+  const fail = (what: string, suggestion: string): Error =>
+    sourceFault(`${context.file}, ${context.where()}: ${what}`, { suggestion });
+
+  const expand = (name: string, within: readonly string[]): string => {
+    const known = PREDEFINED.get(name) ?? expansions.get(name);
+    if (known !== undefined) return known;
+    const entity = declared.get(name);
+    if (entity === undefined) throw undeclared(name);
+    if ('external' in entity) {
+      throw fail(
+        `The entity &${name}; stands for another file (${entity.external}), which is never read.`,
+        'Have the text written into the file itself. No file and no address that an export names is ever opened.',
+      );
+    }
+    if (within.includes(name)) throw fail(`The entity &${name}; refers to itself.`, 'Have the export corrected.');
+    if (within.length >= DEPTH_MAX) {
+      throw fail(`Entities refer to entities more than ${DEPTH_MAX} levels deep.`, HOSTILE);
+    }
+    const text = expandText(entity.text, name, [...within, name]);
+    expansions.set(name, text);
+    return text;
+  };
+
+  const expandText = (text: string, name: string, within: readonly string[]): string => {
+    if (text.includes('<')) {
+      throw fail(
+        `The entity &${name}; has elements in it, and only text is supported.`,
+        'Have the elements written where the entity stands.',
+      );
+    }
+    let result = '';
+    let end = 0;
+    for (const match of text.matchAll(/&(?:#([xX]?)([0-9a-fA-F]+)|([^;&#\s]+));/g)) {
+      const [whole, hex, digits, inner] = match;
+      result += text.slice(end, match.index);
+      result += inner === undefined ? characterOf(hex ?? '', digits ?? '') : expand(inner, within);
+      end = match.index + whole.length;
+      if (result.length > EXPANSION_MAX) break;
+    }
+    result += text.slice(end);
+    if (result.length > EXPANSION_MAX) {
+      throw fail(`The entity &${name}; stands for more than ${EXPANSION_MAX} characters.`, HOSTILE);
+    }
+    return result;
+  };
+
+  const undeclared = (unknown: string): Error => {
+    const name = unknown.slice(0, 100);
+    return fail(
+      externalSubset === undefined
+        ? `The entity &${name}; is not declared in the file.`
+        : `The entity &${name}; is not declared in the file. It may be declared in ${externalSubset}, which is never read.`,
+      `Have the character itself written, or set \`entities: { ${name}: … }\` to what it stands for.`,
+    );
+  };
+
+  return {
+    declare(doctype) {
+      if (doctype.length > DOCTYPE_MAX) {
+        throw fail(`The document type is longer than ${DOCTYPE_MAX} characters.`, HOSTILE);
+      }
+      const bracket = doctype.indexOf('[');
+      const identifier = bracket === -1 ? doctype : doctype.slice(0, bracket);
+      externalSubset = /(?:SYSTEM\s+|PUBLIC\s+(?:"[^"]*"|'[^']*')\s+)("[^"]*"|'[^']*')/.exec(identifier)?.[1];
+      if (bracket === -1) return;
+      for (const declaration of declarations(doctype.slice(bracket + 1, doctype.lastIndexOf(']')))) {
+        if (declaration === null) throw fail('The document type has a declaration that cannot be read.', UNREADABLE);
+        const { name, entity } = declaration;
+        // The first declaration holds; what the operator declares comes before it.
+        if (!declared.has(name)) declared.set(name, entity);
+        if (declared.size > ENTITIES_MAX) {
+          throw fail(`The document type declares more than ${ENTITIES_MAX} entities.`, HOSTILE);
+        }
+      }
+    },
+    textOf(name) {
+      const text = expand(name, []);
+      total += text.length;
+      if (total > FREE_CHARACTERS && total > FACTOR_MAX * context.position()) {
+        throw fail(`The entities stand for more than ${FACTOR_MAX} times the text of the file.`, HOSTILE);
+      }
+      context.expanded(text.length);
+      return text;
+    },
+  };
+}
+
+const HOSTILE = 'No export is written so. Find out where the file comes from before you use it.';
+
+const UNREADABLE = 'Have the export written without the document type, or with one that is correct.';
+
+function escapeText(text: string): string {
+  return text.replaceAll('&', '&#38;').replaceAll('<', '&#60;');
+}
+
+function characterOf(hex: string, digits: string): string {
+  const code = Number.parseInt(digits, hex === '' ? 10 : 16);
+  return code <= 0x10_ff_ff ? String.fromCodePoint(code) : '\uFFFD';
+}
+
+/** White space, a comment, a processing instruction, a reference to a parameter entity, an entity, another declaration. */
+const DECLARATION =
+  /\s+|<!--[^]*?-->|<\?[^]*?\?>|%[^\s;<>]+;|<!ENTITY\s+(?:(%)\s+)?([^\s%"'<>&]+)\s+(?:"([^"]*)"|'([^']*)'|(?:SYSTEM|PUBLIC\s+(?:"[^"]*"|'[^']*'))\s+("[^"]*"|'[^']*'))[^<>]*>|<![A-Z](?:"[^"]*"|'[^']*'|[^"'<>])*>/;
+
+/**
+ * The general entities that an internal subset declares. Parameter entities serve validation, which is not done. Null
+ * stands for text that is no declaration; what follows it is not looked at, so the time stays linear.
+ */
+function* declarations(subset: string): Generator<{ name: string; entity: Entity } | null> {
+  const token = new RegExp(DECLARATION, 'y');
+  while (token.lastIndex < subset.length) {
+    const match = token.exec(subset);
+    if (match === null) {
+      yield null;
+      return;
+    }
+    const [, parameter, name, double, single, external] = match;
+    if (name === undefined || parameter !== undefined) continue;
+    const text = double ?? single;
+    yield {
+      name,
+      // Characters written as numbers count from the declaration on, so `&#38;#60;` is `&#60;` when the entity is used.
+      entity: text === undefined ? { external: external ?? '' } : { text: withCharacters(text) },
+    };
+  }
+}
+
+function withCharacters(text: string): string {
+  return text.replace(/&#([xX]?)([0-9a-fA-F]+);/g, (_all, hex: string, digits: string) => characterOf(hex, digits));
+}

@@ -1,0 +1,42 @@
+/** Names of elements and attributes as rows have them. */
+export interface Names {
+  element(raw: string): string;
+  /** With `@`; null for a declaration of a namespace. */
+  attribute(raw: string): string | null;
+}
+
+/** A file could have as many names as it has elements. */
+const REMEMBERED_MAX = 10_000;
+
+/**
+ * Gives the same string for the same name, which then is looked up by its identity.
+ *
+ * @param prefixes whether `g:name` stays or becomes `name`
+ */
+export function createNames(prefixes: 'strip' | 'keep'): Names {
+  const local = (raw: string): string => {
+    const colon = prefixes === 'strip' ? raw.indexOf(':') : -1;
+    return unique(colon === -1 ? raw : raw.slice(colon + 1));
+  };
+  return {
+    element: remembered(local),
+    attribute: remembered((raw) => (raw === 'xmlns' || raw.startsWith('xmlns:') ? null : unique(`@${local(raw)}`))),
+  };
+}
+
+function remembered<Name>(make: (raw: string) => Name): (raw: string) => Name {
+  const names = new Map<string, Name>();
+  return (raw) => {
+    const known = names.get(raw);
+    if (known !== undefined) return known;
+    if (names.size >= REMEMBERED_MAX) names.clear();
+    const made = make(raw);
+    names.set(unique(raw), made);
+    return made;
+  };
+}
+
+/** The name as V8 keeps property keys. It does not hold the piece of the file that the name was cut out of. */
+function unique(name: string): string {
+  return Object.keys({ [name]: true })[0] ?? name;
+}

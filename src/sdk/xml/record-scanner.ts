@@ -1,0 +1,420 @@
+import type { SaxesParser, SaxesTagPlain } from 'saxes';
+import type { Issue } from '../../domain/issue.ts';
+import type { Place } from '../../domain/place.ts';
+import type { JsonObject, JsonValue } from '../../lib/json.ts';
+import { sourceFault } from '../faults.ts';
+import { AncestorValues, parseValuePath, VALUE_CHARACTERS_MAX, type ValuePath } from './ancestor-values.ts';
+import {
+  addAttribute,
+  addChild,
+  addText,
+  type Element,
+  type ElementRules,
+  isBlank,
+  openElement,
+  setMember,
+  valueOf,
+} from './element.ts';
+import { createEntities } from './entities.ts';
+import { createNames, type Names } from './names.ts';
+import { createPathMatcher, type PathState } from './record-path.ts';
+import type { XmlRecord, XmlRecordOptions } from './records.ts';
+
+/** Elements within elements, in the whole document and in a record. */
+const DOCUMENT_DEPTH_MAX = 1_000;
+const RECORD_DEPTH_MAX = 100;
+const ATTRIBUTES_MAX = 1_000;
+const NAME_CHARACTERS_MAX = 1_000;
+/** Elements and attributes of one record. */
+const RECORD_MEMBERS_MAX = 100_000;
+/** The parser holds a text until it ends, also one that belongs to no record. */
+const TEXT_CHARACTERS_MAX = 16 * 1024 * 1024;
+/** For the message when no element is a record. */
+const PATHS_SHOWN = 12;
+const PARTIAL_FIELDS_MAX = 50;
+const PARTIAL_CHARACTERS_MAX = 1_000;
+
+/** A record that is being read, perhaps within another one. */
+interface OpenRecord {
+  /** Its index in `elements`. */
+  index: number;
+  place: Place;
+  start: number;
+}
+
+/**
+ * Cuts records out of an XML document that comes in pieces. It holds one record, up to `maxRecordBytes`, and those of
+ * the last piece that were not taken.
+ *
+ *   outside ── tag that is a record ─▶ in a record ── its end ─▶ outside
+ *                                          └── a limit is passed: a row with an issue ─▶ outside
+ */
+export class RecordScanner {
+  private readonly file: string;
+  private readonly parser: SaxesParser;
+  private readonly options: XmlRecordOptions;
+  private readonly maxRecordBytes: number;
+  private readonly rules: ElementRules;
+  private readonly names: Names;
+  /** Where no language is to be chosen, none. */
+  private readonly languageAttributes: ReadonlySet<string>;
+  private readonly ancestors: AncestorValues | null;
+  /** The state of the path after each open tag, from the document itself on. */
+  private readonly states: PathState[];
+  private readonly path: string[] = [];
+  /** The open elements of the outermost open record. */
+  private elements: Element[] = [];
+  private open: OpenRecord[] = [];
+  private members = 0;
+  private done: XmlRecord[] = [];
+  private found = false;
+  private readonly pathsSeen = new Set<string>();
+  private tagLine = 1;
+  private tagStart = 0;
+  private attributes = 0;
+  /** Counts what the parser has finished, to notice that it only gathers text. */
+  private events = 0;
+  private eventsBefore = 0;
+  private quiet = 0;
+  private expandedSince = 0;
+  private expandedAt = -1;
+  private expanded = 0;
+  /** There is U+FFFD in the piece that is being read, or in an earlier one that has a part of an open record. */
+  private damaged = false;
+
+  private readonly onText = (text: string): void => this.addText(text);
+
+  /** @param parser a new parser without namespaces */
+  constructor(parser: SaxesParser, file: string, options: XmlRecordOptions) {
+    this.parser = parser;
+    this.file = file;
+    this.options = options;
+    this.maxRecordBytes = options.maxRecordBytes ?? 1024 * 1024;
+    this.rules = {
+      lists: new Set(options.lists),
+      objects: new Set(options.objects),
+      languages: options.language ?? [],
+      trim: options.trim ?? false,
+    };
+    const attributes = ['lang', 'xml:lang', ...(options.languageAttributes ?? [])].map((name) => `@${name}`);
+    this.languageAttributes = new Set(options.language === undefined ? [] : attributes);
+    this.names = createNames(options.prefixes ?? 'strip');
+    this.ancestors = ancestorsOf(options.parent);
+    this.states = [createPathMatcher(options.at)];
+    this.listen();
+  }
+
+  /** @throws a `sourceFault` when the document is not well-formed or passes a limit */
+  feed(text: string): void {
+    this.damaged = text.includes('\uFFFD') || (this.damaged && this.open.length > 0);
+    this.parse(() => this.parser.write(text));
+    this.quiet = this.events === this.eventsBefore ? this.quiet + text.length : 0;
+    this.eventsBefore = this.events;
+    if (this.quiet > this.textMax) throw this.tooLong();
+  }
+
+  /** @throws a `sourceFault` when the document is cut off, or cannot hold the records */
+  end(): void {
+    this.parse(() => this.parser.close());
+    if (this.found) return;
+    throw sourceFault(`${this.file} has no element ${this.options.at}. It has ${[...this.pathsSeen].join(', ')}.`, {
+      suggestion: 'Check the path, and whether this is the right file. Names are compared with upper and lower case.',
+    });
+  }
+
+  /** The records that were read since the last call, in the order in which they end. */
+  take(): XmlRecord[] {
+    const { done } = this;
+    this.done = [];
+    return done;
+  }
+
+  /**
+   * V8 keeps an object as a hash table once it was given too many properties under names that are computed, as `on` does,
+   * and the parser then takes six times as long. So handlers are few, and all are set before the first text.
+   */
+  private listen(): void {
+    const { parser } = this;
+    const entities = createEntities(this.options.entities ?? {}, {
+      file: this.file,
+      where: () => this.where(),
+      position: () => parser.position,
+      expanded: (characters) => this.countExpansion(characters),
+    });
+    // The parser looks up `amp` and the like in its own object. Everything else is asked of the prototype.
+    const others = new Proxy(
+      {},
+      { get: (_target, name) => (typeof name === 'string' ? entities.textOf(name) : undefined) },
+    );
+    parser.ENTITIES = Object.assign(Object.create(others), { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" });
+    parser.on('doctype', (text) => {
+      this.events++;
+      entities.declare(text);
+    });
+    parser.on('opentagstart', () => {
+      this.events++;
+      this.attributes = 0;
+      // The character after the name was read, which may be a line end.
+      this.tagLine = parser.column === 0 ? parser.line - 1 : parser.line;
+      this.tagStart = parser.position;
+    });
+    parser.on('attribute', () => {
+      this.events++;
+      if (++this.attributes > ATTRIBUTES_MAX) {
+        throw this.fault(`An element has more than ${ATTRIBUTES_MAX} attributes.`, CURE_CHECK);
+      }
+    });
+    parser.on('opentag', (tag) => this.openTag(tag));
+    parser.on('closetag', () => this.closeTag());
+    parser.on('cdata', this.onText);
+    parser.on('text', this.onText);
+    parser.off('text');
+  }
+
+  /** Text is asked for only where it is wanted: the parser skips all other text faster. */
+  private listenToText(): void {
+    if (this.elements.length > 0 || this.ancestors?.wantsText === true) {
+      this.parser.on('text', this.onText);
+    } else this.parser.off('text');
+  }
+
+  private addText(text: string): void {
+    this.events++;
+    const element = this.elements.at(-1);
+    if (element !== undefined) addText(element, text);
+    if (this.ancestors?.wantsText !== true) return;
+    try {
+      this.ancestors.addText(text);
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+      throw this.fault(
+        `The element ${error.message} is longer than ${VALUE_CHARACTERS_MAX} characters, too long for every row to have it.`,
+        'Take it out of `parent`.',
+      );
+    }
+  }
+
+  private openTag(tag: SaxesTagPlain): void {
+    this.events++;
+    const name = this.names.element(tag.name);
+    if (name.length > NAME_CHARACTERS_MAX) {
+      throw this.fault(`The name of an element is longer than ${NAME_CHARACTERS_MAX} characters.`, CURE_CHECK);
+    }
+    this.path.push(name);
+    if (this.path.length > DOCUMENT_DEPTH_MAX) {
+      throw this.fault(`Elements lie within elements more than ${DOCUMENT_DEPTH_MAX} levels deep.`, CURE_CHECK);
+    }
+    if (this.path.length === 1) this.checkRoot(name);
+    if (this.path.length <= 2) this.options.onOutline?.(`/${this.path.join('/')}`);
+    const state = (this.states.at(-1) ?? this.states[0])?.enter(name);
+    if (state === undefined) return;
+    this.states.push(state);
+    if (state.matched || state.holdsRecords) this.found = true;
+    if (!this.found && this.pathsSeen.size < PATHS_SHOWN && this.path.length <= 4) {
+      this.pathsSeen.add(`/${this.path.join('/')}`);
+    }
+    this.ancestors?.open(name, (attribute) => this.attributeOf(tag, attribute));
+    if (state.matched) this.beginRecord();
+    if (this.open.length > 0) this.openElement(name, tag);
+    if (this.ancestors !== null || state.matched) this.listenToText();
+  }
+
+  private beginRecord(): void {
+    const place = { file: this.file, line: this.tagLine, path: `/${this.path.join('/')}` };
+    this.open.push({ index: this.elements.length, place, start: this.tagStart + this.expanded });
+  }
+
+  private openElement(name: string, tag: SaxesTagPlain): void {
+    const element = openElement(name);
+    this.elements.push(element);
+    this.members++;
+    for (const raw in tag.attributes) {
+      const value = tag.attributes[raw] ?? '';
+      const attribute = this.names.attribute(raw);
+      if (attribute === null) continue;
+      this.members++;
+      if (raw === 'xsi:nil') element.isNil = value === 'true' || value === '1';
+      else if (this.elements.length > 1 && this.languageAttributes.has(attribute)) element.language = value;
+      else {
+        const taken = element.fields !== null && Object.hasOwn(element.fields, attribute);
+        addAttribute(element, taken ? `@${raw}` : attribute, value);
+      }
+    }
+    if (this.elements.length > RECORD_DEPTH_MAX) {
+      this.giveUp('row.depth', `The record has elements within elements more than ${RECORD_DEPTH_MAX} levels deep.`);
+    } else if (this.members > RECORD_MEMBERS_MAX) {
+      this.giveUp('row.members', `The record has more than ${RECORD_MEMBERS_MAX} elements and attributes.`, CURE_PATH);
+    }
+  }
+
+  private closeTag(): void {
+    this.events++;
+    const element = this.elements.at(-1);
+    if (element !== undefined) this.closeElement(element);
+    this.ancestors?.close();
+    this.states.pop();
+    this.path.pop();
+    if (this.ancestors !== null || (element !== undefined && this.elements.length === 0)) this.listenToText();
+  }
+
+  private closeElement(element: Element): void {
+    const outermost = this.open[0];
+    if (outermost !== undefined && this.parser.position + this.expanded - outermost.start > this.maxRecordBytes) {
+      const cure = 'Raise `maxRecordBytes`, or let the path name smaller elements.';
+      this.giveUp('row.length', `The record is longer than ${this.maxRecordBytes} characters.`, cure);
+      return;
+    }
+    this.elements.pop();
+    const record = this.open.at(-1);
+    const parent = this.elements.at(-1);
+    const value = valueOf(element, this.rules);
+    if (record?.index === this.elements.length) {
+      this.open.pop();
+      this.finish(record, element.name, value);
+    }
+    if (parent !== undefined) addChild(parent, element, value, this.rules.lists);
+    else this.members = 0;
+  }
+
+  private finish(record: OpenRecord, name: string, value: JsonValue): void {
+    const own = objectOf(value);
+    const fields = this.ancestors === null ? own : { ...own, parent: this.ancestors.values() };
+    const issues = this.damaged ? encodingIssues(fields) : [];
+    if (this.ancestors !== null && Object.hasOwn(own, 'parent')) {
+      issues.push({
+        code: 'row.duplicate',
+        message: 'The record has an element `parent`, so the values of its ancestors have no place.',
+        field: 'parent',
+      });
+      setMember(fields, 'parent', own['parent'] ?? null);
+    }
+    const length = this.parser.position + this.expanded - record.start;
+    this.done.push({
+      name,
+      fields,
+      place: record.place,
+      length,
+      ...(issues.length === 0 ? {} : { issues }),
+    });
+  }
+
+  /** Reports the open records as rows that cannot be used, and reads on behind them. */
+  private giveUp(code: string, message: string, cure?: string): void {
+    for (const record of this.open) {
+      const element = this.elements[record.index];
+      if (element === undefined) continue;
+      const within = record.index === 0 ? message : `The record lies within another one. ${message}`;
+      const issue: Issue = { code, message: within, ...(cure === undefined ? {} : { cure }) };
+      const fields = partialFields(element.fields ?? {});
+      this.done.push({ name: element.name, fields, place: record.place, length: this.maxRecordBytes, issues: [issue] });
+    }
+    this.open = [];
+    this.elements = [];
+    this.members = 0;
+    this.listenToText();
+  }
+
+  private checkRoot(name: string): void {
+    const { roots } = this.options;
+    if (roots === undefined || roots.includes(name)) return;
+    throw sourceFault(`${this.file} is an XML document of <${name}>, not of <${roots.join('> or <')}>.`, {
+      suggestion: 'Check whether this is the right file, and whether the connector is the right one for it.',
+    });
+  }
+
+  private attributeOf(tag: SaxesTagPlain, wanted: string): string | undefined {
+    if (Object.hasOwn(tag.attributes, wanted)) return tag.attributes[wanted];
+    for (const raw in tag.attributes) if (this.names.attribute(raw) === `@${wanted}`) return tag.attributes[raw];
+    return undefined;
+  }
+
+  /** Without a handler for errors the parser throws them, as plain ones. */
+  private parse(step: () => void): void {
+    try {
+      step();
+    } catch (error) {
+      throw error instanceof Error && error.constructor === Error ? this.malformed(error.message) : error;
+    }
+  }
+
+  private get textMax(): number {
+    return Math.max(TEXT_CHARACTERS_MAX, this.maxRecordBytes);
+  }
+
+  /** Entities in one text together are bounded like text that stands in the file. */
+  private countExpansion(characters: number): void {
+    if (this.expandedAt !== this.events) this.expandedSince = 0;
+    this.expandedAt = this.events;
+    this.expandedSince += characters;
+    this.expanded += characters;
+    if (this.expandedSince > this.textMax) throw this.tooLong();
+  }
+
+  private tooLong(): Error {
+    return this.fault(
+      `A text, comment or attribute is longer than ${this.textMax} characters.`,
+      'Have it left out of the export, or raise `maxRecordBytes`.',
+    );
+  }
+
+  private malformed(what: string): Error {
+    const open = this.path.at(-1);
+    const inside = open === undefined ? '' : ` in <${open}>`;
+    const ended = /^(unclosed tag|unexpected end|document must contain a root)/.test(what);
+    return ended
+      ? this.fault(
+          `The file ends before it is complete${inside}.`,
+          'Have it written anew, and check that it is copied whole.',
+        )
+      : this.fault(
+          `The file is not well-formed XML${inside}: ${what}`,
+          'The rest of the file is not read: have it written anew.',
+        );
+  }
+
+  private fault(what: string, suggestion: string): Error {
+    return sourceFault(`${this.file}, ${this.where()}: ${what}`, { suggestion });
+  }
+
+  private where(): string {
+    return `line ${this.parser.line}, column ${this.parser.column + 1}`;
+  }
+}
+
+const CURE_CHECK = 'Have the export checked: no catalogue is written so.';
+const CURE_PATH = 'Let the path name smaller elements.';
+
+function ancestorsOf(parent: Readonly<Record<string, string>> | undefined): AncestorValues | null {
+  if (parent === undefined) return null;
+  const paths: Record<string, ValuePath> = {};
+  for (const [member, text] of Object.entries(parent)) {
+    const path = parseValuePath(text);
+    if (path === null) throw new RangeError(`${text} is no path of a value.`);
+    paths[member] = path;
+  }
+  return new AncestorValues(paths);
+}
+
+function objectOf(value: JsonValue): JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : { '#text': value };
+}
+
+/** What can tell a broken record apart from others: its short texts. */
+function partialFields(fields: JsonObject): JsonObject {
+  const kept: JsonObject = {};
+  for (const [name, value] of Object.entries(fields).slice(0, PARTIAL_FIELDS_MAX)) {
+    if (typeof value === 'string' && value.length <= PARTIAL_CHARACTERS_MAX && !isBlank(value))
+      setMember(kept, name, value);
+  }
+  return kept;
+}
+
+function encodingIssues(fields: JsonObject): Issue[] {
+  const names = Object.keys(fields).filter((name) => JSON.stringify([name, fields[name] ?? null]).includes('\uFFFD'));
+  return names.map((name) => ({
+    code: 'row.encoding',
+    message: `${name} holds text that is not valid in the encoding of the file, or was damaged before it was exported.`,
+    field: name,
+    cure: 'Set `encoding` to the one in which the file is really written, or have it written anew in UTF-8.',
+  }));
+}

@@ -1,0 +1,39 @@
+// Reads one file once: with the connector and the hashing that a pull does, or with the parser alone.
+
+import { incomingRecords } from '../../../src/pipeline/incoming-record.ts';
+import { readPages } from '../../support/connector-reader.ts';
+import { FORMATS } from './formats.ts';
+
+/** What the process is given, as JSON in its first argument. */
+export interface ReadJob {
+  format: string;
+  folder: string;
+  contender: 'dpp-sync' | 'bare';
+}
+
+export interface ReadResult {
+  records: number;
+  ms: number;
+  peakMb: number;
+}
+
+const { format: name, folder, contender } = JSON.parse(process.argv[2] ?? '{}') as ReadJob;
+const format = FORMATS.find((one) => one.name === name);
+if (format === undefined) throw new Error(`there is no format ${name}`);
+
+async function read(of: typeof format & object): Promise<number> {
+  if (contender === 'bare') return await of.bare(`${folder}/export`);
+  let records = 0;
+  const nothing = new Set<string>();
+  for await (const { rows } of readPages(of.connector, { folder, stream: { path: 'export', ...of.stream } })) {
+    for (const { hash, issues } of incomingRecords(rows, ['SKU'], nothing))
+      if (hash !== '' && issues.length === 0) records++;
+  }
+  return records;
+}
+
+const begun = performance.now();
+const records = await read(format);
+const ms = performance.now() - begun;
+const result: ReadResult = { records, ms, peakMb: process.resourceUsage().maxRSS / 1024 };
+process.stdout.write(`${JSON.stringify(result)}\n`);
