@@ -62,6 +62,8 @@ export class RecordScanner {
   /** The state of the path after each open tag, from the document itself on. */
   private readonly states: PathState[];
   private readonly path: string[] = [];
+  /** The element that ended last. */
+  private closed = '';
   /** The open elements of the outermost open record. */
   private elements: Element[] = [];
   private open: OpenRecord[] = [];
@@ -250,7 +252,7 @@ export class RecordScanner {
     if (element !== undefined) this.closeElement(element);
     this.ancestors?.close();
     this.states.pop();
-    this.path.pop();
+    this.closed = this.path.pop() ?? '';
     if (this.ancestors !== null || (element !== undefined && this.elements.length === 0)) this.listenToText();
   }
 
@@ -357,11 +359,12 @@ export class RecordScanner {
   private malformed(what: string): Error {
     const open = this.path.at(-1);
     const inside = open === undefined ? '' : ` in <${open}>`;
+    const reason = what === 'unexpected close tag.' ? `the closing tag of <${this.closed}> is missing.` : what;
     const ended = /^(unclosed tag|unexpected end|document must contain a root)/.test(what);
     return ended
       ? this.fault(`The file ends before it is complete${inside}.`, 'Have it written anew, and check that it is copied whole.')
       : this.fault(
-          `The file is not well-formed XML${inside}: ${what}`,
+          `The file is not well-formed XML${inside}: ${reason}`,
           'The rest of the file is not read: have it written anew.',
         );
   }
