@@ -1,4 +1,12 @@
-import { isJsonObject, type JsonObject, type JsonValue, sourceFault, xmlListOf, xmlObjectOf, xmlTextOf } from '../../src/sdk/index.ts';
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  sourceFault,
+  xmlListOf,
+  xmlObjectOf,
+  xmlTextOf,
+} from '../../src/sdk/index.ts';
 import type { Options } from './schema.ts';
 
 /** What the header of a catalogue says that its products are read by. */

@@ -1,4 +1,11 @@
-import { type JsonObject, type JsonValue, xmlListOf, xmlObjectOf, xmlObjectsOf, xmlTextOf } from '../../src/sdk/index.ts';
+import {
+  type JsonObject,
+  type JsonValue,
+  xmlListOf,
+  xmlObjectOf,
+  xmlObjectsOf,
+  xmlTextOf,
+} from '../../src/sdk/index.ts';
 
 // Parts of a product that are lists of their own. All names are those of BMEcat 2005.
 
@@ -10,7 +17,13 @@ export function referencesOf(product: JsonObject): JsonObject[] {
     // The same part may be named twice, and a row needs a key that does not depend on the lines around it.
     const number = (seen.get(`${xmlTextOf(type)} ${target}`) ?? 0) + 1;
     seen.set(`${xmlTextOf(type)} ${target}`, number);
-    return { type: xmlTextOf(type), PROD_ID_TO: target, NUMBER: String(number), quantity: xmlTextOf(quantity), ...without(rest, 'PROD_ID_TO') };
+    return {
+      type: xmlTextOf(type),
+      PROD_ID_TO: target,
+      NUMBER: String(number),
+      quantity: xmlTextOf(quantity),
+      ...without(rest, 'PROD_ID_TO'),
+    };
   });
 }
 
@@ -41,7 +54,9 @@ export function featuresOf(product: JsonObject): JsonObject[] {
 
 /** Text, or a list where there are several values. The variants of one feature are its values. */
 function featureValue(feature: JsonObject): JsonValue {
-  const variants = xmlObjectsOf(xmlObjectOf(feature['VARIANTS'])['VARIANT']).map((variant) => xmlTextOf(variant['FVALUE']));
+  const variants = xmlObjectsOf(xmlObjectOf(feature['VARIANTS'])['VARIANT']).map((variant) =>
+    xmlTextOf(variant['FVALUE']),
+  );
   const values = [...xmlListOf(feature['FVALUE']).map((value) => xmlTextOf(value)), ...variants];
   return values.length > 1 ? values : (values[0] ?? '');
 }

@@ -1,4 +1,11 @@
-import { type JsonObject, type JsonValue, xmlListOf, xmlObjectOf, xmlObjectsOf, xmlTextOf } from '../../src/sdk/index.ts';
+import {
+  type JsonObject,
+  type JsonValue,
+  xmlListOf,
+  xmlObjectOf,
+  xmlObjectsOf,
+  xmlTextOf,
+} from '../../src/sdk/index.ts';
 import { classesOf, featuresOf, pricesOf, referencesOf, typedOf, without } from './parts.ts';
 
 /** Sections whose fields stand in the row itself. */
@@ -57,13 +64,17 @@ export function productRow(product: JsonObject, head: JsonObject): JsonObject {
   const etim = features.filter((feature) => /^ETIM/i.test(xmlTextOf(feature['REFERENCE_FEATURE_SYSTEM_NAME'])));
   const row: JsonObject = { ...head };
   for (const name of TEXTS) row[name] = xmlTextOf(fields[name]);
-  for (const name of ['DESCRIPTION_SHORT', 'DESCRIPTION_LONG']) row[`${name}@lang`] = xmlObjectOf(fields[`${name}@lang`]);
+  for (const name of ['DESCRIPTION_SHORT', 'DESCRIPTION_LONG'])
+    row[`${name}@lang`] = xmlObjectOf(fields[`${name}@lang`]);
   for (const name of LISTS) row[name] = xmlListOf(fields[name]).map((value) => xmlTextOf(value));
   for (const name of TYPED) row[name] = typedOf(fields[name]);
   row['EAN'] ||= internationalEan(row['INTERNATIONAL_PID'] ?? []);
   row['CUSTOMS_TARIFF_NUMBER'] = customsNumbers(fields['CUSTOMS_TARIFF_NUMBER']);
   row['FEATURES'] = valuesByName(features, 'FVALUE');
-  row['FEATURE_UNITS'] = valuesByName(features.filter((feature) => feature['FUNIT'] !== ''), 'FUNIT');
+  row['FEATURE_UNITS'] = valuesByName(
+    features.filter((feature) => feature['FUNIT'] !== ''),
+    'FUNIT',
+  );
   row['CLASSES'] = classesOf(product);
   row['ETIM_CLASS'] = xmlTextOf(etim[0]?.['REFERENCE_FEATURE_GROUP_ID']) || etimClass(product);
   row['ETIM'] = valuesByName(etim, 'FVALUE');
@@ -89,7 +100,9 @@ function valuesByName(features: readonly JsonObject[], member: string): JsonObje
     const name = xmlTextOf(feature['FNAME']);
     byName.set(name, [...(byName.get(name) ?? []), ...xmlListOf(feature[member])]);
   }
-  return Object.fromEntries([...byName].map(([name, values]) => [name, values.length > 1 ? values : (values[0] ?? '')]));
+  return Object.fromEntries(
+    [...byName].map(([name, values]) => [name, values.length > 1 ? values : (values[0] ?? '')]),
+  );
 }
 
 function etimClass(product: JsonObject): string {

@@ -71,12 +71,16 @@ function createRowMaker(file: OpenFile, request: CatalogRequest): (record: XmlRe
       return;
     }
     if (header === null && request.options.catalog !== undefined) {
-      throw sourceFault(`${file.name} has no HEADER, so whether it is the catalogue ${request.options.catalog} is not known.`, {
-        suggestion: 'Have the export written with its header, or leave `catalog` out.',
-      });
+      throw sourceFault(
+        `${file.name} has no HEADER, so whether it is the catalogue ${request.options.catalog} is not known.`,
+        {
+          suggestion: 'Have the export written with its header, or leave `catalog` out.',
+        },
+      );
     }
     const { place, issues } = record;
-    for (const fields of rowsOf(record, request, header)) yield issues === undefined ? { fields, place } : { fields, place, issues };
+    for (const fields of rowsOf(record, request, header))
+      yield issues === undefined ? { fields, place } : { fields, place, issues };
   };
 }
 

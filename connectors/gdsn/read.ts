@@ -1,9 +1,22 @@
-import { type FileRequest, type OpenFile, type Page, readXmlPages, type SourceRow, type XmlRecord, xmlObjectOf, xmlObjectsOf, xmlTextOf } from '../../src/sdk/index.ts';
+import {
+  type FileRequest,
+  type OpenFile,
+  type Page,
+  readXmlPages,
+  type SourceRow,
+  type XmlRecord,
+  xmlObjectOf,
+  xmlObjectsOf,
+  xmlTextOf,
+} from '../../src/sdk/index.ts';
 import type { Options, StreamOptions } from './schema.ts';
 import { childrenOf, itemRow, tradeItemsOf } from './trade-item.ts';
 
 /** Reads the rows of one message. */
-export function readMessage(file: OpenFile, { options, stream, signal }: FileRequest<Options, StreamOptions>): AsyncGenerator<Page> {
+export function readMessage(
+  file: OpenFile,
+  { options, stream, signal }: FileRequest<Options, StreamOptions>,
+): AsyncGenerator<Page> {
   const { encoding, entities, maxRecordBytes, language } = options;
 
   const rowsOf = function* ({ fields, place, issues }: XmlRecord): Generator<SourceRow> {
@@ -25,7 +38,11 @@ export function readMessage(file: OpenFile, { options, stream, signal }: FileReq
   return readXmlPages(file, { ...reading, encoding, entities, maxRecordBytes }, signal, rowsOf);
 }
 
-function itemRows(item: Parameters<typeof itemRow>[0], command: string, records: StreamOptions['records']): ReturnType<typeof itemRow>[] {
+function itemRows(
+  item: Parameters<typeof itemRow>[0],
+  command: string,
+  records: StreamOptions['records'],
+): ReturnType<typeof itemRow>[] {
   const row = itemRow(item, command);
   if (records === 'items') return [row];
   const head = { parentGtin: xmlTextOf(item['gtin']), command };

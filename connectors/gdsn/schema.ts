@@ -5,7 +5,9 @@ export const OPTIONS = {
   ...XML_FILE_OPTIONS,
   maxRecordBytes: XML_FILE_OPTIONS.maxRecordBytes
     .default(16 * 1024 * 1024)
-    .describe('The longest document command that is accepted, with all items of its hierarchy. Characters are counted.'),
+    .describe(
+      'The longest document command that is accepted, with all items of its hierarchy. Characters are counted.',
+    ),
   language: z
     .array(z.string().min(1))
     .min(1)

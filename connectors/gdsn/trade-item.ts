@@ -1,4 +1,12 @@
-import { isJsonObject, type JsonObject, type JsonValue, xmlListOf, xmlObjectOf, xmlObjectsOf, xmlTextOf } from '../../src/sdk/index.ts';
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  xmlListOf,
+  xmlObjectOf,
+  xmlObjectsOf,
+  xmlTextOf,
+} from '../../src/sdk/index.ts';
 
 /** The items of a hierarchy, the outermost package first. */
 export function* tradeItemsOf(catalogueItem: JsonObject): Generator<JsonObject> {

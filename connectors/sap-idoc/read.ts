@@ -10,14 +10,17 @@ import {
   xmlObjectOf,
   xmlTextOf,
 } from '../../src/sdk/index.ts';
-import { CONTROL, findSegments, segmentOf } from './segments.ts';
 import type { Options, StreamOptions } from './schema.ts';
+import { CONTROL, findSegments, segmentOf } from './segments.ts';
 
 /** IDocs of one file whose numbers are remembered. A file of a night has thousands. */
 const IDOCS_MAX = 1_000_000;
 
 /** Reads the rows of one file. */
-export function readIdocs(file: OpenFile, { options, stream, signal }: FileRequest<Options, StreamOptions>): AsyncGenerator<Page> {
+export function readIdocs(
+  file: OpenFile,
+  { options, stream, signal }: FileRequest<Options, StreamOptions>,
+): AsyncGenerator<Page> {
   const { encoding, entities, maxRecordBytes } = options;
   const numbers = new Set<string>();
 

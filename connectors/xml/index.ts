@@ -1,4 +1,10 @@
-import { defineFileConnector, type FileRequest, readXmlPages, readXmlRecords, type XmlRecordOptions } from '../../src/sdk/index.ts';
+import {
+  defineFileConnector,
+  type FileRequest,
+  readXmlPages,
+  readXmlRecords,
+  type XmlRecordOptions,
+} from '../../src/sdk/index.ts';
 import { OPTIONS, type Options, STREAM_OPTIONS, type StreamOptions } from './schema.ts';
 
 /** XML documents with elements in them that are records. */

@@ -39,7 +39,10 @@ export const STREAM_OPTIONS = {
     .default([])
     .describe('Elements that are objects even where they have only text, because some of them have attributes.'),
   parent: z
-    .record(Name, z.string().refine(isValuePath, { message: 'Write a path such as ../ID, ../../@mode or /CATALOG/HEADER/DATE.' }))
+    .record(
+      Name,
+      z.string().refine(isValuePath, { message: 'Write a path such as ../ID, ../../@mode or /CATALOG/HEADER/DATE.' }),
+    )
     .optional()
     .describe(
       'Values from around the record, which each row has as `parent`: `{ product: ../SUPPLIER_PID }`. They must stand before the record in the file.',

@@ -5,7 +5,8 @@ import { recordsOf } from '../support/xml.ts';
 const AT = { at: '/a/r' };
 const document = (declared: string) => `${declared}<a><r><n>Größe €</n></r></a>`;
 const declaration = (encoding: string) => `<?xml version="1.0" encoding="${encoding}"?>`;
-const nameIn = async (bytes: Uint8Array, encoding?: string) => (await recordsOf(bytes, { ...AT, encoding }))[0]?.fields['n'];
+const nameIn = async (bytes: Uint8Array, encoding?: string) =>
+  (await recordsOf(bytes, { ...AT, encoding }))[0]?.fields['n'];
 
 describe('the encoding of an XML file', () => {
   it.each([
@@ -27,14 +28,20 @@ describe('the encoding of an XML file', () => {
   });
 
   it('is named when it is not known', async () => {
-    await expect(nameIn(Buffer.from(document(declaration('x-klingon'))))).rejects.toThrow('declares the encoding x-klingon');
+    await expect(nameIn(Buffer.from(document(declaration('x-klingon'))))).rejects.toThrow(
+      'declares the encoding x-klingon',
+    );
   });
 
   it('that does not fit costs the record, also when its bytes come in pieces', async () => {
     const bytes = iconv.encode('<a><r><n>gut</n></r><r><n>Größe</n></r><r><n>auch</n></r></a>', 'latin1');
     for (const piece of [3, 7, 4_096]) {
       const records = await recordsOf(bytes, AT, piece);
-      expect(records.map((record) => record.issues?.map((issue) => issue.code))).toEqual([undefined, ['row.encoding'], undefined]);
+      expect(records.map((record) => record.issues?.map((issue) => issue.code))).toEqual([
+        undefined,
+        ['row.encoding'],
+        undefined,
+      ]);
     }
   });
 });

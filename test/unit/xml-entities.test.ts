@@ -11,7 +11,12 @@ describe('entities of an XML document', () => {
     ['stand for entities in them', '<!ENTITY x "1&y;3"><!ENTITY y \'2\'>', '&x;', '123'],
     ['keep their first declaration', '<!ENTITY x "1"><!ENTITY x "2">', '&x;', '1'],
     ['may hide what would be markup', '<!ENTITY x "&#38;#60;b&#62;">', '&x;', '<b>'],
-    ['are found among other declarations', '<!-- <!ENTITY x "0"> --><!ELEMENT a (#PCDATA)><!ATTLIST a b CDATA "]>"><?p <!ENTITY x "0">?><!ENTITY x "1">', '&x;', '1'],
+    [
+      'are found among other declarations',
+      '<!-- <!ENTITY x "0"> --><!ELEMENT a (#PCDATA)><!ATTLIST a b CDATA "]>"><?p <!ENTITY x "0">?><!ENTITY x "1">',
+      '&x;',
+      '1',
+    ],
     ['of parameters are left alone', '<!ENTITY % p "(#PCDATA)"><!ELEMENT a %p;>%p;<!ENTITY x "1">', '&x;', '1'],
   ])('%s', async (_about, subset, body, text) => {
     expect(await textOf(subset, body)).toBe(text);
@@ -29,7 +34,12 @@ describe('entities of an XML document', () => {
 
   it.each([
     ['not declared', '', '&nbsp;', 'export.xml, line 1, column 31: The entity &nbsp; is not declared in the file.'],
-    ['external', '<!ENTITY x SYSTEM "file:///etc/passwd">', '&x;', 'The entity &x; stands for another file ("file:///etc/passwd"), which is never read.'],
+    [
+      'external',
+      '<!ENTITY x SYSTEM "file:///etc/passwd">',
+      '&x;',
+      'The entity &x; stands for another file ("file:///etc/passwd"), which is never read.',
+    ],
     ['external and public', '<!ENTITY x PUBLIC "-//X" "http://192.0.2.1/">', '&x;', 'which is never read'],
     ['circular', '<!ENTITY x "&y;"><!ENTITY y "&x;">', '&x;', 'The entity &x; refers to itself.'],
     ['made of elements', '<!ENTITY x "<b>1</b>">', '&x;', 'has elements in it, and only text is supported'],
@@ -42,7 +52,9 @@ describe('entities of an XML document', () => {
   it('that an external DTD may declare are said to be so, and the DTD alone is no error', async () => {
     const document = (text: string) => `<!DOCTYPE a SYSTEM "http://192.0.2.1/a.dtd"><a><r>${text}</r></a>`;
     expect(await recordsOf(document('1'), AT)).toHaveLength(1);
-    await expect(recordsOf(document('&x;'), AT)).rejects.toThrow('It may be declared in "http://192.0.2.1/a.dtd", which is never read.');
+    await expect(recordsOf(document('&x;'), AT)).rejects.toThrow(
+      'It may be declared in "http://192.0.2.1/a.dtd", which is never read.',
+    );
   });
 
   it('end with an error before they become gigabytes', async () => {

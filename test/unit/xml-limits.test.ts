@@ -33,7 +33,9 @@ describe('an XML file that is larger than memory in one place', () => {
     const attributes = (function* () {
       yield '<a><r ';
       for (let index = 0; index < 5_000_000; index += 1_000) {
-        yield Array.from({ length: 1_000 }, (_, at) => `n${index + at}="1"`).join(' ').concat(' ');
+        yield Array.from({ length: 1_000 }, (_, at) => `n${index + at}="1"`)
+          .join(' ')
+          .concat(' ');
       }
     })();
     const file = madeFile(attributes);

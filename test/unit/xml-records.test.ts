@@ -31,7 +31,9 @@ describe('the values of XML records', () => {
   });
 
   it('have text between elements as #text', async () => {
-    expect(await fieldsOf('<a><r>one <b>two</b> three</r></a>', { at: '//r' })).toEqual([{ b: 'two', '#text': 'one  three' }]);
+    expect(await fieldsOf('<a><r>one <b>two</b> three</r></a>', { at: '//r' })).toEqual([
+      { b: 'two', '#text': 'one  three' },
+    ]);
   });
 
   it('are always lists or always objects where the config says so', async () => {
@@ -68,11 +70,15 @@ describe('the values of XML records', () => {
 
   it('survive any tree of elements, whatever the pieces that the file is read in', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(element(), { maxLength: 6 }), fc.integer({ min: 1, max: 40 }), async (records, piece) => {
-        const text = `<?xml version="1.0"?>\n<all>${records.map((fields) => written('r', fields)).join('\n')}</all>`;
-        const read = await recordsOf(text, { at: '/all/r', lists: ['r', 'a', 'b', 'c'] }, piece);
-        expect(read.map((record) => record.fields)).toEqual(records);
-      }),
+      fc.asyncProperty(
+        fc.array(element(), { maxLength: 6 }),
+        fc.integer({ min: 1, max: 40 }),
+        async (records, piece) => {
+          const text = `<?xml version="1.0"?>\n<all>${records.map((fields) => written('r', fields)).join('\n')}</all>`;
+          const read = await recordsOf(text, { at: '/all/r', lists: ['r', 'a', 'b', 'c'] }, piece);
+          expect(read.map((record) => record.fields)).toEqual(records);
+        },
+      ),
       { numRuns: 100 },
     );
   });
@@ -178,11 +184,13 @@ describe('the values of ancestors', () => {
       '<c v="9"><h><id>H</id></h><p no="1"><id>A</id><l>x</l></p><p no="2"><l>y</l><id>late</id></p><p no="3"><id>C</id><l>z</l></p></c>';
     const parent = { id: '../id', no: '../@no', header: '/c/h/id', version: '/c/@v' };
     const records = await fieldsOf(text, { at: '//l', parent });
-    expect(records.map((fields) => fields['parent'])).toEqual([
-      { version: '9', header: 'H', no: '1', id: 'A' },
-      { version: '9', header: 'H', no: '2' },
-      { version: '9', header: 'H', no: '3', id: 'C' },
-    ].map((value) => expect.objectContaining(value)));
+    expect(records.map((fields) => fields['parent'])).toEqual(
+      [
+        { version: '9', header: 'H', no: '1', id: 'A' },
+        { version: '9', header: 'H', no: '2' },
+        { version: '9', header: 'H', no: '3', id: 'C' },
+      ].map((value) => expect.objectContaining(value)),
+    );
     expect(records[1]?.['parent']).not.toHaveProperty('id');
   });
 

@@ -52,7 +52,9 @@ export interface Entities {
  * @param given entities that the operator declares, such as those of a DTD that is not read
  */
 export function createEntities(given: Readonly<Record<string, string>>, context: EntityContext): Entities {
-  const declared = new Map<string, Entity>(Object.entries(given).map(([name, text]) => [name, { text: escapeText(text) }]));
+  const declared = new Map<string, Entity>(
+    Object.entries(given).map(([name, text]) => [name, { text: escapeText(text) }]),
+  );
   const expansions = new Map<string, string>();
   let externalSubset: string | undefined;
   let total = 0;

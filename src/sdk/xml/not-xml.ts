@@ -2,8 +2,16 @@ import { sourceFault } from '../faults.ts';
 
 /** What a file is that is no XML, by its first bytes. */
 const SIGNATURES: [bytes: string, what: string, cure: string][] = [
-  ['\x1f\x8b', 'is compressed with gzip', 'Decompress it, or check the extension: files that end with .gz are decompressed.'],
-  ['PK\x03\x04', 'is a ZIP archive or a spreadsheet (XLSX)', 'Unpack the archive; for a spreadsheet use the connector `xlsx`.'],
+  [
+    '\x1f\x8b',
+    'is compressed with gzip',
+    'Decompress it, or check the extension: files that end with .gz are decompressed.',
+  ],
+  [
+    'PK\x03\x04',
+    'is a ZIP archive or a spreadsheet (XLSX)',
+    'Unpack the archive; for a spreadsheet use the connector `xlsx`.',
+  ],
   ['%PDF', 'is a PDF document', 'Check the path.'],
 ];
 

@@ -17,8 +17,9 @@ import {
 } from './element.ts';
 import { createEntities } from './entities.ts';
 import { createNames, type Names } from './names.ts';
+import { encodingIssues, partialFields } from './record-issues.ts';
 import { createPathMatcher, type PathState } from './record-path.ts';
-import type { XmlRecord, XmlRecordOptions } from './records.ts';
+import type { XmlRecord, XmlRecordOptions } from './xml-record.ts';
 
 /** Elements within elements, in the whole document and in a record. */
 const DOCUMENT_DEPTH_MAX = 1_000;
@@ -31,8 +32,6 @@ const RECORD_MEMBERS_MAX = 100_000;
 const TEXT_CHARACTERS_MAX = 16 * 1024 * 1024;
 /** For the message when no element is a record. */
 const PATHS_SHOWN = 12;
-const PARTIAL_FIELDS_MAX = 50;
-const PARTIAL_CHARACTERS_MAX = 1_000;
 
 /** A record that is being read, perhaps within another one. */
 interface OpenRecord {
@@ -144,7 +143,10 @@ export class RecordScanner {
       expanded: (characters) => this.countExpansion(characters),
     });
     // The parser looks up `amp` and the like in its own object. Everything else is asked of the prototype.
-    const others = new Proxy({}, { get: (_target, name) => (typeof name === 'string' ? entities.textOf(name) : undefined) });
+    const others = new Proxy(
+      {},
+      { get: (_target, name) => (typeof name === 'string' ? entities.textOf(name) : undefined) },
+    );
     parser.ENTITIES = Object.assign(Object.create(others), { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" });
     parser.on('doctype', (text) => {
       this.events++;
@@ -362,7 +364,10 @@ export class RecordScanner {
     const reason = what === 'unexpected close tag.' ? `the closing tag of <${this.closed}> is missing.` : what;
     const ended = /^(unclosed tag|unexpected end|document must contain a root)/.test(what);
     return ended
-      ? this.fault(`The file ends before it is complete${inside}.`, 'Have it written anew, and check that it is copied whole.')
+      ? this.fault(
+          `The file ends before it is complete${inside}.`,
+          'Have it written anew, and check that it is copied whole.',
+        )
       : this.fault(
           `The file is not well-formed XML${inside}: ${reason}`,
           'The rest of the file is not read: have it written anew.',
@@ -394,23 +399,4 @@ function ancestorsOf(parent: Readonly<Record<string, string>> | undefined): Ance
 
 function objectOf(value: JsonValue): JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : { '#text': value };
-}
-
-/** What can tell a broken record apart from others: its short texts. */
-function partialFields(fields: JsonObject): JsonObject {
-  const kept: JsonObject = {};
-  for (const [name, value] of Object.entries(fields).slice(0, PARTIAL_FIELDS_MAX)) {
-    if (typeof value === 'string' && value.length <= PARTIAL_CHARACTERS_MAX && !isBlank(value)) setMember(kept, name, value);
-  }
-  return kept;
-}
-
-function encodingIssues(fields: JsonObject): Issue[] {
-  const names = Object.keys(fields).filter((name) => JSON.stringify([name, fields[name] ?? null]).includes('\uFFFD'));
-  return names.map((name) => ({
-    code: 'row.encoding',
-    message: `${name} holds text that is not valid in the encoding of the file, or was damaged before it was exported.`,
-    field: name,
-    cure: 'Set `encoding` to the one in which the file is really written, or have it written anew in UTF-8.',
-  }));
 }
