@@ -1,10 +1,16 @@
 import type { Connector } from '../src/sdk/index.ts';
-import { bmecat } from './bmecat/index.ts';
-import { csv } from './csv/index.ts';
-import { gdsn } from './gdsn/index.ts';
-import { json } from './json/index.ts';
-import { sapIdoc } from './sap-idoc/index.ts';
-import { xml } from './xml/index.ts';
 
-/** Every connector there is. Whoever opens one first passes the config through its schemas. */
-export const connectors: readonly Connector[] = [csv, json, xml, bmecat, gdsn, sapIdoc];
+/** The connectors of this package by id. Each is loaded by itself, because what one reads with costs the others nothing. */
+export const BUILT_IN: Readonly<Record<string, () => Promise<Connector>>> = {
+  csv: async () => (await import('./csv/index.ts')).csv,
+  json: async () => (await import('./json/index.ts')).json,
+  xml: async () => (await import('./xml/index.ts')).xml,
+  bmecat: async () => (await import('./bmecat/index.ts')).bmecat,
+  gdsn: async () => (await import('./gdsn/index.ts')).gdsn,
+  'sap-idoc': async () => (await import('./sap-idoc/index.ts')).sapIdoc,
+};
+
+/** All of them, for documents and checks. */
+export function loadBuiltIn(): Promise<Connector[]> {
+  return Promise.all(Object.values(BUILT_IN).map((load) => load()));
+}

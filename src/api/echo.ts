@@ -9,8 +9,18 @@ import { valueAt } from './json-text.ts';
 export interface SentIdentity {
   /** The natural key's fields in order of preference. The first that is both sent and repeated decides. */
   keys: readonly { name: string; value: string }[];
-  /** Ids in the request, and the dotted paths at which an answer may repeat each. With `isOwn` only the id can be there. */
-  ids: readonly { name: string; paths: readonly string[]; id: string | number; isOwn?: true }[];
+  ids: readonly SentId[];
+}
+
+/** An id in the request, and the dotted paths at which an answer may repeat it. */
+export interface SentId {
+  name: string;
+  paths: readonly string[];
+  id: string | number;
+  /** Only the id can be at its paths. */
+  isOwn?: true;
+  /** An item has either this id or that one, which was not sent. */
+  either?: { name: string; paths: readonly string[] };
 }
 
 /** A value that the answer repeats differently from the request. */
@@ -45,15 +55,34 @@ function keyDifference(holders: readonly JsonValue[], keys: SentIdentity['keys']
 }
 
 function idDifference(holders: readonly JsonValue[], ids: SentIdentity['ids']): Difference | null {
-  for (const { name, paths, id, isOwn } of ids) {
-    const shown = holders
-      .flatMap((holder) => paths.map((path) => valueAt(holder, path)))
-      .flatMap((value) => (isOwn === true || isComparable(id, value) ? (textOf(value) ?? []) : []));
+  for (const sent of ids) {
+    const { name, paths, id, isOwn } = sent;
+    const shown = valuesAt(holders, paths).flatMap((value) =>
+      isOwn === true || isComparable(id, value) ? (textOf(value) ?? []) : [],
+    );
     const [other] = shown;
-    if (other === undefined || shown.some((one) => plain(one) === plain(String(id)))) continue;
+    if (other === undefined) {
+      const instead = otherPart(holders, sent);
+      if (instead !== null) return instead;
+      continue;
+    }
+    if (shown.some((one) => plain(one) === plain(String(id)))) continue;
     return { name, sent: String(id), shown: other, formOnly: false };
   }
   return null;
+}
+
+/** An answer that shows null in place of the id that was sent, and an id that was not sent. */
+function otherPart(holders: readonly JsonValue[], { name, paths, id, either }: SentId): Difference | null {
+  if (either === undefined || !valuesAt(holders, paths).includes(null)) return null;
+  const other = valuesAt(holders, either.paths).find((value) => isComparable(id, value));
+  const text = textOf(other);
+  if (text === null) return null;
+  return { name: 'part', sent: `${name} ${id}`, shown: `${either.name} ${text}`, formOnly: false };
+}
+
+function valuesAt(holders: readonly JsonValue[], paths: readonly string[]): (JsonValue | undefined)[] {
+  return holders.flatMap((holder) => paths.map((path) => valueAt(holder, path)));
 }
 
 /**

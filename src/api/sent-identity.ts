@@ -1,8 +1,8 @@
-import { REF_ROLES } from '../domain/item.ts';
+import { REF_ROLES, type RefRole } from '../domain/item.ts';
 import type { ListableKind, SentWrite } from '../domain/ports/target.ts';
 import type { Profile } from '../domain/profile.ts';
 import { isJsonObject, type JsonObject } from '../lib/json.ts';
-import type { SentIdentity } from './echo.ts';
+import type { SentId, SentIdentity } from './echo.ts';
 import { wireNameOf } from './encode.ts';
 import { parseJson } from './json-text.ts';
 
@@ -61,12 +61,21 @@ function keysIn(sent: JsonObject, names: readonly string[]): SentIdentity['keys'
 }
 
 function refsIn(sent: JsonObject, profile: Profile): SentIdentity['ids'] {
-  return REF_ROLES.flatMap((role) => {
-    const name = profile.refNames[role];
-    const id = Object.hasOwn(sent, name) ? sent[name] : undefined;
-    const isId = typeof id === 'string' || typeof id === 'number';
-    return isId ? [{ name, paths: [name, `${name}.id`, `${name}_id`], id }] : [];
+  return REF_ROLES.flatMap((role): SentId[] => {
+    const at = refPaths(profile.refNames[role]);
+    const id = Object.hasOwn(sent, at.name) ? sent[at.name] : undefined;
+    if (typeof id !== 'string' && typeof id !== 'number') return [];
+    const part = OTHER_PART[role];
+    const either = part === undefined ? undefined : refPaths(profile.refNames[part]);
+    return [{ ...at, id, ...(either !== undefined && !Object.hasOwn(sent, either.name) && { either }) }];
   });
+}
+
+/** A BOM item has a material or a component. */
+const OTHER_PART: Partial<Record<RefRole, RefRole>> = { material: 'component', component: 'material' };
+
+function refPaths(name: string): Pick<SentId, 'name' | 'paths'> {
+  return { name, paths: [name, `${name}.id`, `${name}_id`] };
 }
 
 /** The id in a path. It is near the end of the path: `/api/dpp/7/init/`, `/api/materials/7/`. */

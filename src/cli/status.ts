@@ -216,7 +216,8 @@ function statusDocument(
 /** Whether new products are sent in bulk imports, and why not. */
 function importDocument(proof: ImportProof, { profile }: RuntimeConfig): object {
   if (profile.imports.creates === 'off') return { state: 'off' };
-  return proof.state === 'failed' ? { ...proof, at: isoOrNull(proof.at) } : proof;
+  if (proof.state === 'failed') return { ...proof, at: isoOrNull(proof.at) };
+  return proof.state === 'postponed' ? { ...proof, at: isoOrNull(proof.at), until: isoOrNull(proof.until) } : proof;
 }
 
 function isoOrNull(at: number | null): string | null {
@@ -256,9 +257,8 @@ function printStatus(found: Found, config: RuntimeConfig, exists: boolean, outpu
   if (underWay > 0) output.print('', underWayLine(underWay));
   if (found.deferred !== null) output.print(deferredLine(found.deferred));
   const { importProof } = found;
-  if (importProof.state === 'failed' && config.profile.imports.creates !== 'off') {
-    output.print('', importLine(importProof.message));
-  }
+  const line = config.profile.imports.creates === 'off' ? null : importLine(importProof, found.now);
+  if (line !== null) output.print('', line);
   const lines = attentionLines(found.standing, found.attention, paint);
   if (lines.length > 0) output.print('', ...lines);
 }
@@ -288,8 +288,12 @@ function underWayLine(count: number): string {
   return `${plural(count, 'item')} ${are} sent by the daemon or the sync that is running; if none is running, by the next \`dpp-sync sync\`.`;
 }
 
-function importLine(message: string): string {
-  return `New products are sent one by one and not in bulk imports. ${printable(message)} Imports are tried again when \`imports\` in the profile has changed.`;
+/** Why new products are sent one by one; null where they are not. */
+function importLine(proof: ImportProof, now: number): string | null {
+  const isPutOff = proof.state === 'postponed' && now < proof.until;
+  if (proof.state !== 'failed' && !isPutOff) return null;
+  const again = isPutOff ? `after ${formatTime(proof.until)}` : 'when `imports` in the profile has changed';
+  return `New products are sent one by one and not in bulk imports. ${printable(proof.message)} Imports are tried again ${again}.`;
 }
 
 function deferredLine({ count, since, message }: Deferred): string {

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { isJsonObject } from '../lib/json.ts';
 import { StreamKey } from './config.ts';
+import type { NamedConnectors } from './connector-loader.ts';
 import type { Findings } from './findings.ts';
 import { parseSettings, type SettingsContext } from './parse-settings.ts';
 import { formatPath, type PathSegment } from './problem.ts';
@@ -36,7 +37,10 @@ export interface ConnectorSettings<Connector> {
 const DEFAULT_STREAM = 'default';
 
 export interface ConnectorCheck<Connector extends ConnectorSchemas> {
-  connectors: readonly Connector[];
+  /** The connectors that the config names. */
+  connectors: NamedConnectors<Connector>;
+  /** The ids of the built-in connectors. */
+  connectorIds: readonly string[];
   findings: Findings;
   isExpanded: SettingsContext['isExpanded'];
 }
@@ -53,12 +57,17 @@ export function checkConnector<Connector extends ConnectorSchemas>(
   check: ConnectorCheck<Connector>,
 ): ConnectorSettings<Connector> | undefined {
   if (typeof source['connector'] !== 'string') return undefined;
-  const connector = check.connectors.find((one) => one.id === source['connector']);
-  if (!connector) {
-    const ids = check.connectors.map((one) => one.id);
-    check.findings.addUnknownName([...path, 'connector'], 'a connector', ids);
+  const found = check.connectors.get(source['connector']) ?? null;
+  if (found === null) {
+    const what = 'a connector (or a path such as ./my.ts, or a package such as dpp-sync-connector-foo)';
+    check.findings.addUnknownName([...path, 'connector'], what, check.connectorIds);
     return undefined;
   }
+  if (!found.ok) {
+    check.findings.addProblem([...path, 'connector'], found.error.message, found.error.cure);
+    return undefined;
+  }
+  const connector = found.value;
   const { streams } = source;
   const given = source['options'] ?? {};
   if (!isJsonObject(given) || (streams !== undefined && !isJsonObject(streams))) return undefined;

@@ -22,7 +22,7 @@ export function checkSources<Connector extends ConnectorSchemas>(
   context: ConnectorCheck<Connector> & { profile: Profile | undefined },
 ): (ConnectorSettings<Connector> | undefined)[] {
   const { findings } = context;
-  const sources = isJsonObject(value) && Array.isArray(value['sources']) ? (value['sources'] as unknown[]) : [];
+  const sources = sourcesIn(value);
   const places = new Map<unknown, string>();
   return sources.map((source, index) => {
     if (!isJsonObject(source)) return undefined;
@@ -37,6 +37,11 @@ export function checkSources<Connector extends ConnectorSchemas>(
     if (settings) checkOmit(source, path, settings, findings);
     return settings;
   });
+}
+
+/** The sources of a config, as far as they can be told. */
+export function sourcesIn(value: unknown): unknown[] {
+  return isJsonObject(value) && Array.isArray(value['sources']) ? (value['sources'] as unknown[]) : [];
 }
 
 function checkMappings(

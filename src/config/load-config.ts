@@ -7,8 +7,9 @@ import { sha256Hex } from '../lib/hash.ts';
 import { isJsonObject } from '../lib/json.ts';
 import type { SecretStore } from '../lib/secrets.ts';
 import type { ConnectorSchemas, ConnectorSettings } from './check-connector.ts';
-import { checkSources } from './check-sources.ts';
+import { checkSources, sourcesIn } from './check-sources.ts';
 import { Config, type SourceConfig } from './config.ts';
+import { type ConnectorLoader, loadNamed } from './connector-loader.ts';
 import { parseDocumentText } from './document.ts';
 import type { Environment } from './environment.ts';
 import type { QueueSetting } from './fields.ts';
@@ -28,7 +29,7 @@ export interface LoadOptions<Connector extends ConnectorSchemas> {
   /** The config file. */
   file: string;
   env: Environment;
-  connectors: readonly Connector[];
+  connectors: ConnectorLoader<Connector>;
   /** The folder of the profiles that are known by name. */
   profilesDir: string;
   /** Learns every secret of the config before anything is said of it. */
@@ -64,7 +65,14 @@ export async function loadConfig<Connector extends ConnectorSchemas>(
   const isExpanded = (path: readonly PathSegment[]) => templates.has(JSON.stringify(path));
   const config = parseSettings(Config, value, { path: [], findings, isExpanded });
   const profile = await checkProfile(value, { folder, profilesDir }, findings);
-  const settings = checkSources(value, { connectors, profile, findings, isExpanded });
+  const named = await loadNamed(sourcesIn(value), connectors, folder);
+  const settings = checkSources(value, {
+    connectors: named,
+    connectorIds: connectors.ids,
+    profile,
+    findings,
+    isExpanded,
+  });
   checkPassports(value, findings);
   checkQueuePassword(value, findings);
   if (config === undefined || profile === undefined || findings.problems.length > 0) {

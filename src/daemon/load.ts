@@ -1,12 +1,13 @@
 import { join } from 'node:path';
-import { connectors } from '../../connectors/index.ts';
 import { processEnvironment } from '../config/environment.ts';
 import { loadConfig } from '../config/load-config.ts';
 import type { MappingFlaw } from '../config/mapping-flaws.ts';
 import type { MappingDefinition } from '../domain/mapping.ts';
 import { findPackage } from '../lib/package.ts';
 import type { SecretStore } from '../lib/secrets.ts';
+import { connectorLoader } from './sources/load-connector.ts';
 import type { RuntimeConfig } from './sources/open-source.ts';
+import { provideSdk } from './sources/provide-sdk.ts';
 
 /**
  * Loads a config file with the connectors and profiles of this package.
@@ -15,11 +16,12 @@ import type { RuntimeConfig } from './sources/open-source.ts';
  */
 export function loadRuntimeConfig(file: string, secrets: SecretStore): Promise<RuntimeConfig> {
   const profilesDir = join(findPackage().root, 'config', 'profiles');
-  return loadConfig({ file, env: processEnvironment(), connectors, profilesDir, secrets, compile });
+  return loadConfig({ file, env: processEnvironment(), connectors: connectorLoader, profilesDir, secrets, compile });
 }
 
 /** Most commands need the config alone, so the compiler is only loaded to describe problems of mappings. */
 async function compile(definitions: readonly MappingDefinition[], baseDir: string): Promise<MappingFlaw[]> {
+  provideSdk();
   const { compileMappings } = await import('../pipeline/mapping/compile-mappings.ts');
   const compiled = await compileMappings({ definitions, baseDir });
   if (compiled.ok) return [];

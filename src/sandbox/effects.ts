@@ -26,6 +26,14 @@ export interface Performed {
   doubled?: boolean;
   /** True where the operation itself failed half-way. */
   failed?: boolean;
+  /** The answer that may be mistaken for this one: the last success before it, about other things. */
+  mistakable?: Answer;
+}
+
+/** A success, and the natural keys of everything that its request was about. */
+interface Success {
+  answer: Answer;
+  about: readonly string[];
 }
 
 /** The work of requests, without the faults around it. */
@@ -34,8 +42,6 @@ export interface Effects {
   perform: (request: AdmittedRequest, use: KeyUse | undefined, times?: number) => Performed;
   /** For a request that has no effect: what it would have been about. */
   describe: (request: AdmittedRequest) => string | undefined;
-  /** The last success that the organisation had from the operation. */
-  lastSuccess: (request: AdmittedRequest) => Answer | undefined;
 }
 
 interface EffectParts {
@@ -51,7 +57,8 @@ interface EffectParts {
  * commit: a crash leaves all three or none.
  */
 export function createEffects({ storage, operations, lateImports, idempotency, clock }: EffectParts): Effects {
-  const lastAnswers = new Map<string, Answer>();
+  /** The last success that each organisation had from each operation. */
+  const lastSuccesses = new Map<string, Success>();
 
   const countWrites = (request: AdmittedRequest, { status, written }: Answer, naturalKey: string | undefined): void => {
     const own = status < 300 && naturalKey !== undefined ? [naturalKey] : [];
@@ -71,18 +78,21 @@ export function createEffects({ storage, operations, lateImports, idempotency, c
     };
     const answer = recalled ?? (body.ok ? operation.execute(operationRequest) : body.error);
     const naturalKey = answer.naturalKey ?? operation.naturalKey(operationRequest);
-    if (recalled) return { answer, naturalKey };
+    const about = operation.naturalKeys?.(operationRequest) ?? (naturalKey === undefined ? [] : [naturalKey]);
+    const success: Success = { answer, about };
+    const mistakable = mistakableFor(success, lastSuccesses.get(nameOf(request)));
+    if (recalled) return { answer, naturalKey, ...mistakable };
     const counted = (one: Answer): boolean => {
       countWrites(request, one, naturalKey);
       return hasEffect(one);
     };
     const done = counted(answer);
-    if (done) lastAnswers.set(nameOf(request), answer);
+    if (done) lastSuccesses.set(nameOf(request), success);
     const doubled = times > 1 && done && counted(operation.execute(operationRequest));
     const failed = answer.status >= 500;
     if (use && failed) idempotency.recordFailure(use, answer, now);
     else if (use) idempotency.record(use, answer, now);
-    return { answer, naturalKey, ...(doubled && { doubled }), ...(failed && { failed }) };
+    return { answer, naturalKey, ...mistakable, ...(doubled && { doubled }), ...(failed && { failed }) };
   };
 
   return {
@@ -97,7 +107,6 @@ export function createEffects({ storage, operations, lateImports, idempotency, c
       const { operation, body: bodyText } = request;
       return operations[operation].naturalKey({ ...request, body: body.value, bodyText, now: clock.now() });
     },
-    lastSuccess: (request) => lastAnswers.get(nameOf(request)),
   };
 }
 
@@ -105,6 +114,23 @@ export function createEffects({ storage, operations, lateImports, idempotency, c
 function hasEffect({ status, written, writesLate }: Answer): boolean {
   if (status >= 300) return false;
   return written === undefined || written.length > 0 || writesLate === true;
+}
+
+/**
+ * The last success, unless no client could recognise its answer as wrong: it is about one of the same things, or takes the place
+ * of a refusal.
+ */
+function mistakableFor({ answer, about }: Success, last: Success | undefined): Pick<Performed, 'mistakable'> {
+  if (last === undefined || !isWholeSuccess({ answer, about }) || last.about.some((key) => about.includes(key)))
+    return {};
+  return { mistakable: last.answer };
+}
+
+/** Whether a request did, or is going to do, everything that it was about. */
+function isWholeSuccess({ answer, about }: Success): boolean {
+  const { status, written, writesLate } = answer;
+  if (status >= 300) return false;
+  return written === undefined || writesLate === true || about.every((key) => written.includes(key));
 }
 
 function nameOf({ organizationId, operation }: AdmittedRequest): string {

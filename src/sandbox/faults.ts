@@ -68,7 +68,9 @@ export const FaultRule = z.discriminatedUnion('kind', [
     .describe('Takes effect twice, as if the request had come twice, and answers the first time.'),
   z
     .strictObject({ ...WHERE, kind: z.literal('crossed') })
-    .describe('Takes effect, and gives the answer that the operation’s last success had: that of another request.'),
+    .describe(
+      'Takes effect, and gives the answer that the operation’s last success had, which was about other things.',
+    ),
   z
     .strictObject({
       ...WHERE,

@@ -39,6 +39,8 @@ export interface Operation {
   query?: readonly QueryParameter[];
   /** What a person would call the thing that is written; undefined for reads and where the request does not tell. */
   naturalKey(request: OperationRequest): string | undefined;
+  /** The natural keys of everything that the request is about, where it can be about several things. */
+  naturalKeys?(request: OperationRequest): string[];
   /** Runs inside a transaction that also holds the request's idempotency record. It returns refusals, and throws never. */
   execute(request: OperationRequest): Answer;
 }

@@ -66,17 +66,16 @@ export function createProcessor(parts: ProcessorParts): (request: AdmittedReques
         ? storage.transact(() => answerInstead(request, use, { instead, done }))
         : answerInstead(request, undefined, { instead, done });
     }
-    const other = effects.lastSuccess(request);
     const failsAfterRows = outcome.kind === 'partial-import' ? outcome.rows : undefined;
     const {
       doubled = false,
       failed = false,
+      mistakable,
       ...conclusion
     } = perform({ ...request, failsAfterRows }, use, outcome.kind === 'duplicate' ? 2 : 1);
     if (outcome.kind === 'crossed') {
-      // There is no other answer yet, or nothing came of this request that could be mistaken.
-      if (other === undefined || conclusion.answer.status >= 300) faults.giveBack(plan);
-      else return drawn({ ...conclusion, answer: other });
+      if (mistakable === undefined) faults.giveBack(plan);
+      else return drawn({ ...conclusion, answer: mistakable });
     }
     if (outcome.kind === 'duplicate' && !doubled) faults.giveBack(plan);
     if (outcome.kind === 'partial-import') {

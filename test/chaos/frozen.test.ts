@@ -47,8 +47,15 @@ describeRedis('what was frozen until its locks lapsed', () => {
   describe.each(IS_FULL ? [HASTY, REAL] : [HASTY])('under a daemon $daemon', ({ launcher, frozenMs, latencyMs }) => {
     const arrived = () => world.contents().products.length;
 
+    /** How many creates and imports of products the sandbox has received. */
+    function arrivedWrites(): number {
+      const { requests } = world.sandbox.statistics();
+      const counts = ['product.create', 'product.import'].flatMap((name) => Object.values(requests[name] ?? {}));
+      return counts.reduce((sum, count) => sum + count, 0);
+    }
+
     /** A daemon in the midst of its work, over a sandbox behind a recorder. */
-    async function begin(isEmbedded = false): Promise<void> {
+    async function begin({ isEmbedded = false, inBulk = false } = {}): Promise<void> {
       redis = await startRedis();
       world = await createWorld({
         config: { sources: [{ ...PRODUCTS.source, schedule: '* * * * * *' }] },
@@ -56,8 +63,9 @@ describeRedis('what was frozen until its locks lapsed', () => {
         files: { ...PRODUCTS.files, 'products.csv': `SKU,NAME,STATE\n${rows.join('\n')}\n` },
         sandbox: {
           idempotency: 'ignored',
-          faults: [{ kind: 'latency', operation: 'product.create', ms: latencyMs }],
+          faults: [{ kind: 'latency', operation: inBulk ? 'product.import' : 'product.create', ms: latencyMs }],
         },
+        profile: { imports: inBulk ? { membersMax: 5 } : { creates: 'off' } },
       });
       recorder = await startFlightRecorder(world.baseUrl);
       const config = readFileSync(world.configFile, 'utf8');
@@ -68,9 +76,7 @@ describeRedis('what was frozen until its locks lapsed', () => {
 
     async function expectEachOnce(): Promise<void> {
       await expect.poll(arrived, SOON).toBe(COUNT);
-      await expect
-        .poll(() => recorder.writes(), SOON)
-        .toBe(Object.values(world.sandbox.statistics().requests['product.create'] ?? {}).reduce((a, b) => a + b, 0));
+      await expect.poll(() => recorder.writes(), SOON).toBe(arrivedWrites());
       expect(recorder.overlaps()).toEqual([]);
       expect(world.sandbox.statistics().writes.filter(({ count }) => count !== 1)).toEqual([]);
       daemon?.signal('SIGTERM');
@@ -102,7 +108,7 @@ describeRedis('what was frozen until its locks lapsed', () => {
       'goes on after SIGSTOP and SIGCONT over the embedded queue with no item in flight twice',
       covers('process-stopped', 'I3', 'I6', 'I8'),
       async () => {
-        await begin(true);
+        await begin({ isEmbedded: true, inBulk: true });
         daemon?.signal('SIGSTOP');
         await delay(frozenMs);
         daemon?.signal('SIGCONT');

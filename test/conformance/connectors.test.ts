@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { connectors } from '../../connectors/index.ts';
+import { loadBuiltIn } from '../../connectors/index.ts';
 import { Fault } from '../../src/lib/errors.ts';
 import { type Connector, PAGE_ROWS_MAX, z } from '../../src/sdk/index.ts';
 import {
@@ -16,6 +16,7 @@ import {
 
 // What every connector owes its host. Each brings `fixtures/samples.json`, which says how its own fixtures are read.
 
+const connectors = await loadBuiltIn();
 const ROOT = resolve(import.meta.dirname, '../..');
 const FOLDER = join(ROOT, 'connectors');
 const SDK = 'src/sdk/index.ts';

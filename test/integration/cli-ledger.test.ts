@@ -117,10 +117,15 @@ describe('a ledger of an older version', () => {
 
   it('is brought up to date by the next sync, which names the backup and sends what was due', async () => {
     await createOlderLedger();
-    const { exitCode, stderr } = await cli(['sync', '-c', world.configFile, '--json']);
+    const { exitCode, stderr, stdout } = await cli(['sync', '-c', world.configFile, '--json']);
     const [backup = ''] = readdirSync(join(world.folder, 'data')).filter((name) => name.includes('backup'));
     expect(stderr).toContain(`A backup of it was made: ${ledgerFile().replace('ledger.db', backup)}.`);
-    expect({ exitCode, stderr }).toMatchObject({ exitCode: 0 });
+    // Its stream is not in the config, so the guard holds its one record until a person accepts that.
+    expect(exitCode).toBe(4);
+    expect(JSON.parse(stdout)).toMatchObject({
+      causes: [{ cause: 'guarded', count: 1 }],
+      items: { product: { delivered: 3 } },
+    });
     expect(world.sandbox.inspect().organizations['acme']?.products.map((one) => one['sku'])).toContain('OLD-1');
   });
 });

@@ -18,9 +18,9 @@ import { createInterface } from 'node:readline';
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { parse, stringify } from 'yaml';
-import { connectors } from '../../connectors/index.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { loadRuntimeConfig } from '../../src/daemon/load.ts';
+import { connectorLoader } from '../../src/daemon/sources/load-connector.ts';
 import { createSecretStore } from '../../src/lib/secrets.ts';
 import { buildInto } from '../support/build.ts';
 import { startDaemonProcess } from '../support/daemon-process.ts';
@@ -361,7 +361,7 @@ describe('compose.yaml', () => {
     const loaded = await loadConfig({
       file,
       env: {},
-      connectors,
+      connectors: connectorLoader,
       secrets: createSecretStore(),
       profilesDir: join(ROOT, 'config/profiles'),
     });

@@ -252,3 +252,21 @@ it('clears what a refused import may have brought, where it may have arrived bef
   await describe();
   expect(JSON.parse((await claimFirst()).body ?? '')).toEqual([{ sku: 'SKU-1', name: 'A', description: null }]);
 });
+
+it('sends a new product that was sent alone under its own key again, and in no import', async () => {
+  const rows = ['1', '2', '3', '4', '5', '6'].map((id) => row(id, { name: 'A' }));
+  await pullRows(fixture.ledger, { rows });
+  await mapRows(fixture.ledger, (fields) => items(product(text(fields['id']), text(fields['name']))));
+  const [fourth, fifth, sixth] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 9 });
+  if (fourth === undefined || fifth === undefined || sixth === undefined) throw new Error('Three are due.');
+
+  const [alone] = await fixture.ledger.claim([{ deliveries: [fourth], asImport: false }]);
+  if (alone === undefined) throw new Error('It is due.');
+  await settle(alone, DOUBT);
+  await settle(alone, { ...RESEND, absent: true }, { keep: true });
+
+  const others = await fixture.ledger.claim([together([fifth, fourth, sixth])]);
+  expect(others.map(keysOf)).toEqual([['5', '6']]);
+  const again = await fixture.ledger.claim([together([fourth])]);
+  expect(again).toMatchObject([{ operation: 'product.create', idempotencyKey: alone.idempotencyKey, sends: 2 }]);
+});

@@ -100,6 +100,18 @@ describe('a remote id', () => {
     const states = await deliver({ B1: answered(7), B2: answered(7), B3: unknown, B4: unknown });
     expect(states).toEqual({ B1: 'delivered', B2: 'unconfirmed', B3: 'delivered', B4: 'delivered' });
     expect(await fixture.ledger.nextDueAt()).toBeNull();
+    // B1 has the id by the answer that was meant for B2. A person sees at the platform that B2 has it.
+    const [doubt] = await fixture.ledger.deliveriesNamed('B2');
+    await settleOne(fixture.ledger, { id: doubt?.id ?? 0, decision: { ...answered(7), by: 'person' } as Decision });
+    expect(stateOf('bom_item', 'B2')).toMatchObject({ state: 'delivered', remoteId: null });
+    expect(stateOf('bom_item', 'B2')?.timeline).toContainEqual(
+      expect.objectContaining({
+        what: 'id_not_stored',
+        detail: 'The ledger has the id 7 for the BOM item B1, so it is not stored here.',
+      }),
+    );
+    expect(stateOf('bom_item', 'B1')).toMatchObject({ state: 'delivered', remoteId: 7 });
+    expect(soundness()).toEqual([]);
   });
 
   it('goes over to the item that takes the place of one that is gone', covers('changed-amid', 'I4'), async () => {

@@ -355,6 +355,23 @@ test('gives the answer of another request once there is one, and takes effect al
   expect(sandbox.inspect().organizations['acme']?.products).toHaveLength(3);
 });
 
+test('gives no answer about the same thing, and none in place of a refusal', async () => {
+  const { call, sandbox } = await startSandbox();
+  const results = async (...names: string[]) => {
+    const products = names.map((name) => ({ sku: name.slice(0, 1), name, ...(name.endsWith('!') && { gtin: '1' }) }));
+    const { body } = await call('POST', '/api/imports/products/', { body: { products } });
+    return (body['results'] as { sku: string; status: string }[]).map(({ sku, status }) => `${sku} ${status}`);
+  };
+  expect(await results('A')).toEqual(['A created']);
+  sandbox.faults.add({ operation: 'product.import', kind: 'crossed', count: 1 });
+  expect(await results('A!')).toEqual(['A failed']);
+  expect(await results('B', 'A')).toEqual(['B created', 'A updated']);
+  expect(await results('C', 'D!')).toEqual(['C created', 'D failed']);
+  expect(sandbox.inspect().faults).toMatchObject([{ used: 0 }]);
+  expect(await results('E')).toEqual(['C created', 'D failed']);
+  expect(sandbox.inspect().faults).toMatchObject([{ used: 1 }]);
+});
+
 test('refuses what exists in the words and with the status that it was told', async () => {
   const { call } = await startSandbox({ duplicates: { status: 422, detail: 'Nope.' } });
   await call('POST', PATH, product('A'));

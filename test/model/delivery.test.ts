@@ -21,7 +21,7 @@ import { covers, ORACLE } from '../support/reliability.ts';
 import { EXAMPLES } from './examples.ts';
 
 /** Of each of the six modes. */
-const RUNS = scaled(80, 1700);
+const RUNS = scaled(40, 1700);
 
 /** A seed of their own for each test, so that they do not play the same scripts. */
 const repeated = JSON.parse(process.env['DPP_SYNC_TEST_MODEL'] ?? '{}') as { seed?: number; path?: string };

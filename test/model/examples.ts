@@ -355,4 +355,112 @@ export const EXAMPLES: readonly { mode: KeyMode; why: string; script: Script }[]
       ],
     },
   },
+  {
+    mode: 'publish alone',
+    why: 'New products that were sent alone are sent again under their own keys, also once imports are used.',
+    script: {
+      setup: { ...SETUP, chance: 15_838, full: false, creates: 'proven' },
+      steps: [
+        {
+          do: 'fault',
+          fault: { operation: 'product.create', count: 3, at: 'platform', fault: { kind: 'reset-before' } },
+        },
+        { do: 'edit', row: 0, to: 'a' },
+        { do: 'pull' },
+        { do: 'wait', ms: 60 },
+        { do: 'edit', row: 1, to: 'a' },
+        { do: 'pull' },
+        { do: 'wait', ms: 60 },
+        { do: 'edit', row: 2, to: 'a' },
+        { do: 'pull' },
+        { do: 'wait', ms: 3000 },
+      ],
+    },
+  },
+  {
+    mode: 'honoured, failures too',
+    why: 'An answer about a BOM item of another part is not believed.',
+    script: {
+      setup: { ...SETUP, chance: 23_757 },
+      steps: [
+        { do: 'fault', fault: { operation: 'bom_item.create', count: 1, at: 'platform', fault: { kind: 'crossed' } } },
+        { do: 'edit', row: 6, to: 'absent' },
+        { do: 'pull' },
+        { do: 'wait', ms: 2000 },
+      ],
+    },
+  },
+  {
+    mode: 'honoured, failures too',
+    why: 'A BOM item whose id another one has, by the answer that was meant for it, is delivered once a person says that it arrived.',
+    script: {
+      setup: { ...SETUP, chance: 110_866 },
+      steps: [
+        { do: 'fault', fault: { operation: 'bom_item.create', count: 1, at: 'platform', fault: { kind: 'crossed' } } },
+        { do: 'edit', row: 5, to: 'moved' },
+        { do: 'edit', row: 7, to: 'moved' },
+        { do: 'pull' },
+        { do: 'wait', ms: 2000 },
+      ],
+    },
+  },
+  {
+    mode: 'publish alone',
+    why: 'After two restores a passport that was withdrawn in the lost time counts as published, and nothing else differs.',
+    script: {
+      setup: { ...SETUP, policy: { init: 'when-complete', publish: 'auto', withdraw: true } },
+      steps: [
+        { do: 'pull' },
+        { do: 'wait', ms: 4000 },
+        { do: 'backup', by: 'command' },
+        { do: 'fill', to: 'excluded' },
+        { do: 'pull' },
+        { do: 'wait', ms: 3000 },
+        { do: 'restore', by: 'command' },
+        { do: 'fill', to: 'a' },
+        { do: 'pull' },
+        { do: 'wait', ms: 0 },
+        { do: 'backup', by: 'command' },
+        { do: 'restore', by: 'command' },
+      ],
+    },
+  },
+  {
+    mode: 'ignored',
+    why: 'The answer to an earlier import of the same product cannot be recognised as wrong, and the platform gives none.',
+    script: {
+      setup: { ...SETUP, full: false },
+      steps: [
+        { do: 'edit', row: 0, to: 'a' },
+        { do: 'pull' },
+        { do: 'wait', ms: 300 },
+        { do: 'edit', row: 0, to: 'b' },
+        { do: 'pull' },
+        { do: 'wait', ms: 300 },
+        { do: 'fault', fault: { operation: 'product.import', count: 1, at: 'platform', fault: { kind: 'crossed' } } },
+        { do: 'edit', row: 0, to: 'poison' },
+        { do: 'pull' },
+        { do: 'wait', ms: 300 },
+      ],
+    },
+  },
+  {
+    mode: 'ignored',
+    why: "A person's decision changes nothing where the row has changed just before it, in the same commit.",
+    script: {
+      setup: { ...SETUP, full: false },
+      steps: [
+        { do: 'edit', row: 0, to: 'poison' },
+        { do: 'pull' },
+        { do: 'wait', ms: 2000 },
+        {
+          do: 'change at',
+          point: { names: ['settle'], calls: 0, side: 'last in the same commit' },
+          steps: [{ do: 'edit', row: 0, to: 'a' }, { do: 'pull' }],
+        },
+        { do: 'person', way: 'ignore' },
+        { do: 'wait', ms: 1000 },
+      ],
+    },
+  },
 ];

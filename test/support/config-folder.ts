@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
-import { connectors } from '../../connectors/index.ts';
 import type { Environment } from '../../src/config/environment.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import type { LoadedConfig } from '../../src/config/loaded-config.ts';
 import { type ConfigProblem, problemsOf } from '../../src/config/problem.ts';
+import { connectorLoader } from '../../src/daemon/sources/load-connector.ts';
 import { Fault } from '../../src/lib/errors.ts';
 import { createSecretStore, type SecretStore } from '../../src/lib/secrets.ts';
 import type { Connector } from '../../src/sdk/connector.ts';
@@ -55,7 +55,7 @@ export async function loadText(text: string, options: LoadTestOptions = {}): Pro
   return loadConfig({
     file: join(folder, name),
     env: options.env ?? {},
-    connectors,
+    connectors: connectorLoader,
     profilesDir: join(REPOSITORY, 'config/profiles'),
     secrets: options.secrets ?? createSecretStore(),
   });

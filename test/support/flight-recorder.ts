@@ -24,9 +24,9 @@ export async function startFlightRecorder(target: string): Promise<FlightRecorde
     const pass = async () => {
       const { method = 'GET', url = '/', headers } = incoming;
       const body = await buffer(incoming);
-      const flight = method === 'GET' ? null : `${url} ${nameIn(body)}`;
-      if (flight !== null) {
-        writes += 1;
+      const flights = method === 'GET' ? [] : flightsOf(url, body);
+      if (method !== 'GET') writes += 1;
+      for (const flight of flights) {
         if (inFlight.has(flight)) overlaps.push(flight);
         inFlight.add(flight);
       }
@@ -40,7 +40,7 @@ export async function startFlightRecorder(target: string): Promise<FlightRecorde
         const answered = Buffer.from(await answer.body.arrayBuffer());
         response.writeHead(answer.statusCode, passedOn(answer.headers)).end(answered);
       } finally {
-        if (flight !== null) inFlight.delete(flight);
+        for (const flight of flights) inFlight.delete(flight);
       }
     };
     // The client sees what a proxy makes of a server that is gone: a reset.
@@ -61,10 +61,16 @@ export async function startFlightRecorder(target: string): Promise<FlightRecorde
   };
 }
 
-/** What a body of the API names its item by. */
-function nameIn(body: Buffer): string {
-  if (body.length === 0) return '';
-  const { sku, code, product, material, component } = JSON.parse(body.toString()) as Record<string, unknown>;
+/** The path and name of each item that a request writes. The products of an import count as if each was created alone. */
+function flightsOf(url: string, body: Buffer): string[] {
+  if (body.length === 0) return [`${url} `];
+  const content = JSON.parse(body.toString()) as Record<string, unknown>;
+  const { products } = content as { products?: Record<string, unknown>[] };
+  if (products !== undefined) return products.map((product) => `/api/products/ ${nameIn(product)}`);
+  return [`${url} ${nameIn(content)}`];
+}
+
+function nameIn({ sku, code, product, material, component }: Record<string, unknown>): string {
   return JSON.stringify([sku, code, product, material, component]);
 }
 

@@ -1,9 +1,11 @@
-import { connectors } from '../../connectors/index.ts';
+import { loadBuiltIn } from '../../connectors/index.ts';
 import { configJsonSchema } from '../../src/config/json-schema.ts';
 import { configReference } from '../../src/config/reference.ts';
 import { apiCoverage } from './api-coverage.ts';
 import { reliabilityMatrix } from './reliability-matrix.ts';
 import { sandboxCoverage } from './sandbox-coverage.ts';
+
+const connectors = await loadBuiltIn();
 
 /** Files that are made from the code, by their path in the repository. */
 export function generatedFiles(): Record<string, string> {

@@ -2,9 +2,9 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { stringify } from 'yaml';
-import { connectors } from '../../connectors/index.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { openRuntime, type Runtime } from '../../src/daemon/runtime.ts';
+import { connectorLoader } from '../../src/daemon/sources/load-connector.ts';
 import { type SyncReport, sync } from '../../src/daemon/sync.ts';
 import { type Clock, systemClock } from '../../src/lib/clock.ts';
 import type { LogLevel } from '../../src/lib/log-levels.ts';
@@ -86,7 +86,13 @@ export async function createWorld(options: WorldOptions): Promise<World> {
     write,
     async open() {
       const secrets = createSecretStore();
-      const config = await loadConfig({ file: configFile, env: {}, connectors, profilesDir: PROFILES, secrets });
+      const config = await loadConfig({
+        file: configFile,
+        env: {},
+        connectors: connectorLoader,
+        profilesDir: PROFILES,
+        secrets,
+      });
       const log = createLogger({ level: logLevel(), secrets });
       return openRuntime({
         config,

@@ -147,6 +147,8 @@ describe('an answer that repeats what was sent', () => {
     [update, { code: 'M-2' }, { id: 7, code: 'M-1' }],
     [part, { product: 1, material: 5 }, { id: 9, product: 2, material: 5 }],
     [part, { product: id, material: other }, { id: 9, product: { id: other }, material: other }],
+    [part, { product: 1, material: 5 }, { id: 9, product: 1, material: null, component: 5 }],
+    [part, { product: 1, component: 5 }, { id: 9, product: 1, material: { id: 4 }, component: null }],
     [publish, null, { id: 3, product: 8 }],
     [publishUuid, null, { id: 3, product_id: other }],
   ])('in %j is not believed where it has another: %j, %j', (write, sent, shown) => {
@@ -167,6 +169,9 @@ describe('an answer that repeats what was sent', () => {
     // What stands under the name of an id need not be one.
     [part, { product: 1, material: 5 }, { id: 9, product: 'SKU-1', material: 'https://dpp.example/materials/5/' }],
     [part, { product: id, material: id }, { id: 9, product: 'SKU-1', material: id.toUpperCase() }],
+    [part, { product: 1, material: 5 }, { id: 9, product: 1, component: 4 }],
+    [part, { product: 1, material: 5 }, { id: 9, product: 1, material: null, component: 'a part' }],
+    [part, { product: 1, material: 5 }, { id: 9, product: 1, material: null, component: null }],
     [publish, null, { id: 3, product: 7, sku: 'P-1' }],
     [publish, null, { id: 3, product: 'P-1' }],
   ])('in %j is believed where it has the same, or none: %j, %j', (write, sent, shown) => {

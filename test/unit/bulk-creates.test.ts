@@ -101,7 +101,7 @@ describe('the proof', () => {
   ])('is there once a list shows the product exactly once', async (outcome, answersIds) => {
     const parts = given();
     await tried(parts, outcome);
-    await parts.bulk.looked(unconfirmed(1, 'import_proof'), 1);
+    await parts.bulk.looked(unconfirmed(1, 'import_proof'), [7]);
     expect(parts.stored()).toEqual({ state: 'proven', answersIds });
     await parts.bulk.prepare(100);
     expect(parts.bulk.createForm()).toBe('import');
@@ -110,7 +110,7 @@ describe('the proof', () => {
   it('fails where the list shows a second product', async () => {
     const parts = given();
     await tried(parts, withId);
-    await parts.bulk.looked(unconfirmed(1, 'import_proof'), 2);
+    await parts.bulk.looked(unconfirmed(1, 'import_proof'), [7, 8]);
     expect(parts.stored()).toMatchObject({ state: 'failed', message: expect.stringContaining('shows 2 products') });
     await parts.bulk.prepare(100);
     expect(parts.bulk.createForm()).toBe('alone');
@@ -119,7 +119,7 @@ describe('the proof', () => {
   it('fails where neither the answer nor a list shows the product', async () => {
     const parts = given();
     await tried(parts, without);
-    await parts.bulk.looked(unconfirmed(1, 'import_proof'), 0);
+    await parts.bulk.looked(unconfirmed(1, 'import_proof'), []);
     expect(parts.stored()).toEqual({ state: 'untried' });
     await parts.bulk.absent(unconfirmed(1, 'import_proof'));
     expect(parts.stored()).toMatchObject({ state: 'failed', message: expect.stringContaining('Neither') });
@@ -136,9 +136,29 @@ describe('the proof', () => {
     const parts = given();
     for (const id of [1, 2, 3]) await tried(parts, { kind: 'ambiguous', cause: 'reset', detail }, id);
     await parts.bulk.prepare(100);
-    expect([parts.stored().state, parts.bulk.createForm()]).toEqual(['untried', 'alone']);
+    expect([parts.stored().state, parts.bulk.createForm()]).toEqual(['postponed', 'alone']);
     parts.clock.advance(3_600_000);
     await tried(parts, withId, 4);
+  });
+
+  it('fails where the answer names another id than the list', async () => {
+    const parts = given();
+    await tried(parts, withId);
+    await parts.bulk.looked(unconfirmed(1, 'import_proof'), [70]);
+    expect(parts.stored()).toMatchObject({ state: 'failed', message: expect.stringMatching(/the id 7,.*the id 70/) });
+  });
+
+  it('is made with another product after a restart, which forgets the answer', async () => {
+    const { bulk, stored } = given();
+    await bulk.prepare(100);
+    await bulk.looked(unconfirmed(1, 'import_proof'), [7]);
+    expect([stored().state, bulk.createForm()]).toEqual(['untried', 'proof']);
+  });
+
+  it('fails after a restart as well where the list shows a second product', async () => {
+    const { bulk, stored } = given();
+    await bulk.looked(unconfirmed(1, 'import_proof'), [7, 8]);
+    expect(stored().state).toBe('failed');
   });
 
   it.each<Outcome>([
@@ -164,7 +184,7 @@ describe('the proof', () => {
   it('is lost again where a later list shows an imported product twice', async () => {
     const { bulk, stored } = given({ stored: { state: 'proven', answersIds: true } });
     await bulk.prepare(100);
-    await bulk.looked(unconfirmed(5, 'timeout'), 2);
+    await bulk.looked(unconfirmed(5, 'timeout'), [7, 8]);
     expect([stored().state, bulk.createForm()]).toEqual(['failed', 'alone']);
   });
 });
@@ -178,6 +198,7 @@ describe('until when an import may still make a product', () => {
     ['its answer has left the product out', 'unclear', proven, null, null],
     ['its answer was lost, and answers name no ids', 'timeout', late, null, null],
     ['its answer was lost before anything was proven', 'timeout', { state: 'untried' }, null, null],
+    ['its answer was lost, answers name ids, and a time is set', 'timeout', proven, 60_000, 65_000],
     ['it was refused', 'import_refused', late, null, 0],
     ['its answer was lost, and a time is set', 'timeout', late, 60_000, 65_000],
     ['its answer has left the product out, and a time is set', 'unclear', proven, 60_000, 65_000],

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { connectors } from '../../connectors/index.ts';
+import { loadBuiltIn } from '../../connectors/index.ts';
 import { Config } from '../../src/config/config.ts';
 import { configJsonSchema } from '../../src/config/json-schema.ts';
 import { type SchemaTree, schemaTreeOf } from '../../src/config/schema-tree.ts';
@@ -104,6 +104,8 @@ function violations(tree: SchemaTree, value: unknown, path = ''): string[] {
   }
   return found;
 }
+
+const connectors = await loadBuiltIn();
 
 describe('what is generated from the config tree', () => {
   it.each(Object.keys(generatedFiles()))('%s is what the code says (else: npm run generate)', (path) => {

@@ -196,7 +196,13 @@ describe('a config with problems', () => {
 
   it('says where a file was looked for and what to do when there is none', async () => {
     const file = join(configFolder({}), 'dpp-sync.yaml');
-    const options = { file, env: {}, connectors: [], profilesDir: '', secrets: createSecretStore() };
+    const options = {
+      file,
+      env: {},
+      connectors: { ids: [], load: async () => null },
+      profilesDir: '',
+      secrets: createSecretStore(),
+    };
     const error = await loadConfig(options).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(Fault);
     expect(error).toMatchObject({

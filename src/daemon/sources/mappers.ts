@@ -1,6 +1,7 @@
 import type { Mapper, MappingDefinition } from '../../domain/mapping.ts';
 import { compileMappings } from '../../pipeline/mapping/compile-mappings.ts';
 import { mappingFault } from '../../pipeline/mapping/definition.ts';
+import { provideSdk } from './provide-sdk.ts';
 
 /** The compiled mappings of every source, as of their last refresh. */
 export interface Mappers {
@@ -24,6 +25,7 @@ export function createMappers(options: {
   const compiled = new Map<string, Mapper>();
 
   async function compile(wanted: typeof sources): Promise<void> {
+    provideSdk();
     const results = await Promise.all(
       wanted.map(async ({ id, mappings }) => ({
         id,

@@ -11,7 +11,9 @@ import type { ImportLedger } from '../../domain/ports/import-ledger.ts';
 import type { UnconfirmedDelivery } from '../../domain/ports/unconfirmed.ts';
 import type { Profile } from '../../domain/profile.ts';
 import { hasTrait } from '../../domain/reason.ts';
+import { remoteIdText } from '../../domain/remote-id.ts';
 import type { Clock } from '../../lib/clock.ts';
+import type { JsonValue } from '../../lib/json.ts';
 import { createImportSize } from './import-size.ts';
 
 export interface BulkCreates {
@@ -28,8 +30,8 @@ export interface BulkCreates {
   isProof(request: Pick<ClaimedRequest, 'operation' | 'members'>): boolean;
   /** Learns from the answer to any request. */
   answered(request: ClaimedRequest, outcome: Outcome): void;
-  /** Learns from a complete list that was read for an imported product. @param count how often the list shows it */
-  looked(delivery: UnconfirmedDelivery, count: number): Promise<void>;
+  /** Learns from a complete list that was read for an imported product. @param ids those of the products that it shows */
+  looked(delivery: UnconfirmedDelivery, ids: readonly JsonValue[]): Promise<void>;
   /** No list shows an imported product, and none can be expected to. */
   absent(delivery: UnconfirmedDelivery): Promise<void>;
   /**
@@ -67,8 +69,8 @@ export function createBulkCreates({ ledger, profile, canRead, clock }: BulkCreat
   let isStored = true;
   let isOn = false;
   let lookAt = Number.NEGATIVE_INFINITY;
-  /** The product that was imported as the proof, and what is known of it. */
-  let proving: (DeliveryName & { answersIds: boolean }) | null = null;
+  /** The product that was imported as the proof, and the id that the answer has named. */
+  let proving: (DeliveryName & { answeredId: JsonValue }) | null = null;
   let tries = 0;
 
   async function current(): Promise<ImportProof> {
@@ -87,7 +89,7 @@ export function createBulkCreates({ ledger, profile, canRead, clock }: BulkCreat
     isStored = false;
     proving = null;
     lookAt = Number.NEGATIVE_INFINITY;
-    if (proof.state === 'failed') isOn = false;
+    if (proof.state !== 'proven') isOn = false;
   }
 
   const fail = (message: string): void => conclude({ state: 'failed', message, at: clock.now() });
@@ -104,8 +106,9 @@ export function createBulkCreates({ ledger, profile, canRead, clock }: BulkCreat
       fail(`${TRIES_MAX} first imports of a new product were lost or refused. The last answer: ${message}`);
       return;
     }
-    isOn = false;
-    lookAt = clock.ticks() + AFTER_LOSSES_MS;
+    const at = clock.now();
+    const message = `The answers to ${TRIES_MAX} first imports of a new product were lost.`;
+    conclude({ state: 'postponed', message, at, until: at + AFTER_LOSSES_MS });
   }
 
   function isProving({ id, revision }: DeliveryName): boolean {
@@ -127,7 +130,7 @@ export function createBulkCreates({ ledger, profile, canRead, clock }: BulkCreat
       if (creates === 'off' || isOn || waiting < createsMin || clock.ticks() < lookAt) return;
       lookAt = clock.ticks() + LOOK_AGAIN_MS;
       const proof = await current();
-      isOn = proof.state !== 'failed' && canRead() && (await savesRequests(proof));
+      isOn = !isPutOff(proof, clock.now()) && canRead() && (await savesRequests(proof));
     },
 
     sizeMax: () => size.now(),
@@ -139,7 +142,7 @@ export function createBulkCreates({ ledger, profile, canRead, clock }: BulkCreat
     },
 
     beginProof({ id, revision }) {
-      proving = { id, revision, answersIds: false };
+      proving = { id, revision, answeredId: null };
     },
 
     giveBack({ id }) {
@@ -155,7 +158,7 @@ export function createBulkCreates({ ledger, profile, canRead, clock }: BulkCreat
       if (proving === null || first === undefined || !isProving(first)) return;
       switch (request.operation === 'product.import' ? outcome.kind : 'throttled') {
         case 'accepted':
-          proving.answersIds = namesId(outcome);
+          proving.answeredId = idIn(outcome);
           break;
         // The import was not processed, or its product was sent alone in the end.
         case 'throttled':
@@ -174,10 +177,15 @@ export function createBulkCreates({ ledger, profile, canRead, clock }: BulkCreat
       }
     },
 
-    async looked(delivery, count) {
-      if (count > 1) fail(seconds(delivery, count));
-      else if (delivery.reason.code === 'import_proof' && count === 1) {
-        conclude({ state: 'proven', answersIds: isProving(delivery) && proving?.answersIds === true });
+    async looked(delivery, ids) {
+      const [listed] = ids;
+      if (ids.length > 1) fail(seconds(delivery, ids.length));
+      // After a restart the answer to the proof is not known any more, so that another product is imported as the proof.
+      else if (listed !== undefined && proving !== null && isProving(delivery)) {
+        const { answeredId } = proving;
+        if (answeredId === null || remoteIdText(answeredId) === remoteIdText(listed)) {
+          conclude({ state: 'proven', answersIds: answeredId !== null });
+        } else fail(anotherId(delivery, answeredId, listed));
       }
       await store();
     },
@@ -190,19 +198,29 @@ export function createBulkCreates({ ledger, profile, canRead, clock }: BulkCreat
 
     async mayMakeUntil({ reason, sentAt }) {
       if (reason.code === 'import_refused' || reason.code === 'import_exists') return 0;
+      // Without the time of the answer, the request has ended when its time limit has passed.
+      if (settlesWithinMs !== null) return (reason.since ?? sentAt + profile.timeouts.totalMs) + settlesWithinMs;
       const proof = await current();
       const isKnownByAnswer = proof.state === 'proven' && proof.answersIds;
-      if (isKnownByAnswer && !hasTrait(reason, 'may_come_late')) return 0;
-      // Without the time of the answer, the request has ended when its time limit has passed.
-      return settlesWithinMs === null ? null : (reason.since ?? sentAt + profile.timeouts.totalMs) + settlesWithinMs;
+      return isKnownByAnswer && !hasTrait(reason, 'may_come_late') ? 0 : null;
     },
   };
 }
 
-/** Whether the answer to an import of one product has the id of that product. */
-function namesId(outcome: Outcome): boolean {
+/** True if imports may not be tried now. A clock that was set back does not put them off for longer than they were. */
+function isPutOff(proof: ImportProof, now: number): boolean {
+  if (proof.state === 'failed') return true;
+  return proof.state === 'postponed' && now >= proof.at && now < proof.until;
+}
+
+/** The id in the answer to an import of one product. */
+function idIn(outcome: Outcome): JsonValue {
   const member = outcome.kind === 'accepted' ? outcome.members?.[0] : undefined;
-  return member?.kind === 'accepted' && member.remoteId !== null;
+  return member?.kind === 'accepted' ? member.remoteId : null;
+}
+
+function anotherId({ naturalKey, key }: UnconfirmedDelivery, answered: JsonValue, listed: JsonValue): string {
+  return `The answer to the first import gave the product ${naturalKey ?? key} the id ${remoteIdText(answered)}, and the list shows it with the id ${remoteIdText(listed)}.`;
 }
 
 function seconds({ naturalKey, key }: UnconfirmedDelivery, count: number): string {

@@ -2,8 +2,8 @@ import type { ListableKind, RemoteItem } from '../../domain/ports/target.ts';
 import type { UnconfirmedDelivery } from '../../domain/ports/unconfirmed.ts';
 import type { UnconfirmedLedger } from '../../domain/ports/unconfirmed-ledger.ts';
 import { hasTrait } from '../../domain/reason.ts';
+import { remoteIdText } from '../../domain/remote-id.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { JsonValue } from '../../lib/json.ts';
 
 /**
  * Decides when an absence from the platform is believed. A list may lag: a complete list may not show yet what the API has
@@ -80,12 +80,12 @@ export function createAbsence(options: {
               sentAfter: Math.min(...ended),
               besideId: Math.min(...deliveries.map(({ id }) => id)),
             });
-      const sentAt = new Map(later.map((create) => [nameOf(create.remoteId), create.sentAt]));
+      const sentAt = new Map(later.map((create) => [remoteIdText(create.remoteId), create.sentAt]));
       /** When the newest item in the list was sent. */
       let showsUntil = Number.NEGATIVE_INFINITY;
       return {
         add({ remoteId }) {
-          showsUntil = Math.max(showsUntil, sentAt.get(nameOf(remoteId)) ?? Number.NEGATIVE_INFINITY);
+          showsUntil = Math.max(showsUntil, sentAt.get(remoteIdText(remoteId)) ?? Number.NEGATIVE_INFINITY);
         },
         waitMs(delivery) {
           if (lagMs === 0 || showsUntil > remember(delivery).endedAt) return 0;
@@ -103,9 +103,4 @@ export function createAbsence(options: {
 
     forget: (deliveryId) => void remembered.delete(deliveryId),
   };
-}
-
-/** One name for an id in both forms: a platform may answer with 7 and list "7". */
-function nameOf(id: JsonValue): string {
-  return typeof id === 'string' ? id : JSON.stringify(id);
 }

@@ -60,7 +60,11 @@ export function createListReadBack(options: ListReadBackOptions): ListReadBack {
   ): Promise<Decision> {
     if (!delivery.isImportedCreate) return decisions.afterList(delivery, match, { ...list, mayMakeUntil: 0 });
     // Only a complete list shows that there is no second product.
-    if (list.complete) await bulk.looked(delivery, match.found.length);
+    if (list.complete)
+      await bulk.looked(
+        delivery,
+        match.found.map(({ remoteId }) => remoteId),
+      );
     else if (delivery.reason.code === 'import_proof') return decisions.readAgain(delivery, list.what);
     const decision = decisions.afterList(delivery, match, { ...list, mayMakeUntil: await bulk.mayMakeUntil(delivery) });
     const isOver = decision.kind === 'resend' || (decision.kind === 'unconfirmed' && decision.nextLookAt === null);

@@ -37,7 +37,7 @@ export interface Imports {
   gather(due: readonly DeliveryRow[], newId: number): GatheredImport | null;
   /**
    * Puts as many of these new products as fit into one import. Returns null if the first of them has to be sent alone.
-   * Stores nothing.
+   * A product that was sent alone keeps its request, and with it the key of its revision (I2). Stores nothing.
    */
   gatherNew(due: readonly [DeliveryRow, ...DeliveryRow[]], newId: number): GatheredImport | null;
   /** A member as the claim returns it. */
@@ -116,10 +116,10 @@ export function createImports(
       return assembled(members, newId);
     },
     gatherNew(due, newId) {
-      const [{ groupMax }] = due;
-      if (groupMax === 1) return null;
+      const [{ groupMax, requestId }] = due;
+      if (groupMax === 1 || requestId !== null) return null;
       return assembled(
-        due.filter((row) => row.groupMax === groupMax),
+        due.filter((row) => row.groupMax === groupMax && row.requestId === null),
         newId,
       );
     },

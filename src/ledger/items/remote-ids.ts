@@ -58,6 +58,20 @@ export function createRemoteIds({ db, clock }: Pick<LedgerContext, 'db' | 'clock
     });
   }
 
+  /**
+   * A person says that a BOM item arrived, under an id that the wrong answer gave to another one. No write needs the id of a BOM
+   * item, so the delivery ends without it.
+   */
+  function withoutId(
+    { id, revision }: DeliveryRow,
+    holderKey: string,
+    decision: Extract<Decision, { kind: 'delivered' }>,
+  ): Decision {
+    const message = `The ledger has the id ${JSON.stringify(decision.remoteId)} for the BOM item ${holderKey}, so it is not stored here.`;
+    items.note(id, revision, 'id_not_stored', { message });
+    return { ...decision, remoteId: null };
+  }
+
   return {
     takenByOthers(items) {
       return new Set(
@@ -77,6 +91,7 @@ export function createRemoteIds({ db, clock }: Pick<LedgerContext, 'db' | 'clock
         items.note(holder.id, null, 'id_left', { message: `Its id at the platform belongs to ${row.key} now.` });
         return null;
       }
+      if (decision.by === 'person' && row.kind === 'bom_item') return withoutId(row, holder.key, decision);
       const reason = sharedReason(row, holder.key, decision.remoteId);
       // The answer may belong to another request, so the list is read. An id from a list or from a person cannot be
       // checked any better.

@@ -45,6 +45,10 @@ export function createProductImport(
       const first = textMember(rows[0], 'sku') ?? '?';
       return rows.length === 1 ? first : `${first} and ${rows.length - 1} more`;
     },
+    naturalKeys({ body }) {
+      const rows = rowsOf(body);
+      return Array.isArray(rows) ? rows.flatMap((row) => textMember(row, 'sku') ?? []) : [];
+    },
     execute({ organizationId, body, bodyText, now, failsAfterRows }): Answer {
       const tooLarge = refuseBytes(bodyText, settings);
       if (tooLarge) return tooLarge;

@@ -3,9 +3,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
-import { connectors } from '../../../connectors/index.ts';
 import { loadConfig } from '../../../src/config/load-config.ts';
 import { openRuntime } from '../../../src/daemon/runtime.ts';
+import { connectorLoader } from '../../../src/daemon/sources/load-connector.ts';
 import { exitCodeOf, sync } from '../../../src/daemon/sync.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { keepHeapLean } from '../../../src/lib/lean-heap.ts';
@@ -37,7 +37,7 @@ await compete(async ({ baseUrl, csv, folder, connections, redisUrl, creates }) =
   const target = { baseUrl, apiKey: API_KEY, profile: './profile.yaml' };
   writeFileSync(file, stringify({ target, queue, ledger: './ledger.db', sources: [source] }));
   const secrets = createSecretStore();
-  const config = await loadConfig({ file, env: {}, connectors, profilesDir: PROFILES, secrets });
+  const config = await loadConfig({ file, env: {}, connectors: connectorLoader, profilesDir: PROFILES, secrets });
   const log = createLogger({ level: 'silent', secrets });
   const options = {
     config,

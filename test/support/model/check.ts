@@ -216,6 +216,13 @@ function checkItem(item: ItemState, items: ItemState[], parts: AtRest): string[]
     const isHeld =
       open !== null || source.hasBadRows() || items.some((one) => one.kind !== 'passport' && (one.open || !one.isMade));
     if (isRestored && isHeld && PROGRESS.indexOf(actual) > PROGRESS.indexOf(acknowledged)) return [];
+    // It was withdrawn in the lost time, and its product is in the source again.
+    if (
+      actual === 'unpublished' &&
+      acknowledged === 'published' &&
+      witness.wasWithdrawnInLostTime(`${kind} ${item.key}`)
+    )
+      return [];
     return acknowledged === actual ? [] : [`I4: it is ${actual} and the ledger has ${acknowledged}.`];
   }
   if (baseline === null) {

@@ -1,5 +1,6 @@
 import Database from 'better-sqlite3';
 import type { Exchange } from '../../../src/api/transport.ts';
+import { IS_OPEN } from '../ledger-revisions.ts';
 import { TURNED_AWAY } from './model-api.ts';
 import type { Effect } from './told-operations.ts';
 
@@ -48,6 +49,11 @@ export interface Witness {
   restored(): void;
   hasRestored(): boolean;
   evidenceFor(deliveryId: number): ReadonlySet<Evidence>;
+  /**
+   * Whether a passport, by kind and key, was withdrawn in the lost time and not published since, and the restored ledger has it as
+   * published.
+   */
+  wasWithdrawnInLostTime(item: string): boolean;
   /** Whether nobody knows what became of some revision of an item, by kind and key, that went out. */
   wasUnclear(item: string): boolean;
   /** How often each item was created, by kind and key. */
@@ -66,6 +72,8 @@ export function createWitness(): Witness {
   const effects = new Map<string, number>();
   const newest = new Map<string, number>();
   const created = new Map<string, number>();
+  const withdrawn = new Set<string>();
+  let withdrawnInLostTime = new Set<string>();
   let deaths = 0;
   let hasRestored = false;
   let db: Database.Database | null = null;
@@ -84,8 +92,7 @@ export function createWitness(): Witness {
   function mayHaveOtherKey({ operation, isMember, deliveryId }: FoundRow, known: string): boolean {
     if (operation === 'product.import') return isMember === 1;
     const heard = [...(evidence.get(deliveryId) ?? [])];
-    const wasMember = written.get(known)?.isImport === true;
-    return (isMember === 1 || wasMember) && heard.every((one) => one === 'turned away');
+    return written.get(known)?.isImport === true && heard.every((one) => one === 'turned away');
   }
 
   return {
@@ -158,6 +165,11 @@ export function createWitness(): Witness {
         if ((newest.get(item) ?? 0) > deliveryId)
           breaches.push(`I3: an older revision of ${item} landed after a newer one.`);
         newest.set(item, Math.max(newest.get(item) ?? 0, deliveryId));
+        if (operation === 'passport.unpublish') withdrawn.add(item);
+        if (operation === 'passport.publish') {
+          withdrawn.delete(item);
+          withdrawnInLostTime.delete(item);
+        }
         if (!carriedAs.endsWith('.create')) continue;
         created.set(item, (created.get(item) ?? 0) + 1);
       }
@@ -173,7 +185,10 @@ export function createWitness(): Witness {
       const present = db?.prepare<[], number>(`SELECT ${DELIVERY_NUMBER} FROM items i`).pluck().all() ?? [];
       const revisions = new Map(present.map((number) => [itemIn(number), number]));
       for (const id of evidence.keys()) if (id > (revisions.get(itemIn(id)) ?? 0)) evidence.delete(id);
+      const published = db?.prepare<[], string>(PUBLISHED_AT_REST).pluck().all() ?? [];
+      withdrawnInLostTime = new Set(published.filter((item) => withdrawn.has(item)));
     },
+    wasWithdrawnInLostTime: (item) => withdrawnInLostTime.has(item),
     hasRestored: () => hasRestored,
     died() {
       deaths += 1;
@@ -187,6 +202,10 @@ export function createWitness(): Witness {
     creations: (item) => created.get(item) ?? 0,
   };
 }
+
+/** Passports that were published and have no step under way, by kind and key. */
+const PUBLISHED_AT_REST = `SELECT i.kind || ' ' || i.key FROM items i
+  WHERE i.kind = 'passport' AND i.baseline ->> '$.status' = 'published' AND NOT (${IS_OPEN})`;
 
 interface FoundRow extends Carried {
   /** Whether it is sent in an import. */

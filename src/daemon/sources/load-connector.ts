@@ -1,0 +1,131 @@
+import { registerHooks } from 'node:module';
+import { isAbsolute, join, resolve } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { BUILT_IN } from '../../../connectors/index.ts';
+import type { ConnectorFlaw, ConnectorLoader } from '../../config/connector-loader.ts';
+import { messageOf, systemCodeOf } from '../../lib/errors.ts';
+import { err, ok, type Result } from '../../lib/result.ts';
+import { type Connector, SDK_VERSION } from '../../sdk/connector.ts';
+import { provideSdk } from './provide-sdk.ts';
+
+/** Loads built-in connectors by id, and those of other authors by a path or by the name of their package. */
+export const connectorLoader: ConnectorLoader<Connector> = {
+  ids: Object.keys(BUILT_IN),
+  async load(name, folder) {
+    const builtIn = Object.hasOwn(BUILT_IN, name) ? BUILT_IN[name] : undefined;
+    if (builtIn !== undefined) return ok(await builtIn());
+    provideSdk();
+    if (isPath(name)) return loadModule(pathToFileURL(resolve(folder, name)).href, `The connector ${name}`);
+    return isPackageName(name) ? loadPackage(name, folder) : null;
+  },
+};
+
+const PACKAGE_NAME = /^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*$/;
+
+function isPath(name: string): boolean {
+  return name.startsWith('./') || name.startsWith('../') || isAbsolute(name);
+}
+
+/** A connector's package has a dash or a scope in its name. So a mistyped id is not looked for among the packages. */
+function isPackageName(name: string): boolean {
+  return PACKAGE_NAME.test(name) && (name.startsWith('@') || name.startsWith('dpp-sync-'));
+}
+
+/** A package stands beside the config, or is installed with this program. */
+async function loadPackage(name: string, folder: string): Promise<Result<Connector, ConnectorFlaw>> {
+  const hooks = registerHooks({
+    resolve(specifier, context, next) {
+      if (specifier !== name) return next(specifier, context);
+      const parentURL = pathToFileURL(join(folder, 'dpp-sync.yaml')).href;
+      try {
+        return next(specifier, { ...context, parentURL });
+      } catch (error) {
+        if (systemCodeOf(error) !== 'ERR_MODULE_NOT_FOUND') throw error;
+        return next(specifier, context);
+      }
+    },
+  });
+  try {
+    return await loadModule(name, `The connector package ${name}`);
+  } finally {
+    hooks.deregister();
+  }
+}
+
+async function loadModule(specifier: string, what: string): Promise<Result<Connector, ConnectorFlaw>> {
+  let exported: unknown;
+  try {
+    exported = await import(specifier);
+  } catch (error) {
+    return err(importFlaw(error, specifier, what));
+  }
+  if (typeof exported === 'object' && exported !== null && 'module.exports' in exported) {
+    return err({
+      message: `${what} is a CommonJS module, and connectors are ES modules.`,
+      cure: 'Set "type": "module" in its package.json (or name it .mjs or .mts), and write `export default defineConnector({ … })`.',
+    });
+  }
+  const found: unknown =
+    typeof exported === 'object' && exported !== null && 'default' in exported ? exported.default : undefined;
+  return checked(found, what);
+}
+
+function importFlaw(error: unknown, specifier: string, what: string): ConnectorFlaw {
+  const code = systemCodeOf(error);
+  const reason = messageOf(error);
+  const isPath = specifier.startsWith('file:');
+  // The module may be there, and one that it imports be missing.
+  const missing = isPath ? `Cannot find module '${fileURLToPath(specifier)}'` : `Cannot find package '${specifier}'`;
+  if (code === 'ERR_MODULE_NOT_FOUND' && reason.startsWith(missing)) {
+    return isPath
+      ? { message: `${what} does not exist.`, cure: 'Check the path, which is relative to the config file.' }
+      : { message: `${what} is not installed.`, cure: `Install it beside the config file: npm install ${specifier}` };
+  }
+  if (code === 'ERR_UNSUPPORTED_NODE_MODULES_TYPE_STRIPPING') {
+    return {
+      message: `${what} holds TypeScript, which Node does not run within node_modules.`,
+      cure: 'Its author has to publish it as JavaScript.',
+    };
+  }
+  return {
+    message: `${what} cannot be loaded: ${reason.replace(/\.$/, '')}.`,
+    cure: 'Correct the module, or ask its author.',
+  };
+}
+
+const EXPORT =
+  'Export it as the default: `export default defineConnector({ … })`, with `defineConnector` from dpp-sync/sdk.';
+
+/** What `defineConnector` gives, checked, because any module can stand at a path. */
+function checked(value: unknown, what: string): Result<Connector, ConnectorFlaw> {
+  if (typeof value !== 'object' || value === null)
+    return err({ message: `${what} has no default export.`, cure: EXPORT });
+  const { sdk, id, title, options, streamOptions, reads, open } = value as Record<string, unknown>;
+  if (sdk === undefined) return err({ message: `The default export of ${lower(what)} is no connector.`, cure: EXPORT });
+  if (sdk !== SDK_VERSION) {
+    return err({
+      message: `${what} was written for version ${JSON.stringify(sdk)} of the SDK, and this program has version ${SDK_VERSION}.`,
+      cure: 'Install a version of the connector that fits, or another version of dpp-sync.',
+    });
+  }
+  const isWhole =
+    typeof id === 'string' &&
+    typeof title === 'string' &&
+    isSchema(options) &&
+    isSchema(streamOptions) &&
+    typeof reads === 'function' &&
+    typeof open === 'function';
+  if (isWhole) return ok(value as Connector);
+  return err({
+    message: `${what} lacks one of id, title, options, streamOptions, reads and open, or has it in another form.`,
+    cure: EXPORT,
+  });
+}
+
+function isSchema(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && '_zod' in value;
+}
+
+function lower(what: string): string {
+  return what.charAt(0).toLowerCase() + what.slice(1);
+}

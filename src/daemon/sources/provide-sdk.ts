@@ -1,0 +1,34 @@
+import { existsSync } from 'node:fs';
+import { registerHooks } from 'node:module';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { findPackage } from '../../lib/package.ts';
+
+const NAME = 'dpp-sync/sdk';
+
+let isProvided = false;
+
+/**
+ * Lets connectors and mapping modules import `dpp-sync/sdk` wherever they stand. They get the SDK of the running program,
+ * also where another copy is installed beside them, so that both sides mean the same classes.
+ */
+export function provideSdk(): void {
+  if (isProvided) return;
+  isProvided = true;
+  const url = pathToFileURL(sdkFile()).href;
+  registerHooks({
+    resolve: (specifier, context, next) =>
+      specifier === NAME
+        ? { url, format: url.endsWith('.ts') ? 'module-typescript' : 'module', shortCircuit: true }
+        : next(specifier, context),
+  });
+}
+
+/** The SDK as this program runs: built, or from the sources. */
+function sdkFile(): string {
+  const { root } = findPackage();
+  const built = join(root, 'dist', 'sdk.js');
+  return import.meta.dirname.startsWith(join(root, 'dist')) && existsSync(built)
+    ? built
+    : join(root, 'src', 'sdk', 'index.ts');
+}
