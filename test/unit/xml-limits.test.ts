@@ -9,6 +9,11 @@ function* endless(start: string, piece: string, count: number): Generator<string
   const chunk = piece.repeat(Math.ceil(65_536 / piece.length));
   for (let made = 0; made < count; made += chunk.length) yield chunk;
 }
+function* joined(start: string, middle: Iterable<string>, end: string): Generator<string> {
+  yield start;
+  yield* middle;
+  yield end;
+}
 const GIGABYTE = 1024 ** 3;
 
 describe('an XML file that is larger than memory in one place', () => {
@@ -22,6 +27,12 @@ describe('an XML file that is larger than memory in one place', () => {
     ['a document type', '<!DOCTYPE a [ <!--', 'x', 'is longer than 16777216 characters'],
     ['elements within elements', '<a>', '<b>', 'more than 1000 levels deep'],
     ['elements within a record', '<a><r>', '<b>', 'more than 1000 levels deep'],
+    [
+      'attributes that are long together',
+      '<a><r ',
+      `${'n'.repeat(9)}="${'x'.repeat(1_000_000)}" `,
+      'is longer than 16777216',
+    ],
     ['an entity without an end', '<a><r>&', 'x', 'is longer than 16777216 characters'],
   ])('ends with an error early: %s', async (_about, start, piece, message) => {
     const file = madeFile(endless(start, piece, GIGABYTE));
@@ -62,6 +73,16 @@ describe('a record that passes a limit', () => {
     expect(rows[1]).toMatchObject({ place: { line: 3 }, issues: [{ code }] });
     expect(rows[1]?.issues?.[0]?.message).toContain(message);
     expect(rows[0]?.issues ?? rows[2]?.issues).toBeUndefined();
+  });
+
+  it('costs itself as soon as its texts are too long, however many they are', async () => {
+    const texts = endless('', `<![CDATA[${'x'.repeat(1_000_000)}]]>`, 150_000_000);
+    const file = madeFile(joined('<a><r><n>1</n><t>', texts, '</t></r><r/></a>'));
+    const before = process.memoryUsage().heapUsed;
+    const [row, next] = await allRecords(file, AT);
+    expect(row).toMatchObject({ fields: { n: '1' }, issues: [{ code: 'row.length' }] });
+    expect(next?.issues).toBeUndefined();
+    expect(process.memoryUsage().heapUsed - before).toBeLessThan(60_000_000);
   });
 
   it('costs the records around it too, and those in it are read', async () => {

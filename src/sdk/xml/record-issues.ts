@@ -24,3 +24,12 @@ export function encodingIssues(fields: JsonObject): Issue[] {
     cure: 'Set `encoding` to the one in which the file is really written, or have it written anew in UTF-8.',
   }));
 }
+
+export function takenIssue(member: string): Issue {
+  return {
+    code: 'row.duplicate',
+    message: `The record has an element ${member} of its own, so the value from around it has no place.`,
+    field: member,
+    cure: 'Give the value another name in `parent`.',
+  };
+}

@@ -3,22 +3,14 @@ import type { Issue } from '../../domain/issue.ts';
 import type { Place } from '../../domain/place.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { sourceFault } from '../faults.ts';
-import { AncestorValues, parseValuePath, VALUE_CHARACTERS_MAX, type ValuePath } from './ancestor-values.ts';
-import {
-  addAttribute,
-  addChild,
-  addText,
-  type Element,
-  type ElementRules,
-  isBlank,
-  openElement,
-  setMember,
-  valueOf,
-} from './element.ts';
+import { AncestorValues, VALUE_CHARACTERS_MAX } from './ancestor-values.ts';
+import { addAttribute, addChild, addText, type Element, type ElementRules, openElement, valueOf } from './element.ts';
 import { createEntities } from './entities.ts';
+import { describeMalformed } from './malformed.ts';
 import { createNames, type Names } from './names.ts';
-import { encodingIssues, partialFields } from './record-issues.ts';
+import { encodingIssues, partialFields, takenIssue } from './record-issues.ts';
 import { createPathMatcher, type PathState } from './record-path.ts';
+import { TextBounds } from './text-bounds.ts';
 import type { XmlRecord, XmlRecordOptions } from './xml-record.ts';
 
 /** Elements within elements, in the whole document and in a record. */
@@ -28,8 +20,6 @@ const ATTRIBUTES_MAX = 1_000;
 const NAME_CHARACTERS_MAX = 1_000;
 /** Elements and attributes of one record. */
 const RECORD_MEMBERS_MAX = 100_000;
-/** The parser holds a text until it ends, also one that belongs to no record. */
-const TEXT_CHARACTERS_MAX = 16 * 1024 * 1024;
 /** For the message when no element is a record. */
 const PATHS_SHOWN = 12;
 
@@ -73,13 +63,7 @@ export class RecordScanner {
   private tagLine = 1;
   private tagStart = 0;
   private attributes = 0;
-  /** Counts what the parser has finished, to notice that it only gathers text. */
-  private events = 0;
-  private eventsBefore = 0;
-  private quiet = 0;
-  private expandedSince = 0;
-  private expandedAt = -1;
-  private expanded = 0;
+  private readonly bounds: TextBounds;
   /** There is U+FFFD in the piece that is being read, or in an earlier one that has a part of an open record. */
   private damaged = false;
 
@@ -91,6 +75,7 @@ export class RecordScanner {
     this.file = file;
     this.options = options;
     this.maxRecordBytes = options.maxRecordBytes ?? 1024 * 1024;
+    this.bounds = new TextBounds(this.maxRecordBytes);
     this.rules = {
       lists: new Set(options.lists),
       objects: new Set(options.objects),
@@ -100,7 +85,7 @@ export class RecordScanner {
     const attributes = ['lang', 'xml:lang', ...(options.languageAttributes ?? [])].map((name) => `@${name}`);
     this.languageAttributes = new Set(options.language === undefined ? [] : attributes);
     this.names = createNames(options.prefixes ?? 'strip');
-    this.ancestors = ancestorsOf(options.parent);
+    this.ancestors = options.parent === undefined ? null : new AncestorValues(options.parent);
     this.states = [createPathMatcher(options.at)];
     this.listen();
   }
@@ -109,9 +94,7 @@ export class RecordScanner {
   feed(text: string): void {
     this.damaged = text.includes('\uFFFD') || (this.damaged && this.open.length > 0);
     this.parse(() => this.parser.write(text));
-    this.quiet = this.events === this.eventsBefore ? this.quiet + text.length : 0;
-    this.eventsBefore = this.events;
-    if (this.quiet > this.textMax) throw this.tooLong();
+    if (this.bounds.fed(text.length)) throw this.tooLong();
   }
 
   /** @throws a `sourceFault` when the document is cut off, or cannot hold the records */
@@ -140,7 +123,9 @@ export class RecordScanner {
       file: this.file,
       where: () => this.where(),
       position: () => parser.position,
-      expanded: (characters) => this.countExpansion(characters),
+      expanded: (characters) => {
+        if (this.bounds.expand(characters)) throw this.tooLong();
+      },
     });
     // The parser looks up `amp` and the like in its own object. Everything else is asked of the prototype.
     const others = new Proxy(
@@ -149,21 +134,22 @@ export class RecordScanner {
     );
     parser.ENTITIES = Object.assign(Object.create(others), { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" });
     parser.on('doctype', (text) => {
-      this.events++;
+      this.bounds.event();
       entities.declare(text);
     });
     parser.on('opentagstart', () => {
-      this.events++;
+      this.bounds.event();
       this.attributes = 0;
       // The character after the name was read, which may be a line end.
       this.tagLine = parser.column === 0 ? parser.line - 1 : parser.line;
       this.tagStart = parser.position;
     });
     parser.on('attribute', () => {
-      this.events++;
+      this.bounds.event();
       if (++this.attributes > ATTRIBUTES_MAX) {
         throw this.fault(`An element has more than ${ATTRIBUTES_MAX} attributes.`, CURE_CHECK);
       }
+      if (parser.position - this.tagStart > this.bounds.max) throw this.tooLong();
     });
     parser.on('opentag', (tag) => this.openTag(tag));
     parser.on('closetag', () => this.closeTag());
@@ -180,9 +166,10 @@ export class RecordScanner {
   }
 
   private addText(text: string): void {
-    this.events++;
+    this.bounds.event();
     const element = this.elements.at(-1);
-    if (element !== undefined) addText(element, text);
+    // One element may have any number of texts, with comments between them.
+    if (element !== undefined && !this.giveUpIfTooLong()) addText(element, text);
     if (this.ancestors?.wantsText !== true) return;
     try {
       this.ancestors.addText(text);
@@ -196,7 +183,7 @@ export class RecordScanner {
   }
 
   private openTag(tag: SaxesTagPlain): void {
-    this.events++;
+    this.bounds.event();
     const name = this.names.element(tag.name);
     if (name.length > NAME_CHARACTERS_MAX) {
       throw this.fault(`The name of an element is longer than ${NAME_CHARACTERS_MAX} characters.`, CURE_CHECK);
@@ -222,7 +209,7 @@ export class RecordScanner {
 
   private beginRecord(): void {
     const place = { file: this.file, line: this.tagLine, path: `/${this.path.join('/')}` };
-    this.open.push({ index: this.elements.length, place, start: this.tagStart + this.expanded });
+    this.open.push({ index: this.elements.length, place, start: this.tagStart + this.bounds.expanded });
   }
 
   private openElement(name: string, tag: SaxesTagPlain): void {
@@ -249,7 +236,7 @@ export class RecordScanner {
   }
 
   private closeTag(): void {
-    this.events++;
+    this.bounds.event();
     const element = this.elements.at(-1);
     if (element !== undefined) this.closeElement(element);
     this.ancestors?.close();
@@ -259,12 +246,7 @@ export class RecordScanner {
   }
 
   private closeElement(element: Element): void {
-    const outermost = this.open[0];
-    if (outermost !== undefined && this.parser.position + this.expanded - outermost.start > this.maxRecordBytes) {
-      const cure = 'Raise `maxRecordBytes`, or let the path name smaller elements.';
-      this.giveUp('row.length', `The record is longer than ${this.maxRecordBytes} characters.`, cure);
-      return;
-    }
+    if (this.giveUpIfTooLong()) return;
     this.elements.pop();
     const record = this.open.at(-1);
     const parent = this.elements.at(-1);
@@ -279,24 +261,24 @@ export class RecordScanner {
 
   private finish(record: OpenRecord, name: string, value: JsonValue): void {
     const own = objectOf(value);
-    const fields = this.ancestors === null ? own : { ...own, parent: this.ancestors.values() };
+    const around = this.ancestors?.values() ?? {};
+    const fields = this.ancestors === null ? own : { ...around, ...own };
     const issues = this.damaged ? encodingIssues(fields) : [];
-    if (this.ancestors !== null && Object.hasOwn(own, 'parent')) {
-      issues.push({
-        code: 'row.duplicate',
-        message: 'The record has an element `parent`, so the values of its ancestors have no place.',
-        field: 'parent',
-      });
-      setMember(fields, 'parent', own['parent'] ?? null);
-    }
-    const length = this.parser.position + this.expanded - record.start;
-    this.done.push({
-      name,
-      fields,
-      place: record.place,
-      length,
-      ...(issues.length === 0 ? {} : { issues }),
-    });
+    for (const member of Object.keys(around)) if (Object.hasOwn(own, member)) issues.push(takenIssue(member));
+    const length = this.lengthOf(record);
+    this.done.push({ name, fields, place: record.place, length, ...(issues.length === 0 ? {} : { issues }) });
+  }
+
+  private lengthOf(record: OpenRecord): number {
+    return this.parser.position + this.bounds.expanded - record.start;
+  }
+
+  private giveUpIfTooLong(): boolean {
+    const outermost = this.open[0];
+    if (outermost === undefined || this.lengthOf(outermost) <= this.maxRecordBytes) return false;
+    const cure = 'Raise `maxRecordBytes`, or let the path name smaller elements.';
+    this.giveUp('row.length', `The record is longer than ${this.maxRecordBytes} characters.`, cure);
+    return true;
   }
 
   /** Reports the open records as rows that cannot be used, and reads on behind them. */
@@ -334,44 +316,17 @@ export class RecordScanner {
     try {
       step();
     } catch (error) {
-      throw error instanceof Error && error.constructor === Error ? this.malformed(error.message) : error;
+      if (!(error instanceof Error) || error.constructor !== Error) throw error;
+      const [what, cure] = describeMalformed(error.message, { open: this.path.at(-1), closed: this.closed });
+      throw this.fault(what, cure);
     }
-  }
-
-  private get textMax(): number {
-    return Math.max(TEXT_CHARACTERS_MAX, this.maxRecordBytes);
-  }
-
-  /** Entities in one text together are bounded like text that stands in the file. */
-  private countExpansion(characters: number): void {
-    if (this.expandedAt !== this.events) this.expandedSince = 0;
-    this.expandedAt = this.events;
-    this.expandedSince += characters;
-    this.expanded += characters;
-    if (this.expandedSince > this.textMax) throw this.tooLong();
   }
 
   private tooLong(): Error {
     return this.fault(
-      `A text, comment or attribute is longer than ${this.textMax} characters.`,
+      `A text, comment or attribute is longer than ${this.bounds.max} characters.`,
       'Have it left out of the export, or raise `maxRecordBytes`.',
     );
-  }
-
-  private malformed(what: string): Error {
-    const open = this.path.at(-1);
-    const inside = open === undefined ? '' : ` in <${open}>`;
-    const reason = what === 'unexpected close tag.' ? `the closing tag of <${this.closed}> is missing.` : what;
-    const ended = /^(unclosed tag|unexpected end|document must contain a root)/.test(what);
-    return ended
-      ? this.fault(
-          `The file ends before it is complete${inside}.`,
-          'Have it written anew, and check that it is copied whole.',
-        )
-      : this.fault(
-          `The file is not well-formed XML${inside}: ${reason}`,
-          'The rest of the file is not read: have it written anew.',
-        );
   }
 
   private fault(what: string, suggestion: string): Error {
@@ -385,17 +340,6 @@ export class RecordScanner {
 
 const CURE_CHECK = 'Have the export checked: no catalogue is written so.';
 const CURE_PATH = 'Let the path name smaller elements.';
-
-function ancestorsOf(parent: Readonly<Record<string, string>> | undefined): AncestorValues | null {
-  if (parent === undefined) return null;
-  const paths: Record<string, ValuePath> = {};
-  for (const [member, text] of Object.entries(parent)) {
-    const path = parseValuePath(text);
-    if (path === null) throw new RangeError(`${text} is no path of a value.`);
-    paths[member] = path;
-  }
-  return new AncestorValues(paths);
-}
 
 function objectOf(value: JsonValue): JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : { '#text': value };

@@ -26,7 +26,7 @@ export interface XmlRecordOptions {
   entities?: Readonly<Record<string, string>> | undefined;
   /** The longest record; default 1 MiB. Characters are counted. */
   maxRecordBytes?: number | undefined;
-  /** Values of ancestors that each record gets as `parent`, for which `isValuePath` is true: `../ID`, `/BMECAT/@version`. */
+  /** Values from around the record by the names that they get in it; `isValuePath` is true for `../ID`, `/BMECAT/@version`. */
   parent?: Readonly<Record<string, string>> | undefined;
   /** Called with the path of the root element and of each of its children when they begin. It may refuse the document. */
   onOutline?: ((path: string) => void) | undefined;
