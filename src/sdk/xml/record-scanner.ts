@@ -4,7 +4,16 @@ import type { Place } from '../../domain/place.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { sourceFault } from '../faults.ts';
 import { AncestorValues, VALUE_CHARACTERS_MAX } from './ancestor-values.ts';
-import { addAttribute, addChild, addText, type Element, type ElementRules, openElement, valueOf } from './element.ts';
+import {
+  addAttribute,
+  addChild,
+  addText,
+  createElement,
+  type Element,
+  type ElementRules,
+  resetElement,
+  valueOf,
+} from './element.ts';
 import { createEntities } from './entities.ts';
 import { describeMalformed } from './malformed.ts';
 import { createNames, type Names } from './names.ts';
@@ -53,8 +62,9 @@ export class RecordScanner {
   private readonly path: string[] = [];
   /** The element that ended last. */
   private closed = '';
-  /** The open elements of the outermost open record. */
-  private elements: Element[] = [];
+  /** The open elements of the outermost open record are the first so many; the others are there to be used. */
+  private readonly elements: Element[] = [];
+  private depth = 0;
   private open: OpenRecord[] = [];
   private members = 0;
   private done: XmlRecord[] = [];
@@ -160,16 +170,16 @@ export class RecordScanner {
 
   /** Text is asked for only where it is wanted: the parser skips all other text faster. */
   private listenToText(): void {
-    if (this.elements.length > 0 || this.ancestors?.wantsText === true) {
+    if (this.depth > 0 || this.ancestors?.wantsText === true) {
       this.parser.on('text', this.onText);
     } else this.parser.off('text');
   }
 
   private addText(text: string): void {
     this.bounds.event();
-    const element = this.elements.at(-1);
+    const element = this.elements[this.depth - 1];
     // One element may have any number of texts, with comments between them.
-    if (element !== undefined && !this.giveUpIfTooLong()) addText(element, text);
+    if (element !== undefined && (element.text === '' || !this.giveUpIfTooLong())) addText(element, text);
     if (this.ancestors?.wantsText !== true) return;
     try {
       this.ancestors.addText(text);
@@ -209,12 +219,12 @@ export class RecordScanner {
 
   private beginRecord(): void {
     const place = { file: this.file, line: this.tagLine, path: `/${this.path.join('/')}` };
-    this.open.push({ index: this.elements.length, place, start: this.tagStart + this.bounds.expanded });
+    this.open.push({ index: this.depth, place, start: this.tagStart + this.bounds.expanded });
   }
 
   private openElement(name: string, tag: SaxesTagPlain): void {
-    const element = openElement(name);
-    this.elements.push(element);
+    const element = (this.elements[this.depth++] ??= createElement());
+    resetElement(element, name);
     this.members++;
     for (const raw in tag.attributes) {
       const value = tag.attributes[raw] ?? '';
@@ -222,13 +232,13 @@ export class RecordScanner {
       if (attribute === null) continue;
       this.members++;
       if (raw === 'xsi:nil') element.isNil = value === 'true' || value === '1';
-      else if (this.elements.length > 1 && this.languageAttributes.has(attribute)) element.language = value;
+      else if (this.depth > 1 && this.languageAttributes.has(attribute)) element.language = value;
       else {
         const taken = element.fields !== null && Object.hasOwn(element.fields, attribute);
         addAttribute(element, taken ? `@${raw}` : attribute, value);
       }
     }
-    if (this.elements.length > RECORD_DEPTH_MAX) {
+    if (this.depth > RECORD_DEPTH_MAX) {
       this.giveUp('row.depth', `The record has elements within elements more than ${RECORD_DEPTH_MAX} levels deep.`);
     } else if (this.members > RECORD_MEMBERS_MAX) {
       this.giveUp('row.members', `The record has more than ${RECORD_MEMBERS_MAX} elements and attributes.`, CURE_PATH);
@@ -237,21 +247,21 @@ export class RecordScanner {
 
   private closeTag(): void {
     this.bounds.event();
-    const element = this.elements.at(-1);
+    const element = this.elements[this.depth - 1];
     if (element !== undefined) this.closeElement(element);
     this.ancestors?.close();
     this.states.pop();
     this.closed = this.path.pop() ?? '';
-    if (this.ancestors !== null || (element !== undefined && this.elements.length === 0)) this.listenToText();
+    if (this.ancestors !== null || (element !== undefined && this.depth === 0)) this.listenToText();
   }
 
   private closeElement(element: Element): void {
     if (this.giveUpIfTooLong()) return;
-    this.elements.pop();
+    this.depth--;
     const record = this.open.at(-1);
-    const parent = this.elements.at(-1);
+    const parent = this.elements[this.depth - 1];
     const value = valueOf(element, this.rules);
-    if (record?.index === this.elements.length) {
+    if (record?.index === this.depth) {
       this.open.pop();
       this.finish(record, element.name, value);
     }
@@ -292,7 +302,7 @@ export class RecordScanner {
       this.done.push({ name: element.name, fields, place: record.place, length: this.maxRecordBytes, issues: [issue] });
     }
     this.open = [];
-    this.elements = [];
+    this.depth = 0;
     this.members = 0;
     this.listenToText();
   }
