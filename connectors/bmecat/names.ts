@@ -7,7 +7,7 @@ const RENAMED = new Map([
 ]);
 
 /** The name that an element has in BMEcat 2005: `ARTICLE_DETAILS` is `PRODUCT_DETAILS`, `SUPPLIER_AID` is `SUPPLIER_PID`. */
-export function nameOf2005(name: string): string {
+function nameOf2005(name: string): string {
   return RENAMED.get(name) ?? name.replace(/^ARTICLE(?=_|$)/, 'PRODUCT').replace(/_AID(?=_|@|$)/, '_PID');
 }
 

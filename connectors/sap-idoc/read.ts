@@ -11,7 +11,7 @@ import {
   xmlTextOf,
 } from '../../src/sdk/index.ts';
 import type { Options, StreamOptions } from './schema.ts';
-import { CONTROL, findSegments, segmentOf } from './segments.ts';
+import { CONTROL, type FoundSegment, fieldAround, findSegments, segmentOf } from './segments.ts';
 
 /** IDocs of one file whose numbers are remembered. A file of a night has thousands. */
 const IDOCS_MAX = 1_000_000;
@@ -38,17 +38,16 @@ export function readIdocs(
     if (number !== '' && numbers.has(number)) return;
     if (number !== '') numbers.add(number);
     if (numbers.size > IDOCS_MAX) throw tooMany(file);
-    for (const { fields, parent } of findSegments(segmentOf(idoc), stream.segment)) {
-      yield { fields: rowOf(fields, parent, stream.fields), place };
-    }
+    const body = segmentOf(idoc);
+    for (const found of findSegments(body, stream.segment)) yield { fields: rowOf(found, body, stream), place };
   };
 
   return readXmlPages(file, { at: '//IDOC', trim: true, encoding, entities, maxRecordBytes }, signal, rowsOf);
 }
 
-function rowOf(fields: JsonObject, parent: JsonObject | null, expected: readonly string[]): JsonObject {
-  const empty = Object.fromEntries(expected.map((name) => [name, '']));
-  return { ...empty, ...fields, ...(parent === null ? {} : { parent }) };
+function rowOf(found: FoundSegment, idoc: JsonObject, { fields, parent }: StreamOptions): JsonObject {
+  const around = Object.entries(parent).map(([member, path]) => [member, fieldAround(path, found, idoc)]);
+  return { ...Object.fromEntries(fields.map((name) => [name, ''])), ...found.fields, ...Object.fromEntries(around) };
 }
 
 function tooMany(file: OpenFile): Error {

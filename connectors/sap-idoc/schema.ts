@@ -30,5 +30,11 @@ export const STREAM_OPTIONS = {
     .describe(
       'Fields that each row has, because SAP leaves out those that are empty: `[HERKL, NTGEW]` are then empty text where they are missing.',
     ),
+  parent: z
+    .record(Name, z.string().regex(/^[^/]+(\/[^/]+)+$/, 'Write a path such as E1STZUM/E1MASTM/MATNR.'))
+    .default({})
+    .describe(
+      'Fields of the segments around the row, by the names that they get in it: `{ MATNR: E1STZUM/E1MASTM/MATNR }`. Where SAP has left out a field it is empty text.',
+    ),
 };
 export type StreamOptions = z.infer<z.ZodObject<typeof STREAM_OPTIONS>>;

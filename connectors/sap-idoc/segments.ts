@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../../src/sdk/index.ts';
+import { isJsonObject, type JsonObject, type JsonValue, xmlObjectOf, xmlTextOf } from '../../src/sdk/index.ts';
 
 /** The control record of an IDoc. It differs from one sending to the next, so no row has it. */
 export const CONTROL = 'EDI_DC40';
@@ -12,37 +12,41 @@ export function segmentOf(element: JsonObject): JsonObject {
   return Object.fromEntries(entries);
 }
 
-/** A segment somewhere in an IDoc, with the segment that it belongs to. */
+/** A segment somewhere in an IDoc. */
 export interface FoundSegment {
   fields: JsonObject;
-  parent: JsonObject | null;
+  /** The segments around it by name, the outermost first. */
+  around: readonly (readonly [name: string, segment: JsonObject])[];
 }
 
-/** The occurrences of a segment in an IDoc, in their order. */
-export function* findSegments(idoc: JsonObject, name: string): Generator<FoundSegment> {
-  for (const [member, value] of Object.entries(idoc)) {
+/** The occurrences of a segment, in their order. */
+export function* findSegments(
+  segment: JsonObject,
+  name: string,
+  around: FoundSegment['around'] = [],
+): Generator<FoundSegment> {
+  for (const [member, value] of Object.entries(segment)) {
     if (!isSegment(value) || member === CONTROL) continue;
-    for (const segment of listOf(value)) {
-      if (member === name) yield { fields: segment, parent: null };
-      yield* findWithin(segment, name, null);
+    for (const child of listOf(value)) {
+      if (member === name) yield { fields: child, around };
+      yield* findSegments(child, name, [...around, [member, child]]);
     }
   }
 }
 
 /**
- * As the parent each gets the segment around it, with the fields and the other segments of that one: those of a BOM item
- * hold the material and the base quantity.
+ * A field of the segments around a row, as `E1STZUM/E1MASTM/MATNR`: each step is a segment around the row, or the first of
+ * its name beside that one. Empty text where there is none.
  */
-function* findWithin(segment: JsonObject, name: string, parent: JsonObject | null): Generator<FoundSegment> {
-  for (const [member, value] of Object.entries(segment)) {
-    if (!isSegment(value)) continue;
-    const others = Object.entries(segment).filter(([other]) => other !== member);
-    const around: JsonObject = { ...Object.fromEntries(others), ...(parent === null ? {} : { parent }) };
-    for (const child of listOf(value)) {
-      if (member === name) yield { fields: child, parent: around };
-      yield* findWithin(child, name, around);
-    }
+export function fieldAround(path: string, { around }: FoundSegment, idoc: JsonObject): string {
+  const steps = path.split('/');
+  const field = steps.pop() ?? '';
+  let current = idoc;
+  for (const [index, step] of steps.entries()) {
+    const [name, segment] = around[index] ?? [];
+    current = name === step && segment !== undefined ? segment : xmlObjectOf(current[step]);
   }
+  return xmlTextOf(current[field]);
 }
 
 function isSegment(value: JsonValue | undefined): boolean {

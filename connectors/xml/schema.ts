@@ -45,7 +45,7 @@ export const STREAM_OPTIONS = {
     )
     .optional()
     .describe(
-      'Values from around the record, which each row has as `parent`: `{ product: ../SUPPLIER_PID }`. They must stand before the record in the file.',
+      'Values from around the record, by the names that they get in the row: `{ product: ../SUPPLIER_PID }`. They must stand before the record in the file.',
     ),
 };
 export type StreamOptions = z.infer<z.ZodObject<typeof STREAM_OPTIONS>>;

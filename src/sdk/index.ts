@@ -43,6 +43,6 @@ export { createFileDecoder } from './text-decoder.ts';
 export { isValuePath } from './xml/ancestor-values.ts';
 export { XML_FILE_OPTIONS } from './xml/file-options.ts';
 export { isRecordPath } from './xml/record-path.ts';
-export type { XmlRecord, XmlRecordOptions } from './xml/records.ts';
 export { readXmlPages, readXmlRecords } from './xml/records.ts';
 export { xmlListOf, xmlObjectOf, xmlObjectsOf, xmlTextOf } from './xml/values.ts';
+export type { XmlRecord, XmlRecordOptions } from './xml/xml-record.ts';

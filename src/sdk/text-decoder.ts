@@ -20,6 +20,7 @@ const BYTE_ORDER_MARKS: [encoding: string, bytes: number[]][] = [
 export function createFileDecoder(declared: string, head: Buffer): FileDecoder {
   const mark = BYTE_ORDER_MARKS.find(([, bytes]) => bytes.every((byte, index) => head[index] === byte));
   const encoding = mark === undefined || /^utf-?32/i.test(declared) ? declared : mark[0];
+  if (/^utf-?8$/i.test(encoding)) return createUtf8Decoder(encoding);
   const decoder = iconv.getDecoder(encoding);
   // Half a surrogate pair is as invalid in UTF-16 as a broken sequence is in UTF-8, where the decoder sees to it.
   const wide = /^(utf-?16|ucs-?2)/i.test(encoding);
@@ -29,4 +30,10 @@ export function createFileDecoder(declared: string, head: Buffer): FileDecoder {
     write: (bytes) => clean(decoder.write(bytes)),
     end: () => clean(decoder.end() ?? ''),
   };
+}
+
+/** Most files are UTF-8, which Node decodes in half the time. */
+function createUtf8Decoder(encoding: string): FileDecoder {
+  const decoder = new TextDecoder('utf-8');
+  return { encoding, write: (bytes) => decoder.decode(bytes, { stream: true }), end: () => decoder.decode() };
 }

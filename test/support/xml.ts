@@ -20,6 +20,9 @@ export function madeFile(chunks: Iterable<string | Uint8Array>, name = 'export.x
   };
 }
 
+/** The reader gathers the head of a file before it begins, so what comes in pieces has to stand behind it. */
+export const LONG_COMMENT = `<!--${'x'.repeat(1_100)}-->`;
+
 /** All records of a text, fed in pieces of so many bytes. */
 export async function recordsOf(
   text: string | Uint8Array,

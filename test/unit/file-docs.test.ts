@@ -3,11 +3,12 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { connectors } from '../../connectors/index.ts';
+import { loadBuiltIn } from '../../connectors/index.ts';
 import { assertSettings } from '../../src/sdk/files/acknowledge-files.ts';
 import { FILE_SOURCE, FILE_STREAM } from '../../src/sdk/files/file-options.ts';
 import { locate } from '../../src/sdk/files/location.ts';
 
+const connectors = await loadBuiltIn();
 const page = readFileSync(join(import.meta.dirname, '../../docs/connectors/files.md'), 'utf8');
 
 const Sources = z.object({

@@ -2,7 +2,7 @@ import type { JsonObject } from '../../lib/json.ts';
 import { setMember } from './element.ts';
 
 /** Where a value stands that rows get besides their own: in an element that is open around the record, or before it. */
-export interface ValuePath {
+interface ValuePath {
   /** So many levels above the record; null: from the document's root. */
   up: number | null;
   elements: readonly string[];
@@ -16,7 +16,7 @@ const PATH = new RegExp(`^((?:\\.\\./)+|/)((?:${NAME}/)*)(@?)(${NAME})$`, 'u');
 export const VALUE_CHARACTERS_MAX = 10_000;
 
 /** Parses `../SUPPLIER_PID`, `../../@mode` or `/BMECAT/HEADER/CATALOG/CATALOG_ID`; null when the text is no such path. */
-export function parseValuePath(text: string): ValuePath | null {
+function parseValuePath(text: string): ValuePath | null {
   const match = PATH.exec(text);
   if (match === null) return null;
   const [, start = '', elements = '', at, last = ''] = match;
@@ -42,18 +42,24 @@ interface Level {
   text: string;
 }
 
-/** Keeps the values of ancestors that rows get as `parent`: those that stand before the record, the first of each. */
+/** Keeps the values from around records that rows get: those that stand before the record, the first of each. */
 export class AncestorValues {
   private readonly paths: readonly (readonly [member: string, path: ValuePath])[];
   private readonly levels: Level[] = [{ name: '', found: null, members: null, text: '' }];
 
-  constructor(paths: Readonly<Record<string, ValuePath>>) {
-    this.paths = Object.entries(paths);
+  /** @param paths by the name of the member, paths for which `isValuePath` is true */
+  constructor(paths: Readonly<Record<string, string>>) {
+    this.paths = Object.entries(paths).map(([member, text]) => {
+      const path = parseValuePath(text);
+      if (path === null) throw new RangeError(`${text} is no path of a value.`);
+      return [member, path];
+    });
   }
 
   /** True while text belongs to a value. */
   get wantsText(): boolean {
-    return this.levels.at(-1)?.members != null;
+    const members = this.levels.at(-1)?.members;
+    return members !== null && members !== undefined;
   }
 
   open(name: string, attribute: (name: string) => string | undefined): void {

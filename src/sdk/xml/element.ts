@@ -29,8 +29,19 @@ export interface Element {
 /** The language of text that says none. */
 const UNDETERMINED = 'und';
 
-export function openElement(name: string): Element {
-  return { name, fields: null, children: 0, text: '', language: null, byLanguage: null, isNil: false };
+export function createElement(): Element {
+  return { name: '', fields: null, children: 0, text: '', language: null, byLanguage: null, isNil: false };
+}
+
+/** Makes an element ready to be another one. There are as many elements as tags, so they are used again. */
+export function resetElement(element: Element, name: string): void {
+  element.name = name;
+  element.fields = null;
+  element.children = 0;
+  element.text = '';
+  element.language = null;
+  element.byLanguage = null;
+  element.isNil = false;
 }
 
 export function addAttribute(element: Element, name: string, value: string): void {

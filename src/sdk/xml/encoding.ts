@@ -17,13 +17,17 @@ export function encodingOf(head: Buffer, file: string, configured: string | unde
   const declaration = /^(?:\xef\xbb\xbf)?<\?xml[^>]*?\sencoding\s*=\s*["']([\w.:-]+)["']/.exec(
     head.subarray(0, HEAD_BYTES).toString('latin1'),
   );
-  const declared = declaration?.[1];
+  const declared: string | undefined = declaration?.[1];
   // Some programs write "utf-16" into text that they save as UTF-8: its `<?xml` could not be read otherwise.
   if (declared === undefined || /^(utf-?16|ucs-?2|utf-?32)/i.test(declared)) return 'utf-8';
-  if (iconv.encodingExists(declared)) return declared;
+  if (isKnown(declared)) return declared;
   throw sourceFault(`${file} declares the encoding ${declared}, which is not known.`, {
     suggestion: 'Set `encoding` to the one in which the file is written, such as windows-1252.',
   });
+}
+
+function isKnown(encoding: string): boolean {
+  return iconv.encodingExists(encoding);
 }
 
 /** Bytes that only UTF-16 begins with. */

@@ -24,15 +24,33 @@ export function createNames(prefixes: 'strip' | 'keep'): Names {
   };
 }
 
+interface Remembered<Name> {
+  raw: string;
+  made: Name;
+  /** What came after it last time. */
+  next: Remembered<Name> | undefined;
+}
+
+/** Elements mostly follow each other in the same order, and to compare two names takes less time than to look one up. */
 function remembered<Name>(make: (raw: string) => Name): (raw: string) => Name {
-  const names = new Map<string, Name>();
+  const names = new Map<string, Remembered<Name>>();
+  let last: Remembered<Name> | undefined;
   return (raw) => {
-    const known = names.get(raw);
-    if (known !== undefined) return known;
-    if (names.size >= REMEMBERED_MAX) names.clear();
-    const made = make(raw);
-    names.set(unique(raw), made);
-    return made;
+    const guess = last?.next;
+    if (guess?.raw === raw) {
+      last = guess;
+      return guess.made;
+    }
+    let found = names.get(raw);
+    if (found === undefined) {
+      if (names.size >= REMEMBERED_MAX) names.clear();
+      const key = unique(raw);
+      found = { raw: key, made: make(key), next: undefined };
+      names.set(key, found);
+    }
+    if (last !== undefined) last.next = found;
+    last = found;
+    return found.made;
   };
 }
 

@@ -3,22 +3,24 @@ import type { Issue } from '../../domain/issue.ts';
 import type { Place } from '../../domain/place.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { sourceFault } from '../faults.ts';
-import { AncestorValues, parseValuePath, VALUE_CHARACTERS_MAX, type ValuePath } from './ancestor-values.ts';
+import { AncestorValues, VALUE_CHARACTERS_MAX } from './ancestor-values.ts';
 import {
   addAttribute,
   addChild,
   addText,
+  createElement,
   type Element,
   type ElementRules,
-  isBlank,
-  openElement,
-  setMember,
+  resetElement,
   valueOf,
 } from './element.ts';
 import { createEntities } from './entities.ts';
+import { describeMalformed } from './malformed.ts';
 import { createNames, type Names } from './names.ts';
+import { encodingIssues, partialFields, takenIssue } from './record-issues.ts';
 import { createPathMatcher, type PathState } from './record-path.ts';
-import type { XmlRecord, XmlRecordOptions } from './records.ts';
+import { TextBounds } from './text-bounds.ts';
+import type { XmlRecord, XmlRecordOptions } from './xml-record.ts';
 
 /** Elements within elements, in the whole document and in a record. */
 const DOCUMENT_DEPTH_MAX = 1_000;
@@ -27,12 +29,8 @@ const ATTRIBUTES_MAX = 1_000;
 const NAME_CHARACTERS_MAX = 1_000;
 /** Elements and attributes of one record. */
 const RECORD_MEMBERS_MAX = 100_000;
-/** The parser holds a text until it ends, also one that belongs to no record. */
-const TEXT_CHARACTERS_MAX = 16 * 1024 * 1024;
 /** For the message when no element is a record. */
 const PATHS_SHOWN = 12;
-const PARTIAL_FIELDS_MAX = 50;
-const PARTIAL_CHARACTERS_MAX = 1_000;
 
 /** A record that is being read, perhaps within another one. */
 interface OpenRecord {
@@ -62,8 +60,11 @@ export class RecordScanner {
   /** The state of the path after each open tag, from the document itself on. */
   private readonly states: PathState[];
   private readonly path: string[] = [];
-  /** The open elements of the outermost open record. */
-  private elements: Element[] = [];
+  /** The element that ended last. */
+  private closed = '';
+  /** The open elements of the outermost open record are the first so many; the others are there to be used. */
+  private readonly elements: Element[] = [];
+  private depth = 0;
   private open: OpenRecord[] = [];
   private members = 0;
   private done: XmlRecord[] = [];
@@ -72,13 +73,7 @@ export class RecordScanner {
   private tagLine = 1;
   private tagStart = 0;
   private attributes = 0;
-  /** Counts what the parser has finished, to notice that it only gathers text. */
-  private events = 0;
-  private eventsBefore = 0;
-  private quiet = 0;
-  private expandedSince = 0;
-  private expandedAt = -1;
-  private expanded = 0;
+  private readonly bounds: TextBounds;
   /** There is U+FFFD in the piece that is being read, or in an earlier one that has a part of an open record. */
   private damaged = false;
 
@@ -90,6 +85,7 @@ export class RecordScanner {
     this.file = file;
     this.options = options;
     this.maxRecordBytes = options.maxRecordBytes ?? 1024 * 1024;
+    this.bounds = new TextBounds(this.maxRecordBytes);
     this.rules = {
       lists: new Set(options.lists),
       objects: new Set(options.objects),
@@ -99,7 +95,7 @@ export class RecordScanner {
     const attributes = ['lang', 'xml:lang', ...(options.languageAttributes ?? [])].map((name) => `@${name}`);
     this.languageAttributes = new Set(options.language === undefined ? [] : attributes);
     this.names = createNames(options.prefixes ?? 'strip');
-    this.ancestors = ancestorsOf(options.parent);
+    this.ancestors = options.parent === undefined ? null : new AncestorValues(options.parent);
     this.states = [createPathMatcher(options.at)];
     this.listen();
   }
@@ -108,9 +104,7 @@ export class RecordScanner {
   feed(text: string): void {
     this.damaged = text.includes('\uFFFD') || (this.damaged && this.open.length > 0);
     this.parse(() => this.parser.write(text));
-    this.quiet = this.events === this.eventsBefore ? this.quiet + text.length : 0;
-    this.eventsBefore = this.events;
-    if (this.quiet > this.textMax) throw this.tooLong();
+    if (this.bounds.fed(text.length)) throw this.tooLong();
   }
 
   /** @throws a `sourceFault` when the document is cut off, or cannot hold the records */
@@ -139,7 +133,9 @@ export class RecordScanner {
       file: this.file,
       where: () => this.where(),
       position: () => parser.position,
-      expanded: (characters) => this.countExpansion(characters),
+      expanded: (characters) => {
+        if (this.bounds.expand(characters)) throw this.tooLong();
+      },
     });
     // The parser looks up `amp` and the like in its own object. Everything else is asked of the prototype.
     const others = new Proxy(
@@ -148,21 +144,22 @@ export class RecordScanner {
     );
     parser.ENTITIES = Object.assign(Object.create(others), { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" });
     parser.on('doctype', (text) => {
-      this.events++;
+      this.bounds.event();
       entities.declare(text);
     });
     parser.on('opentagstart', () => {
-      this.events++;
+      this.bounds.event();
       this.attributes = 0;
       // The character after the name was read, which may be a line end.
       this.tagLine = parser.column === 0 ? parser.line - 1 : parser.line;
       this.tagStart = parser.position;
     });
     parser.on('attribute', () => {
-      this.events++;
+      this.bounds.event();
       if (++this.attributes > ATTRIBUTES_MAX) {
         throw this.fault(`An element has more than ${ATTRIBUTES_MAX} attributes.`, CURE_CHECK);
       }
+      if (parser.position - this.tagStart > this.bounds.max) throw this.tooLong();
     });
     parser.on('opentag', (tag) => this.openTag(tag));
     parser.on('closetag', () => this.closeTag());
@@ -173,15 +170,16 @@ export class RecordScanner {
 
   /** Text is asked for only where it is wanted: the parser skips all other text faster. */
   private listenToText(): void {
-    if (this.elements.length > 0 || this.ancestors?.wantsText === true) {
+    if (this.depth > 0 || this.ancestors?.wantsText === true) {
       this.parser.on('text', this.onText);
     } else this.parser.off('text');
   }
 
   private addText(text: string): void {
-    this.events++;
-    const element = this.elements.at(-1);
-    if (element !== undefined) addText(element, text);
+    this.bounds.event();
+    const element = this.elements[this.depth - 1];
+    // One element may have any number of texts, with comments between them.
+    if (element !== undefined && (element.text === '' || !this.giveUpIfTooLong())) addText(element, text);
     if (this.ancestors?.wantsText !== true) return;
     try {
       this.ancestors.addText(text);
@@ -195,7 +193,7 @@ export class RecordScanner {
   }
 
   private openTag(tag: SaxesTagPlain): void {
-    this.events++;
+    this.bounds.event();
     const name = this.names.element(tag.name);
     if (name.length > NAME_CHARACTERS_MAX) {
       throw this.fault(`The name of an element is longer than ${NAME_CHARACTERS_MAX} characters.`, CURE_CHECK);
@@ -221,12 +219,12 @@ export class RecordScanner {
 
   private beginRecord(): void {
     const place = { file: this.file, line: this.tagLine, path: `/${this.path.join('/')}` };
-    this.open.push({ index: this.elements.length, place, start: this.tagStart + this.expanded });
+    this.open.push({ index: this.depth, place, start: this.tagStart + this.bounds.expanded });
   }
 
   private openElement(name: string, tag: SaxesTagPlain): void {
-    const element = openElement(name);
-    this.elements.push(element);
+    const element = (this.elements[this.depth++] ??= createElement());
+    resetElement(element, name);
     this.members++;
     for (const raw in tag.attributes) {
       const value = tag.attributes[raw] ?? '';
@@ -234,13 +232,13 @@ export class RecordScanner {
       if (attribute === null) continue;
       this.members++;
       if (raw === 'xsi:nil') element.isNil = value === 'true' || value === '1';
-      else if (this.elements.length > 1 && this.languageAttributes.has(attribute)) element.language = value;
+      else if (this.depth > 1 && this.languageAttributes.has(attribute)) element.language = value;
       else {
         const taken = element.fields !== null && Object.hasOwn(element.fields, attribute);
         addAttribute(element, taken ? `@${raw}` : attribute, value);
       }
     }
-    if (this.elements.length > RECORD_DEPTH_MAX) {
+    if (this.depth > RECORD_DEPTH_MAX) {
       this.giveUp('row.depth', `The record has elements within elements more than ${RECORD_DEPTH_MAX} levels deep.`);
     } else if (this.members > RECORD_MEMBERS_MAX) {
       this.giveUp('row.members', `The record has more than ${RECORD_MEMBERS_MAX} elements and attributes.`, CURE_PATH);
@@ -248,27 +246,22 @@ export class RecordScanner {
   }
 
   private closeTag(): void {
-    this.events++;
-    const element = this.elements.at(-1);
+    this.bounds.event();
+    const element = this.elements[this.depth - 1];
     if (element !== undefined) this.closeElement(element);
     this.ancestors?.close();
     this.states.pop();
-    this.path.pop();
-    if (this.ancestors !== null || (element !== undefined && this.elements.length === 0)) this.listenToText();
+    this.closed = this.path.pop() ?? '';
+    if (this.ancestors !== null || (element !== undefined && this.depth === 0)) this.listenToText();
   }
 
   private closeElement(element: Element): void {
-    const outermost = this.open[0];
-    if (outermost !== undefined && this.parser.position + this.expanded - outermost.start > this.maxRecordBytes) {
-      const cure = 'Raise `maxRecordBytes`, or let the path name smaller elements.';
-      this.giveUp('row.length', `The record is longer than ${this.maxRecordBytes} characters.`, cure);
-      return;
-    }
-    this.elements.pop();
+    if (this.giveUpIfTooLong()) return;
+    this.depth--;
     const record = this.open.at(-1);
-    const parent = this.elements.at(-1);
+    const parent = this.elements[this.depth - 1];
     const value = valueOf(element, this.rules);
-    if (record?.index === this.elements.length) {
+    if (record?.index === this.depth) {
       this.open.pop();
       this.finish(record, element.name, value);
     }
@@ -278,24 +271,24 @@ export class RecordScanner {
 
   private finish(record: OpenRecord, name: string, value: JsonValue): void {
     const own = objectOf(value);
-    const fields = this.ancestors === null ? own : { ...own, parent: this.ancestors.values() };
+    const around = this.ancestors?.values() ?? {};
+    const fields = this.ancestors === null ? own : { ...around, ...own };
     const issues = this.damaged ? encodingIssues(fields) : [];
-    if (this.ancestors !== null && Object.hasOwn(own, 'parent')) {
-      issues.push({
-        code: 'row.duplicate',
-        message: 'The record has an element `parent`, so the values of its ancestors have no place.',
-        field: 'parent',
-      });
-      setMember(fields, 'parent', own['parent'] ?? null);
-    }
-    const length = this.parser.position + this.expanded - record.start;
-    this.done.push({
-      name,
-      fields,
-      place: record.place,
-      length,
-      ...(issues.length === 0 ? {} : { issues }),
-    });
+    for (const member of Object.keys(around)) if (Object.hasOwn(own, member)) issues.push(takenIssue(member));
+    const length = this.lengthOf(record);
+    this.done.push({ name, fields, place: record.place, length, ...(issues.length === 0 ? {} : { issues }) });
+  }
+
+  private lengthOf(record: OpenRecord): number {
+    return this.parser.position + this.bounds.expanded - record.start;
+  }
+
+  private giveUpIfTooLong(): boolean {
+    const outermost = this.open[0];
+    if (outermost === undefined || this.lengthOf(outermost) <= this.maxRecordBytes) return false;
+    const cure = 'Raise `maxRecordBytes`, or let the path name smaller elements.';
+    this.giveUp('row.length', `The record is longer than ${this.maxRecordBytes} characters.`, cure);
+    return true;
   }
 
   /** Reports the open records as rows that cannot be used, and reads on behind them. */
@@ -309,7 +302,7 @@ export class RecordScanner {
       this.done.push({ name: element.name, fields, place: record.place, length: this.maxRecordBytes, issues: [issue] });
     }
     this.open = [];
-    this.elements = [];
+    this.depth = 0;
     this.members = 0;
     this.listenToText();
   }
@@ -333,43 +326,17 @@ export class RecordScanner {
     try {
       step();
     } catch (error) {
-      throw error instanceof Error && error.constructor === Error ? this.malformed(error.message) : error;
+      if (!(error instanceof Error) || error.constructor !== Error) throw error;
+      const [what, cure] = describeMalformed(error.message, { open: this.path.at(-1), closed: this.closed });
+      throw this.fault(what, cure);
     }
-  }
-
-  private get textMax(): number {
-    return Math.max(TEXT_CHARACTERS_MAX, this.maxRecordBytes);
-  }
-
-  /** Entities in one text together are bounded like text that stands in the file. */
-  private countExpansion(characters: number): void {
-    if (this.expandedAt !== this.events) this.expandedSince = 0;
-    this.expandedAt = this.events;
-    this.expandedSince += characters;
-    this.expanded += characters;
-    if (this.expandedSince > this.textMax) throw this.tooLong();
   }
 
   private tooLong(): Error {
     return this.fault(
-      `A text, comment or attribute is longer than ${this.textMax} characters.`,
+      `A text, comment or attribute is longer than ${this.bounds.max} characters.`,
       'Have it left out of the export, or raise `maxRecordBytes`.',
     );
-  }
-
-  private malformed(what: string): Error {
-    const open = this.path.at(-1);
-    const inside = open === undefined ? '' : ` in <${open}>`;
-    const ended = /^(unclosed tag|unexpected end|document must contain a root)/.test(what);
-    return ended
-      ? this.fault(
-          `The file ends before it is complete${inside}.`,
-          'Have it written anew, and check that it is copied whole.',
-        )
-      : this.fault(
-          `The file is not well-formed XML${inside}: ${what}`,
-          'The rest of the file is not read: have it written anew.',
-        );
   }
 
   private fault(what: string, suggestion: string): Error {
@@ -384,37 +351,6 @@ export class RecordScanner {
 const CURE_CHECK = 'Have the export checked: no catalogue is written so.';
 const CURE_PATH = 'Let the path name smaller elements.';
 
-function ancestorsOf(parent: Readonly<Record<string, string>> | undefined): AncestorValues | null {
-  if (parent === undefined) return null;
-  const paths: Record<string, ValuePath> = {};
-  for (const [member, text] of Object.entries(parent)) {
-    const path = parseValuePath(text);
-    if (path === null) throw new RangeError(`${text} is no path of a value.`);
-    paths[member] = path;
-  }
-  return new AncestorValues(paths);
-}
-
 function objectOf(value: JsonValue): JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : { '#text': value };
-}
-
-/** What can tell a broken record apart from others: its short texts. */
-function partialFields(fields: JsonObject): JsonObject {
-  const kept: JsonObject = {};
-  for (const [name, value] of Object.entries(fields).slice(0, PARTIAL_FIELDS_MAX)) {
-    if (typeof value === 'string' && value.length <= PARTIAL_CHARACTERS_MAX && !isBlank(value))
-      setMember(kept, name, value);
-  }
-  return kept;
-}
-
-function encodingIssues(fields: JsonObject): Issue[] {
-  const names = Object.keys(fields).filter((name) => JSON.stringify([name, fields[name] ?? null]).includes('\uFFFD'));
-  return names.map((name) => ({
-    code: 'row.encoding',
-    message: `${name} holds text that is not valid in the encoding of the file, or was damaged before it was exported.`,
-    field: name,
-    cure: 'Set `encoding` to the one in which the file is really written, or have it written anew in UTF-8.',
-  }));
 }

@@ -1,6 +1,3 @@
-import type { Issue } from '../../domain/issue.ts';
-import type { Place } from '../../domain/place.ts';
-import type { JsonObject } from '../../lib/json.ts';
 import type { Page, SourceRow } from '../connector.ts';
 import type { OpenFile } from '../files/open-file.ts';
 import { createPageBuffer } from '../page-buffer.ts';
@@ -8,46 +5,7 @@ import { createFileDecoder, type FileDecoder } from '../text-decoder.ts';
 import { encodingOf, HEAD_BYTES } from './encoding.ts';
 import { assertXml } from './not-xml.ts';
 import { RecordScanner } from './record-scanner.ts';
-
-/** Which elements of a document are records, and how they become values. */
-export interface XmlRecordOptions {
-  /** The path of the records, for which `isRecordPath` is true: `/BMECAT/T_NEW_CATALOG/ARTICLE`, `//ARTICLE | //PRODUCT`. */
-  at: string;
-  /** The root elements that the document may have; by default any. */
-  roots?: readonly string[];
-  /** Whether `g:name` becomes `name` (the default) or stays. */
-  prefixes?: 'strip' | 'keep' | undefined;
-  /** Elements that are lists even where there is one of them. */
-  lists?: readonly string[] | undefined;
-  /** Elements that are objects even where they have only text. */
-  objects?: readonly string[] | undefined;
-  /** Languages in order of preference. Without them, elements in several languages are lists. */
-  language?: readonly string[] | undefined;
-  /** Attributes that say the language besides `lang` and `xml:lang`. */
-  languageAttributes?: readonly string[] | undefined;
-  /** Whether white space around text is removed; default false. */
-  trim?: boolean | undefined;
-  /** The encoding, where the file does not say the right one. */
-  encoding?: string | undefined;
-  /** Texts of entities that the file does not declare. */
-  entities?: Readonly<Record<string, string>> | undefined;
-  /** The longest record; default 1 MiB. Characters are counted. */
-  maxRecordBytes?: number | undefined;
-  /** Values of ancestors that each record gets as `parent`, for which `isValuePath` is true: `../ID`, `/BMECAT/@version`. */
-  parent?: Readonly<Record<string, string>> | undefined;
-  /** Called with the path of the root element and of each of its children when they begin. It may refuse the document. */
-  onOutline?: ((path: string) => void) | undefined;
-}
-
-/** One element of a document. */
-export interface XmlRecord {
-  name: string;
-  fields: JsonObject;
-  place: Place;
-  /** Characters in the file. */
-  length: number;
-  issues?: Issue[];
-}
+import type { XmlRecord, XmlRecordOptions } from './xml-record.ts';
 
 /**
  * Reads the records of an XML file, in batches that are no larger than a chunk of the file. A record within a record

@@ -1,0 +1,18 @@
+/** What is wrong with a document that the parser refuses, and what to do. */
+export function describeMalformed(
+  reason: string,
+  { open, closed }: { open: string | undefined; closed: string },
+): [what: string, cure: string] {
+  const inside = open === undefined ? '' : ` in <${open}>`;
+  if (/^(unclosed tag|unexpected end|document must contain a root)/.test(reason)) {
+    return [
+      `The file ends before it is complete${inside}.`,
+      'Have it written anew, and check that it is copied whole.',
+    ];
+  }
+  const why = reason === 'unexpected close tag.' ? `the closing tag of <${closed}> is missing.` : reason;
+  return [
+    `The file is not well-formed XML${inside}: ${why}`,
+    'The rest of the file is not read: have it written anew.',
+  ];
+}

@@ -1,0 +1,35 @@
+import type { Issue } from '../../domain/issue.ts';
+import type { JsonObject } from '../../lib/json.ts';
+import { isBlank, setMember } from './element.ts';
+
+const PARTIAL_FIELDS_MAX = 50;
+const PARTIAL_CHARACTERS_MAX = 1_000;
+
+/** What can tell a broken record apart from others: its short texts. */
+export function partialFields(fields: JsonObject): JsonObject {
+  const kept: JsonObject = {};
+  for (const [name, value] of Object.entries(fields).slice(0, PARTIAL_FIELDS_MAX)) {
+    if (typeof value === 'string' && value.length <= PARTIAL_CHARACTERS_MAX && !isBlank(value))
+      setMember(kept, name, value);
+  }
+  return kept;
+}
+
+export function encodingIssues(fields: JsonObject): Issue[] {
+  const names = Object.keys(fields).filter((name) => JSON.stringify([name, fields[name] ?? null]).includes('\uFFFD'));
+  return names.map((name) => ({
+    code: 'row.encoding',
+    message: `${name} holds text that is not valid in the encoding of the file, or was damaged before it was exported.`,
+    field: name,
+    cure: 'Set `encoding` to the one in which the file is really written, or have it written anew in UTF-8.',
+  }));
+}
+
+export function takenIssue(member: string): Issue {
+  return {
+    code: 'row.duplicate',
+    message: `The record has an element ${member} of its own, so the value from around it has no place.`,
+    field: member,
+    cure: 'Give the value another name in `parent`.',
+  };
+}
