@@ -1,9 +1,15 @@
-import { createPageBuffer, type OpenFile, type Page, sourceFault } from '../../src/sdk/index.ts';
+import {
+  createFileDecoder,
+  createPageBuffer,
+  type FileDecoder,
+  type OpenFile,
+  type Page,
+  sourceFault,
+} from '../../src/sdk/index.ts';
 import { columnNames } from './column-names.ts';
 import { RecordScanner } from './record-scanner.ts';
 import { createRowBuilder } from './row-builder.ts';
 import type { Dialect } from './schema.ts';
-import { createFileDecoder, type FileDecoder } from './text-decoder.ts';
 
 export interface CsvRequest {
   dialect: Dialect;
