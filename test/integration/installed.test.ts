@@ -96,7 +96,7 @@ describe('the packed tarball', () => {
       .stdout.split('\n')
       .filter((file) => file !== '');
 
-  it('holds the build without tests, sources, types and source maps, and what the program reads and people need', () => {
+  it('holds the build without tests, sources and source maps, the types of the SDK, and what the program reads and people need', () => {
     const packed = files(checkout).map((file) => file.replace(/^package\//, ''));
     expect(packed.filter((file) => !/^(dist|config|docs)\//.test(file)).toSorted()).toEqual([
       'CHANGELOG.md',
@@ -106,10 +106,16 @@ describe('the packed tarball', () => {
       'src/compile-cache.mjs',
       'src/launcher.mjs',
     ]);
-    expect(packed.filter((file) => file.startsWith('dist/') && !file.endsWith('.js'))).toEqual([
+    expect(packed.filter((file) => /^dist\/(?!types\/.*\.d\.ts$)/.test(file) && !file.endsWith('.js'))).toEqual([
       'dist/THIRD-PARTY-LICENSES.txt',
     ]);
-    const needed = ['dist/main.js', 'config/profiles/default.yaml', 'config/demo/exports/bom.csv'];
+    const needed = [
+      'dist/main.js',
+      'dist/sdk.js',
+      'dist/types/sdk/index.d.ts',
+      'config/profiles/default.yaml',
+      'config/demo/exports/bom.csv',
+    ];
     for (const file of [...needed, 'config/dpp-sync.schema.json']) expect(packed).toContain(file);
   });
 
