@@ -117,6 +117,7 @@ export function defineFileConnector<Options extends z.ZodRawShape, Stream extend
           yield* mode === 'snapshot' ? sharedPages(readSnapshot(files, request)) : readChanges(files, request, cursor);
         },
         async check({ options: stream, signal }) {
+          signal.throwIfAborted();
           const files = await find(stream, host);
           const columns: string[] = [];
           for (const file of files) {

@@ -32,5 +32,6 @@ export type { OpenFile } from './open-file.ts';
 export { openLocalFile } from './open-file.ts';
 export type { PageBuffer } from './page-buffer.ts';
 export { createPageBuffer, PAGE_BYTES_MAX, PAGE_ROWS_MAX } from './page-buffer.ts';
+export { secret } from './secret.ts';
 export type { FileDecoder } from './text-decoder.ts';
 export { createFileDecoder, Encoding, isEncoding } from './text-decoder.ts';

@@ -63,12 +63,38 @@ describe('connector new', () => {
   });
 });
 
+/** The files that docs/connectors/writing.md shows, by their paths. */
+function filesOfPage(): Record<string, string> {
+  const page = readFileSync(join(ROOT, 'docs/connectors/writing.md'), 'utf8');
+  const blocks = page.matchAll(/^`([\w./-]+)`:\n\n```\w*\n(.*?)^```$/gms);
+  return Object.fromEntries([...blocks].map(([, path = '', text = '']) => [path, text]));
+}
+
 describe('a connector that was made', () => {
   let world: World;
   beforeEach(async () => {
     world = await createWorld({ config: { sources: [] } });
   });
   afterEach(() => world.remove());
+
+  it('becomes the one of docs/connectors/writing.md, whose tests pass and whose config syncs', async () => {
+    await make('acme');
+    const files = filesOfPage();
+    expect(Object.keys(files)).toEqual(['fixtures/articles.txt', 'connector.ts', 'connector.test.ts', 'dpp-sync.yaml']);
+    for (const [path, text] of Object.entries(files)) writeFileSync(join(folder, path), text);
+    installSdk(folder);
+    const tested = nodeIn(folder, '--test', 'connector.test.ts');
+    expect(tested.status, tested.stdout).toBe(0);
+    const config = join(folder, 'dpp-sync.yaml');
+    const text = readFileSync(config, 'utf8').replace(/baseUrl: .*/, `baseUrl: ${world.baseUrl}`);
+    writeFileSync(config, text.replace(/apiKey: .*/, `apiKey: ${API_KEY}`));
+    const { exitCode, stdout } = await cli(['sync', '-c', config, '--json']);
+    expect(exitCode).toBe(4);
+    expect(JSON.parse(stdout)).toMatchObject({
+      runs: [{ read: 3, quarantined: 1 }],
+      items: { product: { delivered: 2 } },
+    });
+  });
 
   it('is used by its config: what it reads is delivered, and a broken row is quarantined', async () => {
     const made = await make('acme', '--json');

@@ -98,7 +98,12 @@ describeHere('the packed tarball, for the author of a connector', () => {
     expect(tested.status, tested.stdout).toBe(0);
     const sandbox = await user.serve([
       join(empty, 'node_modules/.bin/dpp-sync'),
-      ...['sandbox', '--port', '0', '--json', '--key', API_KEY],
+      'sandbox',
+      '--port',
+      '0',
+      '--json',
+      '--key',
+      API_KEY,
     ]);
     try {
       const { baseUrl } = JSON.parse(sandbox.line) as { baseUrl: string };
