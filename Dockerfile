@@ -6,7 +6,7 @@ COPY package.json package-lock.json .npmrc ./
 
 FROM base AS build
 RUN npm ci --no-audit --no-fund
-COPY rolldown.config.ts ./
+COPY rolldown.config.ts tsconfig.json tsconfig.types.json ./
 COPY src ./src
 COPY connectors ./connectors
 RUN npm run build

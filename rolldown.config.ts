@@ -24,7 +24,8 @@ const licences: Plugin = {
 };
 
 export default defineConfig({
-  input: 'src/main.ts',
+  // The SDK is part of the program, so that a connector and the program share one copy of it.
+  input: { main: 'src/main.ts', sdk: 'src/sdk/index.ts', 'sdk-testing': 'src/sdk/testing/index.ts' },
   platform: 'node',
   external: (id) => /^[@\w]/.test(id) && !BUNDLED.includes(id.split('/')[0] ?? ''),
   plugins: [licences],

@@ -1,5 +1,4 @@
-import iconv from 'iconv-lite';
-import { sourceFault, z } from '../../src/sdk/index.ts';
+import { Encoding, sourceFault, z } from '../../src/sdk/index.ts';
 
 const Character = z.string().length(1);
 
@@ -17,15 +16,7 @@ const DialectFields = z.strictObject({
     .describe(
       'Column names, in order: for files without a header, or to replace it. With neither, columns are `column1`, `column2` and so on.',
     ),
-  encoding: z
-    .string()
-    .min(1)
-    .refine((name) => iconv.encodingExists(name), {
-      error: 'an encoding, such as utf-8, windows-1252, iso-8859-1, iso-8859-15, utf-16le or shift_jis',
-    })
-    .describe(
-      'Text encoding, as `utf-8`, `windows-1252`, `iso-8859-1` or `utf-16le`. A byte order mark in the file takes precedence.',
-    ),
+  encoding: Encoding,
   recordDelimiter: z
     .string()
     .min(1)

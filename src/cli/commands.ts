@@ -107,6 +107,11 @@ export const COMMANDS: readonly ListedCommand[] = [
     load: async () => (await import('./ledger.ts')).addLedgerCommands,
   },
   {
+    term: 'connector',
+    summary: 'connectors of your own',
+    load: async () => (await import('./connector.ts')).addConnectorCommands,
+  },
+  {
     term: 'sandbox [options]',
     summary: 'serve a sandbox of the API; prints its address and keys',
     load: async () => (await import('./sandbox.ts')).addSandboxCommand,

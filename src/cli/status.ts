@@ -17,6 +17,7 @@ import { type Cause, causesOf } from '../observe/causes.ts';
 import { attentionLines, countOf, type Standing } from './attention.ts';
 import { NO_CONTACT_ATTENTION } from './contact-lines.ts';
 import type { CommandContext, RunAction } from './context.ts';
+import { missedLines } from './missed-lines.ts';
 import type { Output } from './output.ts';
 import { contactDocument, guardedDocument, itemLines, passportLines } from './standing.ts';
 import { formatBytes, formatCount, formatDuration, formatTable, formatTime, plural, printable } from './style.ts';
@@ -266,7 +267,13 @@ function printStatus(found: Found, config: RuntimeConfig, exists: boolean, outpu
   const { importProof } = found;
   const line = config.profile.imports.creates === 'off' ? null : importLine(importProof, found.now);
   if (line !== null) output.print('', line);
-  const lines = attentionLines(found.standing, found.attention, paint);
+  const lines = [
+    ...missedLines(
+      found.sources.flatMap(({ lastRun }) => lastRun?.streams ?? []),
+      paint,
+    ),
+    ...attentionLines(found.standing, found.attention, paint),
+  ];
   if (lines.length > 0) output.print('', ...lines);
 }
 

@@ -4,6 +4,7 @@ import { exitCodeOf } from '../daemon/sync.ts';
 import { causesOf } from '../observe/causes.ts';
 import { attentionLines } from './attention.ts';
 import { errorDocument } from './errors.ts';
+import { missedLines } from './missed-lines.ts';
 import { countCell, guardedDocument, itemLines, passportLines } from './standing.ts';
 import { formatCount, formatDuration, formatTable, type Paint, plural, printable } from './style.ts';
 import { countKind } from './words.ts';
@@ -97,7 +98,7 @@ export function reportLines(report: Synced, paint: Paint): string[] {
     runLines(report, paint),
     itemLines(items, paint),
     passportLines(report.passports, paint),
-    notes,
+    [...notes, ...missedLines(report.runs, paint)],
     attentionLines(report, report.attention, paint),
     [`${plural(requests.sent, 'request')}${detail} in ${formatDuration(durationMs)}. ${decision(report, paint)}`],
   ];

@@ -13,13 +13,14 @@ import { parseDocumentText } from './document.ts';
 import type { Environment } from './environment.ts';
 import type { QueueSetting } from './fields.ts';
 import { createFindings, type Findings } from './findings.ts';
+import { createSettingsReader } from './fresh-settings.ts';
 import { interpolate } from './interpolate.ts';
 import { loadProfile } from './load-profile.ts';
 import type { LoadedConfig, LoadedSource } from './loaded-config.ts';
 import { loadedLookups, loadedMapping, type ReadableMappings, readableMappings } from './loaded-mapping.ts';
 import { addFlaws, type MappingFlaw } from './mapping-flaws.ts';
 import { parseSettings } from './parse-settings.ts';
-import { configFault, type PathSegment } from './problem.ts';
+import { configFault, formatPath, type PathSegment } from './problem.ts';
 import { createSecretSource, type SecretSource } from './secret-source.ts';
 
 const CONFIG_BYTES_MAX = 1_048_576;
@@ -84,9 +85,9 @@ export async function loadConfig<Connector extends ConnectorSchemas>(
     );
   }
 
-  const secretAt = (path: readonly string[], text: string): SecretSource => {
+  const secretAt = (path: readonly PathSegment[], text: string): SecretSource => {
     const template = templates.get(JSON.stringify(path)) ?? null;
-    return createSecretSource({ env, folder, path: path.join('.'), template, value: text, secrets });
+    return createSecretSource({ env, folder, path: formatPath(path), template, value: text, secrets });
   };
   const { target, web } = config;
   return {
@@ -107,11 +108,16 @@ export async function loadConfig<Connector extends ConnectorSchemas>(
     web: web ? { ...web, token: secretAt(['web', 'token'], web.token) } : null,
     sources: config.sources.flatMap((source, index) => {
       const checked = settings[index];
-      return checked ? [loadedSource(source, checked, index, resolvePath)] : [];
+      if (checked === undefined) return [];
+      const readSettings = createSettingsReader(sourcesIn(value)[index], checked, (path, text) =>
+        secretAt(['sources', index, ...path], text),
+      );
+      return [loadedSource(source, { ...checked, readSettings }, index, resolvePath)];
     }),
     passports: config.passports ?? null,
     warnings: findings.warnings,
     resolvePath,
+    scrub: (text) => secrets.scrub(text),
   };
 }
 
@@ -177,7 +183,7 @@ async function checkProfile(
 
 function loadedSource<Connector>(
   source: SourceConfig,
-  settings: ConnectorSettings<Connector>,
+  settings: ConnectorSettings<Connector> & Pick<LoadedSource<Connector>, 'readSettings'>,
   index: number,
   resolvePath: (path: string) => string,
 ): LoadedSource<Connector> {

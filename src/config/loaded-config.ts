@@ -3,6 +3,7 @@ import type { Profile } from '../domain/profile.ts';
 import type { LoadedStream } from './check-connector.ts';
 import type { Config, SourceConfig } from './config.ts';
 import type { QueueSetting } from './fields.ts';
+import type { FreshSettings } from './fresh-settings.ts';
 import type { ConfigProblem } from './problem.ts';
 import type { SecretSource } from './secret-source.ts';
 
@@ -14,6 +15,12 @@ export interface LoadedSource<Connector> {
   timezone: string;
   options: unknown;
   streams: LoadedStream[];
+  /**
+   * Reads the secrets of the options again, so that a new password is found without a restart.
+   *
+   * @throws Fault `config.invalid` when the file or variable of a secret is gone
+   */
+  readSettings(): Promise<FreshSettings>;
   omit: string[];
   mappings: MappingDefinition[];
   /** Lookup tables by name. */
@@ -57,4 +64,6 @@ export interface LoadedConfig<Connector> {
   /** What is allowed, and probably not meant. */
   warnings: readonly ConfigProblem[];
   resolvePath(path: string): string;
+  /** The text without any secret that is known so far, for texts that connectors have written (I7). */
+  scrub(text: string): string;
 }

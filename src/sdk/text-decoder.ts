@@ -1,4 +1,5 @@
 import iconv from 'iconv-lite';
+import { z } from 'zod';
 
 /** Turns a file's bytes into text, piece by piece. What is invalid in the encoding becomes U+FFFD. */
 export interface FileDecoder {
@@ -9,6 +10,22 @@ export interface FileDecoder {
   end(): string;
 }
 
+/** An option that names a text encoding. */
+export const Encoding = z
+  .string()
+  .min(1)
+  .refine(isEncoding, {
+    error: 'an encoding, such as utf-8, windows-1252, iso-8859-1, iso-8859-15, utf-16le or shift_jis',
+  })
+  .describe(
+    'Text encoding, as `utf-8`, `windows-1252`, `iso-8859-1` or `utf-16le`. A byte order mark in the file takes precedence.',
+  );
+
+/** True for the name of an encoding that `createFileDecoder` knows. */
+export function isEncoding(name: string): boolean {
+  return iconv.encodingExists(name);
+}
+
 /** No text begins with these bytes by accident, so they are believed before the config. */
 const BYTE_ORDER_MARKS: [encoding: string, bytes: number[]][] = [
   ['utf-8', [0xef, 0xbb, 0xbf]],
@@ -16,7 +33,11 @@ const BYTE_ORDER_MARKS: [encoding: string, bytes: number[]][] = [
   ['utf-16be', [0xfe, 0xff]],
 ];
 
-/** A decoder for a file that begins with `head`; the schema knows that the encoding exists. A byte order mark is not part of the text. */
+/**
+ * A decoder for a file that begins with `head`. A byte order mark is not part of the text.
+ *
+ * @param declared an encoding for which `isEncoding` is true
+ */
 export function createFileDecoder(declared: string, head: Buffer): FileDecoder {
   const mark = BYTE_ORDER_MARKS.find(([, bytes]) => bytes.every((byte, index) => head[index] === byte));
   const encoding = mark === undefined || /^utf-?32/i.test(declared) ? declared : mark[0];

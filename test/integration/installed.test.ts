@@ -89,6 +89,41 @@ for (const [what, program] of Object.entries(PROGRAMS)) {
   });
 }
 
+describeHere('the packed tarball, for the author of a connector', () => {
+  it('makes a connector outside of it, whose tests pass, and syncs with it', async () => {
+    const run = (...args: string[]) => user.run([join(empty, 'node_modules/.bin/dpp-sync'), ...args]);
+    expect(run('connector', 'new', 'acme', '--dir', 'acme')).toMatchObject({ status: 0, stderr: '' });
+    const folder = join(user.folder, 'acme');
+    const tested = user.run([process.execPath, '--test', 'connector.test.ts'], folder);
+    expect(tested.status, tested.stdout).toBe(0);
+    const sandbox = await user.serve([
+      join(empty, 'node_modules/.bin/dpp-sync'),
+      'sandbox',
+      '--port',
+      '0',
+      '--json',
+      '--key',
+      API_KEY,
+    ]);
+    try {
+      const { baseUrl } = JSON.parse(sandbox.line) as { baseUrl: string };
+      const config = readFileSync(join(folder, 'dpp-sync.yaml'), 'utf8');
+      user.write(
+        'acme/dpp-sync.yaml',
+        config.replace(/baseUrl: .*/, `baseUrl: ${baseUrl}`).replace(/apiKey: .*/, `apiKey: ${API_KEY}`),
+      );
+      const sync = run('sync', '-c', 'acme/dpp-sync.yaml', '--json');
+      expect(sync.status, sync.stderr).toBe(4);
+      expect(JSON.parse(sync.stdout)).toMatchObject({
+        runs: [{ read: 3, quarantined: 1 }],
+        items: { product: { delivered: 2 } },
+      });
+    } finally {
+      await sandbox.stop();
+    }
+  });
+});
+
 describe('the packed tarball', () => {
   const files = (folder: string) =>
     user
@@ -96,7 +131,7 @@ describe('the packed tarball', () => {
       .stdout.split('\n')
       .filter((file) => file !== '');
 
-  it('holds the build without tests, sources, types and source maps, and what the program reads and people need', () => {
+  it('holds the build without tests, sources and source maps, the types of the SDK, and what the program reads and people need', () => {
     const packed = files(checkout).map((file) => file.replace(/^package\//, ''));
     expect(packed.filter((file) => !/^(dist|config|docs)\//.test(file)).toSorted()).toEqual([
       'CHANGELOG.md',
@@ -106,10 +141,17 @@ describe('the packed tarball', () => {
       'src/compile-cache.mjs',
       'src/launcher.mjs',
     ]);
-    expect(packed.filter((file) => file.startsWith('dist/') && !file.endsWith('.js'))).toEqual([
+    expect(packed.filter((file) => /^dist\/(?!types\/.*\.d\.ts$)/.test(file) && !file.endsWith('.js'))).toEqual([
       'dist/THIRD-PARTY-LICENSES.txt',
     ]);
-    const needed = ['dist/main.js', 'config/profiles/default.yaml', 'config/demo/exports/bom.csv'];
+    const needed = [
+      'dist/main.js',
+      'dist/sdk.js',
+      'dist/types/sdk/index.d.ts',
+      'config/connector-template/gitignore',
+      'config/profiles/default.yaml',
+      'config/demo/exports/bom.csv',
+    ];
     for (const file of [...needed, 'config/dpp-sync.schema.json']) expect(packed).toContain(file);
   });
 

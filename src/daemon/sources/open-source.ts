@@ -9,8 +9,9 @@ export type ConfiguredSource = LoadedSource<Connector>;
 
 /** Opens a configured source with its connector. An error names the place of the source in the config. */
 export async function openSource(source: ConfiguredSource, config: RuntimeConfig, log: Logger): Promise<SourceReader> {
-  const { connector, options, streams, path } = source;
-  const opened = await open(source, config, log);
+  const { connector, path } = source;
+  const { options, streams } = await source.readSettings();
+  const opened = await open(source, options, { config, log });
   return {
     streams: streams.map((stream) => ({
       name: stream.name,
@@ -18,13 +19,13 @@ export async function openSource(source: ConfiguredSource, config: RuntimeConfig
       reads: connector.reads(options, stream.options),
       fixedColumns: connector.fixedColumns === true,
       pull: (from, signal) =>
-        pullAt(stream.path, () => opened.pull({ name: stream.name, options: stream.options, ...from, signal })),
+        pullAt(stream.path, config, () => opened.pull({ name: stream.name, options: stream.options, ...from, signal })),
     })),
     async acknowledge(names, signal) {
       try {
         await opened.acknowledge?.(names, signal);
       } catch (error) {
-        throw placed(error, path);
+        throw placed(error, path, config);
       }
     },
     close: () => opened.close(),
@@ -34,40 +35,58 @@ export async function openSource(source: ConfiguredSource, config: RuntimeConfig
 /** Tries to read one stream of a source. Throws if it cannot be read. */
 export async function checkStream(
   source: ConfiguredSource,
-  { name, options, path }: ConfiguredSource['streams'][number],
+  { name, path }: ConfiguredSource['streams'][number],
   { config, log, signal }: { config: RuntimeConfig; log: Logger; signal: AbortSignal },
 ): Promise<StreamCheck> {
-  const opened = await open(source, config, log);
+  const { options, streams } = await source.readSettings();
+  const opened = await open(source, options, { config, log });
   try {
-    return await opened.check({ name, options, signal });
+    return await opened.check({ name, options: streams.find((stream) => stream.name === name)?.options, signal });
   } catch (error) {
-    throw placed(error, path);
+    throw placed(error, path, config);
   } finally {
     await opened.close();
   }
 }
 
-async function open({ connector, options, path }: ConfiguredSource, config: RuntimeConfig, log: Logger) {
+async function open(
+  { connector, path }: ConfiguredSource,
+  options: unknown,
+  { config, log }: { config: RuntimeConfig; log: Logger },
+) {
   try {
     return await connector.open(options, hostOf(config, log));
   } catch (error) {
-    throw placed(error, path);
+    throw placed(error, path, config);
   }
 }
 
-async function* pullAt(path: string, pull: () => AsyncIterable<Page>): AsyncGenerator<Page> {
+async function* pullAt(path: string, config: RuntimeConfig, pull: () => AsyncIterable<Page>): AsyncGenerator<Page> {
   try {
     yield* pull();
   } catch (error) {
-    throw placed(error, path);
+    throw placed(error, path, config);
   }
 }
 
-/** Adds the place in the config, which the connector does not know. */
-function placed(error: unknown, path: string): unknown {
-  if (!(error instanceof Fault) || error.code !== 'source.unreadable' || error.path !== undefined) return error;
-  const { code, exitCode, message, suggestion, cause } = error;
-  return new Fault(code, exitCode, message, { path, cause, ...(suggestion === undefined ? {} : { suggestion }) });
+/**
+ * Adds the place in the config, which the connector does not know, and takes secrets out: the message of an error goes
+ * into the ledger, and another library may have written it (I7).
+ */
+function placed(error: unknown, path: string, { scrub }: Pick<RuntimeConfig, 'scrub'>): unknown {
+  if (!(error instanceof Error)) return error;
+  const message = scrub(error.message);
+  if (!(error instanceof Fault)) return message === error.message ? error : new Error(message);
+  const { code, exitCode, suggestion } = error;
+  const isPlaced = code !== 'source.unreadable' || error.path !== undefined;
+  if (isPlaced && message === error.message && (suggestion === undefined || scrub(suggestion) === suggestion))
+    return error;
+  const at = isPlaced ? error.path : path;
+  return new Fault(code, exitCode, message, {
+    ...(at === undefined ? {} : { path: at }),
+    ...(suggestion === undefined ? {} : { suggestion: scrub(suggestion) }),
+    cause: error.cause,
+  });
 }
 
 function hostOf(config: RuntimeConfig, log: Logger): ConnectorHost {

@@ -133,6 +133,7 @@ export function defineFileConnector<Options extends z.ZodRawShape, Stream extend
           source.wasRead(name, stream, found);
         },
         async check({ name, options: stream, signal }) {
+          signal.throwIfAborted();
           const found = await source.find(name, { ...stream, stableMs: 0 }, signal);
           if (found.isSkipped) return { found: found.absent?.message ?? 'nothing to read' };
           const columns = await columnsOf({ name, source, found, options, stream, signal });

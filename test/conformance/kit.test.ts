@@ -1,0 +1,75 @@
+// The conformance kit: a sound connector passes every check, and for each check there is a connector that fails it.
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { connectorChecks } from '../../src/sdk/testing/index.ts';
+import { type Flaw, fixturesFor, flawedConnector } from '../support/flawed-connector.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'dpp-kit-'));
+writeFileSync(join(folder, 'lines.txt'), 'one\ntwo\nthree\n');
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function checksWith(flaw: Flaw | null) {
+  let given = 0;
+  const fixtures = fixturesFor(
+    folder,
+    () => given,
+    () => {
+      given = 0;
+    },
+  );
+  return connectorChecks(
+    flawedConnector(flaw, () => {
+      given += 1;
+    }),
+    fixtures,
+  );
+}
+
+const FAILING: Record<Flaw, [check: RegExp, words: RegExp]> = {
+  'bad id': [/^has an id/, /The id has lower-case/],
+  'no description': [/^describes every option/, /limit needs/],
+  'takes unknown options': [/^refuses options/, /should be refused/],
+  'check fails': [/^checks a source/, /The check is broken/],
+  'missing file is empty': [/^reports a source that is not there/, /should have failed/],
+  'loses the last row': [/^reads every row: /, /another number of rows/],
+  'row without place': [/^gives the place/, /names a file/],
+  'places twice': [/^gives the place/, /same place/],
+  'field that JSON cannot hold': [/^gives fields/, /JSON cannot hold/],
+  'other rows again': [/^reads the same rows again/, /Two whole reads differ/],
+  'large pages': [/^reads every row of a large source/, /A page has 2000 rows/],
+  'progress goes back': [/^reads every row of a large source/, /goes back/],
+  'loses rows after a stop': [/^reads everything after/, /lacks rows/],
+  'repeats at a cursor': [/^goes on from each cursor/, /other rows are read/],
+  'forgets the end': [/^finds nothing new/, /begins everything again/],
+  'absurd cursor is the end': [/^refuses a cursor/, /neither an error nor all rows/],
+  'ignores changes': [/^reports a source that fails or changes/, /no error says so/],
+  'reads everything first': [/^holds a page/, /bytes are held/],
+  'reads ahead': [/^holds a page/, /nobody has asked for/],
+  'cannot be stopped': [/^stops when/, /should have failed/],
+  'leaves a file open': [/^leaves nothing open/, /file descriptor/],
+  'leaves a timer': [/^leaves nothing open/, /Timeout/],
+  'logs the secret': [/^shows no secret/, /secret number 1/],
+  'error has the secret': [/^shows no secret/, /secret number 1/],
+};
+
+describe('a sound connector', () => {
+  for (const { name, run } of checksWith(null)) it(name, run);
+});
+
+describe('a connector with a flaw', () => {
+  it.each(Object.entries(FAILING))('fails the check that is for it: %s', async (flaw, [name, words]) => {
+    const check = checksWith(flaw as Flaw).find((one) => name.test(one.name));
+    await expect(check?.run()).rejects.toThrow(words);
+  });
+
+  it('exists for every check', () => {
+    const patterns = Object.values(FAILING).map(([name]) => name);
+    const left = checksWith(null).filter(({ name }) => !patterns.some((pattern) => pattern.test(name)));
+    expect(left.map(({ name }) => name)).toEqual([
+      'gives pages within bounds, and progress that reaches its total: three lines',
+    ]);
+  });
+});
