@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { runHere } from '../support/cli-here.ts';
+import { text } from '../support/ledger.ts';
 import { createWorld, type World } from '../support/world.ts';
 
 interface Part {
@@ -78,11 +79,12 @@ async function given(assemblies: readonly Assembly[], bom?: Record<string, unkno
 
 const write = (assemblies: readonly Assembly[]): void => world.write('assemblies.json', JSON.stringify(assemblies));
 const run = (...args: string[]) => runHere([...args, '-c', world.configFile]);
+const byText = (a: string, b: string) => (a < b ? -1 : 1);
 const names = () =>
   world
     .contents()
-    .products.map(({ name }) => name)
-    .toSorted();
+    .products.map(({ name }) => text(name))
+    .toSorted(byText);
 
 describe('a nested list whose parts are products or materials, with a lookup over another source', () => {
   it('is delivered without a script, and a changed entry changes what has used it alone', async () => {
