@@ -23,9 +23,19 @@ export function entriesOf(ledger: Pick<IntakeLedger, 'findLookups'>): ReadEntrie
 /**
  * Maps records, outside any transaction, and gives way to other work after each hundred. A mapping is a pure function of
  * the record and of the entries that it looks up. So a record whose entries are not read yet is mapped, the entries that
- * it has asked for are read, all at once for many records, and it is mapped again.
+ * it has asked for are read, all at once for many records, and it is mapped again. A few records that look nothing up are mapped at once, without a promise.
  */
-export async function mapRecords(
+export function mapRecords(
+  mapper: Mapper,
+  records: readonly MappableRecord[],
+  read: ReadEntries,
+): MapResult[] | Promise<MapResult[]> {
+  const looksUp = mapper.lookups?.some(({ stream }) => stream !== null) === true;
+  if (!looksUp && records.length <= RECORDS_AT_ONCE) return records.map((record) => mapper.map(record));
+  return mapInBatches(mapper, records, read);
+}
+
+async function mapInBatches(
   mapper: Mapper,
   records: readonly MappableRecord[],
   read: ReadEntries,
