@@ -127,8 +127,8 @@ function checkOmitted(
   if (!Array.isArray(omit)) return;
   for (const member of ['key', 'value'] as const) {
     const column = [lookup[member]].flat().find((name) => omit.includes(name));
-    if (column === undefined) continue;
-    findings.addMismatch([...at, member], `columns that are stored; ${String(column)} stands under omit of its source`);
+    if (typeof column !== 'string') continue;
+    findings.addMismatch([...at, member], `columns that are stored; ${column} stands under omit of its source`);
   }
 }
 
