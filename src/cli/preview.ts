@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { assertSources } from '../admin/named-sources.ts';
 import type { PreviewedRecord } from '../daemon/preview.ts';
 import { fault } from '../domain/faults.ts';
+import type { ItemRef } from '../domain/item.ts';
 import { formatPlace } from '../domain/place.ts';
 import { kindWord } from '../domain/words.ts';
 import { suggest } from '../lib/suggest.ts';
@@ -91,18 +92,23 @@ function itemLines({ status, items, issues }: PreviewedRecord, { paint }: Output
     ...(issue.cure === undefined ? [] : [`  ${printable(issue.cure)}`]),
   ]);
   for (const { kind, key, payload, refs } of items) {
-    const names = [...Object.keys(payload), ...refs.map(({ role }) => role)];
+    const names = [...Object.keys(payload), ...refs.map(roleWord)];
     const width = Math.max(0, ...names.map((name) => name.length));
     lines.push(paint('bold', `${kindWord(kind)} ${printable(key)}`));
-    for (const ref of refs)
-      lines.push(
-        `  ${(ref.either ? 'part' : ref.role).padEnd(width)}  → ${ref.either ? 'product or material' : kindWord(ref.kind)} ${printable(ref.key)}`,
-      );
+    for (const ref of refs) {
+      const kindOfRef = ref.either === true ? 'product or material' : kindWord(ref.kind);
+      lines.push(`  ${roleWord(ref).padEnd(width)}  → ${kindOfRef} ${printable(ref.key)}`);
+    }
     for (const [name, value] of Object.entries(payload)) {
       lines.push(`  ${name.padEnd(width)}  ${formatValue(value, 72)}`);
     }
   }
   return lines;
+}
+
+/** The name of a ref as mappings write it. */
+function roleWord({ role, either }: ItemRef): string {
+  return either === true ? 'part' : role;
 }
 
 const LEFT_WIDTH = 46;

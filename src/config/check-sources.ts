@@ -101,7 +101,8 @@ function checkLookups(
   path: readonly PathSegment[],
   { sources, findings }: { sources: readonly unknown[]; findings: Findings },
 ): void {
-  for (const [name, { stream, file, source: id = source['id'] }] of lookupsOf(source)) {
+  for (const [name, lookup] of lookupsOf(source)) {
+    const { stream, file, source: id = source['id'] } = lookup;
     const at = [...path, 'lookups', name];
     if ((stream === undefined) === (file === undefined)) {
       findings.addMismatch(at, 'either a stream or a file');
@@ -114,9 +115,25 @@ function checkLookups(
       findings.addUnknownName([...at, 'source'], 'a source of this config', ids);
       continue;
     }
+    checkOmitted(lookup, of, at, findings);
     const streams = streamNamesOf(of);
     if (!streams.includes(stream))
       findings.addUnknownName([...at, 'stream'], `a stream of the source ${String(id)}`, streams);
+  }
+}
+
+/** Columns that are never stored cannot be looked up. */
+function checkOmitted(
+  lookup: Record<string, unknown>,
+  { omit }: Record<string, unknown>,
+  at: readonly PathSegment[],
+  findings: Findings,
+): void {
+  if (!Array.isArray(omit)) return;
+  for (const member of ['key', 'value'] as const) {
+    const column = [lookup[member]].flat().find((name) => omit.includes(name));
+    if (typeof column !== 'string') continue;
+    findings.addMismatch([...at, member], `columns that are stored; ${column} stands under omit of its source`);
   }
 }
 

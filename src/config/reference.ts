@@ -1,4 +1,4 @@
-import { fieldNamesOf, ITEM_FIELDS, ITEM_KINDS } from '../domain/item.ts';
+import { FIELD_TYPES, fieldNamesOf, ITEM_FIELDS, ITEM_KINDS } from '../domain/item.ts';
 import { Profile } from '../domain/profile.ts';
 import type { ConnectorSchemas } from './check-connector.ts';
 import { Config, StreamKey } from './config.ts';
@@ -89,15 +89,18 @@ function table(tree: SchemaTree): string {
 }
 
 function fieldsTable(): string {
-  const rows = ITEM_KINDS.map((kind) => {
+  const rows = ITEM_KINDS.flatMap((kind) => {
     const required = (name: string) =>
       !(ITEM_FIELDS[kind] as Record<string, { safeParse(value: unknown): { success: boolean } }>)[name]?.safeParse(
         undefined,
       ).success;
-    const names = fieldNamesOf(kind).map((name) => (required(name) ? `**\`${name}\`**` : `\`${name}\``));
-    return `| \`${kind}\` | ${names.join(', ')} |`;
+    const types: Readonly<Record<string, string>> = FIELD_TYPES[kind];
+    return fieldNamesOf(kind).map((name) => {
+      const field = required(name) ? `**\`${name}\`**` : `\`${name}\``;
+      return `| \`${kind}\` | ${field} | ${cell(types[name] ?? '')} |`;
+    });
   });
-  return ['| kind | fields |', '|---|---|', ...rows, ''].join('\n');
+  return ['| kind | field | what it takes |', '|---|---|---|', ...rows, ''].join('\n');
 }
 
 const TYPE_NAMES: Record<string, string> = { string: 'text', integer: 'whole number', boolean: 'true or false' };

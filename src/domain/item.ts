@@ -121,6 +121,53 @@ export const ITEM_FIELDS = {
   },
 } as const;
 
+const CODE = 'the alpha-2 code of a country; `country()` makes one';
+const UNIT = 'a code of UNECE Rec 20 or 21; `unit()` makes one';
+const DAY = 'a day as YYYY-MM-DD; `date()` makes one';
+const ABOVE_0 = 'a decimal above 0, as a number or a text such as "12.5"';
+const FRACTION = 'a decimal from 0 to 1; a percentage has to be divided by 100';
+const upTo = (max: number) => `text of 1 to ${max.toLocaleString('en-US')} characters`;
+
+/** What each canonical field takes, for messages and the reference. */
+export const FIELD_TYPES: { readonly [Kind in ItemKind]: Readonly<Record<keyof (typeof ITEM_FIELDS)[Kind], string>> } =
+  {
+    product: {
+      sku: upTo(255),
+      name: upTo(500),
+      status: upTo(64),
+      country_of_origin: CODE,
+      description: upTo(10_000),
+      gtin: '14 digits; `gtin()` makes them',
+    },
+    material: {
+      code: upTo(255),
+      name: upTo(500),
+      description: upTo(10_000),
+      category: upTo(255),
+      origin_country: CODE,
+      recycled_mass_fraction: FRACTION,
+      hazardous: 'true or false',
+      composition:
+        'a list of at most 200 objects {name, mass_fraction, cas}: name is text, mass_fraction a decimal from 0 to 1, and cas may be left out',
+    },
+    bom_item: {
+      quantity: ABOVE_0,
+      unit: UNIT,
+      per_quantity: ABOVE_0,
+      position: upTo(64),
+      mass: 'an object {value, unit}: value is a decimal of 0 or more, and unit a code of UNECE Rec 20',
+      mass_fraction: FRACTION,
+      valid_from: DAY,
+      valid_to: DAY,
+    },
+  };
+
+/** What a canonical field takes; undefined for all other fields. */
+function typeOfField(kind: ItemKind, field: string): string | undefined {
+  const types: Readonly<Record<string, string>> = FIELD_TYPES[kind];
+  return Object.hasOwn(types, field) ? types[field] : undefined;
+}
+
 /** Names of the canonical fields of a kind. */
 export function fieldNamesOf(kind: ItemKind): string[] {
   return Object.keys(ITEM_FIELDS[kind]);
@@ -146,13 +193,13 @@ export function parseItem(draft: Item): Result<Item, Issue[]> {
   }
   const parsed = PAYLOADS[draft.kind].safeParse(given);
   if (!parsed.success) {
-    for (const problem of parsed.error.issues) issues.push(fieldIssue(given, problem));
+    for (const problem of parsed.error.issues) issues.push(fieldIssue(draft.kind, given, problem));
   }
   if (issues.length > 0 || !parsed.success) return err(issues);
   return ok({ ...draft, payload: parsed.data as JsonObject });
 }
 
-function fieldIssue(given: JsonObject, problem: z.core.$ZodIssue): Issue {
+function fieldIssue(kind: ItemKind, given: JsonObject, problem: z.core.$ZodIssue): Issue {
   const field = problem.path.map(String).join('.');
   const value = problem.path.reduce<JsonValue | undefined>(
     (at, part) => (typeof at === 'object' && at !== null ? (at as Record<PropertyKey, JsonValue>)[part] : undefined),
@@ -161,7 +208,10 @@ function fieldIssue(given: JsonObject, problem: z.core.$ZodIssue): Issue {
   if (value === undefined) {
     return { code: 'field.required', field, message: `${field} is required and the row gave no value for it.` };
   }
-  return { code: 'field.invalid', field, value, message: `${field}: ${problem.message}.` };
+  const root = String(problem.path[0] ?? '');
+  const type = typeOfField(kind, root);
+  const takes = type === undefined ? '' : ` ${root} is ${type}.`;
+  return { code: 'field.invalid', field, value, message: `${field}: ${problem.message}.${takes}` };
 }
 
 function keyIssues(draft: Item): Issue[] {

@@ -23,9 +23,19 @@ export function entriesOf(ledger: Pick<IntakeLedger, 'findLookups'>): ReadEntrie
 /**
  * Maps records, outside any transaction, and gives way to other work after each hundred. A mapping is a pure function of
  * the record and of the entries that it looks up. So a record whose entries are not read yet is mapped, the entries that
- * it has asked for are read, all at once for many records, and it is mapped again.
+ * it has asked for are read, all at once for many records, and it is mapped again. A few records that look nothing up are mapped at once, without a promise.
  */
-export async function mapRecords(
+export function mapRecords(
+  mapper: Mapper,
+  records: readonly MappableRecord[],
+  read: ReadEntries,
+): MapResult[] | Promise<MapResult[]> {
+  const looksUp = mapper.lookups?.some(({ stream }) => stream !== null) === true;
+  if (!looksUp && records.length <= RECORDS_AT_ONCE) return records.map((record) => mapper.map(record));
+  return mapInBatches(mapper, records, read);
+}
+
+async function mapInBatches(
   mapper: Mapper,
   records: readonly MappableRecord[],
   read: ReadEntries,
@@ -33,15 +43,25 @@ export async function mapRecords(
   const results: MapResult[] = [];
   for (let at = 0; at < records.length; at += RECORDS_AT_ONCE) {
     if (at > 0) await nextTurn();
-    results.push(...(await mapSome(mapper, records.slice(at, at + RECORDS_AT_ONCE), read)));
+    const batch = createBatch(mapper, records.slice(at, at + RECORDS_AT_ONCE));
+    let asked = batch.map();
+    for (let round = 0; asked.length > 0 && round < ROUNDS_MAX; round += 1) {
+      batch.add(await read(asked));
+      asked = batch.map();
+    }
+    results.push(...batch.results());
   }
   return results;
 }
 
-async function mapSome(mapper: Mapper, records: readonly MappableRecord[], read: ReadEntries): Promise<MapResult[]> {
+/** Records that are mapped together, and the entries that were read for them. */
+function createBatch(mapper: Mapper, records: readonly MappableRecord[]) {
   const entries = new Map<string, LookupEntry>();
+  const results = new Map<MappableRecord, MapResult>();
   let asked = new Map<string, LookupKey>();
+  let open = records;
   let hasAsked = false;
+
   const find = (key: LookupKey): LookupEntry | undefined => {
     const name = nameOf(key);
     const entry = entries.get(name);
@@ -51,19 +71,23 @@ async function mapSome(mapper: Mapper, records: readonly MappableRecord[], read:
     }
     return entry;
   };
-  const results: (MapResult | null)[] = records.map(() => null);
-  let open = records.map((record, at) => ({ record, at }));
-  for (let round = 0; open.length > 0; round += 1) {
-    asked = new Map();
-    open = open.filter(({ record, at }) => {
-      hasAsked = false;
-      results[at] = mapper.map(record, find);
-      return hasAsked;
-    });
-    if (asked.size === 0 || round >= ROUNDS_MAX) break;
-    for (const entry of await read([...asked.values()])) entries.set(nameOf(entry), entry);
-  }
-  return results.filter((result) => result !== null);
+
+  return {
+    /** Maps the records whose entries were not read before. Returns the entries that they still need. */
+    map(): LookupKey[] {
+      asked = new Map();
+      open = open.filter((record) => {
+        hasAsked = false;
+        results.set(record, mapper.map(record, find));
+        return hasAsked;
+      });
+      return [...asked.values()];
+    },
+    add(read: readonly (LookupEntry & LookupKey)[]): void {
+      for (const entry of read) entries.set(nameOf(entry), entry);
+    },
+    results: () => records.flatMap((record) => results.get(record) ?? []),
+  };
 }
 
 function nameOf({ table, key }: LookupKey): string {

@@ -1,4 +1,4 @@
-import type { Mapper } from '../domain/mapping.ts';
+import type { Mapper, MapResult } from '../domain/mapping.ts';
 import type { MappedRecord, PendingRecord } from '../domain/ports/intake.ts';
 import type { IntakeLedger } from '../domain/ports/intake-ledger.ts';
 import type { Emit } from '../domain/ports/progress.ts';
@@ -35,7 +35,8 @@ export function createStoredRecordMapper(options: {
       const last = records.at(-1);
       if (!last) return;
       afterId = last.id;
-      emitMapped(emit, source, await ledger.stage(await mapStoredRecords(mapper, records, entriesOf(ledger))));
+      const mapped = mapStoredRecords(mapper, records, entriesOf(ledger));
+      emitMapped(emit, source, await ledger.stage(mapped instanceof Promise ? await mapped : mapped));
     }
   }
 
@@ -67,14 +68,16 @@ export function createStoredRecordMapper(options: {
 }
 
 /** Maps stored records. */
-export async function mapStoredRecords(
+export function mapStoredRecords(
   mapper: Mapper,
   records: readonly PendingRecord[],
   read: ReadEntries,
-): Promise<MappedRecord[]> {
-  const results = await mapRecords(mapper, records, read);
-  return records.flatMap(({ id, version }, at) => {
-    const result = results[at];
-    return result === undefined ? [] : [{ id, version, result }];
-  });
+): MappedRecord[] | Promise<MappedRecord[]> {
+  const withIds = (results: readonly MapResult[]): MappedRecord[] =>
+    records.flatMap(({ id, version }, at) => {
+      const result = results[at];
+      return result === undefined ? [] : [{ id, version, result }];
+    });
+  const results = mapRecords(mapper, records, read);
+  return results instanceof Promise ? results.then(withIds) : withIds(results);
 }

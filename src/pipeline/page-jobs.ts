@@ -169,7 +169,8 @@ async function mapRows(
     const { raw, place, issues } = record;
     return [{ source, stream, fields: JSON.parse(raw) as JsonObject, place, issues }];
   });
-  const mapped = await mapRecords(mapper, mappable, read);
+  const mapping = mapRecords(mapper, mappable, read);
+  const mapped = mapping instanceof Promise ? await mapping : mapping;
   const results = new Map<number, MapResult>();
   for (const [index, result] of mapped.entries()) results.set(toMap[index] ?? 0, result);
   return { mappingRevision: mapper.revision, results };

@@ -58,7 +58,9 @@ export async function replay(
     const mapped: MappedRecord[] = [];
     for (const [source, ofSource] of Map.groupBy(records, (record) => record.source)) {
       const mapper = mapperOf(source);
-      if (mapper) mapped.push(...(await mapStoredRecords(mapper, ofSource, entriesOf(ledger))));
+      if (mapper === null) continue;
+      const found = mapStoredRecords(mapper, ofSource, entriesOf(ledger));
+      mapped.push(...(found instanceof Promise ? await found : found));
     }
     mapped.sort((a, b) => a.id - b.id);
     const outcome = await ledger.replay({ records: mapped, dryRun });

@@ -87,7 +87,7 @@ describe('after a sync', () => {
       'waitingFor',
       'duplicates',
     ];
-    const ofContact = ['duplicates', 'adopted', 'unansweredParts', 'apiWait', 'deferred', 'imports'];
+    const ofContact = ['adopted', 'unansweredParts', 'apiWait', 'deferred', 'imports'];
     expect(Object.keys(json())).toEqual(['ok', 'ledger', ...counts, ...ofContact, 'queue', 'sources']);
     expect(json()).toMatchObject({
       ok: false,

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Mapper } from '../../src/domain/mapping.ts';
 import type { JsonObject } from '../../src/lib/json.ts';
+import { text } from '../support/ledger.ts';
 import { mapperOf } from '../support/map-row.ts';
 import { createPageWorld, type PageWorld, pagesOf, sourceRow } from '../support/page-world.ts';
 import '../support/property-seed.ts';
@@ -276,7 +277,8 @@ describe('in whatever order the rows of both sources arrive', () => {
             const quarantined = new Map(codes());
             for (const row of erp) {
               const item = world.ledger.views.item('product', row.id);
-              const got = quarantined.get(row.id) ?? `${item?.desired['name']} of ${item?.desired['description']}`;
+              const got =
+                quarantined.get(row.id) ?? `${text(item?.desired['name'])} of ${text(item?.desired['description'])}`;
               expect(`${row.id}: ${got}`).toBe(`${row.id}: ${expectedOf(row, erp, pim)}`);
             }
           } finally {

@@ -43,6 +43,8 @@ function applyToEntries(mapping: ExpressionMapping, each: Expression, row: Scope
     if (found.length > 0) {
       for (const issue of found) issues.push({ ...issue, message: `Entry ${index}: ${issue.message}` });
       for (const product of productsBlockedBy(mapping, scope)) blocked.add(product);
+      // The row has used up its steps. Every further entry would fail as well, and take a while for it.
+      if (found.some(({ code }) => code === 'expression.costly')) break;
     } else if (made.ok && made.value !== null) {
       items.push(made.value);
       firstWith.set(made.value.key, index);

@@ -34,12 +34,11 @@ export function rootOf(field = ''): string {
 
 /** Numbers in text fields become text by the one rule of `numberText`. */
 function withTexts(kind: ItemKind, payload: JsonObject): JsonObject {
-  const texts: JsonObject = {};
-  for (const [name, value] of Object.entries(payload)) {
-    // A number whose digits are not certain stays one, and is refused below.
-    if (typeof value === 'number' && holdsText(kind, name)) texts[name] = numberText(value) ?? value;
-  }
-  return { ...payload, ...texts };
+  const numbers = Object.entries(payload).filter(([name, value]) => typeof value === 'number' && holdsText(kind, name));
+  if (numbers.length === 0) return payload;
+  // A number whose digits are not certain stays one, and is refused below.
+  const texts = numbers.map(([name, value]) => [name, numberText(Number(value)) ?? value]);
+  return { ...payload, ...(Object.fromEntries(texts) as JsonObject) };
 }
 
 /** True for canonical fields that take a text and refuse a number. */
