@@ -1,9 +1,17 @@
 import { fault } from '../domain/faults.ts';
 import type { Mapper } from '../domain/mapping.ts';
-import type { MissingGuard, ReadPage, RunTrigger, StagedPage, StreamProgress } from '../domain/ports/intake.ts';
+import type {
+  MissingGuard,
+  ReadPage,
+  RunTrigger,
+  SeenRecords,
+  StagedPage,
+  StreamProgress,
+} from '../domain/ports/intake.ts';
 import type { IntakeLedger } from '../domain/ports/intake-ledger.ts';
 import type { Emit } from '../domain/ports/progress.ts';
 import type { ReadMode, SourceReader, SourceStream } from '../domain/ports/source.ts';
+import type { IncomingRecord } from '../domain/record.ts';
 import { createBitmap } from '../lib/bitmap.ts';
 import type { Clock } from '../lib/clock.ts';
 import { messageOf } from '../lib/errors.ts';
@@ -145,7 +153,8 @@ function modesOf({ stream, before, snapshotEveryMs }: StreamPull, now: number): 
 async function readStream(request: StreamRead, options: PullOptions, abort: AbortSignal): Promise<string | null> {
   const { runId, source, stream, before, mode, omit, guard, ignoreMissing } = request;
   const { ledger, emit, mapQueue, wait } = options;
-  const seen = createBitmap();
+  const replaces = mode === 'changes' && stream.key.length > 0;
+  const seen = replaces ? NOTHING_SEEN : createBitmap();
   const omitted = new Set(omit);
   const checkColumns = createColumnCheck((stream.fixedColumns === true && request.needed?.get(stream.name)) || []);
   const isMappedLater = mode === 'snapshot' && stream.key.length === 0;
@@ -164,20 +173,24 @@ async function readStream(request: StreamRead, options: PullOptions, abort: Abor
       break;
     }
     checkColumns(page.rows);
-    number += 1;
     // Until a snapshot is complete, changes cannot be read from its end.
     if (mode === 'snapshot') endCursor = page.cursor;
     const cursor = mode === 'changes' && page.cursor !== undefined ? { cursor: page.cursor } : {};
-    const records = incomingRecords(page.rows, stream.key, omitted);
-    const toStore = { runId, source, stream: stream.name, records, seen, uncounted, number, ...cursor };
-    const staged = await storePage(toStore, { ...options, mapper: request.mapper }, abort);
-    if (staged === null) return null;
-    uncounted = staged.counted ? 0 : uncounted + records.length;
-    read += records.length;
-    changed += staged.changed;
-    const { done = null, total = null } = page.progress ?? {};
-    emit({ type: 'page', source, stream: stream.name, read, changed: staged.changed, done, total });
-    await mapQueue.room(abort);
+    const rows = incomingRecords(page.rows, stream.key, omitted);
+    const parts = replaces ? withoutRepeats(rows) : [rows];
+    for (const [at, records] of parts.entries()) {
+      number += 1;
+      const cursorOfPart = at === parts.length - 1 ? cursor : {};
+      const toStore = { runId, source, stream: stream.name, records, seen, uncounted, number, ...cursorOfPart };
+      const staged = await storePage(toStore, { ...options, mapper: request.mapper }, abort);
+      if (staged === null) return null;
+      uncounted = staged.counted ? 0 : uncounted + records.length;
+      read += records.length;
+      changed += staged.changed;
+      const { done = null, total = null } = page.progress ?? {};
+      emit({ type: 'page', source, stream: stream.name, read, changed: staged.changed, done, total });
+      await mapQueue.room(abort);
+    }
   }
   if (abort.aborted) return null;
   const of = { runId, source, stream: stream.name, flagItems: !ignoreMissing, guard };
@@ -192,6 +205,29 @@ async function readStream(request: StreamRead, options: PullOptions, abort: Abor
   const { guarded } = await untilWritable(() => ledger.endStream(end), wait, abort);
   if (isMappedLater) await mapQueue.mapStored(source);
   return guarded;
+}
+
+/**
+ * Among changes, a later row of a record replaces the earlier ones. So no record counts as seen before, and rows with the
+ * same key are stored one after the other. In a snapshot such rows are records of their own.
+ */
+const NOTHING_SEEN: SeenRecords = { has: () => false, add: () => undefined, size: () => 0 };
+
+/** Parts a page where a key is repeated. The order of the rows stays. */
+function withoutRepeats(rows: readonly IncomingRecord[]): IncomingRecord[][] {
+  const parts: IncomingRecord[][] = [];
+  let part: IncomingRecord[] = [];
+  let identities = new Set<string>();
+  for (const row of rows) {
+    if (identities.has(row.identity)) {
+      parts.push(part);
+      part = [];
+      identities = new Set();
+    }
+    part.push(row);
+    identities.add(row.identity);
+  }
+  return [...parts, part];
 }
 
 /**

@@ -133,6 +133,27 @@ describe('a stream that gives changes alone', () => {
   });
 });
 
+describe('a record that has changed twice in one read of changes', () => {
+  const changedTo = (id: string, name: string, line: number) => sourceRow({ id, name }, line);
+
+  it.each<[string, SourceRow[]]>([
+    ['in one page', [changedTo('1', 'older', 2), changedTo('1', 'newer', 3)]],
+    ['in two pages', [changedTo('1', 'older', 2), changedTo('2', 'other', 3), changedTo('1', 'newer', 4)]],
+    ['and back', [changedTo('1', 'newer', 2), changedTo('1', 'older', 3), changedTo('1', 'newer', 4)]],
+  ])('is one record with its last content: %s', async (_, changes) => {
+    const { runId } = await pull(giving({ changes }), { reads: 'changes' });
+    expect(stream(runId)).toMatchObject({ read: changes.length, changed: changes.length, quarantined: 0 });
+    expect(world.ledger.views.item('product', '1')).toMatchObject({ name: 'newer' });
+    expect(asked.at(-1)).toEqual({ mode: 'changes', cursor: null });
+  });
+
+  it('is stored with the cursor of its page, and not before all of the page is stored', async () => {
+    await pull(giving({ changes: [changedTo('1', 'older', 2), changedTo('1', 'newer', 3)] }), { reads: 'changes' });
+    await pull(giving({}), { reads: 'changes' });
+    expect(asked.at(-1)).toEqual({ mode: 'changes', cursor: 1 });
+  });
+});
+
 describe('a source that has no new export', () => {
   const nothing = async function* (): AsyncGenerator<Page> {
     yield { rows: [], nothingNew: true };
