@@ -9,6 +9,7 @@ export const BUILT_IN: Readonly<Record<string, () => Promise<Connector>>> = {
   xml: async () => (await import('./xml/index.ts')).xml,
   bmecat: async () => (await import('./bmecat/index.ts')).bmecat,
   gdsn: async () => (await import('./gdsn/index.ts')).gdsn,
+  sql: async () => (await import('./sql/index.ts')).sql,
   'sap-idoc': async () => (await import('./sap-idoc/index.ts')).sapIdoc,
 };
 

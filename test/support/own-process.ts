@@ -14,6 +14,8 @@ export function hasProgram(name: string, ...args: string[]): boolean {
 export interface ServerProcess {
   /** What it has written so far, for failures. */
   output: () => string;
+  /** Ends it at once. */
+  kill: () => Promise<void>;
   stop: () => Promise<void>;
 }
 
@@ -22,8 +24,9 @@ export async function startServerProcess(
   command: string,
   args: readonly string[],
   port: number,
+  as: { uid?: number; gid?: number } = {},
 ): Promise<ServerProcess> {
-  const child: ChildProcess = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+  const child: ChildProcess = spawn(command, args, { ...as, stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream?.setEncoding('utf8').on('data', (text) => (output += text));
   const kill = () => child.kill('SIGKILL');
@@ -36,6 +39,10 @@ export async function startServerProcess(
   }
   return {
     output: () => output,
+    async kill() {
+      kill();
+      await ended;
+    },
     async stop() {
       child.kill('SIGTERM');
       const lingers = setTimeout(kill, 2_000);

@@ -21,7 +21,10 @@ const ALLOWED: Record<string, string[]> = {
 };
 /** Packages that only the part may import which exists for them. */
 const OWNED: Record<string, string[]> = {
-  'better-sqlite3': ['ledger', 'sandbox'],
+  'better-sqlite3': ['ledger', 'sandbox', 'connectors'],
+  pg: ['connectors'],
+  mysql2: ['connectors'],
+  mssql: ['connectors'],
   bullmq: ['queue', 'web'],
   ioredis: ['queue'],
   undici: ['api', 'sdk'],

@@ -1,0 +1,39 @@
+import { type JsonValue, sourceFault, z } from '../../src/sdk/index.ts';
+
+const Cursor = z.strictObject({
+  by: z.array(z.string()).min(1),
+  watermark: z.string().nullable(),
+  after: z.array(z.string()).optional(),
+});
+
+/**
+ * Where a read of changes begins. A read takes the greatest watermark of the source before its first row, and the next
+ * read begins there: so rows that commit behind the place of a long read are found by the next one.
+ */
+export type Cursor = {
+  /** The columns by which changes are read in order: the watermark first. */
+  by: string[];
+  /** The greatest watermark when the read began; null if there was none. */
+  watermark: string | null;
+  /** The last row that was given, within a read that is not complete. */
+  after?: string[];
+};
+
+/**
+ * Understands a stored cursor. Null means to read from the beginning: there is no cursor yet, or it counts by columns
+ * that are not those of the stream any more.
+ *
+ * @throws a `sourceFault` if it is no cursor of this connector
+ */
+export function cursorOf(value: JsonValue | null, by: readonly string[], stream: string): Cursor | null {
+  if (value === null) return null;
+  const { success, data } = Cursor.safeParse(value);
+  const { by: stored, watermark, after } = data ?? { by: [], watermark: null };
+  if (!success || (after !== undefined && after.length !== stored.length)) {
+    throw sourceFault(`The stored place of the stream ${stream} is not one that the sql connector has written.`, {
+      suggestion: 'Give the stream another name, so that it is read from the beginning.',
+    });
+  }
+  const isSame = stored.length === by.length && stored.every((name, at) => name === by[at]);
+  return isSame ? { by: stored, watermark, ...(after === undefined ? {} : { after }) } : null;
+}

@@ -1,0 +1,38 @@
+import { defineConnector } from '../../src/sdk/index.ts';
+import { loadDialect } from './load-dialect.ts';
+import { planStream } from './plan.ts';
+import { readChanges, readSnapshot } from './read.ts';
+import { OPTIONS, STREAM_OPTIONS } from './schema.ts';
+import { createSession } from './session.ts';
+
+const COLUMNS_SHOWN = 12;
+
+/** Databases: a query for each stream, read page by page. */
+export const sql = defineConnector({
+  id: 'sql',
+  title: 'Databases: PostgreSQL, MySQL, MariaDB, SQL Server, SQLite',
+  reads: (_options, { watermark }) => (watermark === undefined ? 'snapshot' : 'changes-and-snapshot'),
+  fixedColumns: true,
+  options: OPTIONS,
+  streamOptions: STREAM_OPTIONS,
+  async open(options, host) {
+    const dialect = await loadDialect(options.dialect);
+    const session = createSession({ dialect, options, resolvePath: (path) => host.resolvePath(path) });
+    return {
+      async check(stream) {
+        const { columns } = await planStream(stream, { dialect, session });
+        const names = columns.map(({ name }) => name);
+        const more = names.length > COLUMNS_SHOWN ? ', …' : '';
+        return { found: `a query with columns ${names.slice(0, COLUMNS_SHOWN).join(', ')}${more}`, columns: names };
+      },
+      async *pull({ mode, cursor, ...stream }) {
+        const plan = await planStream(stream, { dialect, session });
+        const read = { stream: stream.name, plan, session, signal: stream.signal };
+        const { overlap } = stream.options;
+        if (mode === 'snapshot' || plan.watermark === null) yield* readSnapshot(read);
+        else yield* readChanges(read, { watermark: plan.watermark, overlap, from: cursor });
+      },
+      close: () => session.close(),
+    };
+  },
+});

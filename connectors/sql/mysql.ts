@@ -1,0 +1,260 @@
+import { createConnection, type Connection as Driver, type FieldPacket } from 'mysql2';
+import type { JsonValue } from '../../src/sdk/index.ts';
+import {
+  type Column,
+  type ColumnKind,
+  type Connection,
+  type Dialect,
+  type Explanation,
+  hasTls,
+  type KeyValue,
+  selectWithLimit,
+} from './dialect.ts';
+import { codeOf, LOST, messageOf } from './faults.ts';
+import type { Options } from './schema.ts';
+import { jsonOf, singleText } from './values.ts';
+
+const quote = (name: string): string => `\`${name.replaceAll('`', '``')}\``;
+const exact = (expression: string): string => expression;
+
+/** The character set of columns that hold bytes. */
+const BINARY = 63;
+
+/** The numbers of types in the protocol of MySQL, by what the columns hold. What is not here is text or bytes. */
+const KINDS: Readonly<Record<number, ColumnKind>> = {
+  0: 'number',
+  1: 'number',
+  2: 'number',
+  3: 'number',
+  4: 'float',
+  5: 'float',
+  7: 'time',
+  8: 'number',
+  9: 'number',
+  10: 'time',
+  12: 'time',
+  11: 'text',
+  13: 'number',
+  245: 'json',
+  246: 'number',
+};
+const BIT = 16;
+const SINGLE = 4;
+
+/** MySQL and MariaDB, by prepared statements. */
+export const mysql: Dialect = {
+  title: 'MySQL or MariaDB',
+  port: 3306,
+  comparesRows: false,
+  quote,
+  exact,
+  placeholder: boundAs,
+  select: selectWithLimit({ quote, exact }),
+  async connect(options) {
+    const driver = newDriver(options);
+    try {
+      await connected(driver);
+      const [version] = await ask(driver, 'SELECT VERSION()');
+      const isMariaDb = String(version).includes('MariaDB');
+      const limit = isMariaDb
+        ? `max_statement_time = ${options.statementMs / 1000}`
+        : `max_execution_time = ${options.statementMs}`;
+      for (const text of [
+        'SET SESSION TRANSACTION READ ONLY',
+        `SET SESSION ${limit}`,
+        `SET SESSION lock_wait_timeout = ${Math.max(1, Math.ceil(options.connectMs / 1000))}`,
+        "SET SESSION time_zone = '+00:00'",
+      ]) {
+        await ask(driver, text);
+      }
+      return connectionOf(driver, options);
+    } catch (error) {
+      driver.destroy();
+      throw error;
+    }
+  },
+  explain,
+};
+
+/**
+ * Numbers are compared as numbers and times as times: MySQL compares both with text as approximate numbers, by which large
+ * ones become the same.
+ */
+function boundAs({ column: { kind }, text }: KeyValue): string {
+  if (kind === 'time') return text.includes(':') ? 'CAST(? AS DATETIME(6))' : 'CAST(? AS DATE)';
+  if (kind !== 'number') return '?';
+  const [, fraction] = text.split('.');
+  if (fraction !== undefined) return `CAST(? AS DECIMAL(65, ${Math.min(30, fraction.length)}))`;
+  return text.startsWith('-') ? 'CAST(? AS SIGNED)' : 'CAST(? AS DECIMAL(65, 0))';
+}
+
+function newDriver(options: Options): Driver {
+  const { host = '', port = 3306, user = '', database = '', password = '', ca, connectMs } = options;
+  const driver = createConnection({
+    ...(host.startsWith('/') ? { socketPath: host } : { host, port }),
+    user,
+    database,
+    password,
+    connectTimeout: connectMs,
+    charset: 'utf8mb4',
+    timezone: 'Z',
+    supportBigNumbers: true,
+    bigNumberStrings: true,
+    dateStrings: true,
+    jsonStrings: true,
+    rowsAsArray: true,
+    enableKeepAlive: true,
+    // The server must not ask for files of this machine.
+    flags: ['-LOCAL_FILES'],
+    ...(hasTls(options)
+      ? { ssl: { rejectUnauthorized: true, verifyIdentity: true, ...(ca === undefined ? {} : { ca }) } }
+      : {}),
+  });
+  // An error between two statements ends the process unless it is listened to. The next statement reports it.
+  driver.on('error', () => {});
+  return driver;
+}
+
+function connected(driver: Driver): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  driver.connect((error) => (error === null ? resolve() : reject(error)));
+  return promise;
+}
+
+interface Answer {
+  rows: unknown[][];
+  fields: FieldPacket[];
+}
+
+function execute(driver: Driver, text: string, values: readonly (string | Buffer)[] = []): Promise<Answer> {
+  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+  driver.execute({ sql: text, rowsAsArray: true }, [...values], (error, rows, fields) => {
+    if (error === null) resolve({ rows: rows as unknown as unknown[][], fields });
+    else reject(error);
+  });
+  return promise;
+}
+
+/** The first row of a statement without values. */
+async function ask(driver: Driver, text: string): Promise<unknown[]> {
+  const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+  driver.query({ sql: text, rowsAsArray: true }, (error, rows) => (error === null ? resolve(rows) : reject(error)));
+  const rows = await promise;
+  return Array.isArray(rows) && Array.isArray(rows[0]) ? rows[0] : [];
+}
+
+function connectionOf(driver: Driver, options: Options): Connection {
+  return {
+    async columns(text) {
+      const { fields } = await execute(driver, text);
+      return fields.map((field) => ({ name: field.name, ...typeOf(field) }));
+    },
+    async rows({ text, values }, columns) {
+      const { rows } = await execute(driver, text, values.map(boundValue));
+      return rows.map((row) => row.map((value, at) => valueOf(value, columns[at])));
+    },
+    async cancel() {
+      // A statement is cancelled over another connection, because this one is waiting for it.
+      const other = newDriver(options);
+      try {
+        await connected(other);
+        await ask(other, `KILL QUERY ${driver.threadId}`);
+      } finally {
+        other.destroy();
+      }
+    },
+    async end() {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      driver.end(() => resolve());
+      await promise;
+    },
+    destroy: () => driver.destroy(),
+  };
+}
+
+function typeOf({
+  columnType: type = -1,
+  characterSet,
+}: FieldPacket & { characterSet?: number }): Omit<Column, 'name'> {
+  if (type === BIT) return { kind: 'boolean' };
+  if (type === SINGLE) return { kind: 'float', type: 'single' };
+  const kind = KINDS[type];
+  return { kind: kind ?? (characterSet === BINARY ? 'binary' : 'text') };
+}
+
+function boundValue({ column, text }: KeyValue): string | Buffer {
+  return column.kind === 'binary' ? Buffer.from(text, 'base64') : text;
+}
+
+function valueOf(value: unknown, column: Column | undefined): JsonValue {
+  if (value === null || value === undefined) return null;
+  if (column?.kind === 'boolean' && Buffer.isBuffer(value)) return bitsOf(value);
+  if (Buffer.isBuffer(value)) return value.toString(column?.kind === 'binary' ? 'base64' : 'utf8');
+  if (column?.kind === 'json') return typeof value === 'string' ? jsonOf(value) : (value as JsonValue);
+  return typeof value === 'number' && column?.type === 'single' ? singleText(value) : String(value);
+}
+
+/** One bit is a truth value, and several are a number. */
+function bitsOf(value: Buffer): JsonValue {
+  if (value.length === 1 && (value[0] ?? 0) <= 1) return value[0] === 1;
+  return BigInt(`0x${value.toString('hex')}`).toString();
+}
+
+/** By the codes of https://mariadb.com/kb/en/mariadb-error-code-reference/. */
+function explain(error: unknown): Explanation | null {
+  const code = codeOf(error) ?? '';
+  const reason = messageOf(error).replace(/\.$/, '');
+  switch (code) {
+    case 'ER_ACCESS_DENIED_ERROR':
+    case 'ER_ACCESS_DENIED_NO_PASSWORD_ERROR':
+    case 'ER_HOST_NOT_PRIVILEGED':
+      return {
+        problem: `refuses the user: ${reason}`,
+        cure: 'Check `user` and `password`, and from which hosts the user may log in.',
+      };
+    case 'ER_BAD_DB_ERROR':
+      return { problem: `is not there: ${reason}`, cure: 'Check `database`.' };
+    case 'ER_DBACCESS_DENIED_ERROR':
+    case 'ER_TABLEACCESS_DENIED_ERROR':
+    case 'ER_COLUMNACCESS_DENIED_ERROR':
+    case 'ER_SPECIFIC_ACCESS_DENIED_ERROR':
+      return { problem: `denies a right: ${reason}`, cure: 'Give the user the right: GRANT SELECT ON … TO … .' };
+    case 'ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION':
+      return {
+        problem: `refuses to write: ${reason}`,
+        cure: 'Write a query that only reads: the session is read-only.',
+      };
+    case 'ER_STATEMENT_TIMEOUT':
+    case 'ER_QUERY_TIMEOUT':
+    case 'ER_QUERY_INTERRUPTED':
+      return {
+        problem: `has stopped a statement: ${reason}`,
+        cure: 'Add an index on the columns of `page`, or raise `statementMs`.',
+      };
+    case 'ER_LOCK_WAIT_TIMEOUT':
+      return { problem: `has locked what is read: ${reason}`, cure: 'Pull again later.' };
+    case 'ER_CON_COUNT_ERROR':
+      return { problem: `has no connection left: ${reason}`, cure: 'Raise max_connections, or pull later.' };
+    case 'PROTOCOL_CONNECTION_LOST':
+    case 'ER_CONNECTION_KILLED':
+    case 'ER_SERVER_SHUTDOWN':
+      return LOST;
+    case 'HANDSHAKE_NO_SSL_SUPPORT':
+      return {
+        problem: 'has no TLS',
+        cure: 'Set TLS up at the server, or set `tls: off` where the network can be trusted.',
+      };
+    case 'ER_NO_SUCH_TABLE':
+    case 'ER_BAD_FIELD_ERROR':
+    case 'ER_PARSE_ERROR':
+    case 'ER_DUP_FIELDNAME':
+    case 'ER_NON_UNIQ_ERROR':
+    case 'ER_SYNTAX_ERROR':
+      return {
+        problem: `refuses the query: ${reason}`,
+        cure: 'Correct the query, and try it in the client of the database as the same user.',
+      };
+    default:
+      return /closed state|Connection lost|has gone away|EPIPE/.test(reason) ? LOST : null;
+  }
+}

@@ -1,0 +1,72 @@
+import { sourceFault } from '../../src/sdk/index.ts';
+import type { Column, Dialect } from './dialect.ts';
+import type { StreamOptions } from './schema.ts';
+import type { Session } from './session.ts';
+import { createStatements, type Statements } from './statements.ts';
+
+/** A stream with the columns that its query has. */
+export interface Plan {
+  statements: Statements;
+  columns: readonly Column[];
+  /** The columns that identify a row. The order of a snapshot. */
+  key: readonly Column[];
+  /** Null without a watermark. */
+  watermark: Column | null;
+  /** Columns of text that hold JSON. */
+  json: ReadonlySet<string>;
+}
+
+/**
+ * Asks the database for the columns of a query, and finds those in it that the options name.
+ *
+ * @throws a `sourceFault` if the query is refused, or a column is missing, is there twice or cannot be compared
+ */
+export async function planStream(
+  stream: { name: string; options: StreamOptions; signal: AbortSignal },
+  { dialect, session }: { dialect: Dialect; session: Session },
+): Promise<Plan> {
+  const { options, signal } = stream;
+  // People end statements with a semicolon, and within another statement none may stand.
+  const query = options.query.trim().replace(/;+$/, '');
+  const columns = await session.columns(createStatements(dialect, query, []).shape(), signal);
+  const names = columns.map(({ name }) => name);
+  const twice = names.find((name, at) => names.indexOf(name) !== at);
+  if (twice !== undefined) {
+    throw sourceFault(`The query of the stream ${stream.name} has the column ${twice} twice.`, {
+      suggestion: `Give one of them another name: SELECT a.${twice}, b.${twice} AS other_${twice}.`,
+    });
+  }
+  const unnamed = names.indexOf('');
+  if (unnamed >= 0) {
+    throw sourceFault(`The column ${unnamed + 1} of the query of the stream ${stream.name} has no name.`, {
+      suggestion: 'Give it one with AS.',
+    });
+  }
+  const find = (name: string, option: string): Column => {
+    const column = columns.find((one) => one.name === name);
+    if (column !== undefined) return column;
+    const close = names.find((one) => one.toLowerCase() === name.toLowerCase());
+    throw sourceFault(
+      `The query of the stream ${stream.name} has no column ${name}, which \`${option}\` names. It has ${names.join(', ')}.`,
+      { suggestion: close === undefined ? `Add it to the query, or correct \`${option}\`.` : `Write it as ${close}.` },
+    );
+  };
+  const compared = (name: string, option: string): Column => {
+    const column = find(name, option);
+    if (column.kind !== 'float' && column.kind !== 'boolean' && column.kind !== 'json') return column;
+    const what = { float: 'numbers that are approximate', boolean: 'truth values', json: 'JSON' }[column.kind];
+    throw sourceFault(`The column ${name} of the stream ${stream.name} has ${what}, so no place can be kept by it.`, {
+      suggestion: `Name another column in \`${option}\`, or cast it in the query.`,
+    });
+  };
+  const watermark = options.watermark === undefined ? null : compared(options.watermark, 'watermark');
+  for (const name of options.json) find(name, 'json');
+  return {
+    statements: createStatements(dialect, query, columns),
+    columns,
+    // A watermark changes with its row. A row that moves within the order of a snapshot would be read twice.
+    key: options.page.filter((name) => name !== options.watermark).map((name) => compared(name, 'page')),
+    watermark,
+    json: new Set(options.json),
+  };
+}

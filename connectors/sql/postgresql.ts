@@ -1,0 +1,176 @@
+import { Client } from 'pg';
+import type { JsonValue } from '../../src/sdk/index.ts';
+import {
+  type Column,
+  type ColumnKind,
+  type Connection,
+  type Dialect,
+  type Explanation,
+  hasTls,
+  selectWithLimit,
+} from './dialect.ts';
+import { codeOf, LOST, messageOf } from './faults.ts';
+import type { Options } from './schema.ts';
+import { jsonOf } from './values.ts';
+
+const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`;
+const exact = (expression: string): string => expression;
+
+/** The numbers of types that are not text, from the catalog `pg_type`. */
+const KINDS: Readonly<Record<number, ColumnKind>> = {
+  16: 'boolean',
+  17: 'binary',
+  20: 'number',
+  21: 'number',
+  23: 'number',
+  26: 'number',
+  1700: 'number',
+  700: 'float',
+  701: 'float',
+  114: 'json',
+  3802: 'json',
+  1082: 'time',
+  1114: 'time',
+  1184: 'time',
+};
+
+/** PostgreSQL. The server writes every value as text, and nothing here turns it into a number or a time. */
+export const postgresql: Dialect = {
+  title: 'PostgreSQL',
+  port: 5432,
+  comparesRows: true,
+  quote,
+  exact,
+  // The server takes the type of a value from the column that it is compared with.
+  placeholder: (_value, number) => `$${number}`,
+  select: selectWithLimit({ quote, exact }),
+  async connect(options) {
+    const client = newClient(options);
+    try {
+      await client.connect();
+      for (const [name, value] of settingsOf(options)) {
+        await client.query('SELECT set_config($1, $2, false)', [name, value]);
+      }
+      const { rows } = await client.query<string[]>({ text: 'SELECT pg_backend_pid()', rowMode: 'array' });
+      return connectionOf(client, { options, process: String(rows[0]?.[0]) });
+    } catch (error) {
+      await client.end().catch(() => {});
+      throw error;
+    }
+  },
+  explain,
+};
+
+/** The session is read-only, and writes times, numbers and bytes in one way. */
+function settingsOf({ statementMs, connectMs }: Options): [string, string][] {
+  return [
+    ['default_transaction_read_only', 'on'],
+    ['statement_timeout', String(statementMs)],
+    ['lock_timeout', String(connectMs)],
+    ['timezone', 'UTC'],
+    ['datestyle', 'ISO'],
+    ['intervalstyle', 'iso_8601'],
+    ['bytea_output', 'hex'],
+    ['extra_float_digits', '1'],
+  ];
+}
+
+function newClient(options: Options): Client {
+  const { host = '', port = 5432, user = '', database = '', password = '', ca, connectMs } = options;
+  const client = new Client({
+    host,
+    port,
+    user,
+    database,
+    password,
+    ssl: hasTls(options) ? { rejectUnauthorized: true, ...(ca === undefined ? {} : { ca }) } : false,
+    connectionTimeoutMillis: connectMs,
+    keepAlive: true,
+    application_name: 'dpp-sync',
+    types: { getTypeParser: () => (text: unknown) => text },
+  });
+  // An error between two statements ends the process unless it is listened to. The next statement reports it.
+  client.on('error', () => {});
+  return client;
+}
+
+function connectionOf(client: Client, { options, process }: { options: Options; process: string }): Connection {
+  return {
+    async columns(text) {
+      const { fields } = await client.query({ text, rowMode: 'array' });
+      return fields.map(({ name, dataTypeID }): Column => ({ name, kind: KINDS[dataTypeID] ?? 'text' }));
+    },
+    async rows({ text, values }, columns) {
+      const result = await client.query<(string | null)[]>({ text, values: values.map(boundValue), rowMode: 'array' });
+      return result.rows.map((row) => row.map((value, at) => valueOf(value, columns[at]?.kind)));
+    },
+    async cancel() {
+      // A statement is cancelled over another connection, because this one is waiting for it.
+      const other = newClient(options);
+      try {
+        await other.connect();
+        await other.query('SELECT pg_cancel_backend($1::int)', [process]);
+      } finally {
+        await other.end();
+      }
+    },
+    end: () => client.end(),
+    destroy: () => void client.end().catch(() => {}),
+  };
+}
+
+function boundValue({ column, text }: { column: Column; text: string }): string {
+  return column.kind === 'binary' ? `\\x${Buffer.from(text, 'base64').toString('hex')}` : text;
+}
+
+function valueOf(value: string | null, kind: ColumnKind | undefined): JsonValue {
+  if (value === null) return null;
+  if (kind === 'boolean') return value === 't';
+  if (kind === 'json') return jsonOf(value);
+  return kind === 'binary' ? Buffer.from(value.slice(2), 'hex').toString('base64') : value;
+}
+
+/** By the codes of https://www.postgresql.org/docs/current/errcodes-appendix.html. */
+function explain(error: unknown): Explanation | null {
+  const code = codeOf(error) ?? '';
+  const reason = messageOf(error).replace(/\.$/, '');
+  if (code === '28P01' || code === '28000') {
+    return {
+      problem: `refuses the user: ${reason}`,
+      cure: 'Check `user` and `password`, and pg_hba.conf of the server.',
+    };
+  }
+  if (code === '3D000') return { problem: `is not there: ${reason}`, cure: 'Check `database`.' };
+  if (code === '42501') {
+    return { problem: `denies a right: ${reason}`, cure: 'Give the user the right: GRANT SELECT ON … TO … .' };
+  }
+  if (code === '25006') {
+    return { problem: `refuses to write: ${reason}`, cure: 'Write a query that only reads: the session is read-only.' };
+  }
+  if (code === '57014') {
+    return {
+      problem: `has stopped a statement: ${reason}`,
+      cure: 'Add an index on the columns of `page`, or raise `statementMs`.',
+    };
+  }
+  if (code === '55P03') return { problem: `has locked what is read: ${reason}`, cure: 'Pull again later.' };
+  if (code === '53300')
+    return { problem: `has no connection left: ${reason}`, cure: 'Raise max_connections, or pull later.' };
+  if (code.startsWith('42')) {
+    return { problem: `refuses the query: ${reason}`, cure: 'Correct the query, and try it in psql as the same user.' };
+  }
+  if (code.startsWith('22')) {
+    return { problem: `cannot compute a value: ${reason}`, cure: 'Correct the query or the value.' };
+  }
+  if (
+    /^(?:57P|08)/.test(code) ||
+    /Connection terminated|connection error and is not queryable|Client was closed/.test(reason)
+  ) {
+    return reason.includes('timeout')
+      ? { problem: 'does not answer in time', cure: 'Check `host` and `port`, or raise `connectMs`.' }
+      : LOST;
+  }
+  return reason.startsWith('timeout expired')
+    ? { problem: 'does not answer in time', cure: 'Check `host` and `port`, or raise `connectMs`.' }
+    : null;
+}

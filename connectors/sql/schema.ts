@@ -1,0 +1,81 @@
+import { secret, z } from '../../src/sdk/index.ts';
+
+export const OPTIONS = z
+  .strictObject({
+    dialect: z
+      .enum(['postgresql', 'mysql', 'mariadb', 'sqlserver', 'sqlite'])
+      .describe('The kind of database. `mysql` and `mariadb` mean the same.'),
+    host: z.string().min(1).optional().describe('The name or address of the server; not for SQLite.'),
+    port: z.int().min(1).max(65_535).optional().describe('The port of the server, where it is not the usual one.'),
+    database: z.string().min(1).optional().describe('The name of the database; not for SQLite.'),
+    user: z.string().min(1).optional().describe('The user; rights to read suffice.'),
+    password: secret().optional().describe('The password of the user.'),
+    file: z.string().min(1).optional().describe('The database file of SQLite, relative to the config file.'),
+    tls: z
+      .enum(['verify', 'off'])
+      .optional()
+      .describe(
+        '`verify`: with TLS, and the certificate of the server is verified. `off`: without TLS, so that data can be read on the way. The default is `verify`, except for a server on this machine.',
+      ),
+    ca: z.string().min(1).optional().describe('Certificates in PEM form that are trusted instead of the usual ones.'),
+    connectMs: z
+      .int()
+      .min(100)
+      .max(600_000)
+      .default(10_000)
+      .describe('How long connecting and logging in may take, in milliseconds.'),
+    statementMs: z
+      .int()
+      .min(100)
+      .max(86_400_000)
+      .default(300_000)
+      .describe('How long one statement may take, in milliseconds. A read has a statement for each page.'),
+  })
+  .refine(({ dialect, file }) => (dialect === 'sqlite') === (file !== undefined), {
+    path: ['file'],
+    error: 'a `file` for the dialect sqlite, and for no other',
+  })
+  .refine(({ dialect, host, database, user }) => dialect === 'sqlite' || (host && database && user), {
+    path: ['host'],
+    error: '`host`, `database` and `user` for every dialect but sqlite',
+  });
+export type Options = z.infer<typeof OPTIONS>;
+
+const COLUMN = z.string().min(1);
+
+export const STREAM_OPTIONS = z
+  .strictObject({
+    query: z
+      .string()
+      .min(1)
+      .describe(
+        'The `SELECT` statement that gives the rows. It has no `ORDER BY`: the rows are put in order by `page`.',
+      ),
+    page: z
+      .array(COLUMN)
+      .min(1)
+      .max(8)
+      .describe(
+        'The columns of the query that identify a row together and are never `NULL`, best with an index: the rows are read in their order, page by page.',
+      ),
+    watermark: COLUMN.optional().describe(
+      'A column that grows with every change of a row, as `updated_at` or a version number. With it only changed rows are read, and all rows now and then.',
+    ),
+    overlap: z
+      .int()
+      .min(0)
+      .default(300)
+      .describe(
+        'How far before the last watermark a read of changes begins, for transactions that commit late: in seconds where the watermark is a time, in days at least where it is a date, else by this number.',
+      ),
+    json: z
+      .array(COLUMN)
+      .default([])
+      .describe('Columns of text that hold JSON, where the database has no type for it (SQLite, MariaDB, SQL Server).'),
+  })
+  .refine(({ page, watermark }) => page.some((name) => name !== watermark), {
+    path: ['page'],
+    error: 'a column besides the watermark, since several rows can change at one instant',
+  })
+  .refine(({ page }) => new Set(page).size === page.length, { path: ['page'], error: 'each column once' });
+export type StreamOptions = z.infer<typeof STREAM_OPTIONS>;

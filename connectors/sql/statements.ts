@@ -1,0 +1,85 @@
+import type { Column, Dialect, KeyValue, Statement } from './dialect.ts';
+
+/** Makes the statements of one stream. Values are bound, and names are quoted. */
+export interface Statements {
+  /** No rows, for the columns. */
+  shape(): string;
+  /** The next rows in the order of these columns: behind a row, or from a first value of the first column. */
+  page(request: { by: readonly Column[]; after?: readonly string[]; from?: string; limit: number }): Statement;
+  /** The greatest value of a column, as one row. */
+  greatest(column: Column): Statement;
+  /** A row in which one of these columns is NULL, if there is one. */
+  withNull(by: readonly Column[]): Statement;
+  /** Up to two rows that the database takes for the same one as a row. */
+  same(by: readonly Column[], row: readonly string[]): Statement;
+}
+
+export function createStatements(dialect: Dialect, query: string, columns: readonly Column[]): Statements {
+  const { quote, exact } = dialect;
+  const bindings = () => {
+    const values: KeyValue[] = [];
+    const bind = (value: KeyValue): string => {
+      values.push(value);
+      return dialect.placeholder(value, values.length);
+    };
+    return { values, bind };
+  };
+  const base = { query, columns, where: '', order: [], limit: 1 };
+  return {
+    shape: () => dialect.select({ ...base, columns: [], limit: 0 }),
+    page({ by, after, from, limit }) {
+      const { values, bind } = bindings();
+      const where = conditionOf({ by, after, from, dialect }, bind);
+      const order = by.map(({ name }) => quote(name));
+      return { text: dialect.select({ ...base, where, order, limit }), values };
+    },
+    greatest(column) {
+      const text = `SELECT ${exact(`MAX(${quote(column.name)})`, column)} FROM (\n${query}\n) AS dpp_rows`;
+      return { text, values: [] };
+    },
+    withNull(by) {
+      const where = by.map(({ name }) => `${quote(name)} IS NULL`).join(' OR ');
+      return { text: dialect.select({ ...base, columns: by, where }), values: [] };
+    },
+    same(by, row) {
+      const { values, bind } = bindings();
+      const where = keyValues(by, row)
+        .map((value) => `${quote(value.column.name)} = ${bind(value)}`)
+        .join(' AND ');
+      return { text: dialect.select({ ...base, columns: by, where, limit: 2 }), values };
+    },
+  };
+}
+
+function keyValues(by: readonly Column[], row: readonly string[]): KeyValue[] {
+  return by.map((column, at) => ({ column, text: row[at] ?? '' }));
+}
+
+interface Range {
+  by: readonly Column[];
+  after: readonly string[] | undefined;
+  from: string | undefined;
+  dialect: Dialect;
+}
+
+function conditionOf({ by, after, from, dialect }: Range, bind: (value: KeyValue) => string): string {
+  const { quote, comparesRows } = dialect;
+  const [first] = by;
+  if (first === undefined) return '';
+  if (after === undefined) {
+    // Without it NULL would stand before or behind all values, as the database likes.
+    if (from === undefined) return `${quote(first.name)} IS NOT NULL`;
+    return `${quote(first.name)} >= ${bind({ column: first, text: from })}`;
+  }
+  const values = keyValues(by, after);
+  if (comparesRows) {
+    const names = values.map(({ column }) => quote(column.name)).join(', ');
+    return `(${names}) > (${values.map(bind).join(', ')})`;
+  }
+  // One range for each column: it is greater, and those before it are equal. Databases without row comparison find such ranges in an index.
+  const ranges = values.map((value, at) => {
+    const equal = values.slice(0, at).map((one) => `${quote(one.column.name)} = ${bind(one)}`);
+    return `(${[...equal, `${quote(value.column.name)} > ${bind(value)}`].join(' AND ')})`;
+  });
+  return `(${ranges.join(' OR ')})`;
+}

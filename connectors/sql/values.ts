@@ -1,0 +1,28 @@
+import { type JsonValue, normalizeDecimal } from '../../src/sdk/index.ts';
+
+/**
+ * JSON of a column. A number that a double cannot hold becomes its text, so that nothing is rounded. Text that is no JSON
+ * stays text.
+ */
+export function jsonOf(text: string): JsonValue {
+  try {
+    return JSON.parse(text, exactNumber) as JsonValue;
+  } catch {
+    return text;
+  }
+}
+
+function exactNumber(_name: string, value: JsonValue, context?: { source?: string }): JsonValue {
+  if (typeof value !== 'number' || context?.source === undefined) return value;
+  const exact = normalizeDecimal(context.source);
+  return exact !== null && exact === normalizeDecimal(String(value)) ? value : context.source;
+}
+
+/** The shortest decimal that is this number in single precision: 0.1 and not 0.10000000149011612. */
+export function singleText(value: number): string {
+  for (let digits = 6; digits < 9; digits++) {
+    const short = Number(value.toPrecision(digits));
+    if (Math.fround(short) === Math.fround(value)) return String(short);
+  }
+  return String(value);
+}

@@ -1,0 +1,46 @@
+// The promises of every connector, for the sql connector on each kind of database that the tests have.
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, it } from 'vitest';
+import { sql } from '../../connectors/sql/index.ts';
+import { type ConnectorFixtures, connectorChecks } from '../../src/sdk/testing/index.ts';
+import { serverFixtures, sqliteFixtures } from '../support/database-fixtures.ts';
+import type { DatabaseServer } from '../support/database-server.ts';
+import { describeMariaDb, startMariaDb } from '../support/mariadb-server.ts';
+import { describePostgres, startPostgres } from '../support/postgres-server.ts';
+
+const CHECK_MS_MAX = 60_000;
+const MODES = [
+  ['without a watermark', {}],
+  ['with a watermark', { watermark: 'updated_at' }],
+] as const;
+
+/** The names of the checks are those for SQLite. The samples have the same names everywhere. */
+function suite(fixturesOf: (watermark: object) => Promise<ConnectorFixtures> | ConnectorFixtures): void {
+  describe.each(MODES)('%s', (_name, watermark) => {
+    for (const [at, { name }] of connectorChecks(sql, NAMES_ONLY).entries()) {
+      it(name, { timeout: CHECK_MS_MAX }, async () => {
+        await connectorChecks(sql, await fixturesOf(watermark))[at]?.run();
+      });
+    }
+  });
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'dpp-sync-sql-'));
+const NAMES_ONLY = sqliteFixtures(folder, {});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function serverSuite(start: () => Promise<DatabaseServer>): void {
+  let server: DatabaseServer;
+  beforeAll(async () => {
+    server = await start();
+  });
+  afterAll(() => server.stop());
+  suite((watermark) => serverFixtures(server, watermark));
+}
+
+describe('the sql connector on SQLite', () => suite((watermark) => sqliteFixtures(folder, watermark)));
+describePostgres('the sql connector on PostgreSQL', () => serverSuite(startPostgres));
+describeMariaDb('the sql connector on MariaDB', () => serverSuite(startMariaDb));
