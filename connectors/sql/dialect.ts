@@ -61,11 +61,11 @@ export interface Dialect {
   port: number;
   /** True if the database compares several columns at once, as `(a, b) > (x, y)`, and uses an index for it. */
   comparesRows: boolean;
-  quote(name: string): string;
+  quote: (name: string) => string;
   /** The placeholder of a value; `number` counts from 1. */
   placeholder(value: KeyValue, number: number): string;
   /** An expression whose value can be read exactly. */
-  exact(expression: string, column: Column): string;
+  exact: (expression: string, column: Column) => string;
   select(selection: Selection): string;
   connect(options: Options, resolvePath: (path: string) => string): Promise<Connection>;
   explain(error: unknown): Explanation | null;
@@ -82,7 +82,7 @@ export function selectWithLimit({ quote, exact }: Pick<Dialect, 'quote' | 'exact
 }
 
 /** True for a server on this machine. */
-export function isLoopback(host: string): boolean {
+function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || host.startsWith('/') || /^127(?:\.\d{1,3}){3}$/.test(host);
 }
 

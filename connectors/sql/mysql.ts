@@ -12,7 +12,7 @@ import {
 } from './dialect.ts';
 import { codeOf, LOST, messageOf } from './faults.ts';
 import type { Options } from './schema.ts';
-import { jsonOf, singleText } from './values.ts';
+import { jsonOf, singleText, textOf } from './values.ts';
 
 const quote = (name: string): string => `\`${name.replaceAll('`', '``')}\``;
 const exact = (expression: string): string => expression;
@@ -191,7 +191,7 @@ function valueOf(value: unknown, column: Column | undefined): JsonValue {
   if (column?.kind === 'boolean' && Buffer.isBuffer(value)) return bitsOf(value);
   if (Buffer.isBuffer(value)) return value.toString(column?.kind === 'binary' ? 'base64' : 'utf8');
   if (column?.kind === 'json') return typeof value === 'string' ? jsonOf(value) : (value as JsonValue);
-  return typeof value === 'number' && column?.type === 'single' ? singleText(value) : String(value);
+  return typeof value === 'number' && column?.type === 'single' ? singleText(value) : textOf(value);
 }
 
 /** One bit is a truth value, and several are a number. */

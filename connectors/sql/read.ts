@@ -12,7 +12,7 @@ import { type Cursor, cursorOf } from './cursor.ts';
 import type { Column } from './dialect.ts';
 import type { Plan } from './plan.ts';
 import type { Session } from './session.ts';
-import { jsonOf } from './values.ts';
+import { jsonOf, textOf } from './values.ts';
 import { earlierBy } from './watermark.ts';
 
 export interface Read {
@@ -86,7 +86,7 @@ function namesOf(columns: readonly Column[]): string[] {
 async function greatest({ plan, session, signal }: Read, column: Column): Promise<string | null> {
   const [row] = await session.rows(plan.statements.greatest(column), [column], signal);
   const value = row?.[0] ?? null;
-  return value === null ? null : String(value);
+  return value === null ? null : textOf(value);
 }
 
 interface PartOfRead {
@@ -140,7 +140,7 @@ function orderedRow({ stream, plan }: Read, by: readonly Column[], values: reado
     fields[name] = typeof value === 'string' && plan.json.has(name) ? jsonOf(value) : value;
   }
   const placeOf = (columns: readonly Column[]): string[] =>
-    columns.map((column) => String(values[plan.columns.indexOf(column)] ?? ''));
+    columns.map((column) => textOf(values[plan.columns.indexOf(column)] ?? ''));
   const path = placeOf(plan.key).map((text, at) => `${plan.key[at]?.name}=${text}`);
   return { row: { fields, place: { file: stream, path: path.join(', ') } }, at: placeOf(by), bytes };
 }

@@ -1,14 +1,8 @@
 import Database from 'better-sqlite3';
 import type { JsonValue } from '../../src/sdk/index.ts';
-import {
-  type Column,
-  type ColumnKind,
-  type Connection,
-  type Dialect,
-  type KeyValue,
-  selectWithLimit,
-} from './dialect.ts';
+import { type ColumnKind, type Connection, type Dialect, type KeyValue, selectWithLimit } from './dialect.ts';
 import { codeOf, messageOf } from './faults.ts';
+import { textOf } from './values.ts';
 
 const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 const exact = (expression: string): string => expression;
@@ -99,5 +93,5 @@ function boundValue({ column: { kind }, text }: KeyValue): string | bigint | num
 
 function valueOf(value: unknown): JsonValue {
   if (value === null) return null;
-  return Buffer.isBuffer(value) ? value.toString('base64') : String(value);
+  return Buffer.isBuffer(value) ? value.toString('base64') : textOf(value);
 }

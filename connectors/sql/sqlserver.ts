@@ -3,6 +3,7 @@ import type { JsonValue } from '../../src/sdk/index.ts';
 import { type Column, type Connection, type Dialect, type Explanation, hasTls, type KeyValue } from './dialect.ts';
 import { codeOf, LOST, messageOf } from './faults.ts';
 import type { Options } from './schema.ts';
+import { textOf } from './values.ts';
 
 const quote = (name: string): string => `[${name.replaceAll(']', ']]')}]`;
 
@@ -149,7 +150,7 @@ function valueOf(value: unknown, column: Column | undefined): JsonValue {
   if (value === null || value === undefined) return null;
   if (Buffer.isBuffer(value)) return value.toString('base64');
   if (column?.kind === 'boolean') return value === true;
-  return String(value);
+  return textOf(value);
 }
 
 /** By the numbers of `sys.messages`, and the codes of the driver. */

@@ -26,3 +26,10 @@ export function singleText(value: number): string {
   }
   return String(value);
 }
+
+/** What a driver gives for a value that is text here: text, or a number that it can hold exactly. */
+export function textOf(value: unknown): string {
+  return typeof value === 'object' && value !== null
+    ? JSON.stringify(value)
+    : String(value as string | number | bigint);
+}

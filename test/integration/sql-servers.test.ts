@@ -168,10 +168,9 @@ function onEveryServer(): void {
     });
 
     it('of a statement that takes too long comes in time', async () => {
-      const fault = await read(
-        { query: SLOW[String(server.options['dialect'])] },
-        { options: { statementMs: 300 } },
-      ).catch((error: unknown) => error);
+      const fault = await read({ query: SLOW[server.dialect] }, { options: { statementMs: 300 } }).catch(
+        (error: unknown) => error,
+      );
       expect(fault).toMatchObject(saying('has stopped a statement'));
     });
   });
@@ -184,8 +183,8 @@ function onEveryServer(): void {
 
   it('stops a statement at the server when it is told to', async () => {
     const abort = new AbortController();
-    const reading = read({ query: SLOW[String(server.options['dialect'])] }, { signal: abort.signal });
-    const dialect = String(server.options['dialect']);
+    const reading = read({ query: SLOW[server.dialect] }, { signal: abort.signal });
+    const dialect = server.dialect;
     while ((await server.ask(RUNNING[dialect] ?? '')).length === 0) await delay(20);
     abort.abort(new Error('The test stops it.'));
     await expect(reading).rejects.toThrow('The test stops it.');

@@ -90,8 +90,8 @@ async function fillTable(
 }
 
 function typeOf(column: string): string {
-  if (/ID$/.test(column) && column !== 'RowGuid') return 'INTEGER';
-  if (/Date$/.test(column)) return 'TIMESTAMP(3) NULL';
+  if (column.endsWith('ID')) return 'INTEGER';
+  if (column.endsWith('Date')) return 'TIMESTAMP(3) NULL';
   return /Qty$|Cost$|Price$/.test(column) ? 'DECIMAL(18, 4)' : 'VARCHAR(80)';
 }
 

@@ -38,7 +38,7 @@ const PARTS = [
 
 /** What the kit needs to check the sql connector on a server. */
 export async function serverFixtures(server: DatabaseServer, watermark: object): Promise<ConnectorFixtures> {
-  const dialect = String(server.options['dialect']);
+  const dialect = server.dialect;
   const options = server.options;
   for (const text of PARTS) await server.run(text);
   const damages: Damage[] = [
@@ -108,7 +108,7 @@ function shared(options: JsonObject, watermark: object): Pick<ConnectorFixtures,
 }
 
 /** Runs statements on a SQLite file. */
-export function fill(path: string, statements: readonly string[]): void {
+function fill(path: string, statements: readonly string[]): void {
   const database = new Database(path);
   try {
     for (const text of statements) database.exec(text);

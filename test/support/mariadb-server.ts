@@ -77,6 +77,7 @@ export async function startMariaDb(): Promise<DatabaseServer> {
   };
   const run = async (text: string): Promise<void> => void (await ask(text));
   return {
+    dialect: 'mariadb',
     port,
     ca,
     password: PASSWORD,

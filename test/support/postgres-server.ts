@@ -67,6 +67,7 @@ export async function startPostgres(): Promise<DatabaseServer> {
   await run(`CREATE ROLE reader LOGIN PASSWORD '${PASSWORD}'`);
   await run('GRANT pg_read_all_data TO reader');
   return {
+    dialect: 'postgresql',
     port,
     ca,
     password: PASSWORD,
