@@ -202,6 +202,25 @@ const RUNNING: Readonly<Record<string, string>> = {
   mariadb: "SELECT 1 FROM information_schema.processlist WHERE user = 'reader' AND info LIKE '%slept%'",
 };
 
+/** The last test of a server. */
+function dies(): void {
+  it('that dies in the middle of a read is named, and nothing is taken for gone', async () => {
+    await run('DROP TABLE IF EXISTS many', 'CREATE TABLE many (id INT PRIMARY KEY)');
+    const rows = Array.from({ length: 2_000 }, (_, at) => `(${at})`);
+    await run(`INSERT INTO many VALUES ${rows.join(', ')}`);
+    let given = 0;
+    const reading = async (): Promise<void> => {
+      for await (const page of readPages(sql, setupOf({ query: 'SELECT * FROM many' }))) {
+        if (given === 0) await server.kill();
+        given += page.rows.length;
+      }
+    };
+    await expect(reading()).rejects.toMatchObject(saying('has ended the connection'));
+    expect(given).toBeLessThan(2_000);
+    expect(await faultOf({ query: 'SELECT * FROM many' })).toMatchObject(saying('does not take connections'));
+  });
+}
+
 describePostgres('a PostgreSQL server', () => {
   beforeAll(async () => {
     server = await startPostgres();
@@ -251,6 +270,8 @@ describePostgres('a PostgreSQL server', () => {
       saying('denies a right', 'hidden'),
     );
   });
+
+  dies();
 });
 
 describeMariaDb('a MariaDB server', () => {
@@ -317,4 +338,6 @@ describeMariaDb('a MariaDB server', () => {
       saying('denies a right', 'hidden'),
     );
   });
+
+  dies();
 });
