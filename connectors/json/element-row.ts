@@ -127,7 +127,7 @@ function nestedRow(record: NestedRecord, context: RecordContext): SourceRow | nu
   if (record.expected !== undefined) {
     return brokenRow(place, context.text.slice(0, RAW_CHARACTERS_MAX), {
       code: 'row.list',
-      message: `${place.path} is ${kindOf(record.value)}, but ${record.expected} is expected.`,
+      message: `The value at ${place.path} is ${kindOf(record.value)}, but ${record.expected} is expected.`,
       cure: 'Correct `at`, or have the source system write a list.',
     });
   }

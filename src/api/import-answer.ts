@@ -115,11 +115,18 @@ function fromResults(entries: JsonValue[], reading: Reading): Statement[] {
     const place = places[index] ?? null;
     // In a list of errors the field of the natural key may hold a problem in place of the key: `{"sku": "This field is required."}`.
     const named = place !== null || (decision === 'accepted' && isNamed(entry, expectation));
-    return {
-      place: named ? place : inOrder ? index : null,
-      outcome: outcomeOf(entry, decision === 'refused' ? problemsSaid(entry) : saidOf(entry), { expectation, clean }),
-    };
+    const outcome = outcomeOf(entry, decision === 'refused' ? problemsSaid(entry) : saidOf(entry), {
+      expectation,
+      clean,
+    });
+    if (named) return { place, outcome };
+    return { place: inOrder ? index : null, outcome: entries.length === 1 ? outcome : withoutId(outcome) };
   });
+}
+
+/** That the results are in the order of the members is usual, and not certain enough to bind an id by it. */
+function withoutId(outcome: MemberOutcome): MemberOutcome {
+  return outcome.kind === 'accepted' ? { ...outcome, remoteId: null } : outcome;
 }
 
 /** In a refusal, a list of errors has an empty object for each correct member. A text is about the whole import. */

@@ -124,6 +124,14 @@ export const Profile = z
           .describe(
             'How long after its answer an import may still store products, in milliseconds, where the answer names no ids. A product that no list shows after that is sent again. Null where that is unknown: such a product stays unconfirmed until a list shows it or a person decides.',
           ),
+        lostSettlesWithinMs: z
+          .int()
+          .min(0)
+          .max(604_800_000)
+          .default(300_000)
+          .describe(
+            'How long an import whose answer was lost may still store products, in milliseconds, where `settlesWithinMs` is null and the first import has shown that answers name ids. A product that no list shows after that is sent again.',
+          ),
       })
       .prefault({})
       .describe('The bulk import of products: its shape, its size, and what it is used for.'),

@@ -87,7 +87,7 @@ describe('new products', () => {
 
 describe('an import of new products whose answer is lost', () => {
   it.each(['reset-before', 'reset-after', 'truncate'] as const)('doubles and loses nothing: %s', async (kind) => {
-    await open({}, { membersMax: 10 });
+    await open({}, { membersMax: 10, lostSettlesWithinMs: 10 });
     await load(20);
     world.sandbox.faults.add({ operation: 'product.import', kind, count: 3 });
     await load(80);
@@ -95,14 +95,14 @@ describe('an import of new products whose answer is lost', () => {
   });
 
   it.each(['reset-before', 'reset-after', 'truncate'] as const)('also where it was the first: %s', async (kind) => {
-    await open({}, { membersMax: 10 });
+    await open({}, { membersMax: 10, settlesWithinMs: 100 });
     world.sandbox.faults.add({ operation: 'product.import', kind, count: 2 });
     await load(80);
     expectAllOnce(80);
   });
 
   it('begins a new revision for each product that the list lacks', async () => {
-    await open({}, { membersMax: 10 });
+    await open({}, { membersMax: 10, lostSettlesWithinMs: 10 });
     await load(20);
     world.sandbox.faults.add({ operation: 'product.import', kind: 'reset-before', count: 1 });
     await load(30);
@@ -190,7 +190,7 @@ describe('an import that makes a second product', () => {
 
 describe('an import that fails in the middle', () => {
   it.each(['error', 'reset'] as const)('doubles and loses nothing where it ends with: %s', async (ending) => {
-    await open({}, { membersMax: 20 });
+    await open({}, { membersMax: 20, lostSettlesWithinMs: 10 });
     await load(20);
     const fault = { operation: 'product.import', kind: 'partial-import', rows: 7, ending, count: 1 } as const;
     world.sandbox.faults.add(fault);
@@ -200,13 +200,25 @@ describe('an import that fails in the middle', () => {
   });
 });
 
+describe('a first import whose product is refused', () => {
+  it('costs that row alone, and the next product becomes the proof', async () => {
+    await open({}, { membersMax: 16 });
+    await load(60, (id) => (id === 1 ? { status: 'NONSENSE' } : {}));
+    expect(states()).toEqual({ delivered: 59, rejected: 1 });
+    expect(await world.ledger.importProof()).toMatchObject({ state: 'proven' });
+  });
+});
+
 describe('an import that refuses all rows because of one', () => {
   it.each(['refuses-all', 'refuses-all-named'] as const)('costs that row alone: %s', async (badRow) => {
     await open({ import: { badRow } }, { membersMax: 16 });
     await load(20);
+    const before = world.requests()['product.create'] ?? 0;
     await load(52, (id) => (id === 33 ? { status: 'NONSENSE' } : {}));
     expect(states()).toEqual({ delivered: 51, rejected: 1 });
     expect(world.ledger.views.item('product', '33')).toMatchObject({ state: 'rejected' });
+    // Nearly all of the other products of its import go in smaller imports.
+    expect((world.requests()['product.create'] ?? 0) - before).toBeLessThan(6);
     expect(listed().toSorted()).toEqual(expected(52).filter((sku) => sku !== 'SKU-33'));
   });
 });

@@ -107,7 +107,7 @@ describe('what is missing from its source', () => {
     expect((await look('status', '--json')).json()).toMatchObject({ ok: true, missing: {} });
     expect((await look('items', '--state', 'missing', '--json')).stdout).toBe('');
     expect((await look('show', 'product', '2')).stdout).toContain(
-      'missing from its source, which a person has accepted',
+      'missing from its source, whose row is gone, which a person has accepted',
     );
 
     world.write('products.csv', GOOD_FILES['products.csv']);

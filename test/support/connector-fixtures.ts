@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { type JsonObject, z } from '../../src/sdk/index.ts';
 import { type ConnectorFixtures, fileDamages } from '../../src/sdk/testing/index.ts';
 import { fixtureFolder, textOf } from './connector-reader.ts';
+import { textRow, workbook } from './workbook.ts';
 
 const Settings = z.strictObject({
   about: z.string(),
@@ -18,7 +19,7 @@ const Samples = z
 interface LargeExport {
   options?: JsonObject;
   stream: JsonObject & { path: string };
-  text(rows: number): string;
+  text(rows: number): string | Buffer;
 }
 
 const numbered = (count: number, row: (at: number) => string): string[] =>
@@ -33,6 +34,56 @@ const LARGE: Record<string, LargeExport> = {
   json: {
     stream: { path: 'large.json' },
     text: (rows) => `[${numbered(rows, (at) => JSON.stringify({ id: at, name: `${PADDING} ${at}` })).join(',\n')}]`,
+  },
+  'fixed-width': {
+    stream: {
+      path: 'large.txt',
+      columns: [
+        { name: 'id', from: 1, length: 10 },
+        { name: 'name', from: 11, length: 60 },
+      ],
+    },
+    text: (rows) =>
+      numbered(rows, (at) => `${String(at).padStart(10, '0')}${`${PADDING} ${at}`.padEnd(60)}\n`).join(''),
+  },
+  xml: {
+    stream: { path: 'large.xml', at: '/parts/part' },
+    text: (rows) =>
+      `<parts>${numbered(rows, (at) => `<part id="${at}"><name>${PADDING} ${at}</name></part>\n`).join('')}</parts>`,
+  },
+  bmecat: {
+    stream: { path: 'large.xml' },
+    text: (rows) =>
+      `<BMECAT version="2005"><HEADER><CATALOG><CATALOG_ID>C</CATALOG_ID></CATALOG></HEADER><T_NEW_CATALOG>${numbered(
+        rows,
+        (at) =>
+          `<PRODUCT mode="new"><SUPPLIER_PID>${at}</SUPPLIER_PID><PRODUCT_DETAILS><DESCRIPTION_SHORT>${PADDING}</DESCRIPTION_SHORT></PRODUCT_DETAILS></PRODUCT>\n`,
+      ).join('')}</T_NEW_CATALOG></BMECAT>`,
+  },
+  gdsn: {
+    stream: { path: 'large.xml' },
+    text: (rows) =>
+      `<message>${numbered(
+        rows,
+        (at) =>
+          `<transaction><documentCommand><documentCommandHeader type="ADD"/><catalogueItemNotification><catalogueItem><tradeItem><gtin>${String(at).padStart(14, '0')}</gtin><brandName>${PADDING}</brandName></tradeItem></catalogueItem></catalogueItemNotification></documentCommand></transaction>\n`,
+      ).join('')}</message>`,
+  },
+  'sap-idoc': {
+    stream: { path: 'large.xml', segment: 'E1MARAM' },
+    text: (rows) =>
+      `<MATMAS05>${numbered(
+        rows,
+        (at) =>
+          `<IDOC><EDI_DC40><DOCNUM>${at}</DOCNUM><MESTYP>MATMAS</MESTYP></EDI_DC40><E1MARAM><MSGFN>005</MSGFN><MATNR>${at}</MATNR><MTART>${PADDING}</MTART></E1MARAM></IDOC>\n`,
+      ).join('')}</MATMAS05>`,
+  },
+  xlsx: {
+    stream: { path: 'large.xlsx' },
+    text: (rows) =>
+      workbook({
+        sheet: [textRow(1, 'id', 'name'), ...numbered(rows, (at) => textRow(at + 1, String(at), PADDING))].join(''),
+      }),
   },
 };
 const PADDING = 'A part with a name of some length';

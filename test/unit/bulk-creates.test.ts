@@ -132,13 +132,62 @@ describe('the proof', () => {
     expect(parts.stored()).toMatchObject({ state: 'failed' });
   });
 
-  it('is tried with other products where it was lost, and after three of them an hour later', async () => {
+  it('is tried with another product where it was lost, once the list shows one, and after three of them an hour later', async () => {
     const parts = given();
-    for (const id of [1, 2, 3]) await tried(parts, { kind: 'ambiguous', cause: 'reset', detail }, id);
+    for (const id of [1, 2, 3]) {
+      await tried(parts, { kind: 'ambiguous', cause: 'reset', detail }, id);
+      await parts.bulk.prepare(100);
+      expect(parts.bulk.createForm()).toBe('alone');
+      await parts.bulk.looked(unconfirmed(id, 'reset'), [id]);
+    }
     await parts.bulk.prepare(100);
     expect([parts.stored().state, parts.bulk.createForm()]).toEqual(['postponed', 'alone']);
     parts.clock.advance(3_600_000);
     await tried(parts, withId, 4);
+  });
+
+  it('fails at the first product where the answer was lost and the list shows two', async () => {
+    const parts = given();
+    await tried(parts, { kind: 'ambiguous', cause: 'reset', detail });
+    await parts.bulk.looked(unconfirmed(1, 'reset'), [7, 8]);
+    expect(parts.stored().state).toBe('failed');
+  });
+
+  it('is tried with another product where it was lost and no list will show it', async () => {
+    const parts = given();
+    await tried(parts, { kind: 'ambiguous', cause: 'reset', detail });
+    await parts.bulk.absent(unconfirmed(1, 'reset'));
+    await tried(parts, withId, 2);
+  });
+
+  it('is tried with another product where its product was refused by itself', async () => {
+    const parts = given();
+    const refused: Outcome = { kind: 'accepted', remoteId: null, members: [{ kind: 'refused', detail }] };
+    for (const id of [1, 2, 3, 4, 5]) {
+      await parts.bulk.prepare(100);
+      parts.bulk.beginProof(product(id));
+      parts.bulk.answered(importOf(id), refused);
+      expect(parts.bulk.isProof(importOf(id))).toBe(false);
+    }
+    await tried(parts, withId, 6);
+  });
+
+  it('is put off for an hour where it was not allowed three times', async () => {
+    const parts = given();
+    for (const id of [1, 2, 3]) await tried(parts, { kind: 'denied', by: 'key', detail }, id);
+    await parts.bulk.prepare(100);
+    expect([parts.stored().state, parts.bulk.createForm()]).toEqual(['postponed', 'alone']);
+  });
+
+  it('is lost again where an import has changed a product in place of creating it', async () => {
+    const { bulk, stored } = given({ stored: { state: 'proven', answersIds: true } });
+    await bulk.prepare(100);
+    const members = [1, 2].map(
+      (remoteId) => ({ kind: 'accepted', effect: remoteId === 2 ? 'updated' : 'created', remoteId }) as const,
+    );
+    bulk.answered(importOf(1, 2), { kind: 'accepted', remoteId: null, members });
+    await bulk.prepare(100);
+    expect(stored()).toMatchObject({ state: 'failed', message: expect.stringContaining('has changed the product') });
   });
 
   it('fails where the answer names another id than the list', async () => {
@@ -164,7 +213,6 @@ describe('the proof', () => {
   it.each<Outcome>([
     { kind: 'throttled', retryAfterMs: null, detail },
     { kind: 'unavailable', sent: false, retryAfterMs: null, detail },
-    { kind: 'denied', by: 'key', detail },
   ])('is tried again where the import was not processed: $kind', async (outcome) => {
     const parts = given();
     for (let id = 1; id < 6; id += 1) await tried(parts, outcome, id);
@@ -189,12 +237,25 @@ describe('the proof', () => {
   });
 });
 
+describe('an import that was split', () => {
+  it('keeps imports in use until its members were sent again', async () => {
+    const { bulk, clock } = given({ stored: { state: 'proven', answersIds: true } });
+    await bulk.prepare(100);
+    bulk.answered(importOf(1, 2, 3), { kind: 'refused', detail });
+    await bulk.prepare(0);
+    expect(bulk.createForm()).toBe('import');
+    clock.advance(600_000);
+    await bulk.prepare(0);
+    expect(bulk.createForm()).toBe('alone');
+  });
+});
+
 describe('until when an import may still make a product', () => {
   const proven = { state: 'proven', answersIds: true } as const;
   const late = { state: 'proven', answersIds: false } as const;
 
   it.each<[string, ReasonCode, ImportProof, number | null, number | null]>([
-    ['its answer was lost, and answers name ids', 'timeout', proven, null, 0],
+    ['its answer was lost, and answers name ids', 'timeout', proven, null, 305_000],
     ['its answer has left the product out', 'unclear', proven, null, null],
     ['its answer was lost, and answers name no ids', 'timeout', late, null, null],
     ['its answer was lost before anything was proven', 'timeout', { state: 'untried' }, null, null],

@@ -110,7 +110,7 @@ describe('what cannot be used', () => {
       ['$[2]', 'row.list'],
       ['$[3].l[0]', undefined],
     ]);
-    expect(rows[0]?.issues?.[0]?.message).toBe('$[0].l is an object, but a list is expected.');
+    expect(rows[0]?.issues?.[0]?.message).toBe('The value at $[0].l is an object, but a list is expected.');
   });
 
   it('is reported for every record of an element with a name twice, or with damaged text around it', async () => {

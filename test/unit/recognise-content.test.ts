@@ -1,11 +1,10 @@
-import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { csv } from '../../connectors/csv/index.ts';
 import { json } from '../../connectors/json/index.ts';
 import { type Connector, recogniseContent } from '../../src/sdk/index.ts';
 import { probe, readRows, temporaryFolder } from '../support/connector-reader.ts';
-import { textRow, workbook, zip } from '../support/workbook.ts';
+import { textRow, workbook } from '../support/workbook.ts';
 
 const XML = '<?xml version="1.0"?>\n<BMECAT><T_NEW_CATALOG/></BMECAT>';
 const HTML = '\n<!DOCTYPE html>\n<html><title>504 Gateway Timeout</title></html>';
@@ -26,6 +25,8 @@ async function failure(
   return error as { message: string; suggestion: string };
 }
 
+const WORKBOOK = 'is an XLSX workbook or another office document, which this connector does not read.';
+
 describe('a file that is read as another format is called what it is', () => {
   it.each<[string, Connector, string | Buffer, string]>([
     ['XML as CSV', csv, XML, 'in is XML, not CSV.'],
@@ -33,18 +34,15 @@ describe('a file that is read as another format is called what it is', () => {
     ['XML in UTF-16 as CSV', csv, Buffer.from(`\ufeff${XML}`, 'utf16le'), 'in is XML, not CSV.'],
     ['an error page as CSV', csv, HTML, 'in is an HTML page, not CSV.'],
     ['JSON as CSV', csv, ' [ {"sku": 1} ]', 'in is JSON, not CSV.'],
-    ['a .gz file as CSV', csv, gzipSync('a,b\n1,2\n'), 'in is compressed with gzip, not CSV.'],
-    ['a workbook as CSV', csv, SPREADSHEET, 'in is an XLSX workbook, not CSV.'],
-    ['a .zip file as CSV', csv, zip([{ name: 'a.csv', data: Buffer.from('a\n1\n') }]), 'in is a .zip file, not CSV.'],
+    ['a workbook as CSV', csv, SPREADSHEET, `in ${WORKBOOK}`],
     ['XML as JSON', json, XML, 'in is XML, not JSON.'],
     ['an error page as JSON', json, HTML, 'in is an HTML page, not JSON.'],
-    ['a .gz file as JSON', json, gzipSync('[]'), 'in is compressed with gzip, not JSON.'],
-    ['a workbook as JSON', json, SPREADSHEET, 'in is an XLSX workbook, not JSON.'],
+    ['a workbook as JSON', json, SPREADSHEET, `in ${WORKBOOK}`],
     ['an empty file as CSV', csv, '', 'in has no header row: it is empty.'],
     ['an empty file as JSON', json, '', 'in is empty.'],
     ['blank lines as JSON', json, '\n \n', 'in is empty.'],
   ])('%s', async (_about, connector, content, message) => {
-    expect((await failure(connector, content)).message).toBe(message);
+    expect((await failure(connector, content)).message.replace(/^\/.*\//, '')).toBe(message);
   });
 
   it('and what to do is said', async () => {

@@ -51,16 +51,20 @@ export interface BulkCreatesOptions {
 
 /** Whether imports save requests is decided again after this time. */
 const LOOK_AGAIN_MS = 10_000;
+/** Imports stay in use for this long after one of them was split. */
+const SPLIT_MS = 600_000;
 /** So many due products are counted at most. */
 const DUE_MAX = 10_000;
 /** The size of a page of a list where the profile leaves it to the API. */
 const USUAL_PAGE = 100;
 
 export function createBulkCreates({ ledger, profile, canRead, clock }: BulkCreatesOptions): BulkCreates {
-  const { creates, createsMin, membersMax, settlesWithinMs } = profile.imports;
+  const { creates, createsMin, membersMax, settlesWithinMs, lostSettlesWithinMs } = profile.imports;
   const size = createImportSize(membersMax);
   let isOn = false;
   let lookAt = Number.NEGATIVE_INFINITY;
+  /** Imports stay in use until then, because members of an import that was split have to be sent again in smaller ones. */
+  let keepOnUntil = Number.NEGATIVE_INFINITY;
 
   const first = createFirstImport({
     ledger,
@@ -82,7 +86,7 @@ export function createBulkCreates({ ledger, profile, canRead, clock }: BulkCreat
   return {
     async prepare(waiting) {
       await first.store();
-      if (waiting === 0) isOn = false;
+      if (waiting === 0 && clock.ticks() >= keepOnUntil) isOn = false;
       if (creates === 'off' || isOn || waiting < createsMin || clock.ticks() < lookAt) return;
       lookAt = clock.ticks() + LOOK_AGAIN_MS;
       const proof = await first.proof();
@@ -105,7 +109,10 @@ export function createBulkCreates({ ledger, profile, canRead, clock }: BulkCreat
 
     answered(request, outcome) {
       if (request.operation === 'product.import') size.answered(request, outcome);
+      if (isOn && request.members.length > 1 && outcome.kind !== 'accepted') keepOnUntil = clock.ticks() + SPLIT_MS;
       first.answered(request, outcome);
+      const changed = changedIn(request, outcome);
+      if (changed !== null) first.overwrote(changed);
     },
 
     looked: (delivery, ids) => first.looked(delivery, ids),
@@ -114,12 +121,21 @@ export function createBulkCreates({ ledger, profile, canRead, clock }: BulkCreat
     async mayMakeUntil({ reason, sentAt }) {
       if (reason.code === 'import_refused' || reason.code === 'import_exists') return 0;
       // Without the time of the answer, the request has ended when its time limit has passed.
-      if (settlesWithinMs !== null) return (reason.since ?? sentAt + profile.timeouts.totalMs) + settlesWithinMs;
+      const endedAt = reason.since ?? sentAt + profile.timeouts.totalMs;
+      if (settlesWithinMs !== null) return endedAt + settlesWithinMs;
       const proof = await first.proof();
       const isKnownByAnswer = proof.state === 'proven' && proof.answersIds;
-      return isKnownByAnswer && !hasTrait(reason, 'may_come_late') ? 0 : null;
+      return isKnownByAnswer && !hasTrait(reason, 'may_come_late') ? endedAt + lostSettlesWithinMs : null;
     },
   };
+}
+
+/** The key of a new product that an import has changed in place of creating it, because it was at the platform; else null. */
+function changedIn({ members }: ClaimedRequest, outcome: Outcome): string | null {
+  if (outcome.kind !== 'accepted') return null;
+  const at = outcome.members?.findIndex((member) => member.kind === 'accepted' && member.effect === 'updated') ?? -1;
+  const member = members[at];
+  return member?.operation === 'product.create' ? (member.naturalKey ?? member.key) : null;
 }
 
 /** True if imports may not be tried now. A clock that was set back does not put them off for longer than they were. */

@@ -1,7 +1,7 @@
 // The first import of a new product, which has to prove that imports may be used for new products.
 
 import type { ImportProof } from '../../domain/import-proof.ts';
-import type { Outcome } from '../../domain/outcome.ts';
+import type { MemberOutcome, Outcome } from '../../domain/outcome.ts';
 import type { ClaimedRequest, DeliveryName } from '../../domain/ports/claim.ts';
 import type { ImportLedger } from '../../domain/ports/import-ledger.ts';
 import type { UnconfirmedDelivery } from '../../domain/ports/unconfirmed.ts';
@@ -24,10 +24,20 @@ export interface FirstImport {
   answered(request: ClaimedRequest, outcome: Outcome): void;
   looked(delivery: UnconfirmedDelivery, ids: readonly JsonValue[]): Promise<void>;
   absent(delivery: UnconfirmedDelivery): Promise<void>;
+  /** An answer says that an import has changed this product in place of creating it. */
+  overwrote(sku: string): void;
 }
 
-/** After the loss of several first imports the next one is tried after this time. */
-const AFTER_LOSSES_MS = 3_600_000;
+/** The product that was imported as the proof. */
+interface Proving extends DeliveryName {
+  /** The id that the answer has named. */
+  answeredId: JsonValue;
+  /** True if there was no answer. The list still shows whether the import has made a second product. */
+  isLost: boolean;
+}
+
+/** After several first imports that were lost or denied, the next one is tried after this time. */
+const PUT_OFF_MS = 3_600_000;
 /** So many first imports may be lost or refused. */
 const TRIES_MAX = 3;
 
@@ -40,8 +50,7 @@ export function createFirstImport(options: {
   let known: ImportProof | null = null;
   /** False while the ledger does not have what was concluded last. */
   let isStored = true;
-  /** The product that was imported as the proof, and the id that the answer has named. */
-  let proving: (DeliveryName & { answeredId: JsonValue }) | null = null;
+  let proving: Proving | null = null;
   let tries = 0;
 
   async function store(): Promise<void> {
@@ -59,21 +68,15 @@ export function createFirstImport(options: {
 
   const fail = (message: string): void => conclude({ state: 'failed', message, at: clock.now() });
 
-  /** Another product is imported as the proof. After some refusals imports are not used. */
-  function tryAnother(outcome: Outcome): void {
+  /** Another product is imported as the proof. After some that have shown nothing, imports are put off. */
+  function tryAnother(message: string, failure: 'failed' | 'postponed'): void {
     proving = null;
     tries += 1;
     if (tries < TRIES_MAX) return;
     tries = 0;
-    const isLost = outcome.kind === 'ambiguous' || outcome.kind === 'in_flight';
-    if (!isLost) {
-      const message = 'detail' in outcome ? outcome.detail.message : '';
-      fail(`${TRIES_MAX} first imports of a new product were lost or refused. The last answer: ${message}`);
-      return;
-    }
     const at = clock.now();
-    const message = `The answers to ${TRIES_MAX} first imports of a new product were lost.`;
-    conclude({ state: 'postponed', message, at, until: at + AFTER_LOSSES_MS });
+    if (failure === 'failed') fail(message);
+    else conclude({ state: 'postponed', message, at, until: at + PUT_OFF_MS });
   }
 
   const is = ({ id, revision }: DeliveryName): boolean => proving?.id === id && proving.revision === revision;
@@ -87,7 +90,7 @@ export function createFirstImport(options: {
     store,
     isUnderWay: () => proving !== null,
     begin({ id, revision }) {
-      proving = { id, revision, answeredId: null };
+      proving = { id, revision, answeredId: null, isLost: false };
     },
     giveBack({ id }) {
       if (proving?.id === id) proving = null;
@@ -98,22 +101,29 @@ export function createFirstImport(options: {
       const [first] = request.members;
       if (proving === null || first === undefined || !is(first)) return;
       switch (request.operation === 'product.import' ? outcome.kind : 'throttled') {
-        case 'accepted':
-          proving.answeredId = idIn(outcome);
+        case 'accepted': {
+          const member = memberOf(outcome);
+          // A product that was refused by itself shows nothing about imports.
+          if (member?.kind === 'refused') proving = null;
+          else proving.answeredId = member?.kind === 'accepted' ? member.remoteId : null;
           break;
+        }
         // The import was not processed, or its product was sent alone in the end.
         case 'throttled':
         case 'unavailable':
-        case 'denied':
           proving = null;
           break;
-        // The import is looked up, and shows nothing about later ones.
+        case 'denied':
+          tryAnother(said('was not allowed', outcome), 'postponed');
+          break;
         case 'refused':
         case 'gated':
         case 'exists':
+          tryAnother(said('was refused', outcome), 'failed');
+          break;
         case 'in_flight':
         case 'ambiguous':
-          tryAnother(outcome);
+          proving.isLost = true;
           break;
       }
     },
@@ -123,8 +133,9 @@ export function createFirstImport(options: {
       if (ids.length > 1) fail(seconds(delivery, ids.length));
       // After a restart the answer to the proof is not known any more, so that another product is imported as the proof.
       else if (listed !== undefined && proving !== null && is(delivery)) {
-        const { answeredId } = proving;
-        if (answeredId === null || remoteIdText(answeredId) === remoteIdText(listed)) {
+        const { answeredId, isLost } = proving;
+        if (isLost) tryAnother(LOST, 'postponed');
+        else if (answeredId === null || remoteIdText(answeredId) === remoteIdText(listed)) {
           conclude({ state: 'proven', answersIds: answeredId !== null });
         } else fail(anotherId(delivery, answeredId, listed));
       }
@@ -132,17 +143,28 @@ export function createFirstImport(options: {
     },
 
     async absent(delivery) {
-      if (delivery.reason.code !== 'import_proof') return;
-      fail(neverShown(delivery));
+      if (delivery.reason.code === 'import_proof') fail(neverShown(delivery));
+      else if (is(delivery) && proving?.isLost === true) tryAnother(LOST, 'postponed');
       await store();
+    },
+
+    overwrote(sku) {
+      fail(`An import of new products has changed the product ${sku}, which another system had created meanwhile.`);
     },
   };
 }
 
-/** The id in the answer to an import of one product. */
-function idIn(outcome: Outcome): JsonValue {
-  const member = outcome.kind === 'accepted' ? outcome.members?.[0] : undefined;
-  return member?.kind === 'accepted' ? member.remoteId : null;
+const LOST = `The answers to ${TRIES_MAX} first imports of a new product were lost.`;
+
+/** @param what what happened to the first imports */
+function said(what: string, outcome: Outcome): string {
+  const answer = 'detail' in outcome ? ` The last answer: ${outcome.detail.message}` : '';
+  return `The first import of a new product ${what} ${TRIES_MAX} times.${answer}`;
+}
+
+/** What the answer to an import of one product says about it. */
+function memberOf(outcome: Outcome): MemberOutcome | undefined {
+  return outcome.kind === 'accepted' ? outcome.members?.[0] : undefined;
 }
 
 function anotherId({ naturalKey, key }: UnconfirmedDelivery, answered: JsonValue, listed: JsonValue): string {

@@ -16,8 +16,6 @@ const NAMES = {
 };
 
 const CURES: Partial<Record<ContentKind, string>> = {
-  gzip: 'Let its name end with .gz, so that it is unpacked; or have it written without compression.',
-  zip: 'Let its name end with .zip, so that it is unpacked; or have it written without compression.',
   spreadsheet: 'Use `connector: xlsx` for it.',
   compound: 'Save it as .xlsx without a password, and use `connector: xlsx`.',
   html: 'It is often an error page or a page to sign in that was saved in place of the export: open it in a browser.',

@@ -40,6 +40,8 @@ export async function openZip(
     // A name that leads out of a folder ends the loop with an error, though no entry is ever written under its name.
     for await (const entry of zip.eachEntry()) {
       if (entry.fileName === document) return null;
+      // A document of another office program is named best by the format of such documents.
+      if (document !== undefined && entry.fileName === 'mimetype') return null;
       if (entry.fileName === OFFICE_ENTRY) throw officeFault(label);
       if (!entry.fileName.endsWith('/') && matcher.test(entry.fileName)) found.push(entry);
     }

@@ -42,7 +42,7 @@ export async function* readXmlPages(
   const page = createPageBuffer();
   for await (const records of readXmlRecords(file, options, signal)) {
     for (const record of records) {
-      for (const row of rowsOf(record)) {
+      for (const row of withPlaces([...rowsOf(record)])) {
         if (!page.add(row, record.length)) continue;
         signal.throwIfAborted();
         yield page.take({ done: file.position(), total: file.bytes });
@@ -50,6 +50,12 @@ export async function* readXmlPages(
     }
   }
   if (!page.empty) yield page.take({ done: file.position(), total: file.bytes });
+}
+
+/** Tells the rows of one record apart by their number, because they begin at the same line. */
+function withPlaces(rows: SourceRow[]): SourceRow[] {
+  if (rows.length < 2) return rows;
+  return rows.map((row, at) => ({ ...row, place: { ...row.place, path: `${row.place.path ?? ''}/row[${at + 1}]` } }));
 }
 
 function* rowOf({ fields, place, issues }: XmlRecord): Generator<SourceRow> {

@@ -1,4 +1,4 @@
-// Facts of the UN/CEFACT code lists, which are in the public domain: https://github.com/uncefact/vocab-codes
+// The codes of UNECE Recommendations 20 and 21, as facts: https://unece.org/trade/cefact/recommendations
 
 /**
  * The codes of UNECE Recommendation 20, revision 17 (2021), with those that are deprecated and without those that were
