@@ -153,8 +153,6 @@ REDIS?.describe('a failed job whose processing stalled', () => {
     const [stuck] = runtime.views.stuck(1);
     const deliver = runtime.queues.bullQueues.find(({ name }) => name === 'deliver');
     if (stuck === undefined || deliver === undefined) throw new Error('Nothing failed.');
-    // From here on a replay would go through.
-    for (const [path, content] of Object.entries(PRODUCTS.mended)) world.write(path, content);
     await runtime.queues.enqueue('deliver', [stuckJob(stuck)]);
     const taken = Promise.withResolvers<void>();
     const dies = Promise.withResolvers<void>();
@@ -184,6 +182,8 @@ REDIS?.describe('a failed job whose processing stalled', () => {
       expect(world.requests()).toEqual({});
       expect(daemon.runtime.views.stuck(10).map(({ id }) => id)).toEqual([stuck.id]);
 
+      // A replay would have sent the old mistake again. From here on it goes through.
+      for (const [path, content] of Object.entries(PRODUCTS.mended)) world.write(path, content);
       const [failed] = await daemon.runtime.queues.failed('deliver');
       const job = await daemon.runtime.queues.bullQueues
         .find(({ name }) => name === 'deliver')
