@@ -213,6 +213,8 @@ describe('the Dockerfile', () => {
         'cpu-features',
         'buildcheck',
         'nan',
+        // Sockets of another run time than Node.
+        'pg-cloudflare',
       ].toSorted(),
     );
   });
