@@ -135,20 +135,29 @@ function nestedRow(record: NestedRecord, context: RecordContext): SourceRow | nu
   const { parent } = context.rules;
   if (row === null || parent === undefined || RAW_FIELD in row.fields) return row;
   const { values, tooLong } = parentValues(record, parent);
-  const { parent: own, ...others } = row.fields;
-  row.fields = { ...others, ...(own === undefined ? {} : { _parent: own }), parent: values };
-  if (JSON.stringify(values).includes('\uFFFD'))
-    row.issues = [...(row.issues ?? []), ...encodingIssues({ parent: values })];
-  if (tooLong !== undefined) row.issues = [...(row.issues ?? []), parentIssue(tooLong)];
+  const taken = Object.keys(parent).filter((name) => Object.hasOwn(row.fields, name));
+  const issues = [...encodingIssues(values), ...tooLong.map(tooLongIssue), ...taken.map(takenIssue)];
+  // The record's own members take precedence, so that the row shows what the file has.
+  row.fields = { ...values, ...row.fields };
+  if (issues.length > 0) row.issues = [...(row.issues ?? []), ...issues];
   return row;
 }
 
-function parentIssue(name: string): Issue {
+function tooLongIssue(name: string): Issue {
   return {
     code: 'row.parent',
-    message: `The value of the parent for ${name} is too long to be in every row.`,
-    field: `parent.${name}`,
-    cure: 'Name a value of at most 10,000 characters under `parent`.',
+    message: `The value for ${name} from around the record is too long to be in every row.`,
+    field: name,
+    cure: 'Name a value of at most 10,000 characters in `parent`.',
+  };
+}
+
+function takenIssue(name: string): Issue {
+  return {
+    code: 'row.duplicate',
+    message: `The record has a member ${name} of its own, so the value from around it has no place.`,
+    field: name,
+    cure: 'Give the value another name in `parent`.',
   };
 }
 

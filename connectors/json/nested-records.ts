@@ -48,19 +48,19 @@ function* descend(at: NestedRecord, inner: readonly PathStep[], depth: number): 
   if (member !== undefined) yield* descend({ value: member, steps: [...steps, step], around }, inner, depth + 1);
 }
 
-/** The values of the elements around a record, under the names that the option gives them. */
+/** The values around a record, by the names that they get in its row, and the names of those that are too long. */
 export function parentValues(
   { around }: NestedRecord,
   wanted: Readonly<Record<string, ParentValue>>,
-): { values: JsonObject; tooLong: string | undefined } {
+): { values: JsonObject; tooLong: string[] } {
   const values: JsonObject = {};
-  let tooLong: string | undefined;
+  const tooLong: string[] = [];
   for (const [name, { depth, steps }] of Object.entries(wanted)) {
     let value: JsonValue | undefined = around.get(depth);
     for (const step of steps) value = typeof value === 'object' && value !== null ? memberOf(value, step) : undefined;
     if (value === undefined) values[name] = null;
     else if (isShort(value)) values[name] = value;
-    else tooLong = name;
+    else tooLong.push(name);
   }
   return { values, tooLong };
 }

@@ -43,7 +43,7 @@ export const STREAM_OPTIONS = {
     )
     .optional()
     .describe(
-      'Values of the elements around a nested record, which each row has as `parent`: `{ id: "$.parts[*].id" }`. A member `parent` of its own is `_parent` then.',
+      'Values from around a nested record, by the names that they get in the row: `{ product: "$.parts[*].id" }`.',
     ),
   ...Fields.partial().shape,
 };

@@ -1,5 +1,6 @@
 import {
   type FileRequest,
+  type Issue,
   type JsonObject,
   type OpenFile,
   type Page,
@@ -39,15 +40,30 @@ export function readIdocs(
     if (number !== '') numbers.add(number);
     if (numbers.size > IDOCS_MAX) throw tooMany(file);
     const body = segmentOf(idoc);
-    for (const found of findSegments(body, stream.segment)) yield { fields: rowOf(found, body, stream), place };
+    for (const found of findSegments(body, stream.segment)) yield { ...rowOf(found, body, stream), place };
   };
 
   return readXmlPages(file, { at: '//IDOC', trim: true, encoding, entities, maxRecordBytes }, signal, rowsOf);
 }
 
-function rowOf(found: FoundSegment, idoc: JsonObject, { fields, parent }: StreamOptions): JsonObject {
+function rowOf(found: FoundSegment, idoc: JsonObject, { fields, parent }: StreamOptions): Omit<SourceRow, 'place'> {
   const around = Object.entries(parent).map(([member, path]) => [member, fieldAround(path, found, idoc)]);
-  return { ...Object.fromEntries(fields.map((name) => [name, ''])), ...found.fields, ...Object.fromEntries(around) };
+  const row = {
+    ...Object.fromEntries(fields.map((name) => [name, ''])),
+    ...Object.fromEntries(around),
+    ...found.fields,
+  };
+  const taken = Object.keys(parent).filter((name) => Object.hasOwn(found.fields, name));
+  return taken.length === 0 ? { fields: row } : { fields: row, issues: taken.map(takenIssue) };
+}
+
+function takenIssue(name: string): Issue {
+  return {
+    code: 'row.duplicate',
+    message: `The segment has a field ${name} of its own, so the value from around it has no place.`,
+    field: name,
+    cure: 'Give the value another name in `parent`.',
+  };
 }
 
 function tooMany(file: OpenFile): Error {

@@ -52,6 +52,12 @@ describe('the sap-idoc connector', () => {
     ]);
   });
 
+  it('quarantines a row whose segment has a field of that name', async () => {
+    const rows = await read({ path: 'matmas.xml', segment: 'E1MARCM', parent: { WERKS: 'E1MARAM/MATNR' } });
+    expect(fieldsOf(rows)[0]).toMatchObject({ WERKS: '1000' });
+    expect(rows[0]?.issues).toMatchObject([{ code: 'row.duplicate', field: 'WERKS' }]);
+  });
+
   it('reads only the messages that the config names', async () => {
     const stream = { path: '*mat*.xml', segment: 'E1STPOM' };
     expect(await read(stream, { messages: ['BOMMAT'] })).toHaveLength(2);

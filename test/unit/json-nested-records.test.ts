@@ -41,10 +41,10 @@ describe('a list within the elements of a list', () => {
   it('gives the fields of the elements around it, also those that stand behind it', async () => {
     const parent = { product: '$.parts[*].id', name: '$.parts[*].name' };
     const rows = await read(PARTS, { at: '$.parts[*].childItems[*]', parent });
-    expect(rows.map(({ fields }) => fields['parent'])).toEqual([
-      { product: 'P-1', name: 'Pump' },
-      { product: 'P-1', name: 'Pump' },
-      { product: 'P-5', name: null },
+    expect(rows.map(({ fields }) => fields)).toEqual([
+      { no: 10, part: 'A', product: 'P-1', name: 'Pump' },
+      { no: 20, part: 'B', product: 'P-1', name: 'Pump' },
+      { no: 10, part: 'C', product: 'P-5', name: null },
     ]);
   });
 
@@ -58,8 +58,8 @@ describe('a list within the elements of a list', () => {
     const parent = { id: '$.data[*].id', bom: '$.data[*].boms[*].no', plant: '$.data[*].boms[*].meta.plant' };
     const rows = await read(document, { at, parent });
     expect(rows.map(({ fields }) => fields)).toEqual([
-      { x: 1, parent: { id: 1, bom: 'a', plant: '0001' } },
-      { x: 2, parent: { id: 1, bom: 'a', plant: '0001' } },
+      { x: 1, id: 1, bom: 'a', plant: '0001' },
+      { x: 2, id: 1, bom: 'a', plant: '0001' },
     ]);
     expect(rows[1]?.place.path).toBe('$.data[0].boms[0].items.lines[1]');
   });
@@ -72,9 +72,9 @@ describe('a list within the elements of a list', () => {
     const lines = '{"id":1,"l":[{"x":1},{"x":2}]}\n{"id":2,"l":[{"x":3}]}\n{"id":\n';
     const rows = await read(lines, { at: '$[*].l[*]', parent: { id: '$[*].id' }, format: 'ndjson' });
     expect(rows.map(({ fields, issues }) => issues?.[0]?.code ?? fields)).toEqual([
-      { x: 1, parent: { id: 1 } },
-      { x: 2, parent: { id: 1 } },
-      { x: 3, parent: { id: 2 } },
+      { x: 1, id: 1 },
+      { x: 2, id: 1 },
+      { x: 3, id: 2 },
       'row.json',
     ]);
   });
@@ -84,10 +84,11 @@ describe('a list within the elements of a list', () => {
     expect(rows.map(({ fields }) => fields['part'])).toEqual(['A', 'C']);
   });
 
-  it('keeps a member of its own that is called parent', async () => {
-    const document = [{ id: 1, l: [{ parent: 'own' }] }];
-    const [row] = await read(document, { at: '$[*].l[*]', parent: { id: '$[*].id' } });
-    expect(row?.fields).toEqual({ _parent: 'own', parent: { id: 1 } });
+  it('is quarantined where a record has a member of that name, which stays as it is', async () => {
+    const document = [{ id: 1, l: [{ id: 'own' }, { x: 2 }] }];
+    const rows = await read(document, { at: '$[*].l[*]', parent: { id: '$[*].id' } });
+    expect(rows.map(({ fields }) => fields)).toEqual([{ id: 'own' }, { x: 2, id: 1 }]);
+    expect(rows.map(({ issues }) => issues)).toMatchObject([[{ code: 'row.duplicate', field: 'id' }], undefined]);
   });
 
   it('needs paths that stand around it', async () => {
@@ -120,7 +121,7 @@ describe('what cannot be used', () => {
       at: '$[*].l[*]',
       parent: { id: '$[*].id' },
     });
-    expect(damaged.map(({ issues }) => issues?.map(({ field }) => field))).toEqual([['parent'], ['x', 'parent']]);
+    expect(damaged.map(({ issues }) => issues?.map(({ field }) => field))).toEqual([['id'], ['x', 'id']]);
   });
 
   it('is reported where the element with all its records is too long, or a value around them', async () => {
@@ -131,7 +132,7 @@ describe('what cannot be used', () => {
     expect(long.map(({ issues }) => issues?.[0]?.code)).toEqual(['row.length', undefined]);
     const around = [{ text: 'x'.repeat(10_001), l: [{ x: 1 }] }];
     const rows = await read(around, { at: '$[*].l[*]', parent: { text: '$[*].text' } });
-    expect(rows[0]?.issues).toMatchObject([{ code: 'row.parent', field: 'parent.text' }]);
+    expect(rows[0]?.issues).toMatchObject([{ code: 'row.parent', field: 'text' }]);
   });
 });
 
@@ -152,7 +153,7 @@ it('finds what a loop over the parsed document finds', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(part, { maxLength: 30 }), async (parts) => {
       const rows = await read({ a: { b: parts } }, { at: '$.a.b[*].lines[*]', parent: { id: '$.a.b[*].id' } });
-      const expected = parts.flatMap(({ id, lines }) => (lines ?? []).map((entry) => ({ ...entry, parent: { id } })));
+      const expected = parts.flatMap(({ id, lines }) => (lines ?? []).map((entry) => ({ ...entry, id })));
       expect(rows.map(({ fields }) => fields)).toEqual(expected);
     }),
     { numRuns: 40 },

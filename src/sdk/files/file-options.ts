@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { secret } from '../secret.ts';
 
 const GIGABYTE = 1_000_000_000;
-const secretText = () => z.string().min(1).meta({ secret: true });
 
 /** The stream options of every connector that reads files. */
 export const FILE_STREAM = {
@@ -68,9 +68,9 @@ const ACCESS = z.strictObject({
   https: z
     .strictObject({
       user: z.string().min(1).optional().describe('The user, for Basic authentication.'),
-      password: secretText().optional().describe('The password of the user.'),
-      token: secretText().optional().describe('A token that is sent as `Authorization: Bearer`.'),
-      headers: z.record(z.string(), secretText()).optional().describe('Headers to send, such as an API key.'),
+      password: secret().optional().describe('The password of the user.'),
+      token: secret().optional().describe('A token that is sent as `Authorization: Bearer`.'),
+      headers: z.record(z.string(), secret()).optional().describe('Headers to send, such as an API key.'),
       ca: z.string().min(1).optional().describe('Certificates in PEM form that are trusted instead of the usual ones.'),
     })
     .optional()
@@ -78,11 +78,9 @@ const ACCESS = z.strictObject({
   sftp: z
     .strictObject({
       user: z.string().min(1).describe('The user.'),
-      password: secretText().optional().describe('The password of the user.'),
-      privateKey: secretText()
-        .optional()
-        .describe('A private key in OpenSSH or PEM form, as `${file:/run/secrets/id}`.'),
-      passphrase: secretText().optional().describe('What the private key is encrypted with.'),
+      password: secret().optional().describe('The password of the user.'),
+      privateKey: secret().optional().describe('A private key in OpenSSH or PEM form, as `${file:/run/secrets/id}`.'),
+      passphrase: secret().optional().describe('What the private key is encrypted with.'),
       hostKey: z
         .union([z.string(), z.array(z.string()).min(1)])
         .describe('The fingerprint of the server, or several, as `ssh-keygen -l` shows them: `SHA256:…`.'),
@@ -92,7 +90,7 @@ const ACCESS = z.strictObject({
   ftp: z
     .strictObject({
       user: z.string().min(1).describe('The user.'),
-      password: secretText().describe('The password of the user.'),
+      password: secret().describe('The password of the user.'),
       plain: z
         .boolean()
         .default(false)
@@ -103,9 +101,9 @@ const ACCESS = z.strictObject({
     .describe('For `ftp://` (with TLS after the login begins) and `ftps://` (with TLS from the start).'),
   s3: z
     .strictObject({
-      accessKeyId: secretText().describe('The id of the access key.'),
-      secretAccessKey: secretText().describe('The access key.'),
-      sessionToken: secretText().optional().describe('The token of a temporary access key.'),
+      accessKeyId: secret().describe('The id of the access key.'),
+      secretAccessKey: secret().describe('The access key.'),
+      sessionToken: secret().optional().describe('The token of a temporary access key.'),
       region: z.string().min(1).default('us-east-1').describe('The region of the bucket.'),
       endpoint: z.url().optional().describe('The address of a storage that speaks S3; that of Amazon without it.'),
       pathStyle: z
