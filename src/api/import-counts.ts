@@ -22,6 +22,12 @@ export function countedOutcome(holder: JsonObject, memberCount: number): MemberO
   // `imported` may be the sum of the others.
   const counted = created + updated;
   if (counted !== memberCount && !(counted === 0 && stored === memberCount)) return null;
-  const effect = created === memberCount ? 'created' : updated === memberCount ? 'updated' : null;
+  const effect = effectOf(created, updated, memberCount);
   return { kind: 'accepted', effect, remoteId: null };
+}
+
+function effectOf(created: number, updated: number, members: number): (MemberOutcome & { kind: 'accepted' })['effect'] {
+  if (created === members) return 'created';
+  if (updated === members) return 'updated';
+  return created > 0 && updated > 0 ? 'mixed' : null;
 }

@@ -28,6 +28,8 @@ const ROOM_MIN = 500;
  * one.
  */
 const RECEIVED_MAX = 320;
+/** So many more places of received deliveries are there for all but new products, so that these find room beside them. */
+const PLACES_BESIDE = 80;
 /** The most deliveries asked for by hand that are received without a job at the same time. */
 const BY_HAND_MAX = 64;
 /** How often the dispatcher draws a random delivery, to find one that is not in flight and has not failed. */
@@ -102,6 +104,12 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
 
   const underWay = (): number => known.count('received') + known.count('in_flight');
 
+  /** False while a delivery of this kind finds no room. */
+  function hasRoom({ operation }: Named): boolean {
+    const beside = operation === 'product.create' ? 0 : PLACES_BESIDE;
+    return underWay() < receivedMax() + beside;
+  }
+
   function receiveOne(one: Named, byHand: boolean): void {
     const { id, revision, operation } = one;
     known.enter(one, 'received', byHand);
@@ -134,13 +142,14 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     async receive(names, abort) {
       let count = 0;
       for (const name of names) {
-        while (underWay() >= receivedMax() && !abort.aborted) {
+        // A job that names another revision, or a delivery that is not enqueued, changes nothing.
+        let one = enqueuedOne(name);
+        while (one !== null && !hasRoom(one) && !abort.aborted) {
           onReceived();
           await room.promise;
+          one = enqueuedOne(name);
         }
         if (abort.aborted) break;
-        // A job that names another revision, or a delivery that is not enqueued, changes nothing.
-        const one = enqueuedOne(name);
         if (one === null) continue;
         receiveOne(one, false);
         count += 1;

@@ -18,7 +18,10 @@ export interface Received extends Pick<DueDelivery, 'id' | 'revision' | 'operati
 /** The operations that a bulk import can carry: changed products, and new ones. */
 export type Importable = 'product.import' | 'product.create';
 
-/** The priority queue of received deliveries: urgent ones first, then in the order in which they were received. */
+/**
+ * The priority queue of received deliveries: urgent ones first. New products and all other deliveries take turns, each in the order in
+ * which they were received, so that a BOM item does not wait until all new products are sent.
+ */
 export interface ReceivedQueue {
   add(one: Received): void;
   /** Puts deliveries back to the front of their priority. */
@@ -40,8 +43,8 @@ export interface ReceivedQueue {
 }
 
 /**
- * Everything but `clear` costs as much as the deliveries that it is about, however many others wait: deliveries that imports can
- * carry are listed a second time, since they are gathered from among the others.
+ * Everything but `clear` costs as much as the deliveries that it is about, however many others wait: changed products are listed a second
+ * time, since they are gathered from among the others.
  */
 export function createReceivedQueue(): ReceivedQueue {
   const urgent = createLane();
@@ -56,23 +59,27 @@ export function createReceivedQueue(): ReceivedQueue {
   const laneOf = (one: Received): Lane => (one.urgent ? urgent : bulk);
 
   function enter(one: Received, end: 'append' | 'prepend'): void {
-    const { all, importable } = laneOf(one);
-    all[end](one);
-    if (isImportable(one.operation)) importable[one.operation][end](one);
+    const lane = laneOf(one);
+    lane[partOf(one)][end](one);
+    if (one.operation === 'product.import') lane.changes[end](one);
     byId.set(one.id, one);
     counted(one, 1);
   }
 
   function remove(one: Received): void {
-    const { all, importable } = laneOf(one);
-    if (!all.remove(one)) return;
-    if (isImportable(one.operation)) importable[one.operation].remove(one);
+    const lane = laneOf(one);
+    const part = partOf(one);
+    if (!lane[part].remove(one)) return;
+    if (one.operation === 'product.import') lane.changes.remove(one);
+    lane.turn = part === 'creates' ? 'others' : 'creates';
     if (byId.get(one.id) === one) byId.delete(one.id);
     counted(one, -1);
   }
 
+  const listOf = (lane: Lane, operation: Importable): LinkedList<Received> =>
+    operation === 'product.create' ? lane.creates : lane.changes;
   const firstOf = (operation: Importable): Received | undefined =>
-    urgent.importable[operation].first() ?? bulk.importable[operation].first();
+    listOf(urgent, operation).first() ?? listOf(bulk, operation).first();
 
   return {
     add: (one) => enter(one, 'append'),
@@ -87,7 +94,7 @@ export function createReceivedQueue(): ReceivedQueue {
       }
     },
     *inOrder() {
-      for (const { all } of lanes) yield* all;
+      for (const lane of lanes) yield* inTurns(lane);
     },
     waiting: (operation) => ({ count: counts.get(operation) ?? 0, since: firstOf(operation)?.receivedAt ?? 0 }),
     take(operation, countMax) {
@@ -100,10 +107,10 @@ export function createReceivedQueue(): ReceivedQueue {
       }
       return taken;
     },
-    count: () => urgent.all.size() + bulk.all.size(),
+    count: () => lanes.reduce((sum, { creates, others }) => sum + creates.size() + others.size(), 0),
     has: (scope) => writesThatTake([scope]).some((operation) => (counts.get(operation) ?? 0) > 0),
     clear() {
-      const ones = lanes.flatMap(({ all }) => [...all]);
+      const ones = lanes.flatMap(({ creates, others }) => [...creates, ...others]);
       for (const one of ones) remove(one);
       return ones;
     },
@@ -112,13 +119,31 @@ export function createReceivedQueue(): ReceivedQueue {
 
 /** Deliveries of one urgency, in their order. */
 interface Lane {
-  all: LinkedList<Received>;
-  importable: Record<Importable, LinkedList<Received>>;
+  creates: LinkedList<Received>;
+  others: LinkedList<Received>;
+  /** Those of the others that are changed products. */
+  changes: LinkedList<Received>;
+  /** Where the next delivery is taken from, if there is one. */
+  turn: 'creates' | 'others';
 }
 
 function createLane(): Lane {
-  const importable = { 'product.import': createLinkedList<Received>(), 'product.create': createLinkedList<Received>() };
-  return { all: createLinkedList(), importable };
+  return { creates: createLinkedList(), others: createLinkedList(), changes: createLinkedList(), turn: 'creates' };
+}
+
+const partOf = ({ operation }: Received): 'creates' | 'others' =>
+  operation === 'product.create' ? 'creates' : 'others';
+
+/** The deliveries of a lane, from both parts in turns. */
+function* inTurns({ creates, others, turn }: Lane): Generator<Received> {
+  const parts = (turn === 'creates' ? [creates, others] : [others, creates]).map((list) => list[Symbol.iterator]());
+  while (parts.length > 0) {
+    for (const part of [...parts]) {
+      const next = part.next();
+      if (next.done === true) parts.splice(parts.indexOf(part), 1);
+      else yield next.value;
+    }
+  }
 }
 
 export function isImportable(operation: Operation): operation is Importable {

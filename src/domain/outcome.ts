@@ -43,8 +43,11 @@ export type Outcome =
 
 /** What the answer to an import says of one of its members. */
 export type MemberOutcome =
-  /** The member was stored as it was sent. `effect` and `remoteId` are null if the answer does not name them. */
-  | { kind: 'accepted'; effect: 'created' | 'updated' | null; remoteId: JsonValue }
+  /**
+   * The member was stored as it was sent. `effect` and `remoteId` are null if the answer does not name them. `mixed`: the answer
+   * counts created members and updated ones, and does not say which they are.
+   */
+  | { kind: 'accepted'; effect: 'created' | 'updated' | 'mixed' | null; remoteId: JsonValue }
   /** The member was not stored, because its data is wrong. A new product may be refused because it exists. */
   | { kind: 'refused'; detail: OutcomeDetail; exists?: true }
   /** The member was not stored, because other members of the import were refused. */

@@ -164,6 +164,7 @@ function compose(
     settle: (requests) => commit.run(() => parts.settles.settle(requests)),
     importProof: async () => reading(() => parts.importProofs.find()),
     storeImportProof: (proof) => commit.run(() => parts.importProofs.store(proof)),
+    isOpen: async (delivery) => reading(() => parts.importProofs.isOpen(delivery)),
     importGain: async (request) => reading(() => parts.importProofs.gain(request)),
     deadLetter: (request) => commit.run(() => parts.deadLetter(request)),
     unconfirmedDeliveries: (request) => timely(() => parts.unconfirmed.list(request)),

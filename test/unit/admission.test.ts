@@ -70,6 +70,7 @@ function given({
     paused: () => paused,
     bulk: {
       prepare: async () => undefined,
+      fewest: () => 1,
       sizeMax: () => importMax,
       createForm: () => form,
       beginProof: () => undefined,

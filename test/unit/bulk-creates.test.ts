@@ -16,11 +16,13 @@ function given({
   gain = { due: 5000, listed: 0 },
   imports = {},
   canRead = true,
+  isOpen = true,
 }: {
   stored?: ImportProof;
   gain?: { due: number; listed: number };
   imports?: Partial<Profile['imports']>;
   canRead?: boolean;
+  isOpen?: boolean;
 } = {}) {
   const clock = createManualClock();
   let proof = stored;
@@ -28,6 +30,7 @@ function given({
     importProof: async () => proof,
     storeImportProof: async (given: ImportProof) => void (proof = given),
     importGain: async () => gain,
+    isOpen: async () => isOpen,
   };
   const bulk = createBulkCreates({ ledger, profile: Profile.parse({ imports }), canRead: () => canRead, clock });
   return { bulk, clock, stored: () => proof };
@@ -238,15 +241,70 @@ describe('the proof', () => {
 });
 
 describe('an import that was split', () => {
-  it('keeps imports in use until its members were sent again', async () => {
-    const { bulk, clock } = given({ stored: { state: 'proven', answersIds: true } });
+  const refused: Outcome = { kind: 'refused', detail };
+  const proven = { state: 'proven', answersIds: true } as const;
+
+  it('keeps imports in use until its members were sent again, but for a few of them', async () => {
+    const { bulk, clock } = given({ stored: proven });
     await bulk.prepare(100);
-    bulk.answered(importOf(1, 2, 3), { kind: 'refused', detail });
+    expect(bulk.fewest()).toBe(1);
+    bulk.answered(importOf(1, 2, 3), refused);
     await bulk.prepare(0);
-    expect(bulk.createForm()).toBe('import');
+    expect([bulk.createForm(), bulk.fewest()]).toEqual(['import', 20]);
     clock.advance(600_000);
     await bulk.prepare(0);
+    expect([bulk.createForm(), bulk.fewest()]).toEqual(['alone', 1]);
+  });
+
+  it('puts imports in use again where none of the others waited for its answer', async () => {
+    const { bulk } = given({ stored: proven });
+    await bulk.prepare(100);
+    await bulk.prepare(0);
     expect(bulk.createForm()).toBe('alone');
+    bulk.answered(importOf(1, 2, 3), refused);
+    expect(bulk.createForm()).toBe('import');
+  });
+
+  it('is not one that was not worked on', async () => {
+    const { bulk } = given({ stored: proven });
+    await bulk.prepare(100);
+    bulk.answered(importOf(1, 2), { kind: 'throttled', retryAfterMs: null, limit: null, detail } as Outcome);
+    expect(bulk.fewest()).toBe(1);
+  });
+});
+
+describe('a proof that a person has settled', () => {
+  it('is forgotten, and another product becomes the proof', async () => {
+    const parts = given({ isOpen: false });
+    await parts.bulk.prepare(100);
+    parts.bulk.beginProof(product(1));
+    await parts.bulk.prepare(100);
+    expect(parts.bulk.createForm()).toBe('proof');
+  });
+
+  it('is awaited while no one has', async () => {
+    const parts = given();
+    await parts.bulk.prepare(100);
+    parts.bulk.beginProof(product(1));
+    await parts.bulk.prepare(100);
+    expect(parts.bulk.createForm()).toBe('alone');
+  });
+});
+
+describe('an import that has changed products', () => {
+  it.each([
+    ['one that it names', 'updated' as const, 'has changed the product'],
+    ['some that it only counts', 'mixed' as const, 'has changed some products that the platform had already.'],
+  ])('ends imports of new products: %s', async (_, effect, message) => {
+    const { bulk, stored } = given({ stored: { state: 'proven', answersIds: false } });
+    await bulk.prepare(100);
+    const members = [1, 2].map(() => ({ kind: 'accepted' as const, effect, remoteId: null }));
+    bulk.answered(importOf(1, 2), { kind: 'accepted', remoteId: null, members });
+    await bulk.prepare(100);
+    expect([stored(), bulk.createForm()]).toMatchObject([
+      { state: 'failed', message: expect.stringContaining(message) },
+      'alone',
+    ]);
   });
 });
 

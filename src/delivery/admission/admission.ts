@@ -47,7 +47,7 @@ export interface AdmissionOptions {
   /** Operations that must not be sent now. */
   paused: () => readonly Operation[];
   /** Decides whether new products are sent in imports, and how large the imports are. */
-  bulk: Pick<BulkCreates, 'prepare' | 'sizeMax' | 'createForm' | 'beginProof'>;
+  bulk: Pick<BulkCreates, 'prepare' | 'sizeMax' | 'fewest' | 'createForm' | 'beginProof'>;
   /**
    * Called for deliveries that left the queue without being sent: they are still due in the ledger, or have changed.
    */

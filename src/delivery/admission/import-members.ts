@@ -12,13 +12,15 @@ export interface ImportMembers {
 
 /** A bulk import that is not full waits for more members for this long. */
 const LINGER_MS = 2;
+/** The members of an import that was split come back one by one. */
+const SPLIT_LINGER_MS = 100;
 
 export function createImportMembers({
   queue,
   bulk,
 }: {
   queue: Pick<ReceivedQueue, 'waiting' | 'take'>;
-  bulk: Pick<BulkCreates, 'sizeMax' | 'createForm' | 'beginProof'>;
+  bulk: Pick<BulkCreates, 'sizeMax' | 'fewest' | 'createForm' | 'beginProof'>;
 }): ImportMembers {
   /** How many deliveries the request of such a delivery may have; null if it is no import. */
   function countMax(operation: Operation): number | null {
@@ -33,13 +35,17 @@ export function createImportMembers({
       const max = countMax(operation);
       if (max === null || !isImportable(operation)) return 0;
       const { count, since } = queue.waiting(operation);
-      return count >= max ? 0 : Math.max(0, since + LINGER_MS - now);
+      const lingerMs = operation === 'product.create' && bulk.fewest() > 1 ? SPLIT_LINGER_MS : LINGER_MS;
+      return count >= max ? 0 : Math.max(0, since + lingerMs - now);
     },
     takeWith(one) {
       const { operation } = one;
       const max = countMax(operation);
       if (max === null || !isImportable(operation)) return null;
-      if (operation === 'product.create' && bulk.createForm() === 'proof') bulk.beginProof(one);
+      if (operation === 'product.create') {
+        if (bulk.createForm() === 'proof') bulk.beginProof(one);
+        else if (queue.waiting(operation).count + 1 < bulk.fewest()) return null;
+      }
       return queue.take(operation, max - 1);
     },
   };

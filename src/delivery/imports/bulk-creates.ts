@@ -21,6 +21,8 @@ export interface BulkCreates {
   prepare(waiting: number): Promise<void>;
   /** How many products one import may take: changed ones, or new ones as `createForm` says. */
   sizeMax(): number;
+  /** An import of fewer new products than that is not begun: they are sent alone. */
+  fewest(): number;
   /** How the next new product is sent: alone, as the import that has to prove itself, or with others in an import. */
   createForm(): 'alone' | 'proof' | 'import';
   /** This delivery is sent as the proof. */
@@ -51,7 +53,7 @@ export interface BulkCreatesOptions {
 
 /** Whether imports save requests is decided again after this time. */
 const LOOK_AGAIN_MS = 10_000;
-/** Imports stay in use for this long after one of them was split. */
+/** For this long after an import was split, its members are awaited, which are sent again in smaller imports. */
 const SPLIT_MS = 600_000;
 /** So many due products are counted at most. */
 const DUE_MAX = 10_000;
@@ -63,8 +65,10 @@ export function createBulkCreates({ ledger, profile, canRead, clock }: BulkCreat
   const size = createImportSize(membersMax);
   let isOn = false;
   let lookAt = Number.NEGATIVE_INFINITY;
-  /** Imports stay in use until then, because members of an import that was split have to be sent again in smaller ones. */
-  let keepOnUntil = Number.NEGATIVE_INFINITY;
+  /** Imports stay in use until then, because the members of an import that was split come back. */
+  let splitUntil = Number.NEGATIVE_INFINITY;
+  let provingLookAt = Number.NEGATIVE_INFINITY;
+  const isSplitting = (): boolean => clock.ticks() < splitUntil;
 
   const first = createFirstImport({
     ledger,
@@ -86,7 +90,11 @@ export function createBulkCreates({ ledger, profile, canRead, clock }: BulkCreat
   return {
     async prepare(waiting) {
       await first.store();
-      if (waiting === 0 && clock.ticks() >= keepOnUntil) isOn = false;
+      if (first.isUnderWay() && clock.ticks() >= provingLookAt) {
+        provingLookAt = clock.ticks() + LOOK_AGAIN_MS;
+        await first.forgetSettled();
+      }
+      if (waiting === 0 && !isSplitting()) isOn = false;
       if (creates === 'off' || isOn || waiting < createsMin || clock.ticks() < lookAt) return;
       lookAt = clock.ticks() + LOOK_AGAIN_MS;
       const proof = await first.proof();
@@ -94,6 +102,8 @@ export function createBulkCreates({ ledger, profile, canRead, clock }: BulkCreat
     },
 
     sizeMax: () => size.now(),
+    // A few rows that are left of a split import cost less alone than the lists that would part them further.
+    fewest: () => (isSplitting() ? createsMin : 1),
 
     createForm() {
       const proof = first.known();
@@ -109,7 +119,10 @@ export function createBulkCreates({ ledger, profile, canRead, clock }: BulkCreat
 
     answered(request, outcome) {
       if (request.operation === 'product.import') size.answered(request, outcome);
-      if (isOn && request.members.length > 1 && outcome.kind !== 'accepted') keepOnUntil = clock.ticks() + SPLIT_MS;
+      if (isSplit(request, outcome)) {
+        splitUntil = clock.ticks() + SPLIT_MS;
+        isOn = first.known()?.state === 'proven';
+      }
       first.answered(request, outcome);
       const changed = changedIn(request, outcome);
       if (changed !== null) first.overwrote(changed);
@@ -130,12 +143,31 @@ export function createBulkCreates({ ledger, profile, canRead, clock }: BulkCreat
   };
 }
 
-/** The key of a new product that an import has changed in place of creating it, because it was at the platform; else null. */
+/** What an import of new products has changed in place of creating it, because it was at the platform; null if it has not. */
 function changedIn({ members }: ClaimedRequest, outcome: Outcome): string | null {
-  if (outcome.kind !== 'accepted') return null;
-  const at = outcome.members?.findIndex((member) => member.kind === 'accepted' && member.effect === 'updated') ?? -1;
-  const member = members[at];
-  return member?.operation === 'product.create' ? (member.naturalKey ?? member.key) : null;
+  if (outcome.kind !== 'accepted' || members[0]?.operation !== 'product.create') return null;
+  const effects = (outcome.members ?? []).map((member) => (member.kind === 'accepted' ? member.effect : null));
+  const changed = members[effects.indexOf('updated')];
+  if (changed !== undefined) return `the product ${changed.naturalKey ?? changed.key}`;
+  return effects.includes('mixed') ? 'some products' : null;
+}
+
+/** True if members of an import of new products are sent again in smaller ones. */
+function isSplit({ members }: ClaimedRequest, outcome: Outcome): boolean {
+  if (members.length < 2 || members[0]?.operation !== 'product.create') return false;
+  switch (outcome.kind) {
+    case 'refused':
+    case 'gated':
+    case 'exists':
+    case 'in_flight':
+    case 'ambiguous':
+      return true;
+    case 'accepted':
+    case 'throttled':
+    case 'unavailable':
+    case 'denied':
+      return false;
+  }
 }
 
 /** True if imports may not be tried now. A clock that was set back does not put them off for longer than they were. */

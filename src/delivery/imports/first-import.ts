@@ -20,12 +20,14 @@ export interface FirstImport {
   isUnderWay(): boolean;
   begin(delivery: DeliveryName): void;
   giveBack(delivery: Pick<DeliveryName, 'id'>): void;
+  /** Forgets a proof that a person has settled, because no list is read for it any more. */
+  forgetSettled(): Promise<void>;
   is(delivery: DeliveryName): boolean;
   answered(request: ClaimedRequest, outcome: Outcome): void;
   looked(delivery: UnconfirmedDelivery, ids: readonly JsonValue[]): Promise<void>;
   absent(delivery: UnconfirmedDelivery): Promise<void>;
-  /** An answer says that an import has changed this product in place of creating it. */
-  overwrote(sku: string): void;
+  /** An answer says that an import has changed these products in place of creating them. */
+  overwrote(products: string): void;
 }
 
 /** The product that was imported as the proof. */
@@ -42,7 +44,7 @@ const PUT_OFF_MS = 3_600_000;
 const TRIES_MAX = 3;
 
 export function createFirstImport(options: {
-  ledger: Pick<ImportLedger, 'importProof' | 'storeImportProof'>;
+  ledger: Pick<ImportLedger, 'importProof' | 'storeImportProof' | 'isOpen'>;
   clock: Pick<Clock, 'now'>;
   onConclusion: (proof: ImportProof) => void;
 }): FirstImport {
@@ -94,6 +96,10 @@ export function createFirstImport(options: {
     },
     giveBack({ id }) {
       if (proving?.id === id) proving = null;
+    },
+    async forgetSettled() {
+      const asked = proving;
+      if (asked !== null && !(await ledger.isOpen(asked)) && proving === asked) proving = null;
     },
     is,
 
@@ -148,8 +154,8 @@ export function createFirstImport(options: {
       await store();
     },
 
-    overwrote(sku) {
-      fail(`An import of new products has changed the product ${sku}, which another system had created meanwhile.`);
+    overwrote(products) {
+      fail(`An import of new products has changed ${products} that the platform had already.`);
     },
   };
 }

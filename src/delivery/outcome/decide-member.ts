@@ -22,7 +22,8 @@ export function decideMember(outcome: MemberOutcome, member: ClaimedDelivery, co
         return { kind: 'blocked', reason: notUpserted(member.remoteId, remoteId) };
       }
       // An update was expected. A product that was created under an unknown id, or stored under another id, is read back.
-      if ((effect === 'created' && remoteId === null) || (effect === null && isOther)) {
+      const mayBeNew = effect === 'mixed' || (effect === 'created' && remoteId === null);
+      if (mayBeNew || (effect === null && isOther)) {
         return unclear(STRANGE, member, context);
       }
       return { kind: 'delivered', remoteId: member.remoteId ?? remoteId, contentKnown: true, by: 'answer' };

@@ -96,10 +96,11 @@ export function createListReadBack(options: ListReadBackOptions): ListReadBack {
       pause.end(kind, { complete: listing.complete, moved, restMs: reads.waitMs(kind) });
       if (outcome.kind === 'denied') return;
       if (listing.complete && showsThePast && !showsUnknown && !matches.hidesKeys()) await ledger.endProof(kind);
+      const together = { dueAt: null };
       await Promise.all(
         deliveries.map(async (delivery) => {
           const match = delivery.sentKey === null ? NO_MATCH : matches.of(delivery.sentKey);
-          const list = { what: kind, complete: listing.complete, waitMs: () => watch.waitMs(delivery) };
+          const list = { what: kind, complete: listing.complete, waitMs: () => watch.waitMs(delivery), together };
           return settle(delivery, await decided(delivery, match, list));
         }),
       );

@@ -54,6 +54,8 @@ export interface ListRead {
    * deliveries.
    */
   mayMakeUntil: number | null;
+  /** The slot of the products that imports have not made: they go together, in imports again. Set by the first of them. */
+  together: { dueAt: number | null };
 }
 
 export interface UnconfirmedDecisionsOptions {
@@ -98,9 +100,9 @@ export function createUnconfirmedDecisions(options: UnconfirmedDecisionsOptions)
   }
 
   /** Gives a retry its slot. A write that was not sent since the ledger was restored is no retry. */
-  function withSlot(decision: Decision): Decision {
+  function withSlot(decision: Decision, slot = reserveSlot): Decision {
     if (decision.kind !== 'resend' || hasTrait(decision.reason, 'since_backup')) return decision;
-    return { ...decision, dueAt: reserveSlot() };
+    return { ...decision, dueAt: slot() };
   }
 
   function readAgain({ reason }: UnconfirmedDelivery, list: ListName, waitMs = 1): Decision {
@@ -109,7 +111,7 @@ export function createUnconfirmedDecisions(options: UnconfirmedDecisionsOptions)
   }
 
   /** Decides about a write that is proven to have had no effect. A refusal that came after the write is valid then. */
-  function absent(delivery: UnconfirmedDelivery): Decision {
+  function absent(delivery: UnconfirmedDelivery, slot = reserveSlot): Decision {
     const { reason } = delivery;
     switch (whenAbsent(reason)) {
       case 'reject_as_hidden':
@@ -121,7 +123,7 @@ export function createUnconfirmedDecisions(options: UnconfirmedDecisionsOptions)
       case 'ask_person':
         return leftToPerson(notFoundReason(reason));
       case 'resend':
-        return withSlot(decideResend(resendContext(delivery), absentReason(reason), true));
+        return withSlot(decideResend(resendContext(delivery), absentReason(reason), true), slot);
     }
   }
 
@@ -129,18 +131,22 @@ export function createUnconfirmedDecisions(options: UnconfirmedDecisionsOptions)
    * Decides about a new product that its import has not made so far. Each look that does not find it makes the next one later. If
    * nobody knows how long an import may take, a person decides in the end, because a second import could make a second product.
    */
-  function notMade(delivery: UnconfirmedDelivery, list: ListName, mayMakeUntil: number | null): Decision {
+  function notMade(
+    delivery: UnconfirmedDelivery,
+    { what: list, mayMakeUntil, together }: Pick<ListRead, 'what' | 'mayMakeUntil' | 'together'>,
+  ): Decision {
     const now = clock.now();
     const waitedMs = Math.max(LOOK_LEAST_MS, now - (delivery.reason.since ?? delivery.sentAt));
     if (mayMakeUntil === null) {
       if (waitedMs >= LOOK_FOR_MS) return leftToPerson(lateReason(delivery.reason));
       return readAgain(delivery, list, waitedMs);
     }
-    return now < mayMakeUntil ? readAgain(delivery, list, Math.min(waitedMs, mayMakeUntil - now)) : absent(delivery);
+    if (now < mayMakeUntil) return readAgain(delivery, list, Math.min(waitedMs, mayMakeUntil - now));
+    return absent(delivery, () => (together.dueAt ??= reserveSlot()));
   }
 
   return {
-    afterList(delivery, match, { what, complete, waitMs, mayMakeUntil }) {
+    afterList(delivery, match, { what, complete, waitMs, mayMakeUntil, together }) {
       const { reason, sent } = delivery;
       const { found, unclear } = match;
       if (sent !== null && complete) {
@@ -162,7 +168,7 @@ export function createUnconfirmedDecisions(options: UnconfirmedDecisionsOptions)
       // platform stated that the item exists.
       const againMs = isLookedForOnce(reason) ? 0 : waitMs();
       if (againMs > 0) return readAgain(delivery, what, againMs);
-      return delivery.isImportedCreate ? notMade(delivery, what, mayMakeUntil) : absent(delivery);
+      return delivery.isImportedCreate ? notMade(delivery, { what, mayMakeUntil, together }) : absent(delivery);
     },
 
     afterPublications(delivery, done) {

@@ -1,10 +1,12 @@
 import { type ImportProof, UNTRIED } from '../../domain/import-proof.ts';
+import type { DeliveryName } from '../../domain/ports/claim.ts';
 import type { Profile } from '../../domain/profile.ts';
 import { canonicalJson } from '../../lib/canonical-json.ts';
 import { sha256Url } from '../../lib/hash.ts';
 import type { JsonValue } from '../../lib/json.ts';
 import { type LedgerContext, parseJson } from '../store/context.ts';
 import type { Meta } from '../store/meta.ts';
+import { isOpen } from './delivery-states.ts';
 
 const NAME = 'import_proof';
 
@@ -18,6 +20,7 @@ interface Stored {
 export interface ImportProofs {
   find(): ImportProof;
   store(proof: ImportProof): void;
+  isOpen(delivery: DeliveryName): boolean;
   gain(request: { dueMax: number }): { due: number; listed: number };
 }
 
@@ -27,6 +30,11 @@ export function createImportProofs({ db, profile }: Pick<LedgerContext, 'db' | '
     due: db
       .prepare<[number], number>(
         "SELECT count(*) FROM (SELECT 1 FROM items WHERE state = 'due' AND operation = 'product.create' LIMIT +?)",
+      )
+      .pluck(),
+    open: db
+      .prepare<[{ id: number; revision: number }], number>(
+        `SELECT 1 FROM items i WHERE i.id = @id AND i.revision = @revision AND ${isOpen('i')}`,
       )
       .pluck(),
     bound: db.prepare<[], number>("SELECT count(*) FROM items WHERE kind = 'product' AND remote_id <> 'null'").pluck(),
@@ -39,6 +47,7 @@ export function createImportProofs({ db, profile }: Pick<LedgerContext, 'db' | '
       return stored?.under === under ? stored.proof : UNTRIED;
     },
     store: (proof) => meta.set(NAME, JSON.stringify({ under, proof } satisfies Stored)),
+    isOpen: ({ id, revision }) => sql.open.get({ id, revision }) !== undefined,
     gain: ({ dueMax }) => ({
       due: sql.due.get(dueMax) ?? 0,
       listed: (sql.bound.get() ?? 0) + (sql.others.get() ?? 0),
