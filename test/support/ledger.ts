@@ -17,6 +17,7 @@ import type {
 } from '../../src/domain/ports/claim.ts';
 import type { Decision, Settled, Settlement } from '../../src/domain/ports/decision.ts';
 import type { ContactRules } from '../../src/domain/ports/first-contact.ts';
+import type { MissingGuard } from '../../src/domain/ports/intake.ts';
 import { Profile } from '../../src/domain/profile.ts';
 import { type IncomingRecord, serializeFields } from '../../src/domain/record.ts';
 import { openSqliteLedger, type SqliteLedger, type SqliteLedgerOptions } from '../../src/ledger/sqlite-ledger.ts';
@@ -43,6 +44,9 @@ export const plainEncodeImport: EncodeImport = (members) => ({
 /** For tests of other things than first contact: whatever is staged may be created. */
 export const NO_CONTACT: ContactRules = { firstContact: 'assume-empty', bom: 'create' };
 
+/** For tests of other things than the guard: any number of items may go missing. */
+export const GUARDS_NOTHING: MissingGuard = { maxMissing: 1, maxDrop: 1 };
+
 /** Opens a ledger for writing, with the default profile where no other is given. */
 export function openLedger(file: string, options: Partial<SqliteLedgerOptions> = {}): SqliteLedger {
   return openSqliteLedger({
@@ -51,6 +55,7 @@ export function openLedger(file: string, options: Partial<SqliteLedgerOptions> =
     profile: Profile.parse({}),
     passportRules: NO_PASSPORTS,
     contactRules: NO_CONTACT,
+    guardOf: () => GUARDS_NOTHING,
     encode: plainEncode,
     encodeImport: plainEncodeImport,
     clock: systemClock,

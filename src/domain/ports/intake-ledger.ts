@@ -26,13 +26,13 @@ export interface IntakeLedger {
    * @throws Fault `interrupted` if the run has ended: a late job of an old run stores nothing
    */
   stagePage(page: PageToStage): Promise<StagedPage>;
-  /** Marks what a complete read did not see as missing, unless the guard takes the read for broken. */
+  /** Marks what a complete read did not see as missing, unless the guard takes the read for broken: too few records, or too few items. */
   endStream(end: StreamEnd): Promise<{ missing: number; guarded: string | null }>;
-  /** Returns the streams that the source does not have any more and whose missing records the guard holds. */
+  /** Returns the streams that the guard holds besides those that `endStream` has returned. */
   endRun(end: RunEnd): Promise<{ stream: string; message: string }[]>;
   /**
    * A person accepts the blocked changes and the guarded reads of these sources. After that, the next read counts as
-   * whole if it misses no more records and has no fewer rows.
+   * whole if it misses no more records, has no fewer rows, and makes no fewer items.
    */
   accept(request: { sources: readonly string[] }): Promise<Accepted>;
   /**
