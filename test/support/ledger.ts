@@ -93,19 +93,21 @@ export interface LedgerFixtureOptions {
   encode?: Encode;
   rules?: Partial<PassportRules>;
   contactRules?: ContactRules;
+  guardOf?: (source: string) => MissingGuard | null;
 }
 
 export function createLedgerFixture({
   encode = plainEncode,
   rules = {},
   contactRules = NO_CONTACT,
+  guardOf = () => GUARDS_NOTHING,
 }: LedgerFixtureOptions = {}): LedgerFixture {
   let profile = Profile.parse({});
   let passportRules = { ...NO_PASSPORTS, ...rules };
   const folder = mkdtempSync(join(tmpdir(), 'dpp-ledger-'));
   const file = join(folder, 'ledger.db');
   const clock = createManualClock(Date.UTC(2027, 0, 15, 2, 30));
-  const open = () => openLedger(file, { profile, passportRules, contactRules, encode, clock });
+  const open = () => openLedger(file, { profile, passportRules, contactRules, guardOf, encode, clock });
   const fixture: LedgerFixture = {
     ledger: open(),
     clock,

@@ -68,9 +68,10 @@ export function createEndStream(
       const present = sql.presentCount.get({ streamId: row.id }) ?? 0;
       const gone = seen.size() === present ? [] : unseen(row.id, seen);
       missing = gone.length;
-      guarded =
-        guardedReads.check(row.id, { runId, missing, present, read, before: row.completeRead, guard }) ??
-        guardedItems.check(row.id, { runId, guard, gone });
+      const forItems = guardedItems.check(row.id, { runId, guard, gone });
+      const figures = { missing, present, read, before: row.completeRead, isHeld: forItems !== null };
+      const forRecords = guardedReads.check(row.id, { runId, ...figures, guard });
+      guarded = [forRecords, forItems].filter((message) => message !== null).join(' ') || null;
       if (guarded === null) {
         const now = clock.now();
         for (const id of gone) {

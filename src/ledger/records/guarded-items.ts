@@ -72,9 +72,13 @@ export function createGuardedItems({
        WHERE (@source IS NULL OR s.source = @source) AND r.result = 'complete'
          AND (EXISTS (SELECT 1 FROM released l WHERE l.stream_id = s.id)
            OR EXISTS (SELECT 1 FROM guarded_items g WHERE g.stream_id = s.id))
-         -- A read that the guard holds, for records or for items, stays held until the next one.
+         -- An acceptance is about the next run.
+         AND NOT EXISTS (SELECT 1 FROM guarded_items g
+           WHERE g.stream_id = s.id AND g.run_id = r.id AND g.accepted_at IS NOT NULL)
+         -- Of a read that the guard holds, missing records are not marked before the next read.
          AND NOT EXISTS (SELECT 1 FROM guarded_reads g WHERE g.stream_id = s.id AND g.accepted_at IS NULL)
-         AND NOT EXISTS (SELECT 1 FROM run_streams a WHERE a.run_id = r.id AND a.stream_id = s.id AND a.guarded IS NOT NULL)
+         AND NOT EXISTS (SELECT 1 FROM run_streams a WHERE a.run_id = r.id AND a.stream_id = s.id
+           AND a.guarded IS NOT NULL AND a.missing > 0)
          AND NOT EXISTS (SELECT 1 FROM run_streams a WHERE a.run_id = r.id AND (
            EXISTS (SELECT 1 FROM records w WHERE w.stream_id = a.stream_id AND w.state = 'pending')
            OR EXISTS (SELECT 1 FROM records w WHERE w.stream_id = a.stream_id AND w.state = 'stale'

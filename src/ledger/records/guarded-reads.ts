@@ -14,6 +14,8 @@ interface CompleteRead {
   guard: MissingGuard;
   /** True of a stream that the source does not have any more. Its records count as an export without rows. */
   isLeft?: boolean;
+  /** True if the guard holds the read for its items. What a person has accepted of its records is kept for the next read then. */
+  isHeld?: boolean;
 }
 
 /** The reads that the guard takes for broken exports because of missing records. Call each function inside a transaction. */
@@ -58,7 +60,9 @@ export function createGuardedReads({ db, clock }: { db: Sqlite; clock: Clock }):
        VALUES (@streamId, @runId, @now, @missing, @read, @message)
        ON CONFLICT DO UPDATE SET run_id = @runId, missing = @missing, read = @read, message = @message, accepted_at = NULL`,
     ),
-    release: db.prepare<[number]>('DELETE FROM guarded_reads WHERE stream_id = ?'),
+    release: db.prepare<[number, 0 | 1]>(
+      'DELETE FROM guarded_reads WHERE stream_id = ? AND (accepted_at IS NULL OR ? = 0)',
+    ),
     open: db.prepare<[{ sources: string }], GuardedRead>(OPEN_GUARDED_READS),
     accept: ['guarded_reads', 'guarded_items'].map((table) =>
       db.prepare<[{ sources: string; now: number }]>(
@@ -70,10 +74,10 @@ export function createGuardedReads({ db, clock }: { db: Sqlite; clock: Clock }):
 
   return {
     check(streamId, { runId, ...complete }) {
-      const { missing, read } = complete;
+      const { missing, read, isHeld = false } = complete;
       const message = guardAgainst(complete);
       if (message === null || sql.accepted.get({ streamId, missing, read }) !== undefined) {
-        sql.release.run(streamId);
+        sql.release.run(streamId, isHeld ? 1 : 0);
         return null;
       }
       sql.guard.run({ streamId, runId, message, missing, read, now: clock.now() });

@@ -1,0 +1,157 @@
+// Items that their records no longer make, until the guard has decided about them.
+
+import Database from 'better-sqlite3';
+import { describe, expect, it } from 'vitest';
+import type { MissingGuard } from '../../src/domain/ports/intake.ts';
+import type { SqliteLedger } from '../../src/ledger/sqlite-ledger.ts';
+import {
+  deliverAll,
+  type Export,
+  items,
+  mapRows,
+  material,
+  NO_PARTS,
+  product,
+  pullRows,
+  row,
+  stageRows,
+  useLedger,
+} from '../support/ledger.ts';
+
+const GUARD: MissingGuard = { maxMissing: 0.2, maxDrop: 1 };
+const fixture = useLedger({
+  rules: { ...NO_PARTS, init: 'when-complete', publish: 'auto', withdrawMissingOf: ['erp'] },
+  guardOf: (source) => (source === 'erp' ? GUARD : null),
+});
+
+const names = (count: number): string[] => Array.from({ length: count }, (_, at) => `P${at + 1}`);
+const made = (keys: readonly string[]) => Object.fromEntries(keys.map((key) => [key, items(product(key))]));
+const isMissing = (key: string, kind: 'product' | 'material' = 'product') =>
+  fixture.ledger.views.item(kind, key)?.missing;
+const missing = () => names(10).filter((key) => isMissing(key)).length;
+const held = () => fixture.ledger.views.guardedReads().map(({ released }) => released);
+
+/** Ten products at the platform, each from a row of its own. */
+async function given(count = 10): Promise<void> {
+  await stageRows(fixture.ledger, made(names(count)));
+  await deliverAll(fixture.ledger);
+}
+
+/** A run whose rows are stored and whose mapping waits. */
+function changed(ledger: SqliteLedger, keys: readonly string[], options: Partial<Export> = {}) {
+  return pullRows(ledger, { rows: keys.map((key) => row(key, { status: 'off' })), ...options });
+}
+
+const excludeAll = (ledger: SqliteLedger) => mapRows(ledger, () => ({ status: 'excluded' }));
+
+describe('a released item', () => {
+  it('is decided about when the last record is mapped, however many batches that takes', async () => {
+    const { ledger } = fixture;
+    await given();
+    await changed(ledger, names(10));
+    const records = await ledger.pendingRecords({ source: 'erp', afterId: 0, limit: 100 });
+    for (const { id, version } of records) {
+      expect(missing()).toBe(0);
+      await ledger.stage([{ id, version, result: { status: 'excluded' } }]);
+    }
+    expect(held()).toEqual([10]);
+    expect(missing()).toBe(0);
+  });
+
+  it('is missing if the guard allows for as many', async () => {
+    await given();
+    await changed(fixture.ledger, ['P1', 'P2'], { snapshot: false });
+    await excludeAll(fixture.ledger);
+    expect(held()).toEqual([]);
+    expect(missing()).toBe(2);
+  });
+
+  it('counts as present in a read of changes as well, until a person accepts that', async () => {
+    const { ledger } = fixture;
+    await given();
+    await changed(ledger, names(3), { snapshot: false });
+    await excludeAll(ledger);
+    expect(held()).toEqual([3]);
+    expect(missing()).toBe(0);
+    await ledger.accept({ sources: ['erp'] });
+    await pullRows(ledger, { rows: [], snapshot: false });
+    expect(held()).toEqual([]);
+    expect(missing()).toBe(3);
+  });
+
+  it('is no longer released once any record makes it again', async () => {
+    const { ledger } = fixture;
+    await given();
+    await changed(ledger, names(3), { snapshot: false });
+    // The first row waits until the others have released these items.
+    for (let round = 0; round < 2; round += 1) {
+      await mapRows(ledger, ({ id }) => (id === 'P1' ? items(product('P2'), product('P3')) : { status: 'excluded' }));
+    }
+    expect(held()).toEqual([]);
+    expect(['P1', 'P2', 'P3'].map((key) => isMissing(key))).toEqual([true, false, false]);
+  });
+
+  it('is not decided about before a complete run', async () => {
+    const { ledger } = fixture;
+    await given();
+    const { runId } = await ledger.startRun({
+      source: 'erp',
+      trigger: 'cli',
+      streams: ['default'],
+      mappingRevision: 'r2',
+    });
+    await ledger.endRun({ runId, result: 'interrupted' });
+    const [first] = await ledger.pendingRecords({ source: 'erp', afterId: 0, limit: 1 });
+    expect(first).toBeUndefined();
+    await changed(ledger, ['P1'], { snapshot: false, revision: 'r2' });
+    expect(missing()).toBe(0);
+    await excludeAll(ledger);
+    expect(held()).toEqual([10]);
+  });
+
+  it('is neither withdrawn nor published while nobody has decided', async () => {
+    const { ledger } = fixture;
+    await given();
+    await changed(ledger, names(10));
+    await excludeAll(ledger);
+    expect(await ledger.evaluatePassports({ afterKey: null, limit: 100 })).toMatchObject({ staged: 0 });
+    expect(ledger.views.passport('P1')?.blockers).toContain('No row of its source makes the product any more.');
+  });
+
+  it('is held beside new items, because they replace nothing', async () => {
+    await given();
+    await changed(fixture.ledger, names(10));
+    await mapRows(fixture.ledger, ({ id }) => items(material(String(id))));
+    expect(held()).toEqual([10]);
+  });
+
+  it('of a source that the config does not have loses nothing', async () => {
+    const { ledger } = fixture;
+    await given(1);
+    const db = new Database(fixture.file);
+    db.exec("UPDATE streams SET source = 'lost'; UPDATE runs SET source = 'lost'; UPDATE items SET source = 'lost';");
+    db.exec("UPDATE records SET state = 'pending', version = version + 1");
+    db.close();
+    const records = await ledger.pendingRecords({ source: 'lost', afterId: 0, limit: 10 });
+    await ledger.stage(records.map(({ id, version }) => ({ id, version, result: { status: 'excluded' } })));
+    expect(isMissing('P1')).toBe(false);
+  });
+});
+
+describe('a process that ends between the release of items and the decision', () => {
+  it('loses nothing: the end of the next read decides', async () => {
+    await given();
+    const { ledger } = fixture;
+    await changed(ledger, names(10));
+    const records = await ledger.pendingRecords({ source: 'erp', afterId: 0, limit: 9 });
+    await ledger.stage(records.map(({ id, version }) => ({ id, version, result: { status: 'excluded' } })));
+
+    const reopened = await fixture.reopen();
+    expect(missing()).toBe(0);
+    expect(reopened.views.item('product', 'P1')).toMatchObject({ missing: false, released: true });
+    // The last record is mapped after the start.
+    await excludeAll(reopened);
+    expect(held()).toEqual([10]);
+    expect(await changed(reopened, names(10))).toMatchObject({ guarded: expect.stringContaining('10 of 10 products') });
+  });
+});
