@@ -156,8 +156,8 @@ function compose(
       commit.run(() => {
         const summary = parts.staging.stage(records);
         const [first] = records;
-        if (first !== undefined) parts.guardedItems.decideAfter(first.id);
-        return summary;
+        const held = first === undefined ? [] : parts.guardedItems.decideAfter(first.id);
+        return held.length === 0 ? summary : { ...summary, held };
       }),
     dueDeliveries: (request) => timely(() => parts.due.list(request)),
     someDueDelivery: (request) => timely(() => parts.due.some(request)),

@@ -3,7 +3,9 @@
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import type { MissingGuard } from '../../src/domain/ports/intake.ts';
+import { verifyLedger } from '../../src/ledger/backup/verify.ts';
 import type { SqliteLedger } from '../../src/ledger/sqlite-ledger.ts';
+import { PRESENT_VERSION } from '../../src/ledger/upgrade/upgrade.ts';
 import {
   deliverAll,
   type Export,
@@ -50,10 +52,13 @@ describe('a released item', () => {
     await given();
     await changed(ledger, names(10));
     const records = await ledger.pendingRecords({ source: 'erp', afterId: 0, limit: 100 });
+    const reports: unknown[] = [];
     for (const { id, version } of records) {
       expect(missing()).toBe(0);
-      await ledger.stage([{ id, version, result: { status: 'excluded' } }]);
+      const { held: streams } = await ledger.stage([{ id, version, result: { status: 'excluded' } }]);
+      if (streams !== undefined) reports.push(...streams);
     }
+    expect(reports).toMatchObject([{ source: 'erp', stream: 'default', message: expect.stringContaining('10 of 10') }]);
     expect(held()).toEqual([10]);
     expect(missing()).toBe(0);
   });
@@ -135,6 +140,33 @@ describe('a released item', () => {
     const records = await ledger.pendingRecords({ source: 'lost', afterId: 0, limit: 10 });
     await ledger.stage(records.map(({ id, version }) => ({ id, version, result: { status: 'excluded' } })));
     expect(isMissing('P1')).toBe(false);
+  });
+});
+
+describe('a ledger of the version before', () => {
+  it('keeps its missing items missing, and its passports withdrawn', async () => {
+    const { ledger } = fixture;
+    await given(1);
+    await ledger.evaluatePassports({ afterKey: null, limit: 10 });
+    await deliverAll(ledger);
+    await ledger.evaluatePassports({ afterKey: null, limit: 10 });
+    await deliverAll(ledger);
+    expect(ledger.views.passport('P1')).toMatchObject({ acknowledged: 'published' });
+    await changed(ledger, ['P1'], { snapshot: false });
+    await excludeAll(ledger);
+    const db = new Database(fixture.file);
+    // The former version marked the item as missing at once.
+    db.exec("UPDATE items SET missing_since = 5 WHERE key = 'P1' AND kind = 'product'");
+    db.exec('DROP TABLE released; DROP TABLE guarded_items');
+    db.pragma(`user_version = ${PRESENT_VERSION - 1}`);
+    db.close();
+
+    const reopened = await fixture.reopen();
+    expect(isMissing('P1')).toBe(true);
+    expect(held()).toEqual([]);
+    expect(await reopened.evaluatePassports({ afterKey: null, limit: 10 })).toMatchObject({ staged: 1 });
+    expect(await deliverAll(reopened)).toMatchObject([{ operation: 'passport.unpublish' }]);
+    expect(verifyLedger(fixture.file, () => {})?.findings).toEqual([]);
   });
 });
 

@@ -3,11 +3,10 @@
 // about all of their stream at once, so that a broken export cannot pass in small parts.
 
 import type { ItemKind } from '../../domain/item.ts';
-import type { MissingGuard } from '../../domain/ports/intake.ts';
+import type { HeldStream, MissingGuard } from '../../domain/ports/intake.ts';
 import { kindWord } from '../../domain/words.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Sqlite } from '../store/database.ts';
-import type { GuardedStream } from './left-streams.ts';
 
 /** Decides whether released items are missing. Call each function inside a transaction. */
 export interface GuardedItems {
@@ -23,11 +22,11 @@ export interface GuardedItems {
    * waits for the mapping, and no source that it looks up is being read. Marks the items as missing, or holds them.
    *
    * @param source the source to decide about; null for all
-   * @returns the streams whose items are held
+   * @returns the streams whose items are held since now
    */
-  decide(source: string | null): (GuardedStream & { source: string })[];
+  decide(source: string | null): HeldStream[];
   /** Decides about the source of a record. */
-  decideAfter(recordId: number): void;
+  decideAfter(recordId: number): HeldStream[];
 }
 
 /** The released items of one kind, and those that the records of the stream make. */
@@ -92,6 +91,11 @@ export function createGuardedItems({
         'SELECT 1 FROM guarded_items WHERE stream_id = ? AND accepted_at IS NOT NULL AND ? <= released',
       )
       .pluck(),
+    isHeld: db
+      .prepare<[number, number], number>(
+        'SELECT 1 FROM guarded_items WHERE stream_id = ? AND run_id = ? AND accepted_at IS NULL',
+      )
+      .pluck(),
     hold: db.prepare<[{ streamId: number; runId: number; now: number; released: number; message: string }]>(
       `INSERT INTO guarded_items (stream_id, run_id, since, released, message)
        VALUES (@streamId, @runId, @now, @released, @message)
@@ -137,20 +141,22 @@ export function createGuardedItems({
     return false;
   }
 
-  function decide(source: string | null): (GuardedStream & { source: string })[] {
-    const held: (GuardedStream & { source: string })[] = [];
+  function markMissing(streamId: number): void {
+    sql.miss.run(clock.now(), streamId);
+    sql.forget.run(streamId);
+    sql.pass.run(streamId);
+  }
+
+  function decide(source: string | null): HeldStream[] {
+    const held: HeldStream[] = [];
     for (const stream of sql.atRest.all({ source })) {
       const guard = guardOf(stream.source);
       // A source that the config does not have may be missing from it by mistake, and must lose nothing.
       if (guard === null) continue;
+      const wasHeld = sql.isHeld.get(stream.id, stream.runId) !== undefined;
       const message = hold(stream.id, stream.runId, guard);
-      if (message !== null) {
-        held.push({ source: stream.source, stream: stream.name, message });
-        continue;
-      }
-      sql.miss.run(clock.now(), stream.id);
-      sql.forget.run(stream.id);
-      sql.pass.run(stream.id);
+      if (message === null) markMissing(stream.id);
+      else if (!wasHeld) held.push({ source: stream.source, stream: stream.name, message });
     }
     return held;
   }
@@ -163,7 +169,7 @@ export function createGuardedItems({
     decide,
     decideAfter(recordId) {
       const source = sql.sourceOf.get(recordId);
-      if (source !== undefined) decide(source);
+      return source === undefined ? [] : decide(source);
     },
   };
 }

@@ -1,8 +1,8 @@
-import type { RunEnd, RunStart, StartedRun } from '../../domain/ports/intake.ts';
+import type { HeldStream, RunEnd, RunStart, StartedRun } from '../../domain/ports/intake.ts';
 import type { JsonValue } from '../../lib/json.ts';
 import { type LedgerContext, parseJsonOrNull } from '../store/context.ts';
 import type { GuardedItems } from './guarded-items.ts';
-import type { GuardedStream, ReleaseLeftStreams } from './left-streams.ts';
+import type { ReleaseLeftStreams } from './left-streams.ts';
 import type { RunAccounts } from './run-accounts.ts';
 import type { Streams } from './streams.ts';
 
@@ -10,7 +10,7 @@ import type { Streams } from './streams.ts';
 export interface Runs {
   startRun(start: RunStart): StartedRun;
   /** Returns the streams that the guard holds, besides those whose read it has held: left ones, and ones with released items. */
-  endRun(end: RunEnd): GuardedStream[];
+  endRun(end: RunEnd): HeldStream[];
 }
 
 /** What other parts do when a run begins or ends. Each function is called inside the run's transaction. */
@@ -76,9 +76,9 @@ export function createRuns(
       if (result === 'complete') run.completed(runId);
       const left = result === 'complete' && leftStreams !== undefined ? releaseLeftStreams(runId, leftStreams) : [];
       // Other sources may have waited for the end of this run, because they look up its records.
-      const source = sql.sourceOf.get(runId);
-      const held = guardedItems.decide(null).filter((stream) => stream.source === source);
-      return [...left, ...held.map(({ stream, message }) => ({ stream, message }))];
+      const held = guardedItems.decide(null);
+      const source = left.length === 0 ? '' : (sql.sourceOf.get(runId) ?? '');
+      return [...left.map((stream) => ({ source, ...stream })), ...held];
     },
   };
 }
