@@ -2,6 +2,7 @@
 
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
+import type { Item } from '../../src/domain/item.ts';
 import type { MissingGuard } from '../../src/domain/ports/intake.ts';
 import { verifyLedger } from '../../src/ledger/backup/verify.ts';
 import type { SqliteLedger } from '../../src/ledger/sqlite-ledger.ts';
@@ -114,6 +115,38 @@ describe('a released item', () => {
     expect(held()).toEqual([10]);
   });
 
+  it('is not decided about while a source that its mapping looks up is being read', async () => {
+    const { ledger } = fixture;
+    await given();
+    const stream = { source: 'pim', stream: 'colours', key: ['code'], value: ['name'] };
+    await ledger.defineLookups(new Map([['erp', [{ id: 'colours', stream, entries: null }]]]), { isAll: true });
+    const start = { source: 'pim', trigger: 'cli' as const, streams: ['colours'], mappingRevision: 'r1' };
+    const { runId } = await ledger.startRun(start);
+    await changed(ledger, ['P1'], { snapshot: false });
+    await excludeAll(ledger);
+    expect(isMissing('P1')).toBe(false);
+    await changed(ledger, names(10), { snapshot: false });
+    await excludeAll(ledger);
+    expect(held()).toEqual([]);
+    expect(await ledger.endRun({ runId, result: 'complete' })).toMatchObject([{ source: 'erp', stream: 'default' }]);
+    expect(held()).toEqual([10]);
+  });
+
+  it('is no part of a BOM item while a present item has the same key', async () => {
+    const { ledger } = fixture;
+    await stageRows(ledger, { M: items(material('X')), P: items(product('P')) });
+    await deliverAll(ledger);
+    await changed(ledger, ['M', 'P'], { snapshot: false });
+    const refs: Item['refs'] = [
+      { role: 'product', kind: 'product', key: 'P' },
+      { role: 'component', kind: 'product', key: 'X', either: true },
+    ];
+    const part: Item = { kind: 'bom_item', key: 'B', payload: { quantity: '1' }, refs };
+    const staged = await mapRows(ledger, ({ id }) => (id === 'M' ? items(product('X')) : items(product('P'), part)));
+    expect(held()).toEqual([1]);
+    expect(staged).toMatchObject({ mapped: 2, quarantined: 0 });
+  });
+
   it('is neither withdrawn nor published while nobody has decided', async () => {
     const { ledger } = fixture;
     await given();
@@ -140,6 +173,27 @@ describe('a released item', () => {
     const records = await ledger.pendingRecords({ source: 'lost', afterId: 0, limit: 10 });
     await ledger.stage(records.map(({ id, version }) => ({ id, version, result: { status: 'excluded' } })));
     expect(isMissing('P1')).toBe(false);
+  });
+});
+
+describe('an acceptance of missing records', () => {
+  it('is kept while the guard holds the read for its items', async () => {
+    const { ledger } = fixture;
+    const rows = (count: number) => names(count).map((key) => row(key, { status: 'off' }));
+    const release = async (keys: readonly string[]) => {
+      await changed(ledger, keys, { snapshot: false });
+      await excludeAll(ledger);
+    };
+    await given();
+    await release(names(6));
+    expect((await pullRows(ledger, { rows: rows(4) })).guarded).toMatch(/6 of 10 records .* 6 of 10 products/);
+    await ledger.accept({ sources: ['erp'] });
+    await release(['P7']);
+    expect((await pullRows(ledger, { rows: rows(4) })).guarded).toMatch(/^The records that .* 7 of 10 products/);
+    expect(missing()).toBe(0);
+    await ledger.accept({ sources: ['erp'] });
+    expect((await pullRows(ledger, { rows: rows(4) })).guarded).toBeNull();
+    expect(missing()).toBe(10);
   });
 });
 
