@@ -131,6 +131,11 @@ describe('an export in which each record has lost its nested list', () => {
     expect(shown.stdout).toContain('no row makes it any more, and the guard has not decided whether it is missing');
     expect((await look('items', '--state', 'missing', '--json')).stdout).not.toContain('A1/1');
 
+    const blocked = (await look('show', 'product', 'A1', '--json')).json();
+    expect(blocked).toMatchObject({
+      passport: { holds: [expect.stringMatching(/looks broken: The records .* BOM items/)] },
+    });
+
     world.requests();
     write(whole);
     const next = await world.sync();

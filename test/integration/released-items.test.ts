@@ -7,6 +7,7 @@ import type { MissingGuard } from '../../src/domain/ports/intake.ts';
 import { verifyLedger } from '../../src/ledger/backup/verify.ts';
 import type { SqliteLedger } from '../../src/ledger/sqlite-ledger.ts';
 import { PRESENT_VERSION } from '../../src/ledger/upgrade/upgrade.ts';
+import { createBitmap } from '../../src/lib/bitmap.ts';
 import {
   deliverAll,
   type Export,
@@ -18,6 +19,7 @@ import {
   pullRows,
   row,
   stageRows,
+  text,
   useLedger,
 } from '../support/ledger.ts';
 
@@ -38,6 +40,14 @@ const held = () => fixture.ledger.views.guardedReads().map(({ released }) => rel
 async function given(count = 10): Promise<void> {
   await stageRows(fixture.ledger, made(names(count)));
   await deliverAll(fixture.ledger);
+}
+
+/** Publishes the passport of the first product alone. */
+async function publishFirst(): Promise<void> {
+  const { ledger } = fixture;
+  await ledger.evaluatePassports({ afterKey: null, limit: 1 });
+  await deliverAll(ledger);
+  expect(ledger.views.passport('P1')).toMatchObject({ acknowledged: 'published' });
 }
 
 /** A run whose rows are stored and whose mapping waits. */
@@ -100,19 +110,16 @@ describe('a released item', () => {
   it('is not decided about before a complete run', async () => {
     const { ledger } = fixture;
     await given();
-    const { runId } = await ledger.startRun({
-      source: 'erp',
-      trigger: 'cli',
-      streams: ['default'],
-      mappingRevision: 'r2',
-    });
-    await ledger.endRun({ runId, result: 'interrupted' });
-    const [first] = await ledger.pendingRecords({ source: 'erp', afterId: 0, limit: 1 });
-    expect(first).toBeUndefined();
-    await changed(ledger, ['P1'], { snapshot: false, revision: 'r2' });
-    expect(missing()).toBe(0);
+    const page = { source: 'erp', stream: 'default', records: [row('P1', { status: 'off' })], deferMapping: false };
+    const start = { source: 'erp', trigger: 'cli' as const, streams: ['default'], mappingRevision: 'r1' };
+    const { runId } = await ledger.startRun(start);
+    await ledger.stagePage({ runId, ...page, seen: createBitmap() });
     await excludeAll(ledger);
-    expect(held()).toEqual([10]);
+    expect(isMissing('P1')).toBe(false);
+    await ledger.endRun({ runId, result: 'interrupted' });
+    expect(isMissing('P1')).toBe(false);
+    await pullRows(ledger, { rows: [], snapshot: false });
+    expect(isMissing('P1')).toBe(true);
   });
 
   it('is not decided about while a source that its mapping looks up is being read', async () => {
@@ -150,16 +157,32 @@ describe('a released item', () => {
   it('is neither withdrawn nor published while nobody has decided', async () => {
     const { ledger } = fixture;
     await given();
+    await publishFirst();
     await changed(ledger, names(10));
     await excludeAll(ledger);
+    expect(held()).toEqual([10]);
     expect(await ledger.evaluatePassports({ afterKey: null, limit: 100 })).toMatchObject({ staged: 0 });
-    expect(ledger.views.passport('P1')?.blockers).toContain('No row of its source makes the product any more.');
+    expect(ledger.views.passport('P1')).toMatchObject({ acknowledged: 'published' });
+    expect(ledger.views.passport('P2')?.blockers).toContain('No row of its source makes the product any more.');
+  });
+
+  it('is not decided about after a read that the guard holds for its records, until a whole export', async () => {
+    const { ledger } = fixture;
+    await given();
+    expect((await changed(ledger, ['P1'])).guarded).toContain('9 of 10 records are missing');
+    await excludeAll(ledger);
+    expect(isMissing('P1')).toBe(false);
+    await pullRows(ledger, { rows: [], snapshot: false });
+    expect(isMissing('P1')).toBe(false);
+    expect((await changed(ledger, names(10))).guarded).toBeNull();
+    await mapRows(ledger, ({ id }) => items(product(text(id))));
+    expect(isMissing('P1')).toBe(true);
   });
 
   it('is held beside new items, because they replace nothing', async () => {
     await given();
     await changed(fixture.ledger, names(10));
-    await mapRows(fixture.ledger, ({ id }) => items(material(String(id))));
+    await mapRows(fixture.ledger, ({ id }) => items(material(text(id))));
     expect(held()).toEqual([10]);
   });
 
@@ -201,11 +224,7 @@ describe('a ledger of the version before', () => {
   it('keeps its missing items missing, and its passports withdrawn', async () => {
     const { ledger } = fixture;
     await given(1);
-    await ledger.evaluatePassports({ afterKey: null, limit: 10 });
-    await deliverAll(ledger);
-    await ledger.evaluatePassports({ afterKey: null, limit: 10 });
-    await deliverAll(ledger);
-    expect(ledger.views.passport('P1')).toMatchObject({ acknowledged: 'published' });
+    await publishFirst();
     await changed(ledger, ['P1'], { snapshot: false });
     await excludeAll(ledger);
     const db = new Database(fixture.file);
