@@ -35,7 +35,8 @@ export function neededColumns(
   const ofKey = stream.key.map((name) => ({ name, path: `${stream.path}.key` }));
   // The first place in the config that names a column is the one that a message shows.
   const columns = new Map<string, NamedColumn>();
-  for (const column of [...ofKey, ...named, ...lookedUp]) if (!columns.has(column.name)) columns.set(column.name, column);
+  for (const column of [...ofKey, ...named, ...lookedUp])
+    if (!columns.has(column.name)) columns.set(column.name, column);
   return [...columns.values()];
 }
 
