@@ -75,6 +75,7 @@ export function watchWork(
         apiWait = event.wait;
         break;
       case 'run_ended':
+      case 'guard_held':
       case 'mapped':
       case 'request':
       case 'adopted':

@@ -51,13 +51,13 @@ function passportDocument(passport: PassportView | null): object | null {
 }
 
 function itemLines(item: ItemView, passport: PassportView | null, { paint }: Output): string[] {
-  const { kind, key, naturalKey, name, state, missing, remoteId, reason, record } = item;
+  const { kind, key, naturalKey, name, state, missing, released, remoteId, reason, record } = item;
   const title = [kindWord(kind), key, ...(naturalKey === null || naturalKey === key ? [] : [`(${naturalKey})`])].join(
     ' ',
   );
   const lines = [
     paint('bold', printable(title)) + (name === null ? '' : `  ${printable(name)}`),
-    `  state      ${paint(STATE_COLOURS[state], stateWord(state))}${missing ? `, ${missingText(item)}` : ''}`,
+    `  state      ${paint(STATE_COLOURS[state], stateWord(state))}${missing ? `, ${missingText(item)}` : ''}${released ? `, ${RELEASED}` : ''}`,
     `  remote id  ${formatValue(remoteId)}`,
     `  revision   ${item.revision}${item.attempts > 0 ? `, ${item.attempts} attempts` : ''}`,
   ];
@@ -145,6 +145,8 @@ const MISSING_BECAUSE = {
   row_changed: 'missing from its source: no row makes it any more',
 } as const;
 
+const RELEASED = 'no row makes it any more, and the guard has not decided whether it is missing';
+
 function missingText({ missingBecause, missingAccepted }: ItemView): string {
   const why = missingBecause === null ? '' : MISSING_BECAUSE[missingBecause];
   return `${why}${missingAccepted ? ', which a person has accepted' : ''}`;
@@ -161,9 +163,14 @@ const MISSING_STEPS: Record<SubjectKind, string> = {
   passport: `${KEPT} To withdraw it, run \`dpp-sync unpublish KEY\`.`,
 };
 
+/** What a person can do about an item that the guard has not decided about. */
+const RELEASED_STEP =
+  'It counts as present until the guard allows for the items that no row makes any more. `dpp-sync status` shows why the guard holds them, and what to do.';
+
 /** An item with a quarantined row is as it was before that row: what is to be done begins there. */
-function nextStep({ kind, state, missing, missingAccepted, record, reason }: ItemView): string {
+function nextStep({ kind, state, missing, missingAccepted, released, record, reason }: ItemView): string {
   const step = (state === 'blocked' && reason !== null ? REASON_STEPS[reason.code] : undefined) ?? NEXT_STEPS[state];
+  if (released && (state === 'delivered' || state === 'superseded')) return RELEASED_STEP;
   if (missing && !missingAccepted && (state === 'delivered' || state === 'superseded')) return MISSING_STEPS[kind];
   if (missing || (record?.quarantined ?? null) === null) return step;
   const cure = 'Its row is quarantined: correct the row in the source, or the mapping; the next sync takes it up.';

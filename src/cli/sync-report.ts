@@ -69,9 +69,10 @@ export function acceptedLines({ accepted }: Pick<Report, 'accepted'>): string[] 
     const reads = guarded.filter((one) => one.source === source);
     const changes = adopted.filter((one) => one.source === source);
     if (reads.length + changes.length === 0) return [`Nothing of ${source} was held, so nothing was accepted.`];
-    const lines = reads.map(
-      ({ stream, missing, read }) =>
-        `Accepted of ${source}/${stream}: an export with ${plural(read, 'row')} in which ${plural(missing, 'record is', 'records are')} missing.`,
+    const lines = reads.map(({ stream, missing, read, released }) =>
+      released > 0
+        ? `Accepted of ${source}/${stream}: ${plural(released, 'item')} that no record makes any more.`
+        : `Accepted of ${source}/${stream}: an export with ${plural(read, 'row')} in which ${plural(missing, 'record is', 'records are')} missing.`,
     );
     const counts = changes.map(({ kind, count }) => countKind(count, kind)).join(', ');
     if (changes.length > 0) {

@@ -166,7 +166,9 @@ const Lookup = z
 
 const Guard = z
   .strictObject({
-    maxMissing: Share.prefault('5%').describe('The most known records that may be missing from a complete read.'),
+    maxMissing: Share.prefault('5%').describe(
+      'The most known records that may be missing from a complete read, and the most items of a kind that the records may no longer make.',
+    ),
     maxDrop: Share.prefault('20%').describe(
       'The most by which the number of records may fall from one read to the next.',
     ),

@@ -10,7 +10,7 @@ import type { StallTiming } from '../queue/backend.ts';
 import { type CurrentState, createCurrentState } from './current-state.ts';
 import { openRuntime, type Runtime } from './runtime.ts';
 import { createScheduler } from './scheduler.ts';
-import { announced } from './sources/announced-pull.ts';
+import { announced, warnOfGuard } from './sources/announced-pull.ts';
 import type { RuntimeConfig } from './sources/open-source.ts';
 import { createPullQueue } from './sources/pull-queue.ts';
 import { createAuthorizationWatch } from './watches/authorization-watch.ts';
@@ -138,6 +138,11 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
   const observation = createCurrentState({ runtime, nextRun: (source) => scheduler.nextRun(source), clock });
   const metrics = createMetrics({ version });
   bus.subscribe((event) => metrics.observe(event));
+  bus.subscribe((event) => {
+    if (event.type !== 'guard_held') return;
+    const { type: _, ...held } = event;
+    warnOfGuard(log, held);
+  });
   const health = createHealth({
     touchLedger: () => ledger.touch(),
     ledgerLost: () => runtime.ledgerLost() !== null,

@@ -121,6 +121,7 @@ function openLedger({ config, command, clock, log, reportUpgrade }: RuntimeOptio
     target: config.target.baseUrl,
     profile: config.profile,
     passportRules: passportRulesOf(config),
+    guardOf: (source) => config.sources.find(({ id }) => id === source)?.guard ?? null,
     contactRules: { firstContact: config.target.firstContact, bom: config.target.bom },
     clock,
     command,

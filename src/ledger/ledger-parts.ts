@@ -32,6 +32,7 @@ import { createPassportItems } from './passports/passport-items.ts';
 import { createPassports } from './passports/passports.ts';
 import { createPassportsByHand } from './passports/passports-by-hand.ts';
 import { createEndStream } from './records/end-stream.ts';
+import { createGuardedItems } from './records/guarded-items.ts';
 import { createGuardedReads } from './records/guarded-reads.ts';
 import { createReleaseLeftStreams } from './records/left-streams.ts';
 import { createPageLooks } from './records/look-up-page.ts';
@@ -61,6 +62,7 @@ export function createLedgerParts(
   const requests = createRequests(db);
   const items = createItems(context, { restored, contact, adoptedBom, requests });
   const guardedReads = createGuardedReads(context);
+  const guardedItems = createGuardedItems(context);
   const run = {
     began: (source: string) => contact.runBegan(source),
     completed(runId: number) {
@@ -72,8 +74,8 @@ export function createLedgerParts(
   const accounts = createRunAccounts(db);
   const lookups = createLookups(db);
   const releaseLeftStreams = createReleaseLeftStreams(context, guardedReads, lookups);
-  const runs = createRuns(context, { run, releaseLeftStreams, streams, accounts });
-  const endStream = createEndStream(context, { guardedReads, streams, accounts, lookups });
+  const runs = createRuns(context, { run, releaseLeftStreams, guardedItems, streams, accounts });
+  const endStream = createEndStream(context, { guardedReads, guardedItems, streams, accounts, lookups });
   const pendingRecords = createPendingRecords(db);
   const staging = createStaging(context, { items, contact, accounts, lookups });
   const pageLooks = createPageLooks(db, streams);
@@ -121,6 +123,7 @@ export function createLedgerParts(
     listings,
     contact,
     guardedReads,
+    guardedItems,
     runs,
     endStream,
     lookups,

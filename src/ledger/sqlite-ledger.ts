@@ -2,6 +2,7 @@ import type { ItemKind } from '../domain/item.ts';
 import type { PassportRules } from '../domain/passport.ts';
 import type { Encode, EncodeImport } from '../domain/ports/claim.ts';
 import type { ContactRules } from '../domain/ports/first-contact.ts';
+import type { MissingGuard } from '../domain/ports/intake.ts';
 import type { Ledger } from '../domain/ports/ledger.ts';
 import type { LedgerViews } from '../domain/ports/ledger-views.ts';
 import type { Profile } from '../domain/profile.ts';
@@ -32,6 +33,8 @@ export interface SqliteLedgerOptions {
   profile: Profile;
   passportRules: PassportRules;
   contactRules: ContactRules;
+  /** The guard of a source; null for a source that the config does not have. */
+  guardOf: (source: string) => MissingGuard | null;
   encode: Encode;
   encodeImport: EncodeImport;
   clock: Clock;
@@ -99,8 +102,8 @@ function compose(
   { id, highWater, log, lost, lock }: OpenedFile,
   options: SqliteLedgerOptions & { epoch: string },
 ): SqliteLedger {
-  const { clock, profile, passportRules, contactRules, epoch, target } = options;
-  const context = { db, clock, profile, passportRules, contactRules, epoch, target };
+  const { clock, profile, passportRules, contactRules, guardOf, epoch, target } = options;
+  const context = { db, clock, profile, passportRules, contactRules, guardOf, epoch, target };
   const parts = createLedgerParts(context, options);
   const commit = createGroupCommit(db, { highWater, log, lost });
   const followClock = createFollowClock({ db, clock, commit });
@@ -149,7 +152,13 @@ function compose(
     defineLookups: (tables, { isAll }) => commit.run(() => parts.lookups.define(tables, isAll)),
     findLookups: async (keys) => reading(() => parts.lookups.find(keys)),
     pendingRecords: async (request) => reading(() => parts.pendingRecords(request)),
-    stage: (records) => commit.run(() => parts.staging.stage(records)),
+    stage: (records) =>
+      commit.run(() => {
+        const summary = parts.staging.stage(records);
+        const [first] = records;
+        const held = first === undefined ? [] : parts.guardedItems.decideAfter(first.id);
+        return held.length === 0 ? summary : { ...summary, held };
+      }),
     dueDeliveries: (request) => timely(() => parts.due.list(request)),
     someDueDelivery: (request) => timely(() => parts.due.some(request)),
     dueByHand: (request) => timely(() => parts.due.byHand(request)),

@@ -36,7 +36,9 @@ export function createStoredRecordMapper(options: {
       if (!last) return;
       afterId = last.id;
       const mapped = mapStoredRecords(mapper, records, entriesOf(ledger));
-      emitMapped(emit, source, await ledger.stage(mapped instanceof Promise ? await mapped : mapped));
+      const { held = [], ...summary } = await ledger.stage(mapped instanceof Promise ? await mapped : mapped);
+      emitMapped(emit, source, summary);
+      for (const stream of held) emit({ type: 'guard_held', ...stream });
     }
   }
 

@@ -89,7 +89,11 @@ export async function pull(request: PullRequest, options: PullOptions, abort: Ab
   }
   const result = abort.aborted ? 'interrupted' : 'complete';
   const leftStreams = { guard: request.guard, flagItems: !request.ignoreMissing };
-  guarded.push(...(await untilWritable(() => ledger.endRun({ runId, result, leftStreams }), wait, abort)));
+  const held = await untilWritable(() => ledger.endRun({ runId, result, leftStreams }), wait, abort);
+  for (const { source: of, stream, message } of held) {
+    if (of === source) guarded.push({ stream, message });
+    else options.emit({ type: 'guard_held', source: of, stream, message });
+  }
   // Records that a new mapping has made stale are mapped from here on, because their stream has ended.
   await options.mapQueue.mapStored(source);
   return { runId, result, guarded };

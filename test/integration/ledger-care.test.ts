@@ -105,6 +105,7 @@ const DAMAGE: Record<string, { sql: string; also?: string[] }> = {
   'passport.step': { sql: `UPDATE items SET desired = '{"status":"unpublished"}' WHERE kind = 'passport'` },
   'item.refs': { sql: "DELETE FROM refs WHERE role = 'material' AND key = '900'" },
   'item.owner': { sql: "UPDATE items SET record_id = 999 WHERE key = '900'" },
+  'item.released': { sql: "UPDATE items SET record_id = NULL WHERE key = '11'" },
   'record.quarantine': { sql: "UPDATE records SET state = 'quarantined' WHERE id = 1" },
   'json.readable': { sql: "UPDATE streams SET cursor = '{'" },
   'import.members': { sql: "UPDATE items SET request_id = 5, request_place = 0 WHERE state = 'due'" },

@@ -406,7 +406,16 @@ describe('a ledger of each older version', () => {
     old.close();
     const ledger = openLedger(file);
     expect(ledger.views.guardedReads()).toEqual([
-      { source: 'erp', stream: 'default', runId: 2, since: 2000, missing: 7, read: 3, message: 'Seven are missing.' },
+      {
+        source: 'erp',
+        stream: 'default',
+        runId: 2,
+        since: 2000,
+        missing: 7,
+        read: 3,
+        released: 0,
+        message: 'Seven are missing.',
+      },
     ]);
     await ledger.close();
     expect(soundness()).toEqual([]);

@@ -75,6 +75,7 @@ describe('the statements of the ledger', () => {
     ['SELECT id FROM records WHERE stream_id = ? AND missing_since IS NULL', 'at the end of a whole export'],
     ['SELECT count(*) FROM records WHERE stream_id', 'at the end of a whole export'],
     ['SELECT 1 FROM records WHERE stream_id = ? LIMIT 1', 'up to the first one'],
+    ['SELECT 1 FROM records r CROSS JOIN items i', 'up to a limit, where records have released items'],
   ];
 
   it('walk neither all items nor all records, but for those that are listed here', () => {

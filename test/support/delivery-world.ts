@@ -15,7 +15,7 @@ import { createLogger } from '../../src/lib/logging.ts';
 import { createSecretStore } from '../../src/lib/secrets.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import type { SandboxOptions } from '../../src/sandbox/settings.ts';
-import { items, mapRows, NO_CONTACT, NO_PASSPORTS, pullRows, row, text } from './ledger.ts';
+import { GUARDS_NOTHING, items, mapRows, NO_CONTACT, NO_PASSPORTS, pullRows, row, text } from './ledger.ts';
 import { createPlainQueues } from './plain-queues.ts';
 import { requestsSince } from './requests-since.ts';
 import { API_KEY } from './world.ts';
@@ -76,6 +76,7 @@ export async function createDeliveryWorld(options: {
       profile,
       passportRules: NO_PASSPORTS,
       contactRules: options.contact ?? NO_CONTACT,
+      guardOf: () => GUARDS_NOTHING,
       encode: target.encode.bind(target),
       encodeImport: target.encodeImport.bind(target),
       clock: systemClock,

@@ -17,6 +17,7 @@ import type {
 } from '../../src/domain/ports/claim.ts';
 import type { Decision, Settled, Settlement } from '../../src/domain/ports/decision.ts';
 import type { ContactRules } from '../../src/domain/ports/first-contact.ts';
+import type { MissingGuard } from '../../src/domain/ports/intake.ts';
 import { Profile } from '../../src/domain/profile.ts';
 import { type IncomingRecord, serializeFields } from '../../src/domain/record.ts';
 import { openSqliteLedger, type SqliteLedger, type SqliteLedgerOptions } from '../../src/ledger/sqlite-ledger.ts';
@@ -43,6 +44,9 @@ export const plainEncodeImport: EncodeImport = (members) => ({
 /** For tests of other things than first contact: whatever is staged may be created. */
 export const NO_CONTACT: ContactRules = { firstContact: 'assume-empty', bom: 'create' };
 
+/** For tests of other things than the guard: any number of items may go missing. */
+export const GUARDS_NOTHING: MissingGuard = { maxMissing: 1, maxDrop: 1 };
+
 /** Opens a ledger for writing, with the default profile where no other is given. */
 export function openLedger(file: string, options: Partial<SqliteLedgerOptions> = {}): SqliteLedger {
   return openSqliteLedger({
@@ -51,6 +55,7 @@ export function openLedger(file: string, options: Partial<SqliteLedgerOptions> =
     profile: Profile.parse({}),
     passportRules: NO_PASSPORTS,
     contactRules: NO_CONTACT,
+    guardOf: () => GUARDS_NOTHING,
     encode: plainEncode,
     encodeImport: plainEncodeImport,
     clock: systemClock,
@@ -88,19 +93,21 @@ export interface LedgerFixtureOptions {
   encode?: Encode;
   rules?: Partial<PassportRules>;
   contactRules?: ContactRules;
+  guardOf?: (source: string) => MissingGuard | null;
 }
 
 export function createLedgerFixture({
   encode = plainEncode,
   rules = {},
   contactRules = NO_CONTACT,
+  guardOf = () => GUARDS_NOTHING,
 }: LedgerFixtureOptions = {}): LedgerFixture {
   let profile = Profile.parse({});
   let passportRules = { ...NO_PASSPORTS, ...rules };
   const folder = mkdtempSync(join(tmpdir(), 'dpp-ledger-'));
   const file = join(folder, 'ledger.db');
   const clock = createManualClock(Date.UTC(2027, 0, 15, 2, 30));
-  const open = () => openLedger(file, { profile, passportRules, contactRules, encode, clock });
+  const open = () => openLedger(file, { profile, passportRules, contactRules, guardOf, encode, clock });
   const fixture: LedgerFixture = {
     ledger: open(),
     clock,

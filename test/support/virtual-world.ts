@@ -16,6 +16,7 @@ import { openSqliteLedger, type SqliteLedger } from '../../src/ledger/sqlite-led
 import type { JsonObject } from '../../src/lib/json.ts';
 import { seededRandom } from './chaos.ts';
 import {
+  GUARDS_NOTHING,
   items,
   mapRows,
   NO_CONTACT,
@@ -150,6 +151,7 @@ export async function createVirtualWorld(options: {
     profile,
     passportRules: NO_PASSPORTS,
     contactRules: NO_CONTACT,
+    guardOf: () => GUARDS_NOTHING,
     encode: (write) => world.encode(write),
     encodeImport: plainEncodeImport,
     clock: time,

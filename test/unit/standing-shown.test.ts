@@ -8,7 +8,16 @@ const STANDING: Standing = {
   passports: { incomplete: 1 },
   quarantined: 0,
   guarded: [
-    { source: 'erp', stream: 'boms', runId: 4, since: 0, missing: 9, read: 1, message: '9 of 10 are <missing>.' },
+    {
+      source: 'erp',
+      stream: 'boms',
+      runId: 4,
+      since: 0,
+      missing: 9,
+      read: 1,
+      released: 0,
+      message: '9 of 10 are <missing>.',
+    },
   ],
   failedRuns: [{ source: 'pim', error: 'The file is gone.' }],
   suspended: [

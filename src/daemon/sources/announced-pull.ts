@@ -1,3 +1,4 @@
+import type { HeldStream } from '../../domain/ports/intake.ts';
 import type { Emit } from '../../domain/ports/progress.ts';
 import type { Queues } from '../../domain/ports/queues.ts';
 import { Fault, messageOf } from '../../lib/errors.ts';
@@ -40,11 +41,7 @@ export function announced(
       const pulled = await runtime.pull(source, trigger, abort, waitMs);
       const { runId, result, guarded } = pulled;
       emit({ type: 'run_ended', source, result });
-      for (const { stream, message } of guarded)
-        log.warn(
-          { source, stream, runId },
-          `The guard holds ${source}/${stream}: ${message} Have the whole export written, or accept this one: dpp-sync sync --accept ${source}.`,
-        );
+      for (const held of guarded) warnOfGuard(log, { source, runId, ...held });
       log.info({ source, runId, result }, `The run of ${source} is ${result}.`);
       return pulled;
     } catch (error) {
@@ -57,6 +54,15 @@ export function announced(
       await tidy(source);
     }
   };
+}
+
+/** Logs that the guard holds a stream, and what to do. */
+export function warnOfGuard(log: Logger, { message, ...fields }: HeldStream & { runId?: number }): void {
+  const { source, stream } = fields;
+  log.warn(
+    fields,
+    `The guard holds ${source}/${stream}: ${message} Have the whole export written, or accept this one: dpp-sync sync --accept ${source}.`,
+  );
 }
 
 /** Why a source could not be pulled, and what to do. */

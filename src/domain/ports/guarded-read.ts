@@ -1,4 +1,4 @@
-/** A read that the guard took for a broken export, so that no record was marked as missing. */
+/** A read that the guard took for a broken export, so that nothing was marked as missing. */
 export interface GuardedRead {
   source: string;
   stream: string;
@@ -12,5 +12,7 @@ export interface GuardedRead {
   /** How many stored records the export does not have, and how many rows it has. */
   missing: number;
   read: number;
+  /** How many items the records of the stream no longer make. Zero if the guard held the read for missing records. */
+  released: number;
   message: string;
 }

@@ -1,6 +1,7 @@
 import type { LookupEntry, LookupKey, LookupTable } from '../lookup.ts';
 import type {
   Accepted,
+  HeldStream,
   MappedRecord,
   PageLookUp,
   PageToLookUp,
@@ -26,13 +27,13 @@ export interface IntakeLedger {
    * @throws Fault `interrupted` if the run has ended: a late job of an old run stores nothing
    */
   stagePage(page: PageToStage): Promise<StagedPage>;
-  /** Marks what a complete read did not see as missing, unless the guard takes the read for broken. */
+  /** Marks what a complete read did not see as missing, unless the guard takes the read for broken: too few records, or too few items. */
   endStream(end: StreamEnd): Promise<{ missing: number; guarded: string | null }>;
-  /** Returns the streams that the source does not have any more and whose missing records the guard holds. */
-  endRun(end: RunEnd): Promise<{ stream: string; message: string }[]>;
+  /** Returns the streams that the guard holds since now, also those of sources that waited for the end of this run. */
+  endRun(end: RunEnd): Promise<HeldStream[]>;
   /**
    * A person accepts the blocked changes and the guarded reads of these sources. After that, the next read counts as
-   * whole if it misses no more records and has no fewer rows.
+   * whole if it misses no more records, has no fewer rows, and makes no fewer items.
    */
   accept(request: { sources: readonly string[] }): Promise<Accepted>;
   /**
@@ -45,6 +46,10 @@ export interface IntakeLedger {
   findLookups(keys: readonly LookupKey[]): Promise<(LookupEntry & LookupKey)[]>;
   /** Records that wait to be mapped, oldest first, after `afterId`. */
   pendingRecords(request: { source: string; afterId: number; limit: number }): Promise<PendingRecord[]>;
-  /** Stores mapped records as desired payloads and stages their deliveries. A record that has changed since is skipped. */
-  stage(records: readonly MappedRecord[]): Promise<StageSummary>;
+  /**
+   * Stores mapped records as desired payloads and stages their deliveries. A record that has changed since is skipped. If
+   * no record of their source waits any more, the guard decides about items that no record makes any more, and `held`
+   * names the streams whose items it holds.
+   */
+  stage(records: readonly MappedRecord[]): Promise<StageSummary & { held?: readonly HeldStream[] }>;
 }

@@ -129,6 +129,13 @@ export interface StreamEnd {
   uncounted?: number;
 }
 
+/** A stream of which the guard holds missing records or released items. */
+export interface HeldStream {
+  source: string;
+  stream: string;
+  message: string;
+}
+
 /** What a person accepted. */
 export interface Accepted {
   sources: readonly string[];

@@ -94,6 +94,8 @@ export interface ItemSummary {
   remoteId: JsonValue;
   /** True when the source no longer has it. */
   missing: boolean;
+  /** True of an item that no record makes any more, until the guard has decided whether it is missing. */
+  released: boolean;
   reason: Reason | null;
   dueAt: number | null;
 }

@@ -19,6 +19,8 @@ export type ProgressEvent =
       total: number | null;
     }
   | { type: 'run_ended'; source: string; result: RunResult }
+  /** The guard holds a stream whose records no longer make items that they made. A run reports the streams that it has held itself. */
+  | { type: 'guard_held'; source: string; stream: string; message: string }
   | { type: 'mapped'; source: string; mapped: number; excluded: number; quarantined: number }
   | {
       type: 'settled';

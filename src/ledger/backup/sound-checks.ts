@@ -143,6 +143,12 @@ export const SOUND_CHECKS: readonly SoundCheck[] = [
       WHERE i.record_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM records r WHERE r.id = i.record_id)`,
   },
   {
+    name: 'item.released',
+    rule: 'An item at the platform has a record, or is missing, or waits for the guard to decide about it.',
+    sql: `SELECT ${ITEM} FROM items i LEFT JOIN released l ON l.item_id = i.id WHERE i.kind <> 'passport'
+      AND (i.record_id IS NULL AND i.missing_since IS NULL) <> (l.item_id IS NOT NULL)`,
+  },
+  {
     name: 'record.quarantine',
     rule: 'A record in quarantine says why.',
     sql: "SELECT 'record ' || key AS place FROM records WHERE state = 'quarantined' AND coalesce(issues, '[]') = '[]'",

@@ -8,6 +8,7 @@ import { ITEM_COLUMNS, type ItemRow } from './item-row.ts';
 import { hasPart } from './part-refs.ts';
 import type { Staged } from './reconcile.ts';
 import { refRow } from './ref-row.ts';
+import type { Released } from './released.ts';
 
 /** Stores the desired payloads of items, and stages the differences. */
 export interface Desire {
@@ -21,12 +22,13 @@ export interface Desire {
 
 interface DesireParts extends Omit<NewItemsParts, 'insertRefs'> {
   find: (kind: SubjectKind, key: string) => ItemRow | undefined;
+  released: Pick<Released, 'remove'>;
 }
 
 /** Call each function inside a transaction. */
 export function createDesire(
   { db, clock }: Pick<LedgerContext, 'db' | 'clock'>,
-  { find, ...parts }: DesireParts,
+  { find, released, ...parts }: DesireParts,
 ): Desire {
   const { reconcileItem } = parts;
   const insertRefs = createInsertMany(db, { into: 'refs', columns: ['item_id', 'role', 'kind', 'key', 'either'] });
@@ -65,6 +67,7 @@ export function createDesire(
       sql.deleteRefs.run(known.id);
       insertRefs(item.refs.map((ref) => refRow(known.id, ref)));
     }
+    if (known.recordId === null) released.remove(known.id);
     const changed = sql.update.get({ ...asked, id: known.id, source: owner.source });
     return changed === undefined ? null : reconcileItem(changed, again);
   }

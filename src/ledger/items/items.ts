@@ -12,6 +12,7 @@ import { type ItemName, nameOf } from './item-name.ts';
 import { ITEM_COLUMNS, type ItemRow, isOpenState, mayHaveArrived, revisionContent } from './item-row.ts';
 import { createPartRefs, type PartRefs } from './part-refs.ts';
 import { createReconcile, type Reconcile, type Staged } from './reconcile.ts';
+import { createReleased } from './released.ts';
 import { createRevisions } from './revisions.ts';
 import { wantedOf } from './wanted.ts';
 
@@ -30,7 +31,7 @@ export interface Items extends Desire, Reconcile {
   /** The products and materials that gave their ids away and still count as acknowledged. Reads all items. */
   idsGivenAway: GivenIds['all'];
   byId(id: number): ItemRow | undefined;
-  ownedBy(recordId: number): ItemRow[];
+  ownedBy(recordId: number): (ItemRow & { recordId: number })[];
   resolveParts: PartRefs['resolve'];
   openDelivery(itemId: number): OpenDelivery | undefined;
   /** Adds an event to the item's history. The revision is null for an event of the item as a whole. */
@@ -45,13 +46,13 @@ export interface Items extends Desire, Reconcile {
   takeBack(itemId: number): void;
   /**
    * Releases an item from the record that made it. An item that never reached the API is deleted. An item at the
-   * platform is kept and marked as missing.
+   * platform is kept, and the guard decides whether it is missing.
    */
-  disown(item: ItemRow): void;
+  disown(item: ItemRow & { recordId: number }): void;
 }
 
 export function createItems(
-  context: Omit<LedgerContext, 'passportRules' | 'contactRules'>,
+  context: Omit<LedgerContext, 'passportRules' | 'contactRules' | 'guardOf'>,
   {
     restored,
     contact,
@@ -63,15 +64,17 @@ export function createItems(
   const revisions = createRevisions(context, requests);
   const givenIds = createGivenIds(context, revisions);
   const partRefs = createPartRefs(context);
+  const released = createReleased(db);
   const sql = {
     byId: db.prepare<[number], ItemRow>(`SELECT ${ITEM_COLUMNS} FROM items WHERE id = ?`),
     byKey: db.prepare<[string, string], ItemRow>(`SELECT ${ITEM_COLUMNS} FROM items WHERE kind = ? AND key = ?`),
     byKeys: db.prepare<[string, string], ItemRow>(
       `SELECT ${ITEM_COLUMNS} FROM items WHERE kind = +? AND key IN (SELECT value FROM json_each(+?))`,
     ),
-    byRecord: db.prepare<[number], ItemRow>(`SELECT ${ITEM_COLUMNS} FROM items WHERE record_id = ?`),
+    byRecord: db.prepare<[number], ItemRow & { recordId: number }>(
+      `SELECT ${ITEM_COLUMNS} FROM items WHERE record_id = ?`,
+    ),
     remove: db.prepare<[number]>('DELETE FROM items WHERE id = ?'),
-    disown: db.prepare<[number, number]>('UPDATE items SET record_id = NULL, missing_since = ? WHERE id = ?'),
     setIgnored: db.prepare<[string | null, number]>('UPDATE items SET ignored_hash = ? WHERE id = ?'),
     hasten: db.prepare<[number]>('UPDATE items SET by_hand = 1 WHERE id = ?'),
     insertEvent: db.prepare<[number, number | null, number, string, string | null]>(
@@ -98,7 +101,7 @@ export function createItems(
 
   return {
     ...reconciling,
-    ...createDesire(context, { contact, adoptedBom, restored, partRefs, find, reconcileItem }),
+    ...createDesire(context, { contact, adoptedBom, restored, partRefs, released, find, reconcileItem }),
     find,
     findAll,
     note,
@@ -145,7 +148,7 @@ export function createItems(
         sql.remove.run(item.id);
         return;
       }
-      sql.disown.run(clock.now(), item.id);
+      released.add(item);
       if (!mayHaveArrived(item)) revisions.supersede(item);
     },
   };

@@ -43,7 +43,8 @@ export function hasPart({ refs }: Pick<Item, 'refs'>): boolean {
 export function createPartRefs({ db }: Pick<LedgerContext, 'db'>): PartRefs {
   const sql = {
     candidates: db.prepare<[string], { kind: PartKind; isPresent: 0 | 1; recordId: number | null }>(
-      "SELECT kind, missing_since IS NULL AS isPresent, record_id AS recordId FROM items WHERE kind IN ('product', 'material') AND key = ?",
+      `SELECT kind, missing_since IS NULL AND record_id IS NOT NULL AS isPresent, record_id AS recordId FROM items
+       WHERE kind IN ('product', 'material') AND key = ?`,
     ),
     stored: db.prepare<[number, string], { kind: PartKind }>(
       "SELECT kind FROM refs WHERE item_id = ? AND key = ? AND role <> 'product'",

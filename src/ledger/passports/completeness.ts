@@ -55,8 +55,9 @@ export function createCompleteness(db: Sqlite, { sources, partSources, bomSource
      WHERE r.state = 'quarantined' AND r.missing_since IS NULL AND`;
   const listed = JSON.stringify(sources);
   const sql = {
-    product: db.prepare<[number], PartRow & { missing: number }>(
-      `SELECT i.key, ${OPEN_STATE}, i.reason, ${RECORD_STATE}, r.place, i.missing_since IS NOT NULL AS missing
+    product: db.prepare<[number], PartRow & { missing: number; released: number }>(
+      `SELECT i.key, ${OPEN_STATE}, i.reason, ${RECORD_STATE}, r.place, i.missing_since IS NOT NULL AS missing,
+         i.missing_since IS NULL AND i.record_id IS NULL AS released
        FROM items i LEFT JOIN records r ON r.id = i.record_id WHERE i.id = ?`,
     ),
     // A BOM item that its source no longer has and that never reached the API does not count.
@@ -84,7 +85,9 @@ export function createCompleteness(db: Sqlite, { sources, partSources, bomSource
     // An accepted read still blocks, because only the next run marks its missing records.
     guarded: db
       .prepare<[string], string>(
-        'SELECT g.message FROM guarded_reads g JOIN streams s ON s.id = g.stream_id WHERE s.source = ? LIMIT 1',
+        `SELECT g.message FROM streams s JOIN (SELECT stream_id, message FROM guarded_reads
+           UNION ALL SELECT stream_id, message FROM guarded_items) g ON g.stream_id = s.id
+         WHERE s.source = ? LIMIT 1`,
       )
       .pluck(),
     // A missing row stays stale after a change of the mapping. It is mapped when it comes back.
@@ -120,6 +123,7 @@ export function createCompleteness(db: Sqlite, { sources, partSources, bomSource
     const found: string[] = [];
     const product = sql.product.get(id);
     if (product?.missing === 1) found.push('Its source no longer has the product.');
+    if (product?.released === 1) found.push('No row of its source makes the product any more.');
     if (product) found.push(...partBlockers('The product', product));
     for (const row of sql.rowsOf.all({ sources: listed, key, limit }))
       found.push(`A row of it is quarantined: ${rowText(row)}`);

@@ -5,7 +5,7 @@ import { statusIn } from './passport-text.ts';
 
 /** A product with its passport, if it has one. */
 export interface PassportRow extends EvaluatedProduct, PassportOwner {
-  /** 1 if the source no longer has the product, or if no record makes it any more. */
+  /** 1 if the source no longer has the product. A released product is there until the guard has decided about it. */
   gone: number;
   passportId: number | null;
   desired: string | null;
@@ -14,7 +14,7 @@ export interface PassportRow extends EvaluatedProduct, PassportOwner {
 }
 
 export const PASSPORT_COLUMNS = `p.id, p.key, p.natural_key AS naturalKey, p.source, p.appeared_at AS appearedAt,
-  (p.missing_since IS NOT NULL OR p.record_id IS NULL) AS gone,
+  p.missing_since IS NOT NULL AS gone,
   q.id AS passportId, q.desired, q.baseline, q.dirty`;
 /** Every product, with its passport if it has one. */
 export const PRODUCTS_WITH_PASSPORTS = `${PASSPORT_COLUMNS} FROM items p LEFT JOIN items q ON q.kind = 'passport' AND q.key = p.key`;

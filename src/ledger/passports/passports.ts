@@ -58,7 +58,7 @@ export function createPassports(
       `SELECT ${wanted === null ? PASSPORTS_WITH_PRODUCTS : PRODUCTS_WITH_PASSPORTS}
        WHERE p.kind = 'product' AND ${first}.key > @afterKey AND p.remote_id IS NOT NULL AND (
          (q.id IS NULL AND @wanted IS NOT NULL) OR q.dirty = 1
-         OR (q.id IS NOT NULL AND (p.missing_since IS NOT NULL OR p.record_id IS NULL))
+         OR (q.id IS NOT NULL AND p.missing_since IS NOT NULL)
          OR (q.desired <> @asWanted AND q.desired NOT LIKE '{"because":"person"%'
              AND NOT (q.desired = @published AND coalesce(q.baseline, '') = @isPublished)
              AND NOT (@wanted IS NULL AND q.desired = @initialized AND coalesce(q.baseline, '') = @isInitialized)

@@ -1,12 +1,14 @@
 import type { SeenRecords, StreamEnd } from '../../domain/ports/intake.ts';
 import type { LedgerContext } from '../store/context.ts';
+import type { GuardedItems } from './guarded-items.ts';
 import type { GuardedReads } from './guarded-reads.ts';
 import type { Lookups } from './lookups.ts';
 import type { RunAccounts } from './run-accounts.ts';
 import type { Streams } from './streams.ts';
 
 interface EndStreamParts {
-  guardedReads: GuardedReads;
+  guardedReads: Pick<GuardedReads, 'check'>;
+  guardedItems: Pick<GuardedItems, 'check'>;
   streams: Streams;
   accounts: RunAccounts;
   lookups: Pick<Lookups, 'recordGone' | 'streamWasRead'>;
@@ -18,7 +20,7 @@ interface EndStreamParts {
  */
 export function createEndStream(
   { db, clock }: Pick<LedgerContext, 'db' | 'clock'>,
-  { guardedReads, streams, accounts, lookups }: EndStreamParts,
+  { guardedReads, guardedItems, streams, accounts, lookups }: EndStreamParts,
 ): (end: StreamEnd) => { missing: number; guarded: string | null } {
   const sql = {
     presentRecords: db
@@ -66,7 +68,10 @@ export function createEndStream(
       const present = sql.presentCount.get({ streamId: row.id }) ?? 0;
       const gone = seen.size() === present ? [] : unseen(row.id, seen);
       missing = gone.length;
-      guarded = guardedReads.check(row.id, { runId, missing, present, read, before: row.completeRead, guard });
+      const forItems = guardedItems.check(row.id, { runId, guard, gone });
+      const figures = { missing, present, read, before: row.completeRead, isHeld: forItems !== null };
+      const forRecords = guardedReads.check(row.id, { runId, ...figures, guard });
+      guarded = [forRecords, forItems].filter((message) => message !== null).join(' ') || null;
       if (guarded === null) {
         const now = clock.now();
         for (const id of gone) {

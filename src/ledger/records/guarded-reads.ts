@@ -14,28 +14,36 @@ interface CompleteRead {
   guard: MissingGuard;
   /** True of a stream that the source does not have any more. Its records count as an export without rows. */
   isLeft?: boolean;
+  /** True if the guard holds the read for its items. What a person has accepted of its records is kept for the next read then. */
+  isHeld?: boolean;
 }
 
-/** The reads that the guard takes for broken exports. Call each function inside a transaction. */
+/** The reads that the guard takes for broken exports because of missing records. Call each function inside a transaction. */
 export interface GuardedReads {
   /**
    * Returns why a complete read counts as a broken export, and stores that until a whole export comes. Null for a whole
    * read. A read that misses no more than a person has accepted counts as whole.
    */
   check(streamId: number, read: CompleteRead & { runId: number }): string | null;
-  /** Accepts the missing records of the guarded reads of these sources. Returns these reads. */
+  /** Accepts the missing records and the released items that the guard holds of these sources. Returns these reads. */
   accept(sources: readonly string[]): GuardedRead[];
 }
 
-const COLUMNS = 's.source, s.name AS stream, g.run_id AS runId, g.since, g.missing, g.read, g.message';
-
 /**
- * The guarded reads that no person has accepted, of the sources in the JSON list `@sources`. An empty list stands for
- * all sources.
+ * The reads that the guard holds for missing records or for released items, and that no person has accepted. They are
+ * of the sources in the JSON list `@sources`. An empty list stands for all sources.
  */
-export const OPEN_GUARDED_READS = `SELECT ${COLUMNS} FROM guarded_reads g JOIN streams s ON s.id = g.stream_id
-  WHERE g.accepted_at IS NULL AND (@sources = '[]' OR s.source IN (SELECT value FROM json_each(@sources)))
-  ORDER BY s.source, s.id`;
+export const OPEN_GUARDED_READS = `SELECT s.source, s.name AS stream, g.runId, g.since, g.missing, g.read, g.released, g.message
+  FROM (
+    SELECT stream_id, run_id AS runId, since, missing, read, 0 AS released, message FROM guarded_reads
+      WHERE accepted_at IS NULL
+    UNION ALL
+    SELECT g.stream_id, g.run_id, g.since, coalesce(a.missing, 0), coalesce(a.read, 0), g.released, g.message
+      FROM guarded_items g LEFT JOIN run_streams a ON a.run_id = g.run_id AND a.stream_id = g.stream_id
+      WHERE g.accepted_at IS NULL
+  ) g JOIN streams s ON s.id = g.stream_id
+  WHERE @sources = '[]' OR s.source IN (SELECT value FROM json_each(@sources))
+  ORDER BY s.source, s.id, g.released`;
 
 export function createGuardedReads({ db, clock }: { db: Sqlite; clock: Clock }): GuardedReads {
   const sql = {
@@ -45,25 +53,31 @@ export function createGuardedReads({ db, clock }: { db: Sqlite; clock: Clock }):
          AND @missing <= missing AND @read >= read`,
       )
       .pluck(),
-    guard: db.prepare<[Omit<GuardedRead, 'source' | 'stream' | 'since'> & { streamId: number; now: number }]>(
+    guard: db.prepare<
+      [Omit<GuardedRead, 'source' | 'stream' | 'since' | 'released'> & { streamId: number; now: number }]
+    >(
       `INSERT INTO guarded_reads (stream_id, run_id, since, missing, read, message)
        VALUES (@streamId, @runId, @now, @missing, @read, @message)
        ON CONFLICT DO UPDATE SET run_id = @runId, missing = @missing, read = @read, message = @message, accepted_at = NULL`,
     ),
-    release: db.prepare<[number]>('DELETE FROM guarded_reads WHERE stream_id = ?'),
+    release: db.prepare<[number, 0 | 1]>(
+      'DELETE FROM guarded_reads WHERE stream_id = ? AND (accepted_at IS NULL OR ? = 0)',
+    ),
     open: db.prepare<[{ sources: string }], GuardedRead>(OPEN_GUARDED_READS),
-    accept: db.prepare<[{ sources: string; now: number }]>(
-      `UPDATE guarded_reads SET accepted_at = @now WHERE accepted_at IS NULL
-       AND stream_id IN (SELECT id FROM streams WHERE source IN (SELECT value FROM json_each(@sources)))`,
+    accept: ['guarded_reads', 'guarded_items'].map((table) =>
+      db.prepare<[{ sources: string; now: number }]>(
+        `UPDATE ${table} SET accepted_at = @now WHERE accepted_at IS NULL
+         AND stream_id IN (SELECT id FROM streams WHERE source IN (SELECT value FROM json_each(@sources)))`,
+      ),
     ),
   };
 
   return {
     check(streamId, { runId, ...complete }) {
-      const { missing, read } = complete;
+      const { missing, read, isHeld = false } = complete;
       const message = guardAgainst(complete);
       if (message === null || sql.accepted.get({ streamId, missing, read }) !== undefined) {
-        sql.release.run(streamId);
+        sql.release.run(streamId, isHeld ? 1 : 0);
         return null;
       }
       sql.guard.run({ streamId, runId, message, missing, read, now: clock.now() });
@@ -74,7 +88,7 @@ export function createGuardedReads({ db, clock }: { db: Sqlite; clock: Clock }):
       if (sources.length === 0) return [];
       const listed = JSON.stringify(sources);
       const reads = sql.open.all({ sources: listed });
-      sql.accept.run({ sources: listed, now: clock.now() });
+      for (const accept of sql.accept) accept.run({ sources: listed, now: clock.now() });
       return reads;
     },
   };

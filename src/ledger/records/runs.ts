@@ -1,15 +1,16 @@
-import type { RunEnd, RunStart, StartedRun } from '../../domain/ports/intake.ts';
+import type { HeldStream, RunEnd, RunStart, StartedRun } from '../../domain/ports/intake.ts';
 import type { JsonValue } from '../../lib/json.ts';
 import { type LedgerContext, parseJsonOrNull } from '../store/context.ts';
-import type { GuardedStream, ReleaseLeftStreams } from './left-streams.ts';
+import type { GuardedItems } from './guarded-items.ts';
+import type { ReleaseLeftStreams } from './left-streams.ts';
 import type { RunAccounts } from './run-accounts.ts';
 import type { Streams } from './streams.ts';
 
 /** Begins and ends the runs of sources. Each function is the body of one transaction. */
 export interface Runs {
   startRun(start: RunStart): StartedRun;
-  /** Returns the streams that the source has left and the guard holds. */
-  endRun(end: RunEnd): GuardedStream[];
+  /** Returns the streams that the guard holds, besides those whose read it has held: left ones, and ones with released items. */
+  endRun(end: RunEnd): HeldStream[];
 }
 
 /** What other parts do when a run begins or ends. Each function is called inside the run's transaction. */
@@ -21,9 +22,15 @@ export interface RunListeners {
 
 export function createRuns(
   { db, clock }: Pick<LedgerContext, 'db' | 'clock'>,
-  parts: { run: RunListeners; releaseLeftStreams: ReleaseLeftStreams; streams: Streams; accounts: RunAccounts },
+  parts: {
+    run: RunListeners;
+    releaseLeftStreams: ReleaseLeftStreams;
+    guardedItems: Pick<GuardedItems, 'decide'>;
+    streams: Streams;
+    accounts: RunAccounts;
+  },
 ): Runs {
-  const { run, releaseLeftStreams, streams, accounts } = parts;
+  const { run, releaseLeftStreams, guardedItems, streams, accounts } = parts;
   const sql = {
     interruptRuns: db.prepare<[number, string]>(
       "UPDATE runs SET ended_at = ?, result = 'interrupted' WHERE source = ? AND result IS NULL",
@@ -32,6 +39,7 @@ export function createRuns(
     endRun: db.prepare<[number, string, string | null, number]>(
       'UPDATE runs SET ended_at = ?, result = ?, error = ? WHERE id = ?',
     ),
+    sourceOf: db.prepare<[number], string>('SELECT source FROM runs WHERE id = ?').pluck(),
     insertStream: db.prepare<[string, string, string]>(
       'INSERT INTO streams (source, name, mapping_revision) VALUES (?, ?, ?)',
     ),
@@ -65,9 +73,12 @@ export function createRuns(
 
     endRun({ runId, result, error, leftStreams }) {
       sql.endRun.run(clock.now(), result, error ?? null, runId);
-      if (result !== 'complete') return [];
-      run.completed(runId);
-      return leftStreams === undefined ? [] : releaseLeftStreams(runId, leftStreams);
+      if (result === 'complete') run.completed(runId);
+      const left = result === 'complete' && leftStreams !== undefined ? releaseLeftStreams(runId, leftStreams) : [];
+      // Other sources may have waited for the end of this run, because they look up its records.
+      const held = guardedItems.decide(null);
+      const source = left.length === 0 ? '' : (sql.sourceOf.get(runId) ?? '');
+      return [...left.map((stream) => ({ source, ...stream })), ...held];
     },
   };
 }

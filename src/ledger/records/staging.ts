@@ -65,7 +65,7 @@ export function createStaging(
     ),
   };
 
-  function release(item: ItemRow, recordId: number): void {
+  function release(item: ItemRow & { recordId: number }, recordId: number): void {
     items.disown(item);
     sql.requeueContenders.run(item.kind, item.key, recordId);
   }

@@ -1,5 +1,6 @@
 import type { PassportRules } from '../../domain/passport.ts';
 import type { ContactRules } from '../../domain/ports/first-contact.ts';
+import type { MissingGuard } from '../../domain/ports/intake.ts';
 import type { Profile } from '../../domain/profile.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Sqlite } from './database.ts';
@@ -15,6 +16,8 @@ export interface LedgerContext {
   profile: Profile;
   passportRules: PassportRules;
   contactRules: ContactRules;
+  /** The guard of a source; null for a source that the config does not have. */
+  guardOf: (source: string) => MissingGuard | null;
   /** Random, and renewed by a restore. It is a part of every idempotency key. */
   epoch: string;
   /** The base URL that this ledger is bound to. */

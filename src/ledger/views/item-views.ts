@@ -29,6 +29,7 @@ interface SummaryRow {
   remoteId: string | null;
   missing: number;
   missingAccepted: number;
+  released: number;
   reason: string | null;
   dueAt: number | null;
 }
@@ -44,6 +45,7 @@ interface DetailRow extends SummaryRow {
 const SUMMARY = `i.id, i.kind, i.key, i.natural_key AS naturalKey, json_extract(i.desired, '$.name') AS name, i.source,
   ${itemState('i')} AS state, i.remote_id AS remoteId, i.missing_since IS NOT NULL AS missing,
   i.missing_since IS NOT NULL AND i.missing_accepted IS i.missing_since AS missingAccepted,
+  i.missing_since IS NULL AND i.record_id IS NULL AND i.kind <> 'passport' AS released,
   iif(${isOpen('i')} OR i.ignored_hash IS NOT NULL, i.reason, NULL) AS reason,
   iif(${isOpen('i')}, nullif(i.due_at, 0), NULL) AS dueAt`;
 
@@ -200,6 +202,7 @@ function summary(row: SummaryRow): ItemSummary {
     state: row.state,
     remoteId: parseJsonOrNull<JsonValue>(row.remoteId),
     missing: row.missing === 1,
+    released: row.released === 1,
     reason: storedReason(row.reason),
     dueAt: row.dueAt,
   };

@@ -14,6 +14,7 @@ import { createSecretStore } from '../../../src/lib/secrets.ts';
 import { createMapping } from '../../../src/pipeline/create-mapping.ts';
 import { pull } from '../../../src/pipeline/pull.ts';
 import { type ReplayRequest, replay } from '../../../src/pipeline/replay.ts';
+import { GUARDS_NOTHING } from '../ledger.ts';
 import { createRecordingLog } from '../recording-log.ts';
 import { syncedBySqlite } from '../synced-by-sqlite.ts';
 import type { Fence } from './fence.ts';
@@ -80,6 +81,7 @@ export function startModelProcess(options: ModelProcessOptions): { process: Mode
     profile,
     passportRules: rules,
     contactRules: { firstContact: 'list', bom: 'ask' },
+    guardOf: () => GUARDS_NOTHING,
     encode(write) {
       assertSendable([write.payload]);
       return target.encode(write);

@@ -1,0 +1,185 @@
+// The guard over items that vanish while their records stay: a nested list is empty, a column that `when` reads has
+// changed, or a key in the mapping is wrong. Such items are released. They count as present until the guard has decided
+// about all of their stream at once, so that a broken export cannot pass in small parts.
+
+import type { ItemKind } from '../../domain/item.ts';
+import type { HeldStream, MissingGuard } from '../../domain/ports/intake.ts';
+import { kindWord } from '../../domain/words.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { Sqlite } from '../store/database.ts';
+
+/** Decides whether released items are missing. Call each function inside a transaction. */
+export interface GuardedItems {
+  /**
+   * Returns why the guard takes a complete read of a stream for broken because of released items, and stores that. Null
+   * if few items are released, if a person has accepted as many, or if records of the stream wait for the mapping.
+   *
+   * @param gone the ids of the records that this read does not have
+   */
+  check(streamId: number, read: { runId: number; guard: MissingGuard; gone: readonly number[] }): string | null;
+  /**
+   * Decides about the released items of every stream whose source is at rest: its last run is complete, no record of it
+   * waits for the mapping, and no source that it looks up is being read. Marks the items as missing, or holds them.
+   *
+   * @param source the source to decide about; null for all
+   * @returns the streams whose items are held since now
+   */
+  decide(source: string | null): HeldStream[];
+  /** Decides about the source of a record. */
+  decideAfter(recordId: number): HeldStream[];
+}
+
+/** The released items of one kind, and those that the records of the stream make. */
+interface KindFigures {
+  kind: ItemKind;
+  released: number;
+  made: number;
+}
+
+export function createGuardedItems({
+  db,
+  clock,
+  guardOf,
+}: {
+  db: Sqlite;
+  clock: Clock;
+  guardOf: (source: string) => MissingGuard | null;
+}): GuardedItems {
+  const sql = {
+    released: db.prepare<[number], { kind: ItemKind; released: number }>(
+      `SELECT i.kind, count(*) AS released FROM released l CROSS JOIN items i ON i.id = l.item_id
+       WHERE l.stream_id = ? GROUP BY i.kind`,
+    ),
+    // The records are walked only as far as the limit, so that a few released items cost a few rows.
+    made: db
+      .prepare<[{ streamId: number; kind: ItemKind; limit: number }], number>(
+        `SELECT count(*) FROM (SELECT 1 FROM records r CROSS JOIN items i ON i.record_id = r.id
+           WHERE r.stream_id = @streamId AND r.missing_since IS NULL AND i.kind = @kind LIMIT @limit)`,
+      )
+      .pluck(),
+    pending: db
+      .prepare<[number], number>("SELECT 1 FROM records WHERE stream_id = ? AND state = 'pending' LIMIT 1")
+      .pluck(),
+    stale: db
+      .prepare<[number], number>(
+        "SELECT id FROM records WHERE stream_id = ? AND state = 'stale' AND missing_since IS NULL",
+      )
+      .pluck(),
+    atRest: db.prepare<[{ source: string | null }], { id: number; source: string; name: string; runId: number }>(
+      `SELECT s.id, s.source, s.name, r.id AS runId FROM streams s
+       CROSS JOIN runs r ON r.id = (SELECT max(id) FROM runs WHERE source = s.source)
+       WHERE (@source IS NULL OR s.source = @source) AND r.result = 'complete'
+         AND (EXISTS (SELECT 1 FROM released l WHERE l.stream_id = s.id)
+           OR EXISTS (SELECT 1 FROM guarded_items g WHERE g.stream_id = s.id))
+         -- An acceptance is about the next run.
+         AND NOT EXISTS (SELECT 1 FROM guarded_items g
+           WHERE g.stream_id = s.id AND g.run_id = r.id AND g.accepted_at IS NOT NULL)
+         -- Of a read that the guard holds, missing records are not marked before the next read.
+         AND NOT EXISTS (SELECT 1 FROM guarded_reads g WHERE g.stream_id = s.id AND g.accepted_at IS NULL)
+         AND NOT EXISTS (SELECT 1 FROM run_streams a WHERE a.run_id = r.id AND a.stream_id = s.id
+           AND a.guarded IS NOT NULL AND a.missing > 0)
+         AND NOT EXISTS (SELECT 1 FROM run_streams a WHERE a.run_id = r.id AND (
+           EXISTS (SELECT 1 FROM records w WHERE w.stream_id = a.stream_id AND w.state = 'pending')
+           OR EXISTS (SELECT 1 FROM records w WHERE w.stream_id = a.stream_id AND w.state = 'stale'
+             AND w.missing_since IS NULL)))
+         AND NOT EXISTS (SELECT 1 FROM lookups t JOIN runs o ON o.id = (SELECT max(id) FROM runs WHERE source = t.source)
+           WHERE t.owner = s.source AND t.source <> s.source AND o.result IS NULL)
+       ORDER BY s.id`,
+    ),
+    accepted: db
+      .prepare<[number, number], number>(
+        'SELECT 1 FROM guarded_items WHERE stream_id = ? AND accepted_at IS NOT NULL AND ? <= released',
+      )
+      .pluck(),
+    isHeld: db
+      .prepare<[number, number], number>(
+        'SELECT 1 FROM guarded_items WHERE stream_id = ? AND run_id = ? AND accepted_at IS NULL',
+      )
+      .pluck(),
+    hold: db.prepare<[{ streamId: number; runId: number; now: number; released: number; message: string }]>(
+      `INSERT INTO guarded_items (stream_id, run_id, since, released, message)
+       VALUES (@streamId, @runId, @now, @released, @message)
+       ON CONFLICT DO UPDATE SET run_id = @runId, released = @released, message = @message, accepted_at = NULL`,
+    ),
+    miss: db.prepare<[number, number]>(
+      'UPDATE items SET missing_since = ? WHERE id IN (SELECT item_id FROM released WHERE stream_id = ?)',
+    ),
+    forget: db.prepare<[number]>('DELETE FROM released WHERE stream_id = ?'),
+    pass: db.prepare<[number]>('DELETE FROM guarded_items WHERE stream_id = ?'),
+    sourceOf: db
+      .prepare<[number], string>('SELECT s.source FROM records r JOIN streams s ON s.id = r.stream_id WHERE r.id = ?')
+      .pluck(),
+  };
+
+  /** The kinds of which more items are released than the guard allows, and how many items are released in all. */
+  function excessOf(streamId: number, { maxMissing }: MissingGuard): { excess: KindFigures[]; all: number } {
+    const found = sql.released.all(streamId);
+    const excess: KindFigures[] = [];
+    for (const { kind, released } of found) {
+      // With this many items or more the share is allowed. A guard that allows nothing counts all of them.
+      const enough = maxMissing === 0 ? -1 : Math.ceil(released / maxMissing - released) + 1;
+      const made = sql.made.get({ streamId, kind, limit: enough }) ?? 0;
+      if (released / (made + released) <= maxMissing) continue;
+      excess.push({ kind, released, made });
+    }
+    return { excess, all: found.reduce((sum, { released }) => sum + released, 0) };
+  }
+
+  /** Returns why the guard holds the released items of a stream, and stores that; null if it does not. */
+  function hold(streamId: number, runId: number, guard: MissingGuard): string | null {
+    const { excess, all } = excessOf(streamId, guard);
+    if (excess.length === 0 || sql.accepted.get(streamId, all) !== undefined) return null;
+    const message = messageOf(excess, guard);
+    sql.hold.run({ streamId, runId, now: clock.now(), released: all, message });
+    return message;
+  }
+
+  function waits(streamId: number, gone: readonly number[]): boolean {
+    if (sql.pending.get(streamId) !== undefined) return true;
+    const isGone = new Set(gone);
+    for (const id of sql.stale.iterate(streamId)) if (!isGone.has(id)) return true;
+    return false;
+  }
+
+  function markMissing(streamId: number): void {
+    sql.miss.run(clock.now(), streamId);
+    sql.forget.run(streamId);
+    sql.pass.run(streamId);
+  }
+
+  function decide(source: string | null): HeldStream[] {
+    const held: HeldStream[] = [];
+    for (const stream of sql.atRest.all({ source })) {
+      const guard = guardOf(stream.source);
+      // A source that the config does not have may be missing from it by mistake, and must lose nothing.
+      if (guard === null) continue;
+      const wasHeld = sql.isHeld.get(stream.id, stream.runId) !== undefined;
+      const message = hold(stream.id, stream.runId, guard);
+      if (message === null) markMissing(stream.id);
+      else if (!wasHeld) held.push({ source: stream.source, stream: stream.name, message });
+    }
+    return held;
+  }
+
+  return {
+    check(streamId, { runId, guard, gone }) {
+      if (sql.released.get(streamId) === undefined || waits(streamId, gone)) return null;
+      return hold(streamId, runId, guard);
+    },
+    decide,
+    decideAfter(recordId) {
+      const source = sql.sourceOf.get(recordId);
+      return source === undefined ? [] : decide(source);
+    },
+  };
+}
+
+/** Why the guard takes a read for broken, with the kinds that are beyond its limit. */
+function messageOf(excess: readonly KindFigures[], { maxMissing }: MissingGuard): string {
+  const percent = (share: number) => `${Math.round(share * 1000) / 10} %`;
+  const kinds = excess.map(({ kind, released, made }) => {
+    const all = made + released;
+    return `${released} of ${all} ${kindWord(kind)}${all === 1 ? '' : 's'} (${percent(released / all)})`;
+  });
+  return `The records that are still there no longer make ${kinds.join(' and ')}; allowed are ${percent(maxMissing)}. So none of these items was marked as missing. Look for a list that is empty, a value that \`when\` reads, or a changed key in the mapping.`;
+}
