@@ -36,8 +36,11 @@ export interface FileConnectorDefinition<Options extends z.ZodRawShape, Stream e
    * file.
    */
   read(file: OpenFile, request: FileRequest<OptionsOf<Options>, OptionsOf<Stream> & FileStream>): AsyncIterable<Page>;
-  /** The names of the columns or members of a file, from its beginning. */
-  columns(file: OpenFile, request: FileRequest<OptionsOf<Options>, OptionsOf<Stream> & FileStream>): Promise<string[]>;
+  /**
+   * The names of the columns or members of a file, from its beginning. Without it they are those of the rows of the first
+   * page; give it where a file can have columns and no rows.
+   */
+  columns?(file: OpenFile, request: FileRequest<OptionsOf<Options>, OptionsOf<Stream> & FileStream>): Promise<string[]>;
 }
 
 const COLUMNS_SHOWN = 12;
@@ -57,6 +60,7 @@ export function defineFileConnector<Options extends z.ZodRawShape, Stream extend
     found: FoundFiles;
   }
   const { id, title, fixedColumns = false } = format;
+  const columnsIn = format.columns ?? columnsOfFirstPage;
 
   const pagesOf = (file: FoundFiles['files'][number], request: Read): AsyncGenerator<SizedPage> =>
     request.source.read(file, { ...request, store: request.found.store, read: (open) => format.read(open, request) });
@@ -100,12 +104,19 @@ export function defineFileConnector<Options extends z.ZodRawShape, Stream extend
     }
   }
 
+  async function columnsOfFirstPage(file: OpenFile, request: Read): Promise<string[]> {
+    for await (const { rows } of format.read(file, request)) {
+      return [...new Set(rows.flatMap((row) => Object.keys(row.fields)))];
+    }
+    return [];
+  }
+
   async function columnsOf({ source, found, ...request }: Read): Promise<string[]> {
     const columns: string[] = [];
     // Of many files on a server one is enough, since each is downloaded.
     const files = found.location.server === null ? found.files : found.files.slice(-1);
     for (const file of files) {
-      const look = (open: OpenFile) => format.columns(open, request);
+      const look = (open: OpenFile) => columnsIn(open, request);
       for (const name of await source.first(file, { ...request, store: found.store }, look)) {
         if (name !== '' && !columns.includes(name)) columns.push(name);
       }
