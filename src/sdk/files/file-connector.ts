@@ -60,7 +60,6 @@ export function defineFileConnector<Options extends z.ZodRawShape, Stream extend
     found: FoundFiles;
   }
   const { id, title, fixedColumns = false } = format;
-  const columnsIn = format.columns ?? columnsOfFirstPage;
 
   const pagesOf = (file: FoundFiles['files'][number], request: Read): AsyncGenerator<SizedPage> =>
     request.source.read(file, { ...request, store: request.found.store, read: (open) => format.read(open, request) });
@@ -104,7 +103,10 @@ export function defineFileConnector<Options extends z.ZodRawShape, Stream extend
     }
   }
 
-  async function columnsOfFirstPage(file: OpenFile, request: Read): Promise<string[]> {
+  async function columnsOfFirstPage(
+    file: OpenFile,
+    request: FileRequest<AllOptions, StreamOptions>,
+  ): Promise<string[]> {
     for await (const { rows } of format.read(file, request)) {
       return [...new Set(rows.flatMap((row) => Object.keys(row.fields)))];
     }
@@ -112,12 +114,12 @@ export function defineFileConnector<Options extends z.ZodRawShape, Stream extend
   }
 
   async function columnsOf({ source, found, ...request }: Read): Promise<string[]> {
+    const columnsIn = (open: OpenFile) => format.columns?.(open, request) ?? columnsOfFirstPage(open, request);
     const columns: string[] = [];
     // Of many files on a server one is enough, since each is downloaded.
     const files = found.location.server === null ? found.files : found.files.slice(-1);
     for (const file of files) {
-      const look = (open: OpenFile) => columnsIn(open, request);
-      for (const name of await source.first(file, { ...request, store: found.store }, look)) {
+      for (const name of await source.first(file, { ...request, store: found.store }, columnsIn)) {
         if (name !== '' && !columns.includes(name)) columns.push(name);
       }
     }
