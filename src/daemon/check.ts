@@ -72,7 +72,7 @@ export async function* checkStreams({ config, log, signal }: CheckOptions): Asyn
       const place = { source: source.id, stream: stream.name };
       try {
         const { found, columns = [] } = await checkStream(source, stream, { config, log, signal });
-        const needed = columns.length === 0 ? [] : neededColumns(stream, source.mappings);
+        const needed = columns.length === 0 ? [] : neededColumns(source, stream, config.sources);
         const isTable = source.connector.fixedColumns === true;
         const problem = isTable ? missingColumns(needed, columns, `${source.id}/${stream.name}`) : null;
         const warnings = isTable ? [] : likelyMisspelt(needed, columns);

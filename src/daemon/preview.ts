@@ -45,7 +45,7 @@ export async function* previewStream(
     const omitted = new Set(source.omit);
     const configured = source.streams.find(({ name }) => name === stream.name);
     const isTable = stream.fixedColumns === true && configured !== undefined;
-    const checkColumns = createColumnCheck(isTable ? neededColumns(configured, source.mappings) : []);
+    const checkColumns = createColumnCheck(isTable ? neededColumns(source, configured, config.sources) : []);
     let shown = 0;
     for await (const page of stream.pull({ mode, cursor: null }, options.signal)) {
       checkColumns(page.rows);

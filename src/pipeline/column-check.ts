@@ -1,19 +1,43 @@
 import { fault } from '../domain/faults.ts';
-import type { MappingDefinition } from '../domain/mapping.ts';
+import type { LookupConfig, MappingDefinition } from '../domain/mapping.ts';
 import type { SourceRow } from '../domain/ports/source.ts';
 import type { Fault } from '../lib/errors.ts';
 import { suggest } from '../lib/suggest.ts';
 import { columnsNamedBy, type NamedColumn } from './mapping/columns-named.ts';
 import { memberPresence } from './mapping/name-access.ts';
 
-/** The columns that every row of a stream needs: those of its key and those that its mappings name. */
+/** The parts of a configured source that name columns. */
+interface NamingSource {
+  id: string;
+  mappings: readonly MappingDefinition[];
+  lookups: Readonly<Record<string, LookupConfig>>;
+  /** Where it stands in the config. */
+  path: string;
+}
+
+/**
+ * The columns that every row of a stream needs: those of its key, those that its mappings name, and those that lookups of any
+ * source take from it.
+ */
 export function neededColumns(
+  source: NamingSource,
   stream: { name: string; key: readonly string[]; path: string },
-  mappings: readonly MappingDefinition[],
+  sources: readonly NamingSource[],
 ): NamedColumn[] {
+  const named = source.mappings.filter((mapping) => mapping.stream === stream.name).flatMap(columnsNamedBy);
+  const lookedUp = sources.flatMap((other) =>
+    Object.entries(other.lookups)
+      .filter(([, lookup]) => lookup.stream === stream.name && (lookup.source ?? other.id) === source.id)
+      .flatMap(([name, { key, value }]) =>
+        [...key, ...[value].flat()].map((column) => ({ name: column, path: `${other.path}.lookups.${name}` })),
+      ),
+  );
   const ofKey = stream.key.map((name) => ({ name, path: `${stream.path}.key` }));
-  const named = mappings.filter((mapping) => mapping.stream === stream.name).flatMap(columnsNamedBy);
-  return [...new Map([...named, ...ofKey].map((column) => [column.name, column])).values()];
+  // The first place in the config that names a column is the one that a message shows.
+  const columns = new Map<string, NamedColumn>();
+  for (const column of [...ofKey, ...named, ...lookedUp])
+    if (!columns.has(column.name)) columns.set(column.name, column);
+  return [...columns.values()];
 }
 
 /**

@@ -62,7 +62,9 @@ const row = (file: string, fields: SourceRow['fields']): SourceRow => ({ fields,
 describe('a page of a table', () => {
   const stream = { name: 'default', key: ['MATNR', 'WERKS'], path: 'sources[0].options' };
   const mapping = { stream: 'default', path: 'sources[0].mappings[0]', key: 'row.MATNR', fields: { name: 'row.NAME' } };
-  const needed = neededColumns(stream, [mapping, { ...mapping, stream: 'other', key: 'row.NEVER' }]);
+  const mappings = [mapping, { ...mapping, stream: 'other', key: 'row.NEVER' }];
+  const erp = { id: 'erp', path: 'sources[0]', mappings, lookups: {} };
+  const needed = neededColumns(erp, stream, [erp]);
   const problemOf = (rows: SourceRow[]): Fault | undefined => {
     try {
       createColumnCheck(needed)(rows);
@@ -86,6 +88,22 @@ describe('a page of a table', () => {
     expect(problemOf([row('a.csv', { Naem: 'x', WERKS: '' })])?.message).toBe(
       'a.csv: these columns are missing: MATNR, NAME (did you mean Naem?).',
     );
+  });
+
+  it('has to have the columns that lookups of any source take from it', () => {
+    const lookups = {
+      own: { stream: 'default', key: ['MATNR'], value: 'TEXT' },
+      file: { file: '/x.csv', key: ['NEVER'], value: 'NEVER' },
+      others: { source: 'pim', stream: 'default', key: ['NEVER'], value: 'NEVER' },
+    };
+    const ofOther = { weights: { source: 'erp', stream: 'default', key: ['LANG', 'MATNR'], value: ['W', 'U'] } };
+    const pim = { id: 'pim', path: 'sources[1]', mappings: [], lookups: ofOther };
+    expect(neededColumns({ ...erp, lookups }, stream, [{ ...erp, lookups }, pim]).slice(needed.length)).toEqual([
+      { name: 'TEXT', path: 'sources[0].lookups.own' },
+      { name: 'LANG', path: 'sources[1].lookups.weights' },
+      { name: 'W', path: 'sources[1].lookups.weights' },
+      { name: 'U', path: 'sources[1].lookups.weights' },
+    ]);
   });
 
   it('is checked by the first good row of each file', () => {

@@ -85,7 +85,9 @@ export function createPulls({ config, mappers, clock, log, onEnd, ...options }: 
     const opening = { config, mappers, log, ledger: options.ledger, wait };
     const { mapper, records } = await openToPull({ source, trigger }, opening, abort);
     try {
-      const needed = new Map(source.streams.map((stream) => [stream.name, neededColumns(stream, source.mappings)]));
+      const needed = new Map(
+        source.streams.map((stream) => [stream.name, neededColumns(source, stream, config.sources)]),
+      );
       const request = { source: id, trigger, reader: records, mapper, needed, omit, guard, snapshotEveryMs };
       return await pull({ ...request, ignoreMissing: onMissing === 'ignore' }, { ...options, clock, wait }, abort);
     } finally {

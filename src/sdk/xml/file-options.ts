@@ -1,18 +1,11 @@
-import iconv from 'iconv-lite';
 import { z } from 'zod';
+import { Encoding } from '../text-decoder.ts';
 
 /** The options of every connector that reads XML files. */
 export const XML_FILE_OPTIONS = {
-  encoding: z
-    .string()
-    .min(1)
-    .refine((name) => iconv.encodingExists(name), {
-      error: 'an encoding, such as utf-8, windows-1252, iso-8859-1 or utf-16le',
-    })
-    .optional()
-    .describe(
-      'The encoding of the files, where they declare none or the wrong one, such as `windows-1252`. A byte order mark takes precedence.',
-    ),
+  encoding: Encoding.optional().describe(
+    'The encoding of the files, where they declare none or the wrong one, such as `windows-1252`. A byte order mark takes precedence.',
+  ),
   entities: z
     .record(z.string(), z.string())
     .default({})
