@@ -20,12 +20,6 @@ export default defineFileConnector({
   options: { encoding: Encoding.default('utf-8') },
   streamOptions: {},
   read: (file, { options, signal }) => readArticles(file, options.encoding, signal),
-  async columns(file, { options, signal }) {
-    for await (const page of readArticles(file, options.encoding, signal)) {
-      return [...new Set(page.rows.flatMap((row) => Object.keys(row.fields)))];
-    }
-    return [];
-  },
 });
 
 /** Gives pages of articles. The program asks for the next page when it has stored the last one. */

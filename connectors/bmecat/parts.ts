@@ -1,4 +1,5 @@
 import {
+  createRowNumbering,
   type JsonObject,
   type JsonValue,
   xmlListOf,
@@ -11,16 +12,14 @@ import {
 
 /** A relation to another product; with the type `consists_of` a line of a bill of materials. */
 export function referencesOf(product: JsonObject): JsonObject[] {
-  const seen = new Map<string, number>();
+  const numberOf = createRowNumbering();
   return xmlObjectsOf(product['PRODUCT_REFERENCE']).map(({ '@type': type, '@quantity': quantity, ...rest }) => {
     const target = xmlTextOf(rest['PROD_ID_TO']);
-    // The same part may be named twice, and a row needs a key that does not depend on the lines around it.
-    const number = (seen.get(`${xmlTextOf(type)} ${target}`) ?? 0) + 1;
-    seen.set(`${xmlTextOf(type)} ${target}`, number);
     return {
       type: xmlTextOf(type),
       PROD_ID_TO: target,
-      NUMBER: String(number),
+      // The same part may be named twice, and a row needs a key that does not depend on the lines around it.
+      NUMBER: String(numberOf(xmlTextOf(type), target)),
       quantity: xmlTextOf(quantity),
       ...without(rest, 'PROD_ID_TO'),
     };

@@ -7,7 +7,7 @@ const DialectFields = z.strictObject({
   delimiter: z.string().min(1).describe('What stands between two values; may be several characters, such as `+|`.'),
   quote: Character.nullable().describe('The character around quoted values; `null` when the file quotes nothing.'),
   escape: Character.describe(
-    'The character that makes a quote inside a quoted value part of it. Without it a quote is doubled.',
+    'The character that makes a quote inside a quoted value part of it. By default a quote is doubled. Before any other character it stands for itself, so `C:\\temp` stays what it is.',
   ),
   header: z.boolean().describe('Whether the first row holds the column names.'),
   columns: z
@@ -20,9 +20,11 @@ const DialectFields = z.strictObject({
   recordDelimiter: z
     .string()
     .min(1)
-    .describe('What ends a row, where that is not a line end; such as `"&|\\n"`. By default LF, CRLF or CR.'),
-  comment: z.string().min(1).describe('Rows that begin with this text are passed over.'),
-  skipLines: z.int().min(0).describe('Lines to pass over before the header.'),
+    .describe(
+      'What ends a row, where that is not a line end; such as `"&|\\n"`. By default LF and CRLF, also mixed, or CR where the first line ends so.',
+    ),
+  comment: z.string().min(1).describe('Rows that begin with this text are not read.'),
+  skipLines: z.int().min(0).describe('How many lines before the header are not read.'),
   trim: z.boolean().describe('Whether white space around values that are not quoted is removed.'),
   decimalColumns: z
     .array(z.string().min(1))

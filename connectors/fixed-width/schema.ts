@@ -48,7 +48,7 @@ const Fields = z.strictObject({
     .int()
     .min(1)
     .describe('The length of a record in characters, for files without line ends. By default each line is a record.'),
-  skipLines: z.int().min(0).describe('Lines or records to pass over at the beginning of the file.'),
+  skipLines: z.int().min(0).describe('How many lines or records at the beginning of the file are not read.'),
   trim: z
     .enum(['both', 'end', 'none'])
     .describe('Where the blanks that fill a column are removed from its value: at both ends, at the end, or nowhere.'),
@@ -76,13 +76,11 @@ const prefix = z.string().min(1);
 /** What stands under a stream besides its files. */
 export const STREAM_OPTIONS = {
   columns: Columns.describe(
-    'The columns, as `{ name: MATNR, from: 1, length: 18 }`; what none of them covers is passed over.',
+    'The columns, as `{ name: MATNR, from: 1, length: 18 }`; what none of them covers is not read. Positions count characters from 1.',
   ),
   prefix: prefix
     .optional()
-    .describe(
-      'Only records that begin with this text; the others are passed over. So each record type becomes a stream.',
-    ),
+    .describe('Only records that begin with this text; others are not read. So each record type becomes a stream.'),
   parent: z
     .strictObject({
       prefix: prefix.describe('What the records above begin with.'),

@@ -5,7 +5,7 @@ const Fields = z.strictObject({
   format: z
     .enum(['auto', 'array', 'ndjson'])
     .describe(
-      '`array`: one document with a list in it. `ndjson`: one value per line. `auto` tells by the extension (.ndjson, .jsonl) and the beginning of the file.',
+      '`array`: one document with a list in it. `ndjson`: one value per line. `auto`: files that end in `.ndjson` or `.jsonl` are NDJSON; so is a file whose first line is a complete object and whose second line is another, where `at` is not used. Every other file is a document.',
     ),
   maxRecordBytes: z
     .int()
@@ -30,12 +30,14 @@ export const STREAM_OPTIONS = {
       message: 'Write a path such as $, $.data.parts, $["data set"].parts, $.pages[0].items or $.parts[*].lines[*].',
     })
     .describe(
-      'Where the list stands in a document, as `$.data.parts`; `$` when the document is the list. `[*]` leads into every element of a list, so that nested lists are streams: `$.parts[*].lines[*]`.',
+      'Where the list stands in a document: `$` when the document is the list, else member names and indexes, as `$.data.parts`, `$["data set"].parts` or `$.pages[0].items`. `[*]` leads into every element of a list, so that nested lists are streams: `$.parts[*].lines[*]`.',
     ),
   where: z
     .record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()]))
     .optional()
-    .describe('Only elements whose members have these values, as `{ model: part.part }`; the others are passed over.'),
+    .describe(
+      'Only elements whose members have these values, as `{ model: part.part }`; others are not read. So a list with several kinds of record becomes several streams. An element that is no object is reported in each of them.',
+    ),
   parent: z
     .record(
       z.string().min(1),

@@ -11,7 +11,9 @@ export const OPTIONS = {
   messages: z
     .array(Name)
     .default([])
-    .describe('Message types (MESTYP) that are read, as `[MATMAS]`; IDocs of others are passed over. By default all.'),
+    .describe(
+      'Message types (MESTYP) that are read, as `[MATMAS]`; IDocs of other types are not read. By default all.',
+    ),
 };
 export type Options = z.infer<z.ZodObject<typeof OPTIONS>>;
 

@@ -5,31 +5,57 @@ export const OPTIONS = z
     dialect: z
       .enum(['postgresql', 'mysql', 'mariadb', 'sqlserver', 'sqlite'])
       .describe('The kind of database. `mysql` and `mariadb` mean the same.'),
-    host: z.string().min(1).optional().describe('The name or address of the server; not for SQLite.'),
+    host: z
+      .string()
+      .min(1)
+      .optional()
+      .describe('The name or address of the server; required for every dialect but `sqlite`.'),
     port: z.int().min(1).max(65_535).optional().describe('The port of the server, where it is not the usual one.'),
-    database: z.string().min(1).optional().describe('The name of the database; not for SQLite.'),
-    user: z.string().min(1).optional().describe('The user; rights to read suffice.'),
+    database: z
+      .string()
+      .min(1)
+      .optional()
+      .describe('The name of the database; required for every dialect but `sqlite`.'),
+    user: z
+      .string()
+      .min(1)
+      .optional()
+      .describe('The user, who needs the right to read and no other; required for every dialect but `sqlite`.'),
     password: secret().optional().describe('The password of the user.'),
-    file: z.string().min(1).optional().describe('The database file of SQLite, relative to the config file.'),
+    file: z
+      .string()
+      .min(1)
+      .optional()
+      .describe(
+        'The database file, relative to the config file; required for `sqlite`. It is opened for reading only.',
+      ),
     tls: z
       .enum(['verify', 'off'])
       .optional()
       .describe(
-        '`verify`: with TLS, and the certificate of the server is verified. `off`: without TLS, so that data can be read on the way. The default is `verify`, except for a server on this machine.',
+        '`verify`: with TLS, and the certificate and the name of the server are verified. `off`: without TLS, so that data can be read on the way. The default is `verify`, except for a server on this machine.',
       ),
-    ca: z.string().min(1).optional().describe('Certificates in PEM form that are trusted instead of the usual ones.'),
+    ca: z
+      .string()
+      .min(1)
+      .optional()
+      .describe(
+        'Certificates in PEM form that are trusted instead of the usual ones, as `${file:/etc/ssl/erp-ca.pem}`.',
+      ),
     connectMs: z
       .int()
       .min(100)
       .max(600_000)
       .default(10_000)
-      .describe('How long connecting and logging in may take, in milliseconds.'),
+      .describe('How long connecting and logging in may take, in milliseconds. A statement waits as long for a lock.'),
     statementMs: z
       .int()
       .min(100)
       .max(86_400_000)
       .default(300_000)
-      .describe('How long one statement may take, in milliseconds. A read has a statement for each page.'),
+      .describe(
+        'How long one statement may take, in milliseconds. A read has a statement for each page. The server ends a statement that takes longer; a server that does not answer is given up five seconds later.',
+      ),
   })
   .refine(({ dialect, file }) => (dialect === 'sqlite') === (file !== undefined), {
     path: ['file'],
@@ -49,7 +75,7 @@ export const STREAM_OPTIONS = z
       .string()
       .min(1)
       .describe(
-        'The `SELECT` statement that gives the rows. It has no `ORDER BY`: the rows are put in order by `page`.',
+        'The `SELECT` statement that gives the rows. It becomes part of another statement, so each column has a name of its own, and it has no `ORDER BY`: the rows are put in order by `page`.',
       ),
     page: z
       .array(COLUMN)

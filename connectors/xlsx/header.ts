@@ -1,5 +1,4 @@
-import { sourceFault } from '../../src/sdk/index.ts';
-import { columnOfLetters, lettersOf } from './sheet-scanner.ts';
+import { columnLettersOf, columnOfLetters, sourceFault } from '../../src/sdk/index.ts';
 
 /** Cells that are shown as one; rows from 1, columns from 0. */
 export interface MergedCells {
@@ -35,7 +34,7 @@ export function columnNames(rows: readonly HeaderRow[], merged: readonly MergedC
       suggestion: 'Set `header` to the number of the row with the column names, or to `false` if there is none.',
     });
   }
-  const all = Array.from(names, (name: string | undefined, column) => name ?? lettersOf(column));
+  const all = Array.from(names, (name: string | undefined, column) => name ?? columnLettersOf(column));
   assertUnique(all, where);
   return all;
 }
@@ -59,7 +58,7 @@ function assertUnique(names: readonly string[], where: string): void {
     const before = first.get(name);
     if (before !== undefined) {
       throw sourceFault(
-        `${where} has the column name ${JSON.stringify(name)} twice, in ${lettersOf(before)} and ${lettersOf(column)}.`,
+        `${where} has the column name ${JSON.stringify(name)} twice, in ${columnLettersOf(before)} and ${columnLettersOf(column)}.`,
         { suggestion: 'Give each column its own name. For a header of several rows set `headerRows`.' },
       );
     }

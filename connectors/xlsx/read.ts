@@ -1,12 +1,19 @@
-import { createPageBuffer, type OpenFile, type Page, sourceFault } from '../../src/sdk/index.ts';
+import {
+  cellValue,
+  columnLettersOf,
+  createPageBuffer,
+  type OpenFile,
+  type Page,
+  type SpreadsheetContext,
+  sourceFault,
+} from '../../src/sdk/index.ts';
 import { type Archive, openArchive } from './archive.ts';
 import { assertWorkbook } from './assert-workbook.ts';
-import { type CellContext, cellValue } from './cell-value.ts';
 import { columnNames, createMergedCellFinder, type HeaderRow, type MergedCells } from './header.ts';
 import { createRowBuilder } from './row-builder.ts';
 import type { Layout } from './schema.ts';
 import { NO_STRINGS } from './shared-strings.ts';
-import { createSheetScanner, lettersOf, type RawRow, type SheetScanner } from './sheet-scanner.ts';
+import { createSheetScanner, type RawRow, type SheetScanner } from './sheet-scanner.ts';
 import {
   chooseSheet,
   openWorkbook,
@@ -63,7 +70,7 @@ interface OpenSheet {
   sheet: Sheet;
   layout: Layout;
   limits: PartLimits;
-  cells: CellContext;
+  cells: SpreadsheetContext;
 }
 
 /** Opens a workbook for as long as something is read from it. */
@@ -129,7 +136,7 @@ function namesOf(header: RawRow[], below: RawRow[], merged: MergedCells[], open:
   const { layout, sheet, archive } = open;
   if (layout.header === false) {
     const width = Math.max(0, ...below.slice(0, 1).flatMap(({ cells }) => cells.map(({ column }) => column + 1)));
-    return Array.from({ length: width }, (_, column) => lettersOf(column));
+    return Array.from({ length: width }, (_, column) => columnLettersOf(column));
   }
   const from = layout.header;
   const rows = header.filter(({ number }) => number >= from).map((row) => headerRow(row, open));
@@ -141,7 +148,7 @@ function headerRow({ number, cells }: RawRow, { cells: context, sheet, archive }
   const texts = cells.map((cell): [number, string] => {
     const value = cellValue(cell, context);
     if (typeof value !== 'object') return [cell.column, String(value)];
-    const place = `${lettersOf(cell.column)}${number} of the sheet ${sheet.name} (${archive.file})`;
+    const place = `${columnLettersOf(cell.column)}${number} of the sheet ${sheet.name} (${archive.file})`;
     throw sourceFault(`The column name in ${place} ${value.message}`, { suggestion: value.cure });
   });
   return { number, texts: new Map(texts) };

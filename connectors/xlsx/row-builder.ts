@@ -1,8 +1,14 @@
-import type { Issue, JsonObject, SourceRow } from '../../src/sdk/index.ts';
-import { type CellContext, cellValue } from './cell-value.ts';
-import { lettersOf, type RawRow } from './sheet-scanner.ts';
+import {
+  cellValue,
+  columnLettersOf,
+  type Issue,
+  type JsonObject,
+  type SourceRow,
+  type SpreadsheetContext,
+} from '../../src/sdk/index.ts';
+import type { RawRow } from './sheet-scanner.ts';
 
-export interface RowContext extends CellContext {
+export interface RowContext extends SpreadsheetContext {
   file: string;
   sheet: string;
   /** By column. */
@@ -50,12 +56,12 @@ export function createRowBuilder(context: RowContext): (row: RawRow) => SourceRo
 
 /** A column beyond the header has its letters for a name, unless a column of the header is called so. */
 function unnamed(column: number, names: readonly string[]): string {
-  const letters = lettersOf(column);
+  const letters = columnLettersOf(column);
   return names.includes(letters) ? `column ${letters}` : letters;
 }
 
 function cellOf(column: number, row: number, sheet: string): string {
-  return `Cell ${lettersOf(column)}${row} of the sheet ${sheet}`;
+  return `Cell ${columnLettersOf(column)}${row} of the sheet ${sheet}`;
 }
 
 function encodingIssue(field: string, value: string, cell: string): Issue {

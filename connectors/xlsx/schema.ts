@@ -7,7 +7,7 @@ const Fields = z.strictObject({
   header: z
     .union([z.int().min(1), z.literal(false)])
     .describe(
-      'The number of the row with the column names, as the spreadsheet shows it; rows above are passed over. `false`: there is none, and columns are named A, B, C.',
+      'The number of the row with the column names, as the spreadsheet shows it; rows above it are not read. `false`: there is none, and columns are named A, B, C.',
     ),
   headerRows: z
     .int()
@@ -18,7 +18,7 @@ const Fields = z.strictObject({
     ),
   hidden: z
     .enum(['read', 'skip'])
-    .describe('Whether rows and columns that are hidden, as by a filter, are read or passed over.'),
+    .describe('Whether rows and columns that are hidden, as by a filter, are read (`read`) or not (`skip`).'),
   emptyErrors: z
     .array(z.string().regex(/^#/))
     .describe(

@@ -1,4 +1,4 @@
-import type { RawCell } from './cell-value.ts';
+import type { SpreadsheetCell } from '../../src/sdk/index.ts';
 import { createTextGatherer } from './text-gatherer.ts';
 import type { PartHandlers } from './xml-part.ts';
 
@@ -8,7 +8,7 @@ export interface RawRow {
   number: number;
   hidden: boolean;
   /** Those that the file has, in their order. */
-  cells: readonly RawCell[];
+  cells: readonly SpreadsheetCell[];
 }
 
 export interface SheetScanner {
@@ -33,8 +33,8 @@ export function createSheetScanner(options: {
   const { cellMax, columnsMax, onRow } = options;
   const inline = createTextGatherer(cellMax);
   const hiddenColumns: { from: number; to: number }[] = [];
-  let row = { number: 0, hidden: false, cells: [] as RawCell[] };
-  let cell: RawCell = emptyCell();
+  let row = { number: 0, hidden: false, cells: [] as SpreadsheetCell[] };
+  let cell: SpreadsheetCell = emptyCell();
   let column = -1;
   let inSheet = false;
   let inValue = false;
@@ -89,7 +89,7 @@ export function createSheetScanner(options: {
   return { part, isHidden: (at) => hiddenColumns.some(({ from, to }) => at >= from && at <= to) };
 }
 
-function emptyCell(): RawCell {
+function emptyCell(): SpreadsheetCell {
   return { column: 0, type: 'n', style: 0, text: null, formula: false };
 }
 
@@ -105,24 +105,6 @@ function columnOf(reference: string): number {
   const next = reference.charCodeAt(at);
   if (at > 0 && next >= CODE_OF_0 && next < CODE_OF_0 + 10) return column - 1;
   throw new Error(`a cell has the reference ${JSON.stringify(reference.slice(0, 20))}`);
-}
-
-/** The column of letters such as `AB`, from 0. */
-export function columnOfLetters(letters: string): number {
-  let column = 0;
-  for (const letter of letters) column = column * 26 + letter.charCodeAt(0) - 64;
-  return column - 1;
-}
-
-/** The letters of a column from 0: `A`, `Z`, `AA`. */
-export function lettersOf(column: number): string {
-  let rest = column + 1;
-  let letters = '';
-  while (rest > 0) {
-    letters = String.fromCharCode(65 + ((rest - 1) % 26)) + letters;
-    rest = Math.floor((rest - 1) / 26);
-  }
-  return letters;
 }
 
 function isTrue(value: string | undefined): boolean {

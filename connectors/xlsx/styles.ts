@@ -1,4 +1,4 @@
-import { builtInFormat, type NumberFormat, PLAIN, parseNumberFormat } from './number-format.ts';
+import { builtInNumberFormat, type NumberFormat, PLAIN_NUMBER_FORMAT, parseNumberFormat } from '../../src/sdk/index.ts';
 import type { PartHandlers } from './xml-part.ts';
 
 /** Excel itself allows 65,490. */
@@ -9,7 +9,7 @@ export interface Styles {
   formatOf(style: number): NumberFormat;
 }
 
-export const NO_STYLES: Styles = { formatOf: () => PLAIN };
+export const NO_STYLES: Styles = { formatOf: () => PLAIN_NUMBER_FORMAT };
 
 /** Gathers the number formats of `styles.xml`. */
 export function createStyleReader(): { part: PartHandlers; styles(): Styles } {
@@ -31,8 +31,8 @@ export function createStyleReader(): { part: PartHandlers; styles(): Styles } {
   return {
     part,
     styles() {
-      const formats = ids.map((id) => own.get(id) ?? builtInFormat(id));
-      return { formatOf: (style) => formats[style] ?? PLAIN };
+      const formats = ids.map((id) => own.get(id) ?? builtInNumberFormat(id));
+      return { formatOf: (style) => formats[style] ?? PLAIN_NUMBER_FORMAT };
     },
   };
 }

@@ -1,3 +1,5 @@
+import { unescapeCellText } from '../../src/sdk/index.ts';
+
 /** Puts the text of a cell together: from one `t`, or from the runs of rich text. */
 export interface TextGatherer {
   begin(): void;
@@ -7,9 +9,6 @@ export interface TextGatherer {
   /** The text. One that is too long is cut to one character more than the limit. */
   take(): string;
 }
-
-/** What Office writes for characters that XML cannot hold: `_x000D_` (ECMA-376 part 1, 22.9.2.19). */
-const ESCAPED = /_x([0-9A-Fa-f]{4})_/g;
 
 /** @param max the longest text that is kept */
 export function createTextGatherer(max: number): TextGatherer {
@@ -36,12 +35,6 @@ export function createTextGatherer(max: number): TextGatherer {
       if (name === 't') inText = false;
       else if (name === 'rPh') inHint = false;
     },
-    take: () => unescapeText(value),
+    take: () => unescapeCellText(value),
   };
-}
-
-export function unescapeText(text: string): string {
-  return text.includes('_x')
-    ? text.replace(ESCAPED, (_all, hex: string) => String.fromCharCode(parseInt(hex, 16)))
-    : text;
 }

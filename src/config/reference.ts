@@ -1,8 +1,8 @@
 import { FIELD_TYPES, fieldNamesOf, ITEM_FIELDS, ITEM_KINDS } from '../domain/item.ts';
 import { Profile } from '../domain/profile.ts';
-import type { ConnectorSchemas } from './check-connector.ts';
-import { Config, StreamKey } from './config.ts';
-import { type SchemaTree, schemaTreeOf } from './schema-tree.ts';
+import { Config } from './config.ts';
+import { cell, schemaSections } from './schema-table.ts';
+import { schemaTreeOf } from './schema-tree.ts';
 
 const INTRODUCTION = `# Configuration
 
@@ -39,54 +39,33 @@ read again from their file or variable when the API rejects them.
 Numbers that YAML would rewrite stay the text that was written: \`[0123]\` is the text "0123".
 `;
 
-/** The page that describes every key of the config file, of the connectors' options and of profiles. */
-export function configReference(connectors: readonly ConnectorSchemas[]): string {
-  const parts = [INTRODUCTION, '## The config file\n', ...sections(schemaTreeOf(Config), '')];
-  parts.push(FIELDS_TITLE, fieldsTable());
-  parts.push('## Connectors\n', "A source's `options` and what stands under its streams depend on its `connector`.\n");
-  for (const { id, options, streamOptions } of connectors) {
-    parts.push(`### \`${id}\`: options\n`, table(schemaTreeOf(options)));
-    const stream = schemaTreeOf(streamOptions);
-    const key = schemaTreeOf(StreamKey);
-    parts.push(`### \`${id}\`: streams\n`, table({ ...stream, properties: { key, ...stream.properties } }));
-  }
-  parts.push(PROFILES_TITLE, ...sections(schemaTreeOf(Profile), ''));
+/** The page that describes every key of the config file and of profiles. Connectors have pages of their own. */
+export function configReference(connectors: readonly { id: string; title: string }[]): string {
+  const parts = [INTRODUCTION, '## The config file\n', ...schemaSections(schemaTreeOf(Config))];
+  parts.push(FIELDS_TITLE, fieldsTable(), CONNECTORS_TITLE);
+  parts.push(connectors.map(({ id, title }) => `- [\`${id}\`](connectors/${id}.md): ${title}`).join('\n'));
+  parts.push(PROFILES_TITLE, ...schemaSections(schemaTreeOf(Profile)));
   return `${parts.join('\n').trimEnd()}\n`;
 }
+
+const CONNECTORS_TITLE = `## Connectors
+
+A source's \`options\` and what stands under its streams depend on its \`connector\`. Each has a page with its options, and those
+that have to do with [where files come from](connectors/files.md) are the same for all that read files.
+`;
 
 const FIELDS_TITLE = `## Fields of items
 
 The names that \`fields\` of a mapping may use; the profile can allow more. Fields in bold are required.
 `;
 
-const PROFILES_TITLE = `## Profiles
+const PROFILES_TITLE = `
+## Profiles
 
 A profile is what to assume where the API document is silent. \`target.profile\` names one in \`config/profiles\`, or the
 path of a file of your own, which begins with \`extends: default\` and holds what differs: objects are merged, lists and
 single values replaced. [\`config/profiles/default.yaml\`](../config/profiles/default.yaml) holds every value assumed.
 `;
-
-/** A table for an object and, after it, one for each object within. */
-function sections(tree: SchemaTree, path: string): string[] {
-  const title = path === '' ? [] : [`### \`${path}\`\n`];
-  const about = path !== '' && tree.description !== undefined ? [`${tree.description}\n`] : [];
-  const inner = Object.entries(tree.properties ?? {}).flatMap(([name, member]) => {
-    const at = path === '' ? name : `${path}.${name}`;
-    if (member.items?.properties) return sections(member.items, `${at}[]`);
-    return member.properties ? sections(member, at) : [];
-  });
-  return [...title, ...about, table(tree), ...inner];
-}
-
-function table(tree: SchemaTree): string {
-  const rows = Object.entries(tree.properties ?? {}).map(([name, member]) => {
-    const needed = tree.required?.includes(name) ? ', required' : '';
-    const value = member.default;
-    const fallback = value === undefined || isEmptyObject(value) ? '' : `\`${JSON.stringify(value)}\``;
-    return `| \`${name}\` | ${typeOf(member)}${needed} | ${cell(fallback)} | ${cell(member.description ?? '')} |`;
-  });
-  return ['| key | value | default | what it is |', '|---|---|---|---|', ...rows, ''].join('\n');
-}
 
 function fieldsTable(): string {
   const rows = ITEM_KINDS.flatMap((kind) => {
@@ -101,29 +80,4 @@ function fieldsTable(): string {
     });
   });
   return ['| kind | field | what it takes |', '|---|---|---|', ...rows, ''].join('\n');
-}
-
-const TYPE_NAMES: Record<string, string> = { string: 'text', integer: 'whole number', boolean: 'true or false' };
-
-function typeOf(tree: SchemaTree): string {
-  if (tree.secret === true) return 'secret';
-  if (typeof tree['title'] === 'string') return tree['title'];
-  if (tree.enum) return tree.enum.map((value) => `\`${String(value)}\``).join(' or ');
-  if (tree.const !== undefined) return `\`${JSON.stringify(tree.const).replaceAll('"', '')}\``;
-  if (tree.anyOf) return [...new Set(tree.anyOf.map(typeOf).filter((type) => type !== '``'))].join(' or ');
-  if (tree.type === 'array') return tree.items ? `list of ${typeOf(tree.items)}` : 'list';
-  if (tree.type === 'object') return 'object';
-  if (tree.type === undefined) return 'any';
-  return [tree.type]
-    .flat()
-    .map((type) => TYPE_NAMES[type] ?? type)
-    .join(' or ');
-}
-
-function isEmptyObject(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length === 0;
-}
-
-function cell(text: string): string {
-  return text.replaceAll('|', '\\|').replaceAll('\n', ' ');
 }

@@ -5,10 +5,14 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { GOOD_FILES, SMALL_SOURCES } from '../support/cli-export.ts';
 import { copyCheckout, createOrdinaryUser, describeInstalled, npmRan, publicFolder, ROOT } from '../support/install.ts';
+import { filesOfPage } from '../support/page-files.ts';
 import { API_KEY } from '../support/world.ts';
 
 const { name, version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as Record<string, string>;
 const TARBALL = `${name}-${version}.tgz`;
+
+/** Each kit makes and reads some thousands of rows a few dozen times. */
+const KITS_MS_MAX = 180_000;
 
 const checkout = copyCheckout();
 const unbuilt = publicFolder('dpp-unbuilt-');
@@ -90,33 +94,28 @@ for (const [what, program] of Object.entries(PROGRAMS)) {
 }
 
 describeHere('the packed tarball, for the author of a connector', () => {
-  it('makes a connector outside of it, whose tests pass, and syncs with it', async () => {
-    const run = (...args: string[]) => user.run([join(empty, 'node_modules/.bin/dpp-sync'), ...args]);
-    expect(run('connector', 'new', 'acme', '--dir', 'acme')).toMatchObject({ status: 0, stderr: '' });
-    const folder = join(user.folder, 'acme');
-    const tested = user.run([process.execPath, '--test', 'connector.test.ts'], folder);
+  const program = join(empty, 'node_modules/.bin/dpp-sync');
+  const folder = join(user.folder, 'acme');
+
+  it('makes a connector outside of it; its tests and those of docs/connectors/writing.md pass', {
+    timeout: KITS_MS_MAX,
+  }, () => {
+    expect(user.run([program, 'connector', 'new', 'acme', '--dir', 'acme'])).toMatchObject({ status: 0, stderr: '' });
+    for (const [path, text] of Object.entries(filesOfPage('writing.md'))) user.write(`acme/page/${path}`, text);
+    const tested = user.run([process.execPath, '--test', 'connector.test.ts', 'page/connector.test.ts'], folder);
     expect(tested.status, tested.stdout).toBe(0);
-    const sandbox = await user.serve([
-      join(empty, 'node_modules/.bin/dpp-sync'),
-      'sandbox',
-      '--port',
-      '0',
-      '--json',
-      '--key',
-      API_KEY,
-    ]);
+  });
+
+  it('syncs with the one of the page', async () => {
+    const sandbox = await user.serve([program, 'sandbox', '--port', '0', '--json', '--key', API_KEY]);
     try {
       const { baseUrl } = JSON.parse(sandbox.line) as { baseUrl: string };
-      const config = readFileSync(join(folder, 'dpp-sync.yaml'), 'utf8');
-      user.write(
-        'acme/dpp-sync.yaml',
-        config.replace(/baseUrl: .*/, `baseUrl: ${baseUrl}`).replace(/apiKey: .*/, `apiKey: ${API_KEY}`),
-      );
-      const sync = run('sync', '-c', 'acme/dpp-sync.yaml', '--json');
+      const env = { DPP_BASE_URL: baseUrl, DPP_API_KEY: API_KEY };
+      const sync = user.run([program, 'sync', '-c', 'page/dpp-sync.yaml', '--json'], folder, env);
       expect(sync.status, sync.stderr).toBe(4);
       expect(JSON.parse(sync.stdout)).toMatchObject({
-        runs: [{ read: 3, quarantined: 1 }],
-        items: { product: { delivered: 2 } },
+        runs: [{ read: 3, quarantined: 1 }, { read: 3 }],
+        items: { product: { delivered: 2 }, bom_item: { delivered: 2 } },
       });
     } finally {
       await sandbox.stop();

@@ -7,6 +7,7 @@ import type { JsonObject, JsonValue, Page } from '../../src/sdk/index.ts';
 import { probe, readPages, readRows } from '../support/connector-reader.ts';
 import type { DatabaseServer } from '../support/database-server.ts';
 import { describeMariaDb, startMariaDb } from '../support/mariadb-server.ts';
+import { syncExample } from '../support/page-example.ts';
 import { describePostgres, startPostgres } from '../support/postgres-server.ts';
 
 let server: DatabaseServer;
@@ -60,6 +61,21 @@ const events = (...rows: [id: number, at: string | null][]): string =>
 
 /** What is the same on every server. */
 function onEveryServer(): void {
+  it('the example of docs/connectors/sql.md passes `check`, and what it maps is delivered', async () => {
+    const found = await syncExample('sql.md', {
+      options: server.options,
+      async prepare(_folder, files) {
+        for (const statement of String(files['erp.sql']).split(';\n'))
+          if (statement !== '') await server.run(statement);
+      },
+    });
+    expect(found).toEqual({
+      products: ['A-100, Pump, 04006381333931', 'A-200, Seal'],
+      materials: [],
+      bomItems: ['A-100 ← 2.5 A-200'],
+    });
+  });
+
   describe('changes', () => {
     const table = ['DROP TABLE IF EXISTS event', 'CREATE TABLE event (id INT PRIMARY KEY, at TIMESTAMP(6) NULL)'];
     const endOf = async (): Promise<JsonValue> => (await pagesOf(EVENTS)).at(-1)?.cursor ?? null;

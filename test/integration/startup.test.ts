@@ -17,7 +17,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { itWithAnotherUser, nodeAsAnotherUser, OTHER_USER } from '../support/as-another-user.ts';
 import { GOOD_FILES, SMALL_SOURCES } from '../support/cli-export.ts';
-import { probedCli } from '../support/probed-cli.ts';
+import { probedCli, probedImport } from '../support/probed-cli.ts';
 import { API_KEY } from '../support/world.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -48,6 +48,16 @@ describe('a command loads no more packages than it needs:', () => {
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
     const needed = ['better-sqlite3', 'commander', 'iconv-lite', 'node-cron', 'pino', 'yaml', 'zod'];
     expect(packages.filter(isOurs)).toEqual(needed);
+  });
+});
+
+describe('the SDK', () => {
+  it('loads no parser and no client of a server before a connector uses one', () => {
+    const { status, stderr, packages } = probedImport(join(ROOT, 'src/sdk/index.ts'), {
+      NODE_DISABLE_COMPILE_CACHE: '1',
+    });
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    expect(packages.filter((name) => Object.hasOwn(dependencies, name))).toEqual(['iconv-lite', 'zod']);
   });
 });
 

@@ -2,6 +2,7 @@ import { loadBuiltIn } from '../../connectors/index.ts';
 import { configJsonSchema } from '../../src/config/json-schema.ts';
 import { configReference } from '../../src/config/reference.ts';
 import { apiCoverage } from './api-coverage.ts';
+import { connectorPages } from './connector-pages.ts';
 import { reliabilityMatrix } from './reliability-matrix.ts';
 import { sandboxCoverage } from './sandbox-coverage.ts';
 
@@ -13,6 +14,7 @@ export function generatedFiles(): Record<string, string> {
     'config/dpp-sync.schema.json': `${JSON.stringify(configJsonSchema(connectors), null, 2)}\n`,
     'docs/api-coverage.md': apiCoverage(),
     'docs/api-coverage-sandbox.md': sandboxCoverage(),
+    ...connectorPages(connectors),
     'docs/configuration.md': configReference(connectors),
     'docs/reliability.md': reliabilityMatrix(),
   };

@@ -88,8 +88,8 @@ export interface Run {
 /** Runs programs in a folder of its own; where the tests run as root, as a user that may write nowhere else. */
 export interface OrdinaryUser {
   folder: string;
-  write(path: string, text: string): void;
-  run(command: readonly string[], cwd?: string): Run;
+  write(path: string, content: string | Uint8Array): void;
+  run(command: readonly string[], cwd?: string, env?: Readonly<Record<string, string>>): Run;
   /** Starts a program that serves. Resolves with the first line that it prints. */
   serve(command: readonly string[]): Promise<{ line: string; stop(): Promise<void> }>;
 }
@@ -103,16 +103,28 @@ export function createOrdinaryUser(): OrdinaryUser {
     if (ids.uid !== undefined) chownSync(path, ids.uid, ids.gid);
   };
   own(folder);
+  const makeFolder = (path: string): void => {
+    if (existsSync(join(folder, path))) return;
+    makeFolder(dirname(path));
+    mkdirSync(join(folder, path));
+    own(join(folder, path));
+  };
   const { PATH, LANG } = ENVIRONMENT;
   const options = { ...ids, cwd: folder, env: { PATH, LANG, HOME: folder, TMPDIR: folder } };
   return {
     folder,
-    write(path, text) {
-      writeFileSync(join(folder, path), text);
+    write(path, content) {
+      makeFolder(dirname(path));
+      writeFileSync(join(folder, path), content);
       own(join(folder, path));
     },
-    run([program = '', ...args], cwd = folder) {
-      const { status, stdout, stderr, error } = spawnSync(program, args, { ...options, cwd, encoding: 'utf8' });
+    run([program = '', ...args], cwd = folder, env = {}) {
+      const { status, stdout, stderr, error } = spawnSync(program, args, {
+        ...options,
+        cwd,
+        env: { ...options.env, ...env },
+        encoding: 'utf8',
+      });
       if (error) throw error;
       return { status, stdout, stderr };
     },

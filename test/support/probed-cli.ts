@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 
 const LAUNCHER = join(import.meta.dirname, '../../src/launcher.mjs');
 
@@ -28,10 +29,19 @@ export interface Probed {
 
 /** Runs the program in a process of its own, with no more environment than is given. */
 export function probedCli(args: readonly string[], env: Record<string, string>, cwd?: string): Probed {
+  return probed([LAUNCHER, ...args], env, cwd);
+}
+
+/** Runs a module that does nothing but import another one. */
+export function probedImport(path: string, env: Record<string, string>): Probed {
+  return probed(['--input-type=module', '--eval', `import ${JSON.stringify(pathToFileURL(path).href)};`], env);
+}
+
+function probed(args: readonly string[], env: Record<string, string>, cwd?: string): Probed {
   const folder = mkdtempSync(join(tmpdir(), 'dpp-probe-'));
   const file = join(folder, 'found.json');
   try {
-    const { status, stdout, stderr } = spawnSync(process.execPath, ['--import', PROBE, LAUNCHER, ...args], {
+    const { status, stdout, stderr } = spawnSync(process.execPath, ['--import', PROBE, ...args], {
       cwd,
       env: { PATH: process.env['PATH'], PROBE_FILE: file, ...env },
       encoding: 'utf8',

@@ -88,7 +88,7 @@ export async function createWorld(options: WorldOptions): Promise<World> {
       const secrets = createSecretStore();
       const config = await loadConfig({
         file: configFile,
-        env: {},
+        env: { DPP_BASE_URL: baseUrl, DPP_API_KEY: API_KEY },
         connectors: connectorLoader,
         profilesDir: PROFILES,
         secrets,

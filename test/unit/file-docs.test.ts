@@ -1,25 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { parse } from 'yaml';
 import { z } from 'zod';
-import { loadBuiltIn } from '../../connectors/index.ts';
 import { assertSettings } from '../../src/sdk/files/acknowledge-files.ts';
 import { FILE_SOURCE, FILE_STREAM } from '../../src/sdk/files/file-options.ts';
 import { locate } from '../../src/sdk/files/location.ts';
+import { loadText } from '../support/config-folder.ts';
 
-const connectors = await loadBuiltIn();
 const page = readFileSync(join(import.meta.dirname, '../../docs/connectors/files.md'), 'utf8');
-
-const Sources = z.object({
-  sources: z.array(
-    z.object({
-      connector: z.string(),
-      options: z.record(z.string(), z.json()),
-      streams: z.record(z.string(), z.looseObject({ path: z.string() })),
-    }),
-  ),
-});
 
 /** The names of all fields of a schema, at every depth. */
 function namesIn(schema: unknown): string[] {
@@ -32,18 +20,24 @@ function namesIn(schema: unknown): string[] {
 }
 
 describe('the page on where files come from', () => {
-  const examples = [...page.matchAll(/```yaml\n([\s\S]*?)```/g)].map((match) => Sources.parse(parse(match[1] ?? '')));
+  const examples = [...page.matchAll(/```yaml\n([\s\S]*?)```/g)].map((match) => match[1] ?? '');
+  const key = 'a-secret-of-some-length';
+  const env = { DPP_BASE_URL: 'https://dpp.example.com', DPP_API_KEY: key, PIM_KEY: key, S3_ID: key, S3_KEY: key };
 
-  it('has examples that the connectors accept', () => {
+  it('has examples for servers', () => {
     expect(examples.length).toBeGreaterThan(1);
-    for (const { connector: id, options, streams } of examples.flatMap(({ sources }) => sources)) {
-      const connector = connectors.find((one) => one.id === id);
-      expect(connector?.options.safeParse(options)).toMatchObject({ success: true });
-      for (const { key: _, ...stream } of Object.values(streams)) {
-        expect(connector?.streamOptions.safeParse(stream)).toMatchObject({ success: true });
-        const location = locate(stream.path, (path) => `/config/${path}`);
-        expect(() => assertSettings(z.object(FILE_STREAM).parse(stream), location)).not.toThrow();
-      }
+  });
+
+  it.each(examples)('has a config without a problem (%#)', async (example) => {
+    const files = { 'secrets/sftp_key': key };
+    const text = example.replaceAll('/run/secrets/', './secrets/');
+    const { sources, warnings } = await loadText(text, { env, files });
+    expect(warnings).toEqual([]);
+    for (const { options } of sources.flatMap(({ streams }) => streams)) {
+      const stream = z.object(FILE_STREAM).parse(options);
+      const location = locate(stream.path, (path) => `/config/${path}`);
+      expect(location.server).not.toBeNull();
+      expect(() => assertSettings(stream, location)).not.toThrow();
     }
   });
 

@@ -36,8 +36,11 @@ export interface FileConnectorDefinition<Options extends z.ZodRawShape, Stream e
    * file.
    */
   read(file: OpenFile, request: FileRequest<OptionsOf<Options>, OptionsOf<Stream> & FileStream>): AsyncIterable<Page>;
-  /** The names of the columns or members of a file, from its beginning. */
-  columns(file: OpenFile, request: FileRequest<OptionsOf<Options>, OptionsOf<Stream> & FileStream>): Promise<string[]>;
+  /**
+   * The names of the columns or members of a file, from its beginning. Without it they are those of the rows of the first
+   * page; give it where a file can have columns and no rows.
+   */
+  columns?(file: OpenFile, request: FileRequest<OptionsOf<Options>, OptionsOf<Stream> & FileStream>): Promise<string[]>;
 }
 
 const COLUMNS_SHOWN = 12;
@@ -100,13 +103,23 @@ export function defineFileConnector<Options extends z.ZodRawShape, Stream extend
     }
   }
 
+  async function columnsOfFirstPage(
+    file: OpenFile,
+    request: FileRequest<AllOptions, StreamOptions>,
+  ): Promise<string[]> {
+    for await (const { rows } of format.read(file, request)) {
+      return [...new Set(rows.flatMap((row) => Object.keys(row.fields)))];
+    }
+    return [];
+  }
+
   async function columnsOf({ source, found, ...request }: Read): Promise<string[]> {
+    const columnsIn = (open: OpenFile) => format.columns?.(open, request) ?? columnsOfFirstPage(open, request);
     const columns: string[] = [];
     // Of many files on a server one is enough, since each is downloaded.
     const files = found.location.server === null ? found.files : found.files.slice(-1);
     for (const file of files) {
-      const look = (open: OpenFile) => format.columns(open, request);
-      for (const name of await source.first(file, { ...request, store: found.store }, look)) {
+      for (const name of await source.first(file, { ...request, store: found.store }, columnsIn)) {
         if (name !== '' && !columns.includes(name)) columns.push(name);
       }
     }

@@ -1,16 +1,15 @@
-import { normalizeDecimal } from '../../src/sdk/index.ts';
+import { normalizeDecimal } from '../../lib/decimal.ts';
 import { dateText } from './date-text.ts';
+import { unescapeCellText } from './escaped-text.ts';
 import { type NumberFormat, padNumber } from './number-format.ts';
-import type { SharedStrings } from './shared-strings.ts';
-import type { Styles } from './styles.ts';
-import { unescapeText } from './text-gatherer.ts';
 
-/** A cell as it stands in the sheet. */
-export interface RawCell {
+/** A cell as it stands in a sheet in the format of Office Open XML (ECMA-376 part 1, 18.3.1.4). */
+export interface SpreadsheetCell {
   /** From 0. */
   column: number;
-  /** `s`, `str`, `inlineStr`, `n`, `b`, `e` or `d`. */
+  /** `s`, `str`, `inlineStr`, `n`, `b`, `e` or `d`; any other is a number. */
   type: string;
+  /** The number of its style, for `styles`. */
   style: number;
   /** What stands in `v`, or the inline text; null where there is neither. */
   text: string | null;
@@ -18,19 +17,24 @@ export interface RawCell {
   formula: boolean;
 }
 
-/** What is wrong with a cell. */
+/** What is wrong with a cell: an issue without its field. */
 export interface CellProblem {
   code: string;
-  /** Goes on after `Cell C3 of the row`. */
+  /** Goes on after the name of the cell, as `Cell C3 of the sheet Parts`. */
   message: string;
   value: string;
   cure: string;
 }
 
-export interface CellContext {
-  strings: SharedStrings;
-  styles: Styles;
+/** The parts of a workbook that its cells refer to. */
+export interface SpreadsheetContext {
+  /** The shared texts, from 0. */
+  strings: { get(index: number): string | undefined };
+  /** The number format of each style; see `parseNumberFormat` and `builtInNumberFormat`. */
+  styles: { formatOf(style: number): NumberFormat };
+  /** True if the workbook counts days from 1904. */
   is1904: boolean;
+  /** Error values that stand for an empty cell, as `#N/A`. */
   emptyErrors: ReadonlySet<string>;
   maxCellCharacters: number;
 }
@@ -43,8 +47,11 @@ const SHOWN_SHORT = /^[+-]?\d(?:[.,]\d+)?E\+\d{2,3}$/;
 /**
  * The value of a cell: text, or true and false. An empty cell is empty text. A number is the text of its stored value, so
  * that an article number stays what it is; a date is ISO text.
+ *
+ * @returns the value, or what is wrong with it: the cell has lost digits, holds an error or a formula without its result, or
+ * is too long. It never throws.
  */
-export function cellValue(cell: RawCell, context: CellContext): string | boolean | CellProblem {
+export function cellValue(cell: SpreadsheetCell, context: SpreadsheetContext): string | boolean | CellProblem {
   const { type, text, formula } = cell;
   if (text === null) return formula && type !== 'str' ? noResult() : '';
   switch (type) {
@@ -55,7 +62,7 @@ export function cellValue(cell: RawCell, context: CellContext): string | boolean
     case 'inlineStr':
       return checkedText(text, context);
     case 'str':
-      return checkedText(unescapeText(text), context);
+      return checkedText(unescapeCellText(text), context);
     case 'b':
       return text === '1' || text === 'true';
     case 'e':
@@ -67,7 +74,7 @@ export function cellValue(cell: RawCell, context: CellContext): string | boolean
   }
 }
 
-function checkedText(text: string, { maxCellCharacters }: CellContext): string | CellProblem {
+function checkedText(text: string, { maxCellCharacters }: SpreadsheetContext): string | CellProblem {
   if (text.length > maxCellCharacters) {
     return {
       code: 'row.length',

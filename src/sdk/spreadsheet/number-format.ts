@@ -6,7 +6,8 @@ export type NumberFormat =
   /** Shows whole numbers with leading zeros and perhaps fixed text: `0000000`, `"MAT-"00000`. */
   | { kind: 'padded'; prefix: string; groups: readonly string[]; digits: number };
 
-export const PLAIN: NumberFormat = { kind: 'plain' };
+/** The format of a cell without one. */
+export const PLAIN_NUMBER_FORMAT: NumberFormat = { kind: 'plain' };
 
 const DAY: NumberFormat = { kind: 'date', days: true, time: false, elapsed: false };
 const TIME: NumberFormat = { kind: 'date', days: false, time: true, elapsed: false };
@@ -17,12 +18,12 @@ const ELAPSED: NumberFormat = { kind: 'date', days: false, time: true, elapsed: 
  * The formats that are not written into the file, by their ids (ECMA-376 part 1, 18.8.30). Those from 27 to 58 are dates
  * or times in East Asian locales and unused elsewhere.
  */
-export function builtInFormat(id: number): NumberFormat {
+export function builtInNumberFormat(id: number): NumberFormat {
   if ((id >= 14 && id <= 17) || (id >= 27 && id <= 31) || id === 36 || (id >= 50 && id <= 54)) return DAY;
   if (id >= 57 && id <= 58) return DAY;
   if ((id >= 18 && id <= 21) || (id >= 32 && id <= 35) || (id >= 55 && id <= 56) || id === 45 || id === 47) return TIME;
   if (id === 22) return DAY_AND_TIME;
-  return id === 46 ? ELAPSED : PLAIN;
+  return id === 46 ? ELAPSED : PLAIN_NUMBER_FORMAT;
 }
 
 /** Quoted text, a character after a backslash, a space of some width, a fill, and what stands in brackets. */
@@ -34,12 +35,12 @@ export function parseNumberFormat(code: string): NumberFormat {
   const elapsed = /\[(?:h+|m+|s+)\]/i.test(first);
   const tokens = first.replace(LITERAL, '');
   if (elapsed) return ELAPSED;
-  if (/^general$/i.test(tokens.trim())) return PLAIN;
+  if (/^general$/i.test(tokens.trim())) return PLAIN_NUMBER_FORMAT;
   const bare = tokens.replace(/AM\/PM|A\/P/gi, '');
   const time = /[hs]/i.test(bare);
   const days = /[yd]/i.test(bare) || (/m/i.test(bare) && !time);
   if ((days || time) && !/[#?]/.test(bare)) return { kind: 'date', days, time, elapsed: false };
-  return paddedFormat(first) ?? PLAIN;
+  return paddedFormat(first) ?? PLAIN_NUMBER_FORMAT;
 }
 
 /** The parts for positive numbers, negative ones, zero and text. A semicolon in quotes divides nothing. */
