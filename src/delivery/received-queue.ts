@@ -136,13 +136,15 @@ const partOf = ({ operation }: Received): 'creates' | 'others' =>
 
 /** The deliveries of a lane, from both parts in turns. */
 function* inTurns({ creates, others, turn }: Lane): Generator<Received> {
-  const parts = (turn === 'creates' ? [creates, others] : [others, creates]).map((list) => list[Symbol.iterator]());
-  while (parts.length > 0) {
-    for (const part of [...parts]) {
-      const next = part.next();
-      if (next.done === true) parts.splice(parts.indexOf(part), 1);
-      else yield next.value;
-    }
+  const [first, second] = (turn === 'creates' ? [creates, others] : [others, creates]).map((list) =>
+    list[Symbol.iterator](),
+  );
+  for (;;) {
+    const one = first?.next();
+    if (one?.done === false) yield one.value;
+    const other = second?.next();
+    if (other?.done === false) yield other.value;
+    if (one?.done !== false && other?.done !== false) return;
   }
 }
 
