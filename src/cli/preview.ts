@@ -49,7 +49,8 @@ export function addPreviewCommand(program: Command, run: RunAction): void {
 async function preview(id: string, options: PreviewOptions, context: CommandContext): Promise<number> {
   const config = await context.loadConfig();
   const { source, names } = selected(id, options.stream, config);
-  await previewSource(source, config, { ...options, streams: names }, context);
+  const { counts, streams } = await previewSource(source, config, { ...options, streams: names }, context);
+  if (context.output.json) context.output.document({ ok: true, source: source.id, counts, streams });
   return 0;
 }
 
@@ -75,12 +76,13 @@ interface PreviewedStream {
   counts: PreviewCounts | null;
 }
 
-async function previewSource(
+/** Shows records of a source to people, and gives what was shown. */
+export async function previewSource(
   source: ConfiguredSource,
   config: RuntimeConfig,
   options: Omit<PreviewOptions, 'stream'> & { streams: readonly string[] },
   context: CommandContext,
-): Promise<void> {
+): Promise<{ counts: PreviewCounts | null; streams: PreviewedStream[] }> {
   const { output, log } = context;
   const { openPreview } = await import('../daemon/preview.ts');
   const opened = await openPreview(source, config, { log, signal: context.interruption() });
@@ -98,7 +100,7 @@ async function previewSource(
   if (isFiltered && streams.every(({ matching }) => matching === 0)) output.note(noneFits(options));
   const counts = options.counts ? total.counts() : null;
   if (counts !== null && streams.length > 1) output.print(...countLines(source.id, { ...counts, issues: [] }, output));
-  if (output.json) output.document({ ok: true, source: source.id, counts, streams });
+  return { counts, streams };
 }
 
 /** A record with an issue makes no item, so it cannot be found by the item that it should make. */

@@ -1,0 +1,54 @@
+import { stringify } from 'yaml';
+import { printable } from '../style.ts';
+
+/** Longer lines have their comment above them. */
+const LINE_MAX = 110;
+
+/** A line of YAML with what is said about it. */
+export function yamlLine(indent: number, text: string, comment = ''): string[] {
+  const blanks = ' '.repeat(indent);
+  if (comment === '') return [`${blanks}${text}`];
+  const said = `# ${printable(comment)}`;
+  const line = `${blanks}${text} ${said}`;
+  return line.length <= LINE_MAX
+    ? [line]
+    : [...wrapped(said, LINE_MAX - indent).map((one) => `${blanks}${one}`), `${blanks}${text}`];
+}
+
+/** A comment of its own, over as many lines as it needs. */
+export function commentLines(indent: number, comment: string): string[] {
+  return wrapped(`# ${printable(comment)}`, LINE_MAX - indent).map((line) => `${' '.repeat(indent)}${line}`);
+}
+
+/** A value as YAML on one line. A `${` in it stands for itself. */
+export function yamlValue(value: unknown): string {
+  const escaped = withoutPlaceholders(value);
+  if (typeof escaped === 'string' && /\w/.test(escaped) && !/\p{Cc}/u.test(escaped)) {
+    return stringify(escaped, { lineWidth: 0, defaultStringType: 'PLAIN', blockQuote: false }).trimEnd();
+  }
+  // JSON is YAML, and has no line breaks in it.
+  return JSON.stringify(escaped);
+}
+
+/** A name within a list in brackets. */
+export function yamlName(name: string): string {
+  const isPlain = /^[A-Za-z_][\w-]*$/.test(name) && !/^(?:true|false|null|yes|no|on|off|y|n)$/i.test(name);
+  return isPlain ? name : JSON.stringify(withoutPlaceholders(name));
+}
+
+function withoutPlaceholders(value: unknown): unknown {
+  if (typeof value === 'string') return value.replaceAll('${', '$${');
+  return Array.isArray(value) ? value.map(withoutPlaceholders) : value;
+}
+
+function wrapped(comment: string, width: number): string[] {
+  const lines: string[] = [];
+  let line = '';
+  for (const word of comment.split(' ')) {
+    if (line !== '' && line.length + 1 + word.length > width) {
+      lines.push(line);
+      line = `# ${word}`;
+    } else line = line === '' ? word : `${line} ${word}`;
+  }
+  return [...lines, line];
+}

@@ -1,0 +1,111 @@
+import type { Columns } from './columns.ts';
+import { commentLines, yamlLine, yamlName, yamlValue } from './config-text.ts';
+import type { FoundKey } from './key-columns.ts';
+import type { ProposedLine, ProposedMapping } from './propose-mapping.ts';
+import type { FoundOption, Recognised } from './recognise-format.ts';
+
+/** What a config is made of. */
+export interface ConfigParts {
+  source: string;
+  stream: string;
+  /** The file, relative to the config. */
+  path: string;
+  recognised: Recognised;
+  key: FoundKey | null;
+  mapping: ProposedMapping;
+  columns: Columns;
+}
+
+/** The beginning of a config: everything but its sources. */
+export function headText(source: string, about: string): string {
+  return `${commentLines(0, about).join('\n')}
+# Look at the lines with TODO and at the reasons. Then run:
+#   dpp-sync preview ${source}       records beside the items that they become
+#   dpp-sync check         whether everything can be reached
+# docs/configuration.md describes every key, docs/mapping.md the expressions.
+
+target:
+  # TODO The address of the platform and an API key: write them here, or set the variables.
+  baseUrl: \${DPP_BASE_URL:-https://dpp.example.com}
+  apiKey: \${DPP_API_KEY:-no-key-yet}
+queue: embedded
+ledger: ./data/ledger.db
+# passports: { init: when-complete, publish: manual } # without this line no passport is initialised
+
+`;
+}
+
+/** The \`sources\` section with one source. */
+export function sourcesText(parts: ConfigParts): string {
+  const { source, recognised, stream, mapping } = parts;
+  const lines = [
+    'sources:',
+    ...yamlLine(2, `- id: ${source}`, 'a name of your choosing; it stays with the records for good'),
+    ...yamlLine(4, `connector: ${recognised.connector}`, recognised.title),
+    ...yamlLine(4, '# schedule: "30 2 * * *"', 'every night at half past two'),
+    ...optionLines(4, recognised.options),
+    '    streams:',
+    ...streamLines(parts),
+    ...recognised.hints.flatMap((hint) => commentLines(6, hint)),
+    '    mappings:',
+    ...yamlLine(6, `- stream: ${stream}`),
+    ...yamlLine(8, `to: ${mapping.to}`, mapping.reason),
+    ...mappedLine(8, mapping.key),
+    ...(mapping.refs.length === 0 ? [] : ['        refs:', ...mapping.refs.flatMap((line) => mappedLine(10, line))]),
+    ...fieldLines(mapping.fields),
+    ...nestedLines(parts),
+    ...yamlLine(4, 'onMissing: flag', 'what vanishes from the export is shown; or ignore, unpublish'),
+    ...yamlLine(4, 'guard: { maxMissing: 5%, maxDrop: 20% }', 'a read beyond these is taken for a broken export'),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+function optionLines(indent: number, options: readonly FoundOption[]): string[] {
+  if (options.length === 0) return [];
+  const lines = options.flatMap(({ name, value, reason }) =>
+    yamlLine(indent + 2, `${name}: ${yamlValue(value)}`, reason),
+  );
+  return [`${' '.repeat(indent)}options:`, ...lines];
+}
+
+function streamLines({ stream, path, recognised, key }: ConfigParts): string[] {
+  const lines = [`      ${stream}:`, ...yamlLine(8, `path: ${yamlValue(path)}`)];
+  for (const { name, value, reason } of recognised.stream) {
+    lines.push(...yamlLine(8, `${name}: ${yamlValue(value)}`, reason));
+  }
+  if (key === null) {
+    lines.push(
+      ...commentLines(
+        8,
+        'TODO key: no columns are filled and different in all records; a changed record counts as a new one.',
+      ),
+    );
+    return lines;
+  }
+  const names = key.columns.map(({ path: [name = ''] }) => yamlName(name)).join(', ');
+  return [...lines, ...yamlLine(8, `key: [${names}]`, key.reason)];
+}
+
+function fieldLines(fields: readonly ProposedLine[]): string[] {
+  return ['        fields:', ...fields.flatMap((line) => mappedLine(10, line))];
+}
+
+function mappedLine(indent: number, { name, expression, reason, isTodo }: ProposedLine): string[] {
+  const said = isTodo ? `TODO ${reason}` : reason;
+  // What has to be there for the config to be one is empty: every record is then quarantined, and none is sent by a guess.
+  if (expression === null && isTodo) return yamlLine(indent, `${name}: '""'`, said);
+  if (expression === null) return commentLines(indent, `${name}: ${said}`);
+  return yamlLine(indent, `${name}: ${yamlValue(expression)}`, said);
+}
+
+function nestedLines({ columns, stream, key }: ConfigParts): string[] {
+  return columns.lists.slice(0, 6).flatMap(({ path, members }) => {
+    const names = members.slice(0, 8).join(', ');
+    const access = path.join('.');
+    const owner = key?.columns[0]?.access ?? 'row.KEY';
+    return commentLines(
+      6,
+      `The list ${access} has objects with ${names}. If they are parts: - { stream: ${stream}, to: bom_item, each: row.${access}, key: ${owner} + "/" + item.…, refs: { product: ${owner}, part: item.… } }`,
+    );
+  });
+}
