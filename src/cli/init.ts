@@ -1,14 +1,14 @@
-import { writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { fault } from '../domain/faults.ts';
 import { messageOf, systemCodeOf } from '../lib/errors.ts';
+import { shellWord } from '../lib/shell-word.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import type { ProposedConfig } from './init/propose-config.ts';
-import type { Output } from './output.ts';
 import { previewSource } from './preview.ts';
-import { plural, printable } from './style.ts';
+import { printable } from './style.ts';
 
 interface InitOptions {
   from?: string;
@@ -54,7 +54,9 @@ async function initByHand({ force = false }: InitOptions, context: CommandContex
 
 async function initFrom(file: string, { force = false }: InitOptions, context: CommandContext): Promise<number> {
   const { output, configFile, log } = context;
+  assertFree(configFile, force);
   const { proposeConfig } = await import('./init/propose-config.ts');
+  const { foundLines } = await import('./init/found-lines.ts');
   const signal = context.interruption();
   const found = await proposeConfig(file, { configFile, root: context.package.root, log, signal });
   writeConfig(configFile, found.text, force);
@@ -66,12 +68,13 @@ async function initFrom(file: string, { force = false }: InitOptions, context: C
   const streams = source.streams.map(({ name }) => name);
   const preview = await previewSource(source, config, { limit: SHOWN, counts: true, streams }, context);
   if (output.json) output.document(initDocument(file, found, context, preview.counts));
-  output.print('Next:');
-  if (found.todo.length > 0)
-    output.print(`  look at the ${plural(found.todo.length, 'line')} with TODO in ${printable(configFile)}`);
+  const withConfig = configFile === 'dpp-sync.yaml' ? '' : ` -c ${shellWord(configFile)}`;
+  const todo = found.todo.length === 1 ? 'line' : `${found.todo.length} lines`;
   output.print(
-    `  dpp-sync preview ${found.source} --issues   records that something is wrong with`,
-    '  dpp-sync check                  with the address and the key of the platform set',
+    'Next:',
+    ...(found.todo.length === 0 ? [] : [`  look at the ${todo} with TODO in ${printable(configFile)}`]),
+    `  dpp-sync preview ${found.source} --issues${withConfig}`,
+    `  dpp-sync check${withConfig}, once the address and the key of the platform are set`,
   );
   return 0;
 }
@@ -93,58 +96,26 @@ function initDocument(file: string, found: ProposedConfig, { configFile }: Comma
   };
 }
 
+/** Before a large file is looked at. */
+function assertFree(file: string, force: boolean): void {
+  if (!force && existsSync(file)) throw takenFault(file);
+}
+
+function takenFault(file: string): Error {
+  return fault('usage', `${file} is there already.`, {
+    suggestion: 'Name another file with -c, or add --force to replace it.',
+  });
+}
+
 /** @throws Fault `usage` if there is a file and it is not to be replaced, or it cannot be written */
 function writeConfig(file: string, text: string, force: boolean): void {
   try {
     writeFileSync(file, text, { flag: force ? 'w' : 'wx' });
   } catch (error) {
-    if (systemCodeOf(error) === 'EEXIST') {
-      throw fault('usage', `${file} is there already.`, {
-        suggestion: 'Name another file with -c, or add --force to replace it.',
-      });
-    }
+    if (systemCodeOf(error) === 'EEXIST') throw takenFault(file);
     throw fault('usage', `${file} cannot be written: ${messageOf(error)}.`, {
       suggestion: 'Name a file with -c in a folder that exists and may be written.',
       cause: error,
     });
   }
-}
-
-/** What was recognised, and the proposed lines. */
-function foundLines(
-  file: string,
-  { recognised, key, mapping, sample, todo }: ProposedConfig,
-  { paint }: Output,
-): string[] {
-  const { title, options, stream, hints } = recognised;
-  const lines = [`${paint('bold', printable(file))} is ${title}.`];
-  for (const { name, value, reason } of [...options, ...stream]) {
-    lines.push(`  ${name.padEnd(10)} ${printable(JSON.stringify(value))}  ${paint('dim', printable(reason))}`);
-  }
-  if (sample !== null) {
-    const { records, columns, broken, isWhole } = sample;
-    lines.push(
-      `  ${isWhole ? '' : 'the first '}${plural(records, 'record')}, ${plural(columns, 'column')}${broken === 0 ? '' : `, ${plural(broken, 'record')} that cannot be read`}`,
-    );
-  }
-  if (recognised.preset !== undefined) lines.push(`  the mapping is that of config/presets/${recognised.preset}.yaml`);
-  if (mapping !== null) {
-    lines.push(
-      '',
-      `${paint('bold', mapping.to === 'bom_item' ? 'BOM item' : mapping.to)}  ${paint('dim', printable(mapping.reason))}`,
-    );
-    for (const { name, expression, reason, isTodo } of [mapping.key, ...mapping.refs, ...mapping.fields]) {
-      const what = expression === null ? paint('yellow', isTodo ? 'TODO' : '–') : printable(expression);
-      const said =
-        isTodo && expression !== null
-          ? `${paint('yellow', 'TODO')} ${printable(reason)}`
-          : paint('dim', printable(reason));
-      lines.push(`  ${name.padEnd(18)} ${what}`, ...(reason === '' ? [] : [`  ${' '.repeat(18)}   ${said}`]));
-    }
-    if (key.length === 0) lines.push(`  ${paint('yellow', 'no columns identify a record')}`);
-  }
-  for (const hint of hints) lines.push(`  ${paint('dim', printable(hint))}`);
-  if (todo.length > 0)
-    lines.push('', paint('yellow', `${plural(todo.length, 'line')} with TODO: look at them before a sync.`));
-  return lines;
 }

@@ -4,18 +4,27 @@ import { ITEM_KINDS, type ItemRef } from '../domain/item.ts';
 import { formatPlace } from '../domain/place.ts';
 import { kindWord } from '../domain/words.ts';
 import type { Output } from './output.ts';
-import { formatCount, plural, printable, shorten } from './style.ts';
+import { formatCount, plural, printable, shorten, wrap } from './style.ts';
 import { countKind, formatIssue, formatValue } from './words.ts';
 
 const MARKS = { mapped: '✓', excluded: '–', quarantined: '✗' } as const;
 const COLOURS = { mapped: 'green', excluded: 'dim', quarantined: 'red' } as const;
 
+/** What a line has besides its two cells. */
+const BETWEEN = 5;
+const LEFT_MAX = 46;
+const RIGHT_MIN = 30;
+/** Where no terminal shows it, a line has room for a value of this length. */
+const RIGHT_WITHOUT_TERMINAL = 100;
+
 /** A record beside the items that it maps to. */
-export function recordLines(record: PreviewedRecord, { paint }: Output): string[] {
+export function recordLines(record: PreviewedRecord, { paint, width }: Output): string[] {
   const { place, status } = record;
+  const left = width === null ? LEFT_MAX : Math.min(LEFT_MAX, Math.floor((width - BETWEEN) * 0.45));
+  const right = width === null ? RIGHT_WITHOUT_TERMINAL : Math.max(RIGHT_MIN, width - BETWEEN - left);
   return [
     `${paint(COLOURS[status], `${MARKS[status]} ${status}`)}  ${printable(formatPlace(place))}`,
-    ...sideBySide(columnLines(record), itemLines(record, paint), paint),
+    ...sideBySide(columnLines(record), itemLines(record, { paint, width: right }), { paint, width: left }),
     '',
   ];
 }
@@ -27,22 +36,31 @@ function columnLines({ fields }: PreviewedRecord): string[] {
   return filled.map(([name, value]) => `${printable(name).padEnd(width)}  ${formatValue(value, 200)}`);
 }
 
-function itemLines({ status, items, issues }: PreviewedRecord, paint: Output['paint']): string[] {
+/** The size of a cell, and how it is coloured. */
+interface Cell {
+  paint: Output['paint'];
+  width: number;
+}
+
+function itemLines({ status, items, issues }: PreviewedRecord, { paint, width }: Cell): string[] {
   if (status === 'excluded') return [paint('dim', 'no mapping wants this record')];
   const lines = issues.flatMap((issue) => [
-    paint('red', formatIssue(issue)),
-    ...(issue.cure === undefined ? [] : [`  ${printable(issue.cure)}`]),
+    ...wrap(formatIssue(issue), width).map((line) => paint('red', line)),
+    ...(issue.cure === undefined ? [] : wrap(printable(issue.cure), width - 2).map((line) => `  ${line}`)),
   ]);
   for (const { kind, key, payload, refs } of items) {
     const names = [...Object.keys(payload), ...refs.map(roleWord)];
-    const width = Math.max(0, ...names.map((name) => name.length));
-    lines.push(paint('bold', `${kindWord(kind)} ${printable(key)}`));
+    const nameWidth = Math.max(0, ...names.map((name) => name.length));
+    const valueWidth = Math.max(10, Math.min(72, width - nameWidth - 4));
+    lines.push(paint('bold', shorten(`${kindWord(kind)} ${printable(key)}`, width)));
     for (const ref of refs) {
       const kindOfRef = ref.either === true ? 'product or material' : kindWord(ref.kind);
-      lines.push(`  ${roleWord(ref).padEnd(width)}  → ${kindOfRef} ${printable(ref.key)}`);
+      lines.push(
+        `  ${roleWord(ref).padEnd(nameWidth)}  ${shorten(`→ ${kindOfRef} ${printable(ref.key)}`, valueWidth)}`,
+      );
     }
     for (const [name, value] of Object.entries(payload)) {
-      lines.push(`  ${name.padEnd(width)}  ${formatValue(value, 72)}`);
+      lines.push(`  ${name.padEnd(nameWidth)}  ${formatValue(value, valueWidth)}`);
     }
   }
   return lines;
@@ -53,12 +71,10 @@ function roleWord({ role, either }: ItemRef): string {
   return either === true ? 'part' : role;
 }
 
-const LEFT_WIDTH = 46;
-
-function sideBySide(left: readonly string[], right: readonly string[], paint: Output['paint']): string[] {
+function sideBySide(left: readonly string[], right: readonly string[], { paint, width }: Cell): string[] {
   const lines: string[] = [];
   for (let index = 0; index < Math.max(left.length, right.length); index += 1) {
-    const cell = shorten(left[index] ?? '', LEFT_WIDTH).padEnd(LEFT_WIDTH);
+    const cell = shorten(left[index] ?? '', width).padEnd(width);
     lines.push(`  ${paint('dim', `${cell} │`)} ${right[index] ?? ''}`);
   }
   return lines;
@@ -67,18 +83,21 @@ function sideBySide(left: readonly string[], right: readonly string[], paint: Ou
 const ISSUES_SHOWN = 20;
 
 /** What the whole of a stream or of a source has brought. */
-export function countLines(title: string, counts: PreviewCounts, { paint }: Output): string[] {
+export function countLines(title: string, counts: PreviewCounts, { paint, width: terminal }: Output): string[] {
   const { records, items, issues, otherIssues } = counts;
   const lines = [`${paint('bold', title)}  ${recordWords(counts)}`];
   const made = ITEM_KINDS.filter((kind) => items[kind] > 0).map((kind) => countKind(items[kind], kind));
   if (records > 0) lines.push(`  ${made.length === 0 ? paint('yellow', 'no items') : `items: ${made.join(', ')}`}`);
   const width = formatCount(issues[0]?.records ?? 0).length;
+  const textWidth = (terminal ?? Number.POSITIVE_INFINITY) - width - 6;
   for (const { code, field, records: having, example } of issues.slice(0, ISSUES_SHOWN)) {
     const where = field === null ? '' : ` in ${printable(field)}`;
     const count = formatCount(having).padStart(width);
     lines.push(
       `  ${paint('red', `✗ ${count}`)}  ${paint('bold', printable(code))}${where}`,
-      `    ${' '.repeat(width)}  ${paint('dim', `${printable(formatPlace(example.place))}: ${printable(example.message)}`)}`,
+      ...wrap(`${printable(formatPlace(example.place))}: ${printable(example.message)}`, textWidth).map(
+        (line) => `    ${' '.repeat(width)}  ${paint('dim', line)}`,
+      ),
     );
   }
   const left = issues.length - ISSUES_SHOWN;

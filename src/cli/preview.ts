@@ -99,7 +99,8 @@ export async function previewSource(
   const isFiltered = options.issues === true || options.key !== undefined || options.item !== undefined;
   if (isFiltered && streams.every(({ matching }) => matching === 0)) output.note(noneFits(options));
   const counts = options.counts ? total.counts() : null;
-  if (counts !== null && streams.length > 1) output.print(...countLines(source.id, { ...counts, issues: [] }, output));
+  if (counts !== null && streams.length > 1)
+    output.print(...countLines(source.id, { ...counts, issues: [] }, output), '');
   return { counts, streams };
 }
 

@@ -31,7 +31,7 @@ export function choose(
     return rank === null || column.values.length === 0 ? [] : [{ column, rank }];
   });
   const fitting = ranked
-    .toSorted((one, other) => one.rank - other.rank)
+    .toSorted((one, other) => one.rank - other.rank || other.column.values.length - one.column.values.length)
     .map(({ column, rank }) => ({ column, rank, checked: check(column) }))
     .filter(({ checked: { taken, of } }) => taken > 0 && taken >= of * shareMin);
   const [best, ...others] = fitting;
@@ -41,9 +41,9 @@ export function choose(
   return { column: best.column, checked: best.checked, isExact, others: alike.map(({ column }) => column) };
 }
 
-/** `812 of 820 values are countries, "EU" is not`; empty for plain text. */
-export function describeChoice({ checked: { taken, of, refused, words } }: Choice): string {
-  if (words === 'texts') return '';
+/** `812 of 820 values are countries, not "EU"`; for plain text only the name of the column counts. */
+export function describeChoice({ isExact, checked: { taken, of, refused, words } }: Choice): string {
+  if (words === 'texts') return isExact ? 'by the name of the column' : 'by a part of the name of the column';
   const all = `${taken} of ${of} values are ${words}`;
   if (refused.length === 0) return all;
   const shown = refused.map((value) => JSON.stringify(value)).join(', ');

@@ -1,5 +1,5 @@
 import { stringify } from 'yaml';
-import { printable } from '../style.ts';
+import { printable, wrap } from '../style.ts';
 
 /** Longer lines have their comment above them. */
 const LINE_MAX = 110;
@@ -8,16 +8,13 @@ const LINE_MAX = 110;
 export function yamlLine(indent: number, text: string, comment = ''): string[] {
   const blanks = ' '.repeat(indent);
   if (comment === '') return [`${blanks}${text}`];
-  const said = `# ${printable(comment)}`;
-  const line = `${blanks}${text} ${said}`;
-  return line.length <= LINE_MAX
-    ? [line]
-    : [...wrapped(said, LINE_MAX - indent).map((one) => `${blanks}${one}`), `${blanks}${text}`];
+  const line = `${blanks}${text} # ${printable(comment)}`;
+  return line.length <= LINE_MAX ? [line] : [...commentLines(indent, comment), `${blanks}${text}`];
 }
 
 /** A comment of its own, over as many lines as it needs. */
 export function commentLines(indent: number, comment: string): string[] {
-  return wrapped(`# ${printable(comment)}`, LINE_MAX - indent).map((line) => `${' '.repeat(indent)}${line}`);
+  return wrap(printable(comment), LINE_MAX - indent - 2).map((line) => `${' '.repeat(indent)}# ${line}`);
 }
 
 /** A value as YAML on one line. A `${` in it stands for itself. */
@@ -39,16 +36,4 @@ export function yamlName(name: string): string {
 function withoutPlaceholders(value: unknown): unknown {
   if (typeof value === 'string') return value.replaceAll('${', '$${');
   return Array.isArray(value) ? value.map(withoutPlaceholders) : value;
-}
-
-function wrapped(comment: string, width: number): string[] {
-  const lines: string[] = [];
-  let line = '';
-  for (const word of comment.split(' ')) {
-    if (line !== '' && line.length + 1 + word.length > width) {
-      lines.push(line);
-      line = `# ${word}`;
-    } else line = line === '' ? word : `${line} ${word}`;
-  }
-  return [...lines, line];
 }

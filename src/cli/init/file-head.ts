@@ -1,8 +1,10 @@
+import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { fault } from '../../domain/faults.ts';
+import { messageOf } from '../../lib/errors.ts';
 import { FILE_SOURCE } from '../../sdk/files/file-options.ts';
 import { openParts } from '../../sdk/files/open-parts.ts';
-import { localVersionOf, statOf } from '../../sdk/files/source-file.ts';
+import { localVersionOf } from '../../sdk/files/source-file.ts';
 import { createTemporaryFiles } from '../../sdk/files/temporary-files.ts';
 
 /** The beginning of a file, unpacked. */
@@ -26,11 +28,16 @@ const WORKBOOK_ENTRY = '[Content_Types].xml';
 /**
  * Reads the beginning of a file of this machine. Of a ZIP archive it reads the first file.
  *
- * @throws Fault `usage` for what is no file or empty, `source.unreadable` for what cannot be read or unpacked
+ * @throws Fault `usage` for what is no file, not there or empty, `source.unreadable` for what cannot be read or unpacked
  */
 export async function readHead(file: string, signal: AbortSignal): Promise<FileHead> {
   const path = resolve(file);
-  const stats = await statOf(path, path);
+  const stats = await stat(path, { bigint: true }).catch((error: unknown) => {
+    throw fault('usage', `${path} cannot be read: ${messageOf(error)}.`, {
+      suggestion: 'Check the path.',
+      cause: error,
+    });
+  });
   if (!stats.isFile()) {
     throw fault('usage', `${path} is ${stats.isDirectory() ? 'a folder' : 'no regular file'}.`, {
       suggestion: 'Name one exported file with --from; more files can be added to the config as further streams.',

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../lib/json.ts';
+import { plural } from '../style.ts';
 import { type Column, isComplete } from './columns.ts';
 import { rankOf } from './field-names.ts';
 
@@ -29,7 +30,7 @@ export function keyColumnsOf(
   isWhole: boolean,
 ): FoundKey | null {
   const usable = columns.filter((column) => column.path.length === 1 && isComplete(column) && isKeyLike(column));
-  const where = isWhole ? `all ${rows.length} records` : `the first ${rows.length} records`;
+  const where = isWhole ? `all ${plural(rows.length, 'record')}` : `the first ${plural(rows.length, 'record')}`;
   const single = usable.filter(({ isUnique }) => isUnique).toSorted((one, other) => keyRank(one) - keyRank(other));
   const [best, ...others] = single;
   if (best !== undefined) {

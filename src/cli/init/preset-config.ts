@@ -44,7 +44,10 @@ export function presetSources(
   if (isSeq(mappings)) {
     mappings.items = mappings.items.filter((mapping) => isMap(mapping) && streams.has(String(mapping.get('stream'))));
   }
-  return { source: String(source.get('id')), text: document.toString({ lineWidth: 0 }) };
+  return {
+    source: String(source.get('id')),
+    text: document.toString({ lineWidth: 0, flowCollectionPadding: false }).trimStart(),
+  };
 }
 
 /** The preset for records that look like those of a system whose files are plain JSON. */

@@ -1,5 +1,5 @@
 import type { ItemKind } from '../../domain/item.ts';
-import { plural } from '../style.ts';
+import { formatCount, plural } from '../style.ts';
 import { type Choice, choose, describeChoice, guarded, named } from './choose-column.ts';
 import type { Column } from './columns.ts';
 import type { FoundKey } from './key-columns.ts';
@@ -189,9 +189,9 @@ function numberLine(name: string, choice: Choice | null, key: FoundKey | null): 
     const { column } = choice;
     const isSound = column.isUnique && column.values.length === column.records;
     const what = isSound
-      ? `filled and different in all ${column.records} records`
+      ? `filled and different in all ${plural(column.records, 'record')}`
       : column.isUnique
-        ? `filled in ${column.values.length} of ${column.records} records`
+        ? ''
         : 'some records have the same value';
     return { ...lineOf(name, choice, what), isTodo: !isSound && name === 'sku' };
   }
@@ -280,14 +280,20 @@ function lineIfAny(name: string, choice: Choice | null): ProposedLine | null {
 /** @param what says more about the column */
 function lineOf(name: string, choice: Choice, what?: string): ProposedLine {
   const { column, checked, others } = choice;
-  const reasons = [describeChoice(choice), ...(what === undefined ? [] : [what])];
+  const isComplete = column.values.length === column.records;
+  const filled = isComplete
+    ? 'filled in all records'
+    : `filled in ${formatCount(column.values.length)} of ${plural(column.records, 'record')}`;
+  const reasons = [
+    describeChoice(choice),
+    what ?? '',
+    isComplete && (checked.words !== 'texts' || what !== undefined) ? '' : filled,
+  ];
   if (others.length > 0) reasons.push(`${named(others)} could be it too`);
-  const filled = column.values.length === column.records ? '' : `filled in ${plural(column.values.length, 'record')}`;
-  const all = [...reasons, filled].filter((reason) => reason !== '');
   return {
     name,
     expression: guarded(column, checked.expression(column.access)),
-    reason: [...new Set(all)].join('; '),
-    isTodo: false,
+    reason: reasons.filter((reason) => reason !== '').join('; '),
+    isTodo: checked.taken < checked.of,
   };
 }

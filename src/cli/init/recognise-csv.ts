@@ -24,14 +24,21 @@ interface Attempt {
   columns: number;
   /** The share of rows that have as many values as most of them, and no defect. */
   regular: number;
+  /** The rows that cannot be divided. */
+  defects: number;
+  /** The values that stand in double quotes, quotes included. */
+  inQuotes: number;
 }
 
 /** @returns null if no delimiter divides the lines into the same number of values */
 export function recogniseCsv(text: string, isWhole: boolean): FoundDialect | null {
   const head = wholeLines(text.slice(0, TEXT_MAX), isWhole && text.length <= TEXT_MAX);
   const recordDelimiter = recordDelimiterOf(head);
-  const attempts = DELIMITERS.filter((delimiter) => head.includes(delimiter)).flatMap((delimiter) =>
-    ['"', null].map((quote) => attemptOf(head, { delimiter, quote, recordDelimiter })),
+  const attempts = DELIMITERS.filter((delimiter) => head.includes(delimiter)).map((delimiter) =>
+    byQuote(
+      attemptOf(head, { delimiter, quote: '"', recordDelimiter }),
+      attemptOf(head, { delimiter, quote: null, recordDelimiter }),
+    ),
   );
   const [best] = attempts.filter(isTable).toSorted(byFit);
   if (best === undefined) return null;
@@ -72,11 +79,16 @@ function withDialect(
   return { options, reasons };
 }
 
-/** Which of two attempts divides the lines better. A quote that is never needed changes nothing, so it is kept. */
+/** Which of two attempts divides the lines better. Of delimiters that do equally well the longer one includes the other. */
 function byFit(one: Attempt, other: Attempt): number {
   const difference = other.regular - one.regular;
   if (Math.abs(difference) > 0.02) return difference;
-  return other.columns - one.columns || (one.quote === null ? 1 : 0) - (other.quote === null ? 1 : 0);
+  return other.columns - one.columns || other.delimiter.length - one.delimiter.length;
+}
+
+/** Whether quotes stand around values, or are part of them: without them, rows with an inch sign are whole. */
+function byQuote(quoted: Attempt, plain: Attempt): Attempt {
+  return plain.regular > quoted.regular && plain.inQuotes <= quoted.defects ? plain : quoted;
 }
 
 function isTable({ columns, regular, rows }: Attempt): boolean {
@@ -116,7 +128,9 @@ function attemptOf(
     sizes.set(scanner.values.length, (sizes.get(scanner.values.length) ?? 0) + 1);
   }
   const [columns, having] = [...sizes].reduce((most, one) => (one[1] > most[1] ? one : most), [0, 0]);
-  return { delimiter, quote, rows, columns, regular: having / Math.max(1, rows.length + defects) };
+  const inQuotes = rows.flatMap(({ values }) => values).filter((value) => /^".*"$/s.test(value)).length;
+  const regular = having / Math.max(1, rows.length + defects);
+  return { delimiter, quote, rows, columns, regular, defects, inQuotes };
 }
 
 /** Whether the first row has names: they are filled, differ, and are no numbers or dates. */

@@ -13,6 +13,9 @@ const WORDS_SHOWN = 3;
 /** The letters ä, ö, ü, Ä, Ö, Ü, é, à, è and ê in code page 850 of DOS. In windows-1252 most of them are signs. */
 const DOS_LETTERS = new Set([0x84, 0x94, 0x81, 0x8e, 0x99, 0x9a, 0x82, 0x85, 0x8a, 0x88]);
 
+/** UTF-8 that is read as windows-1252: pairs of letters and signs that no language has. */
+const MOJIBAKE = /Ã[\u0080-\u00bf©¤¶¼]|â€|ï»/;
+
 /**
  * Recognises the encoding of a file by its beginning. Which of several 8-bit encodings it is cannot be known for certain,
  * so the reason shows words for a person to look at.
@@ -42,7 +45,8 @@ function ofZeros(bytes: Buffer): 'utf-16le' | 'utf-16be' | 'binary' | null {
     if (index % 2 === 0) even += 1;
     else odd += 1;
   }
-  if (even + odd === 0) return null;
+  // A text has no zeros, and one that is damaged has a few.
+  if (even + odd <= bytes.length / 1_000) return null;
   const half = bytes.length / 2;
   if (odd > half * 0.3 && even < half * 0.02) return 'utf-16le';
   return even > half * 0.3 && odd < half * 0.02 ? 'utf-16be' : 'binary';
@@ -63,7 +67,7 @@ function ofHighBytes(bytes: Buffer): FoundEncoding {
     return whole === 0 ? { ...utf8, reason: 'only ASCII so far, which UTF-8 includes' } : withWords(utf8);
   }
   // Bytes of another encoding are valid UTF-8 by accident once in a while, and never most of the time.
-  if (whole > broken) {
+  if (whole > broken || MOJIBAKE.test(decoded(bytes, 'windows-1252', '').text)) {
     const damaged = `UTF-8 with ${broken} broken characters; rows that have them are quarantined`;
     return { ...utf8, reason: damaged };
   }

@@ -1,8 +1,9 @@
-import type { Columns } from './columns.ts';
+import type { Column, Columns } from './columns.ts';
 import { commentLines, yamlLine, yamlName, yamlValue } from './config-text.ts';
 import type { FoundKey } from './key-columns.ts';
 import type { ProposedLine, ProposedMapping } from './propose-mapping.ts';
 import type { FoundOption, Recognised } from './recognise-format.ts';
+import { asDecimal, isAmbiguousDecimal } from './value-checks.ts';
 
 /** What a config is made of. */
 export interface ConfigParts {
@@ -54,6 +55,7 @@ export function sourcesText(parts: ConfigParts): string {
     ...(mapping.refs.length === 0 ? [] : ['        refs:', ...mapping.refs.flatMap((line) => mappedLine(10, line))]),
     ...fieldLines(mapping.fields),
     ...nestedLines(parts),
+    ...unusedLines(parts),
     ...yamlLine(4, 'onMissing: flag', 'what vanishes from the export is shown; or ignore, unpublish'),
     ...yamlLine(4, 'guard: { maxMissing: 5%, maxDrop: 20% }', 'a read beyond these is taken for a broken export'),
   ];
@@ -108,4 +110,38 @@ function nestedLines({ columns, stream, key }: ConfigParts): string[] {
       `The list ${access} has objects with ${names}. If they are parts: - { stream: ${stream}, to: bom_item, each: row.${access}, key: ${owner} + "/" + item.…, refs: { product: ${owner}, part: item.… } }`,
     );
   });
+}
+
+/** The parts of an expression that name columns. */
+const ACCESS = /\brow(?:\.\w+|\["(?:[^"\\]|\\.)*"\])+/g;
+const UNUSED_NUMBERS_MAX = 12;
+const UNUSED_MAX = 60;
+
+/** The columns that no line uses, and how those with numbers are read. */
+function unusedLines({ columns, mapping, key }: ConfigParts): string[] {
+  const used = new Set(
+    [mapping.key, ...mapping.refs, ...mapping.fields].flatMap(({ expression }) => expression?.match(ACCESS) ?? []),
+  );
+  const unused = columns.columns.filter(
+    (column) => !used.has(column.access) && key?.columns.includes(column) !== true && column.values.length > 0,
+  );
+  if (unused.length === 0) return [];
+  const numbers = unused.map(asNumbers).filter((text) => text !== null);
+  const names = unused.slice(0, UNUSED_MAX).map(({ label }) => label);
+  const left = unused.length - names.length;
+  return [
+    ...commentLines(6, `Not used so far: ${names.join(', ')}${left > 0 ? ` and ${left} more` : ''}.`),
+    ...numbers.slice(0, UNUSED_NUMBERS_MAX).flatMap((text) => commentLines(6, text)),
+  ];
+}
+
+/** How to read a column with fractions; null for all others. */
+function asNumbers(column: Column): string | null {
+  const hasFractions = column.values.some((value) => /[.,]/.test(value));
+  const { taken, of, words, expression } = asDecimal(column);
+  if (!hasFractions || taken < of) return null;
+  const unsure = isAmbiguousDecimal(column)
+    ? ` Or are they more than a thousand? Then decimal(${column.access}, ",").`
+    : '';
+  return `${column.label}: ${taken} of ${of} values are ${words}: ${expression(column.access)}.${unsure}`;
 }
