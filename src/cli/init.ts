@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { fault } from '../domain/faults.ts';
 import { messageOf, systemCodeOf } from '../lib/errors.ts';
-import { shellWord } from '../lib/shell-word.ts';
+import { shellValue } from '../lib/shell-word.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import type { ProposedConfig } from './init/propose-config.ts';
 import { previewSource } from './preview.ts';
@@ -68,7 +68,7 @@ async function initFrom(file: string, { force = false }: InitOptions, context: C
   const streams = source.streams.map(({ name }) => name);
   const preview = await previewSource(source, config, { limit: SHOWN, counts: true, streams }, context);
   if (output.json) output.document(initDocument(file, found, context, preview.counts));
-  const withConfig = configFile === 'dpp-sync.yaml' ? '' : ` -c ${shellWord(configFile)}`;
+  const withConfig = configFile === 'dpp-sync.yaml' ? '' : ` -c ${shellValue(configFile)}`;
   const todo = found.todo.length === 1 ? 'line' : `${found.todo.length} lines`;
   output.print(
     'Next:',

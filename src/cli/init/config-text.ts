@@ -34,6 +34,6 @@ export function yamlName(name: string): string {
 }
 
 function withoutPlaceholders(value: unknown): unknown {
-  if (typeof value === 'string') return value.replaceAll('${', '$${');
+  if (typeof value === 'string') return value.replaceAll('${', () => '$${');
   return Array.isArray(value) ? value.map(withoutPlaceholders) : value;
 }

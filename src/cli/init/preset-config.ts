@@ -36,7 +36,10 @@ export function presetSources(
       continue;
     }
     const stream = streams.get(name) as YAMLMap;
-    stream.set('path', path.replaceAll('${', '$${'));
+    stream.set(
+      'path',
+      path.replaceAll('${', () => '$${'),
+    );
     stream.delete('files');
     for (const option of streamOptions) stream.set(option.name, option.value);
   }

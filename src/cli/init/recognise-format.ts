@@ -126,7 +126,7 @@ function jsonOf(head: FileHead, { text, name }: FoundEncoding): Recognised | nul
     hints: others.slice(0, 12).map(({ at, objects, isNested, members }) => {
       const names = members.slice(0, 6).join(', ');
       const parent = isNested ? `, parent: { … } for values around them` : '';
-      return `${isNested ? 'Lists within records' : 'Another list'}: at: "${at}"${parent} (${count(objects, head)} objects with ${names}).`;
+      return `${isNested ? 'Lists within records' : 'Another list'}: at: "${at}"${parent} (${count(objects, head)}, with ${names}).`;
     }),
   };
 }
@@ -145,7 +145,11 @@ function textOf(head: FileHead, { text, name, reason }: FoundEncoding): Recognis
         'Use `connector: fixed-width` and write `columns`: config/presets/sap-flat-files.yaml is an example.',
       );
     }
-    throw unrecognised(head, 'No delimiter divides its lines into the same number of values.');
+    throw unrecognised(
+      head,
+      'No delimiter divides its lines into the same number of values.',
+      'If its columns have fixed width, use `connector: fixed-width` and write `columns`, as config/presets/sap-flat-files.yaml does. docs/connectors has a page for each format.',
+    );
   }
   const options = Object.entries(dialect.options).map(([option, value]) => ({
     name: option,

@@ -21,6 +21,8 @@ export interface FoundXml {
 }
 
 const DEPTH_MAX = 20;
+/** The connectors refuse documents of this depth. */
+const OPEN_MAX = 1_000;
 const PATHS_MAX = 2_000;
 const PIECE = 64 * 1024;
 
@@ -50,7 +52,7 @@ export function recogniseXml(text: string): FoundXml | null {
     if (known === undefined && paths.size < PATHS_MAX) paths.set(path, here);
   });
   parser.on('closetag', () => void open.pop());
-  for (let at = 0; at < text.length; at += PIECE) parser.write(text.slice(at, at + PIECE));
+  for (let at = 0; at < text.length && open.length <= OPEN_MAX; at += PIECE) parser.write(text.slice(at, at + PIECE));
   const [root] = paths.keys();
   if (root === undefined) return null;
   return { root: root.slice(1), version, second: [...second], elements: recordsAmong(paths) };
