@@ -13,8 +13,3 @@ export function looksLikeValue(text: string): boolean {
   const trimmed = text.trim();
   return NUMBER.test(trimmed) || DATE.test(trimmed) || GUID.test(trimmed);
 }
-
-/** True for an id that only a machine reads. */
-export function isGuid(text: string): boolean {
-  return GUID.test(text.trim());
-}

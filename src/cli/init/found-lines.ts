@@ -2,7 +2,7 @@ import { kindWord } from '../../domain/words.ts';
 import type { Output } from '../output.ts';
 import { plural, printable, wrap } from '../style.ts';
 import type { ProposedConfig } from './propose-config.ts';
-import type { ProposedLine } from './propose-mapping.ts';
+import type { ProposedLine } from './proposed-line.ts';
 import type { FoundOption } from './recognise-format.ts';
 
 const WIDTH = 100;

@@ -10,24 +10,16 @@ const NAME_MAX = 200;
 export function* jsonTokens(text: string): Generator<JsonToken> {
   let at = 0;
   while (at < text.length) {
-    switch (text[at]) {
-      case '{':
-        yield { kind: 'object' };
-        break;
-      case '[':
-        yield { kind: 'list' };
-        break;
-      case '}':
-      case ']':
-        yield { kind: 'close' };
-        break;
-      case '"': {
-        const end = endOfString(text, at);
-        if (isName(text, end)) yield { kind: 'name', text: nameIn(text.slice(at, end)) };
-        at = end;
-        continue;
-      }
+    const sign = text[at];
+    if (sign === '"') {
+      const end = endOfString(text, at);
+      if (isName(text, end)) yield { kind: 'name', text: nameIn(text.slice(at, end)) };
+      at = end;
+      continue;
     }
+    if (sign === '{') yield { kind: 'object' };
+    else if (sign === '[') yield { kind: 'list' };
+    else if (sign === '}' || sign === ']') yield { kind: 'close' };
     at += 1;
   }
 }

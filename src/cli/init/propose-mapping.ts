@@ -1,38 +1,10 @@
-import type { ItemKind } from '../../domain/item.ts';
-import { formatCount, plural } from '../style.ts';
-import { type Choice, choose, describeChoice, guarded, named } from './choose-column.ts';
+import { plural } from '../style.ts';
+import { type Choice, choose, guarded, named } from './choose-column.ts';
 import type { Column } from './columns.ts';
 import type { FoundKey } from './key-columns.ts';
-import {
-  asCountry,
-  asDate,
-  asDecimal,
-  asGtin,
-  asText,
-  asUnit,
-  type CheckedExpression,
-  isAmbiguousDecimal,
-} from './value-checks.ts';
-
-/** A line of a mapping: an expression, and why it is proposed. */
-export interface ProposedLine {
-  name: string;
-  /** Null where no column was found. */
-  expression: string | null;
-  reason: string;
-  /** True if a person has to look at it. */
-  isTodo: boolean;
-}
-
-/** A mapping for the records of one stream. */
-export interface ProposedMapping {
-  to: ItemKind;
-  /** Why this kind. */
-  reason: string;
-  key: ProposedLine;
-  refs: ProposedLine[];
-  fields: ProposedLine[];
-}
+import { proposeBomItems } from './propose-bom-items.ts';
+import { keyLine, lineIfAny, lineOf, missing, type ProposedLine, type ProposedMapping } from './proposed-line.ts';
+import { asCountry, asDecimal, asGtin, asText, type CheckedExpression } from './value-checks.ts';
 
 /**
  * Proposes what the records of a stream become. Each line says what shows it; where no column is certain, the line says
@@ -41,82 +13,10 @@ export interface ProposedMapping {
  * @param name of the stream or the file, which may say what the records are
  */
 export function proposeMapping(columns: readonly Column[], key: FoundKey | null, name: string): ProposedMapping {
-  const bom = bomColumns(columns);
-  if (bom !== null) {
-    const { product, component } = bom;
-    const reason = `records name a product (${product.column.label}), a part (${component.column.label}) and a quantity`;
-    return proposeBomItem(columns, key, { ...bom, reason });
-  }
-  if (BOM_NAME.test(name)) {
-    const none = { product: null, component: null, quantity: null };
-    return proposeBomItem(columns, key, { ...none, reason: 'the name of the file says so' });
-  }
+  const bom = proposeBomItems(columns, key, name);
+  if (bom !== null) return bom;
   const isMaterial = /material|werkstoff|rohstoff|matiere|grondstof|materia/i.test(name);
   return proposeArticle(columns, key, isMaterial ? 'material' : 'product');
-}
-
-const BOM_NAME =
-  /bills?.?of.?material|(?<![a-z])boms?(?![a-z])|bom_?(?:lines?|items?)|st(?:ue|ü)ckliste|nomenclature|stuklijst|distinta/i;
-
-interface BomColumns {
-  product: Choice;
-  component: Choice;
-  quantity: Choice;
-}
-
-/** A record is a BOM item if it names a product, a part of it and a quantity. */
-function bomColumns(columns: readonly Column[]): BomColumns | null {
-  const quantity = choose(columns, 'quantity', { check: asDecimal, shareMin: 0.5 });
-  const product = choose(columns, 'product', { check: asText });
-  if (quantity === null || product === null) return null;
-  const others = columns.filter((column) => column !== product.column && column !== quantity.column);
-  const component = choose(others, 'component', { check: asText });
-  const isCertain = [quantity, product, component].every((one) => one?.isExact === true);
-  return component !== null && isCertain ? { product, component, quantity } : null;
-}
-
-function proposeBomItem(
-  columns: readonly Column[],
-  key: FoundKey | null,
-  {
-    product,
-    component,
-    quantity,
-    reason,
-  }: { [Part in keyof BomColumns]: BomColumns[Part] | null } & { reason: string },
-): ProposedMapping {
-  const position = choose(columns, 'position', { check: asText });
-  const parts = [product, component, position].flatMap((choice) => (choice === null ? [] : [choice.column]));
-  const optional = [
-    unitLine(columns),
-    lineIfAny('position', position),
-    lineIfAny('valid_from', choose(columns, 'from', { check: asDate, shareMin: 0.5 })),
-    lineIfAny('valid_to', choose(columns, 'to', { check: asDate, shareMin: 0.5 })),
-  ];
-  return {
-    to: 'bom_item',
-    reason,
-    key: keyLine(key, parts),
-    refs: [
-      product === null
-        ? missing('product', 'no column is named like the product that an item belongs to')
-        : lineOf('product', product, 'the key of a product, as the mapping of products gives it'),
-      component === null
-        ? missing('part', 'no column is named like the part of a product')
-        : lineOf('part', component, 'the key of a material or product, whichever has it'),
-    ],
-    fields: [
-      quantity === null
-        ? missing('quantity', 'required, and no column is named like a quantity')
-        : quantityLine(quantity),
-      ...optional.filter((line) => line !== null),
-    ],
-  };
-}
-
-/** A line that a person has to fill in. */
-function missing(name: string, reason: string): ProposedLine {
-  return { name, expression: null, reason, isTodo: true };
 }
 
 function proposeArticle(columns: readonly Column[], key: FoundKey | null, to: 'product' | 'material'): ProposedMapping {
@@ -166,22 +66,6 @@ function gtinByContent(columns: readonly Column[], number: Choice | null): Choic
     if (checked.taken === checked.of) return { column, checked, isExact: true, others: [] };
   }
   return null;
-}
-
-function keyLine(key: FoundKey | null, fallback: readonly Column[]): ProposedLine {
-  if (key !== null) {
-    const others = key.others.length === 0 ? '' : `; so ${key.others.length === 1 ? 'is' : 'are'} ${named(key.others)}`;
-    return { name: 'key', expression: joined(key.columns), reason: `${key.reason}${others}`, isTodo: false };
-  }
-  if (fallback.length === 0) {
-    return { name: 'key', expression: null, reason: 'no column is filled and different in all records', isTodo: true };
-  }
-  const reason = `not different in all records; add what tells them apart`;
-  return { name: 'key', expression: joined(fallback), reason, isTodo: true };
-}
-
-function joined(columns: readonly Column[]): string {
-  return columns.map(({ access }) => access).join(' + "/" + ');
 }
 
 function numberLine(name: string, choice: Choice | null, key: FoundKey | null): ProposedLine {
@@ -234,29 +118,6 @@ function countryLine(name: string, columns: readonly Column[]): ProposedLine | n
   return lineIfAny(name, choose(columns, 'country', { check: asCountry, shareMin: 0.5 }));
 }
 
-function unitLine(columns: readonly Column[]): ProposedLine {
-  const choice = choose(columns, 'unit', { check: asUnit });
-  if (choice === null) {
-    return {
-      name: 'unit',
-      expression: null,
-      reason: 'no column is named like a unit; pieces are "C62"',
-      isTodo: false,
-    };
-  }
-  const { taken, of } = choice.checked;
-  const cure = taken === of ? undefined : 'add the others to `units` of the source';
-  return { ...lineOf('unit', choice, cure), isTodo: taken < of };
-}
-
-function quantityLine(choice: Choice): ProposedLine {
-  if (!isAmbiguousDecimal(choice.column)) return lineOf('quantity', choice);
-  const { access } = choice.column;
-  const example = choice.column.values.find((value) => value.includes('.')) ?? '';
-  const reason = `is ${example} a bit more than ${example.split('.')[0]}, or ${example.replaceAll('.', '')}? Then decimal(${access}, ",")`;
-  return { name: 'quantity', expression: guarded(choice.column, `decimal(${access})`), reason, isTodo: true };
-}
-
 /** A share that is given in percent becomes a fraction. */
 function recycledLine(columns: readonly Column[]): ProposedLine | null {
   const choice = choose(columns, 'recycled', { check: asDecimal, shareMin: 0.5 });
@@ -271,29 +132,4 @@ function recycledLine(columns: readonly Column[]): ProposedLine | null {
     { ...choice, checked: inPercent },
     'some are above 1, so they are taken for percent',
   );
-}
-
-function lineIfAny(name: string, choice: Choice | null): ProposedLine | null {
-  return choice === null ? null : lineOf(name, choice);
-}
-
-/** @param what says more about the column */
-function lineOf(name: string, choice: Choice, what?: string): ProposedLine {
-  const { column, checked, others } = choice;
-  const isComplete = column.values.length === column.records;
-  const filled = isComplete
-    ? 'filled in all records'
-    : `filled in ${formatCount(column.values.length)} of ${plural(column.records, 'record')}`;
-  const reasons = [
-    describeChoice(choice),
-    what ?? '',
-    isComplete && (checked.words !== 'texts' || what !== undefined) ? '' : filled,
-  ];
-  if (others.length > 0) reasons.push(`${named(others)} could be it too`);
-  return {
-    name,
-    expression: guarded(column, checked.expression(column.access)),
-    reason: reasons.filter((reason) => reason !== '').join('; '),
-    isTodo: checked.taken < checked.of,
-  };
 }

@@ -64,7 +64,7 @@ export async function readSample(
   }
 }
 
-export function valuesOf(options: readonly FoundOption[]): Record<string, unknown> {
+function valuesOf(options: readonly FoundOption[]): Record<string, unknown> {
   return Object.fromEntries(options.map(({ name, value }) => [name, value]));
 }
 

@@ -28,7 +28,8 @@ export function recogniseHeader(rows: readonly { number: number; fields: JsonObj
 }
 
 function cellsOf(fields: JsonObject): string[] {
-  return Object.values(fields)
-    .map((value) => String(value ?? '').trim())
-    .filter((text) => text !== '');
+  return Object.values(fields).flatMap((value) => {
+    const text = typeof value === 'object' ? '' : String(value).trim();
+    return text === '' ? [] : [text];
+  });
 }

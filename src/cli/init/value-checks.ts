@@ -17,7 +17,7 @@ export interface Taken {
 /** An expression around the value of a column, with what it does with the values. */
 export interface CheckedExpression extends Taken {
   /** Makes the expression of that of the column. */
-  expression(access: string): string;
+  expression: (access: string) => string;
   /** What the values are, as `decimal numbers with a comma`. */
   words: string;
 }

@@ -1,7 +1,7 @@
 import type { Column, Columns } from './columns.ts';
 import { commentLines, yamlLine, yamlName, yamlValue } from './config-text.ts';
 import type { FoundKey } from './key-columns.ts';
-import type { ProposedLine, ProposedMapping } from './propose-mapping.ts';
+import type { ProposedLine, ProposedMapping } from './proposed-line.ts';
 import type { FoundOption, Recognised } from './recognise-format.ts';
 import { asDecimal, isAmbiguousDecimal } from './value-checks.ts';
 
