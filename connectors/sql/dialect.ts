@@ -2,7 +2,7 @@ import type { JsonValue } from '../../src/sdk/index.ts';
 import type { Options } from './schema.ts';
 
 /** What a column holds. Everything but `boolean` and `json` is given as text. */
-export type ColumnKind = 'text' | 'number' | 'float' | 'time' | 'boolean' | 'json' | 'binary';
+export type ColumnKind = 'text' | 'number' | 'float' | 'time' | 'enum' | 'boolean' | 'json' | 'binary';
 
 export interface Column {
   name: string;
@@ -66,6 +66,8 @@ export interface Dialect {
   placeholder(value: KeyValue, number: number): string;
   /** An expression whose value can be read exactly. */
   exact: (expression: string, column: Column) => string;
+  /** A condition for rows whose value is of another type than those of the other rows, where a column can hold several. */
+  isOdd?(column: Column, query: string): string;
   select(selection: Selection): string;
   connect(options: Options, resolvePath: (path: string) => string): Promise<Connection>;
   explain(error: unknown): Explanation | null;

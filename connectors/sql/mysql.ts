@@ -41,6 +41,9 @@ const KINDS: Readonly<Record<number, ColumnKind>> = {
 const BIT = 16;
 const SINGLE = 4;
 
+/** The flags of columns whose values are put in order by their numbers, and compared by their names. */
+const ENUM_OR_SET = 256 | 2048;
+
 /** MySQL and MariaDB, by prepared statements. */
 export const mysql: Dialect = {
   title: 'MySQL or MariaDB',
@@ -64,6 +67,8 @@ export const mysql: Dialect = {
         `SET SESSION ${limit}`,
         `SET SESSION lock_wait_timeout = ${Math.max(1, Math.ceil(options.connectMs / 1000))}`,
         "SET SESSION time_zone = '+00:00'",
+        // With these modes no comparison with the date 0000-00-00 is true, so that nothing would be found behind it.
+        "SET SESSION sql_mode = REPLACE(REPLACE(@@SESSION.sql_mode, 'NO_ZERO_IN_DATE', ''), 'NO_ZERO_DATE', '')",
       ]) {
         await ask(driver, text);
       }
@@ -84,8 +89,7 @@ function boundAs({ column: { kind }, text }: KeyValue): string {
   if (kind === 'time') return text.includes(':') ? 'CAST(? AS DATETIME(6))' : 'CAST(? AS DATE)';
   if (kind !== 'number') return '?';
   const [, fraction] = text.split('.');
-  if (fraction !== undefined) return `CAST(? AS DECIMAL(65, ${Math.min(30, fraction.length)}))`;
-  return text.startsWith('-') ? 'CAST(? AS SIGNED)' : 'CAST(? AS DECIMAL(65, 0))';
+  return `CAST(? AS DECIMAL(65, ${Math.min(30, fraction?.length ?? 0)}))`;
 }
 
 function newDriver(options: Options): Driver {
@@ -175,8 +179,10 @@ function connectionOf(driver: Driver, options: Options): Connection {
 function typeOf({
   columnType: type = -1,
   characterSet,
+  flags,
 }: FieldPacket & { characterSet?: number }): Omit<Column, 'name'> {
   if (type === BIT) return { kind: 'boolean' };
+  if ((Number(flags ?? 0) & ENUM_OR_SET) !== 0) return { kind: 'enum' };
   if (type === SINGLE) return { kind: 'float', type: 'single' };
   const kind = KINDS[type];
   return { kind: kind ?? (characterSet === BINARY ? 'binary' : 'text') };

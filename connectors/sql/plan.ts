@@ -1,5 +1,5 @@
 import { sourceFault } from '../../src/sdk/index.ts';
-import type { Column, Dialect } from './dialect.ts';
+import type { Column, ColumnKind, Dialect } from './dialect.ts';
 import type { StreamOptions } from './schema.ts';
 import type { Session } from './session.ts';
 import { createStatements, type Statements } from './statements.ts';
@@ -15,6 +15,14 @@ export interface Plan {
   /** Columns of text that hold JSON. */
   json: ReadonlySet<string>;
 }
+
+/** Why a read cannot go on behind a value. */
+const WITHOUT_PLACE: Readonly<Partial<Record<ColumnKind, string>>> = {
+  float: 'has numbers that are approximate',
+  boolean: 'has truth values',
+  json: 'has JSON',
+  enum: 'is an ENUM or a SET, which the database puts in order by number and compares as text',
+};
 
 /**
  * Asks the database for the columns of a query, and finds those in it that the options name.
@@ -53,10 +61,10 @@ export async function planStream(
   };
   const compared = (name: string, option: string): Column => {
     const column = find(name, option);
-    if (column.kind !== 'float' && column.kind !== 'boolean' && column.kind !== 'json') return column;
-    const what = { float: 'numbers that are approximate', boolean: 'truth values', json: 'JSON' }[column.kind];
-    throw sourceFault(`The column ${name} of the stream ${stream.name} has ${what}, so no place can be kept by it.`, {
-      suggestion: `Name another column in \`${option}\`, or cast it in the query.`,
+    const reason = WITHOUT_PLACE[column.kind];
+    if (reason === undefined) return column;
+    throw sourceFault(`The column ${name} of the stream ${stream.name} ${reason}, so no place can be kept by it.`, {
+      suggestion: `Name another column in \`${option}\`, or cast it in the query: CAST(${name} AS …) AS ${name}.`,
     });
   };
   const watermark = options.watermark === undefined ? null : compared(options.watermark, 'watermark');

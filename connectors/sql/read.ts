@@ -37,14 +37,8 @@ interface OrderedRow {
  * first row, so that what changes in the meantime is read again.
  */
 export async function* readSnapshot(read: Read): AsyncGenerator<Page> {
-  const { plan, session, signal, stream } = read;
-  const nulls = await session.rows(plan.statements.withNull(plan.key), plan.key, signal);
-  if (nulls.length > 0) {
-    const names = plan.key.filter((_, at) => nulls[0]?.[at] === null).map(({ name }) => name);
-    throw sourceFault(`The column ${names.join(' and ')} of the stream ${stream} is NULL in some rows.`, {
-      suggestion: 'Name columns in `page` that are never NULL, or give NULL a value in the query with COALESCE.',
-    });
-  }
+  const { plan } = read;
+  await assertOrdered(read);
   const cursor = plan.watermark === null ? {} : { cursor: cursorFrom(await greatest(read, plan.watermark), read) };
   for await (const { rows, isLast } of pagesOf(read, { by: plan.key })) {
     yield isLast ? { rows, ...cursor } : { rows };
@@ -66,8 +60,9 @@ export async function* readChanges(
   // A read that goes on after an interruption keeps the watermark that it began with.
   const end = after === undefined ? await greatest(read, watermark) : (cursor?.watermark ?? null);
   const since = cursor?.watermark ?? null;
-  const start = after !== undefined ? { after } : since === null ? {} : { from: earlierBy(since, overlap) };
+  const start: Start = after !== undefined ? { after } : since === null ? {} : { from: earlierBy(since, overlap) };
   const last: Cursor = { by: namesOf(by), watermark: end ?? since };
+  await assertOrdered(read, start.from === undefined ? undefined : { column: watermark, text: start.from });
   for await (const { rows, at, isLast } of pagesOf(read, { by, ...start })) {
     yield { rows, cursor: isLast ? last : { ...last, after: at } };
     if (isLast) return;
@@ -96,21 +91,31 @@ interface PartOfRead {
   isLast: boolean;
 }
 
+/** Where the pages of a read begin: behind a row, or from a first value of the first column. */
+interface Start {
+  after?: readonly string[];
+  from?: string;
+}
+
 /** Asks for the rows behind the last one, again and again. The number of rows fits their size, so that a page fits into memory. */
 async function* pagesOf(
   read: Read,
-  { by, after, from }: { by: readonly Column[]; after?: readonly string[]; from?: string },
+  { by, after, from }: Start & { by: readonly Column[] },
 ): AsyncGenerator<PartOfRead> {
   const { plan, session, signal } = read;
   let limit = FIRST_ROWS;
   let place = after;
+  /** The row behind the last one that was given, which has to be the first one of the next page. */
+  let next: OrderedRow | undefined;
   for (;;) {
     const start = place === undefined ? (from === undefined ? {} : { from }) : { after: place };
-    // One more than the page has: it shows that there are more, and whether two rows share the place between the pages.
+    // One more than the page has: it shows that there are more, and which row comes next.
     const statement = plan.statements.page({ by, ...start, limit: limit + 1 });
     const found = (await session.rows(statement, plan.columns, signal)).map((values) => orderedRow(read, by, values));
     const isEnd = found.length <= limit;
-    await assertDistinct(read, by, found, { isEnd });
+    assertDistinct(read, found);
+    if (next !== undefined && !found.some((row) => isSame(row, next))) await assertGone(read, by, next);
+    next = isEnd ? undefined : found.at(-1);
     const given = isEnd ? found : found.slice(0, -1);
     yield* inBytes(given, isEnd);
     if (isEnd) return;
@@ -145,37 +150,60 @@ function orderedRow({ stream, plan }: Read, by: readonly Column[], values: reado
   return { row: { fields, place: { file: stream, path: path.join(', ') } }, at: placeOf(by), bytes };
 }
 
-/** Finds more than a collation does: upper and lower case, accents and blanks at the end do not count. */
-const loosely = new Intl.Collator('en', { sensitivity: 'base' });
+/** @throws a `sourceFault` if a row has no place in the order of the columns that identify it */
+async function assertOrdered(
+  { plan, session, signal, stream }: Read,
+  from?: { column: Column; text: string },
+): Promise<void> {
+  const [row] = await session.rows(plan.statements.unordered(plan.key, from), plan.key, signal);
+  if (row === undefined) return;
+  const names = plan.key.filter((_, at) => row[at] === null).map(({ name }) => name);
+  if (names.length > 0) {
+    throw sourceFault(`The column ${names.join(' and ')} of the stream ${stream} is NULL in some rows.`, {
+      suggestion: 'Name columns in `page` that are never NULL, or give NULL a value in the query with COALESCE.',
+    });
+  }
+  const values = plan.key.map(({ name }, at) => `${name}=${textOf(row[at] ?? '')}`);
+  throw sourceFault(
+    `The columns of \`page\` of the stream ${stream} have values of several types: ${values.join(', ')}.`,
+    {
+      suggestion: 'Give them one type in the query, as CAST(id AS TEXT) AS id.',
+    },
+  );
+}
+
+/** @throws a `sourceFault` if two rows have the same values in the columns that identify them */
+function assertDistinct({ stream }: Read, rows: readonly OrderedRow[]): void {
+  const same = rows.find((row, index) => index > 0 && isSame(row, rows[index - 1]));
+  if (same !== undefined) throw notDistinct(stream, same);
+}
 
 /**
- * The next page begins behind the last row of this one. Were there another row in the same place, it would be lost.
+ * A row that has stood behind the last page is not in this one. It may have been deleted or changed in the meantime.
  *
- * @throws a `sourceFault` if two rows have the same values in the columns that identify them
+ * @throws a `sourceFault` if it is still there: the database puts rows in another order than it compares them, or takes two
+ *   of them for the same one, and rows would be lost
  */
-async function assertDistinct(
+async function assertGone(
   { plan, session, signal, stream }: Read,
   by: readonly Column[],
-  rows: readonly OrderedRow[],
-  { isEnd }: { isEnd: boolean },
+  row: OrderedRow,
 ): Promise<void> {
-  let same: OrderedRow | undefined = rows.find(({ at }, index) => index > 0 && isSame(at, rows[index - 1]?.at ?? []));
-  const [last, next] = rows.slice(-2);
-  if (same === undefined && !isEnd && last !== undefined && next !== undefined && isLooselySame(last.at, next.at)) {
-    // What is equal is for the database to say, by its collations.
-    const equal = await session.rows(plan.statements.same(by, last.at), by, signal);
-    if (equal.length > 1) same = last;
-  }
-  if (same === undefined) return;
-  throw sourceFault(`Several rows of the stream ${stream} have the same values in \`page\`: ${same.row.place.path}.`, {
+  const equal = await session.rows(plan.statements.same(by, row.at), by, signal);
+  if (equal.length === 0) return;
+  if (equal.length > 1) throw notDistinct(stream, row);
+  throw sourceFault(
+    `The database puts the rows of the stream ${stream} in another order than it compares them, at ${row.row.place.path}.`,
+    { suggestion: 'Name other columns in `page`, such as those of the primary key, or cast them in the query.' },
+  );
+}
+
+function notDistinct(stream: string, { row }: OrderedRow): Error {
+  return sourceFault(`Several rows of the stream ${stream} have the same values in \`page\`: ${row.place.path}.`, {
     suggestion: 'Name columns in `page` that identify a row together, such as those of the primary key.',
   });
 }
 
-function isSame(a: readonly string[], b: readonly string[]): boolean {
-  return a.every((text, at) => text === b[at]);
-}
-
-function isLooselySame(a: readonly string[], b: readonly string[]): boolean {
-  return a.every((text, at) => loosely.compare(text.trimEnd(), (b[at] ?? '').trimEnd()) === 0);
+function isSame(a: OrderedRow, b: OrderedRow | undefined): boolean {
+  return b !== undefined && a.at.every((text, at) => text === b.at[at]);
 }

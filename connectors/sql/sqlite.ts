@@ -16,6 +16,11 @@ export const sqlite: Dialect = {
   quote,
   exact,
   placeholder: () => '?',
+  isOdd: (column, query) => {
+    const name = quote(column.name);
+    const first = `(SELECT ${classOf(name)} FROM (\n${query}\n) WHERE ${name} IS NOT NULL LIMIT 1)`;
+    return `${classOf(name)} <> ${first} OR (typeof(${name}) = 'blob') <> ${column.kind === 'binary' ? 1 : 0}`;
+  },
   select: selectWithLimit({ quote, exact }),
   async connect({ file = '', statementMs }, resolvePath) {
     const path = resolvePath(file);
@@ -40,6 +45,11 @@ export const sqlite: Dialect = {
     return { problem: `refuses the query: ${reason}`, cure: 'Correct the query, and try it in the sqlite3 shell.' };
   },
 };
+
+/** Whether a value is a number, text or bytes: a column may hold all of them, and one kind stands before the other. */
+function classOf(name: string): string {
+  return `CASE typeof(${name}) WHEN 'real' THEN 'integer' ELSE typeof(${name}) END`;
+}
 
 function connectionOf(database: Database.Database): Connection {
   return {
@@ -88,7 +98,9 @@ function kindByName(type: string): ColumnKind {
 function boundValue({ column: { kind }, text }: KeyValue): string | bigint | number | Buffer {
   if (kind === 'binary') return Buffer.from(text, 'base64');
   if (kind !== 'number' || !NUMBER.test(text)) return text;
-  return /^-?\d+$/.test(text) ? BigInt(text) : Number(text);
+  const whole = /^-?\d+$/.test(text) ? BigInt(text) : null;
+  // A number with a fraction may be greater than every whole number that SQLite has.
+  return whole !== null && BigInt.asIntN(64, whole) === whole ? whole : Number(text);
 }
 
 function valueOf(value: unknown): JsonValue {

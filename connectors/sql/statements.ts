@@ -8,8 +8,8 @@ export interface Statements {
   page(request: { by: readonly Column[]; after?: readonly string[]; from?: string; limit: number }): Statement;
   /** The greatest value of a column, as one row. */
   greatest(column: Column): Statement;
-  /** A row in which one of these columns is NULL, if there is one. */
-  withNull(by: readonly Column[]): Statement;
+  /** A row that has no place in the order of these columns, if there is one; from a first value of a watermark. */
+  unordered(by: readonly Column[], from?: { column: Column; text: string }): Statement;
   /** Up to two rows that the database takes for the same one as a row. */
   same(by: readonly Column[], row: readonly string[]): Statement;
 }
@@ -37,9 +37,15 @@ export function createStatements(dialect: Dialect, query: string, columns: reado
       const text = `SELECT ${exact(`MAX(${quote(column.name)})`, column)} FROM (\n${query}\n) AS dpp_rows`;
       return { text, values: [] };
     },
-    withNull(by) {
-      const where = by.map(({ name }) => `${quote(name)} IS NULL`).join(' OR ');
-      return { text: dialect.select({ ...base, columns: by, where }), values: [] };
+    unordered(by, from) {
+      const { values, bind } = bindings();
+      const odd = by.flatMap((column) => [
+        `${quote(column.name)} IS NULL`,
+        ...(dialect.isOdd === undefined ? [] : [dialect.isOdd(column, query)]),
+      ]);
+      const since = from === undefined ? '' : `${quote(from.column.name)} >= ${bind(from)} AND `;
+      const where = `${since}(${odd.join(' OR ')})`;
+      return { text: dialect.select({ ...base, columns: by, where }), values };
     },
     same(by, row) {
       const { values, bind } = bindings();
