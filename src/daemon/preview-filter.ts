@@ -28,7 +28,7 @@ function isSameKey(stored: string, typed: string): boolean {
   return withoutBlanks(readableKey(stored)) === withoutBlanks(typed);
 }
 
-/** People write `4711/10` and `4711 / 10` alike. */
+/** People write `4711/10` as well as `4711 / 10`. */
 function withoutBlanks(key: string): string {
   return key.replaceAll(/\s*\/\s*/g, '/');
 }

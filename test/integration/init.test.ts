@@ -139,6 +139,16 @@ describe('init --from recognises', () => {
     expect(found).toMatchObject({ recognised: { connector, preset }, counts: { items } });
   });
 
+  it('a large file by its first records, and says so', async () => {
+    const rows = Array.from({ length: 20_050 }, (_, at) => `A${at};Pump\n`);
+    const found = await initFrom(write('large.csv', `sku;name\n${rows.join('')}`));
+    expect(found).toMatchObject({
+      sample: { records: 20_000, isWhole: false },
+      mapping: { key: { reason: 'filled and different in the first 20,000 records' } },
+      counts: { records: 20_050 },
+    });
+  });
+
   it('a file without a column for a name, of which nothing is then sent by a guess', async () => {
     const found = await initFrom(write('x.csv', 'sku;a;b\n1;some words;other words\n2;more words;and others\n'));
     expect(found.todo).toEqual([expect.stringContaining('name: required')]);
