@@ -21,6 +21,11 @@ const publishing = async () => (await import('./publish.ts')).addPublishCommands
  */
 export const COMMANDS: readonly ListedCommand[] = [
   {
+    term: 'init [options]',
+    summary: 'write a config: recognises an exported file and proposes a mapping for it',
+    load: async () => (await import('./init.ts')).addInitCommand,
+  },
+  {
     term: 'check [options]',
     summary: 'validate the config, open every source, reach the queue, and ask the API what the key may do',
     load: async () => (await import('./check.ts')).addCheckCommand,

@@ -26,6 +26,8 @@ export interface CommandContext {
   clock: Clock;
   /** This package, for its version and the files that it ships. */
   package: Package;
+  /** What `--config` names. */
+  configFile: string;
   /** Loads the config that `--config` names, and tells its warnings. */
   loadConfig(): Promise<RuntimeConfig>;
   /** Opens everything that writes; the caller closes it. */
@@ -118,6 +120,7 @@ export function createContext(options: {
     secrets,
     clock,
     package: options.package,
+    configFile,
     async loadConfig() {
       const config = await loadRuntimeConfig(configFile, secrets);
       for (const warning of config.warnings) output.note(`warning: ${printable(formatProblem(warning))}`);

@@ -25,6 +25,8 @@ export interface Output {
   quiet: boolean;
   /** Colours for stdout. */
   paint: Paint;
+  /** The width of the terminal that shows stdout; null where it is none. */
+  width: number | null;
   /** True where somebody watches stderr in a terminal. */
   watched: boolean;
   /** Prints lines of a result for people. Nothing with `--json`. */
@@ -93,6 +95,7 @@ export function createOutput(options: OutputOptions): Output {
     json,
     quiet,
     paint: createPaint(!json && wantsColour(stdout, env)),
+    width: stdout.isTTY === true ? (stdout.columns ?? null) : null,
     watched: stderr.isTTY === true && env['TERM'] !== 'dumb',
     print(...lines) {
       if (!json) for (const line of lines) toStdout(`${secrets.scrub(line)}\n`);

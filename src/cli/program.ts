@@ -24,6 +24,7 @@ Exit codes:
 
 Start with:
   $ dpp-sync demo                 see all of it at work, with nothing set up
+  $ dpp-sync init --from FILE     write a config for an exported file
   $ dpp-sync check                is the config right, and can everything be reached?
   $ dpp-sync sync                 bring the platform up to date`;
 

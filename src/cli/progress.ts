@@ -1,8 +1,9 @@
-import cliProgress from 'cli-progress';
+import type cliProgress from 'cli-progress';
 import type { WorkProgress } from '../admin/work-progress.ts';
 import { describeWait } from '../daemon/watches/api-wait-watch.ts';
 import type { ApiWait } from '../domain/api-wait.ts';
 import type { Clock } from '../lib/clock.ts';
+import { createBarGroup, barLabel as label } from './bars.ts';
 import type { Output } from './output.ts';
 import { formatCount, formatTime, printable, shorten } from './style.ts';
 
@@ -31,27 +32,12 @@ export function createProgress(options: ProgressOptions): Progress {
 
 function createBars({ output, clock }: ProgressOptions): Progress {
   const startedAt = clock.ticks();
-  const bars = new cliProgress.MultiBar(
-    {
-      format: '  {label} {bar} {percentage}%  {detail}',
-      barCompleteChar: '█',
-      barIncompleteChar: '░',
-      barsize: 28,
-      hideCursor: true,
-      clearOnComplete: true,
-      gracefulExit: false,
-      forceRedraw: true,
-      fps: 10,
-      stream: process.stderr,
-    },
-    cliProgress.Presets.shades_classic,
-  );
+  const bars = createBarGroup();
   output.divert((text) => bars.log(`${text}\n`));
   const streams = new Map<string, cliProgress.SingleBar>();
   let deliver: cliProgress.SingleBar | null = null;
   const lists = new Map<string, cliProgress.SingleBar>();
 
-  const label = (text: string) => text.padEnd(18).slice(0, 18);
   const showStream = ({ source, stream, read, done, total }: WorkProgress['streams'][number]): void => {
     const name = `${source}/${stream}`;
     const detail = `${formatCount(read)} rows`;

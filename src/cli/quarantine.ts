@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { assertSources } from '../admin/named-sources.ts';
 import { formatPlace } from '../domain/place.ts';
 import type { LedgerViews, QuarantinedRecord } from '../domain/ports/ledger-views.ts';
+import { readableKey } from '../domain/record.ts';
 import { wholeNumber } from './arguments.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import type { Output } from './output.ts';
@@ -81,7 +82,7 @@ async function list(views: LedgerViews, { source, limit }: QuarantineOptions, ou
 
 function recordLines({ source, stream, key, place, issues }: QuarantinedRecord, { paint }: Output): string[] {
   const lines = [
-    `${paint('bold', printable(formatPlace(place)))}  ${source}/${stream}  ${paint('dim', keyWords(key))}`,
+    `${paint('bold', printable(formatPlace(place)))}  ${source}/${stream}  ${paint('dim', printable(readableKey(key)))}`,
   ];
   for (const issue of issues) {
     lines.push(`  ${paint('red', '✗')} ${formatIssue(issue)} ${paint('dim', `[${printable(issue.code)}]`)}`);
@@ -89,11 +90,6 @@ function recordLines({ source, stream, key, place, issues }: QuarantinedRecord, 
     if (issue.cure !== undefined) lines.push(`    ${paint('dim', printable(issue.cure))}`);
   }
   return [...lines, ''];
-}
-
-/** Key columns and the number of a repeated row are joined by a character that nobody can read. */
-function keyWords(key: string): string {
-  return printable(key.replaceAll('\u001f', ' / '));
 }
 
 /** All quarantined records, a page at a time: there may be more than memory holds. */

@@ -33,6 +33,19 @@ export function shorten(text: string, length: number): string {
   return text.length <= length ? text : `${text.slice(0, Math.max(0, length - 1))}…`;
 }
 
+/** The text in lines of at most so many characters, divided between words. A longer word has a line of its own. */
+export function wrap(text: string, width: number): string[] {
+  const lines: string[] = [];
+  let line = '';
+  for (const word of text.split(' ')) {
+    if (line !== '' && line.length + 1 + word.length > width) {
+      lines.push(line);
+      line = word;
+    } else line = line === '' ? word : `${line} ${word}`;
+  }
+  return [...lines, line];
+}
+
 /** A cell of a table. Its text is made printable by the table. */
 export interface Cell {
   text: string;

@@ -45,6 +45,11 @@ export function identityOf(fields: JsonObject, keyColumns: readonly string[]): s
   return identity.isWellFormed() ? identity : null;
 }
 
+/** A key as people read it: with ` / ` between its parts. */
+export function readableKey(key: string): string {
+  return key.replaceAll(SEPARATOR, ' / ');
+}
+
 /**
  * Text and hash under which the fields of a row are stored and compared. The issues of a row count too: another issue with the same
  * fields is a change.

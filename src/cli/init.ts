@@ -1,0 +1,121 @@
+import { existsSync, writeFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import type { Command } from 'commander';
+import { fault } from '../domain/faults.ts';
+import { messageOf, systemCodeOf } from '../lib/errors.ts';
+import { shellValue } from '../lib/shell-word.ts';
+import type { CommandContext, RunAction } from './context.ts';
+import type { ProposedConfig } from './init/propose-config.ts';
+import { previewSource } from './preview.ts';
+import { printable } from './style.ts';
+
+interface InitOptions {
+  from?: string;
+  force?: boolean;
+}
+
+const EXAMPLES = `
+Examples:
+  $ dpp-sync init --from exports/products.csv     a config that reads this file, with a mapping to begin with
+  $ dpp-sync init --from catalog.xml -c shop.yaml
+  $ dpp-sync init                                 an example config, to be written by hand
+
+CSV, JSON, JSON lines, XML, XLSX, BMEcat, GDSN and SAP IDoc files are recognised, also in .gz and .zip form. Each line of
+the config says why it is proposed; lines with TODO need you. The config is written to --config (dpp-sync.yaml).`;
+
+/** The records that are shown of each stream. */
+const SHOWN = 3;
+
+export function addInitCommand(program: Command, run: RunAction): void {
+  program
+    .command('init')
+    .description('write a config: recognises an exported file and proposes a mapping for it')
+    .option('--from <file>', 'an exported file to recognise')
+    .option('--force', 'replace a config that is there')
+    .addHelpText('after', EXAMPLES)
+    .action((options: InitOptions) =>
+      run((context) =>
+        options.from === undefined ? initByHand(options, context) : initFrom(options.from, options, context),
+      ),
+    );
+}
+
+async function initByHand({ force = false }: InitOptions, context: CommandContext): Promise<number> {
+  const { output, configFile } = context;
+  const example = await readFile(join(context.package.root, 'config', 'dpp-sync.example.yaml'), 'utf8');
+  writeConfig(configFile, example, force);
+  if (output.json) output.document({ ok: true, file: resolve(configFile), from: null });
+  output.print(
+    `An example config is in ${printable(configFile)}: change what is not yours, then run \`dpp-sync check\`.`,
+  );
+  return 0;
+}
+
+async function initFrom(file: string, { force = false }: InitOptions, context: CommandContext): Promise<number> {
+  const { output, configFile, log } = context;
+  assertFree(configFile, force);
+  const { proposeConfig } = await import('./init/propose-config.ts');
+  const { foundLines } = await import('./init/found-lines.ts');
+  const signal = context.interruption();
+  const found = await proposeConfig(file, { configFile, root: context.package.root, log, signal });
+  writeConfig(configFile, found.text, force);
+  output.print(...foundLines(file, found, output), '');
+  output.print(`${output.paint('green', '✓')} wrote ${printable(configFile)}. This is what it gives:`, '');
+  const config = await context.loadConfig();
+  const source = config.sources.find(({ id }) => id === found.source);
+  if (source === undefined) throw new Error(`The config that was written has no source ${found.source}.`);
+  const streams = source.streams.map(({ name }) => name);
+  const preview = await previewSource(source, config, { limit: SHOWN, counts: true, streams }, context);
+  if (output.json) output.document(initDocument(file, found, context, preview.counts));
+  const withConfig = configFile === 'dpp-sync.yaml' ? '' : ` -c ${shellValue(configFile)}`;
+  const todo = found.todo.length === 1 ? 'line' : `${found.todo.length} lines`;
+  output.print(
+    'Next:',
+    ...(found.todo.length === 0 ? [] : [`  look at the ${todo} with TODO in ${printable(configFile)}`]),
+    `  dpp-sync preview ${found.source} --issues${withConfig}`,
+    `  dpp-sync check${withConfig}, once the address and the key of the platform are set`,
+  );
+  return 0;
+}
+
+function initDocument(file: string, found: ProposedConfig, { configFile }: CommandContext, counts: unknown) {
+  const { recognised, source, key, mapping, sample, todo } = found;
+  const { connector, title, options, stream, hints, preset = null } = recognised;
+  return {
+    ok: true,
+    file: resolve(configFile),
+    from: resolve(file),
+    recognised: { connector, title, preset, options, stream, hints },
+    source,
+    key,
+    mapping,
+    sample,
+    todo,
+    counts,
+  };
+}
+
+/** Before a large file is looked at. */
+function assertFree(file: string, force: boolean): void {
+  if (!force && existsSync(file)) throw takenFault(file);
+}
+
+function takenFault(file: string): Error {
+  return fault('usage', `${file} is there already.`, {
+    suggestion: 'Name another file with -c, or add --force to replace it.',
+  });
+}
+
+/** @throws Fault `usage` if there is a file and it is not to be replaced, or it cannot be written */
+function writeConfig(file: string, text: string, force: boolean): void {
+  try {
+    writeFileSync(file, text, { flag: force ? 'w' : 'wx' });
+  } catch (error) {
+    if (systemCodeOf(error) === 'EEXIST') throw takenFault(file);
+    throw fault('usage', `${file} cannot be written: ${messageOf(error)}.`, {
+      suggestion: 'Name a file with -c in a folder that exists and may be written.',
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,65 @@
+import type { Column } from './columns.ts';
+import { type Concept, isExactRank, rankOf } from './field-names.ts';
+import type { CheckedExpression } from './value-checks.ts';
+
+/** The column that is proposed for something. */
+export interface Choice {
+  column: Column;
+  checked: CheckedExpression;
+  /** True if its name is one of the names, and does not only begin or end with one. */
+  isExact: boolean;
+  /** Columns that could be it as well. */
+  others: readonly Column[];
+}
+
+const OTHERS_NAMED = 3;
+
+/**
+ * Chooses a column by its name and its values.
+ *
+ * @param check what the values are read as
+ * @param shareMin the least share of values that can be read so
+ * @returns null if no column fits
+ */
+export function choose(
+  columns: readonly Column[],
+  concept: Concept,
+  { check, shareMin = 0 }: { check: (column: Column) => CheckedExpression; shareMin?: number },
+): Choice | null {
+  const ranked = columns.flatMap((column) => {
+    const rank = rankOf(column.label, concept);
+    return rank === null || column.values.length === 0 ? [] : [{ column, rank }];
+  });
+  const fitting = ranked
+    .toSorted((one, other) => one.rank - other.rank || other.column.values.length - one.column.values.length)
+    .map(({ column, rank }) => ({ column, rank, checked: check(column) }))
+    .filter(({ checked: { taken, of } }) => taken > 0 && taken >= of * shareMin);
+  const [best, ...others] = fitting;
+  if (best === undefined) return null;
+  const isExact = isExactRank(best.rank);
+  const alike = others.filter(({ rank }) => isExactRank(rank) === isExact);
+  return { column: best.column, checked: best.checked, isExact, others: alike.map(({ column }) => column) };
+}
+
+/** `812 of 820 values are countries, not "EU"`; for plain text only the name of the column counts. */
+export function describeChoice({ isExact, checked: { taken, of, refused, words } }: Choice): string {
+  if (words === 'texts') return isExact ? 'by the name of the column' : 'by a part of the name of the column';
+  const all = `${taken} of ${of} values are ${words}`;
+  if (refused.length === 0) return all;
+  const shown = refused.map((value) => JSON.stringify(value)).join(', ');
+  return `${all}, not ${shown}${of - taken > refused.length ? ' …' : ''}`;
+}
+
+/** `A, B and 3 more` */
+export function named(columns: readonly Column[]): string {
+  const shown = columns.slice(0, OTHERS_NAMED).map(({ label }) => label);
+  const left = columns.length - shown.length;
+  if (left > 0) return `${shown.join(', ')} and ${left} more`;
+  const last = shown.at(-1) ?? '';
+  return shown.length < 2 ? last : `${shown.slice(0, -1).join(', ')} and ${last}`;
+}
+
+/** An expression that gives nothing where the column is not there. */
+export function guarded({ presence }: Column, expression: string): string {
+  return presence === null ? expression : `${presence} ? ${expression} : null`;
+}

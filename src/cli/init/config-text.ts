@@ -1,0 +1,39 @@
+import { stringify } from 'yaml';
+import { printable, wrap } from '../style.ts';
+
+/** Longer lines have their comment above them. */
+const LINE_MAX = 110;
+
+/** A line of YAML with what is said about it. */
+export function yamlLine(indent: number, text: string, comment = ''): string[] {
+  const blanks = ' '.repeat(indent);
+  if (comment === '') return [`${blanks}${text}`];
+  const line = `${blanks}${text} # ${printable(comment)}`;
+  return line.length <= LINE_MAX ? [line] : [...commentLines(indent, comment), `${blanks}${text}`];
+}
+
+/** A comment of its own, over as many lines as it needs. */
+export function commentLines(indent: number, comment: string): string[] {
+  return wrap(printable(comment), LINE_MAX - indent - 2).map((line) => `${' '.repeat(indent)}# ${line}`);
+}
+
+/** A value as YAML on one line. A `${` in it stands for itself. */
+export function yamlValue(value: unknown): string {
+  const escaped = withoutPlaceholders(value);
+  if (typeof escaped === 'string' && /\w/.test(escaped) && !/\p{Cc}/u.test(escaped)) {
+    return stringify(escaped, { lineWidth: 0, defaultStringType: 'PLAIN', blockQuote: false }).trimEnd();
+  }
+  // JSON is YAML, and has no line breaks in it.
+  return JSON.stringify(escaped);
+}
+
+/** A name within a list in brackets. */
+export function yamlName(name: string): string {
+  const isPlain = /^[A-Za-z_][\w-]*$/.test(name) && !/^(?:true|false|null|yes|no|on|off|y|n)$/i.test(name);
+  return isPlain ? name : JSON.stringify(withoutPlaceholders(name));
+}
+
+function withoutPlaceholders(value: unknown): unknown {
+  if (typeof value === 'string') return value.replaceAll('${', () => '$${');
+  return Array.isArray(value) ? value.map(withoutPlaceholders) : value;
+}

@@ -1,0 +1,97 @@
+// What columns are called in the exports of ERP and PIM systems, in English, German, French, Dutch, Spanish and Italian.
+
+/** What a column can be about. */
+export type Concept = keyof typeof NAMES;
+
+/**
+ * Names without accents, blanks and signs, in lower case; those that say the most come first. `omschrijving` and the like
+ * are both: in many systems the only text of an article has that name.
+ */
+const NAMES = {
+  sku: `sku artikelnummer artikelnr artnr articlenumber articleno itemnumber itemno itemcode productnumber productcode
+    productno partnumber partno matnr materialnumber materialnummer teilenummer teilenr sachnummer supplierpid supplieraid
+    artno codearticle refarticle refproduit codeproduit numeroarticle referencearticle referenceproduit artikelcode
+    productnummer codigoarticulo codigoproducto referencia codicearticolo codiceprodotto internalreference defaultcode
+    modelnumber bestellnummer reference referenz codigo codice code ref ipn identifier article artikel nummer nr number`,
+  id: `id uuid guid pk key productid itemid articleid recordid internalid externalid rowid`,
+  name: `name productname itemname articlename title titel bezeichnung artikelbezeichnung produktname artikelname kurztext
+    materialkurztext maktx designation libelle intitule denomination nom naam productnaam artikelnaam nombre denominacion
+    nome denominazione descriptionshort shortdescription kurzbeschreibung displayname label`,
+  description: `description descriptionlong longdescription beschreibung artikelbeschreibung langtext ltext longtext
+    descriptif descripcion descrizione omschrijving beschrijving detail details`,
+  country: `countryoforigin origincountry originalcountry ursprungsland herkunftsland laenderherkunft herkl paysdorigine
+    paysorigine landvanherkomst paisdeorigen paisorigen paesediorigine paeseorigine madein coo herkunft ursprung origin`,
+  gtin: `gtin gtin14 gtin13 ean ean13 ean11 eancode gtinean eangtin upc upca barcode strichcode codebarre codebarres
+    codigodebarras codiceabarre streepjescode internationalpid`,
+  status: `status productstatus lifecyclestatus zustand statut estado stato mmsta`,
+  category: `category materialcategory materialgroup kategorie warengruppe materialart matkl mtart categorie categoria
+    groep group family familie family type`,
+  recycled: `recycledmassfraction recycledcontent recycled recycledshare rezyklatanteil rezyklat recyclinganteil rezant
+    contenurecycle gerecycled contenidoreciclado contenutoriciclato`,
+  hazardous: `hazardous ishazardous gefahrstoff gefahrgut dangereux gevaarlijk peligroso pericoloso svhc`,
+  product: `parent parentid parentsku parentitem parentitemcode parentproduct parentmaterial productassemblyid assembly
+    assemblyid assemblyno baugruppe oberteil kopfmaterial hauptartikel erzeugnis product productid productno matnr article
+    articleparent compose produit produitparent ouder moederartikel padre articulopadre producto prodotto articolopadre bom
+    bomno stueckliste stuecklistennummer stlnr`,
+  component: `component componentid componentno componentsku componentitem komponente komponentennummer idnrk child childid
+    childsku childitem subpart subitem partid part material materialid composant componente onderdeel bestandteil teil item
+    itemcode`,
+  quantity: `quantity qty menge mengec quantityper perassemblyqty quantityperassembly stueckzahl anzahl quantite qte aantal
+    hoeveelheid cantidad quantita amount`,
+  unit: `unit uom unitofmeasure unitcode unitmeasurecode quantityunit mengeneinheit einheit meins basiseinheit me unite
+    unitedemesure eenheid unidad unidaddemedida unita unitadimisura`,
+  position: `position pos posnr posno positionsnummer lineno linenumber line itemposition findnumber ligne regel linea riga
+    referencedesignator`,
+  from: `validfrom startdate gueltigab gultigab datuv datevalide valideapartirde geldigvan validodesde validodal`,
+  to: `validto enddate gueltigbis gultigbis datub validejusqua geldigtot validohasta validoal`,
+} as const;
+
+const ORDERED: ReadonlyMap<string, readonly string[]> = new Map(
+  Object.entries(NAMES).map(([concept, names]) => [concept, names.split(/\s+/)]),
+);
+
+/** Ranks of names that only begin or end with a name of the concept come after all others. */
+const PARTIAL = 1_000;
+/** Shorter names are a part of too many others. */
+const PARTIAL_LENGTH_MIN = 4;
+
+/** How well the name of a column fits a concept, smaller is better; null if it does not. */
+export function rankOf(label: string, concept: Concept): number | null {
+  const names = ORDERED.get(concept) ?? [];
+  const own = plainName(label.split('.').at(-1) ?? label);
+  const exact = names.indexOf(own);
+  if (exact >= 0) return exact;
+  const [first = '', ...rest] = wordsOf(label);
+  const partial = names.findIndex(
+    (name) => name.length >= PARTIAL_LENGTH_MIN && (first === name || (rest.length > 0 && rest.at(-1) === name)),
+  );
+  return partial < 0 ? null : PARTIAL + partial;
+}
+
+/** True if the name says more than that it contains a name of the concept. */
+export function isExactRank(rank: number): boolean {
+  return rank < PARTIAL;
+}
+
+function plainName(label: string): string {
+  return withoutAccents(label).replaceAll(/[^\p{L}\p{N}]/gu, '');
+}
+
+/** `description-en_US-ecommerce` has the first word `description`, `ProductName` the last one `name`. */
+function wordsOf(label: string): string[] {
+  const divided = label.replaceAll(/([a-z0-9])([A-Z])/g, '$1 $2');
+  return withoutAccents(divided)
+    .split(/[^\p{L}\p{N}]+/u)
+    .filter((word) => word !== '');
+}
+
+function withoutAccents(text: string): string {
+  return text
+    .toLowerCase()
+    .replaceAll('ß', 'ss')
+    .replaceAll('ä', 'ae')
+    .replaceAll('ö', 'oe')
+    .replaceAll('ü', 'ue')
+    .normalize('NFD')
+    .replaceAll(/\p{M}/gu, '');
+}

@@ -1,0 +1,132 @@
+import { basename, dirname, extname, relative, resolve, sep } from 'node:path';
+import { fault } from '../../domain/faults.ts';
+import type { Logger } from '../../lib/logging.ts';
+import { plural } from '../style.ts';
+import { columnsOf } from './columns.ts';
+import { type FileHead, readHead } from './file-head.ts';
+import { keyColumnsOf } from './key-columns.ts';
+import { presetOfRecords, presetSources } from './preset-config.ts';
+import { proposeMapping } from './propose-mapping.ts';
+import type { ProposedMapping } from './proposed-line.ts';
+import { readSample, type Sample } from './read-sample.ts';
+import { type Recognised, recogniseFormat } from './recognise-format.ts';
+import { recogniseHeader, SHEET_ROWS } from './recognise-sheet.ts';
+import { headText, sourcesText } from './write-config.ts';
+
+/** A config for one file. */
+export interface ProposedConfig {
+  source: string;
+  recognised: Recognised;
+  /** Null where a preset has the mappings. */
+  mapping: ProposedMapping | null;
+  key: string[];
+  /** The records that the proposal is made of; null where it is made of a preset. */
+  sample: { records: number; broken: number; isWhole: boolean; columns: number } | null;
+  /** Lines with TODO. */
+  todo: string[];
+  text: string;
+}
+
+/**
+ * Proposes a config for an exported file.
+ *
+ * @param root the folder of this program's package
+ * @throws Fault `usage` for a file that is not recognised, `source.unreadable` for one that cannot be read
+ */
+export async function proposeConfig(
+  file: string,
+  { configFile, root, log, signal }: { configFile: string; root: string; log: Logger; signal: AbortSignal },
+): Promise<ProposedConfig> {
+  const head = await readHead(file, signal);
+  const path = pathFromConfig(head.path, configFile);
+  const recognised = recogniseFormat(head);
+  const about = `A first config for ${basename(head.path)}, written by \`dpp-sync init --from\`.`;
+  const withPreset = (found: Recognised): ProposedConfig => {
+    const { source, text } = presetSources(found, path, root);
+    const note = `The mapping is that of config/presets/${found.preset}.yaml, which fits ${found.title}.`;
+    const config = `${headText(source, `${about} ${note}`)}${text}`;
+    return { source, recognised: found, mapping: null, key: [], sample: null, todo: [], text: config };
+  };
+  if (recognised.preset !== undefined) return withPreset(recognised);
+
+  if (recognised.connector === 'xlsx') recognised.stream.push(...(await sheetOptions(head, { log, signal })));
+  const sample = await readSample(head.path, recognised, { log, signal });
+  if (sample.rows.length === 0) throw noRecords(head, sample);
+  const preset = presetOfRecords(recognised.connector, sample.rows);
+  if (preset !== undefined) return withPreset({ ...recognised, title: 'an export of InvenTree', preset });
+  return proposed({ head, path, recognised, sample, about });
+}
+
+function proposed({
+  head,
+  path,
+  recognised,
+  sample,
+  about,
+}: {
+  head: FileHead;
+  path: string;
+  recognised: Recognised;
+  sample: Sample;
+  about: string;
+}): ProposedConfig {
+  const columns = columnsOf(sample.rows);
+  const key = keyColumnsOf(columns.columns, sample.rows, sample.isWhole);
+  const stream = streamName(head);
+  const mapping = proposeMapping(columns.columns, key, basename(head.name));
+  const source = 'erp';
+  const seen = `The reasons are from ${sample.isWhole ? 'all' : 'the first'} ${plural(sample.rows.length, 'record')} of it.`;
+  const text = `${headText(source, `${about} ${seen}`)}${sourcesText({ source, stream, path, recognised, key, mapping, columns })}`;
+  const { length } = sample.rows;
+  return {
+    source,
+    recognised,
+    mapping,
+    key: key?.columns.map(({ label }) => label) ?? [],
+    sample: { records: length, broken: sample.broken, isWhole: sample.isWhole, columns: columns.columns.length },
+    todo: [mapping.key, ...mapping.refs, ...mapping.fields]
+      .filter(({ isTodo }) => isTodo)
+      .map(({ name, reason }) => `${name}: ${reason}`),
+    text,
+  };
+}
+
+async function sheetOptions(head: FileHead, context: { log: Logger; signal: AbortSignal }) {
+  const withoutHeader = { name: 'header', value: false, reason: '' };
+  const request = { connector: 'xlsx', options: [], stream: [withoutHeader] };
+  const { rows, lines } = await readSample(head.path, request, { ...context, rowsMax: SHEET_ROWS });
+  const option = recogniseHeader(rows.map((fields, index) => ({ number: lines[index] ?? 0, fields })));
+  return option === null ? [] : [option];
+}
+
+function noRecords({ path }: FileHead, { broken }: Sample): Error {
+  return fault(
+    'usage',
+    `${path} has no record that can be read${broken === 0 ? '' : `, and ${plural(broken, 'broken one')}`}.`,
+    {
+      suggestion: 'Export it with a few records, so that there is something to recognise.',
+    },
+  );
+}
+
+/** The name of the file as the name of a stream: letters, digits and dashes. */
+function streamName({ path }: FileHead): string {
+  const name = basename(path)
+    .replace(/\.(?:gz|zip)$/i, '')
+    .replace(extname(path.replace(/\.(?:gz|zip)$/i, '')), '')
+    .normalize('NFD')
+    .replaceAll(/\p{M}/gu, '')
+    .replaceAll(/[^A-Za-z0-9_-]+/g, '-')
+    .replace(/^[^A-Za-z]+/, '')
+    .replace(/-+$/, '')
+    .slice(0, 64);
+  return name === '' ? 'records' : name;
+}
+
+/** Paths of a config are relative to its folder, with slashes. */
+function pathFromConfig(file: string, configFile: string): string {
+  const found = relative(dirname(resolve(configFile)), file)
+    .split(sep)
+    .join('/');
+  return found.startsWith('../') || found.startsWith('/') ? found : `./${found}`;
+}

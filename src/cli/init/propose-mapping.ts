@@ -1,0 +1,135 @@
+import { plural } from '../style.ts';
+import { type Choice, choose, guarded, named } from './choose-column.ts';
+import type { Column } from './columns.ts';
+import type { FoundKey } from './key-columns.ts';
+import { proposeBomItems } from './propose-bom-items.ts';
+import { keyLine, lineIfAny, lineOf, missing, type ProposedLine, type ProposedMapping } from './proposed-line.ts';
+import { asCountry, asDecimal, asGtin, asText, type CheckedExpression } from './value-checks.ts';
+
+/**
+ * Proposes what the records of a stream become. Each line says what shows it; where no column is certain, the line says
+ * what is to be done.
+ *
+ * @param name of the stream or the file, which may say what the records are
+ */
+export function proposeMapping(columns: readonly Column[], key: FoundKey | null, name: string): ProposedMapping {
+  const bom = proposeBomItems(columns, key, name);
+  if (bom !== null) return bom;
+  const isMaterial = /material|werkstoff|rohstoff|matiere|grondstof|materia/i.test(name);
+  return proposeArticle(columns, key, isMaterial ? 'material' : 'product');
+}
+
+function proposeArticle(columns: readonly Column[], key: FoundKey | null, to: 'product' | 'material'): ProposedMapping {
+  const number = choose(columns, 'sku', { check: asText });
+  const name = choose(columns, 'name', { check: asText });
+  const description = choose(
+    columns.filter((column) => column !== name?.column),
+    'description',
+    { check: asText },
+  );
+  const shared = [
+    numberLine(to === 'product' ? 'sku' : 'code', number, key),
+    nameLine(name, columns),
+    lineIfAny('description', description),
+  ];
+  const own = to === 'product' ? productLines(columns, number) : materialLines(columns);
+  return {
+    to,
+    reason:
+      to === 'product'
+        ? 'nothing says that they are materials or BOM items; change it if they are'
+        : 'the name of the file says so; change it if they are products',
+    key: keyLine(key, number === null ? [] : [number.column]),
+    refs: [],
+    fields: [...shared, ...own].filter((line) => line !== null),
+  };
+}
+
+function productLines(columns: readonly Column[], number: Choice | null): (ProposedLine | null)[] {
+  const gtins = choose(columns, 'gtin', { check: asGtin, shareMin: 0.5 }) ?? gtinByContent(columns, number);
+  return [statusLine(columns), countryLine('country_of_origin', columns), lineIfAny('gtin', gtins)];
+}
+
+function materialLines(columns: readonly Column[]): (ProposedLine | null)[] {
+  return [
+    lineIfAny('category', choose(columns, 'category', { check: asText })),
+    countryLine('origin_country', columns),
+    recycledLine(columns),
+  ];
+}
+
+/** Numbers with a right check digit in every row are GTINs, whatever the column is called. */
+function gtinByContent(columns: readonly Column[], number: Choice | null): Choice | null {
+  for (const column of columns) {
+    if (column === number?.column || column.values.length < 5 || !/^\d{12,14}$/.test(column.values[0] ?? '')) continue;
+    const checked = asGtin(column);
+    if (checked.taken === checked.of) return { column, checked, isExact: true, others: [] };
+  }
+  return null;
+}
+
+function numberLine(name: string, choice: Choice | null, key: FoundKey | null): ProposedLine {
+  if (choice !== null) {
+    const { column } = choice;
+    const isSound = column.isUnique && column.values.length === column.records;
+    const what = isSound
+      ? `filled and different in all ${plural(column.records, 'record')}`
+      : column.isUnique
+        ? ''
+        : 'some records have the same value';
+    return { ...lineOf(name, choice, what), isTodo: !isSound && name === 'sku' };
+  }
+  const reason = 'no column is named like a number of articles';
+  const [only, ...more] = key?.columns ?? [];
+  if (only === undefined || more.length > 0) return { ...missing(name, reason), isTodo: name === 'sku' };
+  const others = key?.others ?? [];
+  const alike = others.length === 0 ? '' : `; ${named(others)} could be it too`;
+  return { name, expression: only.access, reason: `${reason}, so this is the key${alike}`, isTodo: true };
+}
+
+function nameLine(choice: Choice | null, columns: readonly Column[]): ProposedLine {
+  if (choice !== null) return lineOf('name', choice);
+  const reason = 'required, and no column is named like a name';
+  const texts = columns.filter(hasText);
+  const [only, ...more] = texts;
+  if (only === undefined) return missing('name', reason);
+  if (more.length > 0) return missing('name', `${reason}; ${named(texts)} have text`);
+  const line = { name: 'name', expression: guarded(only, only.access), isTodo: true };
+  return { ...line, reason: 'no column is named like a name, and this is the only one with text' };
+}
+
+/** True if a good part of the values has several words. */
+function hasText({ values }: Column): boolean {
+  const having = values.filter((value) => /\p{L}{3,}.*\s.*\p{L}/u.test(value));
+  return values.length > 0 && having.length > values.length / 4;
+}
+
+function statusLine(columns: readonly Column[]): ProposedLine {
+  const choice = choose(columns, 'status', { check: asText });
+  const line = { name: 'status', expression: '"DRAFT"', isTodo: false };
+  if (choice === null) return { ...line, reason: 'fixed; the only status that the platform documents' };
+  const values = [...new Set(choice.column.values)];
+  const shown = values.slice(0, 5).map((value) => value.slice(0, 20));
+  const more = values.length > shown.length ? ', …' : '';
+  return { ...line, reason: `fixed; ${choice.column.label} has ${shown.join(', ')}${more}, which can be translated` };
+}
+
+function countryLine(name: string, columns: readonly Column[]): ProposedLine | null {
+  return lineIfAny(name, choose(columns, 'country', { check: asCountry, shareMin: 0.5 }));
+}
+
+/** A share that is given in percent becomes a fraction. */
+function recycledLine(columns: readonly Column[]): ProposedLine | null {
+  const choice = choose(columns, 'recycled', { check: asDecimal, shareMin: 0.5 });
+  if (choice === null) return null;
+  const numbers = choice.column.values.map((value) => Number(value.replace(',', '.')));
+  if (!numbers.some((number) => number > 1)) return lineOf('recycled_mass_fraction', choice);
+  const { column, checked } = choice;
+  const expression = `${column.access} == "" ? null : double(${checked.expression(column.access)}) / 100`;
+  const inPercent: CheckedExpression = { ...checked, expression: () => expression };
+  return lineOf(
+    'recycled_mass_fraction',
+    { ...choice, checked: inPercent },
+    'some are above 1, so they are taken for percent',
+  );
+}

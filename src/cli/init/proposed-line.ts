@@ -1,0 +1,73 @@
+import type { ItemKind } from '../../domain/item.ts';
+import { formatCount, plural } from '../style.ts';
+import { type Choice, describeChoice, guarded, named } from './choose-column.ts';
+import type { Column } from './columns.ts';
+import type { FoundKey } from './key-columns.ts';
+
+/** A line of a mapping: an expression, and why it is proposed. */
+export interface ProposedLine {
+  name: string;
+  /** Null where no column was found. */
+  expression: string | null;
+  reason: string;
+  /** True if a person has to look at it. */
+  isTodo: boolean;
+}
+
+/** A mapping for the records of one stream. */
+export interface ProposedMapping {
+  to: ItemKind;
+  /** Why this kind. */
+  reason: string;
+  key: ProposedLine;
+  refs: ProposedLine[];
+  fields: ProposedLine[];
+}
+
+/** A line that a person has to fill in. */
+export function missing(name: string, reason: string): ProposedLine {
+  return { name, expression: null, reason, isTodo: true };
+}
+
+/** The line of a choice; null where there is none. */
+export function lineIfAny(name: string, choice: Choice | null): ProposedLine | null {
+  return choice === null ? null : lineOf(name, choice);
+}
+
+/** @param what says more about the column */
+export function lineOf(name: string, choice: Choice, what?: string): ProposedLine {
+  const { column, checked, others } = choice;
+  const isComplete = column.values.length === column.records;
+  const filled = isComplete
+    ? 'filled in all records'
+    : `filled in ${formatCount(column.values.length)} of ${plural(column.records, 'record')}`;
+  const reasons = [
+    describeChoice(choice),
+    what ?? '',
+    isComplete && (checked.words !== 'texts' || what !== undefined) ? '' : filled,
+  ];
+  if (others.length > 0) reasons.push(`${named(others)} could be it too`);
+  return {
+    name,
+    expression: guarded(column, checked.expression(column.access)),
+    reason: reasons.filter((reason) => reason !== '').join('; '),
+    isTodo: checked.taken < checked.of,
+  };
+}
+
+/** @param fallback columns that are proposed where no columns are a key */
+export function keyLine(key: FoundKey | null, fallback: readonly Column[]): ProposedLine {
+  if (key !== null) {
+    const others = key.others.length === 0 ? '' : `; so ${key.others.length === 1 ? 'is' : 'are'} ${named(key.others)}`;
+    return { name: 'key', expression: joined(key.columns), reason: `${key.reason}${others}`, isTodo: false };
+  }
+  if (fallback.length === 0) {
+    return { name: 'key', expression: null, reason: 'no column is filled and different in all records', isTodo: true };
+  }
+  const reason = `not different in all records; add what tells them apart`;
+  return { name: 'key', expression: joined(fallback), reason, isTodo: true };
+}
+
+function joined(columns: readonly Column[]): string {
+  return columns.map(({ access }) => access).join(' + "/" + ');
+}

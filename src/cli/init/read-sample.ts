@@ -1,0 +1,74 @@
+import { connectorLoader } from '../../daemon/sources/load-connector.ts';
+import type { JsonObject } from '../../lib/json.ts';
+import type { Logger } from '../../lib/logging.ts';
+import type { Connector } from '../../sdk/connector.ts';
+import type { FoundOption } from './recognise-format.ts';
+
+/** The first records of a file, as its connector reads them. */
+export interface Sample {
+  rows: JsonObject[];
+  /** The line or row at which each of them begins; 0 where that is not known. */
+  lines: number[];
+  /** Records that could not be read, which are not among `rows`. */
+  broken: number;
+  /** True if the file has no more records. */
+  isWhole: boolean;
+  /** True if every row has the same columns. */
+  isTable: boolean;
+}
+
+const ROWS_MAX = 20_000;
+const CHARACTERS_MAX = 16 * 1024 * 1024;
+const STREAM = 'sample';
+
+/**
+ * Reads the first records of a file with a connector, so that what is said about them is what a run will read.
+ *
+ * @throws Fault `source.unreadable` if the file cannot be read
+ */
+export async function readSample(
+  path: string,
+  { connector: id, options, stream }: { connector: string; options: FoundOption[]; stream: FoundOption[] },
+  { log, signal, rowsMax = ROWS_MAX }: { log: Logger; signal: AbortSignal; rowsMax?: number },
+): Promise<Sample> {
+  const loaded = await connectorLoader.load(id, '.');
+  if (loaded === null || !loaded.ok) throw new Error(`There is no connector ${id}.`);
+  const connector: Connector = loaded.value;
+  const sourceOptions = parsed(connector.options, valuesOf(options));
+  const streamOptions = parsed(connector.streamOptions, { path, ...valuesOf(stream) });
+  const reads = connector.reads(sourceOptions, streamOptions);
+  const mode = reads === 'changes' ? 'changes' : 'snapshot';
+  const opened = await connector.open(sourceOptions, { resolvePath: (given) => given, log });
+  const rows: JsonObject[] = [];
+  const lines: number[] = [];
+  const isTable = connector.fixedColumns === true;
+  let broken = 0;
+  let characters = 0;
+  try {
+    const request = { name: STREAM, options: streamOptions, mode, cursor: null, signal } as const;
+    for await (const page of opened.pull(request)) {
+      for (const { fields, issues, place } of page.rows) {
+        if (rows.length >= rowsMax || characters >= CHARACTERS_MAX)
+          return { rows, lines, broken, isWhole: false, isTable };
+        if (issues !== undefined) broken += 1;
+        else {
+          rows.push(fields);
+          lines.push(place.line ?? 0);
+        }
+        characters += JSON.stringify(fields).length;
+      }
+    }
+    return { rows, lines, broken, isWhole: true, isTable };
+  } finally {
+    await opened.close();
+  }
+}
+
+function valuesOf(options: readonly FoundOption[]): Record<string, unknown> {
+  return Object.fromEntries(options.map(({ name, value }) => [name, value]));
+}
+
+/** The options are ours, so that one that the connector refuses is a defect. */
+function parsed(schema: Connector['options'], value: Record<string, unknown>): unknown {
+  return schema.parse(value);
+}

@@ -1,0 +1,178 @@
+import { RecordScanner } from '../../../connectors/csv/record-scanner.ts';
+import type { Dialect } from '../../../connectors/csv/schema.ts';
+import { isEmptyText, looksLikeValue } from './cell-kinds.ts';
+
+/** The dialect of a delimited text, as options of the connector `csv`, and what shows it. */
+export interface FoundDialect {
+  options: Partial<Dialect>;
+  /** Reasons by the option that they explain. */
+  reasons: Partial<Record<keyof Dialect, string>>;
+  columns: number;
+}
+
+const DELIMITERS = [';', ',', '\t', '|', '+|', '||', '~', '^', '¦', '\u001f'];
+const TEXT_MAX = 512 * 1024;
+const ROWS_MAX = 1_000;
+const TITLE_LINES_MAX = 20;
+/** The least share of rows that have as many values as most of them. */
+const REGULAR_MIN = 0.6;
+
+interface Attempt {
+  delimiter: string;
+  quote: string | null;
+  rows: { line: number; values: string[] }[];
+  columns: number;
+  /** The share of rows that have as many values as most of them, and no defect. */
+  regular: number;
+  /** The rows that cannot be divided. */
+  defects: number;
+  /** The values that stand in double quotes, quotes included. */
+  inQuotes: number;
+}
+
+/** @returns null if no delimiter divides the lines into the same number of values */
+export function recogniseCsv(text: string, isWhole: boolean): FoundDialect | null {
+  const head = wholeLines(text.slice(0, TEXT_MAX), isWhole && text.length <= TEXT_MAX);
+  const recordDelimiter = recordDelimiterOf(head);
+  const attempts = DELIMITERS.filter((delimiter) => head.includes(delimiter)).map((delimiter) =>
+    byQuote(
+      attemptOf(head, { delimiter, quote: '"', recordDelimiter }),
+      attemptOf(head, { delimiter, quote: null, recordDelimiter }),
+    ),
+  );
+  const [best] = attempts.filter(isTable).toSorted(byFit);
+  if (best === undefined) return null;
+  const first = best.rows.findIndex(({ values }) => values.length === best.columns);
+  const skipLines = (best.rows[first]?.line ?? 1) - 1;
+  // Above a header there may be a title. Anything more is no title, and is for the reader to report.
+  const isTitled = skipLines > 0 && skipLines <= TITLE_LINES_MAX;
+  const header = headerOf(best, isTitled ? first : 0);
+  return {
+    columns: best.columns,
+    ...withDialect(best, { recordDelimiter, skipLines: isTitled ? skipLines : 0 }, header),
+  };
+}
+
+function withDialect(
+  { delimiter, quote, rows, columns, regular }: Attempt,
+  { recordDelimiter, skipLines }: { recordDelimiter: string | undefined; skipLines: number },
+  header: Pick<FoundDialect, 'options' | 'reasons'>,
+): Pick<FoundDialect, 'options' | 'reasons'> {
+  const share = Math.round(regular * rows.length);
+  const options: Partial<Dialect> = { delimiter, ...header.options };
+  const reasons: FoundDialect['reasons'] = {
+    delimiter: `${share} of the first ${rows.length} rows have ${columns} values with it`,
+    ...header.reasons,
+  };
+  if (quote === null) {
+    options.quote = null;
+    reasons.quote = 'quotes are part of values here: they do not stand around them';
+  }
+  if (recordDelimiter !== undefined) {
+    options.recordDelimiter = recordDelimiter;
+    reasons.recordDelimiter = 'rows end with it';
+  }
+  if (skipLines > 0) {
+    options.skipLines = skipLines;
+    reasons.skipLines = 'the lines above the header have fewer values';
+  }
+  return { options, reasons };
+}
+
+/** Which of two attempts divides the lines better. Of delimiters that do equally well the longer one includes the other. */
+function byFit(one: Attempt, other: Attempt): number {
+  const difference = other.regular - one.regular;
+  if (Math.abs(difference) > 0.02) return difference;
+  return other.columns - one.columns || other.delimiter.length - one.delimiter.length;
+}
+
+/** Whether quotes stand around values, or are part of them: without them, rows with an inch sign are whole. */
+function byQuote(quoted: Attempt, plain: Attempt): Attempt {
+  return plain.regular > quoted.regular && plain.inQuotes <= quoted.defects ? plain : quoted;
+}
+
+function isTable({ columns, regular, rows }: Attempt): boolean {
+  return columns > 1 && rows.length > 0 && regular >= REGULAR_MIN;
+}
+
+function attemptOf(
+  text: string,
+  {
+    delimiter,
+    quote,
+    recordDelimiter,
+  }: { delimiter: string; quote: string | null; recordDelimiter?: string | undefined },
+): Attempt {
+  const scanner = new RecordScanner({
+    delimiter,
+    quote,
+    ...(recordDelimiter === undefined ? {} : { recordDelimiter }),
+    encoding: 'utf-8',
+    header: false,
+    skipLines: 0,
+    trim: false,
+    decimalColumns: [],
+    decimalMark: ',',
+    maxRecordBytes: TEXT_MAX,
+  });
+  scanner.feed(text, true);
+  const rows: Attempt['rows'] = [];
+  const sizes = new Map<number, number>();
+  let defects = 0;
+  while (rows.length + defects < ROWS_MAX && scanner.next()) {
+    if (scanner.defect !== undefined) {
+      defects += 1;
+      continue;
+    }
+    rows.push({ line: scanner.recordLine, values: [...scanner.values] });
+    sizes.set(scanner.values.length, (sizes.get(scanner.values.length) ?? 0) + 1);
+  }
+  const [columns, having] = [...sizes].reduce((most, one) => (one[1] > most[1] ? one : most), [0, 0]);
+  const inQuotes = rows.flatMap(({ values }) => values).filter((value) => /^".*"$/s.test(value)).length;
+  const regular = having / Math.max(1, rows.length + defects);
+  return { delimiter, quote, rows, columns, regular, defects, inQuotes };
+}
+
+/** Whether the first row has names: they are filled, differ, and are no numbers or dates. */
+function headerOf({ rows }: Attempt, first: number): Pick<FoundDialect, 'options' | 'reasons'> {
+  const values = rows[first]?.values ?? [];
+  const names = values.map((value) => value.trim());
+  const filled = names.filter((name) => !isEmptyText(name));
+  const value = filled.find(looksLikeValue);
+  if (value !== undefined) return noHeader(`the first row has the value ${JSON.stringify(value)}, which is no name`);
+  if (filled.length < names.length * 0.7) return noHeader('the first row has too many empty values for column names');
+  const twice = filled.find((name, index) => filled.indexOf(name) !== index);
+  if (twice === undefined) return { options: {}, reasons: {} };
+  return {
+    options: { columns: uniqueNames(names) },
+    reasons: {
+      columns: `the header has the name ${JSON.stringify(twice)} more than once, so all names are given here`,
+    },
+  };
+}
+
+function noHeader(reason: string): Pick<FoundDialect, 'options' | 'reasons'> {
+  return { options: { header: false }, reasons: { header: `${reason}; the columns are column1, column2 and so on` } };
+}
+
+function uniqueNames(names: readonly string[]): string[] {
+  const taken = new Set<string>();
+  return names.map((name, index) => {
+    const base = name === '' ? `column${index + 1}` : name;
+    let unique = base;
+    for (let count = 2; taken.has(unique); count += 1) unique = `${base}_${count}`;
+    taken.add(unique);
+    return unique;
+  });
+}
+
+/** SQL Server's bcp writes a sign of its own before each line end where values have line ends in them. */
+function recordDelimiterOf(text: string): string | undefined {
+  return text.split('&|\n').length > 2 ? '&|\n' : undefined;
+}
+
+function wholeLines(text: string, isWhole: boolean): string {
+  if (isWhole) return text;
+  const end = Math.max(text.lastIndexOf('\n'), text.lastIndexOf('\r'));
+  return end < 0 ? text : text.slice(0, end + 1);
+}

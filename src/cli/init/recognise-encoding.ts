@@ -1,0 +1,113 @@
+import { createFileDecoder } from '../../sdk/text-decoder.ts';
+
+/** The encoding of a text, and what shows it. */
+export interface FoundEncoding {
+  /** As the option `encoding` takes it. */
+  name: string;
+  reason: string;
+  text: string;
+}
+
+/** Words that are shown as evidence. */
+const WORDS_SHOWN = 3;
+/** The letters ä, ö, ü, Ä, Ö, Ü, é, à, è and ê in code page 850 of DOS. In windows-1252 most of them are signs. */
+const DOS_LETTERS = new Set([0x84, 0x94, 0x81, 0x8e, 0x99, 0x9a, 0x82, 0x85, 0x8a, 0x88]);
+
+/** UTF-8 that is read as windows-1252: pairs of letters and signs that no language has. */
+const MOJIBAKE = /Ã[\u0080-\u00bf©¤¶¼]|â€|ï»/;
+
+/**
+ * Recognises the encoding of a file by its beginning. Which of several 8-bit encodings it is cannot be known for certain,
+ * so the reason shows words for a person to look at.
+ *
+ * @returns null for bytes that are no text
+ */
+export function recogniseEncoding(bytes: Buffer): FoundEncoding | null {
+  const marked = ofByteOrderMark(bytes);
+  if (marked !== null) return decoded(bytes, marked, 'the file begins with its byte order mark');
+  const wide = ofZeros(bytes);
+  if (wide === 'binary') return null;
+  if (wide !== null) return decoded(bytes, wide, 'every other byte is zero, and there is no byte order mark');
+  return ofControls(bytes) ? null : ofHighBytes(bytes);
+}
+
+function ofByteOrderMark([first, second, third]: Buffer): string | null {
+  if (first === 0xff && second === 0xfe) return 'utf-16le';
+  if (first === 0xfe && second === 0xff) return 'utf-16be';
+  return first === 0xef && second === 0xbb && third === 0xbf ? 'utf-8' : null;
+}
+
+function ofZeros(bytes: Buffer): 'utf-16le' | 'utf-16be' | 'binary' | null {
+  let even = 0;
+  let odd = 0;
+  for (const [index, byte] of bytes.entries()) {
+    if (byte !== 0) continue;
+    if (index % 2 === 0) even += 1;
+    else odd += 1;
+  }
+  // A text has no zeros, and one that is damaged has a few.
+  if (even + odd <= bytes.length / 1_000) return null;
+  const half = bytes.length / 2;
+  if (odd > half * 0.3 && even < half * 0.02) return 'utf-16le';
+  return even > half * 0.3 && odd < half * 0.02 ? 'utf-16be' : 'binary';
+}
+
+/** True if there are more control characters than a text has. Some exports separate values by those from 0x1c on. */
+function ofControls(bytes: Buffer): boolean {
+  let count = 0;
+  for (const byte of bytes) if (byte < 0x1a && (byte < 0x09 || byte > 0x0d)) count += 1;
+  return count > bytes.length / 100;
+}
+
+function ofHighBytes(bytes: Buffer): FoundEncoding {
+  const utf8 = decoded(bytes, 'utf-8', 'the file is valid UTF-8');
+  const broken = countOf(utf8.text, /\uFFFD/g);
+  const whole = countOf(utf8.text, /[^\p{ASCII}\uFFFD]/gu);
+  if (broken === 0) {
+    return whole === 0 ? { ...utf8, reason: 'only ASCII so far, which UTF-8 includes' } : withWords(utf8);
+  }
+  // Bytes of another encoding are valid UTF-8 by accident once in a while, and never most of the time.
+  if (whole > broken || MOJIBAKE.test(decoded(bytes, 'windows-1252', '').text)) {
+    const damaged = `UTF-8 with ${broken} broken characters; rows that have them are quarantined`;
+    return { ...utf8, reason: damaged };
+  }
+  const name = isDos(bytes) ? 'cp850' : 'windows-1252';
+  const why = name === 'cp850' ? 'not UTF-8, and its letters are those of DOS' : 'not UTF-8, so an 8-bit encoding';
+  return withWords(decoded(bytes, name, why));
+}
+
+function isDos(bytes: Buffer): boolean {
+  let dos = 0;
+  let windows = 0;
+  for (const [index, byte] of bytes.entries()) {
+    if (byte < 0x80 || !isLetter(bytes[index - 1]) || !isLetter(bytes[index + 1])) continue;
+    if (DOS_LETTERS.has(byte)) dos += 1;
+    else if (byte >= 0xc0) windows += 1;
+  }
+  return dos > windows;
+}
+
+function isLetter(byte: number | undefined): boolean {
+  return byte !== undefined && ((byte >= 0x41 && byte <= 0x5a) || (byte >= 0x61 && byte <= 0x7a));
+}
+
+function decoded(bytes: Buffer, name: string, reason: string): FoundEncoding {
+  // The last character may be cut off, which the decoder does not give then.
+  return { name, reason, text: createFileDecoder(name, bytes).write(bytes) };
+}
+
+function withWords(found: FoundEncoding): FoundEncoding {
+  const words = new Set<string>();
+  for (const [word] of found.text.matchAll(/[\p{L}]*[^\p{ASCII}\s]\p{L}*/gu)) {
+    if (word.length > 2 && word.length < 30) words.add(word);
+    if (words.size === WORDS_SHOWN) break;
+  }
+  if (words.size === 0) return found;
+  return { ...found, reason: `${found.reason}; it gives ${[...words].join(', ')}` };
+}
+
+function countOf(text: string, pattern: RegExp): number {
+  let count = 0;
+  for (const _ of text.matchAll(pattern)) count += 1;
+  return count;
+}

@@ -1,0 +1,185 @@
+import { fault } from '../../domain/faults.ts';
+import { contentFault, recogniseContent } from '../../sdk/files/recognise.ts';
+import type { FileHead } from './file-head.ts';
+import { recogniseCsv } from './recognise-csv.ts';
+import { type FoundEncoding, recogniseEncoding } from './recognise-encoding.ts';
+import { recogniseJson } from './recognise-json.ts';
+import { type FoundXml, recogniseXml } from './recognise-xml.ts';
+
+/** An option of a connector, and what shows that it is right. */
+export interface FoundOption {
+  name: string;
+  value: unknown;
+  reason: string;
+}
+
+/** How a file is read. */
+export interface Recognised {
+  connector: string;
+  /** What it is, in a few words. */
+  title: string;
+  /** Options of the source, and of the stream besides the file. */
+  options: FoundOption[];
+  stream: FoundOption[];
+  /** What else stands in the file, as lines for a comment. */
+  hints: string[];
+  /** The file of config/presets that fits, without its ending. */
+  preset?: string;
+  /** The streams of the preset that the file has; all of them without it. */
+  presetStreams?: string[];
+}
+
+/**
+ * Recognises the format of a file by its beginning.
+ *
+ * @throws Fault `usage` for a file whose format is not recognised, with what to do
+ */
+export function recogniseFormat(head: FileHead): Recognised {
+  const kind = recogniseContent(head.bytes);
+  if (kind === 'spreadsheet' || (kind === 'zip' && !head.isArchive)) return plain('xlsx', 'an XLSX workbook');
+  if (kind !== null && kind !== 'xml' && kind !== 'json') {
+    const { message, suggestion } = contentFault(head.path, kind, 'a format that is read') as Error & {
+      suggestion?: string;
+    };
+    throw fault('usage', message, suggestion === undefined ? {} : { suggestion });
+  }
+  const encoding = recogniseEncoding(head.bytes);
+  if (encoding === null) {
+    throw fault('usage', `${head.path} is no text: it has zeros and control characters in it.`, {
+      suggestion: 'Export it as CSV, JSON, XML or XLSX.',
+    });
+  }
+  if (kind === 'xml' || /^\s*<[A-Za-z_]/.test(encoding.text)) return xmlOf(head, encoding);
+  if (kind === 'json' || /^\s*[[{]/.test(encoding.text)) {
+    const found = jsonOf(head, encoding);
+    if (found !== null) return found;
+  }
+  return textOf(head, encoding);
+}
+
+function plain(connector: string, title: string): Recognised {
+  return { connector, title, options: [], stream: [], hints: [] };
+}
+
+function xmlOf(head: FileHead, { text, name, reason }: FoundEncoding): Recognised {
+  const found = recogniseXml(text);
+  if (found === null) throw unrecognised(head, 'It begins like XML, and has no element.');
+  const known = knownXml(found, text);
+  const declares = /^\s*<\?xml[^>]*?\sencoding\s*=/.test(text.slice(0, 1_000));
+  const options = declares || name === 'utf-8' ? [] : [{ name: 'encoding', value: name, reason }];
+  if (known !== null) return { ...known, options };
+  const [records, ...others] = found.elements;
+  if (records === undefined) throw unrecognised(head, `It is XML, and nothing in <${found.root}> looks like a record.`);
+  const within = others.filter(({ at }) => at.startsWith(`${records.at}/`)).slice(0, 6);
+  const beside = others.filter(({ at }) => !at.startsWith(`${records.at}/`)).slice(0, 6);
+  return {
+    ...plain('xml', 'XML'),
+    options,
+    stream: [
+      { name: 'at', value: records.at, reason: `${count(records.count, head)} such elements, each with members` },
+    ],
+    hints: [
+      ...beside.map(({ at, count: times }) => `Another stream could be at: ${at} (${count(times, head)} elements).`),
+      ...within.map(
+        ({ at, count: times }) =>
+          `Elements within records: ${at} (${count(times, head)}). For rows of their own: at: ${at}, with parent: { … }.`,
+      ),
+    ],
+  };
+}
+
+const GDSN_ROOT = 'catalogueItemNotificationMessage';
+/** The segments of IDocs that the preset has streams for. */
+const IDOC_STREAMS = { E1MARAM: 'materials', E1STPOM: 'bom' };
+
+/** The formats on XML that have connectors of their own. */
+function knownXml({ root, version, second }: FoundXml, text: string): Recognised | null {
+  if (root === 'BMECAT') {
+    const preset = version?.startsWith('2005') === true ? 'bmecat-2005' : 'bmecat-1.2';
+    const update = second.find((name) => name.startsWith('T_UPDATE_'));
+    const reason = `${update} has what changed, and not the whole catalogue`;
+    const stream = update === undefined ? [] : [{ name: 'contents', value: 'changes', reason }];
+    return { ...plain('bmecat', `a BMEcat catalogue, version ${version ?? 'not stated'}`), preset, stream };
+  }
+  if (root === GDSN_ROOT) return { ...plain('gdsn', 'a GDSN catalogue item notification'), preset: 'gdsn' };
+  if (!second.includes('IDOC')) return null;
+  const presetStreams = Object.entries(IDOC_STREAMS).flatMap(([segment, name]) =>
+    text.includes(`<${segment}`) ? [name] : [],
+  );
+  if (presetStreams.length === 0) return null;
+  return { ...plain('sap-idoc', `SAP IDocs (${root})`), preset: 'sap-idoc', presetStreams };
+}
+
+function jsonOf(head: FileHead, { text, name }: FoundEncoding): Recognised | null {
+  if (name.startsWith('utf-16')) {
+    throw unrecognised(head, 'It is JSON in UTF-16.', 'Have it written as UTF-8, as JSON is exchanged.');
+  }
+  const [records, ...others] = recogniseJson(text, head.name);
+  if (records === undefined) {
+    if (!/^\s*[[{]\s*["[{\]}]/.test(text)) return null;
+    throw unrecognised(head, 'It is JSON, and has no list of objects that could be records.');
+  }
+  const shape = text.trimStart().startsWith('{') && records.at === '$' ? 'JSON lines' : 'JSON';
+  return {
+    ...plain('json', shape),
+    stream: records.at === '$' ? [] : [listOption(records.at, records.objects, head)],
+    hints: others.slice(0, 12).map(({ at, objects, isNested, members }) => {
+      const names = members.slice(0, 6).join(', ');
+      const parent = isNested ? `, parent: { … } for values around them` : '';
+      return `${isNested ? 'Lists within records' : 'Another list'}: at: "${at}"${parent} (${count(objects, head)}, with ${names}).`;
+    }),
+  };
+}
+
+function listOption(at: string, objects: number, head: FileHead): FoundOption {
+  return { name: 'at', value: at, reason: `the list with the most records: ${count(objects, head)}` };
+}
+
+function textOf(head: FileHead, { text, name, reason }: FoundEncoding): Recognised {
+  const dialect = recogniseCsv(text, head.isWhole);
+  if (dialect === null) {
+    if (hasFixedWidth(text)) {
+      throw unrecognised(
+        head,
+        'Its lines have the same length, so it may have columns of fixed width, whose borders cannot be recognised.',
+        'Use `connector: fixed-width` and write `columns`: config/presets/sap-flat-files.yaml is an example.',
+      );
+    }
+    throw unrecognised(
+      head,
+      'No delimiter divides its lines into the same number of values.',
+      'If its columns have fixed width, use `connector: fixed-width` and write `columns`, as config/presets/sap-flat-files.yaml does. docs/connectors has a page for each format.',
+    );
+  }
+  const options = Object.entries(dialect.options).map(([option, value]) => ({
+    name: option,
+    value,
+    reason: dialect.reasons[option as keyof typeof dialect.reasons] ?? '',
+  }));
+  return {
+    ...plain('csv', 'delimited text (CSV)'),
+    options: [...options, { name: 'encoding', value: name, reason }],
+  };
+}
+
+/** True if nearly all lines have one length, and values end in blanks. */
+function hasFixedWidth(text: string): boolean {
+  const lines = text.slice(0, 200_000).split(/\r?\n/).slice(0, 200);
+  const whole = lines.slice(0, -1);
+  const lengths = new Map<number, number>();
+  for (const { length } of whole) lengths.set(length, (lengths.get(length) ?? 0) + 1);
+  const most = Math.max(0, ...lengths.values());
+  return whole.length > 1 && most >= whole.length * 0.8 && whole.some((line) => / {2}/.test(line));
+}
+
+function count(number: number, head: FileHead): string {
+  return head.isWhole ? String(number) : `${number} or more`;
+}
+
+function unrecognised({ path }: FileHead, what: string, suggestion?: string): Error {
+  return fault('usage', `The format of ${path} is not recognised. ${what}`, {
+    suggestion:
+      suggestion ??
+      'Write the config by hand: docs/connectors has a page for each format, and config/presets has examples.',
+  });
+}

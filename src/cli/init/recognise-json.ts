@@ -1,0 +1,80 @@
+import { detectFormat } from '../../../connectors/json/detect-format.ts';
+import { EACH, formatDocumentPath, type PathStep } from '../../../connectors/json/document-path.ts';
+import { jsonTokens } from './json-tokens.ts';
+
+/** A list of objects in a JSON document. */
+export interface FoundList {
+  /** Where it stands, as the stream option `at` takes it. */
+  at: string;
+  /** True for a list within the elements of another one. */
+  isNested: boolean;
+  /** How many objects it has, as far as the text goes. */
+  objects: number;
+  /** The names of their members. */
+  members: readonly string[];
+}
+
+const LISTS_MAX = 500;
+const MEMBERS_MAX = 500;
+const DEPTH_MAX = 60;
+
+interface OpenValue {
+  kind: 'list' | 'object';
+  steps: readonly PathStep[];
+  /** The list of a value that is one; the list that it is an element of, of an object. */
+  list: { members: Set<string>; objects: number } | null;
+  /** The member that is being read. */
+  name: string;
+}
+
+/**
+ * Finds the lists of objects in a JSON text, which may be cut off: the one with the most objects first, lists within
+ * others last.
+ */
+export function recogniseJson(text: string, name: string): FoundList[] {
+  const lists = new Map<string, { steps: readonly PathStep[]; members: Set<string>; objects: number }>();
+  const isLines = detectFormat({ file: name, head: Buffer.from(text.slice(0, 65_536)), atRoot: true }) === 'ndjson';
+  const listAt = (steps: readonly PathStep[]) => {
+    const id = formatDocumentPath(steps);
+    const known = lists.get(id);
+    if (known !== undefined || lists.size >= LISTS_MAX) return known ?? null;
+    const made = { steps, members: new Set<string>(), objects: 0 };
+    lists.set(id, made);
+    return made;
+  };
+  const open: OpenValue[] = isLines ? [{ kind: 'list', steps: [], list: listAt([]), name: '' }] : [];
+  let depth = 0;
+
+  for (const token of jsonTokens(text)) {
+    const around = open.at(-1);
+    if (token.kind === 'name') {
+      if (around === undefined || depth > 0) continue;
+      around.name = token.text;
+      if (around.list !== null && around.list.members.size < MEMBERS_MAX) around.list.members.add(token.text);
+    } else if (token.kind === 'close') {
+      if (depth > 0) depth -= 1;
+      else open.pop();
+    } else if (open.length >= DEPTH_MAX) depth += 1;
+    else {
+      const steps = stepsWithin(around);
+      const element = around?.kind === 'list' ? around.list : null;
+      if (token.kind === 'object' && element !== null) element.objects += 1;
+      const list = token.kind === 'list' ? listAt(steps) : element;
+      open.push({ kind: token.kind, steps, list, name: '' });
+    }
+  }
+  return [...lists.values()]
+    .filter(({ objects }) => objects > 0)
+    .map(({ steps, members, objects }) => ({
+      at: formatDocumentPath(steps),
+      isNested: steps.includes(EACH),
+      objects,
+      members: [...members],
+    }))
+    .toSorted((one, other) => Number(one.isNested) - Number(other.isNested) || other.objects - one.objects);
+}
+
+function stepsWithin(around: OpenValue | undefined): readonly PathStep[] {
+  if (around === undefined) return [];
+  return [...around.steps, around.kind === 'list' ? EACH : around.name];
+}

@@ -1,0 +1,35 @@
+import type { JsonObject } from '../../lib/json.ts';
+import { looksLikeValue } from './cell-kinds.ts';
+import type { FoundOption } from './recognise-format.ts';
+
+/** Rows among which the header is looked for. */
+export const SHEET_ROWS = 30;
+
+/**
+ * Finds the row of a sheet that has the names of the columns: the first one that is about as wide as the widest, and has
+ * text alone.
+ *
+ * @param rows with their numbers, read without a header
+ * @returns null if it is the first row, which needs no option
+ */
+export function recogniseHeader(rows: readonly { number: number; fields: JsonObject }[]): FoundOption | null {
+  const sizes = rows.map(({ fields }) => cellsOf(fields).length);
+  const widest = Math.max(0, ...sizes);
+  const header = rows.find(({ fields }) => {
+    const cells = cellsOf(fields);
+    const isWide = cells.length >= widest * 0.7;
+    return isWide && new Set(cells).size === cells.length && !cells.some((cell) => looksLikeValue(cell));
+  });
+  if (header === undefined) {
+    return { name: 'header', value: false, reason: 'no row has only names; the columns are A, B, C and so on' };
+  }
+  if (header.number === 1) return null;
+  return { name: 'header', value: header.number, reason: 'the rows above it have fewer cells or values in them' };
+}
+
+function cellsOf(fields: JsonObject): string[] {
+  return Object.values(fields).flatMap((value) => {
+    const text = typeof value === 'object' ? '' : String(value).trim();
+    return text === '' ? [] : [text];
+  });
+}

@@ -1,0 +1,76 @@
+import { SaxesParser } from 'saxes';
+
+/** Elements that may be records. */
+export interface FoundElements {
+  /** Their path, as the stream option `at` takes it. */
+  at: string;
+  count: number;
+  /** The names of the elements and attributes in them. */
+  members: readonly string[];
+}
+
+/** What the beginning of an XML document shows. */
+export interface FoundXml {
+  /** The name of the outermost element, without its prefix. */
+  root: string;
+  version: string | null;
+  /** The names of the elements in it, without prefixes. */
+  second: readonly string[];
+  /** Elements with elements or attributes in them, the ones that are most likely to be the records first. */
+  elements: readonly FoundElements[];
+}
+
+const DEPTH_MAX = 20;
+/** The connectors refuse documents of this depth. */
+const OPEN_MAX = 1_000;
+const PATHS_MAX = 2_000;
+const PIECE = 64 * 1024;
+
+/** @returns null for a text that has no element */
+export function recogniseXml(text: string): FoundXml | null {
+  const paths = new Map<string, { count: number; depth: number; members: Set<string> }>();
+  const open: string[] = [];
+  const second = new Set<string>();
+  let version: string | null = null;
+  const parser = new SaxesParser({ position: false });
+  // What is wrong with a document is for the connector to say, which reads all of it.
+  parser.on('error', () => undefined);
+  parser.on('opentag', ({ name, attributes }) => {
+    const local = localName(name);
+    if (open.length === 0) version = typeof attributes['version'] === 'string' ? attributes['version'] : null;
+    if (open.length === 1) second.add(local);
+    const around = open.length > 0 && open.length <= DEPTH_MAX ? paths.get(`/${open.join('/')}`) : undefined;
+    around?.members.add(local);
+    open.push(local);
+    if (open.length > DEPTH_MAX) return;
+    const path = `/${open.join('/')}`;
+    const known = paths.get(path);
+    const here = known ?? { count: 0, depth: open.length, members: new Set<string>() };
+    here.count += 1;
+    for (const attribute of Object.keys(attributes))
+      if (!attribute.startsWith('xmlns')) here.members.add(`@${attribute}`);
+    if (known === undefined && paths.size < PATHS_MAX) paths.set(path, here);
+  });
+  parser.on('closetag', () => void open.pop());
+  for (let at = 0; at < text.length && open.length <= OPEN_MAX; at += PIECE) parser.write(text.slice(at, at + PIECE));
+  const [root] = paths.keys();
+  if (root === undefined) return null;
+  return { root: root.slice(1), version, second: [...second], elements: recordsAmong(paths) };
+}
+
+/**
+ * Records are repeated, and have members. Of several such elements the outermost ones come first, and of those the most
+ * frequent one: what is repeated within a record is a part of it.
+ */
+function recordsAmong(paths: ReadonlyMap<string, { count: number; depth: number; members: Set<string> }>) {
+  const withMembers = [...paths].filter(([, { members, depth }]) => members.size > 1 && depth > 1);
+  const repeated = withMembers.filter(([, { count }]) => count > 1);
+  const candidates = repeated.length > 0 ? repeated : withMembers;
+  return candidates
+    .toSorted(([, one], [, other]) => one.depth - other.depth || other.count - one.count)
+    .map(([at, { count, members }]) => ({ at, count, members: [...members] }));
+}
+
+function localName(name: string): string {
+  return name.slice(name.indexOf(':') + 1);
+}

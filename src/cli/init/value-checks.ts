@@ -1,0 +1,106 @@
+import { country } from '../../pipeline/mapping/functions/country.ts';
+import { date } from '../../pipeline/mapping/functions/date.ts';
+import { decimal } from '../../pipeline/mapping/functions/decimal.ts';
+import { gtin } from '../../pipeline/mapping/functions/gtin.ts';
+import { unit } from '../../pipeline/mapping/functions/unit.ts';
+import { MappingError } from '../../pipeline/mapping/mapping-error.ts';
+import type { Column } from './columns.ts';
+
+/** How many values of a column a function takes. */
+export interface Taken {
+  taken: number;
+  of: number;
+  /** Some that it does not take. */
+  refused: readonly string[];
+}
+
+/** An expression around the value of a column, with what it does with the values. */
+export interface CheckedExpression extends Taken {
+  /** Makes the expression of that of the column. */
+  expression: (access: string) => string;
+  /** What the values are, as `decimal numbers with a comma`. */
+  words: string;
+}
+
+const VALUES_MAX = 5_000;
+const REFUSED_SHOWN = 3;
+
+/** What the mapping function `country` makes of a column. */
+export function asCountry(column: Column): CheckedExpression {
+  return { ...taken(column, country), expression: (access) => `country(${access})`, words: 'countries' };
+}
+
+export function asGtin(column: Column): CheckedExpression {
+  return { ...taken(column, gtin), expression: (access) => `gtin(${access})`, words: 'GTINs with a right check digit' };
+}
+
+export function asUnit(column: Column): CheckedExpression {
+  return { ...taken(column, (value) => unit(value)), expression: (access) => `unit(${access})`, words: 'known units' };
+}
+
+/** The way of writing decimal numbers that takes most values. Whole numbers are the same in all of them. */
+export function asDecimal(column: Column): CheckedExpression {
+  const ways: CheckedExpression[] = [
+    {
+      ...taken(column, (value) => decimal(value)),
+      expression: (access) => `decimal(${access})`,
+      words: 'plain numbers',
+    },
+    {
+      ...taken(column, (value) => decimal(value, ',')),
+      expression: (access) => `decimal(${access}, ",")`,
+      words: 'decimal numbers with a comma',
+    },
+    {
+      ...taken(column, (value) => decimal(value, '.')),
+      expression: (access) => `decimal(${access}, ".")`,
+      words: 'decimal numbers with a point and grouped digits',
+    },
+  ];
+  return most(ways);
+}
+
+/** True for numbers such as `1.234`, which are one and a bit, or more than a thousand. */
+export function isAmbiguousDecimal({ values }: Column): boolean {
+  const marked = values.slice(0, VALUES_MAX).filter((value) => /[.,]/.test(value));
+  return marked.length > 0 && marked.every((value) => /^[+-]?[1-9]\d{0,2}(?:\.\d{3})+$/.test(value));
+}
+
+/** The way of writing dates that takes most values. */
+export function asDate(column: Column): CheckedExpression {
+  const formats = ['DD.MM.YYYY', 'D.M.YYYY', 'DD/MM/YYYY', 'MM/DD/YYYY', 'DD-MM-YYYY'];
+  return most([
+    { ...taken(column, (value) => date(value)), expression: (access) => `date(${access})`, words: 'dates' },
+    ...formats.map((format) => ({
+      ...taken(column, (value) => date(value, format)),
+      expression: (access: string) => `date(${access}, "${format}")`,
+      words: `dates as ${format}`,
+    })),
+  ]);
+}
+
+export function asText({ values }: Column): CheckedExpression {
+  return { taken: values.length, of: values.length, refused: [], expression: (access) => access, words: 'texts' };
+}
+
+function most(ways: readonly CheckedExpression[]): CheckedExpression {
+  const [first, ...others] = ways;
+  if (first === undefined) throw new RangeError('There is no way to choose from.');
+  return others.reduce((best, way) => (way.taken > best.taken ? way : best), first);
+}
+
+function taken({ values }: Column, read: (value: string) => unknown): Taken {
+  const looked = values.slice(0, VALUES_MAX);
+  const refused = new Set<string>();
+  let count = 0;
+  for (const value of looked) {
+    try {
+      read(value);
+      count += 1;
+    } catch (error) {
+      if (!(error instanceof MappingError)) throw error;
+      if (refused.size < REFUSED_SHOWN) refused.add(value.slice(0, 40));
+    }
+  }
+  return { taken: count, of: looked.length, refused: [...refused] };
+}

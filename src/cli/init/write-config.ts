@@ -1,0 +1,147 @@
+import type { Column, Columns } from './columns.ts';
+import { commentLines, yamlLine, yamlName, yamlValue } from './config-text.ts';
+import type { FoundKey } from './key-columns.ts';
+import type { ProposedLine, ProposedMapping } from './proposed-line.ts';
+import type { FoundOption, Recognised } from './recognise-format.ts';
+import { asDecimal, isAmbiguousDecimal } from './value-checks.ts';
+
+/** What a config is made of. */
+export interface ConfigParts {
+  source: string;
+  stream: string;
+  /** The file, relative to the config. */
+  path: string;
+  recognised: Recognised;
+  key: FoundKey | null;
+  mapping: ProposedMapping;
+  columns: Columns;
+}
+
+/** The beginning of a config: everything but its sources. */
+export function headText(source: string, about: string): string {
+  return `${commentLines(0, about).join('\n')}
+# Look at the lines with TODO and at the reasons. Then run:
+#   dpp-sync preview ${source}       records beside the items that they become
+#   dpp-sync check         whether everything can be reached
+# docs/configuration.md describes every key, docs/mapping.md the expressions.
+
+target:
+  # TODO The address of the platform and an API key: write them here, or set the variables.
+  baseUrl: \${DPP_BASE_URL:-https://dpp.example.com}
+  apiKey: \${DPP_API_KEY:-no-key-yet}
+queue: embedded
+ledger: ./data/ledger.db
+# passports: { init: when-complete, publish: manual } # without this line no passport is initialised
+
+`;
+}
+
+/** The \`sources\` section with one source. */
+export function sourcesText(parts: ConfigParts): string {
+  const { source, recognised, stream, mapping } = parts;
+  const lines = [
+    'sources:',
+    ...yamlLine(2, `- id: ${source}`, 'a name of your choosing; it stays with the records for good'),
+    ...yamlLine(4, `connector: ${recognised.connector}`, recognised.title),
+    ...yamlLine(4, '# schedule: "30 2 * * *"', 'every night at half past two'),
+    ...optionLines(4, recognised.options),
+    '    streams:',
+    ...streamLines(parts),
+    ...recognised.hints.flatMap((hint) => commentLines(6, hint)),
+    '    mappings:',
+    ...yamlLine(6, `- stream: ${stream}`),
+    ...yamlLine(8, `to: ${mapping.to}`, mapping.reason),
+    ...mappedLine(8, mapping.key),
+    ...(mapping.refs.length === 0 ? [] : ['        refs:', ...mapping.refs.flatMap((line) => mappedLine(10, line))]),
+    ...fieldLines(mapping.fields),
+    ...nestedLines(parts),
+    ...unusedLines(parts),
+    ...yamlLine(4, 'onMissing: flag', 'what vanishes from the export is shown; or ignore, unpublish'),
+    ...yamlLine(4, 'guard: { maxMissing: 5%, maxDrop: 20% }', 'a read beyond these is taken for a broken export'),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+function optionLines(indent: number, options: readonly FoundOption[]): string[] {
+  if (options.length === 0) return [];
+  const lines = options.flatMap(({ name, value, reason }) =>
+    yamlLine(indent + 2, `${name}: ${yamlValue(value)}`, reason),
+  );
+  return [`${' '.repeat(indent)}options:`, ...lines];
+}
+
+function streamLines({ stream, path, recognised, key }: ConfigParts): string[] {
+  const lines = [`      ${stream}:`, ...yamlLine(8, `path: ${yamlValue(path)}`)];
+  for (const { name, value, reason } of recognised.stream) {
+    lines.push(...yamlLine(8, `${name}: ${yamlValue(value)}`, reason));
+  }
+  if (key === null) {
+    lines.push(
+      ...commentLines(
+        8,
+        'TODO key: no columns are filled and different in all records; a changed record counts as a new one.',
+      ),
+    );
+    return lines;
+  }
+  const names = key.columns.map(({ path: [name = ''] }) => yamlName(name)).join(', ');
+  return [...lines, ...yamlLine(8, `key: [${names}]`, key.reason)];
+}
+
+function fieldLines(fields: readonly ProposedLine[]): string[] {
+  return ['        fields:', ...fields.flatMap((line) => mappedLine(10, line))];
+}
+
+function mappedLine(indent: number, { name, expression, reason, isTodo }: ProposedLine): string[] {
+  const said = isTodo ? `TODO ${reason}` : reason;
+  // What has to be there for the config to be one is empty: every record is then quarantined, and none is sent by a guess.
+  if (expression === null && isTodo) return yamlLine(indent, `${name}: '""'`, said);
+  if (expression === null) return commentLines(indent, `${name}: ${said}`);
+  return yamlLine(indent, `${name}: ${yamlValue(expression)}`, said);
+}
+
+function nestedLines({ columns, stream, key }: ConfigParts): string[] {
+  return columns.lists.slice(0, 6).flatMap(({ path, members }) => {
+    const names = members.slice(0, 8).join(', ');
+    const access = path.join('.');
+    const owner = key?.columns[0]?.access ?? 'row.KEY';
+    return commentLines(
+      6,
+      `The list ${access} has objects with ${names}. If they are parts: - { stream: ${stream}, to: bom_item, each: row.${access}, key: ${owner} + "/" + item.…, refs: { product: ${owner}, part: item.… } }`,
+    );
+  });
+}
+
+/** The parts of an expression that name columns. */
+const ACCESS = /\brow(?:\.\w+|\["(?:[^"\\]|\\.)*"\])+/g;
+const UNUSED_NUMBERS_MAX = 12;
+const UNUSED_MAX = 60;
+
+/** The columns that no line uses, and how those with numbers are read. */
+function unusedLines({ columns, mapping, key }: ConfigParts): string[] {
+  const used = new Set(
+    [mapping.key, ...mapping.refs, ...mapping.fields].flatMap(({ expression }) => expression?.match(ACCESS) ?? []),
+  );
+  const unused = columns.columns.filter(
+    (column) => !used.has(column.access) && key?.columns.includes(column) !== true && column.values.length > 0,
+  );
+  if (unused.length === 0) return [];
+  const numbers = unused.map(asNumbers).filter((text) => text !== null);
+  const names = unused.slice(0, UNUSED_MAX).map(({ label }) => label);
+  const left = unused.length - names.length;
+  return [
+    ...commentLines(6, `Not used so far: ${names.join(', ')}${left > 0 ? ` and ${left} more` : ''}.`),
+    ...numbers.slice(0, UNUSED_NUMBERS_MAX).flatMap((text) => commentLines(6, text)),
+  ];
+}
+
+/** How to read a column with fractions; null for all others. */
+function asNumbers(column: Column): string | null {
+  const hasFractions = column.values.some((value) => /[.,]/.test(value));
+  const { taken, of, words, expression } = asDecimal(column);
+  if (!hasFractions || taken < of) return null;
+  const unsure = isAmbiguousDecimal(column)
+    ? ` Or are they more than a thousand? Then decimal(${column.access}, ",").`
+    : '';
+  return `${column.label}: ${taken} of ${of} values are ${words}: ${expression(column.access)}.${unsure}`;
+}
