@@ -48,7 +48,7 @@ async function begin(latencyMs: number, operation: '*' | 'product.create' = '*')
     config: { sources: SMALL_SOURCES },
     files: smallFiles(SOURCE),
     sandbox: { idempotency: 'ignored', faults: [{ operation, kind: 'latency', ms: latencyMs }] },
-    profile: { settlingDelayMs: { reset: 20, timeout: 20 } },
+    profile: { settlingDelayMs: { reset: 20, timeout: 20 }, list: { lagMs: 500 } },
   });
 }
 
