@@ -38,7 +38,7 @@ export function attentionLines(standing: Standing, attention: Attention, paint: 
   const { blocked = 0, incomplete = 0 } = passports;
   // A daemon beside may settle doubts between the two counts.
   const needingIn = (state: (typeof NEEDING)[number]): number =>
-    Math.max(0, countOf(items, [state]) - (state === 'in_doubt' ? attention.awaitingReadBack : 0));
+    Math.max(0, countOf(items, [state]) - (state === 'in_doubt' ? attention.awaitingReadBack.count : 0));
   const needing = NEEDING.reduce((sum, state) => sum + needingIn(state), 0);
   if (needing + blocked > 0) {
     const parts = [

@@ -105,7 +105,7 @@ async function status(context: CommandContext): Promise<number> {
     attention: {
       waitingFor: [],
       stuck: [],
-      awaitingReadBack: 0,
+      awaitingReadBack: { count: 0, nextLookAt: null },
       duplicates: { count: 0, examples: [] },
       ...NO_CONTACT_ATTENTION,
     },
@@ -168,7 +168,7 @@ const NOTHING: Standing = {
 /** Leaves out items that go on by themselves: beside a daemon there are always some. */
 function atRest({ standing, attention }: Found): Standing {
   const items: ItemCounts = { product: {}, material: {}, bom_item: {} };
-  let underWay = attention.awaitingReadBack;
+  let underWay = attention.awaitingReadBack.count;
   for (const kind of ITEM_KINDS) {
     const { due: _, sending: __, waiting = 0, in_doubt: inDoubt = 0, ...counts } = standing.items[kind];
     const looked = Math.min(inDoubt, underWay);
@@ -260,9 +260,11 @@ function printStatus(found: Found, config: RuntimeConfig, exists: boolean, outpu
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   output.print(`  ${paint('dim', `times are in ${zone}`)}`, '', queueLine(found.queue));
   if (found.freeBytes !== null && found.freeBytes < LITTLE_ROOM_BYTES) output.print(roomLine(found.freeBytes));
-  const underWay = countOf(found.standing.items, ['due', 'sending']) + found.attention.awaitingReadBack;
+  const underWay = countOf(found.standing.items, ['due', 'sending']);
+  const { awaitingReadBack } = found.attention;
   if (found.apiWait !== null) output.print('', waitLine(found.apiWait, found.now));
   if (underWay > 0) output.print('', underWayLine(underWay));
+  if (awaitingReadBack.count > 0) output.print('', readBackLine(awaitingReadBack, found.now));
   if (found.deferred !== null) output.print(deferredLine(found.deferred));
   const { importProof } = found;
   const line = config.profile.imports.creates === 'off' ? null : importLine(importProof, found.now);
@@ -300,6 +302,13 @@ const FULL_BYTES = 64 * 1024;
 function underWayLine(count: number): string {
   const are = count === 1 ? 'is' : 'are';
   return `${plural(count, 'item')} ${are} sent by the daemon or the sync that is running; if none is running, by the next \`dpp-sync sync\`.`;
+}
+
+/** Items whose write has no clear answer so far, and when it is looked up what became of them. */
+function readBackLine({ count, nextLookAt }: Attention['awaitingReadBack'], now: number): string {
+  const what = count === 1 ? '1 item was sent, and' : `${formatCount(count)} items were sent, and`;
+  const when = nextLookAt !== null && nextLookAt > now ? `, next at ${formatTime(nextLookAt)}` : '';
+  return `${what} no answer says for certain what became of ${count === 1 ? 'it' : 'them'}. The daemon or \`dpp-sync sync\` looks at the platform${when}.`;
 }
 
 /** Why new products are sent one by one; null where they are not. */

@@ -14,8 +14,8 @@ export interface Attention extends ContactAttention {
   /** Items that deliveries wait for and that are not being delivered, the most awaited first. */
   waitingFor: WaitingGroup[];
   stuck: StuckDelivery[];
-  /** Unconfirmed items that do not need a person. */
-  awaitingReadBack: number;
+  /** Unconfirmed items that do not need a person, and when the first of them is looked up. */
+  awaitingReadBack: ReturnType<LedgerViews['awaitingReadBack']>;
   /** Rows that make items which other rows make already. */
   duplicates: Duplicates;
 }

@@ -272,7 +272,8 @@ it('status counts the items that are still sent, and asks nobody about doubts th
     });
     const { exitCode, stdout } = await cli(['status', '-c', killed.configFile]);
     expect(exitCode).toBe(4);
-    expect(stdout).toContain('2 items are sent by the daemon or the sync that is running;');
+    expect(stdout).toContain('1 item is sent by the daemon or the sync that is running;');
+    expect(stdout).toContain('1 item was sent, and no answer says for certain what became of it.');
     expect(stdout).toContain('1 item needs a person:\n  product 2 ');
   } finally {
     await killed.remove();

@@ -87,7 +87,13 @@ describe('what needs a person', () => {
         suspended: [],
         missing: {},
       },
-      { waitingFor: [], stuck: [], awaitingReadBack, duplicates: { count: 0, examples: [] }, ...NO_CONTACT_ATTENTION },
+      {
+        waitingFor: [],
+        stuck: [],
+        awaitingReadBack: { count: awaitingReadBack, nextLookAt: null },
+        duplicates: { count: 0, examples: [] },
+        ...NO_CONTACT_ATTENTION,
+      },
       createPaint(false),
     ).join('\n');
 

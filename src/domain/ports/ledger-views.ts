@@ -199,8 +199,11 @@ export interface LedgerViews {
   passportCounts(sources?: readonly string[]): PassportCounts;
   /** What needs a person, newest first: blocked, rejected, parked, and unconfirmed where nothing is left to look up. */
   stuck(limit: number, sources?: readonly string[]): StuckDelivery[];
-  /** Unconfirmed items of these sources that do not need a person: they are looked up or sent again by themselves. */
-  awaitingReadBack(sources?: readonly string[]): number;
+  /**
+   * Unconfirmed items of these sources that do not need a person, because they are looked up or sent again by themselves, and when the first
+   * of them is.
+   */
+  awaitingReadBack(sources?: readonly string[]): { count: number; nextLookAt: number | null };
   /** Due deliveries at whose last attempt the API was away; null where there are none. */
   deferred(): Deferred | null;
   delivery(id: number): (StuckDelivery & { needsPerson: boolean }) | null;

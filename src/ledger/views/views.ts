@@ -75,13 +75,11 @@ export function createViews(db: Sqlite, rules: PassportRules): LedgerViews {
     stuck: db.prepare<[Listed & { limit: number }], StuckRow>(`${stuckColumns} WHERE ${isStuck('i')} AND ${NEEDS_PERSON}
        AND (@sources = '[]' OR i.source IN (SELECT value FROM json_each(@sources))) ORDER BY i.staged_at DESC, i.id DESC LIMIT @limit`),
     // This condition repeats the words of the index `items_scheduled`.
-    awaitingReadBack: db
-      .prepare<[Listed], number>(
-        `SELECT count(*) FROM items i
+    awaitingReadBack: db.prepare<[Listed], { count: number; nextLookAt: number | null }>(
+      `SELECT count(*) AS count, min(i.due_at) AS nextLookAt FROM items i
          WHERE i.state IN ('due', 'in_doubt') AND i.due_at > 0 AND i.state = 'in_doubt' AND i.kind <> 'passport'
-           AND (@sources = '[]' OR i.source IN (SELECT value FROM json_each(@sources)))`,
-      )
-      .pluck(),
+         AND (@sources = '[]' OR i.source IN (SELECT value FROM json_each(@sources)))`,
+    ),
     // SQLite takes the other columns from the row with the minimum.
     deferred: db.prepare<[], { count: number; since: number | null; message: string }>(
       `SELECT count(*) AS count, min(i.reason ->> '$.since') AS since, i.reason ->> '$.message' AS message FROM items i
@@ -130,7 +128,7 @@ export function createViews(db: Sqlite, rules: PassportRules): LedgerViews {
     quarantined: ({ source, afterId, limit }) =>
       sql.quarantined.all({ source: source ?? null, afterId, limit }).map(quarantinedRecord),
     stuck: (limit, sources) => sql.stuck.all({ limit, ...listed(sources) }).map(stuckDelivery),
-    awaitingReadBack: (sources) => sql.awaitingReadBack.get(listed(sources)) ?? 0,
+    awaitingReadBack: (sources) => sql.awaitingReadBack.get(listed(sources)) ?? { count: 0, nextLookAt: null },
     deferred() {
       const { count, since, message } = sql.deferred.get() ?? { count: 0, since: null, message: '' };
       return since === null ? null : { count, since, message };
