@@ -7,6 +7,7 @@ import { fixedWidth } from '../../../connectors/fixed-width/index.ts';
 import { xlsx } from '../../../connectors/xlsx/index.ts';
 import type { Connector } from '../../../src/sdk/index.ts';
 import { workbook } from '../../support/workbook.ts';
+import { markup } from './markup.ts';
 
 /** A format that is measured: a new one is a new row of `FORMATS`. */
 export interface Format {
@@ -173,4 +174,4 @@ async function eachTag(file: string, part: string, onClose: (name: string, text:
   }
 }
 
-export const FORMATS: readonly Format[] = [delimited, spreadsheet, fixed];
+export const FORMATS: readonly Format[] = [delimited, spreadsheet, markup, fixed];

@@ -1,9 +1,10 @@
 import { closeSync, createReadStream, openSync, writeSync } from 'node:fs';
 import { SaxesParser } from 'saxes';
 import { xml } from '../../../connectors/xml/index.ts';
+import type { Format } from './formats.ts';
 
-/** XML beside its parser alone: a row of the formats of `bench:pull`. */
-export const xmlFormat = {
+/** XML, with attributes that its connector reads as well. */
+export const markup: Format = {
   name: 'XML',
   bareName: 'saxes',
   connector: xml,
@@ -23,10 +24,18 @@ export const xmlFormat = {
   async bare(file: string): Promise<number> {
     const parser = new SaxesParser({ position: false });
     let records = 0;
-    parser.on('opentag', () => {});
-    parser.on('text', () => {});
+    let record: Record<string, string> = {};
+    let text = '';
+    parser.on('opentag', ({ name }) => {
+      if (name === 'ITEM') record = {};
+      text = '';
+    });
+    parser.on('text', (piece) => {
+      text += piece;
+    });
     parser.on('closetag', ({ name }) => {
-      if (name === 'ITEM') records++;
+      if (name !== 'ITEM') record[name] = text;
+      else if (record['SKU'] !== '') records++;
     });
     const decoder = new TextDecoder();
     const chunks = createReadStream(file, { highWaterMark: 256 * 1024 }) as AsyncIterable<Buffer>;
