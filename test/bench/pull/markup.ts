@@ -26,8 +26,9 @@ export const markup: Format = {
     let records = 0;
     let record: Record<string, string> = {};
     let text = '';
-    parser.on('opentag', ({ name }) => {
+    parser.on('opentag', ({ name, attributes }) => {
       if (name === 'ITEM') record = {};
+      for (const [attribute, value] of Object.entries(attributes)) record[`${name}@${attribute}`] = value;
       text = '';
     });
     parser.on('text', (piece) => {
