@@ -34,8 +34,7 @@ export async function planStream(
   { dialect, session }: { dialect: Dialect; session: Session },
 ): Promise<Plan> {
   const { options, signal } = stream;
-  // People end statements with a semicolon, and within another statement none may stand.
-  const query = options.query.trim().replace(/;+$/, '');
+  const query = withoutEnd(options.query);
   const columns = await session.columns(createStatements(dialect, query, []).shape(), signal);
   const names = columns.map(({ name }) => name);
   const twice = names.find((name, at) => names.indexOf(name) !== at);
@@ -77,4 +76,9 @@ export async function planStream(
     watermark,
     json: new Set(options.json),
   };
+}
+
+/** People end statements with a semicolon, perhaps with a comment behind it. Within another statement none may stand. */
+function withoutEnd(query: string): string {
+  return query.trim().replace(/;[\s;]*(?:--[^\n]*\s*)*$/, '');
 }

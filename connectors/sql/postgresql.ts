@@ -1,4 +1,4 @@
-import { Client } from 'pg';
+import { Client, type QueryArrayConfig, type QueryArrayResult } from 'pg';
 import type { JsonValue } from '../../src/sdk/index.ts';
 import {
   type Column,
@@ -95,13 +95,26 @@ function newClient(options: Options): Client {
 }
 
 function connectionOf(client: Client, { options, process }: { options: Options; process: string }): Connection {
+  /** Runs one statement. A query could take the setting of the session back, but not that of its own transaction. */
+  async function readOnly(statement: QueryArrayConfig): Promise<QueryArrayResult<(string | null)[]>> {
+    // The extended protocol takes one statement at a time.
+    const extended: QueryArrayConfig & { queryMode: 'extended' } = { ...statement, queryMode: 'extended' };
+    await client.query('BEGIN READ ONLY');
+    try {
+      return await client.query(extended);
+    } finally {
+      // Where the connection has ended, so has the transaction, and the next statement reports it.
+      await client.query('ROLLBACK').catch(() => {});
+    }
+  }
+
   return {
     async columns(text) {
-      const { fields } = await client.query({ text, rowMode: 'array' });
+      const { fields } = await readOnly({ text, rowMode: 'array' });
       return fields.map(({ name, dataTypeID }): Column => ({ name, kind: KINDS[dataTypeID] ?? 'text' }));
     },
     async rows({ text, values }, columns) {
-      const result = await client.query<(string | null)[]>({ text, values: values.map(boundValue), rowMode: 'array' });
+      const result = await readOnly({ text, values: values.map(boundValue), rowMode: 'array' });
       return result.rows.map((row) => row.map((value, at) => valueOf(value, columns[at]?.kind)));
     },
     async cancel() {

@@ -64,6 +64,8 @@ export async function* readChanges(
   const last: Cursor = { by: namesOf(by), watermark: end ?? since };
   await assertOrdered(read, start.from === undefined ? undefined : { column: watermark, text: start.from });
   for await (const { rows, at, isLast } of pagesOf(read, { by, ...start })) {
+    // The next read may begin behind the last row of any page. Another row in the same place would be lost then.
+    if (!isLast) await assertAlone(read, by, at);
     yield { rows, cursor: isLast ? last : { ...last, after: at } };
     if (isLast) return;
   }
@@ -175,7 +177,17 @@ async function assertOrdered(
 /** @throws a `sourceFault` if two rows have the same values in the columns that identify them */
 function assertDistinct({ stream }: Read, rows: readonly OrderedRow[]): void {
   const same = rows.find((row, index) => index > 0 && isSame(row, rows[index - 1]));
-  if (same !== undefined) throw notDistinct(stream, same);
+  if (same !== undefined) throw notDistinct(stream, same.row.place.path);
+}
+
+/** @throws a `sourceFault` if the database takes another row for the one in this place */
+async function assertAlone(
+  { plan, session, signal, stream }: Read,
+  by: readonly Column[],
+  at: readonly string[],
+): Promise<void> {
+  const equal = await session.rows(plan.statements.same(by, at), by, signal);
+  if (equal.length > 1) throw notDistinct(stream, by.map(({ name }, index) => `${name}=${at[index]}`).join(', '));
 }
 
 /**
@@ -191,15 +203,15 @@ async function assertGone(
 ): Promise<void> {
   const equal = await session.rows(plan.statements.same(by, row.at), by, signal);
   if (equal.length === 0) return;
-  if (equal.length > 1) throw notDistinct(stream, row);
+  if (equal.length > 1) throw notDistinct(stream, row.row.place.path);
   throw sourceFault(
     `The database puts the rows of the stream ${stream} in another order than it compares them, at ${row.row.place.path}.`,
     { suggestion: 'Name other columns in `page`, such as those of the primary key, or cast them in the query.' },
   );
 }
 
-function notDistinct(stream: string, { row }: OrderedRow): Error {
-  return sourceFault(`Several rows of the stream ${stream} have the same values in \`page\`: ${row.place.path}.`, {
+function notDistinct(stream: string, place: string | undefined): Error {
+  return sourceFault(`Several rows of the stream ${stream} have the same values in \`page\`: ${place}.`, {
     suggestion: 'Name columns in `page` that identify a row together, such as those of the primary key.',
   });
 }

@@ -279,6 +279,16 @@ describePostgres('a PostgreSQL server', () => {
     await expect(read({ query: "SELECT nextval('counter') AS id" })).rejects.toMatchObject(saying('read-only'));
   });
 
+  it('is never written to by a query that takes the setting of the session back', async () => {
+    await run('CREATE SEQUENCE taken', 'GRANT ALL ON SEQUENCE taken TO reader');
+    const off = "set_config('default_transaction_read_only', 'off', false)";
+    const query = `SELECT n AS id, CASE WHEN n > 200 THEN nextval('taken')::text ELSE ${off} END AS x FROM generate_series(1, 400) AS n`;
+    await expect(read({ query })).rejects.toMatchObject(saying('read-only'));
+    const twice = "SELECT 1 AS id) AS x; SELECT nextval('taken'); SELECT 1 FROM (SELECT 2 AS id";
+    await expect(read({ query: twice })).rejects.toMatchObject(saying('refuses the query'));
+    expect(await server.ask('SELECT last_value, is_called FROM taken')).toEqual([['1', false]]);
+  });
+
   it('that denies a right says so', async () => {
     await run(
       'CREATE SCHEMA hidden',
@@ -341,6 +351,10 @@ describeMariaDb('a MariaDB server', () => {
     await expect(read({ query: 'SELECT * FROM cased', page: ['a'] })).rejects.toMatchObject(
       saying('same values', 'a=[zZ]'),
     );
+    // A read of changes may be stopped after any page, and goes on behind its last row.
+    const changes = { query: 'SELECT a, IF(n = 2, 1, n) AS n FROM cased', page: ['a'], watermark: 'n' };
+    const pages = readPages(sql, setupOf(changes, { mode: 'changes' }));
+    await expect(pages.next()).rejects.toMatchObject(saying('same values', 'a=[zZ]'));
   });
 
   it('is never written to', async () => {

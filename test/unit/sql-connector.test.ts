@@ -17,14 +17,18 @@ describe('a watermark less the overlap', () => {
     ['2026-03-01', 86_401, '2026-02-27'],
     ['9007199254740993', 300, '9007199254740693'],
     ['anything', 0, 'anything'],
+    ['1000.25', 300, '700.25'],
+    ['10.25', 300, '-290'],
+    ['-10.25', 300, '-311'],
+    ['0044-03-15', 300, '0044-03-15'],
+    ['0000-00-00 00:00:00', 300, '0000-00-00 00:00:00'],
+    ['1901-01-01 00:00:00', 86_400 * 3650, '1900-01-01 00:00:00'],
   ])('%s less %i is %s', (watermark, overlap, expected) => {
     expect(earlierBy(watermark, overlap)).toBe(expected);
   });
 
   it('is refused where it has no meaning', () => {
-    expect(() => earlierBy('infinity', 300)).toThrow(
-      'The watermark "infinity" is no time, no date and no whole number.',
-    );
+    expect(() => earlierBy('infinity', 300)).toThrow('The watermark "infinity" is no time, no date and no number.');
   });
 });
 
