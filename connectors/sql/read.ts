@@ -38,7 +38,7 @@ interface OrderedRow {
  */
 export async function* readSnapshot(read: Read): AsyncGenerator<Page> {
   const { plan } = read;
-  await assertOrdered(read);
+  await assertOrdered(read, null);
   const cursor = plan.watermark === null ? {} : { cursor: cursorFrom(await greatest(read, plan.watermark), read) };
   for await (const { rows, isLast } of pagesOf(read, { by: plan.key })) {
     yield isLast ? { rows, ...cursor } : { rows };
@@ -62,7 +62,7 @@ export async function* readChanges(
   const since = cursor?.watermark ?? null;
   const start: Start = after !== undefined ? { after } : since === null ? {} : { from: earlierBy(since, overlap) };
   const last: Cursor = { by: namesOf(by), watermark: end ?? since };
-  await assertOrdered(read, start.from === undefined ? undefined : { column: watermark, text: start.from });
+  await assertOrdered(read, start.from ?? null);
   for await (const { rows, at, isLast } of pagesOf(read, { by, ...start })) {
     // The next read may begin behind the last row of any page. Another row in the same place would be lost then.
     if (!isLast) await assertAlone(read, by, at);
@@ -153,11 +153,10 @@ function orderedRow({ stream, plan }: Read, by: readonly Column[], values: reado
 }
 
 /** @throws a `sourceFault` if a row has no place in the order of the columns that identify it */
-async function assertOrdered(
-  { plan, session, signal, stream }: Read,
-  from?: { column: Column; text: string },
-): Promise<void> {
-  const [row] = await session.rows(plan.statements.unordered(plan.key, from), plan.key, signal);
+async function assertOrdered({ plan, session, signal, stream }: Read, from: string | null): Promise<void> {
+  const { key, watermark } = plan;
+  const compared = watermark === null ? key : [...key, watermark];
+  const [row] = await session.rows(plan.statements.unordered(key, watermark, from), compared, signal);
   if (row === undefined) return;
   const names = plan.key.filter((_, at) => row[at] === null).map(({ name }) => name);
   if (names.length > 0) {
@@ -165,9 +164,9 @@ async function assertOrdered(
       suggestion: 'Name columns in `page` that are never NULL, or give NULL a value in the query with COALESCE.',
     });
   }
-  const values = plan.key.map(({ name }, at) => `${name}=${textOf(row[at] ?? '')}`);
+  const values = compared.map(({ name }, at) => `${name}=${textOf(row[at] ?? '')}`);
   throw sourceFault(
-    `The columns of \`page\` of the stream ${stream} have values of several types: ${values.join(', ')}.`,
+    `The columns by which the stream ${stream} is read have values of several types: ${values.join(', ')}.`,
     {
       suggestion: 'Give them one type in the query, as CAST(id AS TEXT) AS id.',
     },

@@ -19,7 +19,8 @@ export const sqlite: Dialect = {
   isOdd: (column, query) => {
     const name = quote(column.name);
     const first = `(SELECT ${classOf(name)} FROM (\n${query}\n) WHERE ${name} IS NOT NULL LIMIT 1)`;
-    return `${classOf(name)} <> ${first} OR (typeof(${name}) = 'blob') <> ${column.kind === 'binary' ? 1 : 0}`;
+    const isOther = `${classOf(name)} <> ${first} OR (typeof(${name}) = 'blob') <> ${column.kind === 'binary' ? 1 : 0}`;
+    return `(${name} IS NOT NULL AND (${isOther}))`;
   },
   select: selectWithLimit({ quote, exact }),
   async connect({ file = '', statementMs }, resolvePath) {

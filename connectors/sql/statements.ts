@@ -8,8 +8,11 @@ export interface Statements {
   page(request: { by: readonly Column[]; after?: readonly string[]; from?: string; limit: number }): Statement;
   /** The greatest value of a column, as one row. */
   greatest(column: Column): Statement;
-  /** A row that has no place in the order of these columns, if there is one; from a first value of a watermark. */
-  unordered(by: readonly Column[], from?: { column: Column; text: string }): Statement;
+  /**
+   * The key of a row that has no place in the order, if there is one: one of its columns is NULL, or it or the watermark is of another type
+   * than in other rows. With `from` only rows with this watermark or a later one count.
+   */
+  unordered(key: readonly Column[], watermark: Column | null, from: string | null): Statement;
   /** Up to two rows that the database takes for the same one as a row. */
   same(by: readonly Column[], row: readonly string[]): Statement;
 }
@@ -37,15 +40,19 @@ export function createStatements(dialect: Dialect, query: string, columns: reado
       const text = `SELECT ${exact(`MAX(${quote(column.name)})`, column)} FROM (\n${query}\n) AS dpp_rows`;
       return { text, values: [] };
     },
-    unordered(by, from) {
+    unordered(key, watermark, from) {
       const { values, bind } = bindings();
-      const odd = by.flatMap((column) => [
-        `${quote(column.name)} IS NULL`,
-        ...(dialect.isOdd === undefined ? [] : [dialect.isOdd(column, query)]),
-      ]);
-      const since = from === undefined ? '' : `${quote(from.column.name)} >= ${bind(from)} AND `;
-      const where = `${since}(${odd.join(' OR ')})`;
-      return { text: dialect.select({ ...base, columns: by, where }), values };
+      const compared = watermark === null ? key : [...key, watermark];
+      const conditions = [
+        ...key.map(({ name }) => `${quote(name)} IS NULL`),
+        ...(dialect.isOdd === undefined ? [] : compared.map((column) => dialect.isOdd?.(column, query))),
+      ];
+      const odd = `(${conditions.join(' OR ')})`;
+      const since =
+        watermark === null || from === null
+          ? ''
+          : `${quote(watermark.name)} >= ${bind({ column: watermark, text: from })} AND `;
+      return { text: dialect.select({ ...base, columns: compared, where: `${since}${odd}` }), values };
     },
     same(by, row) {
       const { values, bind } = bindings();

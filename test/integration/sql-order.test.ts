@@ -326,6 +326,19 @@ describe('SQLite goes on behind each row', () => {
     ],
   );
 
+  it.each(['snapshot', 'changes'] as const)('is refused by a watermark of several types, in %s', async (mode) => {
+    await fill(database(), { about: '', type: '', values: ['1', "'2026-01-01'"] });
+    const { options } = database();
+    const stream = { query: 'SELECT * FROM ordered', page: ['n'], watermark: 'v' };
+    await expect(readRows(sql, { folder: folder.path, options, stream, mode })).rejects.toThrow(says);
+  });
+
+  it('reads rows without a watermark in snapshots', async () => {
+    await fill(database(), { about: '', type: 'TEXT', values: ['NULL', "'2026-01-01 00:00:00'", 'NULL'] });
+    const stream = { query: 'SELECT * FROM ordered', page: ['n'], watermark: 'v' };
+    expect(await readRows(sql, { folder: folder.path, options: database().options, stream })).toHaveLength(3);
+  });
+
   it('stops where the next row is still there and cannot be reached', async () => {
     await database().run('DROP TABLE IF EXISTS ordered');
     await database().run(`CREATE TABLE ordered (g INT, v REAL);
