@@ -134,17 +134,21 @@ function createLane(): Lane {
 const partOf = ({ operation }: Received): 'creates' | 'others' =>
   operation === 'product.create' ? 'creates' : 'others';
 
-/** The deliveries of a lane, from both parts in turns. */
-function* inTurns({ creates, others, turn }: Lane): Generator<Received> {
-  const [first, second] = (turn === 'creates' ? [creates, others] : [others, creates]).map((list) =>
-    list[Symbol.iterator](),
-  );
+/** The deliveries of a lane, from both parts in turns. This is asked for with each request, and mostly one part is empty. */
+function inTurns({ creates, others, turn }: Lane): Iterable<Received> {
+  if (others.size() === 0) return creates;
+  if (creates.size() === 0) return others;
+  return turn === 'creates' ? alternating(creates, others) : alternating(others, creates);
+}
+
+function* alternating(first: Iterable<Received>, second: Iterable<Received>): Generator<Received> {
+  const [ones, others] = [first[Symbol.iterator](), second[Symbol.iterator]()];
   for (;;) {
-    const one = first?.next();
-    if (one?.done === false) yield one.value;
-    const other = second?.next();
-    if (other?.done === false) yield other.value;
-    if (one?.done !== false && other?.done !== false) return;
+    const one = ones.next();
+    if (one.done !== true) yield one.value;
+    const other = others.next();
+    if (other.done !== true) yield other.value;
+    if (one.done === true && other.done === true) return;
   }
 }
 
