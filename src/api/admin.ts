@@ -1,5 +1,5 @@
 import type { PlatformAdmin } from '../domain/ports/platform.ts';
-import { NOTHING_EXPECTED } from './classify.ts';
+import { NOTHING_EXPECTED } from './answers/classify.ts';
 import { isHeaderText } from './credentials.ts';
 import { ENDPOINTS, pathOf } from './endpoints.ts';
 import { sendWith } from './send-once.ts';

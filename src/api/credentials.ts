@@ -1,6 +1,6 @@
 import { messageOf } from '../lib/errors.ts';
-import type { Logger } from '../lib/logging.ts';
-import { maskSecret, type SecretStore } from '../lib/secrets.ts';
+import type { Logger } from '../lib/logging/logging.ts';
+import { maskSecret, type SecretStore } from '../lib/logging/secrets.ts';
 
 /** The source of a key. It is read at the first request, and again when the API rejects the key. */
 export interface KeySource {

@@ -3,8 +3,8 @@
 import type { Outcome, UnconfirmedCause } from '../domain/outcome.ts';
 import { systemCodeOf } from '../lib/errors.ts';
 import { localTroubleOf } from '../lib/local-trouble.ts';
-import type { CleanText } from './clean-text.ts';
-import { describeLoss } from './describe-loss.ts';
+import type { CleanText } from './answers/clean-text.ts';
+import { describeLoss } from './answers/describe-loss.ts';
 import type { Exchange, Loss } from './transport.ts';
 
 // The error codes are those of undici ("Errors"), Node ("Common system errors") and llhttp (`HPE_…`). Any other code means that

@@ -1,9 +1,9 @@
 import { fault } from '../domain/faults.ts';
 import type { OutcomeDetail } from '../domain/outcome.ts';
 import type { Probe, ScopeAnswer } from '../domain/ports/target.ts';
-import { answersList, type Classifier, meaningOf, NOTHING_EXPECTED } from './classify.ts';
+import { answersList, type Classifier, meaningOf, NOTHING_EXPECTED } from './answers/classify.ts';
+import { parseJson } from './answers/json-text.ts';
 import { ENDPOINTS, type Endpoint, pathOf } from './endpoints.ts';
-import { parseJson } from './json-text.ts';
 import type { Exchange } from './transport.ts';
 
 /**

@@ -3,11 +3,11 @@ import type { Profile } from '../domain/profile.ts';
 import { canonicalJson } from '../lib/canonical-json.ts';
 import { sha256Url } from '../lib/hash.ts';
 import type { JsonValue } from '../lib/json.ts';
+import type { CleanText } from './answers/clean-text.ts';
+import { remoteIdIn } from './answers/decode.ts';
+import { urlAt, wordAt } from './answers/entry.ts';
 import type { BaseUrl } from './base-url.ts';
-import type { CleanText } from './clean-text.ts';
-import { remoteIdIn } from './decode.ts';
-import { urlAt, wordAt } from './entry.ts';
-import type { ListShape, ReadEntry } from './list-page.ts';
+import type { ListShape, ReadEntry } from './listing/list-page.ts';
 
 /** Reads entries of the list of publications ("Endpoints"; the document shows none of their fields). */
 export function publicationShape(

@@ -1,6 +1,6 @@
 import type { PlatformReader } from '../domain/ports/platform.ts';
 import { canonicalJson } from '../lib/canonical-json.ts';
-import type { Expectation } from './classify.ts';
+import type { Expectation } from './answers/classify.ts';
 import { ENDPOINTS } from './endpoints.ts';
 import { readPassportPdf } from './pdf.ts';
 import { publicationShape } from './publication.ts';

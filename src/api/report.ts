@@ -1,10 +1,10 @@
 import type { Report } from '../domain/ports/platform.ts';
 import type { Profile } from '../domain/profile.ts';
 import { isJsonObject, type JsonValue } from '../lib/json.ts';
-import type { CleanText } from './clean-text.ts';
-import { remoteIdIn } from './decode.ts';
-import { wordAt } from './entry.ts';
-import type { ListShape, ReadEntry } from './list-page.ts';
+import type { CleanText } from './answers/clean-text.ts';
+import { remoteIdIn } from './answers/decode.ts';
+import { wordAt } from './answers/entry.ts';
+import type { ListShape, ReadEntry } from './listing/list-page.ts';
 
 /** Reads entries of the list of reports ("Endpoints"; the document shows none of their fields). */
 export function reportShape(profile: Profile, clean: CleanText): ListShape<Report> {

@@ -1,6 +1,6 @@
 import type { SendResult } from '../domain/ports/target.ts';
 import { advisedRate } from './advised-rate.ts';
-import type { Expectation } from './classify.ts';
+import type { Expectation } from './answers/classify.ts';
 import type { Credentials, KeyState } from './credentials.ts';
 import type { Endpoint } from './endpoints.ts';
 import { keyless, type Session } from './session.ts';

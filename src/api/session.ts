@@ -1,18 +1,18 @@
 import { type Count, type Listing, type ListOptions, type OnPage, REQUESTS_MAX } from '../domain/ports/target.ts';
 import type { Profile } from '../domain/profile.ts';
 import type { Clock } from '../lib/clock.ts';
-import type { Logger } from '../lib/logging.ts';
-import type { SecretStore } from '../lib/secrets.ts';
+import type { Logger } from '../lib/logging/logging.ts';
+import type { SecretStore } from '../lib/logging/secrets.ts';
+import { type Classifier, createClassifier } from './answers/classify.ts';
+import { type CleanText, createCleanText } from './answers/clean-text.ts';
 import { type BaseUrl, parseBaseUrl } from './base-url.ts';
-import { type Classifier, createClassifier } from './classify.ts';
-import { type CleanText, createCleanText } from './clean-text.ts';
 import { type Credentials, createCredentials, type KeySource } from './credentials.ts';
 import type { Endpoint } from './endpoints.ts';
-import { readCount } from './list-count.ts';
-import type { ListShape } from './list-page.ts';
-import { readListing } from './listing.ts';
-import { createListingPath } from './listing-path.ts';
-import { type KnownPaging, NOTHING_KNOWN } from './paging-ways.ts';
+import { readCount } from './listing/list-count.ts';
+import type { ListShape } from './listing/list-page.ts';
+import { readListing } from './listing/listing.ts';
+import { createListingPath } from './listing/listing-path.ts';
+import { type KnownPaging, NOTHING_KNOWN } from './listing/paging-ways.ts';
 import type { RetryPolicy } from './retry-policy.ts';
 import { createTransport, type Exchange, type Transport } from './transport.ts';
 

@@ -2,14 +2,14 @@ import { kindOf } from '../domain/delivery.ts';
 import { fault } from '../domain/faults.ts';
 import type { ListableKind, SentWrite, Target } from '../domain/ports/target.ts';
 import { allowedFieldsOf, type Profile } from '../domain/profile.ts';
-import { answersList, type Expectation, foreignAnswer, meaningOf, NOTHING_EXPECTED } from './classify.ts';
+import { answersList, type Expectation, foreignAnswer, meaningOf, NOTHING_EXPECTED } from './answers/classify.ts';
+import { itemShape } from './answers/remote-item.ts';
+import { type KeyNames, keyNamesUnder, sentIdentity } from './answers/sent-identity.ts';
 import type { Credentials } from './credentials.ts';
 import { createEncoder, wireNameOf } from './encode.ts';
 import { ENDPOINTS, type Endpoint, isSupported, LIST_ENDPOINTS, type SupportedOperation } from './endpoints.ts';
 import { probeScopes } from './probe.ts';
-import { itemShape } from './remote-item.ts';
 import { sendOnce } from './send-once.ts';
-import { type KeyNames, keyNamesUnder, sentIdentity } from './sent-identity.ts';
 import type { Session } from './session.ts';
 
 /** Short, because somebody waits for the answer to a probe or a ping. */

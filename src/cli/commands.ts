@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { LogLevel } from '../lib/log-levels.ts';
+import type { LogLevel } from '../lib/logging/log-levels.ts';
 import type { RunAction } from './context.ts';
 
 /** A command as `dpp-sync --help` lists it. */
@@ -13,7 +13,7 @@ interface ListedCommand {
   load: () => Promise<(program: Command, run: RunAction) => void>;
 }
 
-const publishing = async () => (await import('./publish.ts')).addPublishCommands;
+const publishing = async () => (await import('./platform/publish.ts')).addPublishCommands;
 
 /**
  * Every command, in the order of the list. The list is printed from this table alone, and a command line loads the file of
@@ -28,17 +28,17 @@ export const COMMANDS: readonly ListedCommand[] = [
   {
     term: 'check [options]',
     summary: 'validate the config, open every source, reach the queue, and ask the API what the key may do',
-    load: async () => (await import('./check.ts')).addCheckCommand,
+    load: async () => (await import('./source/check.ts')).addCheckCommand,
   },
   {
     term: 'preview [options] <source>',
     summary: 'show records beside the items that they map to, and what is wrong with them',
-    load: async () => (await import('./preview.ts')).addPreviewCommand,
+    load: async () => (await import('./source/preview.ts')).addPreviewCommand,
   },
   {
     term: 'sync [options] [source...]',
     summary: 'pull, map, push and publish until nothing is left that could go on by itself',
-    load: async () => (await import('./sync.ts')).addSyncCommand,
+    load: async () => (await import('./source/sync.ts')).addSyncCommand,
   },
   {
     term: 'start',
@@ -64,7 +64,7 @@ export const COMMANDS: readonly ListedCommand[] = [
   {
     term: 'quarantine [options]',
     summary: 'list the records that could not be mapped, with place, value, rule and cure',
-    load: async () => (await import('./quarantine.ts')).addQuarantineCommand,
+    load: async () => (await import('./source/quarantine.ts')).addQuarantineCommand,
   },
   {
     term: 'replay [options]',
@@ -74,7 +74,7 @@ export const COMMANDS: readonly ListedCommand[] = [
   {
     term: 'settle [options] [key...]',
     summary: 'say what became of a write that does not go on by itself, or what was at the platform before',
-    load: async () => (await import('./settle.ts')).addSettleCommand,
+    load: async () => (await import('./settle/settle.ts')).addSettleCommand,
   },
   {
     term: 'publish [options] [sku...]',
@@ -89,37 +89,37 @@ export const COMMANDS: readonly ListedCommand[] = [
   {
     term: 'publications',
     summary: 'list the publications of passports, as the platform has them',
-    load: async () => (await import('./publications.ts')).addPublicationsCommand,
+    load: async () => (await import('./platform/publications.ts')).addPublicationsCommand,
   },
   {
     term: 'pdf [options] <sku>',
     summary: "save a product's passport as PDF",
-    load: async () => (await import('./pdf.ts')).addPdfCommand,
+    load: async () => (await import('./platform/pdf.ts')).addPdfCommand,
   },
   {
     term: 'report',
     summary: 'list the reports of the platform, or have one made',
-    load: async () => (await import('./report.ts')).addReportCommand,
+    load: async () => (await import('./platform/report.ts')).addReportCommand,
   },
   {
     term: 'keys',
     summary: "revoke API keys, with an administrator's token",
-    load: async () => (await import('./keys.ts')).addKeysCommand,
+    load: async () => (await import('./platform/keys.ts')).addKeysCommand,
   },
   {
     term: 'ledger',
     summary: 'care of the ledger: back it up, verify it, restore it',
-    load: async () => (await import('./ledger.ts')).addLedgerCommands,
+    load: async () => (await import('./ledger/ledger.ts')).addLedgerCommands,
   },
   {
     term: 'connector',
     summary: 'connectors of your own',
-    load: async () => (await import('./connector.ts')).addConnectorCommands,
+    load: async () => (await import('./source/connector.ts')).addConnectorCommands,
   },
   {
     term: 'sandbox [options]',
     summary: 'serve a sandbox of the API; prints its address and keys',
-    load: async () => (await import('./sandbox.ts')).addSandboxCommand,
+    load: async () => (await import('./sandbox/sandbox.ts')).addSandboxCommand,
   },
   {
     term: 'demo [options]',

@@ -9,14 +9,14 @@ import type { RuntimeConfig } from '../daemon/sources/open-source.ts';
 import { fault } from '../domain/faults.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import { Fault } from '../lib/errors.ts';
-import type { LogLevel } from '../lib/log-levels.ts';
-import { createLogger, type Logger } from '../lib/logging.ts';
+import type { LogLevel } from '../lib/logging/log-levels.ts';
+import { createLogger, type Logger } from '../lib/logging/logging.ts';
+import type { SecretStore } from '../lib/logging/secrets.ts';
 import type { Package } from '../lib/package.ts';
-import type { SecretStore } from '../lib/secrets.ts';
 import { type Interruption, interruptible } from './interruption.ts';
-import { formatLogLine } from './log-line.ts';
-import type { Output } from './output.ts';
-import { printable } from './style.ts';
+import { formatLogLine } from './text/log-line.ts';
+import type { Output } from './text/output.ts';
+import { printable } from './text/style.ts';
 
 /** What every command is given. */
 export interface CommandContext {

@@ -3,11 +3,11 @@ import type { SyncReport } from '../daemon/sync.ts';
 import { formatPlace } from '../domain/place.ts';
 import type { ItemSummary, QuarantinedRecord } from '../domain/ports/ledger-views.ts';
 import { shellValue } from '../lib/shell-word.ts';
-import type { Output } from './output.ts';
-import { itemLines, passportLines } from './standing.ts';
-import { formatCount, formatDuration, plural, printable } from './style.ts';
-import { runLines } from './sync-report.ts';
-import { countKind, formatIssue } from './words.ts';
+import { runLines } from './source/sync-report.ts';
+import type { Output } from './text/output.ts';
+import { itemLines, passportLines } from './text/standing.ts';
+import { formatCount, formatDuration, plural, printable } from './text/style.ts';
+import { countKind, formatIssue } from './text/words.ts';
 
 /** The report of a sync that nothing has kept from its end. */
 export type FinishedReport = SyncReport & { fault: null };

@@ -14,9 +14,9 @@ import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import { createDemoStory, type DemoStory, type FinishedReport } from './demo-story.ts';
 import { ownCommand } from './own-command.ts';
-import { createProgress } from './progress.ts';
+import { syncDocument } from './source/sync-report.ts';
 import { serveDaemon } from './start.ts';
-import { syncDocument } from './sync-report.ts';
+import { createProgress } from './text/progress.ts';
 
 interface DemoOptions {
   serve?: boolean;

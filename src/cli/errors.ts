@@ -1,7 +1,7 @@
 import { CommanderError } from 'commander';
 import { type Failure, failureOf as failureOfThrown } from '../admin/failure.ts';
 import { fault } from '../domain/faults.ts';
-import { printable } from './style.ts';
+import { printable } from './text/style.ts';
 
 /** An error as people and scripts get it. What the command line itself refuses is bad usage. */
 export function failureOf(error: unknown): Failure {

@@ -7,8 +7,8 @@ import { messageOf, systemCodeOf } from '../lib/errors.ts';
 import { shellValue } from '../lib/shell-word.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import type { ProposedConfig } from './init/propose-config.ts';
-import { previewSource } from './preview.ts';
-import { printable } from './style.ts';
+import { previewSource } from './source/preview.ts';
+import { printable } from './text/style.ts';
 
 interface InitOptions {
   from?: string;

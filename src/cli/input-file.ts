@@ -1,5 +1,5 @@
 import { fault } from '../domain/faults.ts';
-import { readBoundedFile } from '../lib/bounded-file.ts';
+import { readBoundedFile } from '../lib/files/bounded-file.ts';
 
 /**
  * Reads a text file that an option names.

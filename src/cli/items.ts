@@ -5,9 +5,9 @@ import type { ItemState, ItemSummary } from '../domain/ports/ledger-views.ts';
 import { kindWord, stateWord } from '../domain/words.ts';
 import { subjectKind, wholeNumber } from './arguments.ts';
 import type { CommandContext, RunAction } from './context.ts';
-import type { Cell } from './style.ts';
-import { formatTable } from './style.ts';
-import { formatValue, STATE_COLOURS, STATES_IN_ORDER } from './words.ts';
+import type { Cell } from './text/style.ts';
+import { formatTable } from './text/style.ts';
+import { formatValue, STATE_COLOURS, STATES_IN_ORDER } from './text/words.ts';
 
 interface ItemsOptions {
   state?: ItemState | 'missing';

@@ -1,8 +1,8 @@
 import { Command, Help, Option } from 'commander';
-import { LOG_LEVELS, type LogLevel } from '../lib/log-levels.ts';
+import { LOG_LEVELS, type LogLevel } from '../lib/logging/log-levels.ts';
 import { COMMANDS } from './commands.ts';
 import type { Action } from './context.ts';
-import type { Output, Terminal } from './output.ts';
+import type { Output, Terminal } from './text/output.ts';
 
 /** The options that every command takes, before or after its name. */
 export interface Globals {

@@ -8,11 +8,11 @@ import { REPLAY_STATES, type ReplayState } from '../domain/ports/replay.ts';
 import type { ReplayReport } from '../pipeline/replay.ts';
 import { collect, seconds } from './arguments.ts';
 import type { CommandContext, RunAction } from './context.ts';
-import { runShown } from './run-shown.ts';
-import { contactDocument } from './standing.ts';
-import { plural } from './style.ts';
-import { tellReport, WAIT_SECONDS } from './sync.ts';
-import { syncDocument } from './sync-report.ts';
+import { tellReport, WAIT_SECONDS } from './source/sync.ts';
+import { syncDocument } from './source/sync-report.ts';
+import { runShown } from './text/run-shown.ts';
+import { contactDocument } from './text/standing.ts';
+import { plural } from './text/style.ts';
 
 interface ReplayOptions {
   state?: ReplayState[];

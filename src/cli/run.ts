@@ -1,13 +1,13 @@
 import { CommanderError } from 'commander';
 import { processEnvironment } from '../config/environment.ts';
 import { fault } from '../domain/faults.ts';
-import type { LogLevel } from '../lib/log-levels.ts';
+import type { LogLevel } from '../lib/logging/log-levels.ts';
+import { createSecretStore } from '../lib/logging/secrets.ts';
 import { findPackage } from '../lib/package.ts';
-import { createSecretStore } from '../lib/secrets.ts';
 import type { Action } from './context.ts';
 import { failureDocument, failureLines, failureOf, stackOf } from './errors.ts';
-import { createOutput, type OutputOptions } from './output.ts';
 import { createProgram, type Globals } from './program.ts';
+import { createOutput, type OutputOptions } from './text/output.ts';
 
 /** Where a command line says what it has to say. */
 export type Streams = Pick<OutputOptions, 'stdout' | 'stderr'>;

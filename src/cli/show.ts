@@ -8,9 +8,9 @@ import type { JsonObject } from '../lib/json.ts';
 import { shellValue, shellWord } from '../lib/shell-word.ts';
 import { subjectKind } from './arguments.ts';
 import type { CommandContext, RunAction } from './context.ts';
-import type { Output } from './output.ts';
-import { formatTime, printable } from './style.ts';
-import { formatIssue, formatValue, NEXT_STEPS, PASSPORT_COLOURS, REASON_STEPS, STATE_COLOURS } from './words.ts';
+import type { Output } from './text/output.ts';
+import { formatTime, printable } from './text/style.ts';
+import { formatIssue, formatValue, NEXT_STEPS, PASSPORT_COLOURS, REASON_STEPS, STATE_COLOURS } from './text/words.ts';
 
 const EXAMPLES = `
 Examples:

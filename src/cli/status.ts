@@ -14,13 +14,13 @@ import type { Deferred, ItemCounts, RunView } from '../domain/ports/ledger-views
 import type { QueueCounts, QueueName } from '../domain/ports/queues.ts';
 import { Fault } from '../lib/errors.ts';
 import { type Cause, causesOf } from '../observe/causes.ts';
-import { attentionLines, countOf, type Standing } from './attention.ts';
-import { NO_CONTACT_ATTENTION } from './contact-lines.ts';
 import type { CommandContext, RunAction } from './context.ts';
-import { missedLines } from './missed-lines.ts';
-import type { Output } from './output.ts';
-import { contactDocument, guardedDocument, itemLines, passportLines } from './standing.ts';
-import { formatBytes, formatCount, formatDuration, formatTable, formatTime, plural, printable } from './style.ts';
+import { attentionLines, countOf, type Standing } from './text/attention.ts';
+import { NO_CONTACT_ATTENTION } from './text/contact-lines.ts';
+import { missedLines } from './text/missed-lines.ts';
+import type { Output } from './text/output.ts';
+import { contactDocument, guardedDocument, itemLines, passportLines } from './text/standing.ts';
+import { formatBytes, formatCount, formatDuration, formatTable, formatTime, plural, printable } from './text/style.ts';
 
 const EXAMPLES = `
 Examples:

@@ -1,5 +1,5 @@
 import { isJsonObject } from '../lib/json.ts';
-import { SECRET_LENGTH_MIN, type SecretStore } from '../lib/secrets.ts';
+import { SECRET_LENGTH_MIN, type SecretStore } from '../lib/logging/secrets.ts';
 import { suggest } from '../lib/suggest.ts';
 import type { ConfigDocument } from './document.ts';
 import { type ConfigProblem, formatPath, type PathSegment } from './problem.ts';

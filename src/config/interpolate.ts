@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { readBoundedFile } from '../lib/bounded-file.ts';
+import { readBoundedFile } from '../lib/files/bounded-file.ts';
 import { isJsonObject } from '../lib/json.ts';
 import { err, ok, type Result } from '../lib/result.ts';
 import type { Environment } from './environment.ts';

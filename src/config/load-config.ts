@@ -1,10 +1,10 @@
 import { dirname, resolve } from 'node:path';
 import { fault } from '../domain/faults.ts';
 import type { Profile } from '../domain/profile.ts';
-import { readBoundedFile } from '../lib/bounded-file.ts';
+import { readBoundedFile } from '../lib/files/bounded-file.ts';
 import { sha256Hex } from '../lib/hash.ts';
 import { isJsonObject } from '../lib/json.ts';
-import type { SecretStore } from '../lib/secrets.ts';
+import type { SecretStore } from '../lib/logging/secrets.ts';
 import type { ConnectorSchemas, ConnectorSettings } from './check-connector.ts';
 import { checkSources, sourcesIn } from './check-sources.ts';
 import { Config, type SourceConfig } from './config.ts';

@@ -1,10 +1,10 @@
 import { readdir } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { Profile } from '../domain/profile.ts';
-import { readBoundedFile } from '../lib/bounded-file.ts';
+import { readBoundedFile } from '../lib/files/bounded-file.ts';
 import { isJsonObject } from '../lib/json.ts';
+import { createSecretStore } from '../lib/logging/secrets.ts';
 import { err, ok, type Result } from '../lib/result.ts';
-import { createSecretStore } from '../lib/secrets.ts';
 import { suggest } from '../lib/suggest.ts';
 import { type ConfigDocument, parseDocumentText } from './document.ts';
 import { createFindings, didYouMean } from './findings.ts';

@@ -1,5 +1,5 @@
 import { fault } from '../domain/faults.ts';
-import type { SecretStore } from '../lib/secrets.ts';
+import type { SecretStore } from '../lib/logging/secrets.ts';
 import { expandTemplate, type Interpolation } from './interpolate.ts';
 
 /** A secret of the config. Its value is in no config object, so that none can be printed by accident (I7). */

@@ -1,7 +1,7 @@
 import { type ApiClient, createApiClient } from '../api/api-client.ts';
 import type { Clock } from '../lib/clock.ts';
-import type { Logger } from '../lib/logging.ts';
-import type { SecretStore } from '../lib/secrets.ts';
+import type { Logger } from '../lib/logging/logging.ts';
+import type { SecretStore } from '../lib/logging/secrets.ts';
 import type { RuntimeConfig } from './sources/open-source.ts';
 
 /** The client of the API that a config names. Nothing is sent and no key is read before the first request. */

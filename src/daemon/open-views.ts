@@ -1,7 +1,7 @@
 import type { LedgerViews } from '../domain/ports/ledger-views.ts';
 import { QUEUE_NAMES, type QueueCounts, type QueueName } from '../domain/ports/queues.ts';
 import { openLedgerViews } from '../ledger/read-ledger.ts';
-import type { Logger } from '../lib/logging.ts';
+import type { Logger } from '../lib/logging/logging.ts';
 import { passportRulesOf } from './passport-rules.ts';
 import type { RuntimeConfig } from './sources/open-source.ts';
 

@@ -1,7 +1,7 @@
 import type { LookupEntry, LookupTable } from '../domain/lookup.ts';
 import { type FindEntry, lookupRow } from '../domain/lookup.ts';
 import type { JsonValue } from '../lib/json.ts';
-import type { Logger } from '../lib/logging.ts';
+import type { Logger } from '../lib/logging/logging.ts';
 import { openSource, type RuntimeConfig } from './sources/open-source.ts';
 
 /** A preview keeps so many rows of a lookup table in memory. Of larger streams it knows the first ones. */

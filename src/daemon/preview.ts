@@ -4,7 +4,7 @@ import type { Place } from '../domain/place.ts';
 import type { SourceRow, SourceStream } from '../domain/ports/source.ts';
 import { identityOf } from '../domain/record.ts';
 import type { JsonObject } from '../lib/json.ts';
-import type { Logger } from '../lib/logging.ts';
+import type { Logger } from '../lib/logging/logging.ts';
 import { createColumnCheck, neededColumns } from '../pipeline/column-check.ts';
 import { incomingRecord } from '../pipeline/incoming-record.ts';
 import { readLookups } from './preview-lookups.ts';

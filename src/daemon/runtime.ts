@@ -12,8 +12,8 @@ import { openSqliteLedger, type SqliteLedger } from '../ledger/sqlite-ledger.ts'
 import type { Clock } from '../lib/clock.ts';
 import { closeInOrder } from '../lib/close-in-order.ts';
 import type { Fault } from '../lib/errors.ts';
-import type { Logger } from '../lib/logging.ts';
-import type { SecretStore } from '../lib/secrets.ts';
+import type { Logger } from '../lib/logging/logging.ts';
+import type { SecretStore } from '../lib/logging/secrets.ts';
 import { createEventBus, type EventBus } from '../observe/event-bus.ts';
 import { createMapping, type Mapping } from '../pipeline/create-mapping.ts';
 import type { MapQueue } from '../pipeline/map-queue.ts';

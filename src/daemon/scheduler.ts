@@ -1,6 +1,6 @@
 import type { Clock } from '../lib/clock.ts';
 import { messageOf } from '../lib/errors.ts';
-import type { Logger } from '../lib/logging.ts';
+import type { Logger } from '../lib/logging/logging.ts';
 import { type Cron, createCron } from './cron.ts';
 
 export interface Schedule {

@@ -3,7 +3,7 @@ import type { ContactLedger } from '../domain/ports/contact-ledger.ts';
 import type { ListableKind } from '../domain/ports/target.ts';
 import type { Reason } from '../domain/reason.ts';
 import type { Clock } from '../lib/clock.ts';
-import type { Logger } from '../lib/logging.ts';
+import type { Logger } from '../lib/logging/logging.ts';
 import type { ListName } from './unconfirmed/list-reads.ts';
 
 export interface ContactFailuresOptions {

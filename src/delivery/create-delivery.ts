@@ -10,7 +10,7 @@ import type { Target } from '../domain/ports/target.ts';
 import type { UnconfirmedLedger } from '../domain/ports/unconfirmed-ledger.ts';
 import type { Profile } from '../domain/profile.ts';
 import type { Clock } from '../lib/clock.ts';
-import type { Logger } from '../lib/logging.ts';
+import type { Logger } from '../lib/logging/logging.ts';
 import { createAdmission } from './admission/admission.ts';
 import { type ApiHealth, createApiHealth } from './admission/api-health.ts';
 import { createCreatePause } from './admission/create-pause.ts';

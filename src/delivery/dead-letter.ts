@@ -3,7 +3,7 @@ import type { DeliveryName } from '../domain/ports/claim.ts';
 import type { DeliveryLedger } from '../domain/ports/delivery-ledger.ts';
 import type { Reason } from '../domain/reason.ts';
 import { messageOf } from '../lib/errors.ts';
-import type { Logger } from '../lib/logging.ts';
+import type { Logger } from '../lib/logging/logging.ts';
 
 /**
  * Dead-letters deliveries that throw unexpectedly, each with its reason. They would throw again at once and keep the

@@ -3,7 +3,7 @@ import type { SuspendedWork, WorkOf } from '../domain/ports/due.ts';
 import type { Consumer, Queues } from '../domain/ports/queues.ts';
 import type { Clock } from '../lib/clock.ts';
 import { messageOf } from '../lib/errors.ts';
-import type { Logger } from '../lib/logging.ts';
+import type { Logger } from '../lib/logging/logging.ts';
 import type { ApiHealth } from './admission/api-health.ts';
 import type { Claims } from './claims.ts';
 import type { DeliveryPath } from './delivery-path.ts';

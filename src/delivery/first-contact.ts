@@ -7,7 +7,7 @@ import { canonicalJson } from '../lib/canonical-json.ts';
 import type { Clock } from '../lib/clock.ts';
 import { sha256Url } from '../lib/hash.ts';
 import type { JsonObject } from '../lib/json.ts';
-import type { Logger } from '../lib/logging.ts';
+import type { Logger } from '../lib/logging/logging.ts';
 import type { ApiHealth } from './admission/api-health.ts';
 import { createContactFailures } from './contact-failures.ts';
 import { createListReads, type ListName, type ListReads } from './unconfirmed/list-reads.ts';

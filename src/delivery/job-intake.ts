@@ -1,6 +1,6 @@
 import type { JobResult, Queues, ReceivedJob } from '../domain/ports/queues.ts';
 import type { Clock } from '../lib/clock.ts';
-import type { Logger } from '../lib/logging.ts';
+import type { Logger } from '../lib/logging/logging.ts';
 import { dueNamesOf, isStuckJob } from './delivery-jobs.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import type { FailedJobs } from './failed-jobs.ts';

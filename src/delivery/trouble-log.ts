@@ -1,7 +1,7 @@
 import { isQueueFault } from '../domain/faults.ts';
 import type { Clock } from '../lib/clock.ts';
 import { Fault } from '../lib/errors.ts';
-import type { Logger } from '../lib/logging.ts';
+import type { Logger } from '../lib/logging/logging.ts';
 
 /** If a trouble returns within this time, neither the trouble nor its end is logged again. */
 const NEWS_AFTER_MS = 60_000;

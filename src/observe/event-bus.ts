@@ -1,5 +1,5 @@
 import type { Emit, ProgressEvent } from '../domain/ports/progress.ts';
-import type { Logger } from '../lib/logging.ts';
+import type { Logger } from '../lib/logging/logging.ts';
 
 /** Passes the engine's events to all listeners. */
 export interface EventBus {

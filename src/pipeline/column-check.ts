@@ -4,7 +4,7 @@ import type { SourceRow } from '../domain/ports/source.ts';
 import type { Fault } from '../lib/errors.ts';
 import { suggest } from '../lib/suggest.ts';
 import { columnsNamedBy, type NamedColumn } from './mapping/columns-named.ts';
-import { memberPresence } from './mapping/name-access.ts';
+import { memberPresence } from './mapping/expressions/name-access.ts';
 
 /** The parts of a configured source that name columns. */
 interface NamingSource {

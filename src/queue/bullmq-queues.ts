@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Queue } from 'bullmq';
 import { fault } from '../domain/faults.ts';
 import { type Consumer, QUEUE_NAMES, type QueueName, type Queues } from '../domain/ports/queues.ts';
-import type { Logger } from '../lib/logging.ts';
+import type { Logger } from '../lib/logging/logging.ts';
 import type { QueueBackend } from './backend.ts';
 import { startConsumer } from './consumer.ts';
 import type { ErrorSink } from './error-log.ts';

@@ -2,7 +2,7 @@ import { type Job, type Processor, UnrecoverableError, WaitingError } from 'bull
 import type { Consumer, JobResult, QueueName, ReceivedJob } from '../domain/ports/queues.ts';
 import { messageOf } from '../lib/errors.ts';
 import { isJsonObject, type JsonObject } from '../lib/json.ts';
-import type { Logger } from '../lib/logging.ts';
+import type { Logger } from '../lib/logging/logging.ts';
 import type { QueueBackend } from './backend.ts';
 import type { ErrorSink } from './error-log.ts';
 import { ownData, toStorableText } from './job-format.ts';

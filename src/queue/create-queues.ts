@@ -1,6 +1,6 @@
 import { fault } from '../domain/faults.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
-import type { Logger } from '../lib/logging.ts';
+import type { Logger } from '../lib/logging/logging.ts';
 import type { StallTiming } from './backend.ts';
 import { type BullmqQueues, createBullmqQueues } from './bullmq-queues.ts';
 import { openEmbeddedBackend } from './embedded-backend.ts';

@@ -1,6 +1,6 @@
 import type { Clock } from '../lib/clock.ts';
 import { messageOf } from '../lib/errors.ts';
-import type { Logger } from '../lib/logging.ts';
+import type { Logger } from '../lib/logging/logging.ts';
 import { isEcho, redisTroubleOf } from './redis-trouble.ts';
 
 const QUIET_MS = { first: 60_000, factor: 2, last: 3_600_000 };

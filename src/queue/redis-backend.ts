@@ -4,7 +4,7 @@ import { fault } from '../domain/faults.ts';
 import { QUEUE_NAMES } from '../domain/ports/queues.ts';
 import type { Clock } from '../lib/clock.ts';
 import { Fault } from '../lib/errors.ts';
-import type { Logger } from '../lib/logging.ts';
+import type { Logger } from '../lib/logging/logging.ts';
 import type { QueueBackend, StallTiming } from './backend.ts';
 import type { ErrorSink } from './error-log.ts';
 import { QUEUE_OPTIONS, workerOptions } from './job-options.ts';

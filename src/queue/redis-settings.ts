@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import { messageOf } from '../lib/errors.ts';
-import type { Logger } from '../lib/logging.ts';
+import type { Logger } from '../lib/logging/logging.ts';
 
 const RECOMMENDED_VERSION = [6, 2] as const;
 

@@ -2,7 +2,7 @@ import { createRedisBackend, type Processor, Worker, type WorkerOptions } from '
 import { Redis } from 'ioredis';
 import type { QueueName } from '../domain/ports/queues.ts';
 import type { Clock } from '../lib/clock.ts';
-import type { Logger } from '../lib/logging.ts';
+import type { Logger } from '../lib/logging/logging.ts';
 import type { BackendWorker } from './backend.ts';
 import type { ErrorSink } from './error-log.ts';
 import { SILENCE_MS } from './silence.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { JsonObject } from '../lib/json.ts';
-import type { Answer } from './answer.ts';
 import type { ListView } from './faults.ts';
+import type { Answer } from './server/answer.ts';
 
 /** A request that was admitted: the caller is known, may do this, and the body is JSON. */
 export interface OperationRequest {

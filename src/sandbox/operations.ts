@@ -1,19 +1,19 @@
-import { createBomItemCreation } from './bom-items.ts';
+import { createKeyRevocation } from './access/key-revocation.ts';
+import type { KeyStore } from './access/keys.ts';
+import type { SandboxSettings } from './control/settings.ts';
 import type { OperationName } from './endpoints.ts';
-import type { IdScheme } from './ids.ts';
 import type { LateImports } from './import/late-imports.ts';
 import { createProductImport } from './import/product-import.ts';
-import { createKeyRevocation } from './key-revocation.ts';
-import type { KeyStore } from './keys.ts';
-import { createMaterialCreation, createMaterialUpdate } from './materials.ts';
 import type { Operation } from './operation.ts';
-import { createListOperation } from './paging.ts';
-import { createPassportExport } from './passport-pdf.ts';
-import { createPassportInit, createPassportPublication, createPassportWithdrawal } from './passports.ts';
-import { createProductCreation } from './products.ts';
-import { createReportCreation } from './reports.ts';
-import type { SandboxSettings } from './settings.ts';
-import type { Collections } from './storage.ts';
+import { createPassportExport } from './pdf/passport-pdf.ts';
+import { createBomItemCreation } from './resources/bom-items.ts';
+import type { IdScheme } from './resources/ids.ts';
+import { createMaterialCreation, createMaterialUpdate } from './resources/materials.ts';
+import { createPassportInit, createPassportPublication, createPassportWithdrawal } from './resources/passports.ts';
+import { createProductCreation } from './resources/products.ts';
+import { createReportCreation } from './resources/reports.ts';
+import { createListOperation } from './server/paging.ts';
+import type { Collections } from './storage/storage.ts';
 
 /** What the operations work on. */
 export interface OperationParts {

@@ -1,13 +1,13 @@
 import type { Clock } from '../lib/clock.ts';
-import { type Answer, refusal } from './answer.ts';
+import type { SandboxSettings } from './control/settings.ts';
 import { type AdmittedRequest, createEffects } from './effects.ts';
 import { ENDPOINTS, type OperationName } from './endpoints.ts';
 import type { FaultPlan, Faults } from './faults.ts';
-import { fingerprintOf, honoursKeys, type IdempotencyStore, type KeyUse } from './idempotency.ts';
 import type { LateImports } from './import/late-imports.ts';
 import type { Operation } from './operation.ts';
-import type { SandboxSettings } from './settings.ts';
-import type { Storage } from './storage.ts';
+import { type Answer, refusal } from './server/answer.ts';
+import { fingerprintOf, honoursKeys, type IdempotencyStore, type KeyUse } from './storage/idempotency.ts';
+import type { Storage } from './storage/storage.ts';
 
 /** What to do to the client. */
 export interface Conclusion {

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { Page, ReadMode, StreamReads } from '../domain/ports/source.ts';
 import type { JsonValue } from '../lib/json.ts';
-import type { Logger } from '../lib/logging.ts';
+import type { Logger } from '../lib/logging/logging.ts';
 
 export type { Page, ReadMode, SourceRow, StreamReads } from '../domain/ports/source.ts';
 

@@ -7,7 +7,7 @@ export { RAW_FIELD } from '../domain/record.ts';
 export { normalizeDecimal } from '../lib/decimal.ts';
 export type { JsonObject, JsonValue } from '../lib/json.ts';
 export { isJsonObject } from '../lib/json.ts';
-export type { Logger } from '../lib/logging.ts';
+export type { Logger } from '../lib/logging/logging.ts';
 export type {
   Connector,
   ConnectorDefinition,

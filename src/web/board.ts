@@ -6,7 +6,7 @@ import { ErrorCode, type Queue } from 'bullmq';
 import type { FastifyInstance } from 'fastify';
 import type { QueueName } from '../domain/ports/queues.ts';
 import { messageOf } from '../lib/errors.ts';
-import type { Logger } from '../lib/logging.ts';
+import type { Logger } from '../lib/logging/logging.ts';
 import { errorStatus } from './error-status.ts';
 
 /** Where the board is. */

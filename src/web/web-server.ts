@@ -4,7 +4,7 @@ import type { OpenWeb, WebContext, WebServer } from '../daemon/daemon.ts';
 import type { RuntimeConfig } from '../daemon/sources/open-source.ts';
 import { fault } from '../domain/faults.ts';
 import { messageOf, systemCodeOf } from '../lib/errors.ts';
-import type { Logger } from '../lib/logging.ts';
+import type { Logger } from '../lib/logging/logging.ts';
 import { isLoopback } from '../lib/loopback.ts';
 import { type Access, createAccess, type Stranger, sessionCookie } from './access.ts';
 import { addBoard, BOARD_PATH } from './board.ts';

@@ -1,5 +1,5 @@
 import type { Clock } from '../lib/clock.ts';
-import type { Logger } from '../lib/logging.ts';
+import type { Logger } from '../lib/logging/logging.ts';
 import type { Stranger } from './access.ts';
 
 /** What is done about wrong tokens beyond refusing them. */

@@ -5,8 +5,8 @@ import type { ApiOptions } from '../../src/api/session.ts';
 import type { RemoteItem, Target } from '../../src/domain/ports/target.ts';
 import { Profile } from '../../src/domain/profile.ts';
 import { systemClock } from '../../src/lib/clock.ts';
-import { createLogger } from '../../src/lib/logging.ts';
-import { createSecretStore } from '../../src/lib/secrets.ts';
+import { createLogger } from '../../src/lib/logging/logging.ts';
+import { createSecretStore } from '../../src/lib/logging/secrets.ts';
 import { startSandbox } from '../support/sandbox-caller.ts';
 import {
   answerWith,

@@ -11,10 +11,10 @@ import type { RemoteItem, Write } from '../../src/domain/ports/target.ts';
 import { Profile } from '../../src/domain/profile.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import type { JsonValue } from '../../src/lib/json.ts';
-import { createLogger } from '../../src/lib/logging.ts';
-import { createSecretStore } from '../../src/lib/secrets.ts';
+import { createLogger } from '../../src/lib/logging/logging.ts';
+import { createSecretStore } from '../../src/lib/logging/secrets.ts';
+import { type SandboxOptions, SandboxSettings } from '../../src/sandbox/control/settings.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
-import { type SandboxOptions, SandboxSettings } from '../../src/sandbox/settings.ts';
 
 interface World {
   sandbox: Sandbox;

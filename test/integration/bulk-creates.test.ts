@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/lib/json.ts';
-import type { SandboxOptions } from '../../src/sandbox/settings.ts';
+import type { SandboxOptions } from '../../src/sandbox/control/settings.ts';
 import { createDeliveryWorld, type DeliveryWorld } from '../support/delivery-world.ts';
 import { text } from '../support/ledger.ts';
 

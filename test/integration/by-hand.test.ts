@@ -5,7 +5,7 @@ import { createChannelClient } from '../../src/admin/channel-client.ts';
 import { reportList } from '../../src/admin/handlers/report-list.ts';
 import { loadRuntimeConfig } from '../../src/daemon/load.ts';
 import { systemClock } from '../../src/lib/clock.ts';
-import { createSecretStore } from '../../src/lib/secrets.ts';
+import { createSecretStore } from '../../src/lib/logging/secrets.ts';
 import { cli, startCli } from '../support/cli.ts';
 import { runHere } from '../support/cli-here.ts';
 import { type DaemonProcess, startDaemonProcess } from '../support/daemon-process.ts';

@@ -21,7 +21,7 @@ import { parse, stringify } from 'yaml';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { loadRuntimeConfig } from '../../src/daemon/load.ts';
 import { connectorLoader } from '../../src/daemon/sources/load-connector.ts';
-import { createSecretStore } from '../../src/lib/secrets.ts';
+import { createSecretStore } from '../../src/lib/logging/secrets.ts';
 import { buildInto } from '../support/build.ts';
 import { startDaemonProcess } from '../support/daemon-process.ts';
 import { PRODUCTS, WEB_TOKEN } from '../support/daemon-world.ts';

@@ -8,7 +8,7 @@ import type { Daemon, DaemonOptions } from '../../src/daemon/daemon.ts';
 import { loadRuntimeConfig } from '../../src/daemon/load.ts';
 import { runDaemon } from '../../src/daemon/run-daemon.ts';
 import { systemClock } from '../../src/lib/clock.ts';
-import { createSecretStore } from '../../src/lib/secrets.ts';
+import { createSecretStore } from '../../src/lib/logging/secrets.ts';
 import { openWeb } from '../../src/web/web-server.ts';
 import { PRODUCTS, startDaemon, WEB_TOKEN } from '../support/daemon-world.ts';
 import { createRecordingLog, type RecordingLog } from '../support/recording-log.ts';

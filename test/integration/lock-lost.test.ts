@@ -6,7 +6,7 @@ import { loadRuntimeConfig } from '../../src/daemon/load.ts';
 import { runDaemon } from '../../src/daemon/run-daemon.ts';
 import { exitCodeOf, sync } from '../../src/daemon/sync.ts';
 import { systemClock } from '../../src/lib/clock.ts';
-import { createSecretStore } from '../../src/lib/secrets.ts';
+import { createSecretStore } from '../../src/lib/logging/secrets.ts';
 import { startDaemon, WEB_TOKEN } from '../support/daemon-world.ts';
 import {
   claimOne,

@@ -5,7 +5,7 @@ import { fault } from '../../src/domain/faults.ts';
 import type { RunTrigger } from '../../src/domain/ports/intake.ts';
 import type { ProgressEvent } from '../../src/domain/ports/progress.ts';
 import { systemClock } from '../../src/lib/clock.ts';
-import { createSecretStore } from '../../src/lib/secrets.ts';
+import { createSecretStore } from '../../src/lib/logging/secrets.ts';
 import type { PullResult } from '../../src/pipeline/pull.ts';
 import type { BullmqQueues } from '../../src/queue/bullmq-queues.ts';
 import { createQueues } from '../../src/queue/create-queues.ts';

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { openDatabase } from '../../src/sandbox/database.ts';
-import { createIdempotencyRecords } from '../../src/sandbox/idempotency-records.ts';
+import { openDatabase } from '../../src/sandbox/storage/database.ts';
+import { createIdempotencyRecords } from '../../src/sandbox/storage/idempotency-records.ts';
 import { startSandbox } from '../support/sandbox-caller.ts';
 
 const PATH = '/api/products/';

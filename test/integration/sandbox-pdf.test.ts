@@ -1,6 +1,6 @@
 import { request } from 'undici';
 import { expect, test } from 'vitest';
-import type { SandboxOptions } from '../../src/sandbox/settings.ts';
+import type { SandboxOptions } from '../../src/sandbox/control/settings.ts';
 import { readPdf } from '../support/read-pdf.ts';
 import { startSandbox } from '../support/sandbox-caller.ts';
 

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
+import { createKeyStore } from '../../src/sandbox/access/keys.ts';
+import { type SandboxOptions, SandboxSettings } from '../../src/sandbox/control/settings.ts';
 import { ENDPOINTS, OPERATION_NAMES } from '../../src/sandbox/endpoints.ts';
 import { createLateImports } from '../../src/sandbox/import/late-imports.ts';
-import { createKeyStore } from '../../src/sandbox/keys.ts';
-import { describeApi } from '../../src/sandbox/openapi.ts';
 import { createOperations } from '../../src/sandbox/operations.ts';
-import { type SandboxOptions, SandboxSettings } from '../../src/sandbox/settings.ts';
-import { openStorage } from '../../src/sandbox/storage.ts';
+import { describeApi } from '../../src/sandbox/server/openapi.ts';
+import { openStorage } from '../../src/sandbox/storage/storage.ts';
 import { startSandbox } from '../support/sandbox-caller.ts';
 import { CASES, prepareGround } from '../support/sandbox-cases.ts';
 

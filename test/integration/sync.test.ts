@@ -6,7 +6,7 @@ import { parse, stringify } from 'yaml';
 import { exitCodeOf, sync } from '../../src/daemon/sync.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import type { JsonObject } from '../../src/lib/json.ts';
-import type { SandboxOptions } from '../../src/sandbox/settings.ts';
+import type { SandboxOptions } from '../../src/sandbox/control/settings.ts';
 import { text } from '../support/ledger.ts';
 import { quickQueue } from '../support/quick-queue.ts';
 import { covers } from '../support/reliability.ts';

@@ -1,4 +1,4 @@
-import { meaningOf } from '../../src/api/classify.ts';
+import { meaningOf } from '../../src/api/answers/classify.ts';
 import { ENDPOINT_NAMES, ENDPOINTS, type Endpoint, type EndpointName } from '../../src/api/endpoints.ts';
 import { type SchemaTree, schemaTreeOf } from '../../src/config/schema-tree.ts';
 import { Profile } from '../../src/domain/profile.ts';
@@ -22,7 +22,7 @@ const imports = (name: string): NamedTest => ({ file: 'test/unit/api-import-answ
 /** Where each operation is, beside what the endpoint table says of it. */
 const OPERATIONS: Record<EndpointName, { code: string[]; tests: NamedTest[] }> = {
   'product.list': {
-    code: ['src/api/listing.ts', 'src/api/list-page.ts', 'src/api/remote-item.ts'],
+    code: ['src/api/listing/listing.ts', 'src/api/listing/list-page.ts', 'src/api/answers/remote-item.ts'],
     tests: [client('a listing stays on its origin even when its next page is elsewhere'), sandboxWalk],
   },
   'product.create': {
@@ -31,7 +31,7 @@ const OPERATIONS: Record<EndpointName, { code: string[]; tests: NamedTest[] }> =
   },
   'bom_item.create': { code: ['src/api/encode.ts', 'src/api/target.ts'], tests: [sandboxWalk] },
   'material.list': {
-    code: ['src/api/listing.ts', 'src/api/list-page.ts', 'src/api/remote-item.ts'],
+    code: ['src/api/listing/listing.ts', 'src/api/listing/list-page.ts', 'src/api/answers/remote-item.ts'],
     tests: [client('asks for the page size of the profile and finds renamed fields')],
   },
   'material.create': { code: ['src/api/encode.ts', 'src/api/target.ts'], tests: [sandboxWalk] },
@@ -65,9 +65,9 @@ const OPERATIONS: Record<EndpointName, { code: string[]; tests: NamedTest[] }> =
   'product.import': {
     code: [
       'src/api/encode.ts',
-      'src/api/import-answer.ts',
-      'src/api/import-words.ts',
-      'src/api/import-counts.ts',
+      'src/api/answers/import-answer.ts',
+      'src/api/answers/import-words.ts',
+      'src/api/answers/import-counts.ts',
       'src/ledger/deliveries/imports.ts',
       'src/delivery/outcome/decide-import.ts',
     ],
@@ -157,13 +157,13 @@ const STATEMENTS: Statement[] = [
   {
     section: 'Security rules for integrators',
     says: 'Raw keys are masked; at most the first 8 characters are kept.',
-    code: ['src/api/clean-text.ts', 'src/lib/secrets.ts'],
+    code: ['src/api/answers/clean-text.ts', 'src/lib/logging/secrets.ts'],
     tests: [client('the key gets into no outcome, listing, probe or log, whatever an echoing server does with it')],
   },
   {
     section: 'Errors',
     says: '409 when a business rule blocks the operation, such as a publication or review gate.',
-    code: ['src/api/classify.ts', 'src/api/decode.ts'],
+    code: ['src/api/answers/classify.ts', 'src/api/answers/decode.ts'],
     tests: [
       passports('a gate is told with its words and with what is missing'),
       classify('is a gate unless it says that the idempotency key is still at work'),
@@ -172,7 +172,7 @@ const STATEMENTS: Statement[] = [
   {
     section: 'Errors',
     says: '429 when the rate limit is reached; the client applies backoff and retries.',
-    code: ['src/api/classify.ts', 'src/api/retry-after.ts', 'src/delivery/rate/rate-controller.ts'],
+    code: ['src/api/answers/classify.ts', 'src/api/answers/retry-after.ts', 'src/delivery/rate/rate-controller.ts'],
     tests: [classify('takes a date relative to the date of the answer')],
   },
   {
@@ -306,7 +306,7 @@ export function apiCoverage(): string {
     '',
     '## What a status means',
     '',
-    'All statuses have their meaning in `src/api/classify.ts`. The document names the first five; RFC 9110 the others.',
+    'All statuses have their meaning in `src/api/answers/classify.ts`. The document names the first five; RFC 9110 the others.',
     '',
     '| status | means |',
     '|---|---|',

@@ -9,7 +9,7 @@ import type { LoadedConfig } from '../../src/config/loaded-config.ts';
 import { type ConfigProblem, problemsOf } from '../../src/config/problem.ts';
 import { connectorLoader } from '../../src/daemon/sources/load-connector.ts';
 import { Fault } from '../../src/lib/errors.ts';
-import { createSecretStore, type SecretStore } from '../../src/lib/secrets.ts';
+import { createSecretStore, type SecretStore } from '../../src/lib/logging/secrets.ts';
 import type { Connector } from '../../src/sdk/connector.ts';
 
 export const REPOSITORY = fileURLToPath(new URL('../../', import.meta.url));

@@ -2,7 +2,7 @@ import { openAdminChannel } from '../../src/admin/channel-server.ts';
 import { createDaemon, type Daemon, type DaemonOptions } from '../../src/daemon/daemon.ts';
 import { loadRuntimeConfig } from '../../src/daemon/load.ts';
 import { systemClock } from '../../src/lib/clock.ts';
-import { createSecretStore } from '../../src/lib/secrets.ts';
+import { createSecretStore } from '../../src/lib/logging/secrets.ts';
 import { openWeb } from '../../src/web/web-server.ts';
 import { createRecordingLog, type RecordingLog } from './recording-log.ts';
 import type { World } from './world.ts';

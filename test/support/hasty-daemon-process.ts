@@ -2,8 +2,8 @@ import { openAdminChannel } from '../../src/admin/channel-server.ts';
 import { loadRuntimeConfig } from '../../src/daemon/load.ts';
 import { runDaemon } from '../../src/daemon/run-daemon.ts';
 import { systemClock } from '../../src/lib/clock.ts';
-import { createLogger } from '../../src/lib/logging.ts';
-import { createSecretStore } from '../../src/lib/secrets.ts';
+import { createLogger } from '../../src/lib/logging/logging.ts';
+import { createSecretStore } from '../../src/lib/logging/secrets.ts';
 import { openWeb } from '../../src/web/web-server.ts';
 import { HASTY_TIMING } from './hasty-timing.ts';
 

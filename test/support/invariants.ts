@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import type { DeliveryState } from '../../src/domain/delivery.ts';
 import type { JsonObject } from '../../src/lib/json.ts';
-import type { SandboxSnapshot } from '../../src/sandbox/inspection.ts';
+import type { SandboxSnapshot } from '../../src/sandbox/control/inspection.ts';
 import { text } from './ledger.ts';
 import { REVISIONS } from './ledger-revisions.ts';
 import { misplacedReason } from './reason-check.ts';

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { systemClock } from '../../src/lib/clock.ts';
-import type { SandboxSnapshot } from '../../src/sandbox/inspection.ts';
+import type { SandboxSnapshot } from '../../src/sandbox/control/inspection.ts';
+import type { SandboxOptions } from '../../src/sandbox/control/settings.ts';
 import { createSandbox } from '../../src/sandbox/sandbox.ts';
-import type { SandboxOptions } from '../../src/sandbox/settings.ts';
 import { API_KEY } from './world.ts';
 
 const SCRIPT = join(import.meta.dirname, 'sandbox-process.ts');

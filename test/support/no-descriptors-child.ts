@@ -7,7 +7,7 @@ import { openRuntime } from '../../src/daemon/runtime.ts';
 import { sync } from '../../src/daemon/sync.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { systemCodeOf } from '../../src/lib/errors.ts';
-import { createSecretStore } from '../../src/lib/secrets.ts';
+import { createSecretStore } from '../../src/lib/logging/secrets.ts';
 import { createRecordingLog } from './recording-log.ts';
 
 const secrets = createSecretStore();

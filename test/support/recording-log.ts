@@ -1,4 +1,4 @@
-import type { Logger } from '../../src/lib/logging.ts';
+import type { Logger } from '../../src/lib/logging/logging.ts';
 
 export interface LogLine {
   level: 'debug' | 'info' | 'warn' | 'error';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import { SandboxSettings } from '../../src/sandbox/control/settings.ts';
 import { ENDPOINTS, OPERATION_NAMES, type OperationName } from '../../src/sandbox/endpoints.ts';
-import { TABLE_PAGES_MAX } from '../../src/sandbox/pdf-table.ts';
-import { refusalsOf } from '../../src/sandbox/refusals.ts';
-import { SandboxSettings } from '../../src/sandbox/settings.ts';
+import { TABLE_PAGES_MAX } from '../../src/sandbox/pdf/pdf-table.ts';
+import { refusalsOf } from '../../src/sandbox/server/refusals.ts';
 import { CASES } from './sandbox-cases.ts';
 
 /**

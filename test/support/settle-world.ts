@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import type { SyncReport } from '../../src/daemon/sync.ts';
 import type { Reason } from '../../src/domain/reason.ts';
 import type { SqliteLedger } from '../../src/ledger/sqlite-ledger.ts';
-import type { SandboxOptions } from '../../src/sandbox/settings.ts';
+import type { SandboxOptions } from '../../src/sandbox/control/settings.ts';
 import { bomItem, claimOne, items, mapRows, material, product, pullRows, row, settleOne, text } from './ledger.ts';
 import { changed, SMALL, SMALL_SOURCES, smallFiles } from './small-export.ts';
 import { API_KEY, createWorld, type World } from './world.ts';

@@ -3,8 +3,8 @@ import { loadRuntimeConfig } from '../../src/daemon/load.ts';
 import { openRuntime } from '../../src/daemon/runtime.ts';
 import { exitCodeOf, sync } from '../../src/daemon/sync.ts';
 import { systemClock } from '../../src/lib/clock.ts';
-import { createLogger } from '../../src/lib/logging.ts';
-import { createSecretStore } from '../../src/lib/secrets.ts';
+import { createLogger } from '../../src/lib/logging/logging.ts';
+import { createSecretStore } from '../../src/lib/logging/secrets.ts';
 
 /**
  * `node settled-sync-child.ts CONFIG LOG` syncs as `dpp-sync sync` does, and writes a line into LOG for each decision of the

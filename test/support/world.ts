@@ -7,12 +7,12 @@ import { openRuntime, type Runtime } from '../../src/daemon/runtime.ts';
 import { connectorLoader } from '../../src/daemon/sources/load-connector.ts';
 import { type SyncReport, sync } from '../../src/daemon/sync.ts';
 import { type Clock, systemClock } from '../../src/lib/clock.ts';
-import type { LogLevel } from '../../src/lib/log-levels.ts';
-import { createLogger } from '../../src/lib/logging.ts';
-import { createSecretStore } from '../../src/lib/secrets.ts';
-import type { OrganizationSnapshot } from '../../src/sandbox/inspection.ts';
+import type { LogLevel } from '../../src/lib/logging/log-levels.ts';
+import { createLogger } from '../../src/lib/logging/logging.ts';
+import { createSecretStore } from '../../src/lib/logging/secrets.ts';
+import type { OrganizationSnapshot } from '../../src/sandbox/control/inspection.ts';
+import type { SandboxOptions } from '../../src/sandbox/control/settings.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
-import type { SandboxOptions } from '../../src/sandbox/settings.ts';
 import { requestsSince } from './requests-since.ts';
 
 export const API_KEY = 'dpp_test0123456789abcdefghij';

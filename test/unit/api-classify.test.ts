@@ -1,15 +1,15 @@
 import fc from 'fast-check';
 import { errors } from 'undici';
 import { describe, expect, it } from 'vitest';
-import { answersList, createClassifier, type Expectation, NOTHING_EXPECTED } from '../../src/api/classify.ts';
-import { createCleanText } from '../../src/api/clean-text.ts';
-import { ASKED_WAIT_MAX_MS } from '../../src/api/retry-after.ts';
-import { keyNamesUnder, sentIdentity } from '../../src/api/sent-identity.ts';
+import { answersList, createClassifier, type Expectation, NOTHING_EXPECTED } from '../../src/api/answers/classify.ts';
+import { createCleanText } from '../../src/api/answers/clean-text.ts';
+import { ASKED_WAIT_MAX_MS } from '../../src/api/answers/retry-after.ts';
+import { keyNamesUnder, sentIdentity } from '../../src/api/answers/sent-identity.ts';
 import type { AnswerHeaders, Exchange, Loss } from '../../src/api/transport.ts';
 import type { Outcome } from '../../src/domain/outcome.ts';
 import type { SentWrite } from '../../src/domain/ports/target.ts';
 import { Profile } from '../../src/domain/profile.ts';
-import { createSecretStore } from '../../src/lib/secrets.ts';
+import { createSecretStore } from '../../src/lib/logging/secrets.ts';
 
 const NOW = Date.parse('2026-03-01T12:00:00Z');
 const unprocessed = Profile.parse({}).answers.unprocessed503;

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createCleanText } from '../../src/api/clean-text.ts';
-import { decodeError, remoteIdIn } from '../../src/api/decode.ts';
-import { parseJson, valueAt } from '../../src/api/json-text.ts';
-import { createSecretStore } from '../../src/lib/secrets.ts';
+import { createCleanText } from '../../src/api/answers/clean-text.ts';
+import { decodeError, remoteIdIn } from '../../src/api/answers/decode.ts';
+import { parseJson, valueAt } from '../../src/api/answers/json-text.ts';
+import { createSecretStore } from '../../src/lib/logging/secrets.ts';
 
 const clean = createCleanText(createSecretStore());
 const decode = (body: unknown) => decodeError(typeof body === 'string' ? body : JSON.stringify(body), clean);

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createClassifier, type Expectation } from '../../src/api/classify.ts';
-import { createCleanText } from '../../src/api/clean-text.ts';
+import { createClassifier, type Expectation } from '../../src/api/answers/classify.ts';
+import { createCleanText } from '../../src/api/answers/clean-text.ts';
 import type { MemberOutcome } from '../../src/domain/outcome.ts';
-import { createSecretStore } from '../../src/lib/secrets.ts';
+import { createSecretStore } from '../../src/lib/logging/secrets.ts';
 
 const judge = createClassifier({ clean: createCleanText(createSecretStore()), now: () => 0, unprocessed: [] });
 

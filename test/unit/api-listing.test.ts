@@ -1,18 +1,18 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { z } from 'zod';
-import { createClassifier } from '../../src/api/classify.ts';
-import { createCleanText } from '../../src/api/clean-text.ts';
-import { readListing } from '../../src/api/listing.ts';
-import { createListingPath } from '../../src/api/listing-path.ts';
-import { type KnownPaging, NOTHING_KNOWN } from '../../src/api/paging-ways.ts';
-import { itemShape } from '../../src/api/remote-item.ts';
+import { createClassifier } from '../../src/api/answers/classify.ts';
+import { createCleanText } from '../../src/api/answers/clean-text.ts';
+import { itemShape } from '../../src/api/answers/remote-item.ts';
+import { readListing } from '../../src/api/listing/listing.ts';
+import { createListingPath } from '../../src/api/listing/listing-path.ts';
+import { type KnownPaging, NOTHING_KNOWN } from '../../src/api/listing/paging-ways.ts';
 import type { AnswerHeaders, Exchange } from '../../src/api/transport.ts';
 import type { ListOptions, RemoteItem } from '../../src/domain/ports/target.ts';
 import { Profile } from '../../src/domain/profile.ts';
 import { canonicalJson } from '../../src/lib/canonical-json.ts';
 import type { Clock } from '../../src/lib/clock.ts';
-import { createSecretStore } from '../../src/lib/secrets.ts';
+import { createSecretStore } from '../../src/lib/logging/secrets.ts';
 
 const ORIGIN = 'https://dpp.example.com';
 const PATH = '/api/products/';

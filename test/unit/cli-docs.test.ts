@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import type { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
-import { createOutput } from '../../src/cli/output.ts';
 import { createProgram } from '../../src/cli/program.ts';
-import { createSecretStore } from '../../src/lib/secrets.ts';
+import { createOutput } from '../../src/cli/text/output.ts';
+import { createSecretStore } from '../../src/lib/logging/secrets.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const PAGE = readFileSync(join(ROOT, 'docs/cli.md'), 'utf8');

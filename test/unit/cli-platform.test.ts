@@ -2,9 +2,9 @@ import { PassThrough } from 'node:stream';
 import { text as textOf } from 'node:stream/consumers';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { settingsOf } from '../../src/cli/check-openapi.ts';
 import { confirm } from '../../src/cli/confirm.ts';
-import { fileNameOf } from '../../src/cli/pdf.ts';
+import { fileNameOf } from '../../src/cli/platform/pdf.ts';
+import { settingsOf } from '../../src/cli/source/check-openapi.ts';
 import { outcomeFault } from '../../src/daemon/faults/outcome-fault.ts';
 import type { Outcome } from '../../src/domain/outcome.ts';
 

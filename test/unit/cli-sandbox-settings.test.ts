@@ -2,9 +2,9 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { faultFlag, faultWords } from '../../src/cli/fault-flag.ts';
-import { sandboxSettings } from '../../src/cli/sandbox-settings.ts';
+import { sandboxSettings } from '../../src/cli/sandbox/sandbox-settings.ts';
+import { SandboxSettings } from '../../src/sandbox/control/settings.ts';
 import { FaultRule } from '../../src/sandbox/faults.ts';
-import { SandboxSettings } from '../../src/sandbox/settings.ts';
 import { configFolder } from '../support/config-folder.ts';
 
 describe('a fault on the command line', () => {

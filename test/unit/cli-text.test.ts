@@ -1,11 +1,18 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { attentionLines } from '../../src/cli/attention.ts';
-import { NO_CONTACT_ATTENTION } from '../../src/cli/contact-lines.ts';
 import { failureDocument, failureLines, failureOf } from '../../src/cli/errors.ts';
-import { formatLogLine } from '../../src/cli/log-line.ts';
-import { harmless } from '../../src/cli/quarantine-file.ts';
-import { createPaint, formatCount, formatDuration, formatTable, printable, wantsColour } from '../../src/cli/style.ts';
+import { harmless } from '../../src/cli/source/quarantine-file.ts';
+import { attentionLines } from '../../src/cli/text/attention.ts';
+import { NO_CONTACT_ATTENTION } from '../../src/cli/text/contact-lines.ts';
+import { formatLogLine } from '../../src/cli/text/log-line.ts';
+import {
+  createPaint,
+  formatCount,
+  formatDuration,
+  formatTable,
+  printable,
+  wantsColour,
+} from '../../src/cli/text/style.ts';
 import { fault } from '../../src/domain/faults.ts';
 
 describe('values in a spreadsheet', () => {

@@ -6,7 +6,7 @@ import { createFindings } from '../../src/config/findings.ts';
 import { parseSettings } from '../../src/config/parse-settings.ts';
 import { problemsOf } from '../../src/config/problem.ts';
 import { secretPathsIn } from '../../src/config/schema-walk.ts';
-import { createSecretStore } from '../../src/lib/secrets.ts';
+import { createSecretStore } from '../../src/lib/logging/secrets.ts';
 import { faultOf, loadText, SOUND_CONFIG } from '../support/config-folder.ts';
 
 /** Printable, and with the characters that YAML, URLs and placeholders make something of. */

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Mapper } from '../../src/domain/mapping.ts';
 import { mappingFault } from '../../src/pipeline/mapping/definition.ts';
-import { isOwnSource } from '../../src/pipeline/mapping/module-source.ts';
+import { isOwnSource } from '../../src/pipeline/mapping/modules/module-source.ts';
 import { type Draft, issuesOf, itemsOf, mapperOf, mapRow, problemsOf, productWith } from '../support/map-row.ts';
 
 const SOURCE = join(import.meta.dirname, '../../src');

@@ -10,7 +10,7 @@ import { lookup } from '../../src/pipeline/mapping/functions/lookup.ts';
 import { unit, unitTable } from '../../src/pipeline/mapping/functions/unit.ts';
 import { REC20_CODES, REC21_CODES } from '../../src/pipeline/mapping/functions/unit-codes.ts';
 import { UNIT_ALIASES } from '../../src/pipeline/mapping/functions/units.ts';
-import { createLookupTables } from '../../src/pipeline/mapping/lookups.ts';
+import { createLookupTables } from '../../src/pipeline/mapping/lookups/lookups.ts';
 import { MappingError } from '../../src/pipeline/mapping/mapping-error.ts';
 
 function failureOf(call: () => unknown): MappingError {

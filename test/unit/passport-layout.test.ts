@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { drawPassport, type PassportContent } from '../../src/sandbox/passport-layout.ts';
-import { loadPdfFonts } from '../../src/sandbox/pdf-fonts.ts';
+import { drawPassport, type PassportContent } from '../../src/sandbox/pdf/passport-layout.ts';
+import { loadPdfFonts } from '../../src/sandbox/pdf/pdf-fonts.ts';
 import { readPdf } from '../support/read-pdf.ts';
 
 const AT = new Date('2026-01-02T03:04:05Z');

@@ -1,12 +1,15 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createCollection } from '../../src/sandbox/collection.ts';
-import { openDatabase } from '../../src/sandbox/database.ts';
-import { createIdempotencyRecords, createMemoryIdempotencyRecords } from '../../src/sandbox/idempotency-records.ts';
-import { createIdScheme } from '../../src/sandbox/ids.ts';
-import { createMemoryCollection } from '../../src/sandbox/memory-collection.ts';
-import { createOrganizationStore } from '../../src/sandbox/organizations.ts';
-import { createMemoryWriteCounts, createWriteCounts } from '../../src/sandbox/write-counts.ts';
+import { createOrganizationStore } from '../../src/sandbox/access/organizations.ts';
+import { createMemoryWriteCounts, createWriteCounts } from '../../src/sandbox/control/write-counts.ts';
+import { createCollection } from '../../src/sandbox/resources/collection.ts';
+import { createIdScheme } from '../../src/sandbox/resources/ids.ts';
+import { createMemoryCollection } from '../../src/sandbox/resources/memory-collection.ts';
+import { openDatabase } from '../../src/sandbox/storage/database.ts';
+import {
+  createIdempotencyRecords,
+  createMemoryIdempotencyRecords,
+} from '../../src/sandbox/storage/idempotency-records.ts';
 
 const ids = createIdScheme('numeric');
 const COLUMNS = ['code', 'uncoded_name'];

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { faultFlag } from '../../src/cli/fault-flag.ts';
-import { sandboxSettings } from '../../src/cli/sandbox-settings.ts';
-import { type ControlParts, createControlRoutes } from '../../src/sandbox/control-routes.ts';
+import { sandboxSettings } from '../../src/cli/sandbox/sandbox-settings.ts';
+import { type ControlParts, createControlRoutes } from '../../src/sandbox/control/control-routes.ts';
 import { FaultRule } from '../../src/sandbox/faults.ts';
 import { configFolder } from '../support/config-folder.ts';
 

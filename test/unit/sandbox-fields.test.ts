@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { COUNTRY_CODES } from '../../src/sandbox/countries.ts';
 import { ENDPOINTS } from '../../src/sandbox/endpoints.ts';
-import { cas, gtin } from '../../src/sandbox/fields.ts';
-import { honoursKeys } from '../../src/sandbox/idempotency.ts';
+import { COUNTRY_CODES } from '../../src/sandbox/resources/countries.ts';
+import { cas, gtin } from '../../src/sandbox/resources/fields.ts';
+import { honoursKeys } from '../../src/sandbox/storage/idempotency.ts';
 
 test('knows 249 countries, each of which has a name', () => {
   const names = new Intl.DisplayNames('en', { type: 'region', fallback: 'none' });

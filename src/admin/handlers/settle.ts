@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { createCleanText } from '../../api/clean-text.ts';
+import { createCleanText } from '../../api/answers/clean-text.ts';
 import type { Runtime } from '../../daemon/runtime.ts';
 import { kindToBind, type ManualResolution, manualSettlement } from '../../delivery/outcome/manual-decision.ts';
 import type { Operation } from '../../domain/delivery.ts';

@@ -1,7 +1,7 @@
 import type { Profile } from '../../domain/profile.ts';
+import { createSecretStore } from '../../lib/logging/secrets.ts';
 import { ok, type Result } from '../../lib/result.ts';
-import { createSecretStore } from '../../lib/secrets.ts';
-import { createCleanText } from '../clean-text.ts';
+import { createCleanText } from '../answers/clean-text.ts';
 import { ENDPOINTS } from '../endpoints.ts';
 import { checkAnswers } from './check-answers.ts';
 import { checkFields } from './check-fields.ts';

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
-import { memberAccess, memberPresence } from '../../pipeline/mapping/name-access.ts';
+import { memberAccess, memberPresence } from '../../pipeline/mapping/expressions/name-access.ts';
 
 /** A column of a sample, or a member of its records. */
 export interface Column {

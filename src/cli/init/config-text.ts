@@ -1,5 +1,5 @@
 import { stringify } from 'yaml';
-import { printable, wrap } from '../style.ts';
+import { printable, wrap } from '../text/style.ts';
 
 /** Longer lines have their comment above them. */
 const LINE_MAX = 110;

@@ -1,6 +1,6 @@
 import { kindWord } from '../../domain/words.ts';
-import type { Output } from '../output.ts';
-import { plural, printable, wrap } from '../style.ts';
+import type { Output } from '../text/output.ts';
+import { plural, printable, wrap } from '../text/style.ts';
 import type { ProposedConfig } from './propose-config.ts';
 import type { ProposedLine } from './proposed-line.ts';
 import type { FoundOption } from './recognise-format.ts';

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../lib/json.ts';
-import { plural } from '../style.ts';
+import { plural } from '../text/style.ts';
 import { type Column, isComplete } from './columns.ts';
 import { rankOf } from './field-names.ts';
 

@@ -1,7 +1,7 @@
 import { basename, dirname, extname, relative, resolve, sep } from 'node:path';
 import { fault } from '../../domain/faults.ts';
-import type { Logger } from '../../lib/logging.ts';
-import { plural } from '../style.ts';
+import type { Logger } from '../../lib/logging/logging.ts';
+import { plural } from '../text/style.ts';
 import { columnsOf } from './columns.ts';
 import { type FileHead, readHead } from './file-head.ts';
 import { keyColumnsOf } from './key-columns.ts';

@@ -1,4 +1,4 @@
-import { plural } from '../style.ts';
+import { plural } from '../text/style.ts';
 import { type Choice, choose, guarded, named } from './choose-column.ts';
 import type { Column } from './columns.ts';
 import type { FoundKey } from './key-columns.ts';

@@ -1,5 +1,5 @@
 import type { ItemKind } from '../../domain/item.ts';
-import { formatCount, plural } from '../style.ts';
+import { formatCount, plural } from '../text/style.ts';
 import { type Choice, describeChoice, guarded, named } from './choose-column.ts';
 import type { Column } from './columns.ts';
 import type { FoundKey } from './key-columns.ts';

@@ -1,6 +1,6 @@
 import { connectorLoader } from '../../daemon/sources/load-connector.ts';
 import type { JsonObject } from '../../lib/json.ts';
-import type { Logger } from '../../lib/logging.ts';
+import type { Logger } from '../../lib/logging/logging.ts';
 import type { Connector } from '../../sdk/connector.ts';
 import type { FoundOption } from './recognise-format.ts';
 

@@ -2,7 +2,7 @@ import type { HeldStream } from '../../domain/ports/intake.ts';
 import type { Emit } from '../../domain/ports/progress.ts';
 import type { Queues } from '../../domain/ports/queues.ts';
 import { Fault, messageOf } from '../../lib/errors.ts';
-import type { Logger } from '../../lib/logging.ts';
+import type { Logger } from '../../lib/logging/logging.ts';
 import type { Runtime } from '../runtime.ts';
 
 /**

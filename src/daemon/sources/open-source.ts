@@ -1,7 +1,7 @@
 import type { LoadedConfig, LoadedSource } from '../../config/loaded-config.ts';
 import type { Page, SourceReader } from '../../domain/ports/source.ts';
 import { Fault } from '../../lib/errors.ts';
-import type { Logger } from '../../lib/logging.ts';
+import type { Logger } from '../../lib/logging/logging.ts';
 import type { Connector, ConnectorHost, StreamCheck } from '../../sdk/connector.ts';
 
 export type RuntimeConfig = LoadedConfig<Connector>;

@@ -1,7 +1,7 @@
 import type { RunTrigger } from '../../domain/ports/intake.ts';
 import type { IntakeLedger } from '../../domain/ports/intake-ledger.ts';
 import type { SourceReader } from '../../domain/ports/source.ts';
-import type { Logger } from '../../lib/logging.ts';
+import type { Logger } from '../../lib/logging/logging.ts';
 import { noteFailedRun, type PullOptions } from '../../pipeline/pull.ts';
 import { untilWritable } from '../../pipeline/until-writable.ts';
 import type { Mappers } from './mappers.ts';

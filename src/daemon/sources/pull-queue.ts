@@ -2,7 +2,7 @@ import type { RunTrigger } from '../../domain/ports/intake.ts';
 import type { Consumer, JobResult, Queues, ReceivedJob } from '../../domain/ports/queues.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { messageOf } from '../../lib/errors.ts';
-import type { Logger } from '../../lib/logging.ts';
+import type { Logger } from '../../lib/logging/logging.ts';
 import type { PullResult } from '../../pipeline/pull.ts';
 import { reasonOf } from './announced-pull.ts';
 

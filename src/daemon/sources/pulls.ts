@@ -5,7 +5,7 @@ import type { IntakeLedger } from '../../domain/ports/intake-ledger.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { type Fault, messageOf } from '../../lib/errors.ts';
 import { createKeyedLock } from '../../lib/keyed-lock.ts';
-import type { Logger } from '../../lib/logging.ts';
+import type { Logger } from '../../lib/logging/logging.ts';
 import { neededColumns } from '../../pipeline/column-check.ts';
 import { type PullOptions, type PullResult, pull } from '../../pipeline/pull.ts';
 import type { Mappers } from './mappers.ts';

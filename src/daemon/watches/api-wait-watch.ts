@@ -3,7 +3,7 @@ import type { ApiWait } from '../../domain/api-wait.ts';
 import type { CareLedger } from '../../domain/ports/care-ledger.ts';
 import type { LedgerViews } from '../../domain/ports/ledger-views.ts';
 import type { Emit } from '../../domain/ports/progress.ts';
-import type { Logger } from '../../lib/logging.ts';
+import type { Logger } from '../../lib/logging/logging.ts';
 
 /**
  * Reports a wait of more than a minute that the API asks for. Logs its begin and its end, and stores it in the ledger

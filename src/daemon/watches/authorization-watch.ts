@@ -5,7 +5,7 @@ import type { Reason } from '../../domain/reason.ts';
 import type { Scope } from '../../domain/scope.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { messageOf } from '../../lib/errors.ts';
-import type { Logger } from '../../lib/logging.ts';
+import type { Logger } from '../../lib/logging/logging.ts';
 
 export interface AuthorizationWatchOptions {
   api: Pick<ApiHealth, 'authorization' | 'refused' | 'reopen' | 'reopenScope'>;

@@ -1,7 +1,7 @@
 import type { ApiHealth, FailingWrites } from '../../delivery/admission/api-health.ts';
 import type { Emit } from '../../domain/ports/progress.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { Logger } from '../../lib/logging.ts';
+import type { Logger } from '../../lib/logging/logging.ts';
 
 /** Reports when an outage begins and when it ends. Call `look` at intervals. */
 export function createOutageWatch(options: {

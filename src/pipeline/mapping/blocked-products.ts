@@ -2,9 +2,9 @@
 // its columns can still be read.
 
 import type { BlockedProducts } from '../../domain/mapping.ts';
-import type { ExpressionMapping } from './compile-expressions.ts';
-import { readKey } from './expression.ts';
-import type { Scope } from './scope.ts';
+import type { ExpressionMapping } from './expressions/compile-expressions.ts';
+import { readKey } from './expressions/expression.ts';
+import type { Scope } from './expressions/scope.ts';
 
 /** For a BOM item whose product is unknown: it may belong to any product. */
 export const ANY_PRODUCT: BlockedProducts = [null];

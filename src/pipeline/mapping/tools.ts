@@ -7,7 +7,7 @@ import { gtin } from './functions/gtin.ts';
 import { lookup, lookupAll } from './functions/lookup.ts';
 import { decodeEntities, htmlText } from './functions/plain-text.ts';
 import { type UnitTable, unit } from './functions/unit.ts';
-import type { LookupTables } from './lookups.ts';
+import type { LookupTables } from './lookups/lookups.ts';
 
 /**
  * The functions of expressions, for mapping modules. They return "" where an expression would get null, so the field is

@@ -3,8 +3,8 @@ import type { ValueRule } from '../../domain/mapping.ts';
 import { compareDecimals, normalizeDecimal } from '../../lib/decimal.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
 import type { MappingProblem } from './definition.ts';
-import { compileLinearPattern, type LinearPattern } from './linear-pattern.ts';
-import type { Meter } from './meter.ts';
+import { compileLinearPattern, type LinearPattern } from './expressions/linear-pattern.ts';
+import type { Meter } from './expressions/meter.ts';
 import { kindOf, numberText, shown } from './values.ts';
 
 /** The rules of a mapping, ready to be applied. */

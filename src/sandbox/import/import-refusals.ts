@@ -1,5 +1,5 @@
 import type { JsonValue } from '../../lib/json.ts';
-import { type Answer, type Document, refusal } from '../answer.ts';
+import { type Answer, type Document, refusal } from '../server/answer.ts';
 import type { BadRow, GoodRow } from './import-rows.ts';
 import type { ImportSettings } from './import-settings.ts';
 

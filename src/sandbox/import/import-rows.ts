@@ -1,10 +1,10 @@
 import type { z } from 'zod';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
-import type { Collection } from '../collection.ts';
-import type { ResourceId } from '../ids.ts';
 import { textMember } from '../operation.ts';
-import { ProductCreation, UNSET_PRODUCT } from '../products.ts';
-import { validate } from '../validation.ts';
+import type { Collection } from '../resources/collection.ts';
+import type { ResourceId } from '../resources/ids.ts';
+import { ProductCreation, UNSET_PRODUCT } from '../resources/products.ts';
+import { validate } from '../resources/validation.ts';
 import type { ImportSettings } from './import-settings.ts';
 
 /** A row that can be stored. The status is what becomes of it if nothing else changes before it is stored. */

@@ -1,4 +1,4 @@
-import type { Storage } from '../storage.ts';
+import type { Storage } from '../storage/storage.ts';
 
 /** The rows of an import that was answered before they are stored. */
 interface LateImport {

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { JsonObject } from '../../lib/json.ts';
-import { type Answer, refusal } from '../answer.ts';
-import type { Collection } from '../collection.ts';
-import { list } from '../fields.ts';
 import { member, type Operation, textMember } from '../operation.ts';
-import { ProductCreation } from '../products.ts';
-import { validate } from '../validation.ts';
+import type { Collection } from '../resources/collection.ts';
+import { list } from '../resources/fields.ts';
+import { ProductCreation } from '../resources/products.ts';
+import { validate } from '../resources/validation.ts';
+import { type Answer, refusal } from '../server/answer.ts';
 import { refuseAll, refuseBytes, refuseRowCount } from './import-refusals.ts';
 import { type BadRow, createImportRows, type GoodRow, type StoredRows } from './import-rows.ts';
 import type { ImportSettings } from './import-settings.ts';

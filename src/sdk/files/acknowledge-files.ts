@@ -1,7 +1,7 @@
 // What becomes of files after they were read and stored.
 
 import { extname } from 'node:path';
-import type { Logger } from '../../lib/logging.ts';
+import type { Logger } from '../../lib/logging/logging.ts';
 import { sourceFault } from '../faults.ts';
 import type { FileStream } from './file-options.ts';
 import type { FileStore } from './file-store.ts';

@@ -1,5 +1,5 @@
 import { open } from 'node:fs/promises';
-import { READ_WITHOUT_WAITING } from '../../lib/bounded-file.ts';
+import { READ_WITHOUT_WAITING } from '../../lib/files/bounded-file.ts';
 import { assertSame, changedFault, type SourceFile, unreadableFault } from './source-file.ts';
 
 const CHUNK_BYTES = 256 * 1024;

@@ -9,8 +9,8 @@ import { connectorLoader } from '../../../src/daemon/sources/load-connector.ts';
 import { exitCodeOf, sync } from '../../../src/daemon/sync.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { keepHeapLean } from '../../../src/lib/lean-heap.ts';
-import { createLogger } from '../../../src/lib/logging.ts';
-import { createSecretStore } from '../../../src/lib/secrets.ts';
+import { createLogger } from '../../../src/lib/logging/logging.ts';
+import { createSecretStore } from '../../../src/lib/logging/secrets.ts';
 import { API_KEY, compete } from '../support/contender.ts';
 
 const PROFILES = join(import.meta.dirname, '../../../config/profiles');

@@ -10,7 +10,7 @@ import type { Queues } from '../../../src/domain/ports/queues.ts';
 import type { Profile } from '../../../src/domain/profile.ts';
 import { openSqliteLedger } from '../../../src/ledger/sqlite-ledger.ts';
 import type { JsonObject } from '../../../src/lib/json.ts';
-import { createSecretStore } from '../../../src/lib/secrets.ts';
+import { createSecretStore } from '../../../src/lib/logging/secrets.ts';
 import { createMapping } from '../../../src/pipeline/create-mapping.ts';
 import { pull } from '../../../src/pipeline/pull.ts';
 import { type ReplayRequest, replay } from '../../../src/pipeline/replay.ts';

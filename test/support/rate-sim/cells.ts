@@ -1,4 +1,4 @@
-import { retryAfterMs } from '../../../src/api/retry-after.ts';
+import { retryAfterMs } from '../../../src/api/answers/retry-after.ts';
 import { seededRandom } from '../chaos.ts';
 import { type HeaderStyle, headersOf } from './limit-headers.ts';
 import { fixedWindow, gcra, type Limiter, slidingWindow, stacked } from './limiters.ts';

@@ -1,5 +1,5 @@
 import { advisedRate } from '../../../src/api/advised-rate.ts';
-import { throttledForMs } from '../../../src/api/retry-after.ts';
+import { throttledForMs } from '../../../src/api/answers/retry-after.ts';
 import { createOutage } from '../../../src/delivery/admission/outage.ts';
 import type { Observation } from '../../../src/delivery/observation.ts';
 import { createRateController } from '../../../src/delivery/rate/rate-controller.ts';

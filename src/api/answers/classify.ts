@@ -1,0 +1,278 @@
+// Decides what each HTTP status means. No other file does. `lost-request.ts` decides what a lost request or answer means.
+//
+// The API document defines 401, 402, 403, 409 and 429 ("Errors"), and RFC 9110 the others. Every line answers one question:
+// could the write have taken effect? If this is unknown, the outcome is `ambiguous`, never a guess (I6).
+
+import type { MemberOutcome, Outcome, OutcomeDetail, UnconfirmedCause } from '../../domain/outcome.ts';
+import type { JsonValue } from '../../lib/json.ts';
+import { sentence } from '../../lib/sentence.ts';
+import { outcomeOfSilence, unconfirmedCauseOf } from '../lost-request.ts';
+import type { AnswerHeaders, Exchange, Loss } from '../transport.ts';
+import type { CleanText } from './clean-text.ts';
+import { decodeError, type ErrorBody, remoteIdIn } from './decode.ts';
+import { describeLoss } from './describe-loss.ts';
+import { type Difference, differenceIn, holdersOf, type SentIdentity } from './echo.ts';
+import { decodeImport, type ImportExpectation } from './import-answer.ts';
+import { parseJson } from './json-text.ts';
+import { alreadyExists, isKeyBusy, mayExist } from './refusal-words.ts';
+import { retryAfterMs, throttledForMs } from './retry-after.ts';
+
+/** What the classification of an answer needs to know about its request. */
+export interface Expectation {
+  /** What the answer has to contain: the new item's id, or nothing. */
+  needsId: boolean;
+  /** Dotted paths of the fields that may contain an id. */
+  idPaths: readonly string[];
+  /** For a create: the names of the unique fields in the request. Empty for other requests. */
+  uniqueFields: readonly string[];
+  /** For an import: its members. The answer may name each of them. */
+  members?: ImportExpectation;
+  /** The values of the request that the answer may repeat. Called only for a success, because it takes time. */
+  sent?: () => SentIdentity;
+}
+
+/** For requests whose answer needs no certain content. */
+export const NOTHING_EXPECTED: Expectation = { needsId: false, idPaths: [], uniqueFields: [] };
+
+export interface Classifier {
+  outcomeOf(exchange: Exchange, expectation: Expectation): Outcome;
+}
+
+/** The meaning of a status. For `away` the body has to prove that the request was not processed. */
+type Meaning =
+  | 'done'
+  | 'redirect'
+  | 'key'
+  | 'plan'
+  | 'scope'
+  | 'gate'
+  | 'throttle'
+  | 'away'
+  | 'refusal'
+  | UnconfirmedCause;
+
+const MEANINGS: Readonly<Record<number, Meaning>> = {
+  401: 'key',
+  402: 'plan',
+  403: 'scope',
+  // The server has stopped waiting for the request, or a gateway for the server behind it. That server may still be working.
+  408: 'timeout',
+  504: 'timeout',
+  409: 'gate',
+  429: 'throttle',
+  // By RFC 9110 a server that does not handle requests at present answers 503. A gateway also answers 503 if the server behind it
+  // took the request and then lost the connection. The status alone therefore proves nothing.
+  503: 'away',
+};
+
+/** The meaning of any status, by the table or by its class. */
+export function meaningOf(status: number): Meaning {
+  const meaning = MEANINGS[status];
+  if (meaning !== undefined) return meaning;
+  if (status >= 200 && status < 300) return 'done';
+  if (status >= 300 && status < 400) return 'redirect';
+  if (status >= 400 && status < 500) return 'refusal';
+  return status >= 500 ? 'server_error' : 'unreadable_answer';
+}
+
+/** By RFC 9110 a request with the answer 202 was accepted and is not finished. A read is repeated. */
+export function isUnfinished(status: number): boolean {
+  return status === 202;
+}
+
+/** The outcome of a useless answer of the API. */
+export function unreadableAnswer(status: number | null, message: string): Outcome {
+  return { ...foreignAnswer(status, message), atWork: true };
+}
+
+/** The outcome of an answer that is not from the API: the page of a server in front of it or in its place. */
+export function foreignAnswer(status: number | null, message: string): Outcome & { kind: 'ambiguous' } {
+  return { kind: 'ambiguous', cause: 'unreadable_answer', detail: { status, message } };
+}
+
+/** Whether an answer is a list, as far as it was read. A page of HTML with a 200 is not a list. */
+export function answersList({ status, body, cut }: Extract<Exchange, { kind: 'answer' }>): boolean {
+  if (meaningOf(status) !== 'done') return false;
+  const value = parseJson(body);
+  if (value === undefined) return cut?.by === 'size' && /^\s*(?:[[{]|$)/.test(body);
+  return typeof value === 'object' && value !== null;
+}
+
+/** Statuses of answers to a create that may mean that the item exists. */
+const EXISTS_STATUSES = new Set([400, 409, 422]);
+
+/** The address does not exist or does not take such a request, whatever the data are. */
+const ENDPOINT_STATUSES = new Set([404, 405, 406, 410, 411, 415]);
+
+/** How much of a 503's body is searched for the words of `answers.unprocessed503`. */
+const WORDS_WITHIN = 4_096;
+
+/** @param now milliseconds since the Unix epoch */
+export function createClassifier(options: {
+  clean: CleanText;
+  now: () => number;
+  unprocessed: readonly string[];
+}): Classifier {
+  const { clean, now } = options;
+  const unprocessed = options.unprocessed.map((words) => words.toLowerCase());
+
+  /** Whether a 503 proves that the request was not processed. `Retry-After` only names a time. */
+  function isUnprocessed(body: string): boolean {
+    const text = body.slice(0, WORDS_WITHIN).toLowerCase();
+    return unprocessed.some((words) => text.includes(words));
+  }
+
+  function answered(exchange: Extract<Exchange, { kind: 'answer' }>, expectation: Expectation): Outcome {
+    const { status, headers, body, cut } = exchange;
+    const meaning = meaningOf(status);
+    // A cut body decides nothing. If the status does not decide either, the answer counts as lost.
+    if (cut !== null && needsBody(meaning, cut)) {
+      const message = `${clean(`The API began to answer with ${status}`)}, but ${describeLoss(cut, clean)}`;
+      return {
+        kind: 'ambiguous',
+        cause: unconfirmedCauseOf(cut),
+        ...(status < 500 && { atWork: true }),
+        detail: { status, message },
+      };
+    }
+    if (meaning === 'done') return done(status, body, expectation);
+    const error = decodeError(body, clean);
+    const detail = detailOf(status, error, headers);
+    switch (meaning) {
+      case 'key':
+      case 'plan':
+      case 'scope':
+        return { kind: 'denied', by: meaning, detail };
+      case 'throttle':
+        return { kind: 'throttled', retryAfterMs: throttledForMs(headers, now()), detail };
+      case 'away': {
+        const waitMs = retryAfterMs(headers, now());
+        if (isUnprocessed(body)) return { kind: 'unavailable', sent: true, retryAfterMs: waitMs, detail };
+        // As after a 504: the server behind the gateway may still be processing the request.
+        return { kind: 'ambiguous', cause: 'timeout', retryAfterMs: waitMs, detail };
+      }
+      case 'gate':
+        if (saysExists(status, error, expectation)) return { kind: 'exists', detail };
+        if (isKeyBusy(error)) return { kind: 'in_flight', detail };
+        return { kind: 'gated', detail, ...hint(status, error, expectation) };
+      case 'refusal': {
+        // An answer that names members of an import is about these alone.
+        const named = withMembers(parseJson(body), expectation, 'refused');
+        if (named.members === undefined && saysExists(status, error, expectation)) return { kind: 'exists', detail };
+        if (ENDPOINT_STATUSES.has(status)) return { kind: 'refused', detail, endpoint: true };
+        return { kind: 'refused', detail, ...named, ...hint(status, error, expectation) };
+      }
+      case 'redirect':
+        return { kind: 'refused', detail, endpoint: true };
+      case 'timeout':
+      case 'server_error':
+      case 'unreadable_answer':
+      case 'reset':
+      case 'crossed':
+      case 'crash':
+        return { kind: 'ambiguous', cause: meaning, detail };
+    }
+  }
+
+  function done(status: number, body: string, expectation: Expectation): Outcome {
+    if (isPage(body)) return foreignAnswer(status, notDone(status, 'with a page of HTML'));
+    const value = successIn(body, expectation);
+    if (value === undefined) return unreadableAnswer(status, notDone(status, 'in a body that is not JSON'));
+    const remoteId = remoteIdIn(value, expectation.idPaths, clean);
+    if (remoteId === null && expectation.needsId) return unreadableAnswer(status, notDone(status, 'without an id'));
+    const difference =
+      expectation.sent === undefined ? null : differenceIn(holdersOf(value, expectation.idPaths), expectation.sent());
+    if (difference !== null && !difference.formOnly) return crossedAnswer(status, difference, clean);
+    return {
+      kind: 'accepted',
+      remoteId,
+      ...withMembers(value, expectation, 'accepted'),
+      ...(difference !== null && { shownAs: clean(shownAs(difference)) }),
+    };
+  }
+
+  function withMembers(
+    value: JsonValue | undefined,
+    { members }: Expectation,
+    decision: 'accepted' | 'refused',
+  ): { members?: MemberOutcome[] } {
+    if (members === undefined) return {};
+    const decoded = decodeImport(value ?? null, decision, members, clean);
+    return decoded === null ? {} : { members: decoded };
+  }
+
+  function detailOf(status: number, error: ErrorBody, headers: AnswerHeaders): OutcomeDetail {
+    const message = meaningOf(status) === 'redirect' ? redirectMessage(status, headers) : error.message;
+    return {
+      status,
+      message: message === '' ? fallbackMessage(status) : sentence(message),
+      ...(Object.keys(error.fields).length > 0 && { fields: error.fields }),
+    };
+  }
+
+  function redirectMessage(status: number, headers: AnswerHeaders): string {
+    const to = headers['location'];
+    const where = typeof to === 'string' ? ` to ${to.replace(/[?#].*$/s, '')}` : '';
+    return clean(`The API answered with a redirect (${status})${where}, which is never followed; see target.baseUrl.`);
+  }
+
+  return {
+    outcomeOf: (exchange, expectation) =>
+      exchange.kind === 'answer' ? answered(exchange, expectation) : outcomeOfSilence(exchange, clean),
+  };
+}
+
+/**
+ * The JSON of a success; null for an empty body.
+ *
+ * The status decides. Text in the body changes nothing. Members that the answer to an import does not name are read back. Broken
+ * JSON counts as a lost answer.
+ *
+ * @returns undefined if the body lacks what the write needs
+ */
+function successIn(body: string, { needsId, members }: Expectation): JsonValue | undefined {
+  const value = body.trim() === '' ? null : parseJson(body);
+  if (value !== undefined || needsId) return value;
+  return members !== undefined || !/^\s*[[{"]/.test(body) ? null : undefined;
+}
+
+/** The outcome of an answer that repeats values of another request. */
+function crossedAnswer(status: number, { name, sent, shown }: Difference, clean: CleanText): Outcome {
+  const message = clean(
+    `The answer is about another request: it has the ${name} ${JSON.stringify(shown)}, and ${JSON.stringify(sent)} was sent.`,
+  );
+  return { kind: 'ambiguous', cause: 'crossed', atWork: true, detail: { status, message } };
+}
+
+/** True for a page of HTML in place of an answer. It comes from a proxy or a login. */
+function isPage(body: string): boolean {
+  return /^\s*</.test(body);
+}
+
+function notDone(status: number, how: string): string {
+  return `The API answered with ${status} ${how}, so the write cannot be taken as done.`;
+}
+
+function shownAs({ name, sent, shown }: Difference): string {
+  return `The platform shows the ${name} as ${JSON.stringify(shown)}; ${JSON.stringify(sent)} was sent.`;
+}
+
+/** False if the status alone decides, or if the beginning of a long error body is enough. */
+function needsBody(meaning: Meaning, cut: Loss): boolean {
+  if (meaning === 'done') return true;
+  return (meaning === 'gate' || meaning === 'refusal') && cut.by !== 'size';
+}
+
+/** Whether the answer to a create states that the item exists. */
+function saysExists(status: number, error: ErrorBody, { uniqueFields }: Expectation): boolean {
+  return uniqueFields.length > 0 && EXISTS_STATUSES.has(status) && alreadyExists(error, uniqueFields);
+}
+
+function hint(status: number, error: ErrorBody, { uniqueFields }: Expectation): { mayExist?: true } {
+  const isCreate = uniqueFields.length > 0 && EXISTS_STATUSES.has(status);
+  return isCreate && mayExist(error, uniqueFields) ? { mayExist: true } : {};
+}
+
+function fallbackMessage(status: number): string {
+  return `The API answered with ${status} and gave no reason.`;
+}

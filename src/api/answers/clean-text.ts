@@ -1,0 +1,36 @@
+import type { SecretStore } from '../../lib/logging/secrets.ts';
+
+/** Turns any text from the API or a library into a line that may be shown and stored. */
+export type CleanText = (text: string, lengthMax?: number) => string;
+
+const MESSAGE_LENGTH_MAX = 300;
+/** How much of a text is read at most, so that a hostile answer costs no time. */
+const READ_LENGTH_MAX = 16_384;
+/** How much more is read to find the end of a secret that begins before that bound. */
+const SECRET_LENGTH_MAX = 16_384;
+
+/**
+ * A cleaner that removes tags, control characters and secrets, and shortens the rest.
+ *
+ * I7: secrets are removed first, because a secret that is cut in two would not be recognised. Every removed part leaves a space, so
+ * that the later steps cannot join the parts of a secret. Text that looks like a key of the platform is removed as well: an answer
+ * may repeat a part of our key, or the key of somebody else.
+ */
+export function createCleanText(secrets: SecretStore): CleanText {
+  return (text, lengthMax = MESSAGE_LENGTH_MAX) => {
+    const bounded = secrets.scrub(text.slice(0, READ_LENGTH_MAX + SECRET_LENGTH_MAX)).slice(0, READ_LENGTH_MAX);
+    const plain = plainText(bounded).replace(KEY, (key) => `${key.slice(0, 8)}…`);
+    return plain.length > lengthMax ? `${plain.slice(0, lengthMax - 1).toWellFormed()}…` : plain;
+  };
+}
+
+const KEY = /dpp_[\w-]{5,}/gi;
+
+function plainText(text: string): string {
+  return text
+    .toWellFormed()
+    .replace(/<(script|style)\b[^]*?(?:<\/\1\s*>|$)/gi, ' ')
+    .replace(/<[!/?a-z][^<>]*>/gi, ' ')
+    .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, ' ')
+    .trim();
+}

@@ -1,0 +1,171 @@
+import { z } from 'zod';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
+import type { CleanText } from './clean-text.ts';
+import { parseJson, valueAt } from './json-text.ts';
+
+/** The content of an error body, ready to be shown. */
+export interface ErrorBody {
+  /** One line in the API's own words; empty if it sent none. */
+  message: string;
+  /** Problems by field. */
+  fields: Record<string, string>;
+  /** Every single problem, from which the kind of refusal is recognised. `field` is null for the request as a whole. */
+  problems: Problem[];
+}
+
+export interface Problem {
+  field: string | null;
+  /** The API's machine-readable code, such as DRF's `unique`. */
+  code: string | null;
+  text: string;
+}
+
+const PROBLEMS_MAX = 50;
+const DEPTH_MAX = 6;
+const FIELD_NAME_MAX = 100;
+const ID_LENGTH_MAX = 255;
+
+/** Names under which frameworks report problems that belong to no single field. */
+const WHOLE = new Set([
+  'detail',
+  'non_field_errors',
+  '__all__',
+  'message',
+  'messages',
+  'error',
+  'errors',
+  'reason',
+  'title',
+  'error_description',
+]);
+/** Fields of an error body that explain nothing. If such a field holds a list, it is a data field with problems. */
+const NOISE = new Set([
+  'type',
+  'status',
+  'statuscode',
+  'status_code',
+  'instance',
+  'code',
+  'success',
+  'ok',
+  'timestamp',
+  'path',
+]);
+
+const word = z.string().min(1).optional().catch(undefined);
+
+/** One problem as an object: DRF's full details, drf-standardized-errors, JSON:API and RFC 9457 all have this form. */
+const ProblemObject = z.looseObject({
+  detail: word,
+  message: word,
+  title: word,
+  msg: word,
+  code: word,
+  attr: word,
+  field: word,
+  pointer: word,
+  source: z.looseObject({ pointer: word }).optional().catch(undefined),
+});
+
+/**
+ * Reads an error body of any of the usual forms: DRF's `{"detail"}` and per-field lists, RFC 9457 problem documents,
+ * lists and envelopes of problem objects, and text or HTML, of which the beginning is kept.
+ *
+ * Sources: DRF "Exceptions"; RFC 9457; drf-standardized-errors; JSON:API "Error Objects".
+ */
+export function decodeError(body: string, clean: CleanText): ErrorBody {
+  const value = parseJson(body);
+  if (value === undefined) return { message: clean(body), fields: {}, problems: textProblem(clean(body, 2_000)) };
+  return readProblems(value, clean);
+}
+
+/** Reads the problems in a whole answer or in a part of it. */
+export function readProblems(value: JsonValue, clean: CleanText): ErrorBody {
+  const problems: Problem[] = [];
+  collect(value, { field: null, code: null }, 0, problems, clean);
+  const fields = new Map<string, string>();
+  for (const { field, text } of problems) {
+    if (field === null || text === '') continue;
+    const before = fields.get(field);
+    fields.set(field, before === undefined ? text : clean(`${before}${/[.!?]$/.test(before) ? '' : ','} ${text}`));
+  }
+  const whole = problems.filter((problem) => problem.field === null && problem.text !== '').map(({ text }) => text);
+  const named = [...fields].map(([name, text]) => `${name}: ${text}`);
+  const message = clean([...new Set([...whole, ...named])].join(' '));
+  return { message, fields: Object.fromEntries(fields), problems };
+}
+
+function textProblem(text: string): Problem[] {
+  return text === '' ? [] : [{ field: null, code: null, text }];
+}
+
+interface Place {
+  field: string | null;
+  code: string | null;
+}
+
+function collect(value: JsonValue, place: Place, depth: number, into: Problem[], clean: CleanText): void {
+  if (into.length >= PROBLEMS_MAX || depth > DEPTH_MAX) return;
+  if (typeof value === 'string') {
+    into.push({ ...place, text: clean(value) });
+  } else if (Array.isArray(value)) {
+    for (const entry of value.slice(0, PROBLEMS_MAX)) collect(entry, place, depth + 1, into, clean);
+  } else if (isJsonObject(value)) {
+    collectObject(value, place, depth, into, clean);
+  }
+}
+
+function collectObject(value: JsonObject, place: Place, depth: number, into: Problem[], clean: CleanText): void {
+  const known = ProblemObject.parse(value);
+  const code = known.code === undefined ? place.code : clean(known.code, FIELD_NAME_MAX);
+  const attribute = known.attr ?? known.field ?? known.pointer ?? known.source?.pointer;
+  const own = attribute === undefined ? place.field : inside(place.field, fieldOf(attribute), clean);
+  const text = known.detail ?? known.message ?? known.msg ?? known.title;
+  if (text !== undefined) into.push({ field: own, code, text: clean(text) });
+  for (const [name, member] of Object.entries(value).slice(0, PROBLEMS_MAX)) {
+    if (isWord(name, member) || isNoise(name, member)) continue;
+    const field = WHOLE.has(name) ? own : inside(place.field, name, clean);
+    collect(member, { field, code }, depth + 1, into, clean);
+  }
+}
+
+/** True for the fields that `ProblemObject` has already read. */
+function isWord(name: string, member: JsonValue): boolean {
+  if (name === 'source') return isJsonObject(member);
+  return typeof member === 'string' && Object.hasOwn(ProblemObject.shape, name);
+}
+
+/** A product has a field `status` and a material a field `code`, so the name alone does not decide. */
+function isNoise(name: string, member: JsonValue): boolean {
+  return NOISE.has(name.toLowerCase()) && !Array.isArray(member) && !isJsonObject(member);
+}
+
+function inside(field: string | null, name: string, clean: CleanText): string {
+  const short = clean(name, FIELD_NAME_MAX);
+  return field === null ? short : clean(`${field}.${short}`, FIELD_NAME_MAX);
+}
+
+/** `/data/attributes/sku` and `#/sku` name the field `sku`. */
+function fieldOf(attribute: string): string {
+  return attribute.replace(/^#?\/(?:data\/(?:attributes\/)?)?/, '').replaceAll('/', '.');
+}
+
+/**
+ * The remote id in an answer, at the first of the paths that has one, in its JSON type.
+ *
+ * @returns null if there is none. Text that contains a secret, or that is too long, is no id, because the ledger would store it
+ *   (I7).
+ */
+export function remoteIdIn(value: JsonValue, paths: readonly string[], clean: CleanText): string | number | null {
+  for (const path of paths) {
+    const id = valueAt(value, path);
+    if (typeof id === 'number' && Number.isSafeInteger(id)) return id;
+    if (typeof id === 'string' && isIdText(id, clean)) return id;
+  }
+  return null;
+}
+
+/** True for text that can be an id and may be stored. */
+export function isIdText(id: string, clean: CleanText): boolean {
+  return id !== '' && id !== '.' && id !== '..' && id.length <= ID_LENGTH_MAX && clean(id) === id;
+}

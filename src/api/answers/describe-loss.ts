@@ -1,0 +1,53 @@
+import { messageOf, systemCodeOf } from '../../lib/errors.ts';
+import type { Loss } from '../transport.ts';
+import type { CleanText } from './clean-text.ts';
+
+// Names: Node's and undici's error codes ("Errors" in the documentation of both) and those of OpenSSL for certificates.
+
+const WORDS: Readonly<Record<string, string>> = {
+  ENOTFOUND: 'the host name of the API is not known',
+  EAI_AGAIN: 'the host name of the API could not be looked up',
+  ECONNREFUSED: 'the API refused the connection',
+  EHOSTUNREACH: 'there is no way to the API',
+  ENETUNREACH: 'there is no way to the API',
+  ECONNRESET: 'the connection was reset',
+  EPIPE: 'the connection was reset',
+  UND_ERR_SOCKET: 'the connection was closed',
+  UND_ERR_CLOSED: 'the client has been closed',
+  UND_ERR_DESTROYED: 'the client has been closed',
+  UND_ERR_CONNECT_TIMEOUT: 'no connection to the API came about in time',
+  UND_ERR_HEADERS_TIMEOUT: 'the API did not answer in time',
+  UND_ERR_BODY_TIMEOUT: 'the rest of the answer did not come in time',
+  UND_ERR_HEADERS_OVERFLOW: 'the headers of the answer are too long',
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'the answer is not as long as it said',
+  CERT_HAS_EXPIRED: 'the certificate of the API has expired',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'the certificate of the API is not trusted',
+  SELF_SIGNED_CERT_IN_CHAIN: 'the certificate of the API is not trusted',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'the certificate of the API is not trusted',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'the certificate of the API is not trusted',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'the certificate of the API is for another host',
+};
+
+/** Describes the loss as the end of a sentence, with the full stop. */
+export function describeLoss(loss: Loss, clean: CleanText): string {
+  switch (loss.by) {
+    case 'deadline':
+      return `there was no complete answer within ${loss.totalMs / 1000} s.`;
+    case 'abort':
+      return 'the request was given up because the work is being stopped.';
+    case 'key':
+      return loss.message;
+    case 'size':
+      return `the answer is longer than ${loss.bytesMax} bytes.`;
+    case 'error':
+      return describeError(loss.error, clean);
+  }
+}
+
+function describeError(error: Error, clean: CleanText): string {
+  const code = systemCodeOf(error);
+  const words = code === undefined ? undefined : WORDS[code];
+  if (words !== undefined) return `${words} (${code}).`;
+  const said = clean(messageOf(error)).replace(/\.$/, '') || error.name;
+  return code === undefined ? `the connection failed: ${said}.` : `the connection failed: ${said} (${code}).`;
+}

@@ -1,0 +1,265 @@
+// Reads from the answer to a bulk import what it says about each member. The API document shows no such answer, so every usual
+// form is read: a list of results, lists by result, DRF's list of errors, errors by position or key, and plain counts. A member
+// that the answer does not clearly name is `unknown`, never a guess. The list of products decides about it.
+
+import type { MemberOutcome } from '../../domain/outcome.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
+import { sentence } from '../../lib/sentence.ts';
+import type { CleanText } from './clean-text.ts';
+import { readProblems, remoteIdIn } from './decode.ts';
+import { countedOutcome } from './import-counts.ts';
+import { GROUPS, type Said, saidOf } from './import-words.ts';
+import { valueAt } from './json-text.ts';
+import { alreadyExists } from './refusal-words.ts';
+import { naturalKeyIn } from './remote-item.ts';
+
+/** What the reader of an answer needs to know about its import. */
+export interface ImportExpectation {
+  /** The natural keys of the members, in the order in which they were sent; null for a member without one. */
+  keys: readonly (string | null)[];
+  /** The name of the natural key in the request. */
+  keyNames: readonly string[];
+  /** For new products: the names of the unique fields in the request. Empty for changed products. */
+  uniqueFields: readonly string[];
+  idPaths: readonly string[];
+  /** Fields of the answer that may hold the list of results. */
+  resultsAt: readonly string[];
+}
+
+/** One statement of the answer about one member. */
+interface Statement {
+  /** The position of the member in the import; null if the answer does not show it. */
+  place: number | null;
+  outcome: MemberOutcome;
+}
+
+/** Fields in which an answer may nest its content. */
+const WRAPPERS = ['data', 'result', 'summary', 'detail', 'import'];
+
+/** Fields in which a result may repeat its product. */
+const ECHOES = ['product', 'data', 'item', 'input', 'record'];
+
+/**
+ * Reads the answer to an import.
+ *
+ * @param decision whether the import as a whole was accepted or refused. Members that a refusal does not name were not stored.
+ * @returns an outcome for each member, in their order; null if a refusal names no member
+ */
+export function decodeImport(
+  value: JsonValue,
+  decision: 'accepted' | 'refused',
+  expectation: ImportExpectation,
+  clean: CleanText,
+): MemberOutcome[] | null {
+  const count = expectation.keys.length;
+  const statements = statementsIn(value, { decision, expectation, clean });
+  const members = Array.from({ length: count }, (): MemberOutcome => ({ kind: 'unknown' }));
+  const named = new Set<number>();
+  for (const { place, outcome } of statements) {
+    if (place === null) continue;
+    const before = members[place];
+    const agrees = !named.has(place) || before?.kind === outcome.kind;
+    members[place] = agrees ? outcome : { kind: 'unknown' };
+    named.add(place);
+  }
+  if (decision === 'refused') return refusedMembers(members);
+  const counted = named.size === 0 ? holders(value).map((holder) => countedOutcome(holder, count)) : [];
+  const outcome = counted.find((one) => one !== null);
+  return outcome ? members.map(() => outcome) : members;
+}
+
+function refusedMembers(members: MemberOutcome[]): MemberOutcome[] | null {
+  if (!members.some(({ kind }) => kind === 'refused')) return null;
+  // If some members were stored nevertheless, the others are unknown.
+  if (members.some(({ kind }) => kind === 'accepted')) return members;
+  return members.map((member) => (member.kind === 'unknown' ? { kind: 'untouched' } : member));
+}
+
+interface Reading {
+  decision: 'accepted' | 'refused';
+  expectation: ImportExpectation;
+  clean: CleanText;
+}
+
+function statementsIn(value: JsonValue, reading: Reading): Statement[] {
+  if (Array.isArray(value)) return fromResults(value, reading);
+  return holders(value).flatMap((holder) => [
+    ...reading.expectation.resultsAt.flatMap((name) => fromMember(own(holder, name), null, reading)),
+    ...GROUPS.flatMap(({ name, said }) => fromMember(own(holder, name), said, reading)),
+  ]);
+}
+
+/** The answer itself and the objects in which it may nest its content. */
+function holders(value: JsonValue): JsonObject[] {
+  if (!isJsonObject(value)) return [];
+  return [value, ...WRAPPERS.map((name) => own(value, name)).filter(isJsonObject)];
+}
+
+function own(holder: JsonObject, name: string): JsonValue | undefined {
+  return Object.hasOwn(holder, name) ? holder[name] : undefined;
+}
+
+/** @param said the result that the name of the field states for all its entries, or null */
+function fromMember(member: JsonValue | undefined, said: Said | null, reading: Reading): Statement[] {
+  if (Array.isArray(member)) return said === null ? fromResults(member, reading) : fromGroup(member, said, reading);
+  if (member === undefined || !isJsonObject(member) || (said !== null && said !== 'refused')) return [];
+  return fromMap(member, said, reading);
+}
+
+/** A list of results, one for each member, or for some of them. */
+function fromResults(entries: JsonValue[], reading: Reading): Statement[] {
+  const { expectation, decision, clean } = reading;
+  const inOrder = entries.length === expectation.keys.length;
+  const places = placesOf(entries, expectation);
+  return entries.map((entry, index): Statement => {
+    const place = places[index] ?? null;
+    // In a list of errors the field of the natural key may hold a problem in place of the key: `{"sku": "This field is required."}`.
+    const named = place !== null || (decision === 'accepted' && isNamed(entry, expectation));
+    const outcome = outcomeOf(entry, decision === 'refused' ? problemsSaid(entry) : saidOf(entry), {
+      expectation,
+      clean,
+    });
+    if (named) return { place, outcome };
+    return { place: inOrder ? index : null, outcome: entries.length === 1 ? outcome : withoutId(outcome) };
+  });
+}
+
+/** That the results are in the order of the members is usual, and not certain enough to bind an id by it. */
+function withoutId(outcome: MemberOutcome): MemberOutcome {
+  return outcome.kind === 'accepted' ? { ...outcome, remoteId: null } : outcome;
+}
+
+/** In a refusal, a list of errors has an empty object for each correct member. A text is about the whole import. */
+function problemsSaid(entry: JsonValue): Said {
+  if (!isJsonObject(entry) || Object.keys(entry).length === 0) return 'unclear';
+  const said = saidOf(entry);
+  return said === 'unclear' ? 'refused' : said;
+}
+
+/** A list whose name states the result of its entries. The entries are objects or natural keys. */
+function fromGroup(entries: JsonValue[], said: Said, { expectation, clean }: Reading): Statement[] {
+  const places = placesOf(entries, expectation);
+  return entries.map((entry, index) => ({
+    place: places[index] ?? null,
+    outcome: outcomeOf(entry, said, { expectation, clean }),
+  }));
+}
+
+/** Errors by the position or the natural key of the member: `{"1": {"name": […]}, "SKU-7": "…"}`. */
+function fromMap(map: JsonObject, said: Said | null, { expectation, clean, decision }: Reading): Statement[] {
+  const names = Object.entries(map);
+  return names.map(([name, entry]): Statement => {
+    const byKey = expectation.keys.indexOf(name);
+    // Digits may be a position or the SKU of a product. Digits that are no SKU of this import are a position, counted from 0.
+    const byPlace = /^\d{1,6}$/.test(name) && Number(name) < expectation.keys.length ? Number(name) : null;
+    const outcome = outcomeOf(entry, said ?? (decision === 'refused' ? 'refused' : saidOf(entry)), {
+      expectation,
+      clean,
+    });
+    return { place: byKey >= 0 ? byKey : byPlace, outcome };
+  });
+}
+
+const PLACE_NAMES = ['index', 'position', 'row', 'line', 'row_number', 'line_number'];
+
+/** The positions of entries: by natural key, or else by their number if it is clear where the numbers begin. */
+function placesOf(entries: readonly JsonValue[], expectation: ImportExpectation): (number | null)[] {
+  const { keys } = expectation;
+  const numbers = entries.map((entry) => (isJsonObject(entry) ? numberIn(entry) : null));
+  const base = baseOf(numbers, keys.length);
+  return entries.map((entry, index) => {
+    const key = keyIn(entry, expectation);
+    const byKey = key === null ? -1 : keys.indexOf(key);
+    if (byKey >= 0) return byKey;
+    // A key that was not sent belongs to no member, whatever number stands beside it.
+    const number = numbers[index] ?? null;
+    if (key !== null || number === null) return null;
+    const first = base ?? (number.name === 'index' || number.name === 'position' ? 0 : null);
+    if (first === null) return null;
+    const place = number.at - first;
+    return place >= 0 && place < keys.length ? place : null;
+  });
+}
+
+interface PlaceNumber {
+  name: string;
+  at: number;
+}
+
+/** Whether the numbers begin at 0 or 1, if one of them shows it. */
+function baseOf(numbers: readonly (PlaceNumber | null)[], count: number): 0 | 1 | null {
+  if (numbers.some((number) => number?.at === 0)) return 0;
+  return numbers.some((number) => number?.at === count) ? 1 : null;
+}
+
+function numberIn(entry: JsonObject): PlaceNumber | null {
+  for (const name of PLACE_NAMES) {
+    const at = own(entry, name);
+    if (typeof at === 'number' && Number.isSafeInteger(at) && at >= 0) return { name, at };
+  }
+  return null;
+}
+
+function keyIn(entry: JsonValue, { keyNames, keys }: ImportExpectation): string | null {
+  if (typeof entry === 'string') return entry;
+  if (!isJsonObject(entry)) return null;
+  const direct = naturalKeyIn(entry, keyNames);
+  // Under an error the member's name may hold its problems: `{"sku": "This field is required."}`.
+  if (direct !== null && keys.includes(direct)) return direct;
+  for (const echo of ECHOES) {
+    const inner = valueAt(entry, echo);
+    const key = inner === undefined ? null : naturalKeyIn(inner, keyNames);
+    if (key !== null) return key;
+  }
+  return direct;
+}
+
+function isNamed(entry: JsonValue, expectation: ImportExpectation): boolean {
+  return keyIn(entry, expectation) !== null || (isJsonObject(entry) && numberIn(entry) !== null);
+}
+
+const PROBLEM_NAMES = ['errors', 'error', 'problems', 'detail', 'message', 'messages', 'reason'];
+
+function outcomeOf(
+  entry: JsonValue,
+  said: Said,
+  { expectation, clean }: Pick<Reading, 'expectation' | 'clean'>,
+): MemberOutcome {
+  if (said === 'unclear') return { kind: 'unknown' };
+  if (said !== 'refused') {
+    const id = isJsonObject(entry)
+      ? [entry, ...ECHOES.map((name) => valueAt(entry, name))].map((at) => idIn(at, expectation, clean))
+      : [];
+    return {
+      kind: 'accepted',
+      effect: said === 'stored' ? null : said,
+      remoteId: id.find((one) => one !== null) ?? null,
+    };
+  }
+  const problems = readProblems(problemsOf(entry, expectation), clean);
+  return {
+    kind: 'refused',
+    ...(expectation.uniqueFields.length > 0 && alreadyExists(problems, expectation.uniqueFields) && { exists: true }),
+    detail: {
+      status: null,
+      message: problems.message === '' ? 'The import refused it and gave no reason.' : sentence(problems.message),
+      ...(Object.keys(problems.fields).length > 0 && { fields: problems.fields }),
+    },
+  };
+}
+
+function idIn(value: JsonValue | undefined, { idPaths }: ImportExpectation, clean: CleanText) {
+  return value === undefined ? null : remoteIdIn(value, idPaths, clean);
+}
+
+/** The fields of an entry that describe problems: those for this purpose, or else all except the identifying ones. */
+function problemsOf(entry: JsonValue, { keyNames, keys }: ImportExpectation): JsonValue {
+  if (typeof entry === 'string') return keys.includes(entry) ? null : entry;
+  if (!isJsonObject(entry)) return entry;
+  const named = Object.entries(entry).filter(([name, value]) => PROBLEM_NAMES.includes(name) && value !== null);
+  if (named.length > 0) return Object.fromEntries(named);
+  const others = Object.entries(entry).filter(
+    ([name]) => !PLACE_NAMES.includes(name) && !(keyNames.includes(name) && keys.includes(naturalKeyIn(entry, [name]))),
+  );
+  return Object.fromEntries(others);
+}

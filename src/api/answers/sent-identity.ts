@@ -1,0 +1,86 @@
+import { REF_ROLES, type RefRole } from '../../domain/item.ts';
+import type { ListableKind, SentWrite } from '../../domain/ports/target.ts';
+import type { Profile } from '../../domain/profile.ts';
+import { isJsonObject, type JsonObject } from '../../lib/json.ts';
+import { wireNameOf } from '../encode.ts';
+import type { SentId, SentIdentity } from './echo.ts';
+import { parseJson } from './json-text.ts';
+
+/** The names of the natural key's fields in requests, in the order of the profile. */
+export type KeyNames = Record<ListableKind, readonly string[]>;
+
+export function keyNamesUnder(profile: Profile): KeyNames {
+  const namesOf = (kind: ListableKind): string[] =>
+    profile.naturalKeys[kind].map((name) => wireNameOf(profile, kind, name));
+  return { product: namesOf('product'), material: namesOf('material') };
+}
+
+/** The values of a committed write that its answer may repeat, read from its path and bytes. */
+export function sentIdentity(
+  { operation, path, body }: SentWrite,
+  { profile, keyNames }: { profile: Profile; keyNames: KeyNames },
+): SentIdentity {
+  const sent = bodyOf(body);
+  switch (operation) {
+    case 'product.create':
+      return { keys: keysIn(sent, keyNames.product), ids: [] };
+    case 'material.create':
+      return { keys: keysIn(sent, keyNames.material), ids: [] };
+    case 'material.update':
+      return {
+        keys: keysIn(sent, keyNames.material),
+        ids: [{ name: 'id', paths: profile.idPaths.material, id: idIn(path), isOwn: true }],
+      };
+    case 'bom_item.create':
+      return { keys: [], ids: refsIn(sent, profile) };
+    case 'passport.init':
+    case 'passport.publish':
+    case 'passport.unpublish':
+      return {
+        keys: [],
+        ids: [{ name: 'product', paths: profile.publications.productIdPaths, id: idIn(path) }],
+      };
+    // `import-answer.ts` matches the members of an import with the answer.
+    case 'product.import':
+    case 'product.update':
+    case 'bom_item.update':
+      return { keys: [], ids: [] };
+  }
+}
+
+function bodyOf(body: string | null): JsonObject {
+  const value = body === null ? undefined : parseJson(body);
+  return value !== undefined && isJsonObject(value) ? value : {};
+}
+
+function keysIn(sent: JsonObject, names: readonly string[]): SentIdentity['keys'] {
+  return names.flatMap((name) => {
+    const value = Object.hasOwn(sent, name) ? sent[name] : undefined;
+    return typeof value === 'string' && value !== '' ? [{ name, value }] : [];
+  });
+}
+
+function refsIn(sent: JsonObject, profile: Profile): SentIdentity['ids'] {
+  return REF_ROLES.flatMap((role): SentId[] => {
+    const at = refPaths(profile.refNames[role]);
+    const id = Object.hasOwn(sent, at.name) ? sent[at.name] : undefined;
+    if (typeof id !== 'string' && typeof id !== 'number') return [];
+    const part = OTHER_PART[role];
+    const either = part === undefined ? undefined : refPaths(profile.refNames[part]);
+    return [{ ...at, id, ...(either !== undefined && !Object.hasOwn(sent, either.name) && { either }) }];
+  });
+}
+
+/** A BOM item has a material or a component. */
+const OTHER_PART: Partial<Record<RefRole, RefRole>> = { material: 'component', component: 'material' };
+
+function refPaths(name: string): Pick<SentId, 'name' | 'paths'> {
+  return { name, paths: [name, `${name}.id`, `${name}_id`] };
+}
+
+/** The id in a path. It is near the end of the path: `/api/dpp/7/init/`, `/api/materials/7/`. */
+function idIn(path: string): string {
+  const parts = path.split('/').filter((part) => part !== '');
+  const id = parts.at(parts.includes('dpp') ? -2 : -1) ?? '';
+  return decodeURIComponent(id);
+}

@@ -1,0 +1,234 @@
+import type { Outcome } from '../../domain/outcome.ts';
+import type { Profile } from '../../domain/profile.ts';
+import { unreadableAnswer } from '../answers/classify.ts';
+import type { ListPage } from './list-page.ts';
+import type { ListingPath } from './listing-path.ts';
+import { type PageRead, type PageTools, readPage, unreliable } from './page-reading.ts';
+import { isSamePage, type KnownPaging, parametersFor, type Search, searchWay, type Way } from './paging-ways.ts';
+import type { PagingWords } from './paging-words.ts';
+
+/** No catalogue has so many pages. Beyond this number the API is assumed to repeat its pages. */
+const PAGES_MAX = 100_000;
+
+/** How the pages of a listing are read. */
+export interface WalkTools<Entry> extends PageTools<Entry> {
+  path: ListingPath;
+  list: Profile['list'];
+}
+
+/** The next page to read. */
+export interface Place {
+  path: string;
+  /** What was read before: the number of pages, of their entries, and of the entries of the largest page. */
+  pages: number;
+  entries: number;
+  widest: number;
+  /** True if a link or cursor led here. The listing then ends at a page without one. */
+  led: boolean;
+  /** The page number that the first page states. */
+  firstNumber: number | null;
+}
+
+export interface Step<Entry> {
+  page: ListPage<Entry>;
+  /** The number of entries on all pages that the page states. */
+  count: number | null;
+  /** Null after the last page. */
+  next: Place | null;
+}
+
+/** How a walk ended: null at the proven end of the listing. */
+export type WalkEnd = Outcome | null;
+
+type Onward<Entry> =
+  | { to: 'end' }
+  | { to: 'fail'; outcome: Outcome }
+  /** Set if the page was read already, to find out whether it exists. */
+  | { to: 'page'; path: string; led: boolean; page?: ListPage<Entry> };
+
+export function firstPlace({ path, list }: Pick<WalkTools<unknown>, 'path' | 'list'>, known: KnownPaging): Place {
+  const first = known.refusesSize ? path.with(path.first, { [list.sizeParameter]: null }) : path.first;
+  return { path: first, pages: 0, entries: 0, widest: 0, led: false, firstNumber: null };
+}
+
+/**
+ * Reads the pages of a listing until it proves its end. Proofs are a field that states the last page, a cursor or link that the
+ * earlier pages had and the last one lacks, and the answer to a request for another page: 404, an empty page or a short one.
+ *
+ * @param known gets what the walk finds out about the API's paging
+ */
+export async function* walk<Entry>(
+  tools: WalkTools<Entry>,
+  start: Place,
+  known: KnownPaging,
+): AsyncGenerator<Step<Entry>, WalkEnd> {
+  const asked = new Set<string>();
+  let place = start;
+  let ahead: ListPage<Entry> | undefined;
+  let before: ListPage<Entry> | undefined;
+
+  for (;;) {
+    if (asked.has(place.path)) return unproven('it leads back to a page already read');
+    if (place.pages >= PAGES_MAX) return unproven(`it has more than ${PAGES_MAX} pages`);
+    asked.add(place.path);
+    const read: PageRead<Entry> = ahead ? { kind: 'page', page: ahead } : await readPage(tools, place.path);
+    ahead = undefined;
+    if (read.kind === 'refused') {
+      if (place.pages === 0 && leavesOutSize(tools, place, known)) {
+        place = firstPlace(tools, known);
+        continue;
+      }
+      return read.status === 404 && place.pages > 0 && !place.led ? null : read.outcome;
+    }
+    if (read.kind === 'failed') return read.outcome;
+    const { page } = read;
+    if (page.nameless > 0) return unproven(`${page.nameless} of its entries carry no id${WHERE_IDS}`);
+    if (before && !place.led && page.words.count === null && isSamePage(page, before)) {
+      return unproven(`page ${place.pages + 1} repeats the one before it${HOW_TO_SAY}`);
+    }
+    if (place.pages === 0) place = { ...place, firstNumber: page.words.number };
+    const onward = await onwardFrom(tools, { place, page, known });
+    if (onward.to === 'fail') return onward.outcome;
+    const next = onward.to === 'end' ? null : placeAfter(place, page, onward);
+    yield { page, count: known.countsPages ? null : page.words.count, next };
+    if (next === null) return null;
+    ahead = onward.to === 'page' ? onward.page : undefined;
+    before = page;
+    place = next;
+  }
+}
+
+/** Reads a page again without the parameter for its size, if the platform refuses it or sends more than can be read. */
+function leavesOutSize({ path, list }: WalkTools<unknown>, place: Place, known: KnownPaging): boolean {
+  if (known.refusesSize || list.pageSize === null) return false;
+  known.refusesSize = true;
+  return path.with(place.path, { [list.sizeParameter]: null }) !== place.path;
+}
+
+function placeAfter<Entry>(place: Place, page: ListPage<Entry>, { path, led }: { path: string; led: boolean }): Place {
+  const entries = place.entries + page.entries.length;
+  const widest = Math.max(place.widest, page.entries.length);
+  return { ...place, path, led, pages: place.pages + 1, entries, widest };
+}
+
+/** What is known after a page was read. */
+interface At<Entry> {
+  place: Place;
+  page: ListPage<Entry>;
+  known: KnownPaging;
+}
+
+async function onwardFrom<Entry>(tools: WalkTools<Entry>, at: At<Entry>): Promise<Onward<Entry>> {
+  const { place, page, known } = at;
+  const { paging } = tools.list;
+  const more = saysMore(page.words, place);
+  const follows = paging === 'auto' || paging === 'cursor' || paging === 'link';
+  if (follows && page.words.next !== null) return follow(tools, at, page.words.next);
+  if (more === false) return END;
+  if (paging === 'none')
+    return more === null ? END : fail('it says that there is more, although `list.paging` is none');
+  if (paging === 'cursor' || paging === 'link' || (place.led && more === null)) {
+    return more === null ? END : fail(`it says that there is more, but not where${HOW_TO_SAY}`);
+  }
+  if (page.entries.length === 0) {
+    return more === null ? END : fail('it says that there is more, but the page is empty');
+  }
+  if (more === null && place.pages > 0 && page.entries.length < place.widest) return END;
+  const way = wayOf(tools.list) ?? known.way;
+  if (way !== null) return { to: 'page', path: inWay(tools, way, at), led: false };
+  if (more === null && page.entries.length <= known.wholeOf) return END;
+  return learn(
+    at,
+    more,
+    await searchWay({ path: place.path, page }, { ...tools, read: (path) => readPage(tools, path) }),
+  );
+}
+
+/** Whether a page states that it is not the last one; null if it states nothing. */
+function saysMore({ more, number, pages }: PagingWords, place: Place): boolean | null {
+  if (more !== null || pages === null) return more;
+  const first = place.firstNumber === 0 ? 0 : 1;
+  return (number === null ? place.pages + 1 : number - first + 1) < pages;
+}
+
+/** The paging that the profile sets, if any. */
+function wayOf({ paging, pageParameter, offsetParameter, firstPage }: Profile['list']): Way | null {
+  if (paging === 'page') return { by: 'page', parameter: pageParameter, first: firstPage ?? 1 };
+  return paging === 'offset' ? { by: 'offset', parameter: offsetParameter } : null;
+}
+
+function inWay<Entry>({ path }: WalkTools<Entry>, way: Way, { place, page }: At<Entry>): string {
+  const value = way.by === 'page' ? way.first + place.pages + 1 : place.entries + page.entries.length;
+  return path.with(place.path, { [way.parameter]: String(value) });
+}
+
+/** Follows a page to the next one. If a cursor's name does not show its query parameter, the parameters are tried once. */
+async function follow<Entry>(
+  tools: WalkTools<Entry>,
+  { place, page, known }: At<Entry>,
+  next: NonNullable<PagingWords['next']>,
+): Promise<Onward<Entry>> {
+  if (next.kind === 'link') {
+    const path = tools.path.linked(next.link, place.path);
+    return path === null ? fail(OUTSIDE) : { to: 'page', path, led: true };
+  }
+  const { token, parameter: usual } = next;
+  const to = (parameter: string): string => tools.path.with(place.path, { [parameter]: token });
+  const parameter = known.parameters[usual];
+  if (parameter !== undefined) return { to: 'page', path: to(parameter), led: true };
+  for (const name of parametersFor(next.kind, usual, tools.list)) {
+    const read = await readPage(tools, to(name));
+    if (read.kind === 'failed') return { to: 'fail', outcome: read.outcome };
+    if (read.kind === 'refused' || isSamePage(read.page, page)) continue;
+    known.parameters[usual] = name;
+    return { to: 'page', path: to(name), led: true, page: read.page };
+  }
+  return fail(`it has a cursor, and no parameter that was tried takes it${HOW_TO_SAY}`);
+}
+
+/** Stores what the search for the paging has found. */
+function learn<Entry>({ page, known }: At<Entry>, more: boolean | null, search: Search<Entry>): Onward<Entry> {
+  if ('kind' in search) return { to: 'fail', outcome: search.outcome };
+  switch (search.found) {
+    case 'next':
+      known.way = search.way;
+      // If there is another page, a count equal to the entries of the first page is not the count of all.
+      if (more === null && page.words.count === page.entries.length) known.countsPages = true;
+      return { to: 'page', path: search.path, led: false, page: search.page };
+    case 'end':
+      if (more === true)
+        return fail(`it says that there is more, but ${search.way.parameter} leads to nothing${HOW_TO_SAY}`);
+      known.way = search.way;
+      return END;
+    case 'whole':
+      if (more === true || (page.words.count ?? 0) > page.entries.length) {
+        return fail(`it says that there is more, and nothing that was tried leads there${HOW_TO_SAY}`);
+      }
+      known.wholeOf = page.entries.length;
+      return END;
+    case 'larger':
+      return fail(
+        'a larger page shows more entries, and nothing that was tried leads to the next page; set `list.sizeParameter` and `list.pageSize` in the profile, or say how the API pages with `list.paging`',
+      );
+    case 'nothing':
+      return fail(
+        `it does not say whether this is all, and refuses to be asked for more; if one answer holds all entries, set \`list.paging: none\` in the profile${OR_ELSE}`,
+      );
+  }
+}
+
+const END = { to: 'end' } as const;
+const OR_ELSE = ', or else say there how the API pages (`list.paging`, `list.pageParameter`, `list.nextAt`)';
+const HOW_TO_SAY = '; say in the profile how the API pages (`list.paging`, `list.pageParameter`, `list.nextAt`)';
+const WHERE_IDS = '; say in the profile where they have it (`idPaths`, `publications`)';
+const OUTSIDE =
+  "its next page lies outside of the listing: a link may differ from the list's own path in its query alone";
+
+function fail(reason: string): { to: 'fail'; outcome: Outcome } {
+  return { to: 'fail', outcome: unproven(reason) };
+}
+
+/** The outcome of a listing that proves nothing. */
+export function unproven(reason: string): Outcome {
+  return unreadableAnswer(null, unreliable(reason));
+}

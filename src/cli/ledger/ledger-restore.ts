@@ -1,0 +1,41 @@
+import { resolve } from 'node:path';
+import type { Command } from 'commander';
+import { restoreLedger } from '../../ledger/backup/restore.ts';
+import type { CommandContext, RunAction } from '../context.ts';
+import { plural, printable } from '../text/style.ts';
+
+const EXAMPLES = `
+Examples:
+  $ dpp-sync ledger restore /backup/ledger-2027-01-15.db      put a backup in the ledger's place
+  $ dpp-sync ledger restore                                   the ledger was put back by other means
+
+Stop the daemon first. What was there is kept beside the ledger. What a backup does not know is looked up at the API:
+run \`dpp-sync sync\` afterwards. BOM items that may have been written since the backup stay in doubt for a person.`;
+
+export function addLedgerRestoreCommand(ledger: Command, run: RunAction): void {
+  ledger
+    .command('restore')
+    .description("put a backup in the ledger's place, and have looked up what it does not know")
+    .argument('[file]', 'a backup, or a copy of a ledger; what is in place already without it')
+    .addHelpText('after', EXAMPLES)
+    .action((file: string | undefined) => run((context) => restore(file, context)));
+}
+
+async function restore(named: string | undefined, context: CommandContext): Promise<number> {
+  const { output, clock } = context;
+  const { ledger: file, target, profile } = await context.loadConfig();
+  const from = named === undefined ? null : resolve(named);
+  const report = (_fields: object, message: string) => output.note(printable(message));
+  const { toLookUp, kept } = restoreLedger({ file, from, target: target.baseUrl, profile, clock, report });
+  if (output.json) output.document({ ok: true, file, from, kept, suspected: toLookUp });
+  const count = Object.values(toLookUp).reduce((sum, one) => sum + one, 0);
+  output.print(
+    `The ledger ${printable(file)} is restored${from === null ? '' : ` from ${printable(from)}`}.`,
+    ...(kept === null ? [] : [`What was there is kept as ${printable(kept)}.`]),
+    ...(count === 0 ? [] : [`${plural(count, 'write')} that may have been made since the backup will be looked up.`]),
+  );
+  output.note(
+    'Run `dpp-sync sync` now: it reads every source, looks up what is at the API, and writes it in full once.',
+  );
+  return 0;
+}

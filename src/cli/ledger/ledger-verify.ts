@@ -1,0 +1,58 @@
+import { resolve } from 'node:path';
+import type { Command } from 'commander';
+import { noLedgerFault } from '../../ledger/backup/backup.ts';
+import { type Finding, verifyLedger } from '../../ledger/backup/verify.ts';
+import type { CommandContext, RunAction } from '../context.ts';
+import { formatCount, plural, printable } from '../text/style.ts';
+
+const EXAMPLES = `
+Examples:
+  $ dpp-sync ledger verify
+  $ dpp-sync ledger verify /backup/ledger-2027-01-15.db
+
+It only reads, so it may run beside a daemon or a sync. Exit code 0 says that the ledger is sound, 1 that something
+was found, 3 that it cannot be read at all.`;
+
+export function addLedgerVerifyCommand(ledger: Command, run: RunAction): void {
+  ledger
+    .command('verify')
+    .description('check that a ledger or a backup is sound')
+    .argument('[file]', 'a backup; the ledger of the config without it')
+    .addHelpText('after', EXAMPLES)
+    .action((file: string | undefined) => run((context) => verify(file, context)));
+}
+
+async function verify(named: string | undefined, context: CommandContext): Promise<number> {
+  const { output } = context;
+  const file = named === undefined ? (await context.loadConfig()).ledger : resolve(named);
+  const onCheck = (name: string): void => {
+    if (output.watched && !output.json) output.note(`checking ${name} …`);
+  };
+  const verification = verifyLedger(file, onCheck);
+  if (verification === null) throw noLedgerFault(file);
+  const { findings, checks, backupAt } = verification;
+  const ok = findings.length === 0;
+  if (output.json) output.document({ ok, file, backupAt, checks, findings: findings.map(findingDocument) });
+  const what = backupAt === null ? 'The ledger' : `The backup of ${backupAt}`;
+  if (ok) output.print(`${what} ${printable(file)} is sound: ${plural(checks, 'check')}.`);
+  else {
+    output.print(`${what} ${printable(file)} is not sound:`, '', ...findings.flatMap(findingLines), '');
+    output.note(
+      'Stop what writes it and keep a copy of it. `dpp-sync ledger restore FILE` puts a sound backup in its place.',
+    );
+  }
+  return ok ? 0 : 1;
+}
+
+function findingDocument({ check, rule, count, examples }: Finding): object {
+  return { check, holds: rule, count, examples };
+}
+
+function findingLines({ check, rule, count, examples }: Finding): string[] {
+  const more = count > examples.length ? [`    … and ${formatCount(count - examples.length)} more`] : [];
+  return [
+    `  ${check}: ${plural(count, 'violation')} of: ${rule}`,
+    ...examples.map((one) => `    ${printable(one)}`),
+    ...more,
+  ];
+}

@@ -1,0 +1,168 @@
+import type { FileHandle } from 'node:fs/promises';
+import cliProgress from 'cli-progress';
+import type { Command } from 'commander';
+import type { Admin } from '../../admin/admin.ts';
+import type { PlatformContext } from '../../admin/handler.ts';
+import { passportPdf } from '../../admin/handlers/passport-pdf.ts';
+import { unknownItem } from '../../admin/unknown-item.ts';
+import { outcomeFault } from '../../daemon/faults/outcome-fault.ts';
+import { fault } from '../../domain/faults.ts';
+import type { LedgerViews } from '../../domain/ports/ledger-views.ts';
+import type { ByteSink, RemoteId } from '../../domain/ports/platform.ts';
+import { stateWord } from '../../domain/words.ts';
+import { sha256Hex } from '../../lib/hash.ts';
+import type { CommandContext, RunAction } from '../context.ts';
+import type { Output } from '../text/output.ts';
+import { formatBytes, printable } from '../text/style.ts';
+import { writeWholeFile } from '../whole-file.ts';
+
+interface PdfOptions {
+  out?: string;
+}
+
+const EXAMPLES = `
+Examples:
+  $ dpp-sync pdf TWZ-180-LS                    to passport-TWZ-180-LS.pdf
+  $ dpp-sync pdf TWZ-180-LS --out passport.pdf
+  $ dpp-sync pdf TWZ-180-LS --out - | lpr`;
+
+const STDOUT = '-';
+
+export function addPdfCommand(program: Command, run: RunAction): void {
+  program
+    .command('pdf')
+    .description("save a product's passport as PDF")
+    .argument('<sku>', 'the SKU of the product, or its key')
+    .option('--out <file>', 'where to; passport-SKU.pdf in the working folder without it, - for stdout')
+    .addHelpText('after', EXAMPLES)
+    .action((sku: string, options: PdfOptions) => run((context) => pdf(sku, options, context)));
+}
+
+async function pdf(key: string, { out }: PdfOptions, context: CommandContext): Promise<number> {
+  const { output } = context;
+  if (out === STDOUT && output.json) {
+    throw fault('usage', 'With `--out -` the PDF takes stdout, where --json would put its document.', {
+      suggestion: 'Leave one of the two out.',
+    });
+  }
+  const config = await context.loadConfig();
+  const { productId, sku } = await context.withViews(config, async (opened) => productOf(key, opened?.views ?? null));
+  return context.withPlatform(config, 'pdf', async (admin) => {
+    const counter = createByteCounter(output);
+    const request = { productId, sku, onBytes: counter.add };
+    try {
+      if (out === STDOUT) {
+        await toStdout(admin, request, output);
+        return 0;
+      }
+      const { file, written } = await writeWholeFile(out ?? fileNameOf(sku), 0o666, (handle) =>
+        readInto(admin, request, sinkOf(handle)),
+      );
+      counter.stop();
+      if (output.json) output.document({ ok: true, sku, productId, file, bytes: written });
+      output.print(`The passport of ${printable(sku)} is in ${file} (${formatBytes(written)}).`);
+      return 0;
+    } finally {
+      counter.stop();
+    }
+  });
+}
+
+/** The platform's id of a product that the ledger knows. */
+function productOf(key: string, views: LedgerViews | null): { productId: RemoteId; sku: string } {
+  const item = views?.item('product', key) ?? null;
+  if (item === null) throw unknownItem('product', key, views);
+  const { remoteId, naturalKey, state } = item;
+  if (typeof remoteId !== 'string' && typeof remoteId !== 'number') {
+    throw fault('item.unknown', `The platform does not have the product "${key}" yet: it is ${stateWord(state)}.`, {
+      suggestion: `\`dpp-sync show product ${key}\` says what it waits for.`,
+    });
+  }
+  return { productId: remoteId, sku: naturalKey ?? item.key };
+}
+
+interface PdfRequest {
+  productId: RemoteId;
+  sku: string;
+  onBytes: (count: number) => void;
+}
+
+/** Reads the document into the sink. Returns its size in bytes. */
+async function readInto(
+  admin: Admin<PlatformContext>,
+  { productId, sku, onBytes }: PdfRequest,
+  sink: ByteSink,
+): Promise<number> {
+  const result = await admin.run(
+    passportPdf,
+    { productId },
+    {
+      async onBytes(chunk) {
+        await sink.write(chunk);
+        onBytes(chunk.length);
+      },
+    },
+  );
+  if (result.ok) return result.bytes;
+  throw outcomeFault(result.outcome, {
+    failure: `The passport of ${sku} cannot be had`,
+    cure: `A passport has to be initialised first; \`dpp-sync show product ${sku}\` says where the product stands.`,
+  });
+}
+
+async function toStdout(admin: Admin<PlatformContext>, request: PdfRequest, output: Output): Promise<void> {
+  let isGone = false;
+  const sink: ByteSink = {
+    async write(chunk) {
+      isGone = !(await output.bytes(chunk));
+      if (isGone) throw new Error('Nobody reads stdout any more.');
+    },
+  };
+  try {
+    await readInto(admin, request, sink);
+  } catch (error) {
+    // A reader that has seen enough is no error, as in any listing.
+    if (!isGone) throw error;
+  }
+}
+
+function sinkOf(handle: FileHandle): ByteSink {
+  return { write: (chunk) => handle.writeFile(chunk) };
+}
+
+const NAME_LENGTH_MAX = 100;
+
+/**
+ * `passport-A-1.pdf`. What a file name cannot carry everywhere is percent-encoded, so that two SKUs never share a file;
+ * where that makes it long, a hash takes the place of the end.
+ */
+export function fileNameOf(sku: string): string {
+  const name = encodeURIComponent(sku.toWellFormed()).replaceAll(
+    /[!'()*~]/g,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+  const short =
+    name.length <= NAME_LENGTH_MAX ? name : `${name.slice(0, NAME_LENGTH_MAX)}-${sha256Hex(sku).slice(0, 8)}`;
+  return `passport-${short}.pdf`;
+}
+
+/** Shows in a terminal how much has come. */
+function createByteCounter(output: Output): { add: (count: number) => void; stop: () => void } {
+  if (!output.watched || output.quiet || output.json) return { add: () => {}, stop: () => {} };
+  const bar = new cliProgress.SingleBar({
+    format: '  {received}',
+    clearOnComplete: true,
+    hideCursor: true,
+    gracefulExit: false,
+    stream: process.stderr,
+  });
+  let bytes = 0;
+  bar.start(1, 0, { received: 'waiting for the API' });
+  return {
+    add(count) {
+      bytes += count;
+      bar.update(0, { received: `${formatBytes(bytes)} received` });
+    },
+    stop: () => bar.stop(),
+  };
+}

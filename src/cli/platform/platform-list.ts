@@ -1,0 +1,79 @@
+import type { PlatformHandler } from '../../admin/handler.ts';
+import { outcomeFault } from '../../daemon/faults/outcome-fault.ts';
+import type { Listing } from '../../domain/ports/target.ts';
+import { createLineSplitter } from '../../lib/files/line-splitter.ts';
+import type { CommandContext } from '../context.ts';
+import type { Output } from '../text/output.ts';
+import { type Cell, type Column, formatTable } from '../text/style.ts';
+
+/** A list of the platform, and how it is shown. */
+export interface PlatformList<Entry> {
+  command: string;
+  /** What the document calls the entries. */
+  member: string;
+  columns: readonly Column[];
+  row(entry: Entry): (string | Cell)[];
+  /** What is said where there are none. */
+  none: string;
+  /** What is said where the list cannot be read, as the beginning of a sentence. */
+  failure: string;
+  /** Gives pages as lines, as `readList` writes them. */
+  handler: PlatformHandler<Record<string, never>, Listing>;
+}
+
+/**
+ * Shows a list of the platform: a table for people, each page as it comes, or one document. Half a list ends in an error,
+ * and in no document, since nobody could tell it from a whole one.
+ */
+export async function listPlatform<Entry>(context: CommandContext, list: PlatformList<Entry>): Promise<number> {
+  const { output } = context;
+  const config = await context.loadConfig();
+  const table = createPagedTable(output, list.columns);
+  const linesOf = createLineSplitter();
+  const entries: Entry[] = [];
+  let count = 0;
+  let isGone = false;
+
+  async function onBytes(chunk: Uint8Array): Promise<void> {
+    for (const line of linesOf(chunk)) {
+      const page = JSON.parse(line) as Entry[];
+      count += page.length;
+      if (output.json) entries.push(...page);
+      else isGone = !(await table.add(page.map((entry) => list.row(entry))));
+      if (isGone) throw new Error('Nobody reads stdout any more.');
+    }
+  }
+
+  let listing: Listing;
+  try {
+    listing = await context.withPlatform(config, list.command, (admin) => admin.run(list.handler, {}, { onBytes }));
+  } catch (error) {
+    // A reader that has seen enough is no error.
+    if (isGone) return 0;
+    throw error;
+  }
+  if (!listing.complete) {
+    throw outcomeFault(listing.outcome, {
+      failure: list.failure,
+      cure: 'See whether target.baseUrl is the address of the platform, and the profile that of its API.',
+    });
+  }
+  if (output.json) output.document({ ok: true, [list.member]: entries });
+  else if (count === 0) output.note(list.none);
+  return 0;
+}
+
+/** Prints the pages of a table below each other. `add` gives false once nobody reads any more. */
+function createPagedTable(output: Output, columns: readonly Column[]) {
+  let isFirst = true;
+  return {
+    async add(rows: (string | Cell)[][]): Promise<boolean> {
+      const [titles = '', ...lines] = formatTable(columns, rows, output.paint);
+      for (const line of isFirst ? [titles, ...lines] : lines) {
+        if (!(await output.listLine(line))) return false;
+      }
+      isFirst = false;
+      return true;
+    },
+  };
+}

@@ -1,0 +1,228 @@
+import type { Command } from 'commander';
+import type { Handler } from '../../admin/handler.ts';
+import { publishPassports } from '../../admin/handlers/publish.ts';
+import { type PublishedComplete, publishComplete } from '../../admin/handlers/publish-complete.ts';
+import { unpublishPassports } from '../../admin/handlers/unpublish.ts';
+import type { PassportOutcome, PassportsAsked, PassportsChanged } from '../../admin/passports-by-hand.ts';
+import type { Synced } from '../../admin/synced.ts';
+import { fault } from '../../domain/faults.ts';
+import { seconds } from '../arguments.ts';
+import { confirmed } from '../confirm.ts';
+import type { CommandContext, RunAction } from '../context.ts';
+import { errorDocument, failureLines } from '../errors.ts';
+import { WAIT_SECONDS } from '../source/sync.ts';
+import { runShown, shown } from '../text/run-shown.ts';
+import { plural, printable } from '../text/style.ts';
+import { PASSPORT_COLOURS } from '../text/words.ts';
+
+const PUBLISH_EXAMPLES = `
+Examples:
+  $ dpp-sync publish TWZ-180-LS
+  $ dpp-sync publish TWZ-180-LS TWZ-220-XL --json
+  $ dpp-sync publish --all               all that are complete; shows how many, and asks
+  $ dpp-sync publish --all --yes         the same without asking, for scripts
+
+A passport is published only when its product is complete: the product and its BOM items are at the platform as their
+source has them, and no row of theirs is in quarantine. What is missing is told, and nothing is sent (exit code 4).
+A passport that was never initialised is initialised first.
+
+--all publishes the passports of all products that are complete and not published, but for those that were withdrawn by hand.
+Products that are not complete are counted and listed, and end it with exit code 4.`;
+
+const UNPUBLISH_EXAMPLES = `
+Examples:
+  $ dpp-sync unpublish TWZ-180-LS
+
+It stays unpublished until you publish it again, whatever the config says of publishing.`;
+
+type Asked = 'published' | 'unpublished';
+
+interface Options {
+  all?: boolean;
+  yes?: boolean;
+  wait: number;
+}
+
+const WAIT = ['--wait <seconds>', 'how long the API or the queue may be out of reach'] as const;
+
+export function addPublishCommands(program: Command, run: RunAction): void {
+  program
+    .command('publish')
+    .description('publish the passports of products')
+    .argument('[sku...]', 'products, by SKU or by the key that the mapping gives')
+    .option('--all', 'all products that are complete and not published')
+    .option('--yes', 'with --all: do not ask')
+    .option(...WAIT, seconds, WAIT_SECONDS)
+    .addHelpText('after', PUBLISH_EXAMPLES)
+    .action((skus: string[], options: Options) =>
+      run((context) => (options.all === true ? publishAll(skus, options, context) : publish(skus, options, context))),
+    );
+  program
+    .command('unpublish')
+    .description('withdraw the passports of products')
+    .argument('<sku...>', 'products, by SKU or by the key that the mapping gives')
+    .option(...WAIT, seconds, WAIT_SECONDS)
+    .addHelpText('after', UNPUBLISH_EXAMPLES)
+    .action((skus: string[], { wait }: Options) =>
+      run((context) => change(skus, { command: 'unpublish', handler: unpublishPassports, wait }, context)),
+    );
+}
+
+async function publish(skus: string[], { yes, wait }: Options, context: CommandContext): Promise<number> {
+  if (skus.length === 0) throw fault('usage', 'Say whose passports are to be published: by SKUs, or --all.');
+  if (yes === true) throw fault('usage', '--yes goes with --all alone.');
+  return change(skus, { command: 'publish', handler: publishPassports, wait }, context);
+}
+
+async function change(
+  skus: string[],
+  asked: { command: 'publish' | 'unpublish'; handler: Handler<PassportsAsked, PassportsChanged>; wait: number },
+  context: CommandContext,
+): Promise<number> {
+  const { output } = context;
+  const config = await context.loadConfig();
+  const status = asked.command === 'publish' ? 'published' : 'unpublished';
+  const request = { products: skus, waitMs: asked.wait * 1000 };
+  const { outcomes, synced } = await runShown(context, config, asked, request);
+  const exitCode = exitCodeFor(outcomes, status, synced);
+  if (output.json) {
+    output.document({
+      ok: exitCode === 0,
+      passports: outcomes.map(outcomeDocument),
+      ...errorIn(synced),
+    });
+  }
+  output.print(...outcomes.flatMap((outcome) => outcomeLines(outcome, status, context)));
+  if (synced.fault !== null) for (const line of failureLines(synced.fault)) output.error(line);
+  return exitCode;
+}
+
+async function publishAll(skus: string[], { yes = false, wait }: Options, context: CommandContext): Promise<number> {
+  if (skus.length > 0) throw fault('usage', '--all goes without SKUs.', { suggestion: 'Leave one of the two out.' });
+  const { output } = context;
+  const config = await context.loadConfig();
+  return context.withAdmin(config, 'publish', async (admin) => {
+    const request = { dryRun: false, waitMs: wait * 1000 };
+    if (!yes) await confirmAll(await admin.run(publishComplete, { ...request, dryRun: true }), context);
+    const { found, done } = await shown(context, admin, publishComplete, request);
+    const isDone = found.incomplete === 0 && (done === null || done.leftCount === 0);
+    const exitCode = isDone ? 0 : done === null ? 4 : (done.synced.fault?.exitCode ?? 4);
+    if (output.json) output.document({ ok: exitCode === 0, ...allDocument({ found, done }) });
+    output.print(...allLines({ found, done }, context));
+    const failure = done?.synced.fault ?? null;
+    if (failure !== null && done !== null && done.leftCount > 0) {
+      for (const line of failureLines(failure)) output.error(line);
+    }
+    return exitCode;
+  });
+}
+
+/** @throws Fault `usage` or `interrupted` */
+async function confirmAll({ found }: PublishedComplete, context: CommandContext): Promise<void> {
+  if (found.complete === 0) return;
+  const passports = plural(found.complete, 'passport');
+  await confirmed(`Publish ${passports}?`, {
+    signal: context.interruption(),
+    unattended: `${passports} would be published, and nobody is at a terminal to agree.`,
+    declined: 'Nothing was published.',
+  });
+}
+
+function allDocument({ found, done }: PublishedComplete): object {
+  const { complete: _, firstIncomplete, ...counts } = found;
+  return {
+    published: done?.published ?? 0,
+    notPublished: done?.leftCount ?? 0,
+    ...counts,
+    passports: (done?.left ?? []).map(outcomeDocument),
+    incompleteProducts: firstIncomplete.map(({ key, naturalKey, blockers }) => ({
+      key,
+      sku: naturalKey,
+      holds: blockers,
+    })),
+    ...(done === null ? {} : errorIn(done.synced)),
+  };
+}
+
+function allLines({ found, done }: PublishedComplete, context: CommandContext): string[] {
+  const { paint } = context.output;
+  const lines = [
+    done === null
+      ? 'No complete product is without a published passport.'
+      : `${paint('green', '✓')} ${plural(done.published, 'passport is', 'passports are')} published.`,
+  ];
+  const left = done?.left ?? [];
+  lines.push(...left.slice(0, SHOWN_MAX).flatMap((outcome) => outcomeLines(outcome, 'published', context)));
+  if (left.length > SHOWN_MAX) {
+    lines.push(
+      `  … and ${plural((done?.leftCount ?? 0) - SHOWN_MAX, 'more passport')}: dpp-sync items --kind passport`,
+    );
+  }
+  if (found.incomplete > 0) {
+    const are = plural(found.incomplete, 'product is', 'products are');
+    lines.push(`${paint('yellow', '!')} ${are} not complete, so their passports were not published:`);
+    for (const { key, naturalKey, blockers } of found.firstIncomplete.slice(0, SHOWN_MAX)) {
+      lines.push(`  - ${printable(naturalKey ?? key)}: ${printable(blockers[0] ?? '')}`);
+    }
+    if (found.incomplete > SHOWN_MAX) {
+      lines.push(`  … and ${plural(found.incomplete - SHOWN_MAX, 'more product')}; --json lists up to 1,000.`);
+    }
+  }
+  if (found.withdrawn > 0) {
+    lines.push(
+      `${plural(found.withdrawn, 'passport', 'passports')} withdrawn by hand: left as ${found.withdrawn === 1 ? 'it is' : 'they are'}. To publish one again, name its product.`,
+    );
+  }
+  return lines;
+}
+
+const SHOWN_MAX = 10;
+
+function outcomeDocument({ asked, key, naturalKey, blockers, passport }: PassportOutcome): object {
+  return {
+    asked,
+    key,
+    sku: naturalKey,
+    state: passport?.state ?? null,
+    reason: passport?.reason ?? null,
+    holds: blockers,
+  };
+}
+
+function errorIn({ fault: failure }: Synced): object {
+  return failure === null ? {} : { error: errorDocument(failure) };
+}
+
+function isDone({ passport }: PassportOutcome, status: Asked): boolean {
+  if (status === 'published') return passport?.acknowledged === 'published';
+  return passport !== null && passport.acknowledged !== 'published';
+}
+
+/** What was asked for decides; other items that need a person are none of this command's business. */
+function exitCodeFor(outcomes: readonly PassportOutcome[], status: Asked, synced: Synced): number {
+  if (outcomes.every((outcome) => isDone(outcome, status))) return 0;
+  return synced.fault?.exitCode ?? 4;
+}
+
+function outcomeLines(outcome: PassportOutcome, status: Asked, { output }: CommandContext): string[] {
+  const { asked, result, blockers, passport } = outcome;
+  const { paint } = output;
+  const name = printable(asked);
+  if (isDone(outcome, status)) {
+    const before = result === 'settled' ? ' already' : '';
+    const words = status === 'published' ? `published${before}` : `not public${before === '' ? ' any more' : ''}`;
+    return [`${paint('green', '✓')} ${name} is ${words}.`];
+  }
+  if (blockers.length > 0) {
+    return [
+      `${paint('yellow', '!')} ${name} is not complete, so it was not published:`,
+      ...blockers.map((blocker) => `  - ${printable(blocker)}`),
+    ];
+  }
+  const state = passport?.state ?? 'none';
+  const reason = passport?.reason?.message;
+  return [
+    `${paint('red', '✗')} ${name} is ${paint(PASSPORT_COLOURS[state], state)}${reason === undefined ? '.' : `: ${printable(reason)}`}`,
+    `  See \`dpp-sync show passport ${name}\`.`,
+  ];
+}

@@ -1,0 +1,125 @@
+import { randomUUID } from 'node:crypto';
+import { type Command, InvalidArgumentError } from 'commander';
+import type { Failure } from '../../admin/failure.ts';
+import { reportCreate } from '../../admin/handlers/report-create.ts';
+import { outcomeFault } from '../../daemon/faults/outcome-fault.ts';
+import { IDEMPOTENCY_KEY } from '../../domain/delivery.ts';
+import { fault } from '../../domain/faults.ts';
+import { Fault, messageOf } from '../../lib/errors.ts';
+import { isJsonObject, type JsonObject } from '../../lib/json.ts';
+import type { CommandContext, RunAction } from '../context.ts';
+import { errorDocument, failureLines, failureOf } from '../errors.ts';
+import { readInputFile } from '../input-file.ts';
+import { formatValue } from '../text/words.ts';
+
+interface CreateOptions {
+  type?: string;
+  data?: string;
+  dataFile?: string;
+  idempotencyKey?: string;
+}
+
+const EXAMPLES = `
+Examples:
+  $ dpp-sync report create                                an empty object: what kind is the platform's choice
+  $ dpp-sync report create --type completeness            {"type": "completeness"}
+  $ dpp-sync report create --data '{"type": "summary", "title": "Q3"}'
+  $ dpp-sync report create --data-file report.json
+
+The API document does not show the body of this request: what a platform takes is in its schema.
+It is sent once. Where nobody knows whether it arrived, look with \`dpp-sync report list\` before it is sent again.`;
+
+const DATA_BYTES_MAX = 1_048_576;
+
+export function addReportCreateCommand(report: Command, run: RunAction): void {
+  report
+    .command('create')
+    .description('have the platform make a report')
+    .option('--type <type>', 'the member "type" of the request')
+    .option('--data <json>', 'the request, as a JSON object')
+    .option('--data-file <file>', 'a file that holds it')
+    .option('--idempotency-key <key>', 'the key of a request that is repeated; a fresh one without it', idempotencyKey)
+    .addHelpText('after', EXAMPLES)
+    .action((options: CreateOptions) => run((context) => create(options, context)));
+}
+
+async function create(options: CreateOptions, context: CommandContext): Promise<number> {
+  const { output } = context;
+  const body = await bodyOf(options);
+  const config = await context.loadConfig();
+  const { idempotencyKey: key = randomUUID() } = options;
+  const again =
+    config.profile.idempotency === 'honoured'
+      ? `With --idempotency-key ${key} it can be sent again without harm.`
+      : `If it is not there, send it again with --idempotency-key ${key}.`;
+  const unconfirmedCure = `Look with \`dpp-sync report list\` whether it is there. ${again}`;
+  let failure: Failure;
+  try {
+    const outcome = await context.withPlatform(config, 'report create', (admin) =>
+      admin.run(reportCreate, { body, idempotencyKey: key }),
+    );
+    if (outcome.kind === 'accepted') {
+      const { remoteId } = outcome;
+      if (output.json) output.document({ ok: true, id: remoteId, idempotencyKey: key });
+      output.print(
+        `The platform has taken the request${remoteId === null ? '' : ` as report ${formatValue(remoteId)}`}.`,
+      );
+      output.print(`Idempotency-Key: ${key}`);
+      return 0;
+    }
+    failure = failureOf(
+      outcomeFault(outcome, {
+        failure: 'The report was not made',
+        cure: 'Give what the platform wants with --type, --data or --data-file; its schema says what that is.',
+        unconfirmedCure,
+      }),
+    );
+  } catch (error) {
+    // The request may have gone out, and nobody is left to say what became of it.
+    if (!(error instanceof Fault) || !UNANSWERED.has(error.code)) throw error;
+    failure = {
+      ...failureOf(error),
+      message: `It is unknown whether it took effect: ${error.message}`,
+      suggestion: unconfirmedCure,
+    };
+  }
+  if (output.json) output.document({ ok: false, id: null, idempotencyKey: key, error: errorDocument(failure) });
+  for (const line of failureLines(failure)) output.error(line);
+  return failure.exitCode;
+}
+
+/** Faults by which the process ends that was to send it, or the watching of it. */
+const UNANSWERED: ReadonlySet<string> = new Set(['daemon.lost', 'interrupted']);
+
+/** @throws Fault `usage` */
+async function bodyOf({ type, data, dataFile }: CreateOptions): Promise<JsonObject> {
+  if (data !== undefined && dataFile !== undefined) {
+    throw fault('usage', '--data and --data-file are two ways to say the same.', { suggestion: 'Leave one out.' });
+  }
+  const text = dataFile === undefined ? data : await readInputFile(dataFile, DATA_BYTES_MAX);
+  const body = text === undefined ? {} : parseObject(text, dataFile === undefined ? '--data' : dataFile);
+  if (type === undefined) return body;
+  if (Object.hasOwn(body, 'type') && body['type'] !== type) {
+    throw fault('usage', '--type names another type than the data.', { suggestion: 'Leave one out.' });
+  }
+  return { ...body, type };
+}
+
+function parseObject(text: string, from: string): JsonObject {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw fault('usage', `${from} is not JSON: ${messageOf(error)}.`, {
+      suggestion: `Quote it for the shell, as '{"type": "summary"}'.`,
+      cause: error,
+    });
+  }
+  if (!isJsonObject(value)) throw fault('usage', `${from} has to be a JSON object.`);
+  return value;
+}
+
+function idempotencyKey(text: string): string {
+  if (IDEMPOTENCY_KEY.test(text)) return text;
+  throw new InvalidArgumentError('A key is 1 to 64 characters of A-Z, a-z, 0-9, _ and -.');
+}

@@ -1,0 +1,158 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { SandboxStatistics } from '../../sandbox/control/inspection.ts';
+import { seconds } from '../arguments.ts';
+import type { CommandContext, RunAction } from '../context.ts';
+import { formatValue } from '../text/words.ts';
+import { askControl, textIn } from './sandbox-control.ts';
+import { statisticsLines, unusedLines } from './sandbox-statistics.ts';
+
+/** The organisation that a sandbox makes its keys for. */
+export const SANDBOX_ORGANIZATION = 'Sandbox';
+/** Where the verbs look for the control endpoint. */
+export const CONTROL_PORT = 4291;
+
+const SCOPES = ['read', 'write', 'publish'] as const;
+
+interface Reach {
+  control: string;
+  organization: string;
+}
+
+/** The verbs of a sandbox's administrator. They ask a sandbox that was started with `--control-port`. */
+export function addSandboxAdminCommands(sandbox: Command, run: RunAction): void {
+  const verb = (name: string, description: string): Command =>
+    sandbox
+      .command(name)
+      .description(description)
+      .option('--control <url>', 'the control endpoint of the sandbox', `http://127.0.0.1:${CONTROL_PORT}`);
+  const inOrganization = (command: Command): Command =>
+    command.option('--organization <name>', 'the workspace; made when it is new', SANDBOX_ORGANIZATION);
+
+  verb('organization', 'make a workspace, or change its plan')
+    .argument('<name>')
+    .addOption(
+      new Option('--plan <plan>', 'enterprise may use the API, standard gets 402')
+        .choices(['enterprise', 'standard'])
+        .default('enterprise'),
+    )
+    .action((name: string, options: Reach & { plan: string }) =>
+      run((context) => organization(name, options, context)),
+    );
+
+  inOrganization(verb('key', 'make an API key, and print it'))
+    .argument('<name>', 'what it is called')
+    .option('--scopes <names>', 'of read,write,publish those; all without it', scopeNames)
+    .option('--expires-in <seconds>', 'when it stops working; never without it', seconds)
+    .action((name: string, options: KeyOptions) => run((context) => key(name, options, context)));
+
+  verb('revoke', 'revoke an API key')
+    .argument('<key-id>')
+    .action((id: string, options: Reach) => run((context) => revoke(id, options, context)));
+
+  inOrganization(verb('token', "sign a user in, and print the session's token"))
+    .argument('<email>', 'of the user, who is made when new')
+    .addOption(
+      new Option('--role <role>', 'what the user is')
+        .choices(['owner', 'administrator', 'member'])
+        .default('administrator'),
+    )
+    .option('--lifetime <seconds>', 'how long it works', seconds, 3600)
+    .action((email: string, options: TokenOptions) => run((context) => token(email, options, context)));
+
+  inOrganization(verb('approve', 'let a passport through the review gate'))
+    .argument('<sku>')
+    .action((sku: string, options: Reach) => run((context) => approve(sku, options, context)));
+
+  verb('stats', 'what the sandbox has been asked so far').action((options: Reach) =>
+    run((context) => stats(options, context)),
+  );
+}
+
+async function organization(name: string, { control, plan }: Reach & { plan: string }, context: CommandContext) {
+  const { output } = context;
+  const made = await askControl(control, {
+    path: '/organizations',
+    body: { name, plan },
+    signal: context.interruption(),
+  });
+  if (output.json) output.document({ ok: true, organization: made });
+  output.print(`${name} is on the plan ${plan}.`);
+  return 0;
+}
+
+interface KeyOptions extends Reach {
+  scopes?: string[];
+  expiresIn?: number;
+}
+
+async function key(
+  name: string,
+  { control, organization: of, scopes = [...SCOPES], expiresIn }: KeyOptions,
+  context: CommandContext,
+) {
+  const { output, clock } = context;
+  const expiresAt = expiresIn === undefined ? {} : { expiresAt: Math.round(clock.now() + expiresIn * 1000) };
+  const body = { organization: of, name, scopes, ...expiresAt };
+  const made = await askControl(control, { path: '/keys', body, signal: context.interruption() });
+  if (output.json)
+    output.document({ ok: true, id: made['id'] ?? null, name, scopes, key: textIn(made, 'key') }, { reveal: true });
+  // The value alone goes to stdout, for `$(…)`.
+  output.note(`Key ${formatValue(made['id'])} of ${of}, for ${scopes.join(', ')}. It is shown this once.`);
+  output.reveal(textIn(made, 'key'));
+  return 0;
+}
+
+async function revoke(id: string, { control }: Reach, context: CommandContext) {
+  const { output } = context;
+  const body = { id: /^\d+$/.test(id) ? Number(id) : id };
+  await askControl(control, { path: '/revocations', body, signal: context.interruption() });
+  if (output.json) output.document({ ok: true, id: body.id });
+  output.print(`The key ${id} is revoked.`);
+  return 0;
+}
+
+interface TokenOptions extends Reach {
+  role: string;
+  lifetime: number;
+}
+
+async function token(
+  email: string,
+  { control, organization: of, role, lifetime }: TokenOptions,
+  context: CommandContext,
+) {
+  const { output } = context;
+  const body = { organization: of, email, role, lifetimeMs: Math.max(1, Math.round(lifetime * 1000)) };
+  const made = await askControl(control, { path: '/tokens', body, signal: context.interruption() });
+  if (output.json) output.document({ ok: true, email, role, token: textIn(made, 'token') }, { reveal: true });
+  output.note(`Session of ${email}, ${role} of ${of}, for ${lifetime} s.`);
+  output.reveal(textIn(made, 'token'));
+  return 0;
+}
+
+async function approve(sku: string, { control, organization: of }: Reach, context: CommandContext) {
+  const { output } = context;
+  await askControl(control, { path: '/reviews', body: { organization: of, sku }, signal: context.interruption() });
+  if (output.json) output.document({ ok: true, sku });
+  output.print(`The passport of ${sku} is approved.`);
+  return 0;
+}
+
+async function stats({ control }: Reach, context: CommandContext) {
+  const { output } = context;
+  const shown = await askControl(control, { path: '/stats', signal: context.interruption() });
+  if (output.json) output.document({ ok: true, statistics: shown });
+  else {
+    const statistics = shown as unknown as SandboxStatistics;
+    output.print(...statisticsLines(statistics), ...unusedLines(statistics));
+  }
+  return 0;
+}
+
+function scopeNames(text: string): string[] {
+  return text.split(',').map((part) => {
+    const scope = SCOPES.find((one) => one === part.trim());
+    if (scope === undefined) throw new InvalidArgumentError(`Expected some of ${SCOPES.join(',')}.`);
+    return scope;
+  });
+}

@@ -1,0 +1,164 @@
+import { dirname, resolve } from 'node:path';
+import { z } from 'zod';
+import { type ConfigDocument, parseDocumentText } from '../../config/document.ts';
+import { createFindings } from '../../config/findings.ts';
+import { parseSettings } from '../../config/parse-settings.ts';
+import { type ConfigProblem, configFault, formatProblem } from '../../config/problem.ts';
+import { fault } from '../../domain/faults.ts';
+import { isJsonObject } from '../../lib/json.ts';
+import { createSecretStore } from '../../lib/logging/secrets.ts';
+import { RateLimit, SandboxSettings } from '../../sandbox/control/settings.ts';
+import { FaultRule } from '../../sandbox/faults.ts';
+import type { FaultDraft } from '../fault-flag.ts';
+import { readInputFile } from '../input-file.ts';
+
+/** The flags of `sandbox` that say how it behaves. */
+export interface SettingsFlags {
+  settings?: string;
+  set?: readonly Assignment[];
+  data?: string;
+  rate?: number;
+  burst?: number;
+  idempotency?: string;
+  ids?: string;
+  gates?: readonly GateName[];
+  review?: boolean;
+  fault?: readonly FaultDraft[];
+  faults?: string;
+  seed?: number;
+}
+
+/** `paging=cursor`: a setting by its path, and the text of its value. */
+export interface Assignment {
+  path: string;
+  value: string;
+}
+
+export type GateName = keyof typeof GATES;
+
+/** The gates by the names that they have on the command line. */
+const GATES = { product: 'productComplete', bom: 'bomPresent', material: 'materialData', review: 'review' } as const;
+
+const FILE_BYTES_MAX = 1_048_576;
+
+type Tree = Record<string, unknown>;
+
+/**
+ * Puts the settings of a sandbox together: the file first, over it the flags, over them what `--set` says.
+ *
+ * @throws Fault `config.invalid` with every problem of a file, or `usage` with every problem of the flags
+ */
+export async function sandboxSettings(flags: SettingsFlags): Promise<SandboxSettings> {
+  refuseIdleFlags(flags);
+  const base = flags.settings === undefined ? {} : await settingsFile(flags.settings);
+  const listed = flags.faults === undefined ? [] : await faultsFile(flags.faults);
+  const drafts = (flags.fault ?? []).map((draft, index) =>
+    flags.seed === undefined || draft['probability'] === undefined ? draft : { seed: flags.seed + index, ...draft },
+  );
+  const before = Array.isArray(base['faults']) ? (base['faults'] as unknown[]) : [];
+  let settings: Tree = { ...base, ...plainFlags(flags), faults: [...before, ...listed, ...drafts] };
+  settings = merge(settings, { gates: gatesOf(flags) });
+  for (const { path, value } of flags.set ?? []) settings = merge(settings, nested(path.split('.'), valueOf(value)));
+
+  const checked = check(SandboxSettings, settings, { value: settings, lineOf: () => null });
+  if (checked.ok) return checked.value;
+  const lines = checked.problems.map((problem) => `  ${formatProblem(problem)}`);
+  throw fault('usage', [`The settings have ${lines.length === 1 ? 'a problem' : 'problems'}:`, ...lines].join('\n'), {
+    suggestion: 'docs/api-coverage-sandbox.md has every setting, docs/sandbox.md every fault.',
+  });
+}
+
+/**
+ * Flags that would do nothing are mistakes: whoever gave one counts on it.
+ *
+ * @throws Fault `usage`
+ */
+function refuseIdleFlags({ rate, burst, seed, fault: drafts = [] }: SettingsFlags): void {
+  if (burst !== undefined && rate === undefined) {
+    throw fault('usage', '--burst does nothing without --rate.', {
+      suggestion: 'Give both, or change the limit of a settings file with --set rateLimit.burst=N.',
+    });
+  }
+  const takesSeed = (draft: FaultDraft): boolean => draft['probability'] !== undefined && draft['seed'] === undefined;
+  if (seed !== undefined && !drafts.some(takesSeed)) {
+    throw fault('usage', '--seed does nothing without a --fault that has a probability and no seed of its own.', {
+      suggestion: "As in --fault '*:latency=200,probability=0.1' --seed 7.",
+    });
+  }
+}
+
+/** What a settings file says, without defaults. The storage is relative to that file, as every path in a config is. */
+async function settingsFile(file: string): Promise<Tree> {
+  const document = await documentOf(file);
+  const checked = check(SandboxSettings, document.value ?? {}, document);
+  if (!checked.ok) throw configFault(file, checked.problems);
+  const { storage } = checked.value;
+  const given = isJsonObject(document.value) ? document.value : {};
+  return storage === ':memory:' ? given : { ...given, storage: resolve(dirname(file), storage) };
+}
+
+async function faultsFile(file: string): Promise<FaultRule[]> {
+  const document = await documentOf(file);
+  const checked = check(z.array(FaultRule), document.value, document);
+  if (!checked.ok) throw configFault(file, checked.problems);
+  return checked.value;
+}
+
+async function documentOf(file: string): Promise<ConfigDocument> {
+  const parsed = parseDocumentText(await readInputFile(file, FILE_BYTES_MAX));
+  if (!parsed.ok) throw configFault(file, parsed.error);
+  return parsed.value;
+}
+
+function check<Schema extends z.ZodType>(
+  schema: Schema,
+  value: unknown,
+  document: ConfigDocument,
+): { ok: true; value: z.infer<Schema> } | { ok: false; problems: readonly ConfigProblem[] } {
+  const findings = createFindings({ document, value, templates: new Map(), secrets: createSecretStore() });
+  const settings = parseSettings(schema, value, { path: [], findings, isExpanded: () => false });
+  return settings === undefined ? { ok: false, problems: findings.problems } : { ok: true, value: settings };
+}
+
+function plainFlags({ data, rate, burst, idempotency, ids }: SettingsFlags): Tree {
+  return {
+    ...(data === undefined ? {} : { storage: data }),
+    ...(idempotency === undefined ? {} : { idempotency }),
+    ...(ids === undefined ? {} : { ids }),
+    ...(rate === undefined ? {} : { rateLimit: { kind: 'token-bucket', ratePerSecond: rate, burst: burst ?? rate } }),
+  };
+}
+
+/** `--gates` says of every gate whether it is there; `--review` of the one, and leaves the others alone. */
+function gatesOf({ gates, review }: SettingsFlags): Tree {
+  const named = gates === undefined ? [] : Object.entries(GATES);
+  const switched = named.map(([name, gate]) => [gate, { enabled: gates?.includes(name as GateName) }] as const);
+  return { ...Object.fromEntries(switched), ...(review ? { review: { enabled: true } } : {}) };
+}
+
+function valueOf(text: string): unknown {
+  const parsed = parseDocumentText(text);
+  return parsed.ok ? parsed.value.value : text;
+}
+
+function nested([name = '', ...rest]: readonly string[], value: unknown): Tree {
+  return { [name]: rest.length === 0 ? value : nested(rest, value) };
+}
+
+/** Named values are merged member by member, everything else is replaced; so is a rate limit by one of another form. */
+function merge(base: Tree, over: Tree): Tree {
+  const members = new Map(Object.entries(base));
+  for (const [name, value] of Object.entries(over)) {
+    const below = members.get(name);
+    const isMerged = isJsonObject(below) && isJsonObject(value) && !(name === 'rateLimit' && changesForm(below, value));
+    members.set(name, isMerged ? merge(below, value) : value);
+  }
+  return Object.fromEntries(members);
+}
+
+/** Whether a rate limit has other members once its kind is changed. The two names of one algorithm have the same. */
+function changesForm({ kind: before }: Tree, { kind }: Tree): boolean {
+  if (before === undefined || kind === undefined) return false;
+  const formOf = (one: unknown) => RateLimit.options.find((option) => option.shape.kind.safeParse(one).success);
+  return formOf(before) !== formOf(kind);
+}

@@ -1,0 +1,54 @@
+import type { SandboxStatistics } from '../../sandbox/control/inspection.ts';
+import { faultWords } from '../fault-flag.ts';
+import { plural, printable } from '../text/style.ts';
+
+/** Doubles that are told one by one; of more there is only the number. */
+const DOUBLES_SHOWN = 20;
+
+/** What a sandbox has been asked and has written, in a few lines. */
+export function statisticsLines(statistics: SandboxStatistics): string[] {
+  const { requests, throttled, replayed, faults, writes } = statistics;
+  const entries = Object.entries(requests);
+  const total = entries.flatMap(([, counts]) => Object.values(counts)).reduce((sum, count) => sum + count, 0);
+  const besides = [
+    ...(throttled > 0 ? [`${throttled} throttled`] : []),
+    ...(replayed > 0 ? [`${replayed} replayed`] : []),
+  ];
+  return [
+    `${plural(total, 'request')}${besides.length === 0 ? '' : `, of them ${besides.join(' and ')}`}`,
+    ...entries.map(([operation, counts]) => {
+      const told = Object.entries(counts).map(([ending, count]) => `${ending} ×${count}`);
+      return `  ${operation.padEnd(18)} ${told.join(', ')}`;
+    }),
+    ...(writes.length === 0 ? [] : [plural(sumOf(writes), 'write')]),
+    ...doubleLines(statistics),
+    ...faults.flatMap(({ rule, used }) => (used === 0 ? [] : [`  fault ${faultWords(rule)}: ${plural(used, 'time')}`])),
+  ];
+}
+
+/** Things that were created more than once, by the names that people know them by. */
+function doubleLines({ duplicates }: SandboxStatistics): string[] {
+  if (duplicates.length === 0) return [];
+  const shown = duplicates.slice(0, DOUBLES_SHOWN);
+  const more = duplicates.length - shown.length;
+  return [
+    `  created more than once: ${plural(duplicates.length, 'thing')}`,
+    ...shown.map(({ organization, operation, naturalKey, count }) => {
+      return `    ${printable(`${operation} ${naturalKey}`)} ×${count} (${printable(organization)})`;
+    }),
+    ...(more > 0 ? [`    and ${more} more`] : []),
+  ];
+}
+
+function sumOf(counts: readonly { count: number }[]): number {
+  return counts.reduce((sum, { count }) => sum + count, 0);
+}
+
+/** Faults that were asked for and never happened: whatever was to be shown by them was not. */
+export function unusedLines({ unusedFaults }: SandboxStatistics): string[] {
+  if (unusedFaults.length === 0) return [];
+  return [
+    `${plural(unusedFaults.length, 'fault')} never happened:`,
+    ...unusedFaults.map((rule) => `  ${faultWords(rule)}`),
+  ];
+}

@@ -1,0 +1,185 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { fault } from '../../domain/faults.ts';
+import { isLoopback } from '../../lib/loopback.ts';
+import { untilAborted } from '../../lib/until-aborted.ts';
+import type { Sandbox } from '../../sandbox/sandbox.ts';
+import { collect, wholeNumber } from '../arguments.ts';
+import type { CommandContext, RunAction } from '../context.ts';
+import { faultFlag } from '../fault-flag.ts';
+import { addSandboxAdminCommands, CONTROL_PORT, SANDBOX_ORGANIZATION } from './sandbox-admin.ts';
+import type { Assignment, GateName, SettingsFlags } from './sandbox-settings.ts';
+import { statisticsLines, unusedLines } from './sandbox-statistics.ts';
+
+interface SandboxCommandOptions extends SettingsFlags {
+  port: number;
+  host: string;
+  controlPort?: number;
+  key?: string;
+  keyData?: string;
+  keyRead?: string;
+}
+
+const EXAMPLES = `
+Examples:
+  $ dpp-sync sandbox                                    in memory, on port 4290, with fresh keys
+  $ dpp-sync sandbox --data sandbox.db --key dpp_a_key_of_my_own_choosing
+  $ dpp-sync sandbox --rate 50 --burst 20 --set rateLimit.headers=draft
+  $ dpp-sync sandbox --set paging=cursor --set errors=problem --ids uuid
+  $ dpp-sync sandbox --fault 'product.create:status=500,effect=done,count=2' --fault '*:latency=50,probability=0.1'
+  $ dpp-sync sandbox --control-port ${CONTROL_PORT}                and in another terminal: dpp-sync sandbox token me@example.com
+
+The sandbox behaves as the API document says: an address to try a config against. It serves until Ctrl-C, and then says
+what it was asked. docs/sandbox.md is its manual.`;
+
+export function addSandboxCommand(program: Command, run: RunAction): void {
+  const sandbox = program
+    .command('sandbox')
+    .description('serve a sandbox of the API; prints its address and keys')
+    .option('--port <n>', 'the port; 0 takes a free one', wholeNumber(0, 65_535), 4290)
+    .option('--host <address>', 'the address to listen on', '127.0.0.1')
+    .option(
+      '--control-port <n>',
+      'serve the control endpoint too, on loopback; 0 takes a free port',
+      wholeNumber(0, 65_535),
+    )
+    .option('--data <file>', 'keep everything in this file; without it all is gone at the end')
+    .option('--key <key>', 'a key of your choice with every scope, in place of a fresh one', sandboxKey)
+    .option('--key-data <key>', 'the same for the key that may read and write, but not publish', sandboxKey)
+    .option('--key-read <key>', 'the same for the key that may only read', sandboxKey)
+    .option('--rate <n>', 'requests per second that each key may make', wholeNumber(1, 1_000_000))
+    .option(
+      '--burst <n>',
+      'requests that may come at once after a rest; the rate without it',
+      wholeNumber(1, 1_000_000),
+    )
+    .addOption(
+      new Option('--idempotency <mode>', 'which writes obey Idempotency-Key; publish-only without it').choices([
+        'publish-only',
+        'honoured',
+        'ignored',
+      ]),
+    )
+    .addOption(new Option('--ids <kind>', 'the type of ids; numeric without it').choices(['numeric', 'uuid']))
+    .option('--gates <names>', 'what publishing asks for: of product,bom,material,review those, or none', gateNames)
+    .option('--review', 'a passport has to be approved before it is published')
+    .option('--settings <file>', 'YAML or JSON with any of the settings')
+    .option('--set <setting=value>', 'one setting by its path; may be repeated', assignment)
+    .option('--fault <rule>', 'what goes wrong: OPERATION:KIND[=NUMBER][,NAME=VALUE…]; may be repeated', faultFlag)
+    .option('--faults <file>', 'YAML or JSON with a list of faults')
+    .option('--seed <n>', 'where the chances of --fault begin', wholeNumber(0, 1_000_000_000))
+    .addHelpText('after', EXAMPLES)
+    .action((options: SandboxCommandOptions) => run((context) => serve(options, context)))
+    .hook('preAction', refuseStrayOptions);
+  addSandboxAdminCommands(sandbox, run);
+}
+
+/** Commander lets an option of `sandbox` stand behind a verb as well, where it would do nothing. */
+function refuseStrayOptions(sandbox: Command, acting: Command): void {
+  if (acting === sandbox) return;
+  const stray = sandbox.options.find((option) => sandbox.getOptionValueSource(option.attributeName()) === 'cli');
+  if (stray === undefined) return;
+  throw fault('usage', `\`sandbox ${acting.name()}\` has no option ${stray.long ?? stray.flags}.`, {
+    suggestion: `See \`dpp-sync sandbox ${acting.name()} --help\`.`,
+  });
+}
+
+async function serve(options: SandboxCommandOptions, context: CommandContext): Promise<number> {
+  const { output, clock } = context;
+  const { port, host, controlPort } = options;
+  refuseSameKeys(options);
+  const { sandboxSettings } = await import('./sandbox-settings.ts');
+  const settings = await sandboxSettings(options);
+  const signal = context.interruption();
+  const { createSandbox } = await import('../../sandbox/sandbox.ts');
+  const sandbox = await createSandbox(settings, { clock });
+  try {
+    const keys = issueKeys(sandbox, options);
+    const baseUrl = await sandbox.listen({ port, host });
+    const controlUrl = controlPort === undefined ? null : await sandbox.listenControl({ port: controlPort });
+    if (!isLoopback(host)) {
+      output.error(
+        `The sandbox listens on ${host}, port ${new URL(baseUrl).port}, so other machines can reach it, in plain HTTP: anybody who reaches it with one of its keys can read and write all that it holds, and the keys can be read on the way. Without --host it listens on this machine alone.`,
+      );
+    }
+    // The keys were made for whoever reads this: it is the one time that they are shown.
+    if (output.json) output.document({ ok: true, baseUrl, controlUrl, keys }, { reveal: true });
+    output.reveal(
+      `The sandbox of the DPP API serves at ${output.paint('bold', baseUrl)}`,
+      '',
+      ...keys.map(({ key, scopes }) => `  ${key}  ${output.paint('dim', scopes.join(', '))}`),
+      '',
+      `In dpp-sync.yaml:   target: { baseUrl: ${baseUrl}, apiKey: ${keys[0]?.key ?? ''} }`,
+      `The API as it is:   ${baseUrl}/api/docs/, and as OpenAPI ${baseUrl}/api/schema/`,
+      ...(controlUrl === null ? [] : [`Control endpoint:   ${controlUrl}`]),
+      settings.storage === ':memory:'
+        ? 'All is kept in memory and gone at the end. Ctrl-C ends it.'
+        : `All is kept in ${settings.storage}. Ctrl-C ends it.`,
+    );
+    await untilAborted(signal);
+  } finally {
+    await sandbox.close();
+  }
+  // Requests that were under way are answered while it closes, and belong to what it was asked.
+  return tellEnd(sandbox, context);
+}
+
+/** Says what the sandbox was asked. A fault that was wanted and never happened ends it with 4. */
+function tellEnd(sandbox: Sandbox, { output }: CommandContext): number {
+  const statistics = sandbox.statistics();
+  const { faults, unusedFaults } = statistics;
+  const exitCode = unusedFaults.length === 0 ? 0 : 4;
+  // Without faults there is one document alone, as of any command that does not stream.
+  const hadFaults = faults.length > 0 || unusedFaults.length > 0;
+  if (output.json && hadFaults) output.document({ ok: exitCode === 0, statistics });
+  for (const line of statisticsLines(statistics)) output.note(line);
+  for (const line of unusedLines(statistics)) output.error(line);
+  return exitCode;
+}
+
+/** One key cannot have the scopes of two: the later would take them from the earlier. */
+function refuseSameKeys({ key, keyData, keyRead }: SandboxCommandOptions): void {
+  const given = [key, keyData, keyRead].filter((one) => one !== undefined);
+  if (new Set(given).size === given.length) return;
+  throw fault('usage', 'The options --key, --key-data and --key-read want different keys.');
+}
+
+interface ShownKey {
+  name: string;
+  scopes: readonly ('read' | 'write' | 'publish')[];
+  key: string;
+}
+
+function issueKeys(sandbox: Sandbox, { key, keyData, keyRead }: SandboxCommandOptions): ShownKey[] {
+  const wanted = [
+    { name: 'everything', scopes: ['read', 'write', 'publish'], given: key },
+    { name: 'no publishing', scopes: ['read', 'write'], given: keyData },
+    { name: 'reading only', scopes: ['read'], given: keyRead },
+  ] as const;
+  return wanted.map(({ name, scopes, given }) => {
+    const request = { organization: SANDBOX_ORGANIZATION, name, scopes: [...scopes] };
+    const issued = given === undefined ? sandbox.issueKey(request) : sandbox.ensureKey({ ...request, key: given });
+    return { name, scopes, key: issued.key };
+  });
+}
+
+function sandboxKey(text: string): string {
+  if (/^dpp_[A-Za-z0-9_-]{16,200}$/.test(text)) return text;
+  throw new InvalidArgumentError('A key is dpp_ and 16 to 200 characters of A-Z, a-z, 0-9, _ and -.');
+}
+
+const GATE_NAMES: readonly GateName[] = ['product', 'bom', 'material', 'review'];
+
+function gateNames(text: string): GateName[] {
+  if (text === 'none') return [];
+  return text.split(',').map((part) => {
+    const name = GATE_NAMES.find((one) => one === part.trim());
+    if (name === undefined) throw new InvalidArgumentError(`Expected none, or some of ${GATE_NAMES.join(',')}.`);
+    return name;
+  });
+}
+
+function assignment(text: string, before: readonly Assignment[] | undefined): Assignment[] {
+  const at = text.indexOf('=');
+  if (at < 1) throw new InvalidArgumentError('Expected SETTING=VALUE, as paging=cursor or import.upserts=false.');
+  return collect({ path: text.slice(0, at), value: text.slice(at + 1) }, before);
+}

@@ -1,0 +1,110 @@
+import { type Command, Option } from 'commander';
+import { assertSources } from '../../admin/named-sources.ts';
+import { fault } from '../../domain/faults.ts';
+import { SUBJECT_KINDS, type SubjectKind } from '../../domain/item.ts';
+import { type Resolution, SETTLE_STATES, type SettleState } from '../../domain/manual-resolution.ts';
+import { subjectKind } from '../arguments.ts';
+import type { CommandContext, RunAction } from '../context.ts';
+import { settleBom } from './settle-bom.ts';
+import { settleNamed } from './settle-named.ts';
+import { settleAll } from './settle-selected.ts';
+
+const EXAMPLES = `
+Examples:
+  $ dpp-sync items --state in_doubt                            what is in doubt?
+  $ dpp-sync settle 00012001/0010 --delivered                  it is at the platform
+  $ dpp-sync settle TWZ-180-LS --delivered --id 4711           and this is its id there
+  $ dpp-sync settle --bom present --all                        BOM items of products that were there before
+  $ dpp-sync settle TWZ-180-LS --kind passport --rejected      it is not; nothing is sent for now
+  $ dpp-sync settle --state blocked --kind bom_item --ignore   leave all these as they are there
+
+Look at the platform first: what you say is taken for a fact. What is there is not sent again, and what waited for it can go
+out. What is not there stays so until its row changes or you run dpp-sync replay --key KEY. What you ignore stays as it is at
+the platform until its row changes; it needs nobody meanwhile, and holds no passport.`;
+
+export interface SettleOptions {
+  delivered?: boolean;
+  rejected?: boolean;
+  ignore?: boolean;
+  id?: string;
+  bom?: 'present' | 'absent';
+  all?: boolean;
+  kind?: SubjectKind;
+  state?: SettleState | 'missing';
+  source?: string;
+  yes?: boolean;
+}
+
+export function addSettleCommand(program: Command, run: RunAction): void {
+  program
+    .command('settle')
+    .description('say what became of a write that does not go on by itself, or what was at the platform before')
+    .argument('[key...]', 'keys, or SKUs or codes; of a passport that of its product; with --bom, products')
+    .option('--delivered', 'the platform has it')
+    .option('--rejected', 'the platform has nothing of it')
+    .option('--ignore', 'leave the platform as it is, until its row changes; or accept that an item is missing')
+    .addOption(
+      new Option(
+        '--bom <answer>',
+        'whether the BOM items of products that were there before are there as well',
+      ).choices(['present', 'absent']),
+    )
+    .option('--all', 'with --bom: of all products that wait for an answer')
+    .option('--id <id>', 'the id that it has there, with --delivered; else it is looked up where it is needed')
+    .addOption(new Option('--kind <kind>', `only ${SUBJECT_KINDS.join(', ')}`).argParser(subjectKind))
+    .addOption(
+      new Option('--state <state>', 'all in this state, in place of keys').choices([...SETTLE_STATES, 'missing']),
+    )
+    .option('--source <id>', 'only of this source, with --state')
+    .option('--yes', 'with --state: do not ask')
+    .addHelpText('after', EXAMPLES)
+    .action((keys: string[], options: SettleOptions) =>
+      run((context) => {
+        const names = [...new Set(keys)];
+        return options.bom === undefined ? settle(names, options, context) : bom(names, options, context);
+      }),
+    );
+}
+
+async function bom(keys: string[], options: SettleOptions, context: CommandContext): Promise<number> {
+  const { bom: answer, all = false, ...others } = options;
+  if (all === keys.length > 0)
+    throw fault('usage', 'Say with --bom which products are meant: by their SKUs, or --all.');
+  if (Object.values(others).some((value) => value !== undefined))
+    throw fault('usage', '--bom goes with products or --all alone.');
+  return settleBom({ products: all ? null : keys, present: answer === 'present' }, context);
+}
+
+async function settle(keys: string[], options: SettleOptions, context: CommandContext): Promise<number> {
+  const resolution = resolutionOf(options);
+  const { state, source } = options;
+  if ((keys.length === 0) === (state === undefined)) {
+    throw fault('usage', 'Name what is to be settled: either by keys or by --state.');
+  }
+  if (options.id !== undefined && (resolution !== 'delivered' || keys.length !== 1)) {
+    throw fault('usage', '--id goes with --delivered alone, and with one key.');
+  }
+  if (state === undefined && (source !== undefined || options.yes === true)) {
+    throw fault('usage', '--source and --yes go with --state alone.');
+  }
+  if (state === 'missing' && resolution !== 'ignored') {
+    throw fault('usage', '--state missing goes with --ignore alone: it accepts that the items are gone.');
+  }
+  if (options.all) throw fault('usage', '--all goes with --bom alone.');
+  const config = await context.loadConfig();
+  if (source !== undefined) assertSources(config, [source]);
+  const { id = null, kind = null, yes = false } = options;
+  if (state === undefined) return settleNamed({ names: keys, resolution, id, kind }, { context, config });
+  return settleAll({ state, kind, source: source ?? null, resolution }, { yes, context, config });
+}
+
+function resolutionOf({ delivered = false, rejected = false, ignore = false }: SettleOptions): Resolution {
+  const said = [
+    ...(delivered ? (['delivered'] as const) : []),
+    ...(rejected ? (['rejected'] as const) : []),
+    ...(ignore ? (['ignored'] as const) : []),
+  ];
+  const [only] = said;
+  if (only !== undefined && said.length === 1) return only;
+  throw fault('usage', 'Say what you found at the platform: either --delivered, --rejected or --ignore.');
+}

@@ -1,0 +1,106 @@
+import { stringify } from 'yaml';
+import type { Difference } from '../../api/openapi/difference.ts';
+import { fault } from '../../domain/faults.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
+import type { CommandContext } from '../context.ts';
+import { readInputFile } from '../input-file.ts';
+import type { Output } from '../text/output.ts';
+import { plural } from '../text/style.ts';
+
+/**
+ * Compares the platform's own OpenAPI document with the profile of the config, and says what to set. It looks at these
+ * two files alone, so it needs neither network nor ledger.
+ *
+ * @returns 0 where nothing needs to be done, 4 where something breaks, is to be set, or could not be read
+ * @throws Fault `usage` for a file that cannot be read or is no such document
+ */
+export async function checkOpenApi(file: string, context: CommandContext): Promise<number> {
+  const { output } = context;
+  const config = await context.loadConfig();
+  const { compareOpenApi } = await import('../../api/openapi/compare.ts');
+  const { OPENAPI_BYTES_MAX } = await import('../../api/openapi/document.ts');
+  const compared = compareOpenApi(await readInputFile(file, OPENAPI_BYTES_MAX), config.profile);
+  if (!compared.ok) throw fault('usage', `${file}: ${compared.error}`);
+  const differences = compared.value;
+  const settings = settingsOf(differences);
+  const exitCode = differences.some(({ weight, value }) => weight !== 'note' || value !== undefined) ? 4 : 0;
+  if (output.json) {
+    output.document({ ok: exitCode === 0, config: { file: config.file }, openapi: { file, differences, settings } });
+  } else {
+    print(differences, settings, { file, configFile: config.file, output });
+  }
+  return exitCode;
+}
+
+/** What the profile and the config are to say: every setting that the document tells the value of. */
+export interface Settings {
+  profile: JsonObject;
+  target: JsonObject;
+}
+
+export function settingsOf(differences: readonly Difference[]): Settings {
+  const all: JsonObject = {};
+  for (const { setting, value } of differences) {
+    if (setting !== undefined && value !== undefined) put(all, setting.split('.'), value);
+  }
+  const { target = {}, ...profile } = all;
+  return { profile, target: isJsonObject(target) ? target : {} };
+}
+
+/** Lists that several differences give for one setting are put together: each entry is one more place to look in. */
+function put(into: JsonObject, [name = '', ...rest]: string[], value: JsonValue): void {
+  const before = Object.hasOwn(into, name) ? into[name] : undefined;
+  if (rest.length === 0) {
+    into[name] = Array.isArray(before) && Array.isArray(value) ? [...new Set([...before, ...value])] : value;
+    return;
+  }
+  const inner = isJsonObject(before) ? before : {};
+  into[name] = inner;
+  put(inner, rest, value);
+}
+
+const GROUPS = [
+  { weight: 'breaks', title: 'Breaks requests as things are', colour: 'red' },
+  { weight: 'unread', title: 'Cannot be read, and is not compared', colour: 'red' },
+  { weight: 'note', title: 'Worth knowing', colour: 'yellow' },
+] as const;
+
+function print(
+  differences: readonly Difference[],
+  settings: Settings,
+  { file, configFile, output }: { file: string; configFile: string; output: Output },
+): void {
+  const { paint } = output;
+  const found = differences.length === 0 ? 'no differences' : plural(differences.length, 'difference');
+  output.print(`${file} against the profile of ${configFile}: ${found}`);
+  for (const { weight, title, colour } of GROUPS) {
+    const group = differences.filter((one) => one.weight === weight);
+    if (group.length === 0) continue;
+    output.print('', paint('bold', `${title} (${group.length})`));
+    for (const [path, members] of Map.groupBy(group, (one) => one.path)) {
+      output.print(`  ${path}`);
+      for (const { what, found: has, expected, setting, value } of members) {
+        const cure = setting === undefined ? '' : `; ${value === undefined ? 'look at' : 'set'} ${setting}`;
+        output.print(`    ${paint(colour, what)}: found ${has}, expected ${expected}${paint('dim', cure)}`);
+      }
+    }
+  }
+  for (const line of settingsLines(settings, output)) output.print(line);
+}
+
+function settingsLines({ profile, target }: Settings, { paint }: Output): string[] {
+  const lines: string[] = [];
+  if (Object.keys(profile).length > 0) {
+    lines.push('', paint('bold', 'To be set in a profile, which the config names with target.profile'), '');
+    lines.push(...yamlLines({ extends: 'default', ...profile }));
+  }
+  if (Object.keys(target).length > 0) {
+    lines.push('', paint('bold', 'To be set in the config'), '', ...yamlLines({ target }));
+  }
+  return lines;
+}
+
+/** Without indentation, so that it can be pasted as it is. */
+function yamlLines(value: JsonObject): string[] {
+  return stringify(value, { lineWidth: 0 }).trimEnd().split('\n');
+}

@@ -1,0 +1,139 @@
+import type { Command } from 'commander';
+import type { ApiFinding, CheckOptions, QueueFinding, StreamFinding } from '../../daemon/check.ts';
+import type { RuntimeConfig } from '../../daemon/sources/open-source.ts';
+import type { ScopeAnswer } from '../../domain/ports/target.ts';
+import type { CommandContext, RunAction } from '../context.ts';
+import { errorDocument, failureLines, failureOf } from '../errors.ts';
+import type { Output } from '../text/output.ts';
+import { plural, printable } from '../text/style.ts';
+import { checkOpenApi } from './check-openapi.ts';
+
+const EXAMPLES = `
+Examples:
+  $ dpp-sync check
+  $ dpp-sync check -c /etc/dpp-sync/dpp-sync.yaml --json
+  $ dpp-sync check --openapi schema.yaml      compares the platform's own schema with the profile, and nothing else
+
+Every problem of the config is told at once (exit code 2). Then every source is opened, the queue is connected to,
+and the API is asked whether the key works and what it may do. None of this changes anything (exit code 3 where one
+of them fails).`;
+
+export function addCheckCommand(program: Command, run: RunAction): void {
+  program
+    .command('check')
+    .description('validate the config, open every source, reach the queue, and ask the API what the key may do')
+    .option(
+      '--openapi <file>',
+      'only compare this OpenAPI document of the platform with the profile, and say what to set',
+    )
+    .addHelpText('after', EXAMPLES)
+    .action(({ openapi }: { openapi?: string }) =>
+      run((context) => (openapi === undefined ? check(context) : checkOpenApi(openapi, context))),
+    );
+}
+
+async function check(context: CommandContext): Promise<number> {
+  const { output, secrets, clock, log } = context;
+  const config = await context.loadConfig();
+  const { checkApi, checkMappings, checkQueue, checkStreams } = await import('../../daemon/check.ts');
+  await checkMappings(config);
+  printConfig(config, output);
+
+  const signal = context.interruption();
+  const options: CheckOptions = { config, secrets, clock, log, version: context.package.version, signal };
+  const streams: StreamFinding[] = [];
+  for await (const finding of checkStreams(options)) {
+    streams.push(finding);
+    printStream(finding, output);
+  }
+  const queue = await checkQueue(config);
+  printQueue(queue, output);
+  const api = await checkApi(options);
+  printApi(api, output);
+
+  const problems = [...streams, queue, api].map((finding) => finding.problem);
+  const [problem] = problems.filter((one) => one !== null);
+  const exitCode = problem?.exitCode ?? 0;
+  if (output.json) {
+    output.document({
+      ok: exitCode === 0,
+      config: { file: config.file, warnings: config.warnings },
+      sources: streams.map(({ source, stream, found, warnings, problem: why }) => ({
+        source,
+        stream,
+        ok: why === null,
+        found,
+        ...(warnings.length === 0 ? {} : { warnings }),
+        error: why === null ? null : errorDocument(failureOf(why)),
+      })),
+      queue: {
+        kind: queue.kind,
+        ok: queue.problem === null,
+        found: queue.found,
+        warnings: queue.warnings,
+        error: queue.problem === null ? null : errorDocument(failureOf(queue.problem)),
+      },
+      api: {
+        baseUrl: api.baseUrl,
+        key: api.key,
+        publishKey: api.publishKey,
+        ok: api.problem === null,
+        plan: api.plan,
+        scopes: api.scopes,
+        error: api.problem === null ? null : errorDocument(failureOf(api.problem)),
+      },
+      ...(problem === undefined ? {} : { error: errorDocument(failureOf(problem)) }),
+    });
+  }
+  return exitCode;
+}
+
+function printConfig({ file, sources, ledger }: RuntimeConfig, output: Output): void {
+  const mappings = sources.reduce((sum, source) => sum + source.mappings.length, 0);
+  output.print(
+    good(output, 'config', `${file}: ${plural(sources.length, 'source')}, ${plural(mappings, 'mapping')}`),
+    `           ledger ${ledger}`,
+  );
+}
+
+function printStream({ source, stream, found, warnings, problem }: StreamFinding, output: Output): void {
+  const name = `${source}/${stream}`;
+  if (problem === null) output.print(good(output, 'source', `${name}: ${printable(found ?? '')}`));
+  else output.print(...bad(output, 'source', name, problem));
+  for (const warning of warnings)
+    output.print(`           ${output.paint('yellow', `warning: ${printable(warning)}`)}`);
+}
+
+function printQueue({ kind, found, warnings, problem }: QueueFinding, output: Output): void {
+  if (problem !== null) output.print(...bad(output, 'queue', kind, problem));
+  else output.print(good(output, 'queue', printable(found ?? '')));
+  for (const warning of warnings) output.print(`           ${output.paint('yellow', `warning: ${warning}`)}`);
+}
+
+function printApi({ baseUrl, key, publishKey, plan, scopes, problem }: ApiFinding, output: Output): void {
+  const keys = `key ${key ?? 'unreadable'}${publishKey === null ? '' : `, publishing with ${publishKey}`}`;
+  if (problem !== null) output.print(...bad(output, 'api', `${baseUrl} (${keys})`, problem));
+  else output.print(good(output, 'api', `${baseUrl} (${keys})`));
+  if (plan !== null) output.print(`           plan: API access ${answerMark(plan, output)}`);
+  if (scopes === null) return;
+  const told = Object.entries(scopes).map(([scope, answer]) => `${scope} ${answerMark(answer, output)}`);
+  output.print(`           scopes: ${told.join('  ')}`);
+  if (scopes.publish === 'no') {
+    const others = scopes.read === 'yes' && scopes.write === 'yes' ? '; all else can be done.' : '.';
+    output.print(`           ${output.paint('dim', `Passports cannot be published with this key${others}`)}`);
+  }
+}
+
+function answerMark(answer: ScopeAnswer, { paint }: Output): string {
+  if (answer === 'yes') return paint('green', '✓ yes');
+  return answer === 'no' ? paint('red', '✗ no') : paint('yellow', '? unknown');
+}
+
+function good({ paint }: Output, what: string, text: string): string {
+  return `${paint('green', '✓')} ${what.padEnd(8)} ${text}`;
+}
+
+function bad({ paint }: Output, what: string, text: string, problem: unknown): string[] {
+  const lines = failureLines(failureOf(problem)).map((line) => `           ${line.replace(/^error: /, '').trim()}`);
+  return [`${paint('red', '✗')} ${what.padEnd(8)} ${text}`, ...lines];
+}

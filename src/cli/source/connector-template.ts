@@ -1,0 +1,80 @@
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fault } from '../../domain/faults.ts';
+import { messageOf, systemCodeOf } from '../../lib/errors.ts';
+
+/** npm leaves a `.gitignore` out of what it packs, so that the template has it under another name. */
+const RENAMED: Readonly<Record<string, string>> = { gitignore: '.gitignore' };
+
+/**
+ * Writes the files of the connector template into a folder that is new or empty, and links this program into its
+ * `node_modules`, so that its tests run before anything is installed.
+ *
+ * @throws Fault `usage` if the folder has files in it or cannot be written
+ */
+export function writeTemplate({
+  folder,
+  root,
+  values,
+}: {
+  folder: string;
+  /** The folder of this program's package. */
+  root: string;
+  /** What stands for `{{name}}` in the files. */
+  values: Readonly<Record<string, string>>;
+}): { files: string[]; isLinked: boolean } {
+  const template = join(root, 'config', 'connector-template');
+  const names = readdirSync(template, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(template.length + 1))
+    .toSorted();
+  assertEmpty(folder);
+  try {
+    const files = names.map((name) => {
+      const text = readFileSync(join(template, name), 'utf8');
+      const to = RENAMED[name] ?? name;
+      mkdirSync(dirname(join(folder, to)), { recursive: true });
+      // A file that has appeared since is somebody else's.
+      writeFileSync(join(folder, to), withValues(text, values), { flag: 'wx' });
+      return to;
+    });
+    return { files, isLinked: link(folder, root) };
+  } catch (error) {
+    throw unwritable(folder, error);
+  }
+}
+
+function withValues(text: string, values: Readonly<Record<string, string>>): string {
+  return text.replace(/\{\{(\w+)\}\}/g, (_, name: string) => values[name] ?? '');
+}
+
+function assertEmpty(folder: string): void {
+  let found: string[];
+  try {
+    found = readdirSync(folder);
+  } catch (error) {
+    if (systemCodeOf(error) === 'ENOENT') return;
+    throw unwritable(folder, error);
+  }
+  if (found.length === 0) return;
+  throw fault('usage', `The folder ${folder} has files in it.`, { suggestion: 'Name a new folder with --dir.' });
+}
+
+function unwritable(folder: string, error: unknown): Error {
+  return fault('usage', `The folder ${folder} cannot be written: ${messageOf(error)}.`, {
+    suggestion: 'Name another folder with --dir.',
+    cause: error,
+  });
+}
+
+/** False where the disk has no links. */
+function link(folder: string, root: string): boolean {
+  const modules = join(folder, 'node_modules');
+  try {
+    mkdirSync(modules, { recursive: true });
+    symlinkSync(root, join(modules, 'dpp-sync'), 'junction');
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,113 @@
+import type { PreviewedRecord } from '../../daemon/preview.ts';
+import type { PreviewCounts } from '../../daemon/preview-counts.ts';
+import { ITEM_KINDS, type ItemRef } from '../../domain/item.ts';
+import { formatPlace } from '../../domain/place.ts';
+import { kindWord } from '../../domain/words.ts';
+import type { Output } from '../text/output.ts';
+import { formatCount, plural, printable, shorten, wrap } from '../text/style.ts';
+import { countKind, formatIssue, formatValue } from '../text/words.ts';
+
+const MARKS = { mapped: '✓', excluded: '–', quarantined: '✗' } as const;
+const COLOURS = { mapped: 'green', excluded: 'dim', quarantined: 'red' } as const;
+
+/** What a line has besides its two cells. */
+const BETWEEN = 5;
+const LEFT_MAX = 46;
+const RIGHT_MIN = 30;
+/** Where no terminal shows it, a line has room for a value of this length. */
+const RIGHT_WITHOUT_TERMINAL = 100;
+
+/** A record beside the items that it maps to. */
+export function recordLines(record: PreviewedRecord, { paint, width }: Output): string[] {
+  const { place, status } = record;
+  const left = width === null ? LEFT_MAX : Math.min(LEFT_MAX, Math.floor((width - BETWEEN) * 0.45));
+  const right = width === null ? RIGHT_WITHOUT_TERMINAL : Math.max(RIGHT_MIN, width - BETWEEN - left);
+  return [
+    `${paint(COLOURS[status], `${MARKS[status]} ${status}`)}  ${printable(formatPlace(place))}`,
+    ...sideBySide(columnLines(record), itemLines(record, { paint, width: right }), { paint, width: left }),
+    '',
+  ];
+}
+
+/** The columns that have a value. */
+function columnLines({ fields }: PreviewedRecord): string[] {
+  const filled = Object.entries(fields).filter(([, value]) => value !== '' && value !== null);
+  const width = Math.min(16, Math.max(0, ...filled.map(([name]) => name.length)));
+  return filled.map(([name, value]) => `${printable(name).padEnd(width)}  ${formatValue(value, 200)}`);
+}
+
+/** The size of a cell, and how it is coloured. */
+interface Cell {
+  paint: Output['paint'];
+  width: number;
+}
+
+function itemLines({ status, items, issues }: PreviewedRecord, { paint, width }: Cell): string[] {
+  if (status === 'excluded') return [paint('dim', 'no mapping wants this record')];
+  const lines = issues.flatMap((issue) => [
+    ...wrap(formatIssue(issue), width).map((line) => paint('red', line)),
+    ...(issue.cure === undefined ? [] : wrap(printable(issue.cure), width - 2).map((line) => `  ${line}`)),
+  ]);
+  for (const { kind, key, payload, refs } of items) {
+    const names = [...Object.keys(payload), ...refs.map(roleWord)];
+    const nameWidth = Math.max(0, ...names.map((name) => name.length));
+    const valueWidth = Math.max(10, Math.min(72, width - nameWidth - 4));
+    lines.push(paint('bold', shorten(`${kindWord(kind)} ${printable(key)}`, width)));
+    for (const ref of refs) {
+      const kindOfRef = ref.either === true ? 'product or material' : kindWord(ref.kind);
+      lines.push(
+        `  ${roleWord(ref).padEnd(nameWidth)}  ${shorten(`→ ${kindOfRef} ${printable(ref.key)}`, valueWidth)}`,
+      );
+    }
+    for (const [name, value] of Object.entries(payload)) {
+      lines.push(`  ${name.padEnd(nameWidth)}  ${formatValue(value, valueWidth)}`);
+    }
+  }
+  return lines;
+}
+
+/** The name of a ref as mappings write it. */
+function roleWord({ role, either }: ItemRef): string {
+  return either === true ? 'part' : role;
+}
+
+function sideBySide(left: readonly string[], right: readonly string[], { paint, width }: Cell): string[] {
+  const lines: string[] = [];
+  for (let index = 0; index < Math.max(left.length, right.length); index += 1) {
+    const cell = shorten(left[index] ?? '', width).padEnd(width);
+    lines.push(`  ${paint('dim', `${cell} │`)} ${right[index] ?? ''}`);
+  }
+  return lines;
+}
+
+const ISSUES_SHOWN = 20;
+
+/** What the whole of a stream or of a source has brought. */
+export function countLines(title: string, counts: PreviewCounts, { paint, width: terminal }: Output): string[] {
+  const { records, items, issues, otherIssues } = counts;
+  const lines = [`${paint('bold', title)}  ${recordWords(counts)}`];
+  const made = ITEM_KINDS.filter((kind) => items[kind] > 0).map((kind) => countKind(items[kind], kind));
+  if (records > 0) lines.push(`  ${made.length === 0 ? paint('yellow', 'no items') : `items: ${made.join(', ')}`}`);
+  const width = formatCount(issues[0]?.records ?? 0).length;
+  const textWidth = (terminal ?? Number.POSITIVE_INFINITY) - width - 6;
+  for (const { code, field, records: having, example } of issues.slice(0, ISSUES_SHOWN)) {
+    const where = field === null ? '' : ` in ${printable(field)}`;
+    const count = formatCount(having).padStart(width);
+    lines.push(
+      `  ${paint('red', `✗ ${count}`)}  ${paint('bold', printable(code))}${where}`,
+      ...wrap(`${printable(formatPlace(example.place))}: ${printable(example.message)}`, textWidth).map(
+        (line) => `    ${' '.repeat(width)}  ${paint('dim', line)}`,
+      ),
+    );
+  }
+  const left = issues.length - ISSUES_SHOWN;
+  if (left > 0) lines.push(`  and ${plural(left, 'other kind')} of issue; --json has them`);
+  if (otherIssues > 0) lines.push(`  and ${plural(otherIssues, 'issue')} of further kinds`);
+  return lines;
+}
+
+function recordWords({ records, mapped, excluded, quarantined }: PreviewCounts): string {
+  if (records === 0) return 'no records';
+  const counted = Object.entries({ mapped, excluded, quarantined }).filter(([, count]) => count > 0);
+  return `${plural(records, 'record')}: ${counted.map(([status, count]) => `${formatCount(count)} ${status}`).join(', ')}`;
+}

@@ -1,0 +1,78 @@
+import type { FileHandle } from 'node:fs/promises';
+import type { QuarantinedRecord } from '../../domain/ports/ledger-views.ts';
+import type { JsonValue } from '../../lib/json.ts';
+import { formatIssue } from '../text/words.ts';
+import { writeWholeFile } from '../whole-file.ts';
+
+/** Spreadsheets take a file without it for text in the encoding of the country. */
+const BYTE_ORDER_MARK = '\ufeff';
+const ADDED = ['file', 'line', 'issues'] as const;
+
+/**
+ * Writes quarantined records as CSV (RFC 4180, UTF-8): every column that one of them has, then the file, line and issues
+ * of each. The file appears whole or not at all, with mode 0600, since it holds the company's data.
+ *
+ * @param pages gives the records from the beginning each time: once for the columns, once for the rows
+ * @returns the file's absolute path and how many records are in it
+ * @throws Fault `usage` when the file cannot be written
+ */
+export async function writeQuarantineFile(
+  path: string,
+  pages: () => Iterable<QuarantinedRecord[]>,
+): Promise<{ file: string; records: number }> {
+  const { file, written } = await writeWholeFile(path, 0o600, (handle) => writeRows(handle, pages));
+  return { file, records: written };
+}
+
+async function writeRows(handle: FileHandle, pages: () => Iterable<QuarantinedRecord[]>): Promise<number> {
+  const columns = new Set<string>();
+  for (const page of pages()) for (const { fields } of page) for (const name of Object.keys(fields)) columns.add(name);
+  const added = ADDED.map((name) => freeName(name, columns));
+  await handle.writeFile(BYTE_ORDER_MARK + csvLine([...columns, ...added]));
+
+  let records = 0;
+  for (const page of pages()) {
+    const lines = page.map(({ fields, place, issues }) =>
+      csvLine([
+        ...[...columns].map((name) => textOf(fields[name])),
+        place.file ?? '',
+        place.line === undefined ? (place.path ?? '') : String(place.line),
+        issues.map(formatIssueWithCure).join(' | '),
+      ]),
+    );
+    await handle.writeFile(lines.join(''));
+    records += page.length;
+  }
+  return records;
+}
+
+function formatIssueWithCure(issue: QuarantinedRecord['issues'][number]): string {
+  return issue.cure === undefined ? formatIssue(issue) : `${formatIssue(issue)} ${issue.cure}`;
+}
+
+function freeName(name: string, taken: ReadonlySet<string>): string {
+  return taken.has(name) ? freeName(`dpp_${name}`, taken) : name;
+}
+
+function textOf(value: JsonValue | undefined): string {
+  if (value === undefined || value === null) return '';
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+function csvLine(values: readonly string[]): string {
+  return `${values.map((value) => csvCell(harmless(value))).join(',')}\r\n`;
+}
+
+function csvCell(text: string): string {
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+/**
+ * A value that a spreadsheet would run as a formula, with an apostrophe in front, which makes it text there. Numbers
+ * with a sign stay as they are. One that has apostrophes already gets one more, so that taking one off undoes it:
+ * https://owasp.org/www-community/attacks/CSV_Injection
+ */
+export function harmless(text: string): string {
+  if (/^[+-]?[\d.,' ]*$/.test(text)) return text;
+  return /^'*[=+\-@\t\r\n|＝＋－＠]/.test(text) ? `'${text}` : text;
+}

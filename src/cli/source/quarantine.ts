@@ -1,0 +1,105 @@
+import type { Command } from 'commander';
+import { assertSources } from '../../admin/named-sources.ts';
+import { formatPlace } from '../../domain/place.ts';
+import type { LedgerViews, QuarantinedRecord } from '../../domain/ports/ledger-views.ts';
+import { readableKey } from '../../domain/record.ts';
+import { wholeNumber } from '../arguments.ts';
+import type { CommandContext, RunAction } from '../context.ts';
+import type { Output } from '../text/output.ts';
+import { plural, printable } from '../text/style.ts';
+import { formatIssue } from '../text/words.ts';
+import { writeQuarantineFile } from './quarantine-file.ts';
+
+interface QuarantineOptions {
+  source?: string;
+  out?: string;
+  limit?: number;
+}
+
+const EXAMPLES = `
+Examples:
+  $ dpp-sync quarantine --source erp
+  $ dpp-sync quarantine --out wrong-rows.csv       the original rows with file, line and issues
+  $ dpp-sync quarantine --json | jq -r '.issues[].code' | sort | uniq -c
+
+Correct the rows in the source, or the mapping: the next sync takes them up. After a mended mapping,
+\`dpp-sync replay --state quarantined\` does without another pull.
+In the file, a value that a spreadsheet would run as a formula has an apostrophe in front.`;
+
+const SHOWN = 50;
+const PAGE = 500;
+
+export function addQuarantineCommand(program: Command, run: RunAction): void {
+  program
+    .command('quarantine')
+    .description('list the records that could not be mapped, with place, value, rule and cure')
+    .option('--source <id>', 'only records of this source')
+    .option('--out <file>', 'write them as CSV, for the team of the source')
+    .option('--limit <n>', 'how many to list at most', wholeNumber(1, Number.MAX_SAFE_INTEGER))
+    .addHelpText('after', EXAMPLES)
+    .action((options: QuarantineOptions) => run((context) => quarantine(options, context)));
+}
+
+async function quarantine(options: QuarantineOptions, context: CommandContext): Promise<number> {
+  const { source, out } = options;
+  const { output } = context;
+  const config = await context.loadConfig();
+  if (source !== undefined) assertSources(config, [source]);
+  return context.withViews(config, async (opened) => {
+    if (out !== undefined) {
+      const { file, records } = await writeQuarantineFile(out, () => pagesOf(opened?.views ?? null, source));
+      if (output.json) output.document({ ok: true, file, records });
+      else output.print(`${plural(records, 'record')} written to ${file}`);
+      return 0;
+    }
+    if (opened === null) output.note(`There is no ledger yet at ${config.ledger}: nothing has been synced.`);
+    else await list(opened.views, options, output);
+    return 0;
+  });
+}
+
+async function list(views: LedgerViews, { source, limit }: QuarantineOptions, output: Output): Promise<void> {
+  const most = limit ?? (output.json ? Number.POSITIVE_INFINITY : SHOWN);
+  let shown = 0;
+  for (const page of pagesOf(views, source)) {
+    for (const record of page) {
+      if (shown === most) {
+        const total = views.quarantinedCount(source === undefined ? [] : [source]);
+        output.note(
+          `… and ${plural(total - shown, 'record')} more; --limit shows more of them, --out writes all to a file.`,
+        );
+        return;
+      }
+      shown += 1;
+      if (output.json) {
+        const { id: _, ...rest } = record;
+        if (!(await output.jsonLine(rest))) return;
+      } else for (const line of recordLines(record, output)) if (!(await output.listLine(line))) return;
+    }
+  }
+  if (shown === 0) output.note('No record is quarantined.');
+}
+
+function recordLines({ source, stream, key, place, issues }: QuarantinedRecord, { paint }: Output): string[] {
+  const lines = [
+    `${paint('bold', printable(formatPlace(place)))}  ${source}/${stream}  ${paint('dim', printable(readableKey(key)))}`,
+  ];
+  for (const issue of issues) {
+    lines.push(`  ${paint('red', '✗')} ${formatIssue(issue)} ${paint('dim', `[${printable(issue.code)}]`)}`);
+    if (issue.other !== undefined) lines.push(`    the other one: ${printable(formatPlace(issue.other))}`);
+    if (issue.cure !== undefined) lines.push(`    ${paint('dim', printable(issue.cure))}`);
+  }
+  return [...lines, ''];
+}
+
+/** All quarantined records, a page at a time: there may be more than memory holds. */
+function* pagesOf(views: LedgerViews | null, source: string | undefined): Generator<QuarantinedRecord[]> {
+  let afterId = 0;
+  while (views !== null) {
+    const page = views.quarantined({ ...(source === undefined ? {} : { source }), afterId, limit: PAGE });
+    const last = page.at(-1);
+    if (last === undefined) return;
+    yield page;
+    afterId = last.id;
+  }
+}

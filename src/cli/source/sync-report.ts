@@ -1,0 +1,114 @@
+import type { Synced } from '../../admin/synced.ts';
+import type { Acceptance } from '../../daemon/accept.ts';
+import { exitCodeOf } from '../../daemon/sync.ts';
+import { causesOf } from '../../observe/causes.ts';
+import { errorDocument } from '../errors.ts';
+import { attentionLines } from '../text/attention.ts';
+import { missedLines } from '../text/missed-lines.ts';
+import { countCell, guardedDocument, itemLines, passportLines } from '../text/standing.ts';
+import { formatCount, formatDuration, formatTable, type Paint, plural, printable } from '../text/style.ts';
+import { countKind } from '../text/words.ts';
+
+const WARNINGS_MAX = 5;
+
+/** What a sync came to, without what it leaves to people. */
+export type Report = Omit<Synced, 'attention'>;
+
+/** The result of a sync as the interface contract has it. */
+export function syncDocument(report: Report): { ok: boolean } & Record<string, unknown> {
+  const { runs, items, passports, requests, durationMs, warnings, fault, guarded, missing, accepted } = report;
+  const { sent, throttled, retried } = requests;
+  return {
+    ok: exitCodeOf(report) === 0,
+    runs: runs.map(({ source, stream, read, unchanged, changed, quarantined, excluded, missing, missedByChanges }) => ({
+      source,
+      stream,
+      read,
+      unchanged,
+      changed,
+      quarantined,
+      excluded,
+      missing,
+      ...(missedByChanges === null ? {} : { missedByChanges }),
+    })),
+    items,
+    passports,
+    requests: { sent, throttled, retried },
+    durationMs: Math.round(durationMs),
+    // What the guard says was among the warnings before it had a member of its own.
+    warnings: [...guarded.map(({ source, stream, message }) => `${source}/${stream}: ${message}`), ...warnings],
+    guarded: guarded.map(guardedDocument),
+    missing,
+    suspended: report.suspended,
+    causes: causesOf(report),
+    ...(accepted === null ? {} : { accepted: acceptedDocument(accepted) }),
+    ...(fault === null ? {} : { error: errorDocument(fault) }),
+  };
+}
+
+function acceptedDocument({ guarded, adopted }: Acceptance): object {
+  return { guarded: guarded.map(guardedDocument), adopted };
+}
+
+export function runLines({ runs }: Report, paint: Paint): string[] {
+  if (runs.length === 0) return [];
+  const right = { align: 'right' } as const;
+  const columns = ['read', 'unchanged', 'changed', 'quarantined', 'excluded', 'missing'] as const;
+  const rows = runs.map((account) => [
+    `${account.source}/${account.stream}`,
+    ...columns.map((name) => countCell(account[name], name === 'quarantined' || name === 'missing' ? 'yellow' : null)),
+  ]);
+  return formatTable([{ title: 'stream' }, ...columns.map((title) => ({ title, ...right }))], rows, paint);
+}
+
+/** What `--accept` accepted, and the sources that had nothing to accept. */
+export function acceptedLines({ accepted }: Pick<Report, 'accepted'>): string[] {
+  if (accepted === null) return [];
+  const { sources, guarded, adopted } = accepted;
+  return sources.flatMap((source) => {
+    const reads = guarded.filter((one) => one.source === source);
+    const changes = adopted.filter((one) => one.source === source);
+    if (reads.length + changes.length === 0) return [`Nothing of ${source} was held, so nothing was accepted.`];
+    const lines = reads.map(({ stream, missing, read, released }) =>
+      released > 0
+        ? `Accepted of ${source}/${stream}: ${plural(released, 'item')} that no record makes any more.`
+        : `Accepted of ${source}/${stream}: an export with ${plural(read, 'row')} in which ${plural(missing, 'record is', 'records are')} missing.`,
+    );
+    const counts = changes.map(({ kind, count }) => countKind(count, kind)).join(', ');
+    if (changes.length > 0) {
+      lines.push(`Accepted of ${source}: changes of items that were at the platform before: ${counts}.`);
+    }
+    return lines;
+  });
+}
+
+/** What a sync did, for people. */
+export function reportLines(report: Synced, paint: Paint): string[] {
+  const { items, requests, durationMs, warnings } = report;
+  const notes = warnings
+    .slice(0, WARNINGS_MAX)
+    .map((warning) => `${paint('yellow', 'warning:')} ${printable(warning)}`);
+  if (warnings.length > WARNINGS_MAX) notes.push(`  … and ${warnings.length - WARNINGS_MAX} more warnings`);
+  const extra = [
+    ...(requests.throttled > 0 ? [`${formatCount(requests.throttled)} throttled`] : []),
+    ...(requests.retried > 0 ? [`${formatCount(requests.retried)} sent again`] : []),
+  ];
+  const detail = extra.length === 0 ? '' : ` (${extra.join(', ')})`;
+  const sections = [
+    acceptedLines(report),
+    runLines(report, paint),
+    itemLines(items, paint),
+    passportLines(report.passports, paint),
+    [...notes, ...missedLines(report.runs, paint)],
+    attentionLines(report, report.attention, paint),
+    [`${plural(requests.sent, 'request')}${detail} in ${formatDuration(durationMs)}. ${decision(report, paint)}`],
+  ];
+  return sections.filter((lines) => lines.length > 0).flatMap((lines, index) => (index === 0 ? lines : ['', ...lines]));
+}
+
+function decision(report: Report, paint: Paint): string {
+  const exitCode = exitCodeOf(report);
+  if (exitCode === 0) return paint('green', 'All is delivered.');
+  if (exitCode === 4) return paint('yellow', 'Finished, with something left to look at (exit code 4).');
+  return paint('red', 'Not finished.');
+}

@@ -1,0 +1,86 @@
+import { type Command, Option } from 'commander';
+import { syncSources } from '../../admin/handlers/sync.ts';
+import { assertSources } from '../../admin/named-sources.ts';
+import type { Synced } from '../../admin/synced.ts';
+import { exitCodeOf } from '../../daemon/sync.ts';
+import { fault } from '../../domain/faults.ts';
+import { collect, seconds } from '../arguments.ts';
+import type { CommandContext, RunAction } from '../context.ts';
+import { failureLines } from '../errors.ts';
+import { attentionLines } from '../text/attention.ts';
+import { runShown } from '../text/run-shown.ts';
+import { contactDocument } from '../text/standing.ts';
+import { plural } from '../text/style.ts';
+import { acceptedLines, reportLines, syncDocument } from './sync-report.ts';
+
+const EXAMPLES = `
+Examples:
+  $ dpp-sync sync                        every source
+  $ dpp-sync sync erp pim                these alone
+  $ dpp-sync sync --json --wait 600      for scripts; gives an API that is away ten minutes to come back
+  $ dpp-sync sync --accept erp           what is held of erp is right: a small export, changes of items that were there before
+
+It may be stopped at any time (Ctrl-C finishes what is under way, a second one ends at once) and run again:
+nothing is lost and nothing is sent twice.`;
+
+export const WAIT_SECONDS = 60;
+
+export function addSyncCommand(program: Command, run: RunAction): void {
+  program
+    .command('sync')
+    .description('pull, map, push and publish until nothing is left that could go on by itself')
+    .argument('[source...]', 'ids of sources; all of them without any')
+    .option('--wait <seconds>', 'how long the API or the queue may be out of reach', seconds, WAIT_SECONDS)
+    .addOption(
+      new Option(
+        '--accept <source>',
+        'accept what status shows as held of this source, or as changes of what was there before; may be repeated',
+      ).argParser((value: string, before?: string[]) => collect(value, before)),
+    )
+    .addHelpText('after', EXAMPLES)
+    .action((sources: string[], { wait, accept = [] }: { wait: number; accept?: string[] }) =>
+      run(async (context) => {
+        const config = await context.loadConfig();
+        assertSources(config, [...sources, ...accept]);
+        assertSelected(sources, accept);
+        const synced = await runShown(
+          context,
+          config,
+          { command: 'sync', handler: syncSources },
+          {
+            sources,
+            accept,
+            waitMs: wait * 1000,
+          },
+        );
+        if (context.output.json) {
+          context.output.document({ ...syncDocument(synced), ...contactDocument(synced.attention) });
+        }
+        tellReport(context, synced);
+        return exitCodeOf(synced);
+      }),
+    );
+}
+
+/**
+ * What is accepted is used by the run that follows, so its source has to be among those that are synced.
+ *
+ * @throws Fault `usage`
+ */
+function assertSelected(sources: readonly string[], accept: readonly string[]): void {
+  const other = sources.length === 0 ? undefined : accept.find((source) => !sources.includes(source));
+  if (other === undefined) return;
+  throw fault('usage', `--accept names ${other}, which is not among the sources of this sync.`, {
+    suggestion: 'Name it as a source too, or name none to sync all of them.',
+  });
+}
+
+/** Prints what a sync did, for people. With `--quiet` only what needs them. */
+export function tellReport({ output }: CommandContext, report: Synced): void {
+  if (output.quiet) output.print(...acceptedLines(report), ...attentionLines(report, report.attention, output.paint));
+  else output.print(...reportLines(report, output.paint));
+  if (report.fault === null) return;
+  for (const line of failureLines(report.fault)) output.error(line);
+  const left = Object.values(report.items).reduce((sum, { due = 0, sending = 0 }) => sum + due + sending, 0);
+  if (left > 0) output.error(`  ${plural(left, 'delivery is', 'deliveries are')} left and will be sent next time.`);
+}

@@ -1,0 +1,124 @@
+import type { Attention } from '../../daemon/attention.ts';
+import type { SourcesStanding } from '../../daemon/standing.ts';
+import { ITEM_KINDS, type ItemKind } from '../../domain/item.ts';
+import { formatPlace } from '../../domain/place.ts';
+import type { ItemCounts } from '../../domain/ports/ledger-views.ts';
+import { kindWord, stateWord } from '../../domain/words.ts';
+import { contactLines } from './contact-lines.ts';
+import { formatCount, type Paint, plural, printable, shorten } from './style.ts';
+import { countKind } from './words.ts';
+
+/** How the ledger stands, with its items. */
+export type Standing = SourcesStanding & { items: ItemCounts };
+
+/** States out of which a person has to help. */
+const NEEDING = ['blocked', 'rejected', 'parked', 'in_doubt'] as const;
+const SHOWN_MAX = 5;
+
+/**
+ * Lines about failed and guarded reads, first contact, waiting deliveries, deliveries and passports that need a person, and
+ * quarantined and missing items. Empty if all is well.
+ */
+export function attentionLines(standing: Standing, attention: Attention, paint: Paint): string[] {
+  const { items, passports, quarantined, suspended } = standing;
+  const lines = [...readLines(standing, paint), ...contactLines(suspended, attention, paint)];
+  const waiting = countOf(items, ['waiting']);
+  if (waiting > 0 && attention.waitingFor.length > 0) {
+    const goes = waiting === 1 ? 'It is sent by itself' : 'They are sent by themselves';
+    lines.push(
+      paint('yellow', `${plural(waiting, 'item waits', 'items wait')} for others to be delivered. ${goes} then.`),
+    );
+    for (const { kind, key, state, count, either } of attention.waitingFor.slice(0, SHOWN_MAX)) {
+      const why = state === null ? 'which no usable record gives' : `which is ${stateWord(state)}`;
+      const what = state === null && either === true ? 'product or material' : kindWord(kind);
+      lines.push(`  ${formatCount(count)} for ${what} ${printable(key)}, ${why}`);
+    }
+    if (attention.waitingFor.length > SHOWN_MAX) lines.push('  … all of them: dpp-sync items --state waiting');
+  }
+  const { blocked = 0, incomplete = 0 } = passports;
+  // A daemon beside may settle doubts between the two counts.
+  const needingIn = (state: (typeof NEEDING)[number]): number =>
+    Math.max(0, countOf(items, [state]) - (state === 'in_doubt' ? attention.awaitingReadBack.count : 0));
+  const needing = NEEDING.reduce((sum, state) => sum + needingIn(state), 0);
+  if (needing + blocked > 0) {
+    const parts = [
+      ...(needing > 0 ? [plural(needing, 'item', 'items')] : []),
+      ...(blocked > 0 ? [plural(blocked, 'passport', 'passports')] : []),
+    ];
+    const verb = needing + blocked === 1 ? 'needs' : 'need';
+    lines.push(paint('red', `${parts.join(' and ')} ${verb} a person:`));
+    for (const { kind, key, naturalKey, state, reason } of attention.stuck) {
+      const name = naturalKey === null || naturalKey === key ? key : `${key} (${naturalKey})`;
+      lines.push(
+        `  ${kindWord(kind)} ${printable(name)} is ${stateWord(state)}: ${shorten(printable(reason.message), 160)}`,
+      );
+    }
+    const lists = NEEDING.filter((state) => needingIn(state) > 0 || (state === 'blocked' && blocked > 0)).map(
+      (state) => `dpp-sync items --state ${state}`,
+    );
+    lines.push(`  What can be done: dpp-sync show KIND KEY, or for all: ${lists.join(' and ')}`);
+  }
+  if (incomplete > 0) {
+    lines.push(
+      paint(
+        'yellow',
+        `${plural(incomplete, 'passport waits until its product is', 'passports wait until their products are')} complete.`,
+      ),
+      '  What is missing: dpp-sync show product KEY',
+    );
+  }
+  if (quarantined > 0) {
+    lines.push(
+      paint(
+        'yellow',
+        `${plural(quarantined, 'record is', 'records are')} quarantined, as ${quarantined === 1 ? 'it' : 'they'} could not be mapped.`,
+      ),
+      '  Which and why: dpp-sync quarantine, or as a file for the team of the source: dpp-sync quarantine --out FILE',
+    );
+  }
+  return [...lines, ...duplicateLines(attention, paint), ...missingLines(standing, paint)];
+}
+
+/** Lines about sources that could not be read, or whose export looks incomplete. */
+function readLines({ failedRuns, guarded }: Standing, paint: Paint): string[] {
+  const failed = failedRuns.map(({ source, error }) =>
+    paint('red', `The last run of ${source} failed: ${shorten(printable(error), 300)}`),
+  );
+  const held = guarded.map(({ source, stream, message }) =>
+    paint('red', `The guard holds ${source}/${stream}: ${printable(message)}`),
+  );
+  const cures = [...new Set(guarded.map(({ source }) => source))].map(
+    (source) => `  Have the whole export written, or accept this one: dpp-sync sync --accept ${source}`,
+  );
+  return [...failed, ...held, ...cures];
+}
+
+/** Lines about rows that are ignored, because other rows say the same. */
+function duplicateLines({ duplicates: { count, examples } }: Attention, paint: Paint): string[] {
+  if (count === 0) return [];
+  const rows = examples.map(
+    ({ kind, key, source, stream, place, first }) =>
+      `  ${source}/${stream}, ${printable(formatPlace(place))}: ${kindWord(kind)} ${printable(key)}, as ${printable(formatPlace(first))}`,
+  );
+  const verb = count === 1 ? 'row makes an item' : 'rows make items';
+  const text = `${formatCount(count)} ${verb} that another row makes already, with the same content. Nothing comes of ${count === 1 ? 'it' : 'them'}.`;
+  return [paint('yellow', text), ...rows, ...(count > examples.length ? ['  …'] : [])];
+}
+
+function missingLines({ missing }: Standing, paint: Paint): string[] {
+  const counts = ITEM_KINDS.flatMap((kind) => ((missing[kind] ?? 0) > 0 ? [countKind(missing[kind] ?? 0, kind)] : []));
+  if (counts.length === 0) return [];
+  return [
+    paint('yellow', `Missing from their sources, and kept at the platform: ${counts.join(', ')}.`),
+    '  Which ones: dpp-sync items --state missing. Why, and what can be done: dpp-sync show KIND KEY',
+    '  To keep one as it is: dpp-sync settle KEY --ignore; to withdraw the passport of a product: dpp-sync unpublish SKU',
+  ];
+}
+
+/** How many items are in these states, of whatever kind. */
+export function countOf(items: ItemCounts, states: readonly (keyof ItemCounts[ItemKind])[]): number {
+  return Object.values(items).reduce(
+    (sum, counts) => sum + states.reduce((inner, state) => inner + (counts[state] ?? 0), 0),
+    0,
+  );
+}

@@ -1,0 +1,44 @@
+import type { ContactAttention } from '../../daemon/attention.ts';
+import type { Suspended } from '../../domain/ports/first-contact.ts';
+import { formatCount, type Paint, plural, printable } from './style.ts';
+import { countKind } from './words.ts';
+
+export const NO_CONTACT_ATTENTION: ContactAttention = { adopted: [], parts: { products: 0, bomItems: 0 } };
+
+const FIELDS_SHOWN = 8;
+
+/** Lines for people; nothing where first contact left nothing. */
+export function contactLines(
+  suspended: readonly Suspended[],
+  { adopted, parts }: ContactAttention,
+  paint: Paint,
+): string[] {
+  const lines: string[] = [];
+  for (const { kind, creates, listed, reason } of suspended) {
+    lines.push(paint('yellow', `${countKind(creates, kind)} ${creates === 1 ? 'is' : 'are'} not created yet.`));
+    const reading = `  The platform's list of ${kind}s is to be read first, so that nothing is doubled; ${plural(listed, 'entry', 'entries')} so far.`;
+    lines.push(reason === null ? reading : `  ${printable(reason.message)}`);
+  }
+  for (const { source, kind, items, fields } of adopted) {
+    const names = Object.entries(fields).map(([name, count]) => `${printable(name)} (${formatCount(count)})`);
+    const more = names.length > FIELDS_SHOWN ? `, and ${names.length - FIELDS_SHOWN} more` : '';
+    const verb = items === 1 ? 'was' : 'were';
+    lines.push(
+      paint('yellow', `${countKind(items, kind)} of ${source} ${verb} at the platform before and would be changed:`),
+      `  ${names.slice(0, FIELDS_SHOWN).join(', ')}${more}`,
+    );
+  }
+  for (const source of new Set(adopted.map((one) => one.source))) {
+    lines.push(`  Nothing of it is written before you accept it: dpp-sync sync --accept ${source}`);
+  }
+  if (parts.bomItems > 0) {
+    lines.push(
+      paint(
+        'yellow',
+        `${countKind(parts.bomItems, 'bom_item')} of ${plural(parts.products, 'product', 'products')} may be at the platform already, and the API cannot be asked.`,
+      ),
+      '  Look at the platform, then run dpp-sync settle --bom present --all, or --bom absent. SKUs in place of --all name products.',
+    );
+  }
+  return lines;
+}

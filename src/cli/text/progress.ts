@@ -1,0 +1,142 @@
+import type cliProgress from 'cli-progress';
+import type { WorkProgress } from '../../admin/work-progress.ts';
+import { describeWait } from '../../daemon/watches/api-wait-watch.ts';
+import type { ApiWait } from '../../domain/api-wait.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { createBarGroup, barLabel as label } from './bars.ts';
+import type { Output } from './output.ts';
+import { formatCount, formatTime, printable, shorten } from './style.ts';
+
+/** Shows how the work comes along. */
+export interface Progress {
+  /** Null where nothing is to be shown. */
+  show: ((progress: WorkProgress) => void) | null;
+  /** Ends it, before the result is printed. */
+  stop: () => void;
+}
+
+export interface ProgressOptions {
+  output: Output;
+  clock: Clock;
+}
+
+/**
+ * Bars where somebody watches a terminal, a line every few seconds elsewhere, nothing with `--quiet` or `--json`. It goes
+ * to stderr.
+ */
+export function createProgress(options: ProgressOptions): Progress {
+  const { output } = options;
+  if (output.quiet || output.json) return { show: null, stop: () => {} };
+  return output.watched ? createBars(options) : createLines(options);
+}
+
+function createBars({ output, clock }: ProgressOptions): Progress {
+  const startedAt = clock.ticks();
+  const bars = createBarGroup();
+  output.divert((text) => bars.log(`${text}\n`));
+  const streams = new Map<string, cliProgress.SingleBar>();
+  let deliver: cliProgress.SingleBar | null = null;
+  const lists = new Map<string, cliProgress.SingleBar>();
+
+  const showStream = ({ source, stream, read, done, total }: WorkProgress['streams'][number]): void => {
+    const name = `${source}/${stream}`;
+    const detail = `${formatCount(read)} rows`;
+    const all = Math.max(1, total ?? read);
+    const bar = streams.get(name) ?? bars.create(all, 0, { label: label(name), detail });
+    streams.set(name, bar);
+    bar.setTotal(all);
+    bar.update(done ?? read, { detail });
+  };
+  const showList = ({ list, read, done }: WorkProgress['lists'][number]): void => {
+    const detail = `${formatCount(read)} ${done ? 'found' : 'so far'} at the platform`;
+    const bar = lists.get(list) ?? bars.create(1, 0, { label: label(`list ${list}s`), detail });
+    lists.set(list, bar);
+    bar.update(done ? 1 : 0, { detail });
+  };
+  const showDeliveries = (progress: WorkProgress): void => {
+    const { settled, left } = progress;
+    if (settled + left === 0) return;
+    const perSecond = (settled * 1000) / Math.max(1000, clock.ticks() - startedAt);
+    const rate = perSecond < 1 ? '' : `, ${formatCount(Math.round(perSecond))}/s`;
+    const detail = restLine(progress) ?? `${formatCount(settled)} sent, ${formatCount(left)} left${rate}`;
+    deliver ??= bars.create(1, 0, { label: label('deliver'), detail });
+    deliver.setTotal(settled + left);
+    deliver.update(settled, { detail });
+  };
+
+  return {
+    show(progress) {
+      progress.streams.forEach(showStream);
+      progress.lists.forEach(showList);
+      showDeliveries(progress);
+    },
+    stop() {
+      output.divert(null);
+      bars.stop();
+    },
+  };
+}
+
+/** Why nothing is sent at the moment, or null. */
+function restLine({ paused, outage, apiWait }: WorkProgress): string | null {
+  if (paused !== null) return shorten(`paused: ${printable(paused.message)}`, 60);
+  if (outage !== null) return awayLine(outage.writesAlone);
+  return apiWait === null ? null : waitLine(apiWait);
+}
+
+const LINE_EVERY_MS = 5000;
+const awayLine = (writesAlone: boolean): string => (writesAlone ? 'the API fails at every write' : 'the API is away');
+
+function waitLine({ until }: ApiWait): string {
+  return until === null
+    ? 'the API refuses every request (429)'
+    : `the API asks to wait until ${formatTime(until)} (429)`;
+}
+
+function createLines({ output }: ProgressOptions): Progress {
+  let last: WorkProgress = NOTHING_YET;
+  const timer = setInterval(() => {
+    const { streams, settled, left, apiWait } = last;
+    const rows = streams.map(({ source, stream, read }) => `${source}/${stream} ${formatCount(read)} rows`).join(', ');
+    const listed = last.lists
+      .filter(({ done }) => !done)
+      .map(({ list, read }) => `the platform's ${list}s, ${formatCount(read)} so far; `)
+      .join('');
+    const waiting = apiWait === null ? '' : `; ${waitLine(apiWait)}`;
+    output.note(
+      `${rows === '' ? '' : `read ${rows}; `}${listed === '' ? '' : `listing ${listed}`}${formatCount(settled)} sent, ${formatCount(left)} left${waiting}`,
+    );
+  }, LINE_EVERY_MS);
+  return {
+    show(progress) {
+      for (const line of changesSince(last, progress)) output.note(line);
+      last = progress;
+    },
+    stop: () => clearInterval(timer),
+  };
+}
+
+const NOTHING_YET: WorkProgress = {
+  streams: [],
+  lists: [],
+  settled: 0,
+  left: 0,
+  paused: null,
+  outage: null,
+  apiWait: null,
+};
+
+/** What began to keep deliveries from being sent, and what has ended. */
+function changesSince(before: WorkProgress, { paused, outage, apiWait }: WorkProgress): string[] {
+  const lines: string[] = [];
+  if (paused?.message !== before.paused?.message) {
+    lines.push(paused === null ? 'resumed' : `paused: ${printable(paused.message)}`);
+  }
+  if (outage?.writesAlone !== before.outage?.writesAlone) {
+    lines.push(outage === null ? 'the API is back' : awayLine(outage.writesAlone));
+  }
+  if ((apiWait === null) !== (before.apiWait === null)) {
+    lines.push(apiWait === null ? 'the API takes requests again' : describeWait(apiWait, formatTime));
+  }
+  return lines;
+}

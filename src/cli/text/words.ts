@@ -1,0 +1,91 @@
+// How people are told of the domain's words.
+
+import type { Issue } from '../../domain/issue.ts';
+import type { SubjectKind } from '../../domain/item.ts';
+import type { ItemState, PassportState } from '../../domain/ports/ledger-views.ts';
+import type { ReasonCode } from '../../domain/reason.ts';
+import { kindWord } from '../../domain/words.ts';
+import type { JsonValue } from '../../lib/json.ts';
+import { type Colour, plural, printable, shorten } from './style.ts';
+
+/** `1 product`, `1,887 BOM items` */
+export function countKind(count: number, kind: SubjectKind): string {
+  return plural(count, kindWord(kind));
+}
+
+/** In the order in which people want to read them. */
+export const STATES_IN_ORDER: readonly ItemState[] = [
+  'delivered',
+  'superseded',
+  'due',
+  'sending',
+  'waiting',
+  'in_doubt',
+  'blocked',
+  'rejected',
+  'parked',
+];
+
+export const PASSPORT_COLOURS: Record<PassportState, Colour> = {
+  published: 'green',
+  initialized: 'cyan',
+  unpublished: 'cyan',
+  incomplete: 'yellow',
+  blocked: 'red',
+  none: 'dim',
+};
+
+export const STATE_COLOURS: Record<ItemState, Colour> = {
+  delivered: 'green',
+  superseded: 'dim',
+  due: 'cyan',
+  sending: 'cyan',
+  waiting: 'yellow',
+  in_doubt: 'yellow',
+  blocked: 'red',
+  rejected: 'red',
+  parked: 'red',
+};
+
+/** What a person can do about an item in this state. KEY comes last in a command, since `--` may have to go before it. */
+export const NEXT_STEPS: Record<ItemState, string> = {
+  delivered: 'Nothing: the platform has it as the source wants it.',
+  superseded:
+    'Nothing: a person has ended this write, and it is sent again when its row changes. To send it now: `dpp-sync replay --key KEY`.',
+  due: 'Nothing: the next `dpp-sync sync` or the daemon sends it.',
+  sending: 'Nothing: it is under way.',
+  waiting:
+    'It is sent by itself once the items that it refers to are delivered. To leave it out, run `dpp-sync settle --ignore KEY`.',
+  in_doubt:
+    'It is looked up by itself if the API can be asked. Else look at the platform, then run `dpp-sync settle --delivered KEY` or `dpp-sync settle --rejected KEY`. `dpp-sync replay --force --key KEY` sends it again.',
+  blocked:
+    'Fix what the platform names, then run `dpp-sync replay --key KEY`. If it was done at the platform by hand, run `dpp-sync settle --delivered KEY`; to leave the platform as it is, `dpp-sync settle --ignore KEY`.',
+  rejected:
+    'Correct the row in the source, or the mapping; the next sync takes it up. Or run `dpp-sync replay --key KEY`. To do without it: `dpp-sync settle --ignore KEY`.',
+  parked:
+    'Look at the reason, then run `dpp-sync replay --key KEY`. If it was done at the platform by hand, run `dpp-sync settle --delivered KEY`.',
+};
+
+/** What a person can do about an item that is blocked for one of these reasons. */
+export const REASON_STEPS: Readonly<Partial<Record<ReasonCode, string>>> = {
+  adopted: 'Compare the two, then accept the changes with `dpp-sync sync --accept SOURCE`, or correct the source.',
+  adopted_bom: 'Look at the platform, then say `dpp-sync settle --bom present SKU` or `--bom absent SKU`.',
+  unsupported:
+    'Make the change at the platform by hand, then run `dpp-sync settle --delivered KEY`. To leave the platform as it is, run `dpp-sync settle --ignore KEY`.',
+  ambiguous_key: 'Name the right one with `dpp-sync settle --delivered --id ID KEY`.',
+};
+
+/** A value of a record or a payload on one line. */
+export function formatValue(value: JsonValue | undefined, max = 80): string {
+  if (value === undefined || value === null) return '–';
+  return shorten(printable(typeof value === 'string' ? value : JSON.stringify(value)), max);
+}
+
+/** An issue on one line: the message, and the value where the message does not have it. */
+export function formatIssue(issue: Issue): string {
+  const { message, field, value } = issue;
+  const where = field === undefined || message.includes(field) ? '' : `${field}: `;
+  const shown = value === undefined || value === null ? '' : formatValue(value, 60);
+  const found = shown === '' || message.includes(shown) ? '' : ` Found: ${shown}`;
+  return printable(`${where}${message}${found}`);
+}

@@ -1,0 +1,64 @@
+import { constants } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
+import { systemCodeOf } from '../errors.ts';
+import { err, ok, type Result } from '../result.ts';
+
+/** Why a file's text cannot be had. */
+export interface FileFlaw {
+  /** `unfit`: something is there and can be opened, and it is not what was expected. */
+  kind: 'missing' | 'unreadable' | 'unfit';
+  /** The end of a sentence that begins with the file, without a full stop: `is larger than 100 bytes`. */
+  reason: string;
+}
+
+/**
+ * Flags that open a file for reading and never wait: opening a FIFO would otherwise hang until somebody writes to it.
+ * Reads of a regular file do not change by them.
+ */
+export const READ_WITHOUT_WAITING = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
+
+const CHUNK_BYTES = 65_536;
+
+/**
+ * Reads a regular UTF-8 file of at most `bytesMax` bytes. The file is opened once, and all that is asked of it is asked of
+ * the open file: what stands at the path may be another file a moment later, and a size that a file states may be untrue.
+ */
+export async function readBoundedFile(path: string, bytesMax: number): Promise<Result<string, FileFlaw>> {
+  let handle: FileHandle | undefined;
+  try {
+    handle = await open(path, READ_WITHOUT_WAITING);
+    const stats = await handle.stat();
+    if (stats.isDirectory()) return unfit('is a folder');
+    if (!stats.isFile()) return unfit('is not a regular file');
+    const bytes = await readBytes(handle, bytesMax);
+    if (bytes === null) return unfit(`is larger than ${bytesMax} bytes`);
+    return ok(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+  } catch (error) {
+    const code = systemCodeOf(error);
+    if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') return unfit('is not UTF-8 text');
+    // A socket cannot be opened, and a device may be without its driver.
+    if (code === 'ENXIO' || code === 'ENODEV') return unfit('is not a regular file');
+    if (code === 'ENOENT' || code === 'ENOTDIR') return err({ kind: 'missing', reason: 'does not exist' });
+    if (code === undefined) throw error;
+    return err({ kind: 'unreadable', reason: `cannot be read (${code})` });
+  } finally {
+    await handle?.close();
+  }
+}
+
+/** Null for more than `bytesMax` bytes; of those no more than a chunk too many was read. */
+async function readBytes(handle: FileHandle, bytesMax: number): Promise<Buffer | null> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for (;;) {
+    const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(CHUNK_BYTES), 0, CHUNK_BYTES, length);
+    if (bytesRead === 0) return Buffer.concat(chunks, length);
+    chunks.push(buffer.subarray(0, bytesRead));
+    length += bytesRead;
+    if (length > bytesMax) return null;
+  }
+}
+
+function unfit(reason: string): Result<never, FileFlaw> {
+  return err({ kind: 'unfit', reason });
+}

@@ -1,0 +1,186 @@
+import type { ASTNode, Environment } from '@marcbachmann/cel-js';
+import { err, ok, type Result } from '../../../lib/result.ts';
+import { dateFormatProblem } from '../functions/date.ts';
+import { isDecimalMark } from '../functions/decimal.ts';
+import { BOUNDED, BOUNDED_METHODS } from '../functions/text.ts';
+import { keyText, rounded, shown } from '../values.ts';
+import { describeCompileError } from './describe-compile-error.ts';
+import type { ExpressionProblem } from './expression-problem.ts';
+import { compileLinearPattern, type LinearPattern } from './linear-pattern.ts';
+import type { Meter } from './meter.ts';
+import { meterExpression } from './meter-expression.ts';
+import type { Scope } from './scope.ts';
+
+/** A compiled expression. */
+export interface Expression {
+  /** As written, without the white space around it. */
+  text: string;
+  /** The columns it names, in order of appearance; for messages. */
+  columns: readonly string[];
+  /** The members of `item` it names. */
+  members: readonly string[];
+  /** True if it calculates, so that its results are rounded. */
+  calculates: boolean;
+  /** The static type in CEL's words; `dyn` if it depends on the row. */
+  type: string;
+  /** @throws MappingError (`expression.costly` for a row that would take too long) or an error of the CEL library; `describeFailure` turns either into an issue. */
+  evaluate(scope: Scope): unknown;
+}
+
+/** What expressions refer to, and has to be loaded before they are evaluated. */
+export interface Findings {
+  /** Names of lookup tables and files, as written. */
+  lookups: Set<string>;
+  patterns: Map<string, LinearPattern>;
+}
+
+const LENGTH_MAX = 4000;
+const ARITHMETIC = new Set(['+', '-', '*', '/', '%']);
+const LOOPS = new Set(['all', 'exists', 'exists_one', 'map', 'filter']);
+const LOOP_DEPTH_MAX = 2;
+const BIND_DEPTH_MAX = 4;
+
+/** Parses and checks an expression. Reports all problems with its literals at once. */
+export function compileExpression(
+  environment: Environment,
+  source: string,
+  { findings, meter }: { findings: Findings; meter: Meter },
+): Result<Expression, ExpressionProblem[]> {
+  const text = source.trim();
+  if (text.length > LENGTH_MAX) {
+    return err([{ message: `The expression is ${text.length} characters long; at most ${LENGTH_MAX} are allowed.` }]);
+  }
+  if (!text.isWellFormed()) return err([{ message: 'The expression has half a character in it (a lone surrogate).' }]);
+  try {
+    const parsed = environment.parse(text);
+    const survey = createSurvey(findings, (text) => environment.parse(text).ast);
+    survey.visit(parsed.ast, 0, 0);
+    if (survey.problems.length > 0) return err(survey.problems);
+    const checked = parsed.check();
+    if (!checked.valid) return err([describeCompileError(environment, checked.error)]);
+    meterExpression(parsed.ast, meter);
+    return ok({
+      text,
+      columns: [...survey.named.row],
+      members: [...survey.named.item],
+      calculates: survey.calculates(),
+      type: checked.type ?? 'dyn',
+      evaluate: ({ variables }) => meter.run(() => parsed(variables)),
+    });
+  } catch (error) {
+    return err([describeCompileError(environment, error)]);
+  }
+}
+
+/**
+ * Walks the syntax tree before it is checked. Collects columns and lookup files, checks literal arguments and compiles
+ * patterns. It also rewrites two things. Functions that could take too long are replaced by our own. A literal `null`
+ * in a ternary becomes `dyn(null)`: CEL wants both branches to have one type, but people write `x == "" ? null : "A"`.
+ */
+function createSurvey(findings: Findings, parse: (text: string) => ASTNode) {
+  const named = { row: new Set<string>(), item: new Set<string>() };
+  const problems: ExpressionProblem[] = [];
+  let calculates = false;
+
+  function report(node: ASTNode, message: string, cure?: string): void {
+    problems.push({ message, position: node.pos + 1, ...(cure === undefined ? {} : { cure }) });
+  }
+
+  function checkCall(name: string, args: ASTNode[], node: ASTNode): void {
+    const literal = args.map((arg) => (arg.op === 'value' && typeof arg.args === 'string' ? arg.args : undefined));
+    if ((name === 'lookup' || name === 'lookup_all') && args.length >= 2) {
+      if (literal[0] === undefined)
+        report(node, `The first argument of ${name}() is the name of a lookup table or file, as a literal text.`);
+      else findings.lookups.add(literal[0]);
+    }
+    if (name === 'decimal' && args.length === 2 && !isDecimalMark(literal[1])) {
+      report(node, 'The second argument of decimal() is the decimal mark: "," or ".".');
+    }
+    if (name === 'duration' && args.length === 1) {
+      const guarded = parse(`${BOUNDED}duration("")`);
+      if (guarded.op === 'call') guarded.args[1].splice(0, 1, ...args);
+      args.splice(0, 1, guarded);
+    }
+    if (name === 'date' && args.length === 2) {
+      const problem = dateFormatProblem(literal[1]);
+      if (problem !== null) report(node, problem);
+    }
+  }
+
+  function checkPattern(argument: ASTNode | undefined, node: ASTNode): void {
+    if (argument?.op !== 'value' || typeof argument.args !== 'string') {
+      report(node, 'The pattern of matches() is a literal text.');
+      return;
+    }
+    const compiled = compileLinearPattern(argument.args);
+    if (compiled.ok) findings.patterns.set(argument.args, compiled.value);
+    else report(node, compiled.error, `Change the pattern "${shown(argument.args)}".`);
+  }
+
+  function checkColumn(node: ASTNode): void {
+    if (node.op !== '.' && node.op !== '[]' && node.op !== 'in') return;
+    const [owner, name] = node.op === 'in' ? [node.args[1], node.args[0]] : node.args;
+    if (owner.op !== 'id' || (owner.args !== 'row' && owner.args !== 'item')) return;
+    if (typeof name === 'string') named[owner.args].add(name);
+    else if (name.op === 'value' && typeof name.args === 'string') named[owner.args].add(name.args);
+  }
+
+  function visit(node: ASTNode, loops: number, binds: number): void {
+    checkColumn(node);
+    if (ARITHMETIC.has(node.op)) calculates = true;
+    let [loopDepth, bindDepth] = [loops, binds];
+    if (node.op === 'call') checkCall(node.args[0], node.args[1], node);
+    if (node.op === 'rcall') {
+      const [name, , args] = node.args;
+      if (name === 'matches') checkPattern(args[0], node);
+      if (name === 'json') report(node, 'json() cannot be used in an expression.', USE_MODULE);
+      if (BOUNDED_METHODS.has(name)) node.args[0] = `${BOUNDED}${name}`;
+      if (LOOPS.has(name) && args.length >= 2) loopDepth += 1;
+      if (name === 'bind') bindDepth += 1;
+      if (loopDepth > LOOP_DEPTH_MAX) report(node, `Loops are nested more than ${LOOP_DEPTH_MAX} deep.`, USE_MODULE);
+      if (bindDepth > BIND_DEPTH_MAX) report(node, `cel.bind is nested more than ${BIND_DEPTH_MAX} deep.`, USE_MODULE);
+    }
+    if (node.op === '?:') {
+      for (const branch of [1, 2] as const) {
+        const { op, args } = node.args[branch];
+        if (op === 'value' && args === null) node.args[branch] = parse('dyn(null)');
+      }
+    }
+    for (const child of childrenOf(node)) visit(child, loopDepth, bindDepth);
+  }
+
+  return { named, problems, visit, calculates: () => calculates };
+}
+
+const USE_MODULE = 'Write this mapping as a TypeScript module.';
+
+/** The nodes below a node: `args` holds nodes, texts, and lists of either. */
+function childrenOf(node: ASTNode): ASTNode[] {
+  const children: ASTNode[] = [];
+  const collect = (part: unknown): void => {
+    if (Array.isArray(part)) for (const entry of part) collect(entry);
+    else if (isNode(part)) children.push(part);
+  };
+  collect(node.args);
+  return children;
+}
+
+function isNode(part: unknown): part is ASTNode {
+  return typeof part === 'object' && part !== null && 'op' in part && 'args' in part && 'pos' in part;
+}
+
+/** Turns the value of an expression into the text of a key or ref. Calculated fractions are rounded. */
+export function keyTextOf(expression: Expression): (value: unknown) => string {
+  return (value) => keyText(expression.calculates && typeof value === 'number' ? rounded(value) : value);
+}
+
+/** The key that an expression computes; null if it computes none, for whatever reason. */
+export function readKey(expression: Expression, scope: Scope): string | null {
+  try {
+    const text = keyTextOf(expression)(expression.evaluate(scope));
+    return text === '' ? null : text;
+  } catch {
+    // The caller has reported the failure already.
+    return null;
+  }
+}

@@ -1,0 +1,52 @@
+// The lookup tables of one source, as its mappings use them.
+
+import { type FindEntry, type LookupEntry, type LookupTable, type LookupUse, stampOf } from '../../../domain/lookup.ts';
+import type { JsonValue } from '../../../lib/json.ts';
+
+/** A table under the name that mappings call it by. */
+export interface NamedTable {
+  table: LookupTable;
+  /** Names it in messages: `lookup file "colours.csv"`. */
+  title: string;
+}
+
+/** Finds entries, and notes which keys a row has used. */
+export interface LookupTables {
+  /** Begins the next row. Without `find` only files can be looked up. */
+  startRow(find?: FindEntry): void;
+  /** Undefined if there is no such table. */
+  named(name: string): NamedTable | undefined;
+  add(name: string, table: NamedTable): void;
+  /** The entry for a key; undefined if it was not read from the ledger. */
+  find(table: LookupTable, key: string): LookupEntry | undefined;
+  /** The keys that the row has used. */
+  uses(): LookupUse[];
+  all(): readonly LookupTable[];
+}
+
+export function createLookupTables(): LookupTables {
+  const byName = new Map<string, NamedTable>();
+  let used = new Map<string, LookupUse>();
+  let findEntry: FindEntry | undefined;
+
+  return {
+    startRow(find) {
+      findEntry = find;
+      if (used.size > 0) used = new Map();
+    },
+    named: (name) => byName.get(name),
+    add: (name, table) => void byName.set(name, table),
+    find({ id, entries }, key) {
+      const entry = entries === null ? findEntry?.({ table: id, key }) : fileEntry(entries, key);
+      if (entry !== undefined) used.set(`${id} ${key}`, { table: id, key, stamp: stampOf(entry) });
+      return entry;
+    },
+    uses: () => [...used.values()],
+    all: () => [...byName.values()].map(({ table }) => table),
+  };
+}
+
+function fileEntry(entries: ReadonlyMap<string, JsonValue>, key: string): LookupEntry {
+  const value = entries.get(key);
+  return { values: value === undefined ? [] : [value], isRead: true };
+}

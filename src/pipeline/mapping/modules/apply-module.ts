@@ -1,0 +1,155 @@
+import { z } from 'zod';
+import type { Issue } from '../../../domain/issue.ts';
+import { ITEM_KINDS, type Item, REF_KINDS, REF_ROLES } from '../../../domain/item.ts';
+import { type BlockedProducts, type MappableRecord, productsOf } from '../../../domain/mapping.ts';
+import type { MappingModule, MappingTools } from '../../../domain/mapping-module.ts';
+import { messageOf } from '../../../lib/errors.ts';
+import { isJsonObject } from '../../../lib/json.ts';
+import { ANY_PRODUCT } from '../blocked-products.ts';
+import { type Made, madeNothing } from '../made.ts';
+import { type ItemChecks, makeItem } from '../make-item.ts';
+import { MappingError } from '../mapping-error.ts';
+import { copyOfRow, keyText, kindOf, shown, toPayload } from '../values.ts';
+
+const ITEMS_MAX = 1000;
+const ISSUES_MAX = 100;
+
+const Key = z.union([z.string(), z.number(), z.bigint()]);
+
+const DraftItem = z.strictObject({
+  kind: z.enum(ITEM_KINDS),
+  key: Key,
+  payload: z.custom<object>(isJsonObject, 'expected an object'),
+  refs: z
+    .array(
+      z.strictObject({
+        role: z.enum(REF_ROLES),
+        kind: z.enum(ITEM_KINDS),
+        key: Key,
+        either: z.literal(true).optional(),
+      }),
+    )
+    .refine((refs) => refs.every(({ role, kind }) => REF_KINDS[role] === kind), 'a ref has the wrong kind for its role')
+    .refine((refs) => refs.every(({ role, either }) => !either || role === 'component'), 'either is for a component')
+    .default([]),
+});
+
+const Items = z.array(DraftItem).max(ITEMS_MAX);
+
+const RefusedRow = z.strictObject({
+  issues: z
+    .array(
+      z.object({
+        code: z.string().min(1).max(100),
+        message: z.string().min(1).max(2000),
+        field: z.string().max(200).optional(),
+        value: z.json().optional(),
+        cure: z.string().max(2000).optional(),
+      }),
+    )
+    .min(1)
+    .max(ISSUES_MAX),
+  products: z.array(Key).max(ITEMS_MAX).optional(),
+});
+
+/**
+ * Runs a mapping module on a copy of a row, so that the module cannot change the row for others. Its result is
+ * validated, and its errors become issues.
+ */
+export function applyModule(
+  module: MappingModule,
+  record: MappableRecord,
+  { tools, checks }: { tools: MappingTools; checks: ItemChecks },
+): Made {
+  try {
+    const given: unknown = module.map(copyOfRow(record.fields), {
+      stream: record.stream,
+      place: { ...record.place },
+      tools,
+    });
+    if (Array.isArray(given)) {
+      const items = Items.safeParse(given);
+      return items.success ? toItems(items.data, checks) : refuse([nonsense(given, items.error)]);
+    }
+    const refused = RefusedRow.safeParse(given);
+    if (!refused.success) return refuse([nonsense(given, refused.error)]);
+    const { issues, products } = refused.data;
+    return refuse(
+      issues.map(toIssue),
+      products?.map(keyText).filter((key) => key !== ''),
+    );
+  } catch (error) {
+    if (error instanceof MappingError) {
+      const { code, message, cure } = error;
+      return refuse([{ code, message, ...(cure === undefined ? {} : { cure }) }]);
+    }
+    const message = `The mapping module threw: ${shown(messageOf(error))}`;
+    return refuse([{ code: 'module.threw', message, cure: 'Correct the module, or the row if the module is right.' }]);
+  }
+}
+
+/** A module can make any item of a row. If it refuses the row without naming products, any product may be affected. */
+function refuse(issues: Issue[], blockedProducts: BlockedProducts = ANY_PRODUCT): Made {
+  return madeNothing(issues, blockedProducts);
+}
+
+function toItems(drafts: readonly z.infer<typeof DraftItem>[], checks: ItemChecks): Made {
+  const made: Made = { items: [], issues: [], blockedProducts: [] };
+  const failed: Item[] = [];
+  for (const draft of drafts) {
+    const payload = toPayload(draft.payload) ?? {};
+    const given: Item = {
+      kind: draft.kind,
+      key: keyText(draft.key),
+      payload: isJsonObject(payload) ? payload : {},
+      refs: draft.refs.flatMap(({ key, either, ...ref }) => {
+        const text = keyText(key);
+        return text === '' ? [] : [{ ...ref, key: text, ...(either === true ? { either } : {}) }];
+      }),
+    };
+    const item = makeItem(given, checks);
+    if (item.ok) made.items.push(item.value);
+    else {
+      failed.push(given);
+      made.issues.push(
+        ...item.error.map((issue) => ({ ...issue, message: `${nameOf(given, drafts)}${issue.message}` })),
+      );
+    }
+  }
+  return { ...made, blockedProducts: productsOf(failed) };
+}
+
+/** Names the item that an issue is about, where the module has made several. */
+function nameOf({ kind, key }: Item, drafts: readonly unknown[]): string {
+  return drafts.length > 1 ? `${kind} ${JSON.stringify(shown(key))}: ` : '';
+}
+
+function toIssue({ code, message, field, value, cure }: z.infer<typeof RefusedRow>['issues'][number]): Issue {
+  return {
+    code,
+    message,
+    ...(field === undefined ? {} : { field }),
+    ...(value === undefined ? {} : { value }),
+    ...(cure === undefined ? {} : { cure }),
+  };
+}
+
+function nonsense(given: unknown, error: z.ZodError): Issue {
+  const promise = given instanceof Promise;
+  // A promise that nobody waits for would end the process when it rejects.
+  if (promise) given.catch(() => undefined);
+  const detail = promise
+    ? 'a promise; a mapping is synchronous'
+    : `${kindOf(given)} that is no list of items: ${shown(complaintOf(error))}`;
+  return {
+    code: 'module.result',
+    message: `The mapping module returned ${detail}.`,
+    cure: 'Return a list of items {kind, key, payload, refs}, or {issues}.',
+  };
+}
+
+/** The first problem of the result with its path, such as `0.kind: Invalid option`. */
+function complaintOf(error: z.ZodError): string {
+  const [first] = error.issues;
+  return first === undefined ? 'it is not sound' : `${first.path.map(String).join('.')}: ${first.message}`;
+}

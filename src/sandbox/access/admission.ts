@@ -1,0 +1,94 @@
+import { err, ok, type Result } from '../../lib/result.ts';
+import type { RateLimit, RateLimitSettings } from '../control/settings.ts';
+import type { Endpoint } from '../endpoints.ts';
+import { type Answer, refusal } from '../server/answer.ts';
+import type { KeyStore } from './keys.ts';
+import type { SessionStore } from './sessions.ts';
+import { createThrottle } from './throttle.ts';
+
+/** What a request says of who sends it, as the headers have it. */
+export interface Credentials {
+  apiKey: string | undefined;
+  authorization: string | undefined;
+}
+
+/** Who was let in. */
+export interface Caller {
+  organizationId: number;
+  /** To be sent with the answer, whatever it is. */
+  headers: Record<string, string>;
+}
+
+/** Decides who is let in. */
+export interface Admission {
+  /**
+   * Checks credentials, plan, scope or role, and rate, in this order, so that a refusal tells a stranger nothing about
+   * what exists and a request that could never succeed uses up no allowance. A null scope asks for none.
+   */
+  admit(credentials: Credentials, scope: Endpoint['scope'] | null, now: number): Result<Caller, Answer>;
+  /** Replaces the limit; every caller starts anew with a full allowance. */
+  setRateLimit(limit: RateLimit): void;
+}
+
+/** RFC 9110 wants a challenge with every 401. */
+const KEY_CHALLENGE = { 'www-authenticate': 'X-API-Key realm="api"' };
+const TOKEN_CHALLENGE = { 'www-authenticate': 'Bearer realm="api"' };
+
+const WRONG_PLAN = refusal(402, 'API access requires the Enterprise plan.');
+
+interface KnownCaller {
+  organizationId: number;
+  /** Tells callers apart within an organisation. */
+  name: string;
+}
+
+export function createAdmission(keys: KeyStore, sessions: SessionStore, initial: RateLimitSettings): Admission {
+  const throttle = createThrottle(initial);
+
+  const withKey = (
+    given: string | undefined,
+    scope: Endpoint['scope'] | null,
+    now: number,
+  ): Result<KnownCaller, Answer> => {
+    if (given === undefined) return err(refusal(401, 'Authentication credentials were not provided.', KEY_CHALLENGE));
+    const key = keys.find(given);
+    if (!key) return err(refusal(401, 'The API key is invalid.', KEY_CHALLENGE));
+    if (key.revokedAt !== null) return err(refusal(401, 'The API key has been revoked.', KEY_CHALLENGE));
+    if (key.expiresAt !== null && now >= key.expiresAt) {
+      return err(refusal(401, 'The API key has expired.', KEY_CHALLENGE));
+    }
+    if (key.plan !== 'enterprise') return err(WRONG_PLAN);
+    if (scope === 'administrator') return err(refusal(403, 'An API key cannot manage API keys.'));
+    if (scope !== null && !key.scopes.includes(scope)) {
+      return err(refusal(403, `The API key does not have the scope "${scope}".`));
+    }
+    return ok(key);
+  };
+
+  const withToken = (authorization: string, now: number): Result<KnownCaller, Answer> => {
+    const token = /^Bearer +(\S+) *$/i.exec(authorization)?.[1] ?? '';
+    if (token.startsWith('dpp_')) {
+      return err(refusal(401, 'An API key is no session token.', TOKEN_CHALLENGE));
+    }
+    const session = sessions.verify(token, now);
+    if (!session.ok) return err(refusal(401, `The session token is ${session.error}.`, TOKEN_CHALLENGE));
+    const { organizationId, userId, role, plan } = session.value;
+    if (plan !== 'enterprise') return err(WRONG_PLAN);
+    if (role === 'member') return err(refusal(403, 'The role "member" may not manage API keys.'));
+    return ok({ organizationId, name: `user ${userId}` });
+  };
+
+  return {
+    admit({ apiKey, authorization }, scope, now) {
+      const known =
+        scope === 'administrator' && authorization !== undefined
+          ? withToken(authorization, now)
+          : withKey(apiKey, scope, now);
+      if (!known.ok) return known;
+      const { organizationId, name } = known.value;
+      const throttled = throttle.admit({ organizationId, name }, now);
+      return throttled.ok ? ok({ organizationId, headers: throttled.value }) : throttled;
+    },
+    setRateLimit: (limit) => throttle.setLimit(limit),
+  };
+}

@@ -1,0 +1,196 @@
+import { randomBytes } from 'node:crypto';
+import type { Database } from 'better-sqlite3';
+import { z } from 'zod';
+import { Fault } from '../../lib/errors.ts';
+import { sha256Hex } from '../../lib/hash.ts';
+import { SCOPES, type Scope } from '../endpoints.ts';
+import { Label } from '../resources/fields.ts';
+import type { IdScheme, ResourceId } from '../resources/ids.ts';
+import type { OrganizationStore, Plan } from './organizations.ts';
+
+/** The last one that the API can show: an ISO 8601 date has four digits for the year. */
+const LAST_INSTANT = Date.UTC(10_000, 0) - 1;
+
+/** What is chosen when a key is created. */
+export const KeyRequest = z.strictObject({
+  organization: Label.describe('Name of the workspace; created on the enterprise plan when it is new.'),
+  name: Label.describe('What the key is called in the administrator panel.'),
+  scopes: z.array(z.enum(SCOPES)).describe('What the key may do.'),
+  expiresAt: z
+    .int()
+    .min(0)
+    .max(LAST_INSTANT)
+    .optional()
+    .describe('When it stops working, in milliseconds since the Unix epoch; up to the end of the year 9999.'),
+});
+export type KeyRequest = z.infer<typeof KeyRequest>;
+
+const PlainKey = z.string().regex(/^dpp_[A-Za-z0-9_-]{16,200}$/);
+
+/** A key at its creation, the only time that its full value is shown. */
+export interface IssuedKey {
+  id: ResourceId;
+  key: string;
+}
+
+/** A key as the sandbox knows it: by its hash and prefix. */
+export interface StoredKey {
+  /** Tells it apart from other keys and from users. */
+  name: string;
+  organizationId: number;
+  scopes: Scope[];
+  plan: Plan;
+  expiresAt: number | null;
+  revokedAt: number | null;
+}
+
+/** A key as it may be shown. */
+export interface KeyRecord {
+  id: ResourceId;
+  organization: string;
+  name: string;
+  /** The first 8 characters. */
+  prefix: string;
+  scopes: Scope[];
+  expiresAt: number | null;
+  revokedAt: number | null;
+}
+
+/** The API keys of all organisations. Of a key only the SHA-256 is stored: 256 random bits need no slower hash. */
+export interface KeyStore {
+  issue(request: KeyRequest, now: number): IssuedKey;
+  /**
+   * Makes a key that the caller chose work, and brings its name, scopes and expiry up to date. Where it is known
+   * already, the same id is returned; a revoked key stays revoked.
+   *
+   * @throws Fault when the key is malformed or belongs to another organisation.
+   */
+  ensure(request: KeyRequest & { key: string }, now: number): IssuedKey;
+  /** False when there is no such key. Revoking twice keeps the first time. */
+  revoke(id: ResourceId, now: number): boolean;
+  /** The same within one organisation, and the key as it is then; undefined when the organisation has no such key. */
+  revokeWithin(organizationId: number, id: ResourceId, now: number): KeyRecord | undefined;
+  find(key: string): StoredKey | undefined;
+  /** Reads keys anew from the storage, after something about their organisations changed. */
+  forget(): void;
+  list(): KeyRecord[];
+}
+
+interface KeyRow {
+  id: number;
+  uuid: string | null;
+  organization_id: number;
+  organization: string;
+  plan: Plan;
+  name: string;
+  prefix: string;
+  scopes: string;
+  expires_at: number | null;
+  revoked_at: number | null;
+}
+
+export function createKeyStore(database: Database, organizations: OrganizationStore, ids: IdScheme): KeyStore {
+  const insert = database.prepare(
+    `INSERT INTO api_key (uuid, organization_id, name, prefix, hash, scopes, expires_at, created_at)
+     VALUES (:uuid, :organizationId, :name, :prefix, :hash, :scopes, :expiresAt, :now)`,
+  );
+  const update = database.prepare(
+    'UPDATE api_key SET name = :name, scopes = :scopes, expires_at = :expiresAt WHERE id = :id',
+  );
+  const revoke = database.prepare(`UPDATE api_key SET revoked_at = coalesce(revoked_at, ?) WHERE ${ids.column} = ?`);
+  const select = `SELECT k.id, k.uuid, k.organization_id, o.name AS organization, o.plan, k.name, k.prefix, k.scopes,
+    k.expires_at, k.revoked_at FROM api_key k JOIN organization o ON o.id = k.organization_id`;
+  const find = database.prepare<[string], KeyRow>(`${select} WHERE k.hash = ?`);
+  const findWithin = database.prepare<[number, ResourceId], KeyRow>(
+    `${select} WHERE k.organization_id = ? AND k.${ids.column} = ?`,
+  );
+  const list = database.prepare<[], KeyRow>(`${select} ORDER BY k.id`);
+
+  // What was found is kept in memory, by the key as it was given, since every request asks and the hash takes longer than
+  // the rest of admitting it. Only keys that exist get in, and every change empties it.
+  const found = new Map<string, StoredKey>();
+
+  const shownId = (row: Pick<KeyRow, 'id' | 'uuid'>): ResourceId => (ids.column === 'id' ? row.id : (row.uuid ?? ''));
+  const recordOf = (row: KeyRow): KeyRecord => ({
+    id: shownId(row),
+    organization: row.organization,
+    name: row.name,
+    prefix: row.prefix,
+    scopes: JSON.parse(row.scopes) as Scope[],
+    expiresAt: row.expires_at,
+    revokedAt: row.revoked_at,
+  });
+  const add = (request: KeyRequest, key: string, now: number): IssuedKey => {
+    const uuid = ids.freshUuid();
+    const { lastInsertRowid } = insert.run({
+      uuid,
+      organizationId: organizations.ensure(request.organization),
+      name: request.name,
+      prefix: key.slice(0, 8),
+      hash: sha256Hex(key),
+      scopes: JSON.stringify(request.scopes),
+      expiresAt: request.expiresAt ?? null,
+      now,
+    });
+    return { id: shownId({ id: Number(lastInsertRowid), uuid }), key };
+  };
+
+  const issue = database.transaction((request: KeyRequest, now: number) =>
+    add(KeyRequest.parse(request), `dpp_${randomBytes(32).toString('base64url')}`, now),
+  );
+  const ensure = database.transaction(({ key, ...rest }: KeyRequest & { key: string }, now: number): IssuedKey => {
+    const request = KeyRequest.parse(rest);
+    if (!PlainKey.safeParse(key).success) {
+      throw keyFault('A key is dpp_ and 16 to 200 characters of A-Z, a-z, 0-9, _ and -.');
+    }
+    const known = find.get(sha256Hex(key));
+    if (!known) return add(request, key, now);
+    if (known.organization !== request.organization) {
+      throw keyFault(`The key ${known.prefix}… belongs to the organisation "${known.organization}".`);
+    }
+    const { name, scopes, expiresAt = null } = request;
+    update.run({ id: known.id, name, scopes: JSON.stringify(scopes), expiresAt });
+    return { id: shownId(known), key };
+  });
+
+  return {
+    issue: (request, now) => issue.immediate(request, now),
+    ensure(request, now) {
+      found.clear();
+      return ensure.immediate(request, now);
+    },
+    revoke(id, now) {
+      found.clear();
+      return revoke.run(now, id).changes > 0;
+    },
+    revokeWithin(organizationId, id, now) {
+      if (!findWithin.get(organizationId, id)) return undefined;
+      found.clear();
+      revoke.run(now, id);
+      const row = findWithin.get(organizationId, id);
+      return row && recordOf(row);
+    },
+    find(key) {
+      const kept = found.get(key);
+      if (kept) return kept;
+      const row = find.get(sha256Hex(key));
+      if (!row) return undefined;
+      const stored: StoredKey = {
+        name: `key ${row.id}`,
+        organizationId: row.organization_id,
+        scopes: JSON.parse(row.scopes) as Scope[],
+        plan: row.plan,
+        expiresAt: row.expires_at,
+        revokedAt: row.revoked_at,
+      };
+      found.set(key, stored);
+      return stored;
+    },
+    forget: () => found.clear(),
+    list: () => list.all().map(recordOf),
+  };
+}
+
+function keyFault(message: string): Fault {
+  return new Fault('sandbox.key', 2, message, { suggestion: 'Choose another key, or let the sandbox issue one.' });
+}

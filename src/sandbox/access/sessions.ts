@@ -1,0 +1,84 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { Database } from 'better-sqlite3';
+import { z } from 'zod';
+import { err, ok, type Result } from '../../lib/result.ts';
+import { Label } from '../resources/fields.ts';
+import type { OrganizationStore, Plan } from './organizations.ts';
+
+/** What a person may do in an organisation. Owners and administrators manage its API keys. */
+export const ROLES = ['owner', 'administrator', 'member'] as const;
+export type Role = (typeof ROLES)[number];
+
+/** Who is to be signed in. The user is created, or given this role, when need be. */
+export const SessionRequest = z.strictObject({
+  organization: Label.describe('Name of the workspace; created on the enterprise plan when it is new.'),
+  email: Label.describe('What the user signs in with.'),
+  role: z.enum(ROLES).describe('What the user is in the organisation.'),
+  lifetimeMs: z.int().min(1).default(3_600_000).describe('How long the token works, in milliseconds.'),
+});
+export type SessionRequest = z.input<typeof SessionRequest>;
+
+/** The user behind a token, as things are now and not as they were when it was made. */
+export interface SessionUser {
+  userId: number;
+  organizationId: number;
+  role: Role;
+  plan: Plan;
+}
+
+/** Session tokens: what the document calls an administrator's JWT. Only its signature says that it is ours. */
+export interface SessionStore {
+  /** A token for `Authorization: Bearer`; it is not stored. */
+  open(request: SessionRequest, now: number): string;
+  verify(token: string, now: number): Result<SessionUser, 'invalid' | 'expired'>;
+}
+
+const Claims = z.object({ sub: z.string(), exp: z.number() });
+
+/** The one header that is accepted: a token that names another algorithm, or none, is not read further (RFC 8725). */
+const HEADER = encode({ alg: 'HS256', typ: 'JWT' });
+
+export function createSessionStore(database: Database, organizations: OrganizationStore): SessionStore {
+  // The secret is kept with the data, so that tokens survive a restart on the same file.
+  database
+    .prepare(`INSERT INTO setting (name, value) VALUES ('session_secret', ?) ON CONFLICT (name) DO NOTHING`)
+    .run(randomBytes(32).toString('base64url'));
+  const secret = String(database.prepare(`SELECT value FROM setting WHERE name = 'session_secret'`).pluck().get());
+  const ensureUser = database
+    .prepare<[number, string, string, number], number>(
+      `INSERT INTO user (organization_id, email, role, created_at) VALUES (?, ?, ?, ?)
+       ON CONFLICT (organization_id, email) DO UPDATE SET role = excluded.role RETURNING id`,
+    )
+    .pluck();
+  const find = database.prepare<[number], SessionUser>(
+    `SELECT u.id AS userId, u.organization_id AS organizationId, u.role, o.plan
+     FROM user u JOIN organization o ON o.id = u.organization_id WHERE u.id = ?`,
+  );
+  // The text is what is compared: of its last character not every bit is part of the bytes.
+  const sign = (text: string): string => createHmac('sha256', secret).update(text).digest('base64url');
+
+  return {
+    open(request, now) {
+      const { organization, email, role, lifetimeMs } = SessionRequest.parse(request);
+      const userId = ensureUser.get(organizations.ensure(organization), email, role, now);
+      const claims = { sub: String(userId), iat: Math.floor(now / 1000), exp: (now + lifetimeMs) / 1000 };
+      const signed = `${HEADER}.${encode(claims)}`;
+      return `${signed}.${sign(signed)}`;
+    },
+    verify(token, now) {
+      const [header, payload = '', signature = '', ...rest] = token.split('.');
+      if (header !== HEADER || rest.length > 0) return err('invalid');
+      const expected = Buffer.from(sign(`${header}.${payload}`));
+      const given = Buffer.from(signature);
+      if (given.length !== expected.length || !timingSafeEqual(given, expected)) return err('invalid');
+      const claims = Claims.parse(JSON.parse(Buffer.from(payload, 'base64url').toString()));
+      if (now >= claims.exp * 1000) return err('expired');
+      const user = find.get(Number(claims.sub));
+      return user ? ok(user) : err('invalid');
+    },
+  };
+}
+
+function encode(value: object): string {
+  return Buffer.from(JSON.stringify(value)).toString('base64url');
+}

@@ -1,0 +1,70 @@
+import { err, ok, type Result } from '../../lib/result.ts';
+import { RateLimit, type RateLimitSettings } from '../control/settings.ts';
+import { type Answer, refusal } from '../server/answer.ts';
+import { type ActiveLimit, type Admission, createRateLimiter, quotaOf, type RateLimiter } from './rate-limit.ts';
+
+/** Limits the rate of known callers, and tells them about it. */
+export interface Throttle {
+  /** The headers that an answer to the caller carries, or the 429. */
+  admit(caller: { organizationId: number; name: string }, now: number): Result<Record<string, string>, Answer>;
+  /** Replaces the limit; every caller starts anew with a full allowance. */
+  setLimit(limit: RateLimit): void;
+}
+
+const NO_HEADERS: Record<string, string> = {};
+
+export function createThrottle(initial: RateLimitSettings): Throttle {
+  let limit = initial;
+  // Only keys and users that exist get an entry, so the map is no larger than their tables.
+  const limiters = new Map<string, RateLimiter>();
+  return {
+    admit({ organizationId, name }, now) {
+      if (limit.kind === 'none') return ok(NO_HEADERS);
+      const counted = limit.per === 'organization' ? `organization ${organizationId}` : name;
+      const limiter = limiters.get(counted) ?? createRateLimiter(limit);
+      limiters.set(counted, limiter);
+      const admission = limiter.admit(now);
+      const headers = quotaHeaders(limit, admission, now);
+      if (admission.allowed) return ok(headers);
+      const seconds = Math.max(1, Math.ceil(admission.retryAfterMs / 1000));
+      const expected = ` Expected available in ${seconds} second${seconds === 1 ? '' : 's'}.`;
+      const detail = `Request was throttled.${limit.retryAfter === 'none' ? '' : expected}`;
+      return err(refusal(429, detail, { ...headers, ...retryAfter(limit, seconds, now) }));
+    },
+    setLimit(next) {
+      limit = RateLimit.parse(next);
+      limiters.clear();
+    },
+  };
+}
+
+function retryAfter({ retryAfter: form }: ActiveLimit, seconds: number, now: number): Record<string, string> {
+  switch (form) {
+    case 'seconds':
+      return { 'retry-after': String(seconds) };
+    case 'date':
+      // A date has whole seconds: rounded up, a client that obeys is never too early.
+      return { 'retry-after': new Date(Math.ceil(now / 1000) * 1000 + seconds * 1000).toUTCString() };
+    case 'wrong':
+      return { 'retry-after': '0' };
+    case 'none':
+      return NO_HEADERS;
+  }
+}
+
+/** The fields of draft-ietf-httpapi-ratelimit-headers, or the ones that were in use before it. */
+function quotaHeaders(limit: ActiveLimit, { remaining, resetMs }: Admission, now: number): Record<string, string> {
+  if (limit.headers === 'none') return NO_HEADERS;
+  const { quota, windowMs } = quotaOf(limit);
+  if (limit.headers === 'draft') {
+    return {
+      'ratelimit-policy': `"default";q=${quota};w=${Math.ceil(windowMs / 1000)}`,
+      ratelimit: `"default";r=${remaining};t=${Math.ceil(resetMs / 1000)}`,
+    };
+  }
+  return {
+    'x-ratelimit-limit': String(quota),
+    'x-ratelimit-remaining': String(remaining),
+    'x-ratelimit-reset': String(Math.ceil((now + resetMs) / 1000)),
+  };
+}

@@ -1,0 +1,96 @@
+import { isUtf8 } from 'node:buffer';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { z } from 'zod';
+import { Fault, messageOf } from '../../lib/errors.ts';
+import { isLoopback } from '../../lib/loopback.ts';
+import { problemsOf } from './control-problems.ts';
+import { type ControlAnswer, type ControlParts, createControlRoutes, problem } from './control-routes.ts';
+
+/** The other door of the sandbox, for tests in other languages and for people. It asks for no key. */
+export interface ControlServer {
+  listen(port: number): Promise<AddressInfo>;
+  close(): Promise<void>;
+}
+
+const BODY_BYTES_MAX = 1_048_576;
+const REQUEST_TIMEOUT_MS = 15_000;
+const CONNECTIONS_MAX = 64;
+
+/**
+ * Serves `/faults` (GET shows, PUT replaces, POST appends, DELETE drops), `/stats`, `/inspect`, `/organizations`, `/keys`,
+ * `/revocations`, `/tokens`, `/reviews`, `/rate-limit` and `/import`, all in JSON. It listens on 127.0.0.1 alone, and a request that
+ * names another host is refused: else a web page that lets its own name point here could use it (DNS rebinding).
+ */
+export function createControlServer(parts: ControlParts): ControlServer {
+  const routes = createControlRoutes(parts);
+
+  const answer = async (request: IncomingMessage): Promise<ControlAnswer> => {
+    const host = URL.parse(`http://${request.headers.host ?? ''}`)?.hostname ?? '';
+    if (!isLoopback(host)) return problem(403, 'The control endpoint answers to loopback names alone.');
+    const path = request.url?.split('?')[0] ?? '';
+    const name = `${request.method ?? ''} ${path}`;
+    const route = Object.hasOwn(routes, name) ? routes[name] : undefined;
+    if (!route) return problem(404, `There is no ${request.method ?? ''} ${path.slice(0, 100)} here.`);
+    const body = await readBody(request);
+    if (body === null) return problem(413, 'The body is too large.');
+    if (!isUtf8(body)) return problem(400, 'The body is not UTF-8.');
+    const text = body.toString();
+    // A web page cannot send this type to another origin without asking first, which is never answered.
+    if (text !== '' && mediaTypeOf(request) !== 'application/json') {
+      return problem(415, 'The body must be application/json.');
+    }
+    try {
+      return route(text === '' ? undefined : JSON.parse(text));
+    } catch (error) {
+      if (error instanceof z.ZodError) return problem(400, problemsOf(error));
+      if (error instanceof SyntaxError || error instanceof Fault) return problem(400, messageOf(error));
+      throw error;
+    }
+  };
+
+  const timeouts = { requestTimeout: REQUEST_TIMEOUT_MS, headersTimeout: REQUEST_TIMEOUT_MS };
+  const server = createServer(timeouts, (request, response) => {
+    answer(request).then(
+      (result) => send(response, result),
+      (error: unknown) => send(response, problem(500, messageOf(error))),
+    );
+  });
+  server.maxConnections = CONNECTIONS_MAX;
+  return {
+    listen: (port) =>
+      new Promise((resolve, reject) => {
+        server.once('error', reject);
+        server.listen(port, '127.0.0.1', () => {
+          server.off('error', reject);
+          resolve(server.address() as AddressInfo);
+        });
+      }),
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+/** Null for a body that is too large; the rest of it is not read. */
+async function readBody(request: IncomingMessage): Promise<Buffer | null> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > BODY_BYTES_MAX) return null;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+function mediaTypeOf({ headers }: IncomingMessage): string | undefined {
+  return headers['content-type']?.split(';')[0]?.trim().toLowerCase();
+}
+
+function send(response: ServerResponse, { status, body }: ControlAnswer): void {
+  response.writeHead(status, { 'content-type': 'application/json' });
+  response.end(`${JSON.stringify(body, null, 2)}\n`);
+}

@@ -1,0 +1,110 @@
+import type { JsonObject } from '../../lib/json.ts';
+import type { KeyRecord, KeyStore } from '../access/keys.ts';
+import type { OrganizationStore, Plan } from '../access/organizations.ts';
+import type { OperationName } from '../endpoints.ts';
+import type { FaultRule, Faults, FaultUse } from '../faults.ts';
+import { type Collection, present } from '../resources/collection.ts';
+import type { Journal, SandboxEvent } from '../storage/journal.ts';
+import type { WriteCount, WriteCounts } from './write-counts.ts';
+
+/** The kinds of resources, as a snapshot names them. */
+type ResourceKind = 'products' | 'materials' | 'bomItems' | 'passports' | 'publications' | 'reports';
+
+/** Everything that an organisation has, as the API shows it. */
+export interface OrganizationSnapshot extends Record<ResourceKind, JsonObject[]> {
+  plan: Plan;
+}
+
+/** What happened, without the contents. */
+export interface SandboxStatistics {
+  /** Requests since the process started, by operation (`other` where there is none), then by status or `reset`. */
+  requests: Record<string, Record<string, number>>;
+  /** How many of them were answered 429. */
+  throttled: number;
+  /** How many were answered from an idempotency record. */
+  replayed: number;
+  /** Successful writes over the life of the storage. */
+  writes: WriteCount[];
+  /** Those of them that created one thing more than once. */
+  duplicates: WriteCount[];
+  faults: FaultUse[];
+  /** Faults that were asked for and never happened. */
+  unusedFaults: FaultRule[];
+}
+
+/** The sandbox at one instant. It holds no full key. */
+export interface SandboxSnapshot extends SandboxStatistics {
+  /** By name. */
+  organizations: Record<string, OrganizationSnapshot>;
+  keys: KeyRecord[];
+  /** The last requests, oldest first. */
+  events: SandboxEvent[];
+}
+
+/** What a snapshot is taken of. */
+export interface InspectedParts {
+  collections: Record<ResourceKind, Collection>;
+  organizations: OrganizationStore;
+  keys: KeyStore;
+  journal: Journal;
+  writeCounts: WriteCounts;
+  faults: Faults;
+  /** Stores what is due by now. */
+  storeDue: () => void;
+}
+
+/** Looks at everything, for tests and for people. */
+export interface Inspection {
+  statistics(): SandboxStatistics;
+  snapshot(): SandboxSnapshot;
+}
+
+export function createInspection({
+  collections,
+  organizations,
+  keys,
+  journal,
+  writeCounts,
+  faults,
+  storeDue,
+}: InspectedParts): Inspection {
+  const kinds = Object.entries(collections) as [ResourceKind, Collection][];
+  const contentsOf = (organizationId: number): Record<ResourceKind, JsonObject[]> =>
+    Object.fromEntries(
+      kinds.map(([kind, collection]) => [
+        kind,
+        collection.slice(organizationId, { offset: 0, limit: collection.count(organizationId) }).map(present),
+      ]),
+    ) as Record<ResourceKind, JsonObject[]>;
+
+  const statistics = (): SandboxStatistics => {
+    storeDue();
+    const requests = journal.requests();
+    const writes = writeCounts.list();
+    return {
+      requests,
+      throttled: Object.values(requests).reduce((total, counts) => total + (counts['429'] ?? 0), 0),
+      replayed: journal.replayed(),
+      writes,
+      duplicates: writes.filter(({ operation, count }) => count > 1 && isCreation(operation)),
+      faults: faults.list(),
+      unusedFaults: faults.unused(),
+    };
+  };
+  return {
+    statistics,
+    snapshot: () => ({
+      ...statistics(),
+      organizations: Object.fromEntries(
+        organizations.list().map(({ id, name, plan }) => [name, { plan, ...contentsOf(id) }]),
+      ),
+      keys: keys.list(),
+      events: journal.events(),
+    }),
+  };
+}
+
+/** What is updated, imported or published again is no double. */
+function isCreation(operation: OperationName): boolean {
+  return operation.endsWith('.create');
+}

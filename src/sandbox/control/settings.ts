@@ -1,0 +1,168 @@
+import { z } from 'zod';
+import { Gates } from '../access/gates.ts';
+import { FaultRule } from '../faults.ts';
+import { ImportSettings } from '../import/import-settings.ts';
+import { Duplicates } from '../resources/duplicates.ts';
+
+const HOW = {
+  per: z.enum(['key', 'organization']).default('key').describe('Whose requests are counted together.'),
+  retryAfter: z
+    .enum(['seconds', 'date', 'wrong', 'none'])
+    .default('seconds')
+    .describe(
+      'What a 429 says in Retry-After: whole seconds, rounded up; an HTTP date; 0, however long it takes; or nothing.',
+    ),
+  headers: z
+    .enum(['none', 'draft', 'legacy'])
+    .default('none')
+    .describe(
+      'Which headers tell the allowance: none, RateLimit and RateLimit-Policy (the IETF draft), or X-RateLimit-*.',
+    ),
+};
+
+/** A year. */
+const WINDOW_MS_MAX = 366 * 86_400_000;
+
+/** How many requests a caller may make. */
+export const RateLimit = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('none') }).describe('No limit.'),
+  z
+    .strictObject({
+      kind: z.enum(['token-bucket', 'gcra']),
+      ratePerSecond: z.number().min(1e-5).max(1e6).describe('Requests per second in the long run.'),
+      burst: z.int().min(1).max(1_000_000).describe('Requests that may come at once after a rest.'),
+      ...HOW,
+    })
+    .describe('An even rate with some slack. The generic cell rate algorithm is a token bucket by another name.'),
+  z
+    .strictObject({
+      kind: z.literal('fixed-window'),
+      limit: z.int().min(1).describe('Requests per window.'),
+      windowMs: z.int().min(1).max(WINDOW_MS_MAX).describe('Length of the window in milliseconds.'),
+      ...HOW,
+    })
+    .describe('A quota that is renewed at fixed times.'),
+  z
+    .strictObject({
+      kind: z.literal('sliding-window'),
+      limit: z.int().min(1).max(100_000).describe('Requests in any stretch of time of the length.'),
+      windowMs: z.int().min(1).max(WINDOW_MS_MAX).describe('That length in milliseconds.'),
+      ...HOW,
+    })
+    .describe('A quota over the time just passed.'),
+]);
+/** A limit as a caller writes it. */
+export type RateLimit = z.input<typeof RateLimit>;
+/** A limit with everything that it leaves out filled in. */
+export type RateLimitSettings = z.output<typeof RateLimit>;
+
+/** Everything that the API document leaves open about a server, with the value assumed for it. */
+export const SandboxSettings = z
+  .strictObject({
+    storage: z
+      .string()
+      .min(1)
+      .default(':memory:')
+      .describe('A file that keeps data and keys over a restart, or `:memory:`.'),
+    ids: z
+      .enum(['numeric', 'uuid'])
+      .default('numeric')
+      .describe(
+        'The JSON type of every id. A reference must have the same type: "7" is not 7. Fixed once a file exists.',
+      ),
+    idAt: z
+      .enum(['id', 'uuid', 'pk', 'data.id'])
+      .default('id')
+      .describe('Where an answer carries the id; with `data.id`, an object that is answered stands inside `data`.'),
+    successCodes: z
+      .enum(['created', 'ok', 'accepted'])
+      .default('created')
+      .describe('What success is answered: 201 for what is created and 200 else, 200 always, or 202 for every write.'),
+    errors: z
+      .enum(['drf', 'problem', 'message'])
+      .default('drf')
+      .describe(
+        'The shape of an error: `{"detail"}` or messages by field as Django REST Framework writes them, RFC 9457, or `{"message", "errors"}`.',
+      ),
+    bodyBytesMax: z.int().min(1).default(1_048_576).describe('The largest request body; a larger one is answered 413.'),
+    pageSize: z.int().min(1).default(100).describe('Results per page of a list when the request does not say.'),
+    pageSizeMax: z.int().min(1).default(1000).describe('The largest page; a request for more gets this many.'),
+    paging: z
+      .enum([
+        'page-number',
+        'cursor',
+        'link-header',
+        'odata',
+        'spring',
+        'relay',
+        'has-more',
+        'page-header',
+        'silent',
+        'none',
+      ])
+      .default('page-number')
+      .describe(
+        'How lists go on: numbered pages with links in the body, a cursor, a bare array with a Link header, the nextLink of OData, pages as Spring has them, edges and pageInfo as Relay has them, numbered pages that say `hasMore` alone, a bare array with X-Next-Page, full pages and not a word, or one bare array of everything.',
+      ),
+    envelope: z
+      .enum(['results', 'data', 'items'])
+      .default('results')
+      .describe('The member that holds the entries of a list, where it is not a bare array.'),
+    listFilters: z
+      .boolean()
+      .default(false)
+      .describe('Whether `?sku=` and `?code=` narrow a list. Where they do not, they are ignored.'),
+    gates: Gates.prefault({}).describe('What must be there for a passport to be published.'),
+    duplicates: Duplicates.prefault({}).describe('What becomes of a product or material that exists already.'),
+    import: ImportSettings.prefault({}).describe('How the bulk import behaves.'),
+    reportCreateScope: z
+      .enum(['read', 'write'])
+      .default('read')
+      .describe('The scope that creating a report takes; the document lists it under read without saying so.'),
+    publicBaseUrl: z
+      .url()
+      .max(500)
+      .default('https://passport.example.com')
+      .transform((url) => url.replace(/\/+$/, ''))
+      .describe('Where the public pages of passports are said to be. The sandbox does not serve them.'),
+    rateLimit: RateLimit.default({ kind: 'none' }).describe('The rate limit of each key.'),
+    idempotency: z
+      .enum(['honoured', 'publish-only', 'ignored'])
+      .default('publish-only')
+      .describe('Which operations obey Idempotency-Key: every write, only the publish request, or none.'),
+    idempotencyRetentionMs: z
+      .int()
+      .min(1)
+      .default(86_400_000)
+      .describe('How long an answer can be replayed, in milliseconds.'),
+    idempotencyKeysMax: z
+      .int()
+      .min(1)
+      .nullable()
+      .default(null)
+      .describe('How many of its last keys an organisation can replay; null for all that the retention keeps.'),
+    idempotencyReplays: z
+      .enum(['answers', 'successes', 'everything'])
+      .default('answers')
+      .describe(
+        'Which first answers are replayed: successes and refusals, a gate’s 409 included; successes alone; or server errors too, with their headers and pages.',
+      ),
+    faults: z.array(FaultRule).default([]).describe('What goes wrong on purpose.'),
+    eventsMax: z.int().min(0).max(1_000_000).default(1000).describe('How many of the last requests `inspect` shows.'),
+  })
+  .refine(({ duplicates, storage }) => !duplicates.taken || storage === ':memory:', {
+    path: ['duplicates', 'taken'],
+    message: 'found true with a storage file, expected one or the other: a file keeps keys unique',
+  })
+  .superRefine((settings, context) => {
+    if (settings.storage === ':memory:') return;
+    for (const name of ['doublesNew', 'doublesExisting'] as const) {
+      if (!settings.import[name]) continue;
+      const message = 'found true with a storage file, expected one or the other: a file keeps SKUs unique';
+      context.addIssue({ code: 'custom', path: ['import', name], message });
+    }
+  });
+export type SandboxSettings = z.infer<typeof SandboxSettings>;
+
+/** What a caller gives: any of the settings, the others take their defaults. */
+export type SandboxOptions = z.input<typeof SandboxSettings>;

@@ -1,0 +1,123 @@
+import type { Database } from 'better-sqlite3';
+import type { JsonObject } from '../../lib/json.ts';
+import type { IdScheme, ResourceId } from './ids.ts';
+
+/** One resource of an organisation. */
+export interface Entity {
+  /** The row's own number, by which other rows refer to it. */
+  rowId: number;
+  /** What the API shows. */
+  id: ResourceId;
+  /** The members that the API shows besides the id and the times. */
+  fields: JsonObject;
+  /** As the API shows them: ISO 8601 in UTC. */
+  createdAt: string;
+  updatedAt: string;
+}
+
+/** Values for the columns that make a kind of resource unique or tie it to others. */
+export type Columns = Record<string, string | number | null>;
+
+/** The rows of one kind of resource. Every method sees one organisation alone: organisations are walls. */
+export interface Collection {
+  get(organizationId: number, id: ResourceId): Entity | undefined;
+  /** The row with this value in one of the kind's own columns. */
+  find(organizationId: number, column: string, value: string | number): Entity | undefined;
+  /** Every row with this value in one of the kind's own columns, in the order of their creation. */
+  all(organizationId: number, column: string, value: string | number): Entity[];
+  count(organizationId: number): number;
+  /** Rows in the order of their creation. */
+  slice(organizationId: number, range: { offset: number; limit: number }): Entity[];
+  insert(organizationId: number, row: { columns: Columns; fields: JsonObject; now: number }): Entity;
+  update(entity: Entity, row: { columns: Columns; fields: JsonObject; now: number }): Entity;
+}
+
+interface Row {
+  id: number;
+  uuid: string | null;
+  fields: string;
+  created_at: number;
+  updated_at: number;
+}
+
+/** Prepares the statements over a table. Nothing is ever deleted from one, so ordinals stay without a gap. */
+export function createCollection(
+  database: Database,
+  ids: IdScheme,
+  { table, columns }: { table: string; columns: readonly string[] },
+): Collection {
+  const select = `SELECT id, uuid, fields, created_at, updated_at FROM ${table} WHERE organization_id = ?`;
+  const get = database.prepare<[number, ResourceId], Row>(`${select} AND ${ids.column} = ?`);
+  const finders = new Map(
+    columns.map((column) => [
+      column,
+      database.prepare<[number, string | number], Row>(`${select} AND ${column} = ? ORDER BY ordinal`),
+    ]),
+  );
+  const slice = database.prepare<[number, number, number], Row>(
+    `${select} AND ordinal > ? AND ordinal <= ? ORDER BY ordinal`,
+  );
+  const count = database
+    .prepare<[number], number>(`SELECT coalesce(max(ordinal), 0) FROM ${table} WHERE organization_id = ?`)
+    .pluck();
+  const names = ['uuid', 'organization_id', 'ordinal', 'fields', 'created_at', 'updated_at', ...columns];
+  const insert = database.prepare(
+    `INSERT INTO ${table} (${names.join(', ')}) VALUES (${names.map((name) => `:${name}`).join(', ')})`,
+  );
+  const assignments = ['fields', 'updated_at', ...columns].map((name) => `${name} = :${name}`);
+  const update = database.prepare(`UPDATE ${table} SET ${assignments.join(', ')} WHERE id = :id`);
+
+  const isoOf = createIsoTimes();
+  const entityOf = (row: Row): Entity => ({
+    rowId: row.id,
+    id: ids.column === 'id' ? row.id : (row.uuid ?? ''),
+    fields: JSON.parse(row.fields) as JsonObject,
+    createdAt: isoOf(row.created_at),
+    updatedAt: isoOf(row.updated_at),
+  });
+  const optional = (row: Row | undefined) => row && entityOf(row);
+
+  return {
+    get: (organizationId, id) => optional(get.get(organizationId, id)),
+    find: (organizationId, column, value) => optional(finders.get(column)?.get(organizationId, value)),
+    all: (organizationId, column, value) =>
+      (finders.get(column)?.all(organizationId, value) ?? []).map((row) => entityOf(row)),
+    count: (organizationId) => count.get(organizationId) ?? 0,
+    slice: (organizationId, { offset, limit }) =>
+      slice.all(organizationId, offset, offset + limit).map((row) => entityOf(row)),
+    insert(organizationId, { columns: values, fields, now }) {
+      const uuid = ids.freshUuid();
+      const { lastInsertRowid } = insert.run({
+        uuid,
+        organization_id: organizationId,
+        ordinal: (count.get(organizationId) ?? 0) + 1,
+        fields: JSON.stringify(fields),
+        created_at: now,
+        updated_at: now,
+        ...values,
+      });
+      const rowId = Number(lastInsertRowid);
+      const at = isoOf(now);
+      return { rowId, id: uuid ?? rowId, fields, createdAt: at, updatedAt: at };
+    },
+    update(entity, { columns: values, fields, now }) {
+      update.run({ id: entity.rowId, fields: JSON.stringify(fields), updated_at: now, ...values });
+      return { ...entity, fields, updatedAt: isoOf(now) };
+    },
+  };
+}
+
+/** Writes times as the API shows them. Many requests come within one millisecond, and dates take long. */
+export function createIsoTimes(): (at: number) => string {
+  let last = { at: Number.NaN, text: '' };
+  return (at) => {
+    if (last.at !== at) last = { at, text: new Date(at).toISOString() };
+    return last.text;
+  };
+}
+
+/** The whole object as the API shows it. */
+export function present(entity: Entity): JsonObject {
+  const { id, fields, createdAt, updatedAt } = entity;
+  return { id, ...fields, created_at: createdAt, updated_at: updatedAt };
+}

@@ -1,0 +1,29 @@
+import { z } from 'zod';
+import { type Answer, invalid, refusal } from '../server/answer.ts';
+
+/** What becomes of a second item with the same key, which the document does not say. */
+export const Duplicates = z.strictObject({
+  taken: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Whether a second product or material with the same SKU, code or name is taken as another one. Needs storage in memory.',
+    ),
+  status: z
+    .union([z.literal(400), z.literal(409), z.literal(422)])
+    .default(400)
+    .describe('The status of the refusal.'),
+  detail: z
+    .string()
+    .min(1)
+    .nullable()
+    .default(null)
+    .describe('Its words, which need not speak of what exists; null names the field, as Django REST Framework does.'),
+});
+export type Duplicates = z.infer<typeof Duplicates>;
+
+/** Refuses a second `noun` with the same value of `field`. */
+export function duplicate(noun: string, field: string, { status, detail }: Duplicates): Answer {
+  if (detail !== null) return refusal(status, detail);
+  return { ...invalid({ [field]: [`${noun} with this ${field} already exists.`] }), status };
+}

@@ -1,0 +1,149 @@
+import { z } from 'zod';
+import { compareDecimals, normalizeDecimal } from '../../lib/decimal.ts';
+import { err, ok, type Result } from '../../lib/result.ts';
+import { isCountryCode } from './countries.ts';
+
+const DIGITS_MAX = 30;
+
+/** The wording of a type error, which depends on whether anything was given at all. */
+function typed(message: string): { error: (issue: { input?: unknown }) => string } {
+  return {
+    error: ({ input }) => {
+      if (input === undefined) return 'This field is required.';
+      return input === null ? 'This field may not be null.' : message;
+    },
+  };
+}
+
+/** A text of 1 to `max` characters. What a database column could not hold (NUL, half a surrogate pair) is refused. */
+export function text(max: number) {
+  return z
+    .string(typed('Not a valid string.'))
+    .max(max, `Ensure this field has no more than ${max} characters.`)
+    .superRefine((value, context) => {
+      // One check in place of three: every text of every body comes through here.
+      if (value.trim() === '') context.addIssue('This field may not be blank.');
+      if (value.includes('\0')) context.addIssue('Null characters are not allowed.');
+      if (!value.isWellFormed()) context.addIssue('Surrogate characters are not allowed.');
+    })
+    .meta({ minLength: 1, maxLength: max });
+}
+
+/** What an administrator calls a workspace, key or user. */
+export const Label = text(200);
+
+/** One of a closed list of texts. */
+export function choice<const T extends readonly [string, ...string[]]>(values: T) {
+  return z.enum(values, {
+    error: ({ input }) => {
+      if (input === undefined) return 'This field is required.';
+      return input === null ? 'This field may not be null.' : notAChoice(input);
+    },
+  });
+}
+
+function notAChoice(input: unknown): string {
+  const shown = typeof input === 'string' ? input : typeof input;
+  return `"${shown.slice(0, 80)}" is not a valid choice.`;
+}
+
+/** An upper-case ISO 3166-1 alpha-2 code that is assigned. */
+export function country() {
+  return z
+    .string(typed('Not a valid string.'))
+    .refine(isCountryCode, { error: ({ input }) => notAChoice(input) })
+    .meta({
+      pattern: '^[A-Z]{2}$',
+      description: 'A country as ISO 3166-1 alpha-2 assigns it.',
+    });
+}
+
+/** True or false; neither 0 and 1 nor words for them. */
+export function flag() {
+  return z.boolean(typed('Must be a valid boolean.'));
+}
+
+/** Where a decimal may lie; `above` excludes its bound, the others include theirs. */
+interface DecimalBounds {
+  above?: string;
+  min?: string;
+  max?: string;
+}
+
+/** A decimal as text or number, without an exponent as text. Its value is always the normal form as text. */
+export function decimal(bounds: DecimalBounds) {
+  return z.union([z.string(), z.number()], typed('A valid number is required.')).transform((given, context) => {
+    const read = readDecimal(given, bounds);
+    if (read.ok) return read.value;
+    context.addIssue({ code: 'custom', message: read.error });
+    return z.NEVER;
+  });
+}
+
+/** A share of a whole, from 0 to 1. */
+export function fraction() {
+  return decimal({ min: '0', max: '1' });
+}
+
+/** The decimal in its normal form, or what is wrong with it. */
+function readDecimal(given: string | number, { above, min, max }: DecimalBounds): Result<string, string> {
+  if (typeof given === 'string' && (given.length > 100 || !/^-?\d+(\.\d+)?$/.test(given))) {
+    return err('A valid number is required.');
+  }
+  const value = normalizeDecimal(String(given));
+  if (value === null) return err('A valid number is required.');
+  if (value.length > DIGITS_MAX && value.replace(/\D/g, '').length > DIGITS_MAX) {
+    return err(`Ensure that there are no more than ${DIGITS_MAX} digits in total.`);
+  }
+  if (above !== undefined && compareDecimals(value, above) <= 0)
+    return err(`Ensure this value is greater than ${above}.`);
+  if (min !== undefined && compareDecimals(value, min) < 0) {
+    return err(`Ensure this value is greater than or equal to ${min}.`);
+  }
+  if (max !== undefined && compareDecimals(value, max) > 0)
+    return err(`Ensure this value is less than or equal to ${max}.`);
+  return ok(value);
+}
+
+/** A calendar day. */
+export function day() {
+  return z.iso.date(typed('Date has wrong format. Use one of these formats instead: YYYY-MM-DD.'));
+}
+
+/** A GTIN in its 14-digit form with a valid check digit (GS1 General Specifications, section 7.9). */
+export function gtin() {
+  return z
+    .string(typed('Not a valid string.'))
+    .regex(/^\d{14}$/, { error: 'Enter a GTIN of 14 digits.', abort: true })
+    .refine((value) => checkDigitOf(value.slice(0, 13)) === value.at(-1), 'The check digit of the GTIN is wrong.');
+}
+
+function checkDigitOf(digits: string): string {
+  const sum = Array.from(digits).reduce((total, digit, index) => total + Number(digit) * (index % 2 === 0 ? 3 : 1), 0);
+  return String((10 - (sum % 10)) % 10);
+}
+
+/** A CAS Registry Number: up to ten digits, the last of which checks the others, weighted 1, 2, 3 … from the right. */
+export function cas() {
+  return z
+    .string(typed('Not a valid string.'))
+    .regex(/^[1-9]\d{1,6}-\d{2}-\d$/, { error: 'Enter a CAS number such as 7732-18-5.', abort: true })
+    .refine((value) => {
+      const digits = Array.from(value.replaceAll('-', ''), Number).reverse();
+      const sum = digits.slice(1).reduce((total, digit, index) => total + digit * (index + 1), 0);
+      return sum % 10 === digits[0];
+    }, 'The check digit of the CAS number is wrong.');
+}
+
+/** An object with exactly these members. */
+export function group<T extends z.ZodRawShape>(shape: T) {
+  return z.strictObject(shape, typed('Invalid data. Expected a dictionary.'));
+}
+
+/** A list of at most `max` elements. The length is checked first, so that a huge list costs one message and no more. */
+export function list<T extends z.ZodType>(element: T, max: number) {
+  return z
+    .array(z.unknown(), typed('Expected a list of items.'))
+    .max(max, `Ensure this field has no more than ${max} elements.`)
+    .pipe(z.array(element));
+}

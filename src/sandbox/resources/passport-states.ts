@@ -1,0 +1,38 @@
+import { err, ok, type Result } from '../../lib/result.ts';
+
+/** `none` is a product that has no passport yet; it is never stored. */
+export const PASSPORT_STATES = ['none', 'initialized', 'published', 'unpublished'] as const;
+export type PassportState = (typeof PASSPORT_STATES)[number];
+
+export const PASSPORT_ACTIONS = ['init', 'publish', 'unpublish'] as const;
+export type PassportAction = (typeof PASSPORT_ACTIONS)[number];
+
+/** none → initialized → published ⇄ unpublished. A text is why an action makes no sense, for the 409. */
+const TRANSITIONS: Record<PassportState, Record<PassportAction, { to: PassportState } | string>> = {
+  none: {
+    init: { to: 'initialized' },
+    publish: 'The product has no passport yet. Initialize it first.',
+    unpublish: 'The product has no passport yet.',
+  },
+  initialized: {
+    init: 'The passport is initialized already.',
+    publish: { to: 'published' },
+    unpublish: 'The passport is not published.',
+  },
+  published: {
+    init: 'The passport is initialized already.',
+    publish: 'The passport is published already.',
+    unpublish: { to: 'unpublished' },
+  },
+  unpublished: {
+    init: 'The passport is initialized already.',
+    publish: { to: 'published' },
+    unpublish: 'The passport is unpublished already.',
+  },
+};
+
+/** The state that an action leads to, or why it makes no sense. */
+export function nextState(state: PassportState, action: PassportAction): Result<PassportState, string> {
+  const transition = TRANSITIONS[state][action];
+  return typeof transition === 'string' ? err(transition) : ok(transition.to);
+}

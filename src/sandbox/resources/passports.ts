@@ -1,0 +1,173 @@
+import type { JsonObject } from '../../lib/json.ts';
+import { type Gates, missingFor } from '../access/gates.ts';
+import { NoBody, type Operation, type OperationRequest, textMember } from '../operation.ts';
+import { type Answer, conflict, NOT_FOUND } from '../server/answer.ts';
+import { type Collection, type Entity, present } from './collection.ts';
+import type { IdScheme } from './ids.ts';
+import { nextState, PASSPORT_STATES, type PassportAction, type PassportState } from './passport-states.ts';
+import { validate } from './validation.ts';
+
+/** The columns of the passport and publication tables besides those of every resource. */
+export const PASSPORT_COLUMNS = ['product_id'] as const;
+export const PUBLICATION_COLUMNS = ['product_id', 'sku'] as const;
+
+/** The collections that a passport touches. */
+export interface PassportCollections {
+  products: Collection;
+  materials: Collection;
+  bomItems: Collection;
+  passports: Collection;
+  publications: Collection;
+}
+
+/** What the passport operations need besides the collections. */
+export interface PassportParts {
+  collections: PassportCollections;
+  ids: IdScheme;
+  gates: Gates;
+  /** Where the public pages of passports are said to be, without a slash at the end. */
+  publicBaseUrl: string;
+}
+
+/** The product that a path names, within the caller's organisation. */
+export function productIn(
+  { products }: Pick<PassportCollections, 'products'>,
+  ids: IdScheme,
+  { organizationId, params }: Pick<OperationRequest, 'organizationId' | 'params'>,
+): Entity | undefined {
+  const id = ids.fromPath(params['product_id'] ?? '');
+  return id === null ? undefined : products.get(organizationId, id);
+}
+
+/** POST /api/dpp/{product_id}/init/. */
+export function createPassportInit(parts: PassportParts): Operation {
+  const { passports } = parts.collections;
+  return passportOperation(parts, 'init', ({ organizationId, now }, { product, state }) => {
+    const fields = {
+      product: product.id,
+      sku: product.fields['sku'] ?? null,
+      status: state,
+      public_url: null,
+      published_at: null,
+      unpublished_at: null,
+      reviewed_at: null,
+    };
+    const passport = passports.insert(organizationId, { columns: { product_id: product.rowId }, fields, now });
+    return { status: 201, body: present(passport) };
+  });
+}
+
+/** POST /api/dpp/{product_id}/publish/. Every publication is an entry of its own, so that a double one shows. */
+export function createPassportPublication(parts: PassportParts): Operation {
+  const { collections, gates } = parts;
+  const { passports, publications, bomItems, materials } = collections;
+  return passportOperation(parts, 'publish', ({ organizationId, now }, { product, passport, state }) => {
+    const missing = missingFor(gates, {
+      product,
+      bomItems: bomItems.all(organizationId, 'product_id', product.rowId),
+      materialOf: ({ fields }) => materialNamed(materials, organizationId, fields),
+      reviewed: passport.fields['reviewed_at'] !== null,
+    });
+    if (missing.length > 0) return conflict(`The passport cannot be published: ${summaryOf(missing)}.`, missing);
+    const at = new Date(now).toISOString();
+    const publicUrl = publicUrlOf(parts.publicBaseUrl, product);
+    const shown = { status: state, public_url: publicUrl, published_at: at, unpublished_at: null };
+    const columns = { product_id: product.rowId };
+    const sku = textMember(product.fields, 'sku') ?? '';
+    publications.insert(organizationId, {
+      columns: { ...columns, sku },
+      fields: { product: product.id, sku, ...shown },
+      now,
+    });
+    const published = passports.update(passport, { columns, fields: { ...passport.fields, ...shown }, now });
+    return { status: 200, body: present(published) };
+  });
+}
+
+/** POST /api/dpp/{product_id}/unpublish/. The publication that it ends stays in the list, with the time of its end. */
+export function createPassportWithdrawal(parts: PassportParts): Operation {
+  const { passports, publications } = parts.collections;
+  return passportOperation(parts, 'unpublish', ({ organizationId, now }, { product, passport, state }) => {
+    const ended = { status: state, unpublished_at: new Date(now).toISOString() };
+    const columns = { product_id: product.rowId };
+    const publication = publications.all(organizationId, 'product_id', product.rowId).at(-1);
+    if (publication) {
+      const fields = { ...publication.fields, ...ended };
+      publications.update(publication, { columns: { ...columns, sku: textMember(fields, 'sku') ?? '' }, fields, now });
+    }
+    const fields = { ...passport.fields, ...ended, public_url: null };
+    return { status: 200, body: present(passports.update(passport, { columns, fields, now })) };
+  });
+}
+
+/** A transition that makes sense, before its gates. */
+interface Transition {
+  product: Entity;
+  passport: Entity;
+  /** Where it leads. */
+  state: PassportState;
+}
+
+/** Stands for the passport that a product does not have; the transition table lets nothing but `init` see it. */
+const NO_PASSPORT: Entity = { rowId: 0, id: 0, fields: { status: 'none' }, createdAt: '', updatedAt: '' };
+
+/** The part that the three operations share: the product, the body that must be empty, and the transition table. */
+function passportOperation(
+  { collections, ids }: PassportParts,
+  action: PassportAction,
+  perform: (request: OperationRequest, transition: Transition) => Answer,
+): Operation {
+  return {
+    accepts: NoBody,
+    naturalKey: (request) => textMember(productIn(collections, ids, request)?.fields, 'sku'),
+    execute(request) {
+      const product = productIn(collections, ids, request);
+      if (!product) return NOT_FOUND;
+      const body = validate(NoBody, request.body);
+      if (!body.ok) return body.error;
+      const known = collections.passports.find(request.organizationId, 'product_id', product.rowId);
+      const passport = known ?? NO_PASSPORT;
+      const next = nextState(stateOf(passport), action);
+      if (!next.ok) return conflict(next.error);
+      return perform(request, { product, passport, state: next.value });
+    },
+  };
+}
+
+/** The state of a product's passport; `none` where it has none. */
+export function stateOf(passport: Entity | undefined): PassportState {
+  const status = textMember(passport?.fields, 'status');
+  return PASSPORT_STATES.find((state) => state === status) ?? 'none';
+}
+
+/** Approves a passport for the review gate. False where the product has no passport. */
+export function approvePassport(
+  { products, passports }: Pick<PassportCollections, 'products' | 'passports'>,
+  { organizationId, sku, now }: { organizationId: number; sku: string; now: number },
+): boolean {
+  const product = products.find(organizationId, 'sku', sku);
+  const passport = product && passports.find(organizationId, 'product_id', product.rowId);
+  if (!passport) return false;
+  const fields: JsonObject = { ...passport.fields, reviewed_at: new Date(now).toISOString() };
+  passports.update(passport, { columns: { product_id: product.rowId }, fields, now });
+  return true;
+}
+
+/** The material that a BOM item or its fields name; undefined for a component. */
+export function materialNamed(materials: Collection, organizationId: number, fields: JsonObject): Entity | undefined {
+  const id = fields['material'];
+  return typeof id === 'string' || typeof id === 'number' ? materials.get(organizationId, id) : undefined;
+}
+
+/** The page that a passport's data carrier leads to: a GS1 Digital Link where there is a GTIN (GS1 DL URI Syntax 1.4). */
+export function publicUrlOf(base: string, { id, fields }: Entity): string {
+  const gtin = textMember(fields, 'gtin');
+  return gtin === undefined ? `${base}/passports/${encodeURIComponent(id)}` : `${base}/01/${gtin}`;
+}
+
+function summaryOf(missing: string[]): string {
+  const shown = missing.slice(0, 5).map((name) => `${name} is missing`);
+  return missing.length > shown.length
+    ? `${shown.join(', ')} and ${missing.length - shown.length} more`
+    : shown.join(', ');
+}

@@ -1,0 +1,43 @@
+import { z } from 'zod';
+import type { JsonObject } from '../../lib/json.ts';
+import { type Operation, textMember } from '../operation.ts';
+import type { Answer } from '../server/answer.ts';
+import { type Collection, present } from './collection.ts';
+import { type Duplicates, duplicate } from './duplicates.ts';
+import { choice, country, gtin, text } from './fields.ts';
+import { validate } from './validation.ts';
+
+/** The columns of the product table besides those of every resource. */
+export const PRODUCT_COLUMNS = ['sku'] as const;
+
+/** A product as it is created and, row by row, imported. */
+export const ProductCreation = z.strictObject({
+  sku: text(255),
+  name: text(500),
+  status: choice(['DRAFT', 'ACTIVE', 'ARCHIVED']).optional(),
+  country_of_origin: country().nullish(),
+  description: text(10_000).nullish(),
+  gtin: gtin().nullish(),
+});
+
+/** The values of what a new product does not say. */
+export const UNSET_PRODUCT = { status: 'DRAFT', country_of_origin: null, description: null, gtin: null };
+
+/** POST /api/products/. A SKU is unique within its organisation, unless duplicates are taken. */
+export function createProductCreation(products: Collection, duplicates: Duplicates): Operation {
+  return {
+    accepts: ProductCreation,
+    naturalKey: ({ body }) => textMember(body, 'sku'),
+    execute({ organizationId, body, now }): Answer {
+      const parsed = validate(ProductCreation, body);
+      if (!parsed.ok) return parsed.error;
+      const { sku } = parsed.value;
+      if (!duplicates.taken && products.find(organizationId, 'sku', sku)) {
+        return duplicate('product', 'sku', duplicates);
+      }
+      const fields = { ...UNSET_PRODUCT, ...parsed.value } as JsonObject;
+      const product = products.insert(organizationId, { columns: { sku }, fields, now });
+      return { status: 201, body: present(product) };
+    },
+  };
+}

@@ -1,0 +1,146 @@
+import { z } from 'zod';
+import type { SandboxSettings } from '../control/settings.ts';
+import type { OperationName } from '../endpoints.ts';
+import { PASSPORT_STATES } from './passport-states.ts';
+
+/** What an operation answers when it succeeds, before the style of the settings. */
+export interface SuccessShape {
+  status: number;
+  kind: 'object' | 'list' | 'pdf';
+  /** The object, or an entry of the list. */
+  schema: z.ZodType;
+}
+
+const text = z.string();
+const optional = z.string().nullable();
+const time = z.iso.datetime();
+const decimal = z
+  .string()
+  .regex(/^-?\d+(\.\d+)?$/)
+  .describe('A decimal in its normal form, as text.');
+
+/** The objects that the API shows, as JSON Schema is to be made of them. */
+function resourceShapes({ ids, import: { answer } }: Pick<SandboxSettings, 'ids' | 'import'>) {
+  const id = ids === 'numeric' ? z.int().min(1) : z.guid();
+  const times = { created_at: time, updated_at: time };
+  const status = z.enum(PASSPORT_STATES).exclude(['none']);
+  const counts = { created: z.int().min(0), updated: z.int().min(0), failed: z.int().min(0) };
+  const row = z.strictObject({
+    index: z.int().min(0).describe('Position in the request, from 0.'),
+    sku: optional,
+    status: z.enum(['created', 'updated', 'failed']),
+    id: id.nullable(),
+    errors: z.record(text, z.unknown()).describe('Messages by field; empty where the row did not fail.'),
+  });
+  const importAnswers = {
+    'per-row': z.strictObject({ results: z.array(row), ...counts }),
+    summary: z.strictObject(counts),
+    none: z.strictObject({}),
+    later: z.strictObject({ job_id: z.guid() }),
+  };
+  return {
+    product: z.strictObject({
+      id,
+      sku: text,
+      name: text,
+      status: text,
+      country_of_origin: optional,
+      description: optional,
+      gtin: optional,
+      ...times,
+    }),
+    material: z.strictObject({
+      id,
+      code: optional,
+      name: text,
+      description: optional,
+      category: optional,
+      origin_country: optional,
+      recycled_mass_fraction: decimal.nullable(),
+      hazardous: z.boolean().nullable(),
+      composition: z.array(z.strictObject({ name: text, cas: optional, mass_fraction: decimal })).nullable(),
+      ...times,
+    }),
+    bomItem: z.strictObject({
+      id,
+      product: id,
+      material: id.nullable(),
+      component: id.nullable(),
+      quantity: decimal,
+      unit: optional,
+      per_quantity: decimal.nullable(),
+      position: optional,
+      mass: z.strictObject({ value: decimal, unit: text }).nullable(),
+      mass_fraction: decimal.nullable(),
+      valid_from: z.iso.date().nullable(),
+      valid_to: z.iso.date().nullable(),
+      ...times,
+    }),
+    passport: z.strictObject({
+      id,
+      product: id,
+      sku: text,
+      status,
+      public_url: z.url().nullable(),
+      published_at: time.nullable(),
+      unpublished_at: time.nullable(),
+      reviewed_at: time.nullable(),
+      ...times,
+    }),
+    publication: z.strictObject({
+      id,
+      product: id,
+      sku: text,
+      status: status.extract(['published', 'unpublished']),
+      public_url: z.url(),
+      published_at: time,
+      unpublished_at: time.nullable(),
+      ...times,
+    }),
+    report: z.strictObject({
+      id,
+      type: z.enum(['summary', 'completeness']),
+      title: optional,
+      status: z.literal('completed'),
+      data: z.record(text, z.unknown()),
+      ...times,
+    }),
+    importAnswer: importAnswers[answer],
+    apiKey: z.strictObject({
+      id,
+      name: text,
+      prefix: text.length(8),
+      scopes: z.array(text),
+      status: z.literal('revoked'),
+      expires_at: time.nullable(),
+      revoked_at: time,
+    }),
+  };
+}
+
+/** The status of an import by what its answer has. */
+const IMPORT_STATUSES = { 'per-row': 200, summary: 200, none: 202, later: 202 } as const;
+
+/** What each operation answers when it succeeds. */
+export function successShapes(settings: SandboxSettings): Record<OperationName, SuccessShape> {
+  const shapes = resourceShapes(settings);
+  const object = (status: number, schema: z.ZodType): SuccessShape => ({ status, kind: 'object', schema });
+  const list = (schema: z.ZodType): SuccessShape => ({ status: 200, kind: 'list', schema });
+  return {
+    'product.list': list(shapes.product),
+    'product.create': object(201, shapes.product),
+    'bom_item.create': object(201, shapes.bomItem),
+    'material.list': list(shapes.material),
+    'material.create': object(201, shapes.material),
+    'material.update': object(200, shapes.material),
+    'passport.init': object(201, shapes.passport),
+    'passport.publish': object(200, shapes.passport),
+    'passport.unpublish': object(200, shapes.passport),
+    'publication.list': list(shapes.publication),
+    'passport.pdf': { status: 200, kind: 'pdf', schema: z.unknown() },
+    'product.import': object(IMPORT_STATUSES[settings.import.answer], shapes.importAnswer),
+    'report.list': list(shapes.report),
+    'report.create': object(201, shapes.report),
+    'api_key.revoke': object(200, shapes.apiKey),
+  };
+}

@@ -1,0 +1,74 @@
+import type { z } from 'zod';
+import type { JsonObject, JsonValue } from '../../lib/json.ts';
+import { err, ok, type Result } from '../../lib/result.ts';
+import { type Answer, invalid } from '../server/answer.ts';
+
+/** Errors that concern no single field go under this name. */
+const NON_FIELD = 'non_field_errors';
+
+/** One answer names at most this many unknown fields, so that a hostile body is not echoed whole. */
+const UNKNOWN_FIELDS_MAX = 50;
+
+/** Validates a request body; what is wrong with it becomes the 400 that tells the client. */
+export function validate<T>(schema: z.ZodType<T>, body: unknown): Result<T, Answer> {
+  const parsed = schema.safeParse(body);
+  if (parsed.success) return ok(parsed.data);
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+    const message = `Invalid data. Expected a dictionary, but got ${pythonTypeOf(body)}.`;
+    return err(invalid({ [NON_FIELD]: [message] }));
+  }
+  return err(invalid(fieldErrors(parsed.error.issues)));
+}
+
+interface ErrorNode {
+  messages: string[];
+  members: Map<PropertyKey, ErrorNode>;
+}
+
+function fieldErrors(issues: z.core.$ZodIssue[]): JsonObject {
+  const root = emptyNode();
+  for (const issue of issues) {
+    const node = issue.path.reduce(memberOf, root);
+    if (issue.code === 'unrecognized_keys') {
+      for (const name of issue.keys.slice(0, UNKNOWN_FIELDS_MAX)) memberOf(node, name).messages.push('Unknown field.');
+    } else {
+      (node === root ? memberOf(root, NON_FIELD) : node).messages.push(issue.message);
+    }
+  }
+  return membersOf(root);
+}
+
+function emptyNode(): ErrorNode {
+  return { messages: [], members: new Map() };
+}
+
+function memberOf(node: ErrorNode, name: PropertyKey): ErrorNode {
+  const known = node.members.get(name);
+  if (known) return known;
+  const created = emptyNode();
+  node.members.set(name, created);
+  return created;
+}
+
+/** A list of objects answers with a list as long as its last bad element, with `{}` for the good ones before it. */
+function render(node: ErrorNode): JsonValue {
+  if (node.messages.length > 0) return [...new Set(node.messages)];
+  const indexes = [...node.members.keys()].filter((name) => typeof name === 'number');
+  if (indexes.length === 0) return membersOf(node);
+  return Array.from({ length: Math.max(...indexes) + 1 }, (_, index) => {
+    const member = node.members.get(index);
+    if (!member) return {};
+    return member.messages.length > 0 ? { [NON_FIELD]: member.messages } : membersOf(member);
+  });
+}
+
+function membersOf(node: ErrorNode): JsonObject {
+  return Object.fromEntries([...node.members].map(([name, member]) => [String(name), render(member)]));
+}
+
+function pythonTypeOf(value: unknown): string {
+  if (value === null || value === undefined) return 'NoneType';
+  if (Array.isArray(value)) return 'list';
+  if (typeof value === 'number') return Number.isInteger(value) ? 'int' : 'float';
+  return typeof value === 'boolean' ? 'bool' : 'str';
+}

@@ -1,0 +1,168 @@
+import { isUtf8 } from 'node:buffer';
+import type { IncomingMessage } from 'node:http';
+import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
+import type { Admission } from '../access/admission.ts';
+import { ENDPOINTS, type Endpoint, OPERATION_NAMES, type OperationName } from '../endpoints.ts';
+import { createOperationHandler, headerOf, type OperationHandlerParts } from '../operation-handler.ts';
+import type { Ending } from '../storage/journal.ts';
+import { createAllowedMethods } from './allowed-methods.ts';
+import { type Answer, type Document, NOT_FOUND, refusal } from './answer.ts';
+import { watchConnections } from './connections.ts';
+import { callerOf, createResponder, type RequestError } from './responder.ts';
+import type { StyledAnswer } from './style.ts';
+import { createBrokenRequestHandler, createExpectationHandler } from './unread-requests.ts';
+
+/** What the HTTP side hands requests to. */
+export interface HttpServerParts extends OperationHandlerParts {
+  admission: Admission;
+  /** The scope that an operation takes. */
+  scopeOf: (operation: OperationName) => Endpoint['scope'];
+  /** Pages that anybody may read, by path. */
+  pages: Record<string, Document>;
+  /** Asked for every new connection: true resets it before anything is read of it. */
+  refusesConnection: (now: number) => boolean;
+  bodyBytesMax: number;
+}
+
+/** A client that is slower than this in sending its request is answered 408. */
+const REQUEST_TIMEOUT_MS = 60_000;
+
+/** How often Node looks for such clients; its own half minute would come on top of the minute. */
+const TIMEOUT_CHECK_MS = 2_000;
+
+/** How long a body may take that is not read. */
+const UNREAD_BODY_MS = 2_000;
+
+/** Connections at once, well below the file descriptors that a process has (1,024 on many machines). */
+const CONNECTIONS_MAX = 512;
+
+/**
+ * Turns HTTP into requests and conclusions into HTTP. Callers are admitted before their bodies are read; every answer
+ * is JSON, those that Node and Fastify give by themselves included; every request is entered in the journal once.
+ */
+export function createHttpServer(parts: HttpServerParts): FastifyInstance {
+  const { admission, journal, clock } = parts;
+  const styled = (answer: Answer): StyledAnswer => parts.style(answer, null);
+  const { finish, fail } = createResponder(parts, (socket) => connections.wasReset(socket));
+  const app: FastifyInstance = fastify({
+    bodyLimit: parts.bodyBytesMax,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    // Requests that arrive while the server closes are still answered; Fastify closes their connections afterwards.
+    return503OnClosing: false,
+    clientErrorHandler: createBrokenRequestHandler(styled),
+    // Without a Host header Node would answer without a body.
+    http: { requireHostHeader: false, connectionsCheckingInterval: TIMEOUT_CHECK_MS },
+    frameworkErrors: (error, _request, reply) => {
+      finish(reply, refusal(error.statusCode ?? 400, error.message), { operation: null });
+    },
+    routerOptions: { maxParamLength: 1000 },
+  });
+
+  app.server.maxConnections = CONNECTIONS_MAX;
+  const enterUnread = (ending: Ending): void => {
+    journal.request({ at: clock.now(), operation: null, naturalKey: null, ending });
+  };
+  const connections = watchConnections(app.server, () => {
+    const refused = parts.refusesConnection(clock.now());
+    if (refused) enterUnread('reset');
+    return refused;
+  });
+  const handle = createOperationHandler(parts, { finish, connections });
+  app.server.on('checkExpectation', createExpectationHandler(styled, enterUnread));
+
+  /** Answers a caller who is refused, and puts one who is admitted at the request. */
+  const isAdmitted = (request: FastifyRequest, reply: FastifyReply, operation: OperationName | null): boolean => {
+    const scope = operation === null ? null : parts.scopeOf(operation);
+    const { authorization } = request.headers;
+    const admitted = admission.admit({ apiKey: headerOf(request, 'x-api-key'), authorization }, scope, clock.now());
+    if (!admitted.ok) {
+      finish(reply, admitted.error, { operation });
+      if (admitted.error.status === 401) endUnlessSent(request.raw);
+      return false;
+    }
+    request.setDecorator('caller', admitted.value);
+    return true;
+  };
+
+  app.decorateRequest('caller', null);
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+    const { 'content-encoding': encoding = 'identity' } = request.headers;
+    if (encoding.toLowerCase() === 'identity') decode(body as Buffer, done);
+    else done(encodedBody());
+  });
+  app.setErrorHandler(fail(null));
+  const pages = Object.keys(parts.pages);
+  const allowedAt = createAllowedMethods(pages);
+  // What no route takes is answered in the hook, before a body is read, and is no way around the key.
+  const refuseUnknown = (request: FastifyRequest, reply: FastifyReply): void => {
+    const path = request.url.replace(/[?#].*$/s, '');
+    const allowed = allowedAt(path);
+    const isOpen = allowed !== undefined && pages.includes(path);
+    if (!isOpen && !isAdmitted(request, reply, null)) return;
+    // A path whose parameter is too long has the right method, and is there no more than any other.
+    const isOther = allowed !== undefined && !allowed.includes(request.method);
+    finish(
+      reply,
+      isOther ? refusal(405, 'Method not allowed.', { allow: allowed.join(', ') }) : NOT_FOUND,
+      {},
+      callerOf(request),
+    );
+  };
+  app.addHook('onRequest', (request, reply, done) => {
+    if (request.headers.host === undefined && request.raw.httpVersion === '1.1') finish(reply, NO_HOST, {});
+    else if (request.is404) refuseUnknown(request, reply);
+    else done();
+  });
+  app.setNotFoundHandler((_request, reply) => finish(reply, NOT_FOUND, {}));
+
+  for (const [url, { type, bytes }] of Object.entries(parts.pages)) {
+    const headers = { 'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'" };
+    app.get(url, (_request, reply) => reply.type(type).headers(headers).send(bytes));
+  }
+  for (const operation of OPERATION_NAMES) {
+    const { method, path } = ENDPOINTS[operation];
+    app.route({
+      method,
+      url: routeOf(path),
+      // It runs before the body is read.
+      onRequest: (request, reply, done) => {
+        if (isAdmitted(request, reply, operation)) done();
+      },
+      errorHandler: fail(operation),
+      handler: handle(operation),
+    });
+  }
+  return app;
+}
+
+/**
+ * Closes the connection of a client without a key, which has its answer and whose body nobody reads. A client that is still
+ * sending gets a moment: if the connection ended at once, the client would lose the answer.
+ */
+function endUnlessSent(request: IncomingMessage): void {
+  const { headers, socket } = request;
+  if (headers['content-length'] === undefined && headers['transfer-encoding'] === undefined) return;
+  setTimeout(() => !request.complete && socket.destroy(), UNREAD_BODY_MS).unref();
+}
+
+const NO_HOST = refusal(400, 'The request has no Host header.');
+
+/** `{id}` in the document is `:id` in a route. */
+function routeOf(path: string): string {
+  return path.replaceAll(/\{(\w+)\}/g, ':$1');
+}
+
+/** JSON is UTF-8 (RFC 8259); replacing bad bytes would store a text that the client never sent. */
+function decode(body: Buffer, done: (error: Error | null, text?: string) => void): void {
+  if (isUtf8(body)) done(null, body.toString('utf8'));
+  else done(Object.assign(new Error('JSON parse error - the body is not UTF-8.'), { statusCode: 400 }));
+}
+
+/** A compressed body is of a type that is not taken (RFC 9110, section 15.5.16). */
+function encodedBody(): RequestError {
+  return Object.assign(new Error('Unsupported content encoding.'), {
+    statusCode: 415,
+    answerHeaders: { 'accept-encoding': 'identity' },
+  });
+}

@@ -1,0 +1,183 @@
+import { z } from 'zod';
+import type { JsonObject, JsonValue } from '../../lib/json.ts';
+import type { SandboxSettings } from '../control/settings.ts';
+import { ENDPOINTS, type Endpoint, OPERATION_NAMES, type OperationName } from '../endpoints.ts';
+import type { Operation, QueryParameter } from '../operation.ts';
+import { type SuccessShape, successShapes } from '../resources/resources.ts';
+import { honoursKeys } from '../storage/idempotency.ts';
+import { PAGINGS } from './paging-styles.ts';
+import { refusalsOf } from './refusals.ts';
+import { createStyle } from './style.ts';
+
+/**
+ * Describes the sandbox as it is set up, in OpenAPI 3.1. Request bodies are made of the very schemas that validate them,
+ * so that the description cannot fall behind; what a schema's code checks beyond JSON Schema is told in words there. A
+ * header or parameter that has no meaning under the settings is not listed, though it is taken.
+ */
+export function describeApi(operations: Record<OperationName, Operation>, settings: SandboxSettings): JsonObject {
+  const shapes = successShapes(settings);
+  const style = createStyle(settings);
+  const paths: Record<string, JsonObject> = {};
+  for (const name of OPERATION_NAMES) {
+    const endpoint: Endpoint = ENDPOINTS[name];
+    const shape = shapes[name];
+    const { status } = style({ status: shape.status, body: null }, name);
+    const scope = name === 'report.create' ? settings.reportCreateScope : endpoint.scope;
+    const { accepts, query } = operations[name];
+    const parameters = parametersOf(endpoint, query ?? [], settings);
+    paths[endpoint.path] = {
+      ...paths[endpoint.path],
+      [endpoint.method.toLowerCase()]: {
+        operationId: name,
+        summary: endpoint.title,
+        description: scope === 'administrator' ? 'Takes a session instead of a key.' : `Takes the scope \`${scope}\`.`,
+        'x-required-scope': scope,
+        security: [scope === 'administrator' ? { session: [] } : { apiKey: [] }],
+        ...(parameters.length > 0 && { parameters }),
+        ...(accepts && { requestBody: bodyOf(accepts) }),
+        responses: {
+          [String(status)]: { description: 'Success.', content: contentOf(shape, settings) },
+          ...describeRefusals(name, settings),
+        },
+      },
+    };
+  }
+  return {
+    openapi: '3.1.1',
+    info: {
+      title: 'Enterprise Passport Integration API, sandbox',
+      version: '1',
+      description:
+        'What this sandbox serves with the settings that it was started with. Headers and query parameters that are not listed are ignored.',
+    },
+    paths,
+    components: {
+      securitySchemes: {
+        apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key' },
+        session: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
+      },
+      schemas: { Error: errorShapes(settings.import)[settings.errors] },
+    },
+  };
+}
+
+/** The JSON Schema of what validates or describes, without the line that names the dialect. */
+function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): JsonObject {
+  const { $schema: _dialect, ...described } = z.toJSONSchema(schema, {
+    io,
+    unrepresentable: 'any',
+    override: nameElements,
+  });
+  return described as JsonObject;
+}
+
+/** Lists check their length before their elements, in two steps; the description has both. */
+function nameElements({ zodSchema, jsonSchema: described }: { zodSchema: z.core.$ZodTypes; jsonSchema: object }): void {
+  const { def } = zodSchema._zod;
+  if (def.type !== 'pipe' || !(def.in instanceof z.ZodArray) || !(def.out instanceof z.ZodArray)) return;
+  Object.assign(described, { items: jsonSchema(def.out.element as z.ZodType, 'input') });
+}
+
+/** An empty body means an empty object, which not every operation takes. */
+function bodyOf(accepts: z.ZodType): JsonObject {
+  const content = { 'application/json': { schema: jsonSchema(accepts, 'input') } };
+  return { required: !accepts.safeParse({}).success, content };
+}
+
+function parametersOf(
+  { path, idempotencyKey }: Endpoint,
+  read: readonly QueryParameter[],
+  settings: SandboxSettings,
+): JsonObject[] {
+  const id = settings.ids === 'numeric' ? { type: 'integer', minimum: 1 } : { type: 'string', format: 'uuid' };
+  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => {
+    return { name, in: 'path', required: true, schema: id };
+  });
+  const inQuery = read.map((parameter) => ({ in: 'query', required: false, ...parameter }));
+  const key = {
+    name: 'Idempotency-Key',
+    in: 'header',
+    required: false,
+    description: 'The same key with the same request gets the first answer again.',
+    schema: { type: 'string', minLength: 1, maxLength: 255 },
+  };
+  return [...inPath, ...inQuery, ...(honoursKeys(settings.idempotency, { idempotencyKey }) ? [key] : [])];
+}
+
+function contentOf(shape: SuccessShape, settings: SandboxSettings): JsonObject {
+  if (shape.kind === 'pdf') return { 'application/pdf': {} };
+  const schema = withIdAt(settings.idAt, jsonSchema(shape.schema, 'output'));
+  if (shape.kind === 'list') return { 'application/json': { schema: pageOf(schema, settings) } };
+  const nested = settings.idAt === 'data.id' && 'id' in (schema['properties'] as JsonObject);
+  return { 'application/json': { schema: nested ? closed({ data: schema }) : schema } };
+}
+
+function pageOf(entry: JsonObject, { paging, envelope }: SandboxSettings): JsonObject {
+  const entries = { type: 'array', items: entry };
+  return PAGINGS[paging].page?.(entries, { envelope }) ?? entries;
+}
+
+function closed(properties: JsonObject): JsonObject {
+  return { type: 'object', properties, required: Object.keys(properties), additionalProperties: false };
+}
+
+/** Renames `id` where the style does: in an object and in the entries of its lists. */
+function withIdAt(name: SandboxSettings['idAt'], schema: JsonObject): JsonObject {
+  if (name === 'id' || name === 'data.id') return schema;
+  const rename = (object: JsonObject): JsonObject => {
+    const properties = (object['properties'] ?? {}) as JsonObject;
+    const required = (object['required'] ?? []) as string[];
+    return {
+      ...object,
+      properties: Object.fromEntries(
+        Object.entries(properties).map(([member, value]) => [member === 'id' ? name : member, renameItems(value)]),
+      ),
+      required: required.map((member) => (member === 'id' ? name : member)),
+    };
+  };
+  const renameItems = (value: JsonValue): JsonValue => {
+    const { items, ...rest } = value as JsonObject;
+    return items === undefined ? value : { ...rest, items: rename(items as JsonObject) };
+  };
+  return rename(schema);
+}
+
+function describeRefusals(name: OperationName, settings: SandboxSettings): JsonObject {
+  const type = settings.errors === 'problem' ? 'application/problem+json' : 'application/json';
+  const content = { [type]: { schema: { $ref: '#/components/schemas/Error' } } };
+  const refusals = [...refusalsOf(name, settings)];
+  return Object.fromEntries(refusals.map(([status, description]) => [String(status), { description, content }]));
+}
+
+const MISSING = { type: 'array', items: { type: 'string' }, description: 'What a gate misses.' };
+
+/** The shapes that `createStyle` gives errors. An import that names its bad rows has messages by field for each of them. */
+function errorShapes({ badRow }: SandboxSettings['import']): Record<SandboxSettings['errors'], JsonObject> {
+  const type = badRow === 'refuses-all-named' ? ['object', 'array'] : 'object';
+  const byField = { type, description: 'Messages by field.' };
+  return {
+    drf: {
+      type,
+      description: 'Either what is wrong in words, or messages by field.',
+      properties: { detail: { type: 'string' }, missing: MISSING },
+      additionalProperties: true,
+    },
+    problem: {
+      type: 'object',
+      properties: {
+        type: { type: 'string' },
+        title: { type: 'string' },
+        status: { type: 'integer' },
+        detail: { type: 'string' },
+        missing: MISSING,
+        errors: byField,
+      },
+      required: ['type', 'title', 'status', 'detail'],
+    },
+    message: {
+      type: 'object',
+      properties: { message: { type: 'string' }, missing: MISSING, errors: byField },
+      required: ['message'],
+    },
+  };
+}

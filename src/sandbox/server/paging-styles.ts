@@ -1,0 +1,241 @@
+import type { JsonObject, JsonValue } from '../../lib/json.ts';
+import type { SandboxSettings } from '../control/settings.ts';
+import type { OperationRequest, QueryParameter } from '../operation.ts';
+import { type Entity, present } from '../resources/collection.ts';
+import { type Answer, refusal } from './answer.ts';
+import type { Rows } from './list-rows.ts';
+
+export type ListSettings = Pick<SandboxSettings, 'pageSize' | 'pageSizeMax' | 'paging' | 'envelope' | 'listFilters'>;
+
+/** One way to go through a list. */
+interface Paging {
+  answer: (rows: Rows, request: OperationRequest, settings: ListSettings) => Answer;
+  /** Every query parameter that it reads. */
+  parameters: readonly QueryParameter[];
+  /** The published schema of a page, where that is no bare array. */
+  page: ((entries: JsonObject, settings: Pick<ListSettings, 'envelope'>) => JsonObject) | null;
+}
+
+const COUNT = { type: 'integer', minimum: 1 };
+const TOTAL = { type: 'integer', minimum: 0 };
+const FLAG = { type: 'boolean' };
+const URL_OR_NULL = { type: ['string', 'null'] };
+
+const sizeNamed = (name: string): QueryParameter => ({
+  name,
+  description: 'Entries per page; one that makes no sense is ignored.',
+  schema: COUNT,
+});
+const SIZE = sizeNamed('page_size');
+const NUMBER = { name: 'page', description: 'The number of the page, from 1.', schema: COUNT };
+const cursorNamed = (name: string, from: string): QueryParameter => ({
+  name,
+  description: `The \`${from}\` of the page before; without it, the first page.`,
+  schema: { type: 'string' },
+});
+
+/** The six that dpp-sync knows from other platforms, beside those of Django REST Framework, a cursor and `Link` headers. */
+export const PAGINGS: Record<SandboxSettings['paging'], Paging> = {
+  'page-number': {
+    answer: pageNumber,
+    parameters: [NUMBER, SIZE],
+    page: (entries, { envelope }) =>
+      closed({ count: TOTAL, next: URL_OR_NULL, previous: URL_OR_NULL, [envelope]: entries }),
+  },
+  'link-header': { answer: linkHeader, parameters: [NUMBER, SIZE], page: null },
+  cursor: {
+    answer: cursor,
+    parameters: [cursorNamed('cursor', 'next_cursor'), SIZE],
+    page: (entries, { envelope }) => closed({ next_cursor: URL_OR_NULL, [envelope]: entries }),
+  },
+  odata: {
+    answer: odata,
+    parameters: [cursorNamed('$skiptoken', '@odata.nextLink')],
+    page: (entries) => ({
+      ...closed({ '@odata.context': { type: 'string' }, '@odata.count': TOTAL, value: entries }),
+      additionalProperties: { type: 'string' },
+    }),
+  },
+  spring: {
+    answer: spring,
+    parameters: [{ ...NUMBER, description: 'The number of the page, from 0.', schema: TOTAL }, sizeNamed('size')],
+    page: (entries) =>
+      closed({
+        content: entries,
+        number: TOTAL,
+        size: COUNT,
+        totalElements: TOTAL,
+        totalPages: TOTAL,
+        first: FLAG,
+        last: FLAG,
+      }),
+  },
+  relay: {
+    answer: relay,
+    parameters: [cursorNamed('after', 'endCursor'), sizeNamed('first')],
+    page: ({ items, ...entries }) => {
+      const edge = closed({ cursor: { type: 'string' }, node: (items ?? {}) as JsonObject });
+      const pageInfo = closed({ hasNextPage: FLAG, endCursor: URL_OR_NULL });
+      return closed({ edges: { ...entries, items: edge }, pageInfo });
+    },
+  },
+  'has-more': {
+    answer: hasMore,
+    parameters: [NUMBER, sizeNamed('pageSize')],
+    page: (entries, { envelope }) => closed({ [envelope]: entries, hasMore: FLAG }),
+  },
+  'page-header': { answer: pageHeader, parameters: [NUMBER, SIZE], page: null },
+  silent: {
+    answer: silent,
+    parameters: [NUMBER, SIZE],
+    page: (entries, { envelope }) => closed({ [envelope]: entries }),
+  },
+  none: {
+    answer: (rows) => ({ status: 200, body: rows.slice({ offset: 0, limit: rows.count }).map(present) }),
+    parameters: [],
+    page: null,
+  },
+};
+
+function closed(properties: JsonObject): JsonObject {
+  return { type: 'object', properties, required: Object.keys(properties), additionalProperties: false };
+}
+
+/**
+ * As Django REST Framework's PageNumberPagination: `page` counts from 1, a page beyond the last is 404, a `page_size`
+ * that makes no sense is ignored, and `next` and `previous` are absolute URLs or null.
+ */
+function pageNumber(rows: Rows, request: OperationRequest, settings: ListSettings): Answer {
+  const page = numberedPage(rows, request, settings);
+  if (!page) return refusal(404, 'Invalid page.');
+  const { results, next, previous } = page;
+  return { status: 200, body: { count: rows.count, next, previous, [settings.envelope]: results.map(present) } };
+}
+
+/** A bare array, with the way on in a `Link` header (RFC 8288). */
+function linkHeader(rows: Rows, request: OperationRequest, settings: ListSettings): Answer {
+  const page = numberedPage(rows, request, settings);
+  if (!page) return refusal(404, 'Invalid page.');
+  const links = [
+    ...(page.next === null ? [] : [`<${page.next}>; rel="next"`]),
+    ...(page.previous === null ? [] : [`<${page.previous}>; rel="prev"`]),
+  ];
+  const headers = { 'x-total-count': String(rows.count), ...(links.length > 0 && { link: links.join(', ') }) };
+  return { status: 200, body: page.results.map(present), headers };
+}
+
+interface NumberedPage {
+  results: Entity[];
+  next: string | null;
+  previous: string | null;
+}
+
+function numberedPage(rows: Rows, { query, url }: OperationRequest, settings: ListSettings): NumberedPage | undefined {
+  const size = pageSizeOf(query, settings);
+  const page = positive(query.get('page') ?? '1');
+  const pages = Math.max(1, Math.ceil(rows.count / size));
+  if (page === undefined || page > pages) return undefined;
+  const link = (target: number): string => {
+    const parameters = new URLSearchParams(query);
+    parameters.set('page', String(target));
+    return `${url()}?${parameters.toString()}`;
+  };
+  return {
+    results: rows.slice({ offset: (page - 1) * size, limit: size }),
+    next: page < pages ? link(page + 1) : null,
+    previous: page > 1 ? link(page - 1) : null,
+  };
+}
+
+/** `next_cursor` is to be sent back as `cursor`; it is null on the last page. What it means is the server's business. */
+function cursor(rows: Rows, { query }: OperationRequest, settings: ListSettings): Answer {
+  const part = marked(rows, query.get('cursor'), pageSizeOf(query, settings));
+  if (part === undefined) return refusal(404, 'Invalid cursor.');
+  return { status: 200, body: { next_cursor: part.more ? part.mark : null, [settings.envelope]: part.results } };
+}
+
+function offsetOf(cursorText: string): number | undefined {
+  const match = /^after:(\d{1,15})$/.exec(Buffer.from(cursorText, 'base64url').toString('latin1'));
+  return match ? Number(match[1]) : undefined;
+}
+
+function pageSizeOf(query: URLSearchParams, { pageSize, pageSizeMax }: ListSettings, name = 'page_size'): number {
+  return Math.min(positive(query.get(name)) ?? pageSize, pageSizeMax);
+}
+
+function positive(text: string | null): number | undefined {
+  return text !== null && /^\d{1,9}$/.test(text) && Number(text) > 0 ? Number(text) : undefined;
+}
+
+/** A slice of the rows behind an opaque mark, which is the number of those before it; undefined for what is none. */
+function marked(rows: Rows, given: string | null, size: number) {
+  const offset = given === null ? 0 : offsetOf(given);
+  if (offset === undefined) return undefined;
+  const end = offset + size;
+  return { results: rows.slice({ offset, limit: size }).map(present), mark: markOf(end), more: end < rows.count };
+}
+
+function markOf(offset: number): string {
+  return Buffer.from(`after:${offset}`).toString('base64url');
+}
+
+/** OData 4: a page that is not the last one carries a nextLink. */
+function odata(rows: Rows, { query, url }: OperationRequest, settings: ListSettings): Answer {
+  const part = marked(rows, query.get('$skiptoken'), settings.pageSize);
+  if (part === undefined) return refusal(404, 'Invalid skiptoken.');
+  const body: JsonObject = {
+    '@odata.context': `${url()}$metadata`,
+    '@odata.count': rows.count,
+    value: part.results,
+    ...(part.more && { '@odata.nextLink': `${url()}?%24skiptoken=${part.mark}` }),
+  };
+  return { status: 200, body };
+}
+
+/** Spring Data's Page, which counts from 0. */
+function spring(rows: Rows, { query }: OperationRequest, settings: ListSettings): Answer {
+  const size = pageSizeOf(query, settings, 'size');
+  const number = Number(/^\d{1,9}$/.exec(query.get('page') ?? '0')?.[0] ?? '0');
+  const totalPages = Math.ceil(rows.count / size);
+  const content = rows.slice({ offset: number * size, limit: size }).map(present);
+  const place = { first: number === 0, last: number >= totalPages - 1 };
+  return { status: 200, body: { content, number, size, totalElements: rows.count, totalPages, ...place } };
+}
+
+/** Relay's connections: edges, and a `pageInfo` about the next page. */
+function relay(rows: Rows, { query }: OperationRequest, settings: ListSettings): Answer {
+  const part = marked(rows, query.get('after'), pageSizeOf(query, settings, 'first'));
+  if (part === undefined) return refusal(404, 'Invalid cursor.');
+  const edges: JsonValue[] = part.results.map((node) => ({ cursor: JSON.stringify(node['id'] ?? null), node }));
+  const endCursor = part.results.length === 0 ? null : part.mark;
+  return { status: 200, body: { edges, pageInfo: { hasNextPage: part.more, endCursor } } };
+}
+
+/** Numbered pages that say whether there is another one, and neither where nor how many. */
+function hasMore(rows: Rows, { query }: OperationRequest, settings: ListSettings): Answer {
+  const { results, more } = anyPage(rows, query, pageSizeOf(query, settings, 'pageSize'));
+  return { status: 200, body: { [settings.envelope]: results, hasMore: more } };
+}
+
+/** A bare array, with the number of the next page in a header that is empty on the last one. */
+function pageHeader(rows: Rows, { query }: OperationRequest, settings: ListSettings): Answer {
+  const { results, more, page } = anyPage(rows, query, pageSizeOf(query, settings));
+  return {
+    status: 200,
+    body: results,
+    headers: { 'x-page': String(page), 'x-next-page': more ? String(page + 1) : '' },
+  };
+}
+
+/** Numbered pages, and not a word about them. */
+function silent(rows: Rows, { query }: OperationRequest, settings: ListSettings): Answer {
+  const { results } = anyPage(rows, query, pageSizeOf(query, settings));
+  return { status: 200, body: { [settings.envelope]: results } };
+}
+
+/** A numbered page, which is empty past the end. */
+function anyPage(rows: Rows, query: URLSearchParams, size: number) {
+  const page = positive(query.get('page')) ?? 1;
+  const results = rows.slice({ offset: (page - 1) * size, limit: size }).map(present);
+  return { results, page, more: page * size < rows.count };
+}

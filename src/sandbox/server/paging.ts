@@ -1,0 +1,42 @@
+import type { Operation, QueryParameter } from '../operation.ts';
+import type { Collection } from '../resources/collection.ts';
+import type { Answer } from './answer.ts';
+import { arrayRows, type Rows, viewed } from './list-rows.ts';
+import { type ListSettings, PAGINGS } from './paging-styles.ts';
+
+/**
+ * Lists a collection in pages, in the way that the settings ask for. `filters` are columns that a query parameter of
+ * the same name may pin to one value, where the settings allow it; otherwise such a parameter is ignored, as unknown
+ * ones are.
+ */
+export function createListOperation(
+  collection: Collection,
+  settings: ListSettings,
+  filters: readonly string[] = [],
+): Operation {
+  const { answer, parameters } = PAGINGS[settings.paging];
+  return {
+    query: [...parameters, ...(settings.listFilters ? filters.map(filterNamed) : [])],
+    naturalKey: () => undefined,
+    execute(request): Answer {
+      const { organizationId, query, view, now } = request;
+      const column = settings.listFilters ? filters.find((name) => query.has(name)) : undefined;
+      const rows =
+        column === undefined
+          ? allRows(collection, organizationId)
+          : arrayRows(collection.all(organizationId, column, query.get(column) ?? ''));
+      return answer(view === undefined ? rows : viewed(rows, view, now), request, settings);
+    },
+  };
+}
+
+function allRows(collection: Collection, organizationId: number): Rows {
+  return {
+    count: collection.count(organizationId),
+    slice: (range) => collection.slice(organizationId, range),
+  };
+}
+
+function filterNamed(name: string): QueryParameter {
+  return { name, description: `Only entries with this \`${name}\`.`, schema: { type: 'string' } };
+}

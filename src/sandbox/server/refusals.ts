@@ -1,0 +1,72 @@
+import type { SandboxSettings } from '../control/settings.ts';
+import { ENDPOINTS, type Endpoint, type OperationName } from '../endpoints.ts';
+import { honoursKeys } from '../storage/idempotency.ts';
+
+const ALWAYS = {
+  401: 'The credentials are missing, or they are invalid, expired or revoked.',
+  402: 'The organisation is not on the Enterprise plan.',
+  403: 'The key lacks the scope, or the user the role.',
+  429: 'The rate limit is reached.',
+} as const;
+
+const WRITES = {
+  400: 'The body is no JSON, or fields of it are wrong: messages by field.',
+  413: 'The body is too large.',
+  415: 'The body is of another type than `application/json`.',
+} as const;
+
+/** Ways to go through a list in which a page can be asked for that is not there; in the others it is empty. */
+const MISSES_PAGES: ReadonlySet<SandboxSettings['paging']> = new Set([
+  'page-number',
+  'link-header',
+  'cursor',
+  'odata',
+  'relay',
+]);
+
+/**
+ * The statuses that an operation refuses with under the settings, and what each means there. Faults, and what no
+ * operation is to blame for (a path or method that does not exist, broken HTTP), are not among them.
+ */
+export function refusalsOf(
+  operation: OperationName,
+  {
+    idempotency,
+    paging,
+    duplicates,
+    import: imports,
+  }: Pick<SandboxSettings, 'idempotency' | 'paging' | 'duplicates' | 'import'>,
+): ReadonlyMap<number, string> {
+  const endpoint: Endpoint = ENDPOINTS[operation];
+  const writes = endpoint.method !== 'GET';
+  const obeysKeys = honoursKeys(idempotency, endpoint);
+  const absent = [
+    ...(endpoint.path.includes('{') ? ['There is no such thing in the organisation; what others have is none.'] : []),
+    ...(operation.endsWith('.list') && MISSES_PAGES.has(paging) ? ['There is no such page.'] : []),
+  ];
+  const blocked = [
+    ...(writes && operation.startsWith('passport.')
+      ? ['A gate misses something, or the state does not allow it.']
+      : []),
+    ...(obeysKeys ? ['The first request with this Idempotency-Key is still in progress.'] : []),
+  ];
+  const tellsApart = ['product.create', 'material.create', 'material.update'].includes(operation);
+  const exists = (status: number): string[] =>
+    tellsApart && duplicates.status === status ? ['It exists already.'] : [];
+  const conflicts = [...blocked, ...exists(409)];
+  const tooManyRows = operation === 'product.import' && imports.rowsMaxStatus === 422;
+  const unprocessable = [
+    ...(obeysKeys ? ['The Idempotency-Key was used for another request.'] : []),
+    ...exists(422),
+    ...(tooManyRows ? ['The import has too many rows.'] : []),
+  ];
+  const meanings: Record<number, string> = {
+    ...ALWAYS,
+    ...(writes && WRITES),
+    ...(absent.length > 0 && { 404: absent.join(' ') }),
+    ...(conflicts.length > 0 && { 409: conflicts.join(' ') }),
+    ...(unprocessable.length > 0 && { 422: unprocessable.join(' ') }),
+  };
+  // An object with such names lists them in the order of the numbers.
+  return new Map(Object.entries(meanings).map(([status, meaning]) => [Number(status), meaning]));
+}

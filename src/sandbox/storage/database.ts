@@ -1,0 +1,192 @@
+import Database from 'better-sqlite3';
+import { Fault, messageOf } from '../../lib/errors.ts';
+import { createPrivateFile } from '../../lib/files/private-file.ts';
+import type { SandboxSettings } from '../control/settings.ts';
+
+/** Columns that every listed resource has. `ordinal` counts an organisation's rows from 1 without a gap. */
+const COMMON = `
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  uuid TEXT,
+  organization_id INTEGER NOT NULL REFERENCES organization (id),
+  ordinal INTEGER NOT NULL,
+  fields TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL`;
+
+const FIRST = `
+  CREATE TABLE setting (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+  CREATE TABLE organization (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, plan TEXT NOT NULL);
+  CREATE TABLE api_key (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    uuid TEXT UNIQUE,
+    organization_id INTEGER NOT NULL REFERENCES organization (id),
+    name TEXT NOT NULL,
+    prefix TEXT NOT NULL,
+    hash TEXT NOT NULL UNIQUE,
+    scopes TEXT NOT NULL,
+    expires_at INTEGER,
+    revoked_at INTEGER,
+    created_at INTEGER NOT NULL
+  );
+  CREATE TABLE product (${COMMON}, sku TEXT NOT NULL, UNIQUE (organization_id, ordinal), UNIQUE (organization_id, sku));
+  CREATE TABLE material (
+    ${COMMON},
+    code TEXT,
+    uncoded_name TEXT,
+    UNIQUE (organization_id, ordinal),
+    UNIQUE (organization_id, code),
+    UNIQUE (organization_id, uncoded_name)
+  );
+  CREATE TABLE bom_item (
+    ${COMMON},
+    product_id INTEGER NOT NULL REFERENCES product (id),
+    material_id INTEGER REFERENCES material (id),
+    component_id INTEGER REFERENCES product (id),
+    UNIQUE (organization_id, ordinal),
+    CHECK ((material_id IS NULL) <> (component_id IS NULL))
+  );
+  CREATE UNIQUE INDEX product_uuid ON product (uuid) WHERE uuid IS NOT NULL;
+  CREATE UNIQUE INDEX material_uuid ON material (uuid) WHERE uuid IS NOT NULL;
+  CREATE UNIQUE INDEX bom_item_uuid ON bom_item (uuid) WHERE uuid IS NOT NULL;
+  CREATE TABLE write_count (
+    organization_id INTEGER NOT NULL REFERENCES organization (id),
+    operation TEXT NOT NULL,
+    natural_key TEXT NOT NULL,
+    count INTEGER NOT NULL,
+    PRIMARY KEY (organization_id, operation, natural_key)
+  ) WITHOUT ROWID;
+  CREATE TABLE idempotency_record (
+    id INTEGER PRIMARY KEY,
+    organization_id INTEGER NOT NULL REFERENCES organization (id),
+    key TEXT NOT NULL,
+    fingerprint TEXT NOT NULL,
+    status INTEGER NOT NULL,
+    body TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    UNIQUE (organization_id, key)
+  );
+  CREATE INDEX idempotency_record_age ON idempotency_record (created_at);
+`;
+
+const PASSPORTS_REPORTS_AND_USERS = `
+  CREATE INDEX bom_item_product ON bom_item (product_id);
+  CREATE TABLE passport (
+    ${COMMON},
+    product_id INTEGER NOT NULL UNIQUE REFERENCES product (id),
+    UNIQUE (organization_id, ordinal)
+  );
+  CREATE TABLE publication (
+    ${COMMON},
+    product_id INTEGER NOT NULL REFERENCES product (id),
+    sku TEXT NOT NULL,
+    UNIQUE (organization_id, ordinal)
+  );
+  CREATE INDEX publication_product ON publication (product_id);
+  CREATE TABLE report (${COMMON}, UNIQUE (organization_id, ordinal));
+  CREATE TABLE user (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    organization_id INTEGER NOT NULL REFERENCES organization (id),
+    email TEXT NOT NULL,
+    role TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    UNIQUE (organization_id, email)
+  );
+`;
+
+const REPLAYED_HEADERS_AND_DOCUMENTS = `
+  ALTER TABLE idempotency_record ADD COLUMN headers TEXT;
+  ALTER TABLE idempotency_record ADD COLUMN type TEXT;
+`;
+
+/** What each format adds to the one before; a file of an older format is brought up to date when it is opened. */
+const FORMATS = [FIRST, PASSPORTS_REPORTS_AND_USERS, REPLAYED_HEADERS_AND_DOCUMENTS];
+
+/** Marks a file as a sandbox's, in the header of the file: "DPPS". */
+const APPLICATION_ID = 0x44505053;
+
+/** What to do about a file that may be anybody's. */
+const NAME_ANOTHER = 'Name another file, in a folder that can be written.';
+/** What to do about a file that is certainly a sandbox's. */
+const NAME_OR_DELETE = 'Name another file, or delete this one to start with an empty sandbox.';
+
+/**
+ * Opens the storage and creates its tables. A file is written through a WAL with `synchronous = NORMAL`: what a
+ * transaction committed survives a SIGKILL of the process, since the kernel has it; a power cut may undo the last ones.
+ * A file that is not a sandbox's is left as it is.
+ *
+ * @throws Fault when the file cannot be opened, is not a sandbox's, or belongs to another kind of sandbox.
+ */
+export function openDatabase({ storage, ids }: Pick<SandboxSettings, 'storage' | 'ids'>): Database.Database {
+  const database = openFile(storage);
+  // Until it is known whose file it is, nothing is written and nobody is told to delete it.
+  let suggestion = NAME_ANOTHER;
+  try {
+    if (isSandbox(database)) suggestion = NAME_OR_DELETE;
+    else if (!isEmpty(database))
+      throw storageFault(storage, { reason: 'it holds the data of something else', suggestion });
+    // Before the WAL, which a crash could leave without a word of it in the file itself.
+    database.pragma(`application_id = ${APPLICATION_ID}`);
+    // In memory there is no disk to wait for, and rollback is all that the journal is needed for.
+    database.pragma(storage === ':memory:' ? 'journal_mode = MEMORY' : 'journal_mode = WAL');
+    database.pragma(storage === ':memory:' ? 'synchronous = OFF' : 'synchronous = NORMAL');
+    database.pragma('foreign_keys = ON');
+    database.transaction(() => prepare(database, storage, ids)).immediate();
+    return database;
+  } catch (error) {
+    database.close();
+    if (error instanceof Fault) throw error;
+    throw storageFault(storage, { reason: messageOf(error), suggestion, cause: error });
+  }
+}
+
+/** What SQLite puts beside the file gets the rights of the file. */
+function openFile(storage: string): Database.Database {
+  try {
+    if (storage !== ':memory:') createPrivateFile(storage);
+    return new Database(storage);
+  } catch (error) {
+    throw storageFault(storage, { reason: messageOf(error), suggestion: NAME_ANOTHER, cause: error });
+  }
+}
+
+/** Files of the first formats do not carry the mark; they are known by their tables. */
+function isSandbox(database: Database.Database): boolean {
+  const id = applicationIdOf(database);
+  if (id !== 0) return id === APPLICATION_ID;
+  const tables = new Set(tablesOf(database));
+  return ['setting', 'write_count', 'idempotency_record'].every((name) => tables.has(name));
+}
+
+function isEmpty(database: Database.Database): boolean {
+  return applicationIdOf(database) === 0 && tablesOf(database).length === 0;
+}
+
+function applicationIdOf(database: Database.Database): number {
+  return Number(database.pragma('application_id', { simple: true }));
+}
+
+function tablesOf(database: Database.Database): string[] {
+  return database.prepare<[], string>(`SELECT name FROM sqlite_schema WHERE type = 'table'`).pluck().all();
+}
+
+function prepare(database: Database.Database, storage: string, ids: SandboxSettings['ids']): void {
+  const version = Number(database.pragma('user_version', { simple: true }));
+  if (version > FORMATS.length) {
+    const reason = `it has format ${version}, and this is ${FORMATS.length}`;
+    throw storageFault(storage, { reason, suggestion: NAME_OR_DELETE });
+  }
+  for (const statements of FORMATS.slice(version)) database.exec(statements);
+  database.pragma(`user_version = ${FORMATS.length}`);
+  if (version === 0) database.prepare(`INSERT INTO setting (name, value) VALUES ('ids', ?)`).run(ids);
+  const stored = database.prepare(`SELECT value FROM setting WHERE name = 'ids'`).pluck().get();
+  if (stored === ids) return;
+  const reason = `its ids are ${String(stored)}, and the settings say ${ids}`;
+  throw storageFault(storage, { reason, suggestion: NAME_OR_DELETE });
+}
+
+function storageFault(
+  storage: string,
+  { reason, suggestion, cause }: { reason: string; suggestion: string; cause?: unknown },
+): Fault {
+  return new Fault('sandbox.storage', 3, `The sandbox cannot use ${storage}: ${reason}.`, { suggestion, cause });
+}

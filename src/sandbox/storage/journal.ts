@@ -1,0 +1,69 @@
+import type { OperationName } from '../endpoints.ts';
+
+/** How a request ended: an HTTP status, a connection that was reset in place of an answer or amid its body, or no answer at all. */
+export type Ending = number | 'reset' | 'truncated' | 'unanswered';
+
+/** One of the last requests. */
+export interface SandboxEvent {
+  /** Milliseconds since the Unix epoch. */
+  at: number;
+  /** Null for a path or method that is no operation. */
+  operation: OperationName | null;
+  ending: Ending;
+  /** What the request was about, where its body was read and tells; cut to 200 characters. */
+  naturalKey: string | null;
+  /** True for an answer that was repeated from an idempotency record. */
+  replayed?: boolean | undefined;
+  /** The message of an error that the sandbox itself is to blame for, which was answered 500. */
+  error?: string | undefined;
+}
+
+/** What happened since the process started. */
+export interface Journal {
+  request(event: SandboxEvent): void;
+  /** Requests by operation (`other` where there is none) and ending. */
+  requests(): Record<string, Record<string, number>>;
+  /** How many requests were answered from an idempotency record. */
+  replayed(): number;
+  /** The last requests, oldest first. */
+  events(): SandboxEvent[];
+}
+
+const KEY_LENGTH_MAX = 200;
+
+export function createJournal(eventsMax: number): Journal {
+  // Operations and statuses are closed sets, so the counters are bounded.
+  const counters = new Map<string, Map<string, number>>();
+  const ring: SandboxEvent[] = [];
+  let oldest = 0;
+  let replayed = 0;
+  return {
+    request(event) {
+      const name = event.operation ?? 'other';
+      const byEnding = counters.get(name) ?? new Map<string, number>();
+      counters.set(name, byEnding);
+      if (event.replayed) replayed += 1;
+      const ending = String(event.ending);
+      byEnding.set(ending, (byEnding.get(ending) ?? 0) + 1);
+      if (eventsMax === 0) return;
+      const { at, operation, naturalKey, ending: how, replayed: again, error } = event;
+      const short: SandboxEvent = { at, operation, ending: how, naturalKey: naturalKey && shorten(naturalKey) };
+      if (again) short.replayed = true;
+      if (error !== undefined) short.error = error;
+      if (ring.length < eventsMax) {
+        ring.push(short);
+      } else {
+        ring[oldest] = short;
+        oldest = (oldest + 1) % eventsMax;
+      }
+    },
+    requests: () => Object.fromEntries([...counters].map(([name, counts]) => [name, Object.fromEntries(counts)])),
+    replayed: () => replayed,
+    events: () => [...ring.slice(oldest), ...ring.slice(0, oldest)],
+  };
+}
+
+/** Copies what it keeps: a plain slice would hold on to the whole text behind it. */
+function shorten(key: string): string {
+  return key.length <= KEY_LENGTH_MAX ? key : Buffer.from(key.slice(0, KEY_LENGTH_MAX)).toString();
+}

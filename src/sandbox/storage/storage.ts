@@ -1,0 +1,79 @@
+import type { Database } from 'better-sqlite3';
+import { createOrganizationStore, type OrganizationStore } from '../access/organizations.ts';
+import type { SandboxSettings } from '../control/settings.ts';
+import { createMemoryWriteCounts, createWriteCounts, type WriteCounts } from '../control/write-counts.ts';
+import { BOM_ITEM_COLUMNS } from '../resources/bom-items.ts';
+import { type Collection, createCollection } from '../resources/collection.ts';
+import { createIdScheme, type IdScheme } from '../resources/ids.ts';
+import { MATERIAL_COLUMNS } from '../resources/materials.ts';
+import { createMemoryCollection } from '../resources/memory-collection.ts';
+import { PASSPORT_COLUMNS, type PassportCollections, PUBLICATION_COLUMNS } from '../resources/passports.ts';
+import { PRODUCT_COLUMNS } from '../resources/products.ts';
+import { openDatabase } from './database.ts';
+import {
+  createIdempotencyRecords,
+  createMemoryIdempotencyRecords,
+  type IdempotencyRecords,
+} from './idempotency-records.ts';
+
+/** The rows of every kind of resource. */
+export interface Collections extends PassportCollections {
+  reports: Collection;
+}
+
+/** Everything that a sandbox keeps. */
+export interface Storage {
+  /** Holds organisations, keys and users in any case. */
+  database: Database;
+  ids: IdScheme;
+  organizations: OrganizationStore;
+  collections: Collections;
+  writeCounts: WriteCounts;
+  records: IdempotencyRecords;
+  /** Runs work that writes: all of it is kept, or none. In memory there is no crash to survive and nothing to undo. */
+  transact<T>(work: () => T): T;
+}
+
+const COLUMNS = {
+  product: PRODUCT_COLUMNS,
+  material: MATERIAL_COLUMNS,
+  bom_item: BOM_ITEM_COLUMNS,
+  passport: PASSPORT_COLUMNS,
+  publication: PUBLICATION_COLUMNS,
+  report: [],
+};
+
+/**
+ * Opens a file, or the memory of the process. What every request touches is in plain structures there instead of tables:
+ * a statement costs a multiple of what the rest of a request does, and the sandbox must not be what a benchmark measures.
+ *
+ * @throws Fault when the file cannot be used.
+ */
+export function openStorage(settings: SandboxSettings): Storage {
+  const database = openDatabase(settings);
+  const ids = createIdScheme(settings.ids);
+  const organizations = createOrganizationStore(database);
+  const inMemory = settings.storage === ':memory:';
+  const retention = { retentionMs: settings.idempotencyRetentionMs, keysMax: settings.idempotencyKeysMax };
+  const collection = (table: keyof typeof COLUMNS): Collection => {
+    const columns: readonly string[] = COLUMNS[table];
+    return inMemory ? createMemoryCollection(ids, { columns }) : createCollection(database, ids, { table, columns });
+  };
+  const run = database.transaction((work: () => unknown) => work());
+  return {
+    database,
+    ids,
+    organizations,
+    collections: {
+      products: collection('product'),
+      materials: collection('material'),
+      bomItems: collection('bom_item'),
+      passports: collection('passport'),
+      publications: collection('publication'),
+      reports: collection('report'),
+    },
+    writeCounts: inMemory ? createMemoryWriteCounts(organizations) : createWriteCounts(database),
+    records: inMemory ? createMemoryIdempotencyRecords(retention) : createIdempotencyRecords(database, retention),
+    transact: inMemory ? (work) => work() : <T>(work: () => T) => run.immediate(work) as T,
+  };
+}
