@@ -62,6 +62,9 @@ export function* elementRows(element: Element, rules: ElementRules): Generator<S
     if (row !== null) yield { row, bytes };
     return;
   }
+  // The lists of members whose name comes twice are lost but for the last one, so that the element is reported by itself too.
+  const [issue] = issues;
+  if (issue !== undefined) yield { row: brokenRow(place, text.slice(0, RAW_CHARACTERS_MAX), issue), bytes };
   for (const record of nestedRecords(value, rules.inner)) {
     const text = JSON.stringify(record.value);
     const row = nestedRow(record, { place, text, issues, rules });

@@ -1,8 +1,11 @@
+import { BUILT_IN } from '../../../connectors/index.ts';
 import type { LoadedConfig, LoadedSource } from '../../config/loaded-config.ts';
 import type { Page, SourceReader } from '../../domain/ports/source.ts';
 import { Fault } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
 import type { Connector, ConnectorHost, StreamCheck } from '../../sdk/connector.ts';
+import { sourceFault } from '../../sdk/faults.ts';
+import { checkedPages } from './checked-pages.ts';
 
 export type RuntimeConfig = LoadedConfig<Connector>;
 export type ConfiguredSource = LoadedSource<Connector>;
@@ -12,6 +15,7 @@ export async function openSource(source: ConfiguredSource, config: RuntimeConfig
   const { connector, path } = source;
   const { options, streams } = await source.readSettings();
   const opened = await open(source, options, { config, log });
+  const isOwn = await isBuiltIn(connector);
   return {
     streams: streams.map((stream) => ({
       name: stream.name,
@@ -19,7 +23,11 @@ export async function openSource(source: ConfiguredSource, config: RuntimeConfig
       reads: connector.reads(options, stream.options),
       fixedColumns: connector.fixedColumns === true,
       pull: (from, signal) =>
-        pullAt(stream.path, config, () => opened.pull({ name: stream.name, options: stream.options, ...from, signal })),
+        pullAt(stream.path, config, () => {
+          const pages = opened.pull({ name: stream.name, options: stream.options, ...from, signal });
+          // What this package's own connectors give is checked by their tests.
+          return isOwn ? pages : checkedPages(pages, { connector: connector.id, stream: stream.name, ...from, signal });
+        }),
     })),
     async acknowledge(names, signal) {
       try {
@@ -41,12 +49,36 @@ export async function checkStream(
   const { options, streams } = await source.readSettings();
   const opened = await open(source, options, { config, log });
   try {
-    return await opened.check({ name, options: streams.find((stream) => stream.name === name)?.options, signal });
+    const own = streams.find((stream) => stream.name === name)?.options;
+    return await inTime(opened.check({ name, options: own, signal }), source.connector.id);
   } catch (error) {
     throw placed(error, path, config);
   } finally {
     await opened.close();
   }
+}
+
+/** A check that never ends would end the program without a word, because nothing else keeps it running. */
+async function inTime<Result>(promise: Promise<Result>, connector: string): Promise<Result> {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const seconds = CHECK_WITHIN_MS / 1000;
+  const timer = setTimeout(() => {
+    const suggestion = 'Check whether the source answers, and whether the connector waits for something for ever.';
+    reject(sourceFault(`The connector ${connector} has not checked its source within ${seconds} s.`, { suggestion }));
+  }, CHECK_WITHIN_MS);
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** As long as a login and a statement may take together. */
+const CHECK_WITHIN_MS = 330_000;
+
+async function isBuiltIn(connector: Connector): Promise<boolean> {
+  const load = Object.hasOwn(BUILT_IN, connector.id) ? BUILT_IN[connector.id] : undefined;
+  return load !== undefined && (await load()) === connector;
 }
 
 async function open(

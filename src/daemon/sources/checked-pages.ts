@@ -1,0 +1,136 @@
+import type { Issue } from '../../domain/issue.ts';
+import type { Page, ReadMode, SourceRow } from '../../domain/ports/source.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
+import { sourceFault } from '../../sdk/faults.ts';
+
+/** Values that lie deeper are no rows of an export. */
+const DEPTH_MAX = 100;
+/** How long a connector may take to stop when it is asked to. */
+const STOP_WITHIN_MS = 5_000;
+
+/**
+ * Passes the pages of a connector on as they are, if they keep the promises of `Page`. A connector of somebody else may give
+ * anything. A row with a value that JSON does not have is quarantined. A page that is none ends the read, and so does a connector that
+ * does not stop when the signal asks it to.
+ *
+ * @throws a `sourceFault`
+ */
+export async function* checkedPages(
+  pages: AsyncIterable<Page>,
+  { connector, stream, mode, signal }: { connector: string; stream: string; mode: ReadMode; signal: AbortSignal },
+): AsyncGenerator<Page> {
+  const wrong = (what: string): Error =>
+    sourceFault(`The connector ${connector} gave ${what} of the stream ${stream}.`, {
+      suggestion: 'Have the connector corrected: the conformance kit of dpp-sync/sdk/testing finds such mistakes.',
+    });
+  let count = 0;
+  const overdue = (): Error =>
+    sourceFault(`The connector ${connector} did not stop within ${STOP_WITHIN_MS / 1000} s.`, {
+      suggestion: 'Have it pass its signal on to all that it waits for.',
+    });
+  for await (const page of untilStopped(pages, signal, overdue)) {
+    if (!isJsonObject(page as unknown as JsonValue) || !Array.isArray(page.rows)) throw wrong('a page without rows');
+    count += 1;
+    if (page.nothingNew === true && (count > 1 || page.rows.length > 0)) {
+      throw wrong('rows and the word that there is nothing new');
+    }
+    if (page.cursor !== undefined && faultIn(page.cursor, 0) !== null) throw wrong('a cursor that is no JSON value');
+    if (mode === 'changes' && page.cursor === undefined && page.nothingNew !== true) {
+      throw wrong('changes without a cursor');
+    }
+    yield { ...page, rows: page.rows.map((row, at) => checkedRow(row, () => wrong(`no row at place ${at + 1}`))) };
+  }
+}
+
+function checkedRow(row: SourceRow, wrong: () => Error): SourceRow {
+  const { fields, place, issues } = (row as SourceRow | null) ?? ({} as Partial<SourceRow>);
+  const isRow = isObject(fields) && isObject(place) && (issues === undefined || Array.isArray(issues));
+  if (!isRow || faultIn(place as unknown, 0) !== null) throw wrong();
+  const found = Object.entries(fields).flatMap(([name, value]) => {
+    const what = faultIn(value, 0);
+    return what === null ? [] : [issueOf(name, what)];
+  });
+  if (found.length === 0) return row;
+  // The values are kept as text, so that the row keeps its key and a person sees what was given.
+  const kept = found.map(({ field = '' }): [string, string] => [
+    field,
+    textOf((fields as Record<string, unknown>)[field]),
+  ]);
+  return { fields: { ...fields, ...Object.fromEntries(kept) }, place, issues: [...(issues ?? []), ...found] };
+}
+
+const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+function issueOf(field: string, what: string): Issue {
+  return {
+    code: 'row.value',
+    message: `The connector gave ${what} for ${field}, which no export can hold.`,
+    field,
+    cure: 'Have the connector give text, a number, true, false, null, a list or a plain object.',
+  };
+}
+
+/** What stands in a value that JSON does not have, in words; null where all of it is JSON. */
+function faultIn(value: unknown, depth: number): string | null {
+  switch (typeof value) {
+    case 'string':
+    case 'boolean':
+      return null;
+    case 'number':
+      return Number.isFinite(value) ? null : String(value);
+    case 'object': {
+      if (value === null) return null;
+      if (depth > DEPTH_MAX) return `objects more than ${DEPTH_MAX} levels deep`;
+      const prototype: unknown = Object.getPrototypeOf(value);
+      if (!Array.isArray(value) && prototype !== Object.prototype && prototype !== null) {
+        return `a ${value.constructor?.name ?? 'special object'}`;
+      }
+      for (const inner of Object.values(value)) {
+        const fault = faultIn(inner, depth + 1);
+        if (fault !== null) return fault;
+      }
+      return null;
+    }
+    default:
+      return value === undefined ? 'undefined' : `a ${typeof value}`;
+  }
+}
+
+function textOf(value: unknown): string {
+  if (value instanceof Date) return Number.isNaN(value.getTime()) ? 'Invalid Date' : value.toISOString();
+  return typeof value === 'object' && value !== null ? `a ${value.constructor?.name ?? 'object'}` : String(value);
+}
+
+/** Gives what an iterable gives, and waits only so long for it after the signal. */
+async function* untilStopped<Value>(
+  values: AsyncIterable<Value>,
+  signal: AbortSignal,
+  overdue: () => Error,
+): AsyncGenerator<Value> {
+  const iterator = values[Symbol.asyncIterator]();
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  late.catch(() => {});
+  let timer: NodeJS.Timeout | undefined;
+  let isLate = false;
+  const stop = (): void => {
+    timer = setTimeout(() => {
+      isLate = true;
+      reject(overdue());
+    }, STOP_WITHIN_MS);
+  };
+  if (signal.aborted) stop();
+  else signal.addEventListener('abort', stop, { once: true });
+  try {
+    for (;;) {
+      const next = await Promise.race([iterator.next(), late]);
+      if (next.done === true) return;
+      yield next.value;
+    }
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', stop);
+    // A connector that waits for ever would let this wait for ever too.
+    if (!isLate) await iterator.return?.();
+  }
+}
