@@ -27,10 +27,10 @@ export const sql = defineConnector({
       },
       async *pull({ mode, cursor, ...stream }) {
         const plan = await planStream(stream, { dialect, session });
-        const read = { stream: stream.name, plan, session, signal: stream.signal };
         const { overlap } = stream.options;
+        const read = { stream: stream.name, plan, session, signal: stream.signal, overlap };
         if (mode === 'snapshot' || plan.watermark === null) yield* readSnapshot(read);
-        else yield* readChanges(read, { watermark: plan.watermark, overlap, from: cursor });
+        else yield* readChanges(read, { watermark: plan.watermark, from: cursor });
       },
       close: () => session.close(),
     };

@@ -78,7 +78,7 @@ export async function planStream(
   };
 }
 
-/** People end statements with a semicolon, perhaps with a comment behind it. Within another statement none may stand. */
+/** People end statements with a semicolon, perhaps with comments behind it. Within another statement none may stand. */
 function withoutEnd(query: string): string {
-  return query.trim().replace(/;[\s;]*(?:--[^\n]*\s*)*$/, '');
+  return query.trim().replace(/;(?:[\s;]|--[^\n]*(?:\n|$)|\/\*[^]*?\*\/)*$/, '');
 }

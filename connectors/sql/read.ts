@@ -13,13 +13,15 @@ import type { Column } from './dialect.ts';
 import type { Plan } from './plan.ts';
 import type { Session } from './session.ts';
 import { jsonOf, textOf } from './values.ts';
-import { earlierBy } from './watermark.ts';
+import { assertOneZone, earlierBy } from './watermark.ts';
 
 export interface Read {
   stream: string;
   plan: Plan;
   session: Session;
   signal: AbortSignal;
+  /** How far before the last watermark a read of changes begins. */
+  overlap: number;
 }
 
 /** Few at first, because nobody knows yet how large the rows are. */
@@ -39,8 +41,10 @@ interface OrderedRow {
 export async function* readSnapshot(read: Read): AsyncGenerator<Page> {
   const { plan } = read;
   await assertOrdered(read, null);
-  const cursor = plan.watermark === null ? {} : { cursor: cursorFrom(await greatest(read, plan.watermark), read) };
+  const end = plan.watermark === null ? null : await greatest(read, plan.watermark);
+  const cursor = plan.watermark === null ? {} : { cursor: cursorFrom(end, read) };
   for await (const { rows, isLast } of pagesOf(read, { by: plan.key })) {
+    assertComparable(read, rows, end);
     yield isLast ? { rows, ...cursor } : { rows };
     if (isLast) return;
   }
@@ -51,19 +55,21 @@ export async function* readSnapshot(read: Read): AsyncGenerator<Page> {
 /** Reads the rows whose watermark has grown. Each page has the cursor behind its last row. */
 export async function* readChanges(
   read: Read,
-  { watermark, overlap, from }: { watermark: Column; overlap: number; from: JsonValue | null },
+  { watermark, from }: { watermark: Column; from: JsonValue | null },
 ): AsyncGenerator<Page> {
-  const { plan, stream } = read;
+  const { plan, stream, overlap } = read;
   const by = [watermark, ...plan.key];
   const cursor = cursorOf(from, namesOf(by), stream);
   const after = cursor?.after;
   // A read that goes on after an interruption keeps the watermark that it began with.
   const end = after === undefined ? await greatest(read, watermark) : (cursor?.watermark ?? null);
   const since = cursor?.watermark ?? null;
-  const start: Start = after !== undefined ? { after } : since === null ? {} : { from: earlierBy(since, overlap) };
+  const start: Start =
+    after !== undefined ? { after } : since === null ? {} : { from: earlierBy(since, overlap, watermark.kind) };
   const last: Cursor = { by: namesOf(by), watermark: end ?? since };
   await assertOrdered(read, start.from ?? null);
   for await (const { rows, at, isLast } of pagesOf(read, { by, ...start })) {
+    assertComparable(read, rows, end);
     // The next read may begin behind the last row of any page. Another row in the same place would be lost then.
     if (!isLast) await assertAlone(read, by, at);
     yield { rows, cursor: isLast ? last : { ...last, after: at } };
@@ -80,10 +86,23 @@ function namesOf(columns: readonly Column[]): string[] {
   return columns.map(({ name }) => name);
 }
 
-async function greatest({ plan, session, signal }: Read, column: Column): Promise<string | null> {
+async function greatest({ plan, session, signal, overlap }: Read, column: Column): Promise<string | null> {
   const [row] = await session.rows(plan.statements.greatest(column), [column], signal);
   const value = row?.[0] ?? null;
-  return value === null ? null : textOf(value);
+  if (value === null) return null;
+  // The next read begins before it. Where that cannot be told, this one says so, before its first row.
+  earlierBy(textOf(value), overlap, column.kind);
+  return textOf(value);
+}
+
+/** @throws a `sourceFault` if the watermarks of these rows cannot be compared with the greatest one */
+function assertComparable({ plan, stream }: Read, rows: readonly SourceRow[], end: string | null): void {
+  const column = plan.watermark;
+  if (column === null) return;
+  assertOneZone(
+    rows.map(({ fields }) => fields[column.name]),
+    { greatest: end, column, stream },
+  );
 }
 
 interface PartOfRead {

@@ -1,8 +1,10 @@
 import { sourceFault } from '../../src/sdk/index.ts';
+import type { Column, ColumnKind } from './dialect.ts';
 
 const TIME = /^(\d{4})-(\d\d)-(\d\d)([ T])(\d\d):(\d\d):(\d\d)(.*)$/;
 const DATE = /^(\d{4})-(\d\d)-(\d\d)$/;
 const NUMBER = /^(-?\d+)(\.\d+)?$/;
+const ZONE = /(?:Z|[+-]\d\d(?::?\d\d){0,2})$/i;
 const DAY_SECONDS = 86_400;
 
 /** Databases know no date before the year 1 or, some of them, before 1753. So an earlier watermark has no overlap. */
@@ -10,14 +12,21 @@ const FIRST_YEAR = 1900;
 
 /**
  * The watermark that lies `overlap` before another one, in the same notation. The fraction of a second or number and the time zone
- * stay as they are. The database compares it with those of the rows.
+ * stay as they are. The database compares it with those of the rows, so it is never later than the watermark.
  *
- * @throws a `sourceFault` if the watermark is no time, date or number
+ * @throws a `sourceFault` if the watermark is no time, date or number, or a number in text that would be compared wrongly
  */
-export function earlierBy(watermark: string, overlap: number): string {
+export function earlierBy(watermark: string, overlap: number, kind: ColumnKind): string {
   if (overlap === 0) return watermark;
   const number = NUMBER.exec(watermark);
-  if (number !== null) return earlierNumber(number, overlap);
+  if (number !== null) {
+    const earlier = earlierNumber(number, overlap);
+    // As text, 700 is greater than 1000. Numbers without a sign and of one length are in the same order as text and as numbers.
+    if (kind === 'number' || (/^\d/.test(earlier) && earlier.length === watermark.length)) return earlier;
+    throw sourceFault(`The watermark ${JSON.stringify(watermark)} is a number in a column that is compared as text.`, {
+      suggestion: 'Cast it to a number in the query, or set `overlap: 0` where all of them have the same length.',
+    });
+  }
   const date = DATE.exec(watermark);
   if (date !== null) {
     const [year, month, day] = numbersOf(date.slice(1));
@@ -33,10 +42,38 @@ export function earlierBy(watermark: string, overlap: number): string {
   }
   const [, , , , separator = ' ', , , , rest = ''] = time;
   const [year, month, day] = numbersOf(time.slice(1, 4));
-  if (year <= FIRST_YEAR) return watermark;
+  // Years before Christ count backwards.
+  if (year <= FIRST_YEAR || rest.endsWith('BC')) return watermark;
   const [hour, minute, second] = numbersOf(time.slice(5, 8));
   const at = isoOf(Date.UTC(year, month - 1, day, hour, minute, second) - overlap * 1000);
   return `${at.slice(0, 10)}${separator}${at.slice(11, 19)}${rest}`;
+}
+
+/**
+ * Times that are kept as text are compared as text, so that of two time zones the later time may come first.
+ *
+ * @throws a `sourceFault` if the zone of a watermark is another one than that of the greatest
+ */
+export function assertOneZone(
+  watermarks: Iterable<unknown>,
+  { greatest, column, stream }: { greatest: string | null; column: Column; stream: string },
+): void {
+  // Types for times are compared as times, whatever their zones are.
+  if (greatest === null || column.kind === 'time') return;
+  const zone = zoneOf(greatest);
+  for (const watermark of watermarks) {
+    if (zone === null || typeof watermark !== 'string' || (zoneOf(watermark) ?? zone) === zone) continue;
+    throw sourceFault(
+      `The watermark ${column.name} of the stream ${stream} is text with several time zones: ${watermark} and ${greatest}.`,
+      { suggestion: 'Cast it in the query to a type for times, or write all of them in UTC.' },
+    );
+  }
+}
+
+/** As it is written; empty for a time without a zone, and null for what is no time. */
+function zoneOf(watermark: string): string | null {
+  const rest = TIME.exec(watermark)?.[8];
+  return rest === undefined ? null : (ZONE.exec(rest)?.[0] ?? '');
 }
 
 /** A negative number with a fraction begins one lower, because its fraction counts away from zero. */

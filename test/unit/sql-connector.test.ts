@@ -6,8 +6,9 @@ import { parse } from 'yaml';
 import { sql } from '../../connectors/sql/index.ts';
 import { singleText } from '../../connectors/sql/values.ts';
 import { earlierBy } from '../../connectors/sql/watermark.ts';
+import type { JsonValue } from '../../src/sdk/index.ts';
 import { loadText, REPOSITORY } from '../support/config-folder.ts';
-import { probe, readRows, temporaryFolder } from '../support/connector-reader.ts';
+import { probe, readPages, readRows, temporaryFolder } from '../support/connector-reader.ts';
 
 describe('a watermark less the overlap', () => {
   it.each([
@@ -22,13 +23,16 @@ describe('a watermark less the overlap', () => {
     ['-10.25', 300, '-311'],
     ['0044-03-15', 300, '0044-03-15'],
     ['0000-00-00 00:00:00', 300, '0000-00-00 00:00:00'],
+    ['2026-01-01 00:00:00 BC', 300, '2026-01-01 00:00:00 BC'],
     ['1901-01-01 00:00:00', 86_400 * 3650, '1900-01-01 00:00:00'],
   ])('%s less %i is %s', (watermark, overlap, expected) => {
-    expect(earlierBy(watermark, overlap)).toBe(expected);
+    expect(earlierBy(watermark, overlap, 'number')).toBe(expected);
   });
 
   it('is refused where it has no meaning', () => {
-    expect(() => earlierBy('infinity', 300)).toThrow('The watermark "infinity" is no time, no date and no number.');
+    expect(() => earlierBy('infinity', 300, 'time')).toThrow(
+      'The watermark "infinity" is no time, no date and no number.',
+    );
   });
 });
 
@@ -67,6 +71,47 @@ describe('SQLite', () => {
       WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 1500) INSERT INTO t SELECT n FROM r`;
     const rows = await read(table, { query, page: ['id'] });
     expect(rows.map(({ id }) => Number(id))).toEqual(Array.from({ length: 1_500 }, (_, at) => at + 1));
+  });
+
+  /** The watermarks that a read of changes gives when a row comes after a snapshot, or of the snapshot if none comes. */
+  const changesAfter = async (values: readonly string[], later?: string) => {
+    await using folder = await temporaryFolder();
+    const insert = (value: string) => {
+      const database = new Database(join(folder.path, 'x.db'));
+      database.exec('CREATE TABLE IF NOT EXISTS t (id INTEGER PRIMARY KEY, w TEXT)');
+      database.prepare('INSERT INTO t (w) VALUES (?)').run(value);
+      database.close();
+    };
+    for (const value of values) insert(value);
+    const stream = { query: 'SELECT id, w FROM t', page: ['id'], watermark: 'w', overlap: 300 };
+    const setup = { folder: folder.path, options: { dialect: 'sqlite', file: 'x.db' }, stream };
+    let cursor: JsonValue = null;
+    for await (const page of readPages(sql, setup)) cursor = page.cursor ?? null;
+    if (later === undefined) return (await readRows(sql, setup)).map(({ fields }) => fields['w']);
+    insert(later);
+    const rows = await readRows(sql, { ...setup, mode: 'changes', cursor });
+    return rows.map(({ fields }) => fields['w']);
+  };
+
+  it('refuses a watermark of text from which the overlap cannot be taken, before the first row', async () => {
+    for (const value of ['1000', '00010', '-5', 'anything', '12:30:00'])
+      await expect(changesAfter([value]), value).rejects.toThrow(`The watermark "${value}"`);
+    expect(await changesAfter(['20260101'], '20260102')).toEqual(['20260101', '20260102']);
+  });
+
+  it('refuses times in a column of text whose time zones differ', async () => {
+    const [east, west] = ['2026-01-01 10:30:00+02:00', '2026-01-01 10:00:00+01:00'];
+    await expect(changesAfter([east, west], east)).rejects.toThrow('several time zones');
+    await expect(changesAfter([west], east)).rejects.toThrow('several time zones');
+    expect(await changesAfter([east], east)).toEqual([east, east]);
+  });
+
+  it.each([
+    ['SELECT 1 AS id; -- the end'],
+    ['SELECT 1 AS id;\n/* the\n end; */ -- of it\n;'],
+    ['SELECT 1 AS id /* no; end */'],
+  ])('reads %j', async (query) => {
+    expect(await read('', { query, page: ['id'] })).toEqual([{ id: '1' }]);
   });
 
   it('names a file that is missing or is no database', async () => {
