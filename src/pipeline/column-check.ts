@@ -84,10 +84,29 @@ export function missingColumns(
       ? `the column ${one.name} is missing${one.meant === undefined ? '.' : `; did you mean ${one.meant}?`}`
       : `these columns are missing: ${named.map(({ name, meant }) => (meant === undefined ? name : `${name} (did you mean ${meant}?)`)).join(', ')}.`;
   const message = where === undefined ? sentence.replace(/^t/, 'T') : `${where}: ${sentence}`;
-  return fault('source.unreadable', message, {
+  return fault('source.unreadable', `${message} ${columnsThere(present)}`, {
     path: first.path,
-    suggestion: `Correct the name in the config, or have the column exported. If it may be absent, ask for it in the expression: ${memberPresence('row', first.name)}.`,
+    suggestion: `Correct the name in the config, or have the column exported.${otherCure(first, present)}`,
   });
+}
+
+/** The most columns and characters of a name that a message shows. */
+const COLUMNS_SHOWN = 8;
+const NAME_SHOWN = 60;
+
+function columnsThere(present: readonly string[]): string {
+  const shown = present.slice(0, COLUMNS_SHOWN).map((name) => JSON.stringify(name.slice(0, NAME_SHOWN)));
+  if (shown.length === 0) return 'There is no column.';
+  const more = present.length - shown.length;
+  return `${present.length === 1 ? 'There is one column' : 'There are'}: ${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}.`;
+}
+
+function otherCure({ name, path }: NamedColumn, present: readonly string[]): string {
+  // A wrong delimiter or encoding leaves one column, whose name holds those of the others.
+  if (present.length === 1) return ' Where the file has more columns, check `delimiter` and `encoding`.';
+  // A key has no expression that could ask.
+  if (path.endsWith('.key')) return '';
+  return ` If it may be absent, ask for it in the expression: ${memberPresence('row', name)}.`;
 }
 
 /** Sentences about names that no row has shown so far while it has shown a similar one. */

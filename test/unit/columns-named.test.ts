@@ -79,15 +79,26 @@ describe('a page of a table', () => {
     expect(problemOf([row('a.csv', { MATNR_2: '1', WERKS: '1', NAME: 'x' })])).toMatchObject({
       code: 'source.unreadable',
       path: 'sources[0].options.key',
-      message: 'a.csv: the column MATNR is missing; did you mean MATNR_2?',
-      suggestion: expect.stringContaining('has(row.MATNR)'),
+      message: 'a.csv: the column MATNR is missing; did you mean MATNR_2? There are: "MATNR_2", "WERKS", "NAME".',
+      suggestion: 'Correct the name in the config, or have the column exported.',
     });
   });
 
   it('is refused with all columns that are missing', () => {
     expect(problemOf([row('a.csv', { Naem: 'x', WERKS: '' })])?.message).toBe(
-      'a.csv: these columns are missing: MATNR, NAME (did you mean Naem?).',
+      'a.csv: these columns are missing: MATNR, NAME (did you mean Naem?). There are: "Naem", "WERKS".',
     );
+  });
+
+  it('is refused with what a wrong delimiter has made of the columns, and with a cure for it', () => {
+    expect(problemOf([row('a.csv', { 'MATNR;WERKS;NAME': '1;2;x' })])).toMatchObject({
+      message: expect.stringContaining('There is one column: "MATNR;WERKS;NAME".'),
+      suggestion: expect.stringContaining('check `delimiter` and `encoding`'),
+    });
+  });
+
+  it('is refused with an expression that asks for a column, where one could', () => {
+    expect(problemOf([row('a.csv', { MATNR: '1', WERKS: '' })])?.suggestion).toContain('has(row.NAME)');
   });
 
   it('has to have the columns that lookups of any source take from it', () => {
@@ -111,7 +122,7 @@ describe('a page of a table', () => {
     const broken: SourceRow = { ...row('a.csv', { MATNR: '1' }), issues: [{ code: 'row.columns', message: 'Short.' }] };
     expect(problemOf([broken, row('a.csv', good), row('a.csv', {})])).toBeUndefined();
     expect(problemOf([row('a.csv', good), row('b.csv', { MATNR: '1', WERKS: '1' })])?.message).toBe(
-      'b.csv: the column NAME is missing.',
+      'b.csv: the column NAME is missing. There are: "MATNR", "WERKS".',
     );
   });
 });
