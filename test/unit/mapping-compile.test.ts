@@ -225,9 +225,27 @@ describe('a mapping module', () => {
     [`return [{ kind: 'product', key: 'k', payload: { sku: 's' }, refs: [] }]`, 'field.required', /name is required/],
     [`return { issues: [{ code: 'house.rule', message: 'Not ours.' }] }`, 'house.rule', /Not ours/],
     [`return { issues: [] }`, 'module.result', /issues/],
+    [`return undefined`, 'module.result', /list of items: Invalid/],
+    [
+      `return [{ kind: 'product', key: 'k', payload: Object.fromEntries([['sku', 's'], ['name', 'n'], ['__proto__', {}]]), refs: [] }]`,
+      'value.type',
+      /names in an object/,
+    ],
   ])('that does "%s" quarantines the row: %s', async (body, code, message) => {
     const [issue] = issuesOf(await mapperWith(body), { A: 'a' });
     expect(issue).toMatchObject({ code, message: expect.stringMatching(message) });
+  });
+
+  it('names each field that holds what it cannot', async () => {
+    const body = `return [{ kind: 'product', key: 'k', payload: { sku: 's', name: NaN, status: () => 1 }, refs: [] }]`;
+    expect(issuesOf(await mapperWith(body), { A: 'a' })).toMatchObject([
+      {
+        field: 'name',
+        message: expect.stringMatching(/^name: The result NaN is no number/),
+        cure: 'Correct what the module gives for name.',
+      },
+      { field: 'status', message: expect.stringMatching(/^status: The result is a function/) },
+    ]);
   });
 
   it('may use lookup files that it names literally, in itself or in what it imports', async () => {

@@ -92,8 +92,12 @@ function faultIn(value: unknown, depth: number): string | null {
       }
       return null;
     }
-    default:
-      return value === undefined ? 'undefined' : `a ${typeof value}`;
+    case 'undefined':
+      return 'undefined';
+    case 'bigint':
+    case 'function':
+    case 'symbol':
+      return `a ${typeof value}`;
   }
 }
 

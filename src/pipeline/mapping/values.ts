@@ -100,7 +100,10 @@ export function rounded(value: number): number {
 
 function finite(value: number): number {
   if (Number.isFinite(value)) return value === 0 ? 0 : value;
-  throw new MappingError('number.infinite', `The result ${value} is not a number; something was divided by 0.`);
+  throw new MappingError(
+    'number.infinite',
+    `The result ${value} is no number: something was divided by 0, or text was taken for a number.`,
+  );
 }
 
 function toPayloadList(value: readonly unknown[], calculated: boolean, depth: number): JsonValue[] | null {

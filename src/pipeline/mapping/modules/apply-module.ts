@@ -4,7 +4,8 @@ import { ITEM_KINDS, type Item, REF_KINDS, REF_ROLES } from '../../../domain/ite
 import { type BlockedProducts, type MappableRecord, productsOf } from '../../../domain/mapping.ts';
 import type { MappingModule, MappingTools } from '../../../domain/mapping-module.ts';
 import { messageOf } from '../../../lib/errors.ts';
-import { isJsonObject } from '../../../lib/json.ts';
+import { isJsonObject, type JsonObject } from '../../../lib/json.ts';
+import { err, type Result } from '../../../lib/result.ts';
 import { ANY_PRODUCT } from '../blocked-products.ts';
 import { type Made, madeNothing } from '../made.ts';
 import { type ItemChecks, makeItem } from '../make-item.ts';
@@ -97,17 +98,17 @@ function toItems(drafts: readonly z.infer<typeof DraftItem>[], checks: ItemCheck
   const made: Made = { items: [], issues: [], blockedProducts: [] };
   const failed: Item[] = [];
   for (const draft of drafts) {
-    const payload = toPayload(draft.payload) ?? {};
+    const { payload, issues } = payloadOf(draft.payload);
     const given: Item = {
       kind: draft.kind,
       key: keyText(draft.key),
-      payload: isJsonObject(payload) ? payload : {},
+      payload,
       refs: draft.refs.flatMap(({ key, either, ...ref }) => {
         const text = keyText(key);
         return text === '' ? [] : [{ ...ref, key: text, ...(either === true ? { either } : {}) }];
       }),
     };
-    const item = makeItem(given, checks);
+    const item: Result<Item, Issue[]> = issues.length > 0 ? err(issues) : makeItem(given, checks);
     if (item.ok) made.items.push(item.value);
     else {
       failed.push(given);
@@ -117,6 +118,22 @@ function toItems(drafts: readonly z.infer<typeof DraftItem>[], checks: ItemCheck
     }
   }
   return { ...made, blockedProducts: productsOf(failed) };
+}
+
+/** What a module gives for the fields, each by itself, so that an issue names the field. */
+function payloadOf(given: object): { payload: JsonObject; issues: Issue[] } {
+  const payload: JsonObject = {};
+  const issues: Issue[] = [];
+  for (const [field, value] of Object.entries(given)) {
+    try {
+      Object.assign(payload, toPayload(Object.fromEntries([[field, value]])));
+    } catch (error) {
+      if (!(error instanceof MappingError)) throw error;
+      const { code, message, cure = `Correct what the module gives for ${field}.` } = error;
+      issues.push({ code, message: `${field}: ${message}`, field, cure });
+    }
+  }
+  return { payload, issues };
 }
 
 /** Names the item that an issue is about, where the module has made several. */
@@ -151,5 +168,6 @@ function nonsense(given: unknown, error: z.ZodError): Issue {
 /** The first problem of the result with its path, such as `0.kind: Invalid option`. */
 function complaintOf(error: z.ZodError): string {
   const [first] = error.issues;
-  return first === undefined ? 'it is not sound' : `${first.path.map(String).join('.')}: ${first.message}`;
+  if (first === undefined) return 'it is not sound';
+  return [first.path.map(String).join('.'), first.message].filter((part) => part !== '').join(': ');
 }
