@@ -554,6 +554,23 @@ describe('deliveries', () => {
     expect(await claimOne(fixture.ledger, id)).toMatchObject({ status: 'claimed' });
   });
 
+  it.each([
+    ['forward', 3_600_000, 3_600_000],
+    ['back', -3_600_000, -3_600_000 + 500],
+  ])('moves the time from which a lost answer is awaited with a clock that is set %s', async (_, ms, moved) => {
+    await pullRows(fixture.ledger, { rows: [row('1')] });
+    await mapRows(fixture.ledger, asProduct);
+    const id = await claimFirst();
+    const since = fixture.clock.now();
+    const reason: Reason = { code: 'timeout', message: 'lost', since };
+    const nextLookAt = since + 1000;
+    await settleOne(fixture.ledger, { id, decision: { kind: 'unconfirmed', nextLookAt, spend: true, reason } });
+    fixture.clock.advance(500);
+    fixture.clock.jump(ms);
+    expect(await fixture.ledger.isDue(id)).toBe(false);
+    expect(fixture.ledger.views.item('product', '1')?.reason?.since).toBe(since + moved);
+  });
+
   it('gives an unchanged retry the same bytes and key, and a new revision another key', async () => {
     await pullRows(fixture.ledger, { rows: [row('1', { name: 'A' })] });
     await mapRows(fixture.ledger, asMaterial);

@@ -463,4 +463,19 @@ export const EXAMPLES: readonly { mode: KeyMode; why: string; script: Script }[]
       ],
     },
   },
+  {
+    mode: 'honoured, successes alone',
+    why: 'Imported products whose answer was lost are not awaited for a day because the clock was set back by one.',
+    script: {
+      setup: { ...SETUP, creates: 'proven', recheckBlockedMs: 15_000 },
+      steps: [
+        { do: 'pull' },
+        { do: 'crash', death: { calls: 3, side: 'after' }, downMs: 0 },
+        { do: 'fill', to: 'a' },
+        { do: 'pull' },
+        { do: 'outage', outage: { of: 'everything', ways: ['reset before', 'reset after'], ms: 4000 } },
+        { do: 'clock', byMs: -86_400_000, asleep: false },
+      ],
+    },
+  },
 ];

@@ -44,6 +44,13 @@ export interface ListReadBack {
 /** The match of a delivery that cannot be looked up by a natural key. */
 const NO_MATCH: ListingMatch = { found: [], unclear: null };
 
+/** If the clock was set back while the answer was awaited, its time lies in the future. The wait begins now then. */
+function sinceThePast(delivery: UnconfirmedDelivery, now: number): UnconfirmedDelivery {
+  const { reason } = delivery;
+  if (reason.since === undefined || reason.since <= now) return delivery;
+  return { ...delivery, reason: { ...reason, since: now } };
+}
+
 export function createListReadBack(options: ListReadBackOptions): ListReadBack {
   const { ledger, target, reader, reads, decisions, absence, pause, bulk, profile, clock, settle } = options;
 
@@ -54,11 +61,12 @@ export function createListReadBack(options: ListReadBackOptions): ListReadBack {
 
   /** Decides about a delivery after its list was read. An imported product also shows what imports may be used for. */
   async function decided(
-    delivery: UnconfirmedDelivery,
+    looked: UnconfirmedDelivery,
     match: ListingMatch,
     list: Omit<ListRead, 'mayMakeUntil'>,
   ): Promise<Decision> {
-    if (!delivery.isImportedCreate) return decisions.afterList(delivery, match, { ...list, mayMakeUntil: 0 });
+    if (!looked.isImportedCreate) return decisions.afterList(looked, match, { ...list, mayMakeUntil: 0 });
+    const delivery = sinceThePast(looked, clock.now());
     // Only a complete list shows that there is no second product.
     if (list.complete)
       await bulk.looked(

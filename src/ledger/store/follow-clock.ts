@@ -22,6 +22,11 @@ const JUMP_MS = 1_000;
 /** Items with a delivery that is due later. Each condition is the one of an index. */
 const SCHEDULED = ["state IN ('due', 'in_doubt') AND due_at > 0", "state = 'blocked' AND due_at > 0"];
 
+/** The reason of a delivery, in which `since` counts the time that a platform may still need. */
+function withSince(value: string): string {
+  return `iif(reason ->> '$.since' IS NULL, reason, json_set(reason, '$.since', ${value}))`;
+}
+
 interface FollowClockOptions {
   db: Sqlite;
   clock: Clock;
@@ -38,7 +43,8 @@ export function createFollowClock({ db, clock, commit }: FollowClockOptions): Fo
     // Deliveries that were scheduled before the clock was set forward are moved by the same time.
     setForward: SCHEDULED.map((scheduled) =>
       db.prepare<[{ ms: number; before: number }]>(
-        `UPDATE items SET due_at = due_at + @ms, settled_at = settled_at + @ms
+        `UPDATE items SET due_at = due_at + @ms, settled_at = settled_at + @ms,
+           reason = ${withSince("reason ->> '$.since' + @ms")}
          WHERE ${scheduled} AND settled_at <= @before`,
       ),
     ),
@@ -46,7 +52,8 @@ export function createFollowClock({ db, clock, commit }: FollowClockOptions): Fo
     // and a read-back that begins too early would find the write absent.
     setBack: SCHEDULED.map((scheduled) =>
       db.prepare<[{ now: number }]>(
-        `UPDATE items SET due_at = @now + max(0, due_at - settled_at), settled_at = @now
+        `UPDATE items SET due_at = @now + max(0, due_at - settled_at), settled_at = @now,
+           reason = ${withSince("min(reason ->> '$.since', @now)")}
          WHERE ${scheduled} AND settled_at > @now`,
       ),
     ),
