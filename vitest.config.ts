@@ -7,8 +7,8 @@ export default defineConfig({
     testTimeout: 90_000,
     hookTimeout: 120_000,
     pool: 'forks',
-    // Vitest leaves one core to itself by default. Its own share is small, and most tests wait for other processes.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
+    // Most of the time a test waits: for other processes, for servers, for limits in time. Four files at once keep two cores busy.
+    maxWorkers: Math.min(8, 2 * availableParallelism()),
     setupFiles: ['./test/support/property-seed.ts'],
     reporters: ['default', './test/support/left-out-reporter.ts'],
   },
