@@ -90,7 +90,7 @@ async function greatest({ plan, session, signal, overlap }: Read, column: Column
   const [row] = await session.rows(plan.statements.greatest(column), [column], signal);
   const value = row?.[0] ?? null;
   if (value === null) return null;
-  // The next read begins before it. Where that cannot be told, this one says so, before its first row.
+  // The next read begins before it. If that start cannot be computed, this read fails before its first row.
   earlierBy(textOf(value), overlap, column.kind);
   return textOf(value);
 }

@@ -88,7 +88,7 @@ async function withinTime<Result>(promise: Promise<Result>, limitMs: number, sig
   } finally {
     clearTimeout(timer);
     signal.removeEventListener('abort', stop);
-    // Whoever comes last is not listened to any more.
+    // A rejection of the other promise is of no interest any more.
     promise.catch(() => {});
     stopped.catch(() => {});
   }
