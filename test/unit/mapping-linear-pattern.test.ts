@@ -52,7 +52,7 @@ describe('linear patterns', () => {
       fc.property(anyPattern, fc.array(text, { minLength: 1, maxLength: 5 }), (pattern, texts) => {
         const compiled = compileLinearPattern(pattern);
         if (!compiled.ok) {
-          expect(compiled.error).toMatch(/too large|nested|characters long/);
+          expect(compiled.error).toMatch(/too large|too often|characters long/);
           return;
         }
         for (const sample of texts) {
@@ -63,9 +63,9 @@ describe('linear patterns', () => {
         }
         compared += 1;
       }),
-      { numRuns: 2000, interruptAfterTimeLimit: 15_000, markInterruptAsFailure: true },
+      { numRuns: 1000, interruptAfterTimeLimit: 30_000, markInterruptAsFailure: true },
     );
-    expect(compared).toBeGreaterThan(1500);
+    expect(compared).toBeGreaterThan(750);
   });
 
   it.each([
@@ -78,6 +78,10 @@ describe('linear patterns', () => {
     ['\\p{Lu}', 'aÄb', true],
     ['^$', '', true],
     ['a.b', 'a\nb', false],
+    ['\\bkg\\b', '12 kg net', true],
+    ['\\bkg\\b', '12kg', false],
+    ['(?<unit>kg|g)$', '12 kg', true],
+    ['^\\u00e4$', 'ä', true],
   ])('%j on %j is %j', (pattern, text, expected) => {
     expect(matches(pattern, text)).toBe(expected);
   });
@@ -94,23 +98,21 @@ describe('linear patterns', () => {
   it.each([
     ['(a)\\1', /back references/],
     ['(?=a)', /look-around/],
-    ['(?<n>a)', /named groups/],
-    ['\\ba', /word borders/],
-    ['(a', /never closed/],
+    ['(a', /group is never closed/],
     ['a)', /too many/],
     ['*a', /belongs to nothing/],
-    ['[a', /belongs to nothing/],
+    ['[a', /class is never closed/],
     ['a{3,2}', /wrong way round/],
-    ['a{999}', /more than 200/],
-    ['((a{100}){100}){100}', /too large/],
+    ['a{1001}', /too often/],
+    ['a{999}b{999}a{9}', /too large/],
+    ['((a{100}){100}){100}', /too often/],
     ['a'.repeat(501), /at most 500/],
-    ['('.repeat(40) + ')'.repeat(40), /nested/],
     ['\\p{Nonsense}', /cannot be read/],
   ])('refuse %j', (pattern, reason) => {
     expect(errorOf(pattern)).toMatch(reason);
   });
 
-  it('are compiled at once even where they repeat nothing many times over', () => {
-    expect(matches(`${'('.repeat(20)}${'){200}'.repeat(20)}`, 'x')).toBe(true);
+  it('are refused at once where they repeat nothing many times over', () => {
+    expect(errorOf(`${'('.repeat(20)}${'){200}'.repeat(20)}`)).toMatch(/too often/);
   });
 });

@@ -59,7 +59,7 @@ describe('value rules', () => {
   it('have patterns that cannot be slow', async () => {
     const [problem] = await problemsOf([withRules({ weight: { pattern: '(?=a)' } })]);
     expect(problem?.path).toBe('sources[0].mappings[0].rules.weight.pattern');
-    const mapper = await mapperOf([withRules({ weight: { pattern: '(a|aa|a.)*b' } })]);
+    const mapper = await mapperOf([withRules({ weight: { pattern: '(a|aa|a.){100}b' } })]);
     expect(issuesOf(mapper, row('a'.repeat(100_000)))[0]?.message).toContain('steps');
   });
 });
