@@ -1,0 +1,19 @@
+import type { JsonObject } from '../../lib/json.ts';
+
+/** What people leave in the ledger besides replays and manual resolutions. Each method is one whole transaction. */
+export interface PeopleLedger {
+  /** Writes an entry of the audit log before the action begins, and gives its id. */
+  beginAction(action: {
+    who: string;
+    via: 'web' | 'api' | 'command';
+    action: string;
+    detail: JsonObject;
+  }): Promise<number>;
+  /** Writes what came of the action, in one sentence. */
+  endAction(id: number, outcome: string): Promise<void>;
+  /** Replaces the note on a cause; an empty text and an empty owner remove it. */
+  noteCause(cause: string, note: { text: string; owner: string; by: string }): Promise<void>;
+  /** Adds or changes a value of a lookup table by hand. It wins over the entry of the table's file or stream. */
+  setLookupValue(value: { lookup: string; key: string; value: string; by: string }): Promise<void>;
+  removeLookupValue(lookup: string, key: string): Promise<void>;
+}

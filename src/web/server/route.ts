@@ -1,0 +1,59 @@
+// What a page or an endpoint of the web server is. All routes are listed in `routes.ts`: the guard, the audit log and the tests
+// walk that list, so no route is without a role.
+
+import type { Html } from '../html.ts';
+
+/** Each role may do all that the role before it may. */
+export const ROLES = ['viewer', 'editor', 'operator'] as const;
+/** viewer: looks. editor: notes, owners, lookup values, uploads, replays. operator: also runs, guards, passports, settling, queues, settings. */
+export type Role = (typeof ROLES)[number];
+
+/** Who has sent a request. */
+export interface Person {
+  /** The user's name, or `token`. */
+  name: string;
+  role: Role;
+  /** How the person is known: only a session needs the CSRF token. */
+  by: 'session' | 'token';
+}
+
+export interface WebRequest {
+  params: Record<string, string>;
+  query: URLSearchParams;
+  /** The fields of a form; empty for a GET. */
+  form: URLSearchParams;
+  /** An uploaded file of a multipart form, bounded in size; null without one. */
+  file: { name: string; bytes: Uint8Array } | null;
+  person: Person;
+  /** What each form carries in its field `csrf`; `csrfField(request)` renders it. */
+  csrf: string;
+  /** Aborted when the connection or the server is closed. */
+  abort: AbortSignal;
+}
+
+export type WebAnswer =
+  | {
+      type: 'page';
+      status?: number;
+      title: string;
+      body: Html /** The entry of the menu that is marked. */;
+      at: string;
+    }
+  /** After a form: where to go, and what to report there. The notice is shown once. */
+  | { type: 'redirect'; to: string; notice?: { text: string; tone: 'good' | 'bad' | 'warn' } }
+  | { type: 'download'; name: string; contentType: string; chunks: AsyncIterable<Uint8Array | string> }
+  | { type: 'json'; status?: number; value: unknown }
+  | { type: 'text'; contentType: string; text: string };
+
+export interface Route {
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** With parameters as `/items/:kind/:key`. */
+  path: string;
+  /** `open`: nobody has to log in. */
+  role: Role | 'open';
+  /** For the audit log, for anything but a GET: `replay.start`. */
+  action?: string;
+  /** Bytes of the body; 64 KiB without it. */
+  bodyBytesMax?: number;
+  handle(request: WebRequest): Promise<WebAnswer>;
+}
