@@ -22,6 +22,8 @@ export interface WebRequest {
   query: URLSearchParams;
   /** The fields of a form; empty for a GET. */
   form: URLSearchParams;
+  /** The parsed body of a request with `application/json`; undefined without one. */
+  json: unknown;
   /** An uploaded file of a multipart form, bounded in size; null without one. */
   file: { name: string; bytes: Uint8Array } | null;
   person: Person;
@@ -42,7 +44,7 @@ export type WebAnswer =
   /** After a form: where to go, and what to report there. The notice is shown once. */
   | { type: 'redirect'; to: string; notice?: { text: string; tone: 'good' | 'bad' | 'warn' } }
   | { type: 'download'; name: string; contentType: string; chunks: AsyncIterable<Uint8Array | string> }
-  | { type: 'json'; status?: number; value: unknown }
+  | { type: 'json'; status?: number; value: unknown; contentType?: string; headers?: Record<string, string> }
   | { type: 'text'; contentType: string; text: string };
 
 export interface Route {
