@@ -7,6 +7,8 @@ import type { SecretStore } from '../lib/logging/secrets.ts';
 import { createHealth, type Health } from '../observe/health.ts';
 import { createMetrics, type Metrics } from '../observe/metrics.ts';
 import type { StallTiming } from '../queue/backend.ts';
+import type { DaemonCare } from './care.ts';
+import { createCare } from './create-care.ts';
 import { type CurrentState, createCurrentState } from './current-state.ts';
 import { openRuntime, type Runtime } from './runtime.ts';
 import { createScheduler } from './scheduler.ts';
@@ -19,12 +21,18 @@ import { createAuthorizationWatch } from './watches/authorization-watch.ts';
 export interface WebServer {
   /** Where it listens, as `http://127.0.0.1:4280`. */
   url: string;
+  /**
+   * Follows a reloaded config: another token, other users, other allowed hosts. Requests in progress end as they began.
+   * Without it a reload that changes them is refused.
+   */
+  renew?(web: NonNullable<RuntimeConfig['web']>): Promise<void>;
   close(): Promise<void>;
 }
 
 /** What the web server shows of a daemon, and the requests that it passes on to the daemon. */
 export interface WebContext extends CurrentState {
   runtime: Runtime;
+  care: DaemonCare;
   health: Health;
   metrics: Metrics;
   /** The sources that are being pulled at the moment. */
@@ -103,8 +111,10 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
   const opened = await openRuntime({ ...shared, command: 'start', showFailedJobs: true });
   const { ledger, queues, api, target, engine, views, bus } = opened;
   const scrub = (text: string) => secrets.scrub(text);
+  const care = createCare();
   const runtime: Runtime = {
     ...opened,
+    care,
     pull: announced(opened, { queues, emit: bus.emit, log, scrub }),
   };
   const startedAt = clock.now();
@@ -183,7 +193,15 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     await pulls.start();
     authorizationWatch.start();
     if (config.web !== null) {
-      const context = { ...observation, runtime, health, metrics, running: () => runtime.pulling(), pausedQueues };
+      const context = {
+        ...observation,
+        runtime,
+        care,
+        health,
+        metrics,
+        running: () => runtime.pulling(),
+        pausedQueues,
+      };
       server = await options.openWeb({ ...context, startedAt, version, clock, log }, config.web);
     }
     admin = await options.openAdmin({

@@ -21,6 +21,7 @@ import { type ReplayReport, type ReplayRequest, replay } from '../pipeline/repla
 import type { StallTiming } from '../queue/backend.ts';
 import type { BullmqQueues } from '../queue/bullmq-queues.ts';
 import { createQueues } from '../queue/create-queues.ts';
+import type { DaemonCare } from './care.ts';
 import { openClient } from './open-client.ts';
 import { queuePrefix } from './open-views.ts';
 import { passportRulesOf } from './passport-rules.ts';
@@ -78,6 +79,8 @@ export interface Runtime {
   unreadable: Delivery['unreadable'];
   /** Why this process may not write to the ledger any more and has to end; null while it may. */
   ledgerLost(): Fault | null;
+  /** What only a daemon does beside its work; null in the process of another command. */
+  care: DaemonCare | null;
   /** How many deliveries were being sent when the last process ended. */
   voided: number;
   startWorkers: Workers['start'];
@@ -228,6 +231,7 @@ async function runtimeOn(
     recheck,
     unreadable: delivery.unreadable,
     ledgerLost: () => ledger.lost(),
+    care: null,
     voided,
     startWorkers: () => workers.start(),
     stopWorkers: () => workers.stop(),
