@@ -25,7 +25,13 @@ const licences: Plugin = {
 
 export default defineConfig({
   // The SDK is part of the program, so that a connector and the program share one copy of it.
-  input: { main: 'src/main.ts', sdk: 'src/sdk/index.ts', 'sdk-testing': 'src/sdk/testing/index.ts' },
+  input: {
+    main: 'src/main.ts',
+    sdk: 'src/sdk/index.ts',
+    'sdk-testing': 'src/sdk/testing/index.ts',
+    // A thread of its own, which is started by the name of its file.
+    'reader-thread': 'src/ledger/reader/reader-thread.ts',
+  },
   platform: 'node',
   external: (id) => /^[@\w]/.test(id) && !BUNDLED.includes(id.split('/')[0] ?? ''),
   plugins: [licences],

@@ -5,9 +5,11 @@ import type { Engine } from '../delivery/engine.ts';
 import type { Passports } from '../delivery/passports.ts';
 import type { PlatformRequests } from '../delivery/platform-requests.ts';
 import type { Recheck } from '../delivery/recheck.ts';
+import type { Asked, DashboardViews } from '../domain/ports/dashboard-views.ts';
 import type { Ledger } from '../domain/ports/ledger.ts';
 import type { LedgerViews } from '../domain/ports/ledger-views.ts';
 import { REQUESTS_MAX, type Target } from '../domain/ports/target.ts';
+import { createLedgerReader } from '../ledger/reader/ledger-reader.ts';
 import { openSqliteLedger, type SqliteLedger } from '../ledger/sqlite-ledger.ts';
 import type { Clock } from '../lib/clock.ts';
 import { closeInOrder } from '../lib/close-in-order.ts';
@@ -59,6 +61,8 @@ export interface Runtime {
   config: RuntimeConfig;
   ledger: Ledger;
   views: LedgerViews;
+  /** The ledger's views for the dashboard, which a thread of its own reads. It starts at the first question. */
+  dashboard: Asked<DashboardViews>;
   target: Target;
   /** Requests of people beside the deliveries. */
   platform: PlatformRequests;
@@ -211,6 +215,11 @@ async function runtimeOn(
   });
   const outageWatch = createOutageWatch({ api, clock, emit, log });
   const openedAt = clock.ticks();
+  const ledgerReader = createLedgerReader({
+    file: config.ledger,
+    ledgerId: ledger.id,
+    passportRules: passportRulesOf(config),
+  });
   const hasAnswered = () => api.hasAnsweredSince(openedAt);
   const apiWaitWatch = createApiWaitWatch({ api, ledger, views, hasAnswered, emit, log });
 
@@ -218,6 +227,7 @@ async function runtimeOn(
     config,
     ledger,
     views,
+    dashboard: ledgerReader.views,
     target,
     platform,
     secrets,
@@ -248,6 +258,8 @@ async function runtimeOn(
         () => apiWaitWatch.look(),
         () => queues.close(),
         () => target.close(),
+        // Before the ledger: the last connection that is closed removes the log.
+        () => ledgerReader.close(),
         () => ledger.close(),
       ]);
     },

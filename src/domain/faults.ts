@@ -13,6 +13,7 @@ const FAULTS = {
   'ledger.held': 3,
   'ledger.lock_lost': 3,
   'ledger.lost': 3,
+  'ledger.reader_lost': 3,
   'ledger.linked': 3,
   'ledger.unreadable': 3,
   'ledger.newer': 3,

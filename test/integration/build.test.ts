@@ -3,13 +3,18 @@ import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } f
 import { isBuiltin } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
+import { createLedgerReader } from '../../src/ledger/reader/ledger-reader.ts';
 import { buildInto } from '../support/build.ts';
+import { NO_PASSPORTS, openLedger } from '../support/ledger.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const folder = mkdtempSync(join(tmpdir(), 'dpp-build-'));
 const dist = join(folder, 'dist');
 buildInto(dist);
+// The files of the build load other packages from node_modules.
+symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 const read = (path: string): string => readFileSync(join(folder, path), 'utf8');
@@ -52,13 +57,23 @@ describe('the build', () => {
     expect(read('dist/status.js')).toContain('function addStatusCommand(');
   });
 
+  it('reads the ledger in a thread of its own, which is a file beside the one that starts it', async () => {
+    expect(code.filter((text) => text.includes('`reader-thread.${suffix}`'))).toHaveLength(1);
+    const file = join(folder, 'ledger.db');
+    const ledger = openLedger(file);
+    const thread = pathToFileURL(join(dist, 'reader-thread.js'));
+    const reader = createLedgerReader({ file, ledgerId: ledger.id, passportRules: NO_PASSPORTS, thread });
+    expect(await reader.views.run(1)).toBeNull();
+    await reader.close();
+    await ledger.close();
+  });
+
   it('names its functions and files where it shows a stack', () => {
     for (const file of ['src', 'package.json', 'config'])
       cpSync(join(ROOT, file), join(folder, file), {
         recursive: true,
         filter: (path) => !path.endsWith('.ts'),
       });
-    symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
     const { status, stdout, stderr } = spawnSync(
       process.execPath,
       [join(folder, 'src/launcher.mjs'), 'status', '-c', 'nowhere.yaml', '--log-level', 'debug'],

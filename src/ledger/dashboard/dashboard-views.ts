@@ -1,0 +1,31 @@
+import { fault } from '../../domain/faults.ts';
+import type { PassportRules } from '../../domain/passport.ts';
+import type { DashboardViews } from '../../domain/ports/dashboard-views.ts';
+import type { Sqlite } from '../store/database.ts';
+import { createViews } from '../views/views.ts';
+
+function missing(): never {
+  throw fault('internal', 'This version does not have this view yet.');
+}
+
+/** The views of the dashboard over a connection that only reads. */
+export function createDashboardViews(db: Sqlite, rules: PassportRules): DashboardViews {
+  const views = createViews(db, rules);
+  return {
+    items: missing,
+    itemDetail: missing,
+    why: missing,
+    causes: missing,
+    cause: missing,
+    causeMembers: missing,
+    passports: missing,
+    passportCounts: () => views.passportCounts(),
+    runs: missing,
+    run(id) {
+      const run = views.run(id);
+      return run === null ? null : { ...run, askedBy: null };
+    },
+    actions: missing,
+    lookupValues: missing,
+  };
+}

@@ -1,0 +1,189 @@
+// Asks the reading thread. A slow answer then takes no time of the thread that syncs.
+//
+// A question is in one of three states: it waits, it is with the thread, or it is settled. At most `WITH_THREAD_MAX` questions are
+// with the thread, so that the questions of a thread that ends are few. A thread that ends fails the questions that are with it,
+// and the next question starts another thread.
+
+import { Worker } from 'node:worker_threads';
+import { fault } from '../../domain/faults.ts';
+import type { Asked, DashboardViews } from '../../domain/ports/dashboard-views.ts';
+import { type Fault, messageOf } from '../../lib/errors.ts';
+import { type Answer, fromSent, type Question, type ReaderData } from './reader-messages.ts';
+
+const WITH_THREAD_MAX = 4;
+/** More questions than people can ask: beyond it, something asks without end. */
+const WAITING_MAX = 5000;
+const ANSWER_WITHIN_MS = 60_000;
+/** An answer has at most some hundred rows. A thread that needs more memory ends, and the process goes on. */
+const HEAP_MB_MAX = 512;
+
+const VIEWS: Record<keyof DashboardViews, true> = {
+  items: true,
+  itemDetail: true,
+  why: true,
+  causes: true,
+  cause: true,
+  causeMembers: true,
+  passports: true,
+  passportCounts: true,
+  runs: true,
+  run: true,
+  actions: true,
+  lookupValues: true,
+};
+
+export interface LedgerReader {
+  views: Asked<DashboardViews>;
+  /** Fails the questions that are not answered yet, and waits until the thread has closed the ledger. */
+  close(): Promise<void>;
+}
+
+export interface LedgerReaderOptions extends ReaderData {
+  /** For tests. */
+  answerWithinMs?: number;
+  /** For tests: another thread than `reader-thread`. */
+  thread?: URL;
+}
+
+interface Asking extends Question {
+  settle(answer: Answer): void;
+  fail(reason: Error): void;
+}
+
+/** Starts the thread at the first question. */
+export function createLedgerReader(options: LedgerReaderOptions): LedgerReader {
+  const { answerWithinMs = ANSWER_WITHIN_MS, thread = threadFile(), ...data } = options;
+  /** In the order in which they were asked. */
+  const waiting = new Map<number, Asking>();
+  const withThread = new Map<number, Asking>();
+  let worker: Worker | null = null;
+  let lastId = 0;
+  /** Why the thread was told to end. */
+  let ending: Fault | null = null;
+  let closed = false;
+
+  function start(): Worker {
+    const started = new Worker(thread, {
+      workerData: data,
+      // The thread needs no secret that the environment may have.
+      env: {},
+      resourceLimits: { maxOldGenerationSizeMb: HEAP_MB_MAX },
+    });
+    let error: unknown = null;
+    started.on('message', (answer: Answer) => withThread.get(answer.id)?.settle(answer));
+    started.on('error', (thrown) => {
+      error = thrown;
+    });
+    started.on('exit', () => {
+      worker = null;
+      const reason = ending ?? endedFault(error);
+      ending = null;
+      for (const asking of withThread.values()) asking.fail(reason);
+      send();
+    });
+    return started;
+  }
+
+  function send(): void {
+    while (ending === null && withThread.size < WITH_THREAD_MAX) {
+      const [next] = waiting.values();
+      if (next === undefined) break;
+      const { id, view, args } = next;
+      waiting.delete(id);
+      withThread.set(id, next);
+      worker ??= start();
+      worker.postMessage({ id, view, args } satisfies Question);
+    }
+    // A thread without a question does not keep the process from ending.
+    if (withThread.size > 0) worker?.ref();
+    else worker?.unref();
+  }
+
+  function ask(view: keyof DashboardViews, args: unknown[]): Promise<unknown> {
+    if (closed) return Promise.reject(closedFault());
+    if (waiting.size >= WAITING_MAX) return Promise.reject(busyFault());
+    lastId += 1;
+    const id = lastId;
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => giveUp(id), answerWithinMs);
+      const leave = () => {
+        clearTimeout(timer);
+        withThread.delete(id);
+        waiting.delete(id);
+      };
+      waiting.set(id, {
+        id,
+        view,
+        args,
+        settle(answer) {
+          leave();
+          if (answer.ok) resolve(answer.value);
+          else reject(fromSent(answer.error));
+          send();
+        },
+        fail(reason) {
+          leave();
+          reject(reason);
+        },
+      });
+      send();
+    });
+  }
+
+  /** Ends the thread where it does not answer: the next questions get another one. A question that waits for it fails alone. */
+  function giveUp(id: number): void {
+    const late = lateFault(answerWithinMs);
+    if (withThread.has(id)) end(late);
+    else waiting.get(id)?.fail(late);
+  }
+
+  function end(reason: Fault): void {
+    for (const asking of withThread.values()) asking.fail(reason);
+    ending = reason;
+    void worker?.terminate();
+  }
+
+  return {
+    views: Object.fromEntries(
+      Object.keys(VIEWS).map((view) => [view, (...args: unknown[]) => ask(view as keyof DashboardViews, args)]),
+    ) as Asked<DashboardViews>,
+    async close() {
+      closed = true;
+      const reason = closedFault();
+      for (const asking of waiting.values()) asking.fail(reason);
+      for (const asking of withThread.values()) asking.fail(reason);
+      await worker?.terminate();
+    },
+  };
+}
+
+/** The thread's file: a source in a checkout, and a file of the build in an installed package. */
+function threadFile(): URL {
+  const suffix = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
+  return new URL(`reader-thread.${suffix}`, import.meta.url);
+}
+
+function endedFault(error: unknown): Fault {
+  const cause = error === null ? '' : ` (${messageOf(error)})`;
+  return fault('ledger.reader_lost', `The thread that reads the ledger has ended before it answered${cause}.`, {
+    path: 'ledger',
+    suggestion: 'Ask again: the next question starts another thread. Nothing was written or lost.',
+  });
+}
+
+function lateFault(withinMs: number): Fault {
+  return fault('ledger.reader_lost', `The ledger was not read within ${withinMs / 1000} s.`, {
+    path: 'ledger',
+    suggestion: 'Ask again, with a narrower filter. If this repeats, check the disk.',
+  });
+}
+
+function busyFault(): Fault {
+  return fault('daemon.busy', `${WAITING_MAX} questions wait for the ledger already.`, {
+    suggestion: 'Wait a moment, and ask again.',
+  });
+}
+
+function closedFault(): Fault {
+  return fault('daemon.stopped', 'The process is about to end, and reads the ledger no more.');
+}

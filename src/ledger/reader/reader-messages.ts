@@ -1,0 +1,55 @@
+// What the main thread and the reading thread send each other.
+
+import type { PassportRules } from '../../domain/passport.ts';
+import type { DashboardViews } from '../../domain/ports/dashboard-views.ts';
+import { Fault, messageOf } from '../../lib/errors.ts';
+
+/** What the reading thread is started with. */
+export interface ReaderData {
+  file: string;
+  /** The id of the ledger that the main thread has open. */
+  ledgerId: string;
+  passportRules: PassportRules;
+}
+
+export interface Question {
+  id: number;
+  view: keyof DashboardViews;
+  args: unknown[];
+}
+
+/** An error as another thread can get it: a fault keeps its code, and any other error its stack. */
+type SentError =
+  | { type: 'fault'; code: string; exitCode: number; message: string; path?: string; suggestion?: string }
+  | { type: 'defect'; message: string; stack: string };
+
+export type Answer = { id: number } & ({ ok: true; value: unknown } | { ok: false; error: SentError });
+
+export function toSent(error: unknown): SentError {
+  if (!(error instanceof Fault)) {
+    const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    return { type: 'defect', message: messageOf(error), stack };
+  }
+  const { code, exitCode, message, path, suggestion } = error;
+  return {
+    type: 'fault',
+    code,
+    exitCode,
+    message,
+    ...(path === undefined ? {} : { path }),
+    ...(suggestion === undefined ? {} : { suggestion }),
+  };
+}
+
+export function fromSent(error: SentError): Error {
+  if (error.type === 'fault') {
+    const { code, exitCode, message, path, suggestion } = error;
+    return new Fault(code, exitCode, message, {
+      ...(path === undefined ? {} : { path }),
+      ...(suggestion === undefined ? {} : { suggestion }),
+    });
+  }
+  const defect = new Error(error.message);
+  defect.stack = error.stack;
+  return defect;
+}

@@ -1,0 +1,63 @@
+// The thread that reads the ledger for the dashboard. It opens the ledger for reading only, at its first question, and answers one
+// question after the other. It writes nothing, and it never waits for the thread that writes.
+
+import { parentPort, workerData } from 'node:worker_threads';
+import { fault } from '../../domain/faults.ts';
+import type { DashboardViews } from '../../domain/ports/dashboard-views.ts';
+import { createDashboardViews } from '../dashboard/dashboard-views.ts';
+import { openToRead } from '../identity/recognise.ts';
+import { assertPresentSchema } from '../store/database.ts';
+import { watchFile } from '../store/file-watch.ts';
+import { ledgerFaultOf } from '../store/ledger-fault.ts';
+import { createMeta } from '../store/meta.ts';
+import { type Answer, type Question, type ReaderData, toSent } from './reader-messages.ts';
+
+const { file, ledgerId, passportRules } = workerData as ReaderData;
+
+interface Opened {
+  views: DashboardViews;
+  /** How the file has changed since it was opened, as the end of a sentence; null while it has not. */
+  change(): string | null;
+}
+
+let opened: Opened | null = null;
+
+function open(): Opened {
+  // The watch begins before the file is opened, so that no change between the two goes unseen.
+  const change = watchFile(file, { alone: false });
+  const db = openToRead(file);
+  if (db === null) throw lostFault('was removed');
+  assertPresentSchema(db, file);
+  if (createMeta(db).get('id') !== ledgerId) {
+    db.close();
+    throw lostFault('was replaced by another ledger');
+  }
+  return { views: createDashboardViews(db, passportRules), change };
+}
+
+/** The ledger's views. After the file was removed or replaced there are none, because this thread would show the old file. */
+function views(): DashboardViews {
+  opened ??= open();
+  const change = opened.change();
+  if (change !== null) throw lostFault(change);
+  return opened.views;
+}
+
+function lostFault(change: string): Error {
+  return fault('ledger.lost', `${file} ${change} while this process worked on it.`, {
+    path: 'ledger',
+    suggestion:
+      'Stop all that use the ledger. Put the file back if it still exists, else run `dpp-sync ledger restore BACKUP`. Then start again.',
+  });
+}
+
+function answer({ id, view, args }: Question): Answer {
+  try {
+    const ask = views()[view] as (...given: unknown[]) => unknown;
+    return { id, ok: true, value: ask(...args) };
+  } catch (error) {
+    return { id, ok: false, error: toSent(ledgerFaultOf(error) ?? error) };
+  }
+}
+
+parentPort?.on('message', (question: Question) => parentPort?.postMessage(answer(question)));
