@@ -4,6 +4,7 @@ import type { PassportView } from '../domain/ports/ledger-views.ts';
 import type { HandlerContext } from './handler.ts';
 import { type Synced, syncIn } from './synced.ts';
 import { unknownItem } from './unknown-item.ts';
+import { WaitMs } from './wait.ts';
 
 export interface PassportsAsked {
   /** Keys or natural keys of products. */
@@ -13,7 +14,7 @@ export interface PassportsAsked {
 
 export const PassportsAsked: z.ZodType<PassportsAsked> = z.strictObject({
   products: z.array(z.string()).min(1),
-  waitMs: z.number().nonnegative(),
+  waitMs: WaitMs,
 });
 
 /** What became of one passport. */

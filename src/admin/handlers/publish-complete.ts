@@ -4,6 +4,7 @@ import type { PassportAnswer } from '../../domain/passport.ts';
 import type { Handler, HandlerContext } from '../handler.ts';
 import { type PassportOutcome, settlePassports } from '../passports-by-hand.ts';
 import type { Synced } from '../synced.ts';
+import { WaitMs } from '../wait.ts';
 
 export interface PublishCompleteAsked {
   /** Only counts. */
@@ -43,7 +44,7 @@ const PAGE = 250;
 /** Publishes the passports of all products that are complete and not published. */
 export const publishComplete: Handler<PublishCompleteAsked, PublishedComplete> = {
   name: 'publish-complete',
-  request: z.strictObject({ dryRun: z.boolean(), waitMs: z.number().nonnegative() }),
+  request: z.strictObject({ dryRun: z.boolean().default(false), waitMs: WaitMs }),
   async handle({ dryRun, waitMs }, context) {
     const { found, answers } = await ask(dryRun, context);
     if (answers.length === 0) {

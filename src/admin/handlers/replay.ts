@@ -8,6 +8,7 @@ import type { ReplayReport } from '../../pipeline/replay.ts';
 import type { Handler } from '../handler.ts';
 import { assertSources } from '../named-sources.ts';
 import { type Synced, selectedSources, syncIn } from '../synced.ts';
+import { WaitMs } from '../wait.ts';
 
 export interface ReplayAsked {
   states: ReplayState[];
@@ -31,12 +32,12 @@ export interface Replayed {
 export const replayRecords: Handler<ReplayAsked, Replayed> = {
   name: 'replay',
   request: z.strictObject({
-    states: z.array(z.enum(REPLAY_STATES)),
-    sources: z.array(z.string()),
-    keys: z.array(z.string()),
-    dryRun: z.boolean(),
-    force: z.boolean(),
-    waitMs: z.number().nonnegative(),
+    states: z.array(z.enum(REPLAY_STATES)).default([]),
+    sources: z.array(z.string()).default([]),
+    keys: z.array(z.string()).default([]),
+    dryRun: z.boolean().default(false),
+    force: z.boolean().default(false),
+    waitMs: WaitMs,
   }),
   async handle({ states, sources, keys, dryRun, force, waitMs }, context) {
     const { runtime } = context;

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Handler } from '../handler.ts';
 import { assertSources } from '../named-sources.ts';
 import { type Synced, selectedSources, syncIn } from '../synced.ts';
+import { WaitMs } from '../wait.ts';
 
 export interface SyncAsked {
   /** Source ids; empty for all. */
@@ -15,9 +16,9 @@ export interface SyncAsked {
 export const syncSources: Handler<SyncAsked, Synced> = {
   name: 'sync',
   request: z.strictObject({
-    sources: z.array(z.string()),
-    accept: z.array(z.string()),
-    waitMs: z.number().nonnegative(),
+    sources: z.array(z.string()).default([]),
+    accept: z.array(z.string()).default([]),
+    waitMs: WaitMs,
   }),
   async handle(request, context) {
     assertSources(context.runtime.config, [...request.sources, ...request.accept]);
