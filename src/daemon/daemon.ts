@@ -4,6 +4,7 @@ import type { QueueName } from '../domain/ports/queues.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logging/logging.ts';
 import type { SecretStore } from '../lib/logging/secrets.ts';
+import { type Activity, createActivity } from '../observe/activity.ts';
 import { createHealth, type Health } from '../observe/health.ts';
 import { createMetrics, type Metrics } from '../observe/metrics.ts';
 import type { StallTiming } from '../queue/backend.ts';
@@ -35,6 +36,7 @@ export interface WebContext extends CurrentState {
   care: DaemonCare;
   health: Health;
   metrics: Metrics;
+  activity: Activity;
   /** The sources that are being pulled at the moment. */
   running(): string[];
   /** Queues that a person has paused; null while the queue is out of reach. */
@@ -148,6 +150,8 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
   const observation = createCurrentState({ runtime, nextRun: (source) => scheduler.nextRun(source), clock });
   const metrics = createMetrics({ version });
   bus.subscribe((event) => metrics.observe(event));
+  const activity = createActivity(clock);
+  bus.subscribe((event) => activity.observe(event));
   bus.subscribe((event) => {
     if (event.type !== 'guard_held') return;
     const { type: _, ...held } = event;
@@ -199,6 +203,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
         care,
         health,
         metrics,
+        activity,
         running: () => runtime.pulling(),
         pausedQueues,
       };

@@ -1,0 +1,131 @@
+// How much the process has done in the last 24 hours, counted for each minute. The memory is bounded: a minute that is older than
+// that gives its place to a new one.
+
+import type { ProgressEvent } from '../domain/ports/progress.ts';
+import type { Clock } from '../lib/clock.ts';
+
+/** What happened in a span of time. */
+export interface ActivityCounts {
+  /** Requests to the API, reads included. */
+  requests: number;
+  /** Requests that the API refused because they came too fast (429). */
+  refused: number;
+  delivered: number;
+  /** Writes that the API rejected or blocked, or that were given up. */
+  failed: number;
+  /** Rows that were read from sources. */
+  rows: number;
+}
+
+export interface ActivitySpan extends ActivityCounts {
+  /** When the span begins, in milliseconds since the Unix epoch. */
+  at: number;
+}
+
+export interface Activity {
+  /** Subscribe it to an event bus. */
+  observe(event: ProgressEvent): void;
+  /** The counts of the last 24 hours in spans of `minutes`, which divides an hour; the oldest first, the present one last. */
+  spans(minutes: number): ActivitySpan[];
+  /** Requests per second over the last ten seconds. */
+  requestsPerSecond(): number;
+  /** Deliveries per second over the last whole minute and the present one. */
+  deliveredPerSecond(): number;
+}
+
+const MINUTE_MS = 60_000;
+const MINUTES = 24 * 60;
+/** The rate is taken over the last of so many seconds. */
+const SECONDS = 10;
+
+interface Cell<Counts> {
+  /** The number of the minute or second since the Unix epoch. */
+  number: number;
+  counts: Counts;
+}
+
+/** A ring of cells: a cell is begun anew when its place is taken by a later time. */
+function createRing<Counts>(size: number, begin: () => Counts) {
+  const cells: (Cell<Counts> | undefined)[] = [];
+  return {
+    at(number: number): Counts {
+      const place = number % size;
+      const cell = cells[place];
+      if (cell?.number === number) return cell.counts;
+      const begun = { number, counts: begin() };
+      cells[place] = begun;
+      return begun.counts;
+    },
+    /** Null where nothing happened. */
+    look(number: number): Counts | null {
+      const cell = cells[number % size];
+      return cell?.number === number ? cell.counts : null;
+    },
+  };
+}
+
+const nothing = (): ActivityCounts => ({ requests: 0, refused: 0, delivered: 0, failed: 0, rows: 0 });
+
+export function createActivity(clock: Pick<Clock, 'now'>): Activity {
+  const minutes = createRing(MINUTES, nothing);
+  const seconds = createRing(SECONDS + 1, () => ({ requests: 0 }));
+  const startedAt = clock.now();
+  /** The rows that each stream had read at its last event, since an event reports the sum. */
+  const readBefore = new Map<string, Map<string, number>>();
+  const minuteOf = (at: number): number => Math.floor(at / MINUTE_MS);
+
+  function rowsOf({ source, stream, read }: ProgressEvent & { type: 'page' }): number {
+    const streams = readBefore.get(source) ?? new Map<string, number>();
+    const rows = Math.max(0, read - (streams.get(stream) ?? 0));
+    readBefore.set(source, streams.set(stream, read));
+    return rows;
+  }
+
+  return {
+    observe(event) {
+      const now = clock.now();
+      if (event.type === 'request') {
+        const counts = minutes.at(minuteOf(now));
+        counts.requests += 1;
+        seconds.at(Math.floor(now / 1000)).requests += 1;
+        if (event.outcome === 'throttled') counts.refused += 1;
+      } else if (event.type === 'settled') {
+        const counts = minutes.at(minuteOf(now));
+        if (event.state === 'delivered') counts.delivered += 1;
+        if (event.state === 'rejected' || event.state === 'blocked' || event.state === 'parked') counts.failed += 1;
+      } else if (event.type === 'page') minutes.at(minuteOf(now)).rows += rowsOf(event);
+      else if (event.type === 'run_ended') readBefore.delete(event.source);
+    },
+
+    spans(length) {
+      const present = minuteOf(clock.now());
+      const last = Math.floor(present / length);
+      const first = last - MINUTES / length + 1;
+      return Array.from({ length: MINUTES / length }, (_, at) => {
+        const begin = (first + at) * length;
+        const sum = { at: begin * MINUTE_MS, ...nothing() };
+        for (let minute = begin; minute < begin + length && minute <= present; minute += 1) {
+          const counts = minutes.look(minute);
+          if (counts === null) continue;
+          for (const [name, count] of Object.entries(counts)) sum[name as keyof ActivityCounts] += count;
+        }
+        return sum;
+      });
+    },
+
+    requestsPerSecond() {
+      const now = Math.floor(clock.now() / 1000);
+      let requests = 0;
+      for (let second = now - SECONDS; second < now; second += 1) requests += seconds.look(second)?.requests ?? 0;
+      return requests / SECONDS;
+    },
+
+    deliveredPerSecond() {
+      const now = clock.now();
+      const present = minuteOf(now);
+      const delivered = [present - 1, present].reduce((sum, minute) => sum + (minutes.look(minute)?.delivered ?? 0), 0);
+      const begin = Math.max((present - 1) * MINUTE_MS, startedAt);
+      return delivered / Math.max(1, (now - begin) / 1000);
+    },
+  };
+}

@@ -1,0 +1,66 @@
+import type { ActivitySpan } from '../../../observe/activity.ts';
+import { type Html, html } from '../../html.ts';
+import { formatCount } from '../figures.ts';
+
+const WIDTH = 960;
+const HEIGHT = 120;
+/** Below the bars. */
+const AXIS = 18;
+
+/** What the last 24 hours did: bars of deliveries with the failed ones in another colour, and the same figures as a table. */
+export function activityChart(spans: readonly ActivitySpan[], hours: readonly ActivitySpan[]): Html {
+  const highest = Math.max(0, ...spans.map(({ delivered, failed }) => delivered + failed));
+  if (hours.every(({ requests, rows, failed }) => requests === 0 && rows === 0 && failed === 0)) {
+    return html`<p class="quiet">Nothing was read or sent in the last 24 hours, or since the daemon was started.</p>`;
+  }
+  return html`${highest === 0 ? null : chart(spans, highest)}${table(hours)}`;
+}
+
+function chart(spans: readonly ActivitySpan[], highest: number): Html {
+  const step = WIDTH / spans.length;
+  const tall = (count: number): number => (count === 0 ? 0 : Math.max(2, (count / highest) * HEIGHT));
+  const bars = spans.map(({ delivered, failed }, at) => {
+    const x = fixed(at * step + 1);
+    const width = fixed(step - 2);
+    const good = tall(delivered);
+    const bad = tall(failed);
+    return html`${bar('good', { x, width, top: HEIGHT - good, height: good })}${bar('bad', { x, width, top: HEIGHT - good - bad, height: bad })}`;
+  });
+  const marks = spans.flatMap(({ at }, index) => {
+    const hour = new Date(at).toISOString().slice(11, 16);
+    return Number(hour.slice(0, 2)) % 6 === 0 && hour.endsWith(':00')
+      ? [html`<text x="${fixed(index * step)}" y="${HEIGHT + AXIS - 4}">${hour}</text>`]
+      : [];
+  });
+  const sum = (name: 'delivered' | 'failed') => spans.reduce((total, span) => total + span[name], 0);
+  return html`<figure class="chart"><svg viewBox="0 -4 ${WIDTH} ${HEIGHT + AXIS + 4}" role="img" aria-label="Deliveries of the last 24 hours: ${formatCount(sum('delivered'))} delivered, ${formatCount(sum('failed'))} failed. The table below has the figures.">
+<line x1="0" y1="${HEIGHT}" x2="${WIDTH}" y2="${HEIGHT}" />${bars}${marks}</svg>
+<figcaption class="quiet">Deliveries in each quarter of an hour, at most ${formatCount(highest)}. Times are UTC.
+<span class="key good">delivered</span> <span class="key bad">failed</span></figcaption></figure>`;
+}
+
+function bar(
+  tone: 'good' | 'bad',
+  { x, width, top, height }: { x: string; width: string; top: number; height: number },
+) {
+  if (height === 0) return null;
+  return html`<rect class="${tone}" x="${x}" y="${fixed(top)}" width="${width}" height="${fixed(height)}" />`;
+}
+
+function table(hours: readonly ActivitySpan[]): Html {
+  const cell = (count: number): Html =>
+    html`<td class="number${count === 0 ? ' zero' : ''}">${formatCount(count)}</td>`;
+  const rows = hours
+    .toReversed()
+    .map(
+      ({ at, rows: read, requests, refused, delivered, failed }) =>
+        html`<tr><th scope="row"><time datetime="${new Date(at).toISOString()}">${new Date(at).toISOString().slice(11, 16)}</time></th>${[read, requests, refused, delivered, failed].map(cell)}</tr>`,
+    );
+  const heads = ['rows read', 'requests', 'refused (429)', 'delivered', 'failed'];
+  return html`<details><summary>The same figures by the hour</summary><div class="scroll" tabindex="0" role="region" aria-label="Activity by the hour"><table>
+<thead><tr><th scope="col">hour (UTC)</th>${heads.map((head) => html`<th scope="col" class="number">${head}</th>`)}</tr></thead><tbody>${rows}</tbody></table></div></details>`;
+}
+
+function fixed(value: number): string {
+  return String(Math.round(value * 10) / 10);
+}

@@ -1,0 +1,61 @@
+import { ITEM_KINDS } from '../../../domain/item.ts';
+import type { Cause } from '../../../domain/ports/dashboard-views.ts';
+import { type Html, html } from '../../html.ts';
+import { formatCount, plural, time } from '../figures.ts';
+import { causePath, itemsPath, withQuery } from '../links.ts';
+import { KINDS } from '../words.ts';
+import type { OverviewView } from './overview-view.ts';
+
+/** What needs a person: guards first, then the largest causes. */
+export function attentionCard(view: OverviewView): Html {
+  const notes = [...guardNotes(view), ...suspendedNotes(view), ...missingNotes(view)];
+  const { causes } = view;
+  const nothing = notes.length === 0 && causes !== null && causes.length === 0;
+  return html`<section class="card" aria-labelledby="attention"><h2 id="attention">What needs a person</h2>
+${nothing ? html`<p class="quiet">Nothing.</p>` : null}${notes}${causeTable(view)}</section>`;
+}
+
+function causeTable({ causes, causeCount }: OverviewView): Html | null {
+  if (causes === null) {
+    return html`<p class="warn">The causes could not be read just now. Load the page again, or look at <a href="/attention">needs attention</a>.</p>`;
+  }
+  if (causes.length === 0) return null;
+  const more =
+    causeCount > causes.length ? html`<p><a href="/attention">All ${formatCount(causeCount)} causes</a></p>` : null;
+  return html`<div class="scroll" tabindex="0" role="region" aria-labelledby="attention"><table class="stacks">
+<thead><tr><th scope="col" class="number">how many</th><th scope="col">cause</th><th scope="col">source</th><th scope="col" class="number">passports held</th><th scope="col">since</th></tr></thead>
+<tbody>${causes.map(causeRow)}</tbody></table></div>${more}`;
+}
+
+function causeRow({ id, count, title, source, passportsHeld, firstSeenAt, note }: Cause): Html {
+  const owner = note === null || note.owner === '' ? null : html` <span class="quiet">(${note.owner})</span>`;
+  return html`<tr><td class="number" data-label="how many"><a href="${causePath(id)}">${formatCount(count)}</a></td>
+<th scope="row" class="text"><a href="${causePath(id)}">${title}</a>${owner}</th><td data-label="source">${source ?? ''}</td>
+<td class="number" data-label="passports held">${passportsHeld === null ? html`<span class="quiet">not known</span>` : formatCount(passportsHeld)}</td>
+<td data-label="since">${firstSeenAt === null ? '' : time(firstSeenAt)}</td></tr>`;
+}
+
+function guardNotes({ standing, operates }: OverviewView): Html[] {
+  return standing.guarded.map(({ source, stream, message }) => {
+    const accept = operates
+      ? html`<a class="button" href="${withQuery('/runs/accept', { source })}">Accept this export …</a>`
+      : html`<span class="quiet">An operator can accept it.</span>`;
+    return html`<div class="note bad"><p>The guard holds ${source}/${stream}: ${message} Have the whole export written, or accept this one.</p><p>${accept}</p></div>`;
+  });
+}
+
+function suspendedNotes({ standing }: OverviewView): Html[] {
+  return standing.suspended.flatMap(({ kind, creates, reason }) => {
+    if (reason === null || creates === 0) return [];
+    const link = html`<a href="${itemsPath({ kind, state: 'due' })}">${plural(creates, KINDS[kind].one.toLowerCase(), KINDS[kind].many.toLowerCase())}</a>`;
+    return [html`<p>${link} ${creates === 1 ? 'is' : 'are'} not created. ${reason.message}</p>`];
+  });
+}
+
+function missingNotes({ standing }: OverviewView): Html[] {
+  const count = ITEM_KINDS.reduce((sum, kind) => sum + (standing.missing[kind] ?? 0), 0);
+  if (count === 0) return [];
+  return [
+    html`<p><a href="${itemsPath({ state: 'missing' })}">${plural(count, 'item')}</a> ${count === 1 ? 'is' : 'are'} missing from the source and kept at the platform.</p>`,
+  ];
+}

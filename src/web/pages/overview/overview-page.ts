@@ -1,0 +1,17 @@
+import { type Html, html } from '../../html.ts';
+import { span } from '../figures.ts';
+import { activityChart } from './activity-chart.ts';
+import { attentionCard } from './attention-card.ts';
+import { headline } from './headline.ts';
+import { itemsCard, passportsCard } from './items-card.ts';
+import type { OverviewView } from './overview-view.ts';
+import { sourcesCard } from './sources-card.ts';
+import { standingCard } from './standing-card.ts';
+
+/** The first page: how last night went, and what needs a person. */
+export function overviewPage(view: OverviewView): Html {
+  return html`<h1 class="aside">Overview</h1><section class="card first">${headline(view.standing.passports, view.passportsWanted)}</section>
+${attentionCard(view)}${sourcesCard(view)}${standingCard(view)}${passportsCard(view.standing.passports)}${itemsCard(view.standing.items)}
+<section class="card" aria-labelledby="activity"><h2 id="activity">The last 24 hours</h2>${activityChart(view.spans, view.hours)}</section>
+<p class="quiet">Version ${view.version}, to ${view.baseUrl}, running for ${span(view.now - view.startedAt)}.</p>`;
+}

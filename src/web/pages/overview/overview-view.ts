@@ -1,0 +1,38 @@
+import type { Cause } from '../../../domain/ports/dashboard-views.ts';
+import type { QueueName } from '../../../domain/ports/queues.ts';
+import type { Scope } from '../../../domain/scope.ts';
+import type { ActivitySpan } from '../../../observe/activity.ts';
+import type { HealthReport } from '../../../observe/health.ts';
+import type { Standing } from '../../../observe/metrics.ts';
+
+/** All that the first page shows. */
+export interface OverviewView {
+  health: HealthReport;
+  standing: Standing;
+  running: readonly string[];
+  /** Null while the queue is out of reach. */
+  pausedQueues: readonly QueueName[] | null;
+  /** What keeps deliveries from being sent, as the engine reports it; null if nothing does. */
+  trouble: string | null;
+  /** Why the daemon may not write to its ledger any more, and ends. */
+  lost: string | null;
+  /** The API's message where it refuses the key or the plan. */
+  refusal: string | null;
+  /** Its message about each scope that it refuses. */
+  refusedScopes: readonly { scope: Scope; message: string }[];
+  /** The largest causes of what is stuck; null if they could not be read. */
+  causes: readonly Cause[] | null;
+  /** How many causes there are. */
+  causeCount: number;
+  /** Requests per second: those that were sent, and those that the API allows as far as it is known. */
+  rate: { now: number; allowed: number | null; delivered: number };
+  spans: readonly ActivitySpan[];
+  hours: readonly ActivitySpan[];
+  passportsWanted: boolean;
+  /** Whether the person may do what an operator may do. */
+  operates: boolean;
+  baseUrl: string;
+  version: string;
+  startedAt: number;
+  now: number;
+}

@@ -1,0 +1,86 @@
+import type { ApiWait } from '../../../domain/api-wait.ts';
+import { ITEM_KINDS } from '../../../domain/item.ts';
+import type { ApiStanding, HealthReport } from '../../../observe/health.ts';
+import { type Html, html } from '../../html.ts';
+import { formatCount, formatRate, span, time } from '../figures.ts';
+import { itemsPath } from '../links.ts';
+import type { OverviewView } from './overview-view.ts';
+
+const API: Record<ApiStanding, Html> = {
+  ok: html`<b class="good">ok</b>`,
+  unreachable: html`<b class="bad">does not answer</b>`,
+  throttled: html`<b class="warn">asks to wait</b>`,
+  denied_key: html`<b class="bad">refuses the key</b>`,
+  denied_plan: html`<b class="bad">refuses the plan</b>`,
+  denied_scope: html`<b class="bad">refuses a scope of the key</b>`,
+};
+const LEDGER: Record<HealthReport['ledger'], Html> = {
+  ok: html`<b class="good">ok</b>`,
+  unwritable: html`<b class="bad">cannot be written</b>`,
+  lost: html`<b class="bad">was removed or replaced</b>`,
+};
+
+/** Whether API, ledger and queue work, how fast deliveries are sent, and when the rest will be done. */
+export function standingCard(view: OverviewView): Html {
+  const { health, pausedQueues } = view;
+  const queue = health.queue === 'ok' ? html`<b class="good">ok</b>` : html`<b class="bad">out of reach</b>`;
+  const paused = pausedQueues === null || pausedQueues.length === 0 ? null : pausedQueues.join(', ');
+  return html`<section class="card" aria-labelledby="standing"><h2 id="standing">Now</h2><ul class="standing">
+  <li>API ${API[health.api]}</li><li>Ledger ${LEDGER[health.ledger]}</li><li><a href="/queues/">Queue</a> ${queue}</li>
+  ${paused === null ? null : html`<li class="warn">Paused: <b>${paused}</b></li>`}
+</ul>${troubles(view)}${speed(view)}</section>`;
+}
+
+function troubles({ lost, standing, trouble, refusal, refusedScopes }: OverviewView): Html {
+  return html`${lost === null ? null : html`<p class="bad">${lost} Nothing is sent any more, and the daemon ends.</p>`}${waitText(standing.apiWait)}${
+    trouble === null
+      ? null
+      : html`<p class="bad">${trouble} Everything stays due; it goes on by itself when this is fixed.</p>`
+  }${
+    refusal === null
+      ? null
+      : html`<p class="bad">${refusal} Nothing is sent until it does; everything stays due. Correct the key in the config.</p>`
+  }${refusedScopes.map(
+    ({ scope, message }) =>
+      html`<p class="bad">${message} Deliveries that take the scope <b>${scope}</b> stay due; all others are sent. <code>dpp-sync check</code> shows what the key may do.</p>`,
+  )}`;
+}
+
+function waitText(wait: ApiWait | null): Html | null {
+  if (wait === null) return null;
+  const { since, until, askAgainAt, message } = wait;
+  const asked =
+    until === null
+      ? html`The API has refused every request since ${time(since)} (429):`
+      : html`The API has asked to wait until ${time(until)} (429):`;
+  return html`<p class="warn">${asked} ${message} It is asked again at ${time(askAgainAt)}; everything stays due.</p>`;
+}
+
+/** A list of terms, so that each figure stands beside its name also on a phone. */
+function speed(view: OverviewView): Html {
+  const { rate, hours } = view;
+  const refused = hours.reduce((sum, counts) => sum + counts.refused, 0);
+  const allowed =
+    rate.allowed === null
+      ? html`<span class="quiet">no limit has been met yet</span>`
+      : html`${formatRate(rate.allowed)} per second`;
+  return html`<dl class="figures">
+  <div><dt>Requests now</dt><dd>${formatRate(rate.now)} per second</dd></div>
+  <div><dt>The API allows</dt><dd>${allowed}</dd></div>
+  <div><dt>Refused as too fast, last 24 hours</dt><dd>${formatCount(refused)}</dd></div>
+  <div><dt>Left to send</dt><dd>${left(view)}</dd></div>
+</dl>`;
+}
+
+const LEFT = ['due', 'sending', 'waiting'] as const;
+
+function left({ standing, rate }: OverviewView): Html {
+  const counts = LEFT.map((state) => ITEM_KINDS.reduce((sum, kind) => sum + (standing.items[kind][state] ?? 0), 0));
+  const [due = 0, sending = 0, waiting = 0] = counts;
+  const count = due + sending + waiting;
+  if (count === 0) return html`nothing`;
+  const link = html`<a href="${itemsPath({ state: 'open' })}">${formatCount(count)}</a>`;
+  if (rate.delivered === 0)
+    return html`${link}${waiting === count ? html` <span class="quiet">all wait for other items</span>` : null}`;
+  return html`${link}, about ${span((count / rate.delivered) * 1000)}`;
+}
