@@ -13,6 +13,8 @@ export interface ApiClient {
   reader: PlatformReader;
   /** Requests with an administrator's token. */
   admin: PlatformAdmin;
+  /** Reads the keys again, because the config has other ones or their files have changed. True if one is another now. */
+  renewKeys(): Promise<boolean>;
   /** Lets running requests end, then closes the connections of all three. Do not close the target as well. */
   close(): Promise<void>;
 }
@@ -24,6 +26,10 @@ export function createApiClient(options: ApiOptions): ApiClient {
     target: createTarget(session),
     reader: createReader(session),
     admin: createAdmin(session),
+    async renewKeys() {
+      const keys = [session.key, session.publishKey].filter((key) => key !== null);
+      return (await Promise.all(keys.map((key) => key.reread()))).includes(true);
+    },
     close: () => session.close(),
   };
 }

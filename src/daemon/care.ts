@@ -1,7 +1,8 @@
 // What only a daemon does beside runs and deliveries: it replaces its settings, backs its ledger up, and keeps to the pauses of
 // its sources. The dashboard, the admin API, the metrics and the alerts read it.
 
-import type { Reloaded, ReloadStatus } from './reload/reload-status.ts';
+import type { ReloadStatus } from '../domain/ports/daemon-notes.ts';
+import type { Reloaded } from './reload/reload-status.ts';
 import type { RuntimeConfig } from './sources/open-source.ts';
 
 /** What asked for a reload. */

@@ -62,7 +62,7 @@ export interface CheckOptions {
  * @throws Fault `mapping.invalid` with every problem
  */
 export function checkMappings(config: RuntimeConfig): Promise<void> {
-  return createMappers({ sources: config.sources, baseDir: config.folder, profile: config.profile }).refreshAll();
+  return createMappers({ sources: () => config.sources, baseDir: config.folder, profile: config.profile }).refreshAll();
 }
 
 /** Tries every stream of every source, also where another one fails. */

@@ -26,11 +26,14 @@ export function createCurrentState(options: {
 }): CurrentState {
   const { runtime, nextRun, clock } = options;
   const { views, api, queues, config } = runtime;
-  const ids = config.sources.map(({ id }) => id);
   const counted = kept(
     () => ({
       items: views.itemCounts(),
-      ...standingOf(views, config, ids),
+      ...standingOf(
+        views,
+        config,
+        config.sources.map(({ id }) => id),
+      ),
     }),
     COUNTS_KEPT_MS,
     clock,

@@ -6,9 +6,12 @@ import type { RuntimeConfig } from './sources/open-source.ts';
 
 /** The client of the API that a config names. Nothing is sent and no key is read before the first request. */
 export function openClient(
-  { target, profile }: RuntimeConfig,
+  { target, profile }: Pick<RuntimeConfig, 'target' | 'profile'>,
   tools: { secrets: SecretStore; clock: Clock; log: Logger; version: string; connections?: number },
 ): ApiClient {
-  const { baseUrl, apiKey, publishKey } = target;
+  const { baseUrl } = target;
+  // A reload of the config may replace the sources of the keys.
+  const apiKey = { read: () => target.apiKey.read() };
+  const publishKey = target.publishKey === null ? null : { read: () => (target.publishKey ?? target.apiKey).read() };
   return createApiClient({ baseUrl, profile, apiKey, ...(publishKey === null ? {} : { publishKey }), ...tools });
 }

@@ -110,7 +110,7 @@ export interface Runtime {
  */
 export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
   const { config, secrets, clock, log, version, connections = REQUESTS_MAX } = options;
-  const mappers = createMappers({ sources: config.sources, baseDir: config.folder, profile: config.profile });
+  const mappers = createMappers({ sources: () => config.sources, baseDir: config.folder, profile: config.profile });
   await mappers.refreshAll();
   const client = openClient(config, { secrets, clock, log, version, connections });
   const ledger = openLedger(options, client.target);

@@ -14,7 +14,14 @@ export interface Schedule {
 /** Starts the runs of sources at their scheduled times. */
 export interface Scheduler {
   start(): void;
-  /** When a source is due next, as milliseconds since the epoch; null without a schedule or before `start`. */
+  /** Uses other schedules from now on. A run that is due stays due. */
+  replace(schedules: readonly Schedule[]): void;
+  /** Makes a run of the source due now: it begins at once, or when the source's pause ends. */
+  request(source: string): void;
+  /**
+   * When a run of the source begins next by itself, as milliseconds since the epoch; null where none is due, or before
+   * `start`.
+   */
   nextRun(source: string): number | null;
   /**
    * True if the source has a scheduled time after this instant and not after `start`, in milliseconds since the epoch.
@@ -34,20 +41,26 @@ const CORRECTION_MS = 600_000;
  * start runs again, because the earlier ones may have had a wrong date. `missed` reports the times that passed while no
  * daemon ran.
  *
+ * @param pausedUntil when the pause of a source ends that is on at an instant. A run that is due in it begins at its end, once
+ *   for all times in it.
+ * @param onDue called when a run is due that a pause puts off
  * @param startRun called at each due time; while a call for a source is still running, its further times are left out
  */
 export function createScheduler(options: {
   schedules: readonly Schedule[];
   startRun: (source: string) => Promise<void>;
+  pausedUntil?: (source: string, at: number) => number | null;
+  onDue?: (source: string) => void;
   clock: Clock;
   log: Logger;
 }): Scheduler {
-  const { schedules, startRun, clock, log } = options;
+  const { startRun, pausedUntil = () => null, onDue = () => {}, clock, log } = options;
   const abort = new AbortController();
-  const crons = new Map<string, Cron>(
-    schedules.map(({ source, ...one }) => [source, createCron(one.cron, one.timezone)]),
-  );
+  let wake = new AbortController();
+  let crons = cronsOf(options.schedules);
   const next = new Map<string, number | null>();
+  /** Runs that are due although no schedule names the time: put off by a pause, or asked for. */
+  const due = new Map<string, number>();
   const starting = new Set<string>();
   let running: Promise<void> = Promise.resolve();
   let startedAt = Number.NEGATIVE_INFINITY;
@@ -74,7 +87,22 @@ export function createScheduler(options: {
       const at = next.get(source) ?? null;
       if (at === null || at > now) continue;
       next.set(source, cron.nextAfter(now));
-      void startOnce(source);
+      due.set(source, now);
+    }
+    for (const [source, at] of due) {
+      if (at > now) continue;
+      const until = pausedUntil(source, now);
+      if (until === null) {
+        due.delete(source);
+        void startOnce(source);
+      } else {
+        due.set(source, until);
+        log.info(
+          { source, until: new Date(until).toISOString() },
+          `The run of ${source} is due and waits for the end of its pause.`,
+        );
+        onDue(source);
+      }
     }
   }
 
@@ -86,22 +114,38 @@ export function createScheduler(options: {
         log.warn({ byMs: latest - now }, 'The clock was set back: the scheduled times since then come again.');
         latest = now;
         plan(now);
+        for (const source of due.keys()) due.set(source, now);
       }
       latest = Math.max(latest, now);
       startDue(now);
-      const soonest = Math.min(...[...next.values()].filter((at) => at !== null));
-      await clock.sleep(Math.min(LOOK_MS, Math.max(1, soonest - now)), abort.signal);
+      const soonest = Math.min(...[...next.values(), ...due.values()].filter((at) => at !== null));
+      await clock.sleep(Math.min(LOOK_MS, Math.max(1, soonest - now)), AbortSignal.any([abort.signal, wake.signal]));
+      if (wake.signal.aborted) wake = new AbortController();
     }
   }
 
   return {
     start() {
-      if (crons.size === 0) return;
       startedAt = clock.now();
       plan(startedAt);
       running = watch();
     },
-    nextRun: (source) => next.get(source) ?? null,
+    replace(schedules) {
+      crons = cronsOf(schedules);
+      next.clear();
+      plan(clock.now());
+      wake.abort();
+    },
+    request(source) {
+      due.set(source, clock.now());
+      wake.abort();
+    },
+    nextRun(source) {
+      const at = next.get(source) ?? null;
+      const scheduled = at === null ? null : (pausedUntil(source, at) ?? at);
+      const times = [scheduled, due.get(source) ?? null].filter((time) => time !== null);
+      return times.length === 0 ? null : Math.min(...times);
+    },
     missed(source, since) {
       const at = crons.get(source)?.nextAfter(since) ?? null;
       return at !== null && at <= startedAt;
@@ -111,4 +155,8 @@ export function createScheduler(options: {
       await running;
     },
   };
+}
+
+function cronsOf(schedules: readonly Schedule[]): Map<string, Cron> {
+  return new Map(schedules.map(({ source, cron, timezone }) => [source, createCron(cron, timezone)]));
 }

@@ -78,6 +78,8 @@ export interface Delivery {
   platform: PlatformRequests;
   /** The list that could not be read for the longest time; null where every list was read the last time. */
   unreadable: UnconfirmedResolver['unreadable'];
+  /** Replaces the configured ceiling in requests per second; null for none. */
+  setMaxRate(maxRate: number | null): void;
   /** Call it after items were mapped: deliveries may be due, and passports need evaluation. */
   itemsMapped(): void;
 }
@@ -163,6 +165,10 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     recheck,
     platform: createPlatformRequests(parts),
     unreadable: () => unconfirmed.unreadable() ?? contact.unreadable(),
+    setMaxRate(maxRate) {
+      rate.setCeiling(maxRate);
+      admission.wake();
+    },
     itemsMapped() {
       passports.markDirty();
       engine.wake();

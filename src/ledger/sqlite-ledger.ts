@@ -15,6 +15,7 @@ import { takeIdentity } from './identity/identity.ts';
 import { assertNotGone, assertNotRestored } from './identity/recognise.ts';
 import { createLedgerParts } from './ledger-parts.ts';
 import { readHolder } from './read-ledger.ts';
+import { writeDaemonNote } from './store/daemon-notes.ts';
 import { openDatabase, type Sqlite } from './store/database.ts';
 import { createFollowClock } from './store/follow-clock.ts';
 import { createGroupCommit, type GroupCommit } from './store/group-commit.ts';
@@ -146,6 +147,7 @@ function compose(
       for (const id of ids) page.seen.add(id);
       return { ...stored, counted: skipped === null };
     },
+    remapRecords: (request) => commit.run(() => parts.runs.remapRecords(request)),
     endStream: (end) => commit.run(() => parts.endStream(end)),
     endRun: (end) => commit.run(() => parts.runs.endRun(end)),
     accept: ({ sources }) => commit.run(() => ({ sources, reads: parts.guardedReads.accept(sources) })),
@@ -209,6 +211,7 @@ function compose(
     answerParts: (answer) => commit.run(() => parts.adoptionByHand.answerParts(answer)),
     adoptAs: (choice) => commit.run(() => parts.adoptionByHand.adoptAs(choice)),
     noteApiWait: (wait) => commit.run(() => noteApiWait(parts.meta, wait)),
+    noteDaemon: (name, note) => commit.run(() => writeDaemonNote(parts.meta, name, note)),
     prune: () => commit.run(parts.prune),
     touch: () => commit.run(() => parts.meta.set('touched', new Date(clock.now()).toISOString())),
     async close() {

@@ -28,7 +28,15 @@ const away = (retryAfterMs: number): Outcome => ({
 
 /** A rate controller that admits everything, as far as so many requests are under way. */
 function freely(concurrency: number, observe: RateController['observe'] = () => undefined): RateController {
-  return { admit: () => 0, closedForMs: () => 0, wait: () => null, concurrency: () => concurrency, observe };
+  const setCeiling = () => undefined;
+  return {
+    admit: () => 0,
+    closedForMs: () => 0,
+    wait: () => null,
+    setCeiling,
+    concurrency: () => concurrency,
+    observe,
+  };
 }
 
 const unasked = (): Promise<Outcome> => Promise.reject(new Error('Nobody is to ask.'));

@@ -16,6 +16,14 @@ export interface Mappers {
    */
   refresh(source: string): Promise<Mapper>;
   refreshAll(): Promise<void>;
+  /**
+   * Compiles the mappings of other settings, and uses none of them.
+   *
+   * @throws Fault `mapping.invalid` with all problems
+   */
+  compile(sources: readonly MappedSource[]): Promise<ReadonlyMap<string, Mapper>>;
+  /** Uses another mapper for a source from now on; null where the config has the source no more. */
+  replace(source: string, mapper: Mapper | null): void;
   /** The lookup tables of every source by its id. */
   lookups(): ReadonlyMap<string, readonly LookupTable[]>;
   /** Null for a source that is not in the config any more. */
@@ -23,7 +31,7 @@ export interface Mappers {
 }
 
 /** The parts of a configured source that its mapper is made of. */
-interface MappedSource {
+export interface MappedSource {
   id: string;
   mappings: readonly MappingDefinition[];
   lookups: Readonly<Record<string, LookupConfig>>;
@@ -31,7 +39,8 @@ interface MappedSource {
 }
 
 export function createMappers(options: {
-  sources: readonly MappedSource[];
+  /** The sources as they are at the time of a call, because a reload of the config may replace them. */
+  sources: () => readonly MappedSource[];
   profile: Profile;
   /** The config file's folder. */
   baseDir: string;
@@ -40,7 +49,7 @@ export function createMappers(options: {
   const fields = allowedFields(profile);
   const compiled = new Map<string, Mapper>();
 
-  async function compile(wanted: typeof sources): Promise<void> {
+  async function compile(wanted: readonly MappedSource[]): Promise<Map<string, Mapper>> {
     provideSdk();
     const results = await Promise.all(
       wanted.map(async ({ id, mappings, lookups, units }) => ({
@@ -50,17 +59,26 @@ export function createMappers(options: {
     );
     const problems = results.flatMap(({ result }) => (result.ok ? [] : result.error));
     if (problems.length > 0) throw mappingFault(problems);
-    for (const { id, result } of results) if (result.ok) compiled.set(id, result.value);
+    return new Map(results.flatMap(({ id, result }) => (result.ok ? [[id, result.value] as const] : [])));
+  }
+
+  async function use(wanted: readonly MappedSource[]): Promise<void> {
+    for (const [id, mapper] of await compile(wanted)) compiled.set(id, mapper);
   }
 
   return {
     async refresh(source) {
-      await compile(sources.filter(({ id }) => id === source));
+      await use(sources().filter(({ id }) => id === source));
       const mapper = compiled.get(source);
       if (!mapper) throw new Error(`There is no source ${source}.`);
       return mapper;
     },
-    refreshAll: () => compile(sources),
+    refreshAll: () => use(sources()),
+    compile,
+    replace(source, mapper) {
+      if (mapper === null) compiled.delete(source);
+      else compiled.set(source, mapper);
+    },
     lookups: () => new Map([...compiled].map(([id, mapper]) => [id, mapper.lookups ?? []])),
     of: (source) => compiled.get(source) ?? null,
   };

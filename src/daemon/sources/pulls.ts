@@ -32,6 +32,8 @@ export interface Pulls {
    *   queue that takes no jobs; for ever without it
    */
   pull(source: string, trigger: RunTrigger, abort: AbortSignal, waitMs?: number): Promise<PullResult>;
+  /** Does something while no run of the source is under way; nothing if it is aborted before. */
+  betweenRuns(source: string, work: () => Promise<void>, abort: AbortSignal): Promise<void>;
   /** The sources that are being pulled. */
   pulling(): string[];
 }
@@ -73,6 +75,12 @@ export function createPulls({ config, mappers, clock, log, onEnd, ...options }: 
     throw fault('interrupted', `The run of ${id} was stopped before it began.`);
   }
 
+  function sourceOf(id: string): ConfiguredSource {
+    const source = config.sources.find((one) => one.id === id);
+    if (!source) throw fault('usage', `There is no source "${id}" in ${config.file}.`);
+    return source;
+  }
+
   /** Pulls a source whose lock is taken. */
   async function pullLocked(
     source: ConfiguredSource,
@@ -107,17 +115,27 @@ export function createPulls({ config, mappers, clock, log, onEnd, ...options }: 
 
   return {
     async pull(id, trigger, abort, waitMs = Number.POSITIVE_INFINITY) {
-      const source = config.sources.find((one) => one.id === id);
-      if (!source) throw fault('usage', `There is no source "${id}" in ${config.file}.`);
+      sourceOf(id);
       const release = await lockSource(id, abort, waitMs);
       pulling.add(id);
       try {
-        return await pullLocked(source, trigger, abort, waitMs);
+        // A reload may have replaced the settings while the run waited.
+        return await pullLocked(sourceOf(id), trigger, abort, waitMs);
       } finally {
         await prune(id);
         pulling.delete(id);
         resting.delete(id);
         onEnd();
+        release();
+      }
+    },
+
+    async betweenRuns(id, work, abort) {
+      const release = await sourceLock.acquire(id, abort);
+      if (release === null) return;
+      try {
+        await work();
+      } finally {
         release();
       }
     },

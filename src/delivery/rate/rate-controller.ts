@@ -39,6 +39,8 @@ export interface RateController {
   closedForMs(now: number): number;
   /** The current wait beyond a minute, or null. It ends when a reopen probe has succeeded. */
   wait(now: number): LongWait | null;
+  /** Replaces the configured ceiling in requests per second; null for none. What was learnt stays. */
+  setCeiling(maxRate: number | null): void;
   /** How many requests may be in flight. */
   concurrency(now: number): number;
   /** @param latencyMs since the request was admitted */
@@ -54,10 +56,11 @@ const PROBE_POLL_MS = 25;
 const PAUSE = { ms: 3000, requests: 5 };
 
 /**
- * @param maxRate requests per second, or null for no ceiling
+ * @param ceiling requests per second, or null for no ceiling
  * @param random numbers in [0, 1), so that many processes do not send their probes together
  */
-export function createRateController(maxRate: number | null, random: () => number): RateController {
+export function createRateController(ceiling: number | null, random: () => number): RateController {
+  let maxRate = ceiling;
   const search = createRateSearch(random);
   const concurrency = createConcurrency();
   const goodput = createGoodput();
@@ -162,6 +165,11 @@ export function createRateController(maxRate: number | null, random: () => numbe
     closedForMs,
 
     wait: (now) => (stop === null || stop.limitRefusals === 0 ? null : stop.wait.long(closedUntil, now)),
+
+    setCeiling(rate) {
+      maxRate = rate;
+      slots.setCeiling(rate);
+    },
 
     concurrency: (now) => concurrency.bound(search.rate(now)),
 

@@ -9,6 +9,8 @@ export interface SendSlots {
   take(rate: number, now: number): void;
   /** Takes the slot of a reopen probe. */
   takeForProbe(now: number): void;
+  /** Replaces the configured ceiling; null for none. */
+  setCeiling(maxRate: number | null): void;
   /** Sends the next request at this time at the earliest. */
   continueAt(at: number): void;
 }
@@ -20,7 +22,8 @@ const slotAfter = (slotAt: number, rate: number, now: number): number =>
   Math.max(slotAt, now - LATE_MAX_MS) + 1000 / rate;
 
 /** @param maxRate requests per second, or null for no ceiling */
-export function createSendSlots(maxRate: number | null): SendSlots {
+export function createSendSlots(ceiling: number | null): SendSlots {
+  let maxRate = ceiling;
   let nextAt = Number.NEGATIVE_INFINITY;
   let ceilingAt = Number.NEGATIVE_INFINITY;
 
@@ -35,6 +38,11 @@ export function createSendSlots(maxRate: number | null): SendSlots {
       takeForProbe(now);
     },
     takeForProbe,
+    setCeiling(rate) {
+      maxRate = rate;
+      // Without a ceiling no request waits for one.
+      if (rate === null) ceilingAt = Number.NEGATIVE_INFINITY;
+    },
     continueAt(at) {
       nextAt = at;
     },

@@ -1,4 +1,5 @@
 import type { ApiWait } from '../api-wait.ts';
+import type { DaemonNotes } from './daemon-notes.ts';
 
 /** The care of the ledger itself. Each method is one whole transaction. */
 export interface CareLedger {
@@ -10,6 +11,8 @@ export interface CareLedger {
   recover(settlingDelayMs: number): Promise<{ voided: number }>;
   /** Stores the wait that the API has asked for, so that other processes can show it; null when it is over. */
   noteApiWait(wait: ApiWait | null): Promise<void>;
+  /** Stores a note of the daemon for other processes; null removes it. */
+  noteDaemon<Name extends keyof DaemonNotes>(name: Name, note: DaemonNotes[Name] | null): Promise<void>;
   /** Prunes the history of items, runs and events. */
   prune(): Promise<void>;
   /**

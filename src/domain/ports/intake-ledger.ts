@@ -7,6 +7,7 @@ import type {
   PageToLookUp,
   PageToStage,
   PendingRecord,
+  Remapping,
   RunEnd,
   RunStart,
   StagedPage,
@@ -18,6 +19,11 @@ import type {
 /** Stores runs, pages of records, and the results of mapping them. Each method is one whole transaction. */
 export interface IntakeLedger {
   startRun(start: RunStart): Promise<StartedRun>;
+  /**
+   * Stores that streams have another mapping now, and makes their records wait for it. Call it while no run of the source is
+   * under way, because a run ends with the mapping that it began with. True if there was anything to change.
+   */
+  remapRecords(request: Remapping): Promise<boolean>;
   /** Looks up which rows of a page have to be mapped. Writes nothing. */
   lookUpPage(page: PageToLookUp): Promise<PageLookUp>;
   /**

@@ -19,6 +19,9 @@ export interface RunStart {
   mappingRevision: string;
 }
 
+/** Streams whose records another mapping maps from now on. */
+export type Remapping = Pick<RunStart, 'source' | 'streams' | 'mappingRevision'>;
+
 /** What earlier reads of a stream have left. */
 export interface StreamProgress {
   /** Where the next read of changes begins; null for the beginning. */

@@ -9,6 +9,7 @@ import type { ItemKind, ItemRef, SubjectKind } from '../item.ts';
 import type { PassportDesire, PassportStatus } from '../passport.ts';
 import type { Place } from '../place.ts';
 import type { Reason } from '../reason.ts';
+import type { DaemonNotes } from './daemon-notes.ts';
 import type { AdoptedChanges, Suspended } from './first-contact.ts';
 import type { GuardedRead } from './guarded-read.ts';
 import type { RunResult, RunTrigger } from './intake.ts';
@@ -217,6 +218,8 @@ export interface LedgerViews {
   unansweredParts(sources?: readonly string[]): { products: number; bomItems: number };
   /** The wait beyond a minute that the API has last asked for, or null; it may have passed since. */
   apiWait(): ApiWait | null;
+  /** A note of the last daemon; null where it left none. */
+  daemonNote<Name extends keyof DaemonNotes>(name: Name): DaemonNotes[Name] | null;
   /** Whether bulk imports are used for new products. */
   importProof(): ImportProof;
   /** Rows that make items which other rows of these sources make already, with the same content. */

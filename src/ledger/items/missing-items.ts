@@ -24,13 +24,13 @@ export function createAcceptMissing({
   db,
   passportRules,
 }: Pick<LedgerContext, 'db' | 'passportRules'>): (request: MissingSelection & { dryRun?: boolean }) => number {
-  const withdrawing = JSON.stringify(passportRules.withdrawMissingOf);
   const selected = `${IS_MISSING} AND (@kind IS NULL OR i.kind = @kind) AND (@source IS NULL OR i.source = @source)
     AND (@name IS NULL OR i.key = @name OR i.natural_key = @name)`;
   type Parameters = MissingSelection & { withdrawing: string };
   const count = db.prepare<[Parameters], number>(`SELECT count(*) FROM items i WHERE ${selected}`).pluck();
   const accept = db.prepare<[Parameters]>(`UPDATE items AS i SET missing_accepted = i.missing_since WHERE ${selected}`);
   return ({ dryRun = false, name, kind, source }) => {
+    const withdrawing = JSON.stringify(passportRules.withdrawMissingOf);
     const parameters = { name, kind, source, withdrawing };
     return dryRun ? (count.get(parameters) ?? 0) : accept.run(parameters).changes;
   };
@@ -38,13 +38,13 @@ export function createAcceptMissing({
 
 /** Counts missing items by kind. */
 export function createMissingCounts(db: Sqlite, rules: PassportRules): LedgerViews['missingCounts'] {
-  const withdrawing = JSON.stringify(rules.withdrawMissingOf);
   const counts = db.prepare<[{ sources: string; withdrawing: string }], { kind: ItemKind; n: number }>(
     `SELECT i.kind, count(*) AS n FROM items i
      WHERE ${IS_MISSING} AND (@sources = '[]' OR i.source IN (SELECT value FROM json_each(@sources))) GROUP BY i.kind`,
   );
   return (sources = []) => {
     const found: MissingCounts = {};
+    const withdrawing = JSON.stringify(rules.withdrawMissingOf);
     for (const { kind, n } of counts.all({ sources: JSON.stringify(sources), withdrawing })) found[kind] = n;
     return found;
   };

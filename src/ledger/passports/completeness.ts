@@ -49,11 +49,11 @@ const IS_PARTIAL = "(r.state = 'quarantined' AND r.partial = 1)";
 /** The state of the row that makes an item; null where no row does. A row that is missing is not mapped any more. */
 const RECORD_STATE = `CASE WHEN r.missing_since IS NOT NULL THEN NULL WHEN ${IS_PARTIAL} THEN 'mapped' ELSE r.state END AS recordState`;
 
-export function createCompleteness(db: Sqlite, { sources, partSources, bomSources }: PassportRules): Completeness {
+/** @param rules read at each call, because a reload of the config may change them */
+export function createCompleteness(db: Sqlite, rules: PassportRules): Completeness {
   const quarantined = `SELECT r.place, r.issues FROM holds h JOIN records r ON r.id = h.record_id
      JOIN streams s ON s.id = r.stream_id AND s.source IN (SELECT value FROM json_each(@sources))
      WHERE r.state = 'quarantined' AND r.missing_since IS NULL AND`;
-  const listed = JSON.stringify(sources);
   const sql = {
     product: db.prepare<[number], PartRow & { missing: number; released: number }>(
       `SELECT i.key, ${OPEN_STATE}, i.reason, ${RECORD_STATE}, r.place, i.missing_since IS NOT NULL AS missing,
@@ -112,7 +112,8 @@ export function createCompleteness(db: Sqlite, { sources, partSources, bomSource
   }
 
   function commonBlockers(limit: number): string[] {
-    const unread = partSources.map(sourceBlocker).filter((blocker) => blocker !== null);
+    const listed = JSON.stringify(rules.sources);
+    const unread = rules.partSources.map(sourceBlocker).filter((blocker) => blocker !== null);
     const rows = sql.rowsOfAny
       .all({ sources: listed, limit })
       .map((row) => `A quarantined row may be a part of it: ${rowText(row)}`);
@@ -121,6 +122,7 @@ export function createCompleteness(db: Sqlite, { sources, partSources, bomSource
 
   function blockersOf({ id, key, appearedAt }: EvaluatedProduct, limit: number): string[] {
     const found: string[] = [];
+    const listed = JSON.stringify(rules.sources);
     const product = sql.product.get(id);
     if (product?.missing === 1) found.push('Its source no longer has the product.');
     if (product?.released === 1) found.push('No row of its source makes the product any more.');
@@ -129,7 +131,7 @@ export function createCompleteness(db: Sqlite, { sources, partSources, bomSource
       found.push(`A row of it is quarantined: ${rowText(row)}`);
     for (const part of sql.parts.all(key, limit)) found.push(...partBlockers(`Its BOM item ${part.key}`, part));
     if (!sql.anyPart.get(key)) {
-      for (const source of bomSources) {
+      for (const source of rules.bomSources) {
         if ((sql.lastRun.get(source)?.endedAt ?? 0) >= appearedAt) continue;
         found.push(`No BOM item of it is known, and the source ${source} has not been read since it came.`);
       }

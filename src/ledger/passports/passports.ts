@@ -39,32 +39,39 @@ const AT_REST = {
 /** Deliveries that may still end without a person. */
 const MOVING: readonly (DeliveryState | undefined)[] = ['waiting', 'due', 'sending', 'in_doubt'];
 
+type CandidateQuery = {
+  afterKey: string;
+  limit: number;
+  wanted: string | null;
+  asWanted: string;
+} & typeof AT_REST;
+
+/**
+ * Passports that need no step are left out by comparing their texts. So an evaluation of a million products takes a second
+ * or two.
+ */
+function candidates(from: string, first: 'p' | 'q'): string {
+  return `SELECT ${from}
+    WHERE p.kind = 'product' AND ${first}.key > @afterKey AND p.remote_id IS NOT NULL AND (
+      (q.id IS NULL AND @wanted IS NOT NULL) OR q.dirty = 1
+      OR (q.id IS NOT NULL AND p.missing_since IS NOT NULL)
+      OR (q.desired <> @asWanted AND q.desired NOT LIKE '{"because":"person"%'
+          AND NOT (q.desired = @published AND coalesce(q.baseline, '') = @isPublished)
+          AND NOT (@wanted IS NULL AND q.desired = @initialized AND coalesce(q.baseline, '') = @isInitialized)
+          AND NOT (@wanted IS NULL AND q.desired = @none)))
+    ORDER BY ${first}.key LIMIT @limit`;
+}
+
+/** @param context whose `passportRules` are read at each call, because a reload of the config may change them */
 export function createPassports(
   context: LedgerContext,
   { items, passportItems: passports }: { items: Items; passportItems: PassportItems },
 ): Passports {
   const { db, passportRules: rules } = context;
   const completeness = createCompleteness(db, rules);
-  const wanted = wantedByPolicy(rules);
-  const asWanted = wanted === null ? '' : desireText({ status: wanted, because: 'policy' });
-  const first = wanted === null ? 'q' : 'p';
   const sql = {
-    // Passports that need no step are left out by comparing their texts. So an evaluation of a million products takes a
-    // second or two.
-    candidates: db.prepare<
-      [{ afterKey: string; limit: number; wanted: string | null; asWanted: string } & typeof AT_REST],
-      PassportRow
-    >(
-      `SELECT ${wanted === null ? PASSPORTS_WITH_PRODUCTS : PRODUCTS_WITH_PASSPORTS}
-       WHERE p.kind = 'product' AND ${first}.key > @afterKey AND p.remote_id IS NOT NULL AND (
-         (q.id IS NULL AND @wanted IS NOT NULL) OR q.dirty = 1
-         OR (q.id IS NOT NULL AND p.missing_since IS NOT NULL)
-         OR (q.desired <> @asWanted AND q.desired NOT LIKE '{"because":"person"%'
-             AND NOT (q.desired = @published AND coalesce(q.baseline, '') = @isPublished)
-             AND NOT (@wanted IS NULL AND q.desired = @initialized AND coalesce(q.baseline, '') = @isInitialized)
-             AND NOT (@wanted IS NULL AND q.desired = @none)))
-       ORDER BY ${first}.key LIMIT @limit`,
-    ),
+    candidatesOfPassports: db.prepare<[CandidateQuery], PassportRow>(candidates(PASSPORTS_WITH_PRODUCTS, 'q')),
+    candidatesOfProducts: db.prepare<[CandidateQuery], PassportRow>(candidates(PRODUCTS_WITH_PASSPORTS, 'p')),
     passport: db.prepare<[number], PassportRow>(
       `SELECT ${PASSPORT_COLUMNS} FROM items q JOIN items p ON p.kind = 'product' AND p.key = q.key WHERE q.id = ?`,
     ),
@@ -92,7 +99,11 @@ export function createPassports(
   return {
     evaluate({ afterKey, limit }) {
       const areAllBlocked = completeness.commonBlockers(1).length > 0;
-      const rows = sql.candidates.all({ ...AT_REST, afterKey: afterKey ?? '', wanted, asWanted, limit });
+      // A reload of the config may have changed the policy since the last page.
+      const wanted = wantedByPolicy(rules);
+      const asWanted = wanted === null ? '' : desireText({ status: wanted, because: 'policy' });
+      const list = wanted === null ? sql.candidatesOfPassports : sql.candidatesOfProducts;
+      const rows = list.all({ ...AT_REST, afterKey: afterKey ?? '', wanted, asWanted, limit });
       const staged = rows.filter((row) =>
         evaluate(row, row.dirty === 1, () => !areAllBlocked && completeness.blockersOf(row, 1).length === 0),
       ).length;

@@ -44,7 +44,6 @@ export function createReleaseLeftStreams(
   const isLeft = `(${ofLostSource} OR s.source = (SELECT source FROM runs WHERE id = @runId))
     AND s.id NOT IN (SELECT stream_id FROM run_streams WHERE run_id = @runId)
     AND EXISTS (SELECT 1 FROM run_streams WHERE run_id = @runId)`;
-  const sources = JSON.stringify(passportRules.sources);
   const sql = {
     left: db.prepare<[{ runId: number; sources: string }], LeftStream>(
       `SELECT s.id, s.name, s.complete_read AS completeRead, ${ofLostSource} AS isOfLostSource
@@ -82,7 +81,7 @@ export function createReleaseLeftStreams(
   };
 
   /** Splits records by whether present rows replace them. Null if nothing replaces more than `goneMax` of them. */
-  function split(present: readonly number[], runId: number, goneMax: number) {
+  function split(present: readonly number[], { runId, sources }: { runId: number; sources: string }, goneMax: number) {
     const replaced: number[] = [];
     const gone: number[] = [];
     for (const id of present) {
@@ -104,12 +103,14 @@ export function createReleaseLeftStreams(
 
   return (runId, { guard, flagItems }) => {
     const guarded: GuardedStream[] = [];
+    // A reload may have changed them since the last run.
+    const sources = JSON.stringify(passportRules.sources);
     const isMapping = sql.isMapping.get({ runId }) !== undefined;
     for (const { id: streamId, name, completeRead, isOfLostSource } of sql.left.all({ runId, sources })) {
       const present = sql.present.all(streamId);
       const size = Math.max(present.length, completeRead ?? 0);
       const goneMax = isOfLostSource === 1 ? size * guard.maxMissing : Number.POSITIVE_INFINITY;
-      const found = split(present, runId, goneMax);
+      const found = split(present, { runId, sources }, goneMax);
       if (found === null) continue;
       const { replaced, gone } = found;
       giveWay(replaced);

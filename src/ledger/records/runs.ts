@@ -1,4 +1,4 @@
-import type { HeldStream, RunEnd, RunStart, StartedRun } from '../../domain/ports/intake.ts';
+import type { HeldStream, Remapping, RunEnd, RunStart, StartedRun } from '../../domain/ports/intake.ts';
 import type { JsonValue } from '../../lib/json.ts';
 import { type LedgerContext, parseJsonOrNull } from '../store/context.ts';
 import type { GuardedItems } from './guarded-items.ts';
@@ -9,6 +9,8 @@ import type { Streams } from './streams.ts';
 /** Begins and ends the runs of sources. Each function is the body of one transaction. */
 export interface Runs {
   startRun(start: RunStart): StartedRun;
+  /** Makes the records wait for the mapping whose streams have another mapping revision. True if there are such streams. */
+  remapRecords(request: Remapping): boolean;
   /** Returns the streams that the guard holds, besides those whose read it has held: left ones, and ones with released items. */
   endRun(end: RunEnd): HeldStream[];
 }
@@ -44,6 +46,10 @@ export function createRuns(
       'INSERT INTO streams (source, name, mapping_revision) VALUES (?, ?, ?)',
     ),
     staleRecords: db.prepare<[number]>("UPDATE records SET state = 'stale', version = version + 1 WHERE stream_id = ?"),
+    // A missing record is mapped when it is back.
+    requeueRecords: db.prepare<[number]>(
+      "UPDATE records SET state = iif(missing_since IS NULL, 'pending', 'stale'), version = version + 1 WHERE stream_id = ?",
+    ),
     setRevision: db.prepare<[string, number]>('UPDATE streams SET mapping_revision = ? WHERE id = ?'),
     insertRunStream: db.prepare<[number | bigint, number]>('INSERT INTO run_streams (run_id, stream_id) VALUES (?, ?)'),
   };
@@ -69,6 +75,19 @@ export function createRuns(
         progress[name] = { cursor: parseJsonOrNull<JsonValue>(row.cursor), snapshotAt: row.snapshotAt };
       }
       return { runId, streams: progress };
+    },
+
+    remapRecords({ source, streams: names, mappingRevision }) {
+      const changed = names.flatMap((name) => {
+        const row = streams.find(source, name);
+        return row && row.revision !== mappingRevision ? [row] : [];
+      });
+      for (const { id } of changed) {
+        accounts.allPassedBy(id);
+        sql.requeueRecords.run(id);
+        sql.setRevision.run(mappingRevision, id);
+      }
+      return changed.length > 0;
     },
 
     endRun({ runId, result, error, leftStreams }) {

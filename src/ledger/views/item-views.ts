@@ -56,7 +56,6 @@ const DETAIL = `${SUMMARY}, i.desired, ${BASELINE}, i.revision, iif(${isOpen('i'
 
 /** Views of single items and of lists of items. */
 export function createItemViews(db: Sqlite, rules: PassportRules): Pick<LedgerViews, 'items' | 'item'> {
-  const withdrawing = JSON.stringify(rules.withdrawMissingOf);
   const sql = {
     items: db.prepare<
       [
@@ -135,7 +134,7 @@ export function createItemViews(db: Sqlite, rules: PassportRules): Pick<LedgerVi
     items({ state, kind, source, search, afterId, limit }) {
       const rows = sql.items.all({
         state: state ?? null,
-        withdrawing,
+        withdrawing: JSON.stringify(rules.withdrawMissingOf),
         kind: kind ?? null,
         source: source ?? null,
         search: search?.toLowerCase() ?? null,

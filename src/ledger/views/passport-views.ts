@@ -31,6 +31,20 @@ interface PassportRow extends EvaluatedProduct {
   reason: string | null;
 }
 
+interface CountQuery {
+  sources: string;
+  wanted: PassportStatus | null;
+}
+
+interface CountRow {
+  state: PassportState;
+  n: number;
+}
+
+function countsFrom(from: string): string {
+  return `SELECT ${STATE} AS state, count(*) AS n ${from} WHERE ${IS_PRODUCT} GROUP BY 1`;
+}
+
 /** The state of each passport, and how many passports are in each state. */
 export function createPassportViews(
   db: Sqlite,
@@ -38,7 +52,6 @@ export function createPassportViews(
 ): Pick<LedgerViews, 'passport' | 'passportCounts'> {
   const completeness = createCompleteness(db, rules);
   const totals = createItemTotals(db);
-  const wanted = wantedByPolicy(rules);
   const sql = {
     // Two statements, each by its index: one with OR would walk all products.
     byColumn: ['key', 'natural_key'].map((column) =>
@@ -48,14 +61,14 @@ export function createPassportViews(
          WHERE p.kind = 'product' AND p.${column} = @name LIMIT 1`,
       ),
     ),
-    counts: db.prepare<[{ sources: string; wanted: PassportStatus | null }], { state: PassportState; n: number }>(
-      `SELECT ${STATE} AS state, count(*) AS n ${wanted === null ? FROM_PASSPORTS : FROM} WHERE ${IS_PRODUCT} GROUP BY 1`,
-    ),
+    countsOfProducts: db.prepare<[CountQuery], CountRow>(countsFrom(FROM)),
+    countsOfPassports: db.prepare<[CountQuery], CountRow>(countsFrom(FROM_PASSPORTS)),
   };
 
   return {
     passport(product) {
       const [byKey, byNaturalKey] = sql.byColumn;
+      const wanted = wantedByPolicy(rules);
       const row = byKey?.get({ name: product, wanted }) ?? byNaturalKey?.get({ name: product, wanted });
       if (!row) return null;
       const blockers = [...completeness.commonBlockers(BLOCKERS_MAX), ...completeness.blockersOf(row, BLOCKERS_MAX)];
@@ -71,7 +84,9 @@ export function createPassportViews(
     // One transaction, so that all counts are of the same moment.
     passportCounts: db.transaction((sources: readonly string[] = []) => {
       const counts: PassportCounts = {};
-      const rows = sql.counts.all({ sources: JSON.stringify(sources), wanted });
+      const wanted = wantedByPolicy(rules);
+      const query = wanted === null ? sql.countsOfPassports : sql.countsOfProducts;
+      const rows = query.all({ sources: JSON.stringify(sources), wanted });
       for (const { state, n } of rows) counts[state] = n;
       // Without a policy the query above reads only products that have a passport. All other products have the state
       // `none`.

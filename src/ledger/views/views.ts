@@ -19,6 +19,7 @@ import { reasonHas } from '../deliveries/reason-conditions.ts';
 import { createMissingCounts } from '../items/missing-items.ts';
 import { OPEN_GUARDED_READS } from '../records/guarded-reads.ts';
 import { parseJson, parseJsonOrNull } from '../store/context.ts';
+import { readDaemonNote } from '../store/daemon-notes.ts';
 import type { Sqlite } from '../store/database.ts';
 import { createMeta } from '../store/meta.ts';
 import { findCycles } from './bom-cycles.ts';
@@ -114,6 +115,7 @@ export function createViews(db: Sqlite, rules: PassportRules): LedgerViews {
     ...createContactViews(db),
     ...createDuplicateViews(db),
     apiWait: () => readApiWait(meta),
+    daemonNote: (name) => readDaemonNote(meta, name),
     importProof: () => readImportProof(meta),
     itemCounts: createItemCounts(db),
     missingCounts: createMissingCounts(db, rules),

@@ -1,0 +1,53 @@
+import type { CareLedger } from '../../domain/ports/care-ledger.ts';
+import type { LedgerViews } from '../../domain/ports/ledger-views.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { messageOf } from '../../lib/errors.ts';
+import type { Logger } from '../../lib/logging/logging.ts';
+
+/**
+ * Remembers in the ledger which sources have a run that is due and has not come to its end. A queue that is out of reach, a pause
+ * or a killed process then delays the run, and the next daemon starts it.
+ */
+export interface DueRuns {
+  /** Resolves when it is stored. A ledger that cannot be written is logged: the run itself need not fail. */
+  add(source: string): Promise<void>;
+  /** Call it when a run of the source has ended, however it ended by itself. */
+  done(source: string): Promise<void>;
+  sources(): string[];
+}
+
+export function createDueRuns(options: {
+  ledger: Pick<CareLedger, 'noteDaemon'>;
+  views: Pick<LedgerViews, 'daemonNote'>;
+  clock: Clock;
+  log: Logger;
+}): DueRuns {
+  const { ledger, views, clock, log } = options;
+  const due = new Map(Object.entries(views.daemonNote('dueRuns') ?? {}));
+  let storing: Promise<void> = Promise.resolve();
+
+  function store(): Promise<void> {
+    const note = due.size === 0 ? null : Object.fromEntries(due);
+    // One after the other, so that an older note never replaces a newer one.
+    storing = storing.then(async () => {
+      try {
+        await ledger.noteDaemon('dueRuns', note);
+      } catch (error) {
+        log.warn({ error: messageOf(error) }, `The ledger could not note which runs are due: ${messageOf(error)}`);
+      }
+    });
+    return storing;
+  }
+
+  return {
+    async add(source) {
+      if (due.has(source)) return;
+      due.set(source, clock.now());
+      await store();
+    },
+    async done(source) {
+      if (due.delete(source)) await store();
+    },
+    sources: () => [...due.keys()],
+  };
+}

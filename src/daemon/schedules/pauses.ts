@@ -1,0 +1,61 @@
+import { createZone, type Zone } from '../../lib/zone.ts';
+
+/** A pause of a source as the config has it. */
+export interface Pause {
+  /** Minutes after midnight by the clocks of the time zone. A pause that ends before it begins goes on past midnight. */
+  fromMinute: number;
+  toMinute: number;
+  /** An IANA time zone. */
+  timezone: string;
+  /** The days of the week on which it begins, 0 for Sunday; null for every day. */
+  days: readonly number[] | null;
+}
+
+/** The pauses of one source, in which no run of it begins by itself. */
+export interface Pauses {
+  /** When the pause ends that is on at an instant; null where none is on. */
+  endOf(at: number): number | null;
+}
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
+/** Pauses that follow each other without a gap are one. This many of them are looked at. */
+const JOINED_MAX = 50;
+
+/**
+ * A pause follows the clocks of its zone: from 22:00 to 06:00 lasts an hour less in the night when they are set forward. A time
+ * that they skip counts as the instant as long after; one that they show twice counts as the first one at the beginning of a
+ * pause, and as the last one at its end, so that nothing begins too soon.
+ */
+export function createPauses(pauses: readonly Pause[]): Pauses {
+  const zoned = pauses.map((pause) => ({ ...pause, zone: createZone(pause.timezone) }));
+  return {
+    endOf(at) {
+      let end: number | null = null;
+      for (let joined = 0; joined < JOINED_MAX; joined += 1) {
+        const later = Math.max(...zoned.map((pause) => endOf(pause, end ?? at) ?? Number.NEGATIVE_INFINITY));
+        if (later === Number.NEGATIVE_INFINITY) break;
+        end = later;
+      }
+      return end;
+    },
+  };
+}
+
+function endOf({ zone, fromMinute, toMinute, days }: Pause & { zone: Zone }, at: number): number | null {
+  const lengthMs = ((toMinute - fromMinute + 24 * 60) % (24 * 60) || 24 * 60) * MINUTE_MS;
+  const today = Math.floor(zone.toLocal(at) / DAY_MS) * DAY_MS;
+  let end: number | null = null;
+  // The one that began on the day before may still be on.
+  for (const day of [today - DAY_MS, today]) {
+    if (days !== null && !days.includes(new Date(day).getUTCDay())) continue;
+    const local = day + fromMinute * MINUTE_MS;
+    const until = lastInstantOf(zone, local + lengthMs);
+    if (zone.firstInstantOf(local) <= at && at < until) end = Math.max(end ?? until, until);
+  }
+  return end;
+}
+
+function lastInstantOf(zone: Zone, local: number): number {
+  return zone.instantsOf(local).at(-1) ?? zone.firstInstantOf(local);
+}
