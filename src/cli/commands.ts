@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { LogLevel } from '../lib/logging/log-levels.ts';
 import type { RunAction } from './context.ts';
+import type { LoadedProgram } from './program.ts';
 
 /** A command as `dpp-sync --help` lists it. */
 interface ListedCommand {
@@ -10,7 +11,7 @@ interface ListedCommand {
   /** What is logged without `--log-level`; `warn` without it. */
   level?: LogLevel;
   /** Loads the file that defines the command, and with it all that the command needs. */
-  load: () => Promise<(program: Command, run: RunAction) => void>;
+  load: () => Promise<(program: Command, run: RunAction, loadAll: LoadedProgram) => void>;
 }
 
 const publishing = async () => (await import('./platform/publish.ts')).addPublishCommands;
@@ -125,5 +126,10 @@ export const COMMANDS: readonly ListedCommand[] = [
     term: 'demo [options]',
     summary: 'see all of it at work, with a sandbox of the API and an example export',
     load: async () => (await import('./demo.ts')).addDemoCommand,
+  },
+  {
+    term: 'completion <shell>',
+    summary: 'print a script that completes commands and options in a shell',
+    load: async () => (await import('./completion.ts')).addCompletionCommand,
   },
 ];

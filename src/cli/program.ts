@@ -1,7 +1,7 @@
 import { Command, Help, Option } from 'commander';
 import { LOG_LEVELS, type LogLevel } from '../lib/logging/log-levels.ts';
 import { COMMANDS } from './commands.ts';
-import type { Action } from './context.ts';
+import type { Action, RunAction } from './context.ts';
 import type { Output, Terminal } from './text/output.ts';
 
 /** The options that every command takes, before or after its name. */
@@ -27,6 +27,9 @@ Start with:
   $ dpp-sync init --from FILE     write a config for an exported file
   $ dpp-sync check                is the config right, and can everything be reached?
   $ dpp-sync sync                 bring the platform up to date`;
+
+/** Loads the command line with all commands in full, which takes as long as all of their packages take. */
+export type LoadedProgram = () => Promise<Command>;
 
 /**
  * The command line: the command that it names in full, and the others as they are listed.
@@ -72,10 +75,21 @@ export async function createProgram(options: {
   for (const { term, summary, level = 'warn', load } of COMMANDS) {
     // A file may define more than one command.
     if (program.commands.some((command) => command.name() === nameIn(term))) continue;
-    if (load === loadNamed) (await load())(program, (action) => run(action, program.opts<Globals>(), level));
+    const runIt: RunAction = (action) => run(action, program.opts<Globals>(), level);
+    if (load === loadNamed) (await load())(program, runIt, loadAll);
     else terms.set(program.command(nameIn(term)).description(summary), term);
   }
   return program;
+
+  async function loadAll(): Promise<Command> {
+    const whole = new Command('dpp-sync');
+    for (const option of program.options) whole.addOption(option);
+    for (const { term, load } of COMMANDS) {
+      if (whole.commands.some((command) => command.name() === nameIn(term))) continue;
+      (await load())(whole, async () => undefined, loadAll);
+    }
+    return whole;
+  }
 }
 
 function nameIn(term: string): string {

@@ -1,0 +1,127 @@
+import { Argument, type Command } from 'commander';
+import type { CommandContext, RunAction } from './context.ts';
+import type { LoadedProgram } from './program.ts';
+
+const SHELLS = ['bash', 'zsh', 'fish'] as const;
+type Shell = (typeof SHELLS)[number];
+
+const EXAMPLES = `
+Examples:
+  $ source <(dpp-sync completion bash)                                    in this shell
+  $ dpp-sync completion bash > ~/.local/share/bash-completion/completions/dpp-sync
+  $ dpp-sync completion zsh  > ~/.dpp-sync.zsh   then add to ~/.zshrc: source ~/.dpp-sync.zsh
+  $ dpp-sync completion fish > ~/.config/fish/completions/dpp-sync.fish`;
+
+interface Word {
+  word: string;
+  text: string;
+}
+
+/** What can be typed after a command, without what only a config or a ledger knows. */
+interface Choices {
+  /** The names that lead to the command, as `ledger backup`; empty for `dpp-sync` itself. */
+  path: string;
+  /** Commands and arguments. */
+  words: Word[];
+  /** Options, each with the values that it takes, where these are few. */
+  options: (Word & { values: readonly string[] })[];
+}
+
+export function addCompletionCommand(program: Command, run: RunAction, loadAll: LoadedProgram): void {
+  program
+    .command('completion')
+    .description('print a script that completes commands and options in a shell')
+    .addArgument(new Argument('<shell>', 'the shell that reads the script').choices(SHELLS))
+    .addHelpText('after', EXAMPLES)
+    .action((shell: Shell) => run((context) => completion(shell, context, loadAll)));
+}
+
+async function completion(shell: Shell, { output }: CommandContext, loadAll: LoadedProgram): Promise<number> {
+  const choices = choicesOf(await loadAll(), '');
+  const script = shell === 'fish' ? fishScript(choices) : bashScript(choices, shell);
+  if (output.json) output.document({ ok: true, shell, script });
+  else output.print(script);
+  return 0;
+}
+
+function choicesOf(command: Command, path: string, inherited: Choices['options'] = []): Choices[] {
+  const commands = command.commands.map((one) => ({ word: one.name(), text: one.description() }));
+  const values = command.registeredArguments.flatMap(({ argChoices = [], description }) =>
+    argChoices.map((word) => ({ word, text: description })),
+  );
+  const own = command.options.flatMap(({ long, description, argChoices = [] }) =>
+    long ? [{ word: long, text: description, values: argChoices }] : [],
+  );
+  const options = [...own, ...inherited];
+  const below = command.commands.flatMap((one) =>
+    choicesOf(one, path === '' ? one.name() : `${path} ${one.name()}`, options),
+  );
+  return [{ path, words: [...commands, ...values], options: [...options, HELP] }, ...below];
+}
+
+const HELP = { word: '--help', text: 'show help', values: [] };
+
+function bashScript(choices: readonly Choices[], shell: 'bash' | 'zsh'): string {
+  const words = choices.map(({ path, words, options }) =>
+    caseOf(
+      path,
+      [...words, ...options].map(({ word }) => word),
+    ),
+  );
+  const values = choices.flatMap(({ path, options }) =>
+    options.filter((option) => option.values.length > 0).map(({ word, values }) => caseOf(`${path} ${word}`, values)),
+  );
+  return [
+    ...(shell === 'zsh' ? ['autoload -Uz compinit bashcompinit && compinit && bashcompinit'] : []),
+    '_dpp_sync() {',
+    '  local word candidate known path= words=',
+    '  local last="${COMP_WORDS[COMP_CWORD]}" previous="${COMP_WORDS[COMP_CWORD-1]}"',
+    '  # Bash takes `--state=x` for three words.',
+    '  [ "$last" = "=" ] && last=',
+    '  [ "$previous" = "=" ] && previous="${COMP_WORDS[COMP_CWORD-2]}"',
+    '  [ "${COMP_WORDS[COMP_CWORD]}" = "=" ] && previous="${COMP_WORDS[COMP_CWORD-1]}"',
+    `  local paths=(${choices.map(({ path }) => `'${path}'`).join(' ')})`,
+    '  for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do',
+    '    candidate="${path:+$path }$word"',
+    '    for known in "${paths[@]}"; do [ "$known" = "$candidate" ] && path="$candidate"; done',
+    '  done',
+    '  case "$path $previous" in',
+    ...values,
+    '  esac',
+    '  [ -n "$words" ] || case "$path" in',
+    ...words,
+    '  esac',
+    '  COMPREPLY=($(compgen -W "$words" -- "$last"))',
+    '  [ "${#COMPREPLY[@]}" -gt 0 ] || COMPREPLY=($(compgen -f -- "$last"))',
+    '}',
+    'complete -o filenames -F _dpp_sync dpp-sync',
+  ].join('\n');
+}
+
+function caseOf(pattern: string, words: readonly string[]): string {
+  return `    '${pattern}') words='${words.join(' ')}' ;;`;
+}
+
+function fishScript(choices: readonly Choices[]): string {
+  const lines = choices.flatMap(({ path, words, options }) => {
+    const seen = path.split(' ').map((name) => `__fish_seen_subcommand_from ${name}`);
+    const below =
+      words.length === 0 ? [] : [`not __fish_seen_subcommand_from ${words.map(({ word }) => word).join(' ')}`];
+    const condition = path === '' ? '__fish_use_subcommand' : [...seen, ...below].join('; and ');
+    const optionLines = options.map(({ word, text, values }) => {
+      // The options of `dpp-sync` itself are of use after each command.
+      const when = path === '' ? '' : ` -n '${seen.join('; and ')}'`;
+      const choice = values.length === 0 ? '' : ` -x -a '${values.join(' ')}'`;
+      return `complete -c dpp-sync${when} -l ${word.slice(2)}${choice} -d ${quoted(text)}`;
+    });
+    return [
+      ...words.map(({ word, text }) => `complete -c dpp-sync -n '${condition}' -a ${word} -d ${quoted(text)}`),
+      ...optionLines,
+    ];
+  });
+  return [...new Set(lines)].join('\n');
+}
+
+function quoted(text: string): string {
+  return `'${text.replace(/[\\']/g, '\\$&')}'`;
+}
