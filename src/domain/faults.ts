@@ -37,6 +37,7 @@ const FAULTS = {
   'api.answer': 1,
   'api.doubt': 1,
   'item.unknown': 2,
+  'lookup.unknown': 2,
   'sandbox.control': 3,
   'sandbox.refused': 2,
   'item.changed': 1,

@@ -6,6 +6,8 @@ import type { JsonObject, JsonValue } from '../lib/json.ts';
 export interface LookupTable {
   /** Names the table in the ledger. Another definition has another id. */
   id: string;
+  /** The name by which mappings call it. Values that people have added are stored under it. */
+  name: string;
   /** The records that are its rows; null for a file. */
   stream: LookupStream | null;
   /** The rows of a file: values by key. Null for a stream. */

@@ -227,6 +227,7 @@ function isReasonCode(code: string): code is ReasonCode {
 /** The reason that the ledger has stored. A code that this release does not know is read as `unknown`; the words stay. */
 export function storedReason(text: string | null): Reason | null {
   if (text === null) return null;
-  const { code, ...rest } = JSON.parse(text) as JsonObject & Omit<Reason, 'code'>;
+  // The shape is the ledger's own.
+  const { code, shape: _, ...rest } = JSON.parse(text) as JsonObject & Omit<Reason, 'code'>;
   return { ...rest, code: typeof code === 'string' && isReasonCode(code) ? code : 'unknown' };
 }

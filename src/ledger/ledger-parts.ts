@@ -31,6 +31,7 @@ import { createRemoteIds } from './items/remote-ids.ts';
 import { createPassportItems } from './passports/passport-items.ts';
 import { createPassports } from './passports/passports.ts';
 import { createPassportsByHand } from './passports/passports-by-hand.ts';
+import { createPeople } from './people/people.ts';
 import { createEndStream } from './records/end-stream.ts';
 import { createGuardedItems } from './records/guarded-items.ts';
 import { createGuardedReads } from './records/guarded-reads.ts';
@@ -116,6 +117,7 @@ export function createLedgerParts(
   const named = createNamedDeliveries(context);
   const acceptMissing = createAcceptMissing(context);
   const prune = createPrune(context);
+  const people = createPeople(context, lookups);
 
   return {
     meta,
@@ -150,5 +152,6 @@ export function createLedgerParts(
     named,
     acceptMissing,
     prune,
+    people,
   };
 }

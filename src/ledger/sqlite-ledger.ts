@@ -212,6 +212,11 @@ function compose(
     adoptAs: (choice) => commit.run(() => parts.adoptionByHand.adoptAs(choice)),
     noteApiWait: (wait) => commit.run(() => noteApiWait(parts.meta, wait)),
     noteDaemon: (name, note) => commit.run(() => writeDaemonNote(parts.meta, name, note)),
+    beginAction: (action) => commit.run(() => parts.people.beginAction(action)),
+    endAction: (id, outcome) => commit.run(() => parts.people.endAction(id, outcome)),
+    noteCause: (cause, note) => commit.run(() => parts.people.noteCause(cause, note)),
+    setLookupValue: (value) => commit.run(() => ({ records: parts.people.setLookupValue(value) })),
+    removeLookupValue: (lookup, key) => commit.run(() => ({ records: parts.people.removeLookupValue(lookup, key) })),
     prune: () => commit.run(parts.prune),
     touch: () => commit.run(() => parts.meta.set('touched', new Date(clock.now()).toISOString())),
     async close() {

@@ -112,11 +112,12 @@ describe('an older ledger that is brought up to date', () => {
       'reason',
     ];
     const of = (table: string) => columns.map((name) => `${table}.${name}`).join(', ');
+    const shaped = of('items').replace('items.reason', "json_remove(items.reason, '$.shape') AS reason");
     const before = rows(
       `SELECT i.kind, i.key, d.revision, ${of('d')} FROM items i JOIN deliveries d ON d.item_id = i.id AND d.revision = i.revision ORDER BY i.id`,
       backups()[0],
     );
-    expect(rows(`SELECT kind, key, revision, ${of('items')} FROM items WHERE state IS NOT NULL ORDER BY id`)).toEqual(
+    expect(rows(`SELECT kind, key, revision, ${shaped} FROM items WHERE state IS NOT NULL ORDER BY id`)).toEqual(
       before,
     );
   });

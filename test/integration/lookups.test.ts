@@ -179,7 +179,7 @@ describe('a lookup file', () => {
     const withFile = async (entries: [string, string][]): Promise<Mapper> => {
       const mapper = await erpMapper();
       const [names] = mapper.lookups ?? [];
-      const file = { id: names?.id ?? '', stream: null, entries: new Map(entries) };
+      const file = { id: names?.id ?? '', name: 'names', stream: null, entries: new Map(entries) };
       return {
         ...mapper,
         lookups: [file],

@@ -22,6 +22,7 @@ import {
   text,
   useLedger,
 } from '../support/ledger.ts';
+import { undoPeople } from '../support/old-ledger.ts';
 
 const GUARD: MissingGuard = { maxMissing: 0.2, maxDrop: 1 };
 const fixture = useLedger({
@@ -126,7 +127,9 @@ describe('a released item', () => {
     const { ledger } = fixture;
     await given();
     const stream = { source: 'pim', stream: 'colours', key: ['code'], value: ['name'] };
-    await ledger.defineLookups(new Map([['erp', [{ id: 'colours', stream, entries: null }]]]), { isAll: true });
+    await ledger.defineLookups(new Map([['erp', [{ id: 'colours', name: 'colours', stream, entries: null }]]]), {
+      isAll: true,
+    });
     const start = { source: 'pim', trigger: 'cli' as const, streams: ['colours'], mappingRevision: 'r1' };
     const { runId } = await ledger.startRun(start);
     await changed(ledger, ['P1'], { snapshot: false });
@@ -230,8 +233,9 @@ describe('a ledger of the version before', () => {
     const db = new Database(fixture.file);
     // The former version marked the item as missing at once.
     db.exec("UPDATE items SET missing_since = 5 WHERE key = 'P1' AND kind = 'product'");
+    undoPeople(db);
     db.exec('DROP TABLE released; DROP TABLE guarded_items');
-    db.pragma(`user_version = ${PRESENT_VERSION - 1}`);
+    db.pragma(`user_version = ${PRESENT_VERSION - 2}`);
     db.close();
 
     const reopened = await fixture.reopen();

@@ -11,6 +11,7 @@ import { TARGET } from './ledger.ts';
 
 /** The last version in which deliveries had rows of their own. */
 export const OLD_VERSION: number = MIGRATIONS.length;
+const BEFORE_PEOPLE = MIGRATIONS.length + 5;
 const OLD_EPOCH = 'd2a9f3c0-1111-4222-8333-444455556666';
 
 type Value = string | number | null;
@@ -148,4 +149,14 @@ function hashOf(kind: SubjectKind, content: JsonObject, refs: readonly ItemRef[]
 
 function naturalKeyOf(kind: SubjectKind, key: string): string {
   return kind === 'material' ? `M-${key}` : `SKU-${key}`;
+}
+
+/** Makes a present ledger one of the version before the tables of people. */
+export function undoPeople(db: Database.Database): void {
+  db.exec(`DROP TABLE actions; DROP TABLE cause_notes; DROP TABLE lookup_values;
+    DROP INDEX records_by_issue; DROP INDEX items_by_reason; DROP INDEX items_by_time;
+    ALTER TABLE lookups DROP COLUMN title; ALTER TABLE runs DROP COLUMN asked_by;
+    ALTER TABLE records DROP COLUMN quarantined_at;
+    UPDATE items SET reason = json_remove(reason, '$.shape') WHERE reason IS NOT NULL`);
+  db.pragma(`user_version = ${BEFORE_PEOPLE}`);
 }

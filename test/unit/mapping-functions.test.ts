@@ -384,7 +384,7 @@ describe('date', () => {
 describe('lookup', () => {
   const tables = createLookupTables();
   tables.add('colours.csv', {
-    table: { id: 'colours', stream: null, entries: new Map([['01', 'red']]) },
+    table: { id: 'colours', name: 'colours.csv', stream: null, entries: new Map([['01', 'red']]) },
     title: 'lookup file "colours.csv"',
   });
 

@@ -13,6 +13,8 @@ export type RunTrigger = 'cli' | 'schedule' | 'retry';
 export interface RunStart {
   source: string;
   trigger: RunTrigger;
+  /** Who asked for it; left out where it was a schedule. */
+  askedBy?: string;
   /** The names of the streams that the source has. */
   streams: string[];
   /** If the stored records were mapped with another revision, all of them are mapped again. */

@@ -8,6 +8,7 @@ import type { DeliveryLedger } from './delivery-ledger.ts';
 import type { ImportLedger } from './import-ledger.ts';
 import type { IntakeLedger } from './intake-ledger.ts';
 import type { PassportLedger } from './passport-ledger.ts';
+import type { PeopleLedger } from './people-ledger.ts';
 import type { ReplayLedger } from './replay-ledger.ts';
 import type { UnconfirmedLedger } from './unconfirmed-ledger.ts';
 
@@ -19,4 +20,5 @@ export interface Ledger
     ContactLedger,
     PassportLedger,
     ReplayLedger,
+    PeopleLedger,
     CareLedger {}

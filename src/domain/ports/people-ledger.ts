@@ -13,7 +13,12 @@ export interface PeopleLedger {
   endAction(id: number, outcome: string): Promise<void>;
   /** Replaces the note on a cause; an empty text and an empty owner remove it. */
   noteCause(cause: string, note: { text: string; owner: string; by: string }): Promise<void>;
-  /** Adds or changes a value of a lookup table by hand. It wins over the entry of the table's file or stream. */
-  setLookupValue(value: { lookup: string; key: string; value: string; by: string }): Promise<void>;
-  removeLookupValue(lookup: string, key: string): Promise<void>;
+  /**
+   * Adds or changes a value of a lookup table by hand. It wins over the entry of the table's file or stream, in all tables of
+   * this name. Returns how many records have used the key and wait for the mapping now.
+   *
+   * @throws Fault `lookup.unknown` where no table has this name, or where a table of this name gives several columns
+   */
+  setLookupValue(value: { lookup: string; key: string; value: string; by: string }): Promise<{ records: number }>;
+  removeLookupValue(lookup: string, key: string): Promise<{ records: number }>;
 }

@@ -5,6 +5,7 @@ import type { Items } from '../items/items.ts';
 import type { LedgerContext } from '../store/context.ts';
 import { type DeliveryRow, SELECT_DELIVERY } from './delivery-row.ts';
 import type { Imports } from './imports.ts';
+import { reasonText } from './reason-text.ts';
 import type { Requests } from './requests.ts';
 import type { Settles } from './settles.ts';
 
@@ -31,7 +32,7 @@ export function createDeadLetter(
     }
     if (isOneOfMany && sql.goAlone.run(row.id).changes > 0) return;
     requests.release(row);
-    sql.reject.run(transition(row.state, 'reject'), JSON.stringify(reason), clock.now(), row.id);
+    sql.reject.run(transition(row.state, 'reject'), reasonText(reason), clock.now(), row.id);
     items.note(row.id, row.revision, 'rejected', reason);
   }
 

@@ -12,6 +12,7 @@ import { DECISION_CHANGES } from './decision-changes.ts';
 import type { Deliver } from './deliver.ts';
 import { type DeliveryRow, isImportedCreate, SELECT_DELIVERY } from './delivery-row.ts';
 import type { Imports } from './imports.ts';
+import { reasonText } from './reason-text.ts';
 import type { Requests } from './requests.ts';
 
 /** The timeline's text for a manual resolution. */
@@ -77,7 +78,7 @@ export function createSettleRequest(
   /** Stores a decision that leaves the revision open. Returns how many deliveries it has released. */
   function move(row: DeliveryRow, decision: OpenDecision, { decidedAt, now, isTied }: Times): number {
     const { event, dueAt, spent, uncertain = row.uncertain } = DECISION_CHANGES[decision.kind](decision as never);
-    const reason = JSON.stringify(decision.reason);
+    const reason = reasonText(decision.reason);
     const sinceMs = dueAt === 0 || decidedAt === undefined ? 0 : now - decidedAt;
     // A request is kept for as long as its bytes may be sent again.
     const isOver = !STAYS_OPEN.has(decision.kind) && decision.reason.lookAgain !== true;

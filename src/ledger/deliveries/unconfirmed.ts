@@ -18,6 +18,7 @@ import {
   SELECT_LISTED_REFS,
 } from './delivery-row.ts';
 import { IS_SUSPENDED_UNCONFIRMED, suspendedUnconfirmed } from './due.ts';
+import { reasonText } from './reason-text.ts';
 
 /** The unconfirmed deliveries: it is unknown whether they arrived. */
 export interface Unconfirmed {
@@ -91,13 +92,7 @@ export function createUnconfirmed(
       };
       const rows = sql.sending.all();
       for (const { id, revision } of rows) {
-        sql.unconfirmed.run(
-          transition('sending', 'unconfirmed'),
-          now + settlingDelayMs,
-          JSON.stringify(reason),
-          now,
-          id,
-        );
+        sql.unconfirmed.run(transition('sending', 'unconfirmed'), now + settlingDelayMs, reasonText(reason), now, id);
         items.note(id, revision, 'unconfirmed', reason);
       }
       return rows.length;

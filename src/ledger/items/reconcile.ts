@@ -4,6 +4,7 @@ import type { Restored, WhyUnconfirmed } from '../backup/restored.ts';
 import { ADOPTED_BOM, type AdoptedBom } from '../contact/adopted-bom.ts';
 import { type Contact, kindCreatedBy } from '../contact/contact.ts';
 import { hasReason } from '../deliveries/reason-conditions.ts';
+import { reasonText } from '../deliveries/reason-text.ts';
 import type { LedgerContext } from '../store/context.ts';
 import type { GivenIds } from './given-ids.ts';
 import { gaveIdAway, ITEM_COLUMNS, type ItemRow, isOpenState, mayHaveArrived, revisionContent } from './item-row.ts';
@@ -124,7 +125,7 @@ export function createReconcile(
   }
 
   function markUnconfirmed({ id, revision, state }: ToMark, { reason, lookAt }: WhyUnconfirmed): void {
-    sql.markUnconfirmed.run(transition(state, 'look_up'), JSON.stringify(reason), lookAt ?? 0, clock.now(), id);
+    sql.markUnconfirmed.run(transition(state, 'look_up'), reasonText(reason), lookAt ?? 0, clock.now(), id);
     note(id, revision, 'suspect', reason);
   }
 

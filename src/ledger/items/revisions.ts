@@ -1,5 +1,6 @@
 import { type DeliveryState, transition } from '../../domain/delivery.ts';
 import type { Reason } from '../../domain/reason.ts';
+import { reasonText } from '../deliveries/reason-text.ts';
 import type { Requests } from '../deliveries/requests.ts';
 import type { LedgerContext } from '../store/context.ts';
 import { type ItemRow, isOpenState, revisionContent } from './item-row.ts';
@@ -60,13 +61,13 @@ export function createRevisions({ db, clock }: Pick<LedgerContext, 'db' | 'clock
       const now = clock.now();
       keep(item, now);
       if (isOpenState(item.state)) requests.release(item);
-      const why = reason === null ? null : JSON.stringify(reason);
+      const why = reason === null ? null : reasonText(reason);
       sql.begin.run({ id: item.id, state, operation, reason: why, byHand: byHand ? 1 : 0, now });
     },
     supersede(item, reason) {
       if (!isOpenState(item.state)) return;
       requests.release(item);
-      const why = reason === undefined ? null : JSON.stringify(reason);
+      const why = reason === undefined ? null : reasonText(reason);
       sql.supersede.run({ id: item.id, state: transition(item.state, 'supersede'), reason: why, now: clock.now() });
     },
   };

@@ -48,6 +48,7 @@ export interface LookupEntries {
   replaceFile(table: StoredTable, entries: NonNullable<LookupTable['entries']>): string[];
   /** Reads the rows of a new table from the records that the stream has. */
   fill(table: StoredTable, streamId: number): void;
+  /** What a table has for a key. A value that a person has added wins over the rows. */
   find(lookupId: number, key: string): LookupEntry;
 }
 
@@ -72,6 +73,11 @@ export function createLookupEntries(db: Sqlite): LookupEntries {
       `SELECT id, key, raw, missing_since IS NULL AND source_issues IS NULL AS isSound FROM records
        WHERE stream_id = ? AND key > ? ORDER BY key LIMIT ${FILLED_AT_ONCE}`,
     ),
+    byHand: db
+      .prepare<[number, string], string>(
+        'SELECT v.value FROM lookups l JOIN lookup_values v ON v.lookup = l.title WHERE l.id = +? AND v.key = +?',
+      )
+      .pluck(),
     // The order must not depend on the order in which the records came.
     values: db
       .prepare<[number, string], string>(
@@ -142,6 +148,8 @@ export function createLookupEntries(db: Sqlite): LookupEntries {
     },
 
     find(lookupId, key) {
+      const byHand = sql.byHand.get(lookupId, key);
+      if (byHand !== undefined) return { values: [byHand], isRead: true };
       const values = sql.values.all(lookupId, key).map((text) => parseJson<JsonValue>(text));
       return { values, isRead: values.length > 0 || sql.isRead.get(lookupId) === 1 };
     },

@@ -3,6 +3,7 @@
 // A change of an entry makes only the records wait for the mapping that have used its key. A record that was mapped with
 // an entry that has changed since is not staged: it waits for the mapping, like a record that has changed itself.
 
+import { fault } from '../../domain/faults.ts';
 import {
   foundNothing,
   type LookupEntry,
@@ -23,6 +24,13 @@ export interface Lookups {
    */
   define(tables: ReadonlyMap<string, readonly LookupTable[]>, isAll: boolean): void;
   find(keys: readonly LookupKey[]): (LookupEntry & LookupKey)[];
+  /**
+   * Changes a value that a person has given for all tables of this name, by calling `change`. Returns how many records
+   * wait for the mapping because of it.
+   *
+   * @throws Fault `lookup.unknown` where a value is given, and no table has this name or takes a plain value
+   */
+  setByHand(value: { lookup: string; key: string; value?: string }, change: () => void): number;
   /** True if mappings look up records of this stream. */
   isLookedUp(streamId: number): boolean;
   /** Stores what new or changed records of a stream say. */
@@ -39,20 +47,23 @@ export interface Lookups {
 }
 
 interface TableRow extends Omit<StoredTable, 'columns'> {
+  title: string | null;
   columns: string | null;
 }
 
 export function createLookups(db: Sqlite): Lookups {
   const entries = createLookupEntries(db);
   const sql = {
-    tables: db.prepare<[], TableRow>('SELECT id, name, owner, columns FROM lookups'),
+    tables: db.prepare<[], TableRow>('SELECT id, name, owner, title, columns FROM lookups'),
     tablesOfStream: db.prepare<[number], TableRow>(
-      `SELECT l.id, l.name, l.owner, l.columns FROM lookups l JOIN streams s ON s.source = l.source AND s.name = l.stream
+      `SELECT l.id, l.name, l.owner, l.title, l.columns FROM lookups l JOIN streams s ON s.source = l.source AND s.name = l.stream
        WHERE s.id = ?`,
     ),
     insert: db.prepare<[string, string, string | null, string | null, string | null]>(
       'INSERT INTO lookups (name, owner, source, stream, columns) VALUES (?, ?, ?, ?, ?)',
     ),
+    setTitle: db.prepare<[string, number]>('UPDATE lookups SET title = ? WHERE id = ?'),
+    keysByHand: db.prepare<[string], string>('SELECT key FROM lookup_values WHERE lookup = ?').pluck(),
     remove: db.prepare<[number]>('DELETE FROM lookups WHERE id = ?'),
     streamId: db.prepare<[string, string], number>('SELECT id FROM streams WHERE source = ? AND name = ?').pluck(),
     wasRead: db.prepare<[number]>('UPDATE streams SET was_read = 1 WHERE id = ? AND was_read = 0'),
@@ -88,8 +99,22 @@ export function createLookups(db: Sqlite): Lookups {
     if (streamId !== undefined) entries.fill({ id, name, owner, columns }, streamId);
   }
 
-  function requeue(lookupId: number, keys: readonly string[]): void {
-    for (const key of keys) sql.requeueKey.run(lookupId, key);
+  function requeue(lookupId: number, keys: readonly string[]): number {
+    return keys.reduce((count, key) => count + sql.requeueKey.run(lookupId, key).changes, 0);
+  }
+
+  /** Values of people are stored under the names of tables, which a changed config may give to other tables. */
+  function nameTables(tables: readonly LookupTable[]): void {
+    const named = new Map(sql.tables.all().map((row) => [row.name, row]));
+    for (const { id: name, name: title } of tables) {
+      const row = named.get(name);
+      // A definition may have two names. The first one counts.
+      named.delete(name);
+      if (row === undefined || row.title === title) continue;
+      const before = row.title === null ? [] : sql.keysByHand.all(row.title);
+      sql.setTitle.run(title, row.id);
+      requeue(row.id, [...before, ...sql.keysByHand.all(title)]);
+    }
   }
 
   return {
@@ -102,6 +127,7 @@ export function createLookups(db: Sqlite): Lookups {
       for (const [owner, own] of tables) {
         for (const table of own) if (!present.has(table.id)) add(table, owner);
       }
+      nameTables([...tables.values()].flat());
       const stored = sql.tables.all().map(storedTable);
       ids = new Map(stored.map(({ name, id }) => [name, id]));
       ofStream.clear();
@@ -118,6 +144,17 @@ export function createLookups(db: Sqlite): Lookups {
         const entry = id === undefined ? { values: [], isRead: false } : entries.find(id, key);
         return { table, key, ...entry };
       });
+    },
+
+    setByHand({ lookup, key, value }, change) {
+      const all = sql.tables.all();
+      const named = all.filter(({ title }) => title === lookup);
+      if (value !== undefined) assertTakesValue(lookup, { named, all });
+      const before = named.map(({ id }) => stampOf(entries.find(id, key)));
+      change();
+      return named
+        .filter(({ id }, at) => stampOf(entries.find(id, key)) !== before[at])
+        .reduce((count, { id }) => count + requeue(id, [key]), 0);
     },
 
     isLookedUp: (streamId) => tablesOf(streamId).length > 0,
@@ -172,6 +209,26 @@ function requeueUsers(uses: string): string {
       AND state IN ('mapped', 'excluded', 'quarantined') AND missing_since IS NULL`;
 }
 
-function storedTable({ columns, ...row }: TableRow): StoredTable {
-  return { ...row, columns: parseJsonOrNull<NonNullable<StoredTable['columns']>>(columns) };
+function assertTakesValue(
+  lookup: string,
+  { named, all }: { named: readonly TableRow[]; all: readonly TableRow[] },
+): void {
+  if (named.length === 0) {
+    const titles = [...new Set(all.flatMap(({ title }) => title ?? []))];
+    const known = titles.length === 0 ? 'No mapping looks anything up.' : `There are ${titles.join(', ')}.`;
+    throw fault('lookup.unknown', `No mapping uses a lookup table "${lookup}".`, { suggestion: known });
+  }
+  if (named.some(({ columns }) => Array.isArray(storedColumns(columns)?.value))) {
+    throw fault('lookup.unknown', `The lookup table "${lookup}" gives several columns, and a value has one text.`, {
+      suggestion: 'Correct the row in the system that the table comes from.',
+    });
+  }
+}
+
+function storedColumns(text: string | null): StoredTable['columns'] {
+  return parseJsonOrNull<NonNullable<StoredTable['columns']>>(text);
+}
+
+function storedTable({ columns, title: _, ...row }: TableRow): StoredTable {
+  return { ...row, columns: storedColumns(columns) };
 }

@@ -26,7 +26,7 @@ export interface NewRecord {
 export type StageNewRecords = (records: readonly NewRecord[], to: RecordsTo, tally: Tally) => number[];
 
 export function createStageNewRecords(
-  { db }: Pick<LedgerContext, 'db'>,
+  { db, clock }: Pick<LedgerContext, 'db' | 'clock'>,
   items: Items,
   lookups: Pick<Lookups, 'recordsChanged' | 'storeUses'>,
 ): StageNewRecords {
@@ -46,6 +46,7 @@ export function createStageNewRecords(
       'issues',
       'run_id',
       'partial',
+      'quarantined_at',
     ],
   });
   const insertBlockedProducts = createInsertMany(db, { into: 'holds', columns: ['record_id', 'product_key'] });
@@ -64,6 +65,7 @@ export function createStageNewRecords(
 
   return (records, { source, streamId, runId, waiting }, tally) => {
     const firstId = nextId();
+    const now = clock.now();
     const ids = records.map((_, at) => firstId + at);
     insertRecords(
       records.map(({ row, key, mapped }, at) => {
@@ -74,7 +76,8 @@ export function createStageNewRecords(
         const run = mapped === null ? runId : null;
         const where = JSON.stringify(place);
         const partial = mapped !== null && isPartial(mapped.result) ? 1 : 0;
-        return [firstId + at, streamId, key, hash, raw, where, 1, state, issuesText(issues), why, run, partial];
+        const since = state === 'quarantined' ? now : null;
+        return [firstId + at, streamId, key, hash, raw, where, 1, state, issuesText(issues), why, run, partial, since];
       }),
     );
     insertBlockedProducts(

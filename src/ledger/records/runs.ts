@@ -37,7 +37,9 @@ export function createRuns(
     interruptRuns: db.prepare<[number, string]>(
       "UPDATE runs SET ended_at = ?, result = 'interrupted' WHERE source = ? AND result IS NULL",
     ),
-    insertRun: db.prepare<[string, string, number]>('INSERT INTO runs (source, cause, started_at) VALUES (?, ?, ?)'),
+    insertRun: db.prepare<[string, string, number, string | null]>(
+      'INSERT INTO runs (source, cause, started_at, asked_by) VALUES (?, ?, ?, ?)',
+    ),
     endRun: db.prepare<[number, string, string | null, number]>(
       'UPDATE runs SET ended_at = ?, result = ?, error = ? WHERE id = ?',
     ),
@@ -55,11 +57,11 @@ export function createRuns(
   };
 
   return {
-    startRun({ source, trigger, streams: read, mappingRevision }) {
+    startRun({ source, trigger, askedBy, streams: read, mappingRevision }) {
       const now = clock.now();
       run.began(source);
       sql.interruptRuns.run(now, source);
-      const runId = Number(sql.insertRun.run(source, trigger, now).lastInsertRowid);
+      const runId = Number(sql.insertRun.run(source, trigger, now, askedBy ?? null).lastInsertRowid);
       const progress: StartedRun['streams'] = {};
       for (const name of read) {
         let row = streams.find(source, name);

@@ -38,11 +38,11 @@ interface Parts {
  * Stages rows in their order, so that pages of any size lead to the same ledger. New rows without contenders are
  * gathered and staged together. Any other row is staged alone, after all rows that were gathered before it.
  */
-export function createStagePage({ db, profile }: LedgerContext, parts: Parts): StagePage {
+export function createStagePage({ db, clock, profile }: LedgerContext, parts: Parts): StagePage {
   const { items, staging, streams, accounts, contact, lookups } = parts;
   const knownRecords = createKnownRecords(db);
   const recordStore = createRecordStore(db, accounts, lookups);
-  const stageNewRecords = createStageNewRecords({ db }, items, lookups);
+  const stageNewRecords = createStageNewRecords({ db, clock }, items, lookups);
   const namesOf = createPageNames(db, profile);
   const isRunning = db.prepare<[number], number>('SELECT 1 FROM runs WHERE id = ? AND ended_at IS NULL').pluck();
   const setCursor = db.prepare<[string, number]>('UPDATE streams SET cursor = ? WHERE id = ?');

@@ -37,7 +37,7 @@ interface StagedRecord extends Pick<RecordRow, 'source' | 'missingSince'> {
 export type RecordState = 'mapped' | 'excluded' | 'quarantined';
 
 export function createStaging(
-  { db, profile }: LedgerContext,
+  { db, clock, profile }: LedgerContext,
   {
     items,
     contact,
@@ -48,8 +48,10 @@ export function createStaging(
   const contenders = createContenders({ db, profile }, items);
   const sql = {
     record: db.prepare<[number], RecordRow>(SELECT_RECORD),
-    setState: db.prepare<[string, string | null, 0 | 1, number]>(
-      'UPDATE records SET state = ?, issues = ?, partial = ?, run_id = NULL WHERE id = ?',
+    // A record that is still in quarantine keeps the time since when it is there.
+    setState: db.prepare<[{ id: number; state: RecordState; issues: string | null; partial: 0 | 1; now: number }]>(
+      `UPDATE records SET state = @state, issues = @issues, partial = @partial, run_id = NULL,
+         quarantined_at = iif(@state = 'quarantined', coalesce(quarantined_at, @now), NULL) WHERE id = @id`,
     ),
     addContender: db.prepare<[string, string, number]>(
       'INSERT OR IGNORE INTO contenders (kind, key, record_id) VALUES (?, ?, ?)',
@@ -64,6 +66,10 @@ export function createStaging(
          AND state IN ('mapped', 'quarantined')`,
     ),
   };
+
+  function setState(id: number, state: RecordState, why: { issues: string | null; partial: 0 | 1 }): void {
+    sql.setState.run({ id, state, ...why, now: clock.now() });
+  }
 
   function release(item: ItemRow & { recordId: number }, recordId: number): void {
     items.disown(item);
@@ -81,7 +87,7 @@ export function createStaging(
   function quarantine(recordId: number, issues: readonly Issue[], blockedProducts: BlockedProducts): RecordState {
     for (const productKey of blockedProducts) sql.addBlockedProduct.run(recordId, productKey);
     // The record's earlier items count as present, so that a typing error does not take a product away.
-    sql.setState.run('quarantined', JSON.stringify(issues), 0, recordId);
+    setState(recordId, 'quarantined', { issues: JSON.stringify(issues), partial: 0 });
     // I4: a restored ledger does not know what the API has of these items, so they are written again.
     for (const item of items.ownedBy(recordId)) items.reconcile(item.id);
     return 'quarantined';
@@ -134,7 +140,7 @@ export function createStaging(
       if (known && known.desiredHash !== content.hash) sql.requeueContenders.run(item.kind, item.key, recordId);
     }
     const why = reported.length > 0 ? JSON.stringify(reported) : null;
-    sql.setState.run(result.status, why, why === null ? 0 : 1, recordId);
+    setState(recordId, result.status, { issues: why, partial: why === null ? 0 : 1 });
     return result.status;
   }
 

@@ -11,12 +11,13 @@ import { MIGRATIONS } from './first-migrations.ts';
 import { IMPORT_PLACES } from './import-places.ts';
 import { LOOKUPS_AND_PARTS } from './lookups-and-parts.ts';
 import { type ConvertProgress, moveDeliveriesIntoItems } from './move-deliveries-into-items.ts';
+import { addShapes, PEOPLE } from './people.ts';
 import { RELEASED_ITEMS } from './released-items.ts';
 import { SNAPSHOTS_OF_STREAMS } from './snapshots-of-streams.ts';
 import { backUpBeforeUpgrade, findUpgradeBackup, type UpgradeBackup } from './upgrade-backup.ts';
 
 /** The `user_version` of the tables that this code reads and writes. */
-export const PRESENT_VERSION: number = MIGRATIONS.length + 5;
+export const PRESENT_VERSION: number = MIGRATIONS.length + 6;
 
 export interface UpgradeOptions {
   clock: Clock;
@@ -113,7 +114,9 @@ function runSteps(db: Database.Database, version: number, onProgress: ConvertPro
       else if (version === MIGRATIONS.length + 1) db.exec(IMPORT_PLACES);
       if (version <= MIGRATIONS.length + 2) db.exec(SNAPSHOTS_OF_STREAMS);
       if (version <= MIGRATIONS.length + 3) db.exec(LOOKUPS_AND_PARTS);
-      db.exec(RELEASED_ITEMS);
+      if (version <= MIGRATIONS.length + 4) db.exec(RELEASED_ITEMS);
+      addShapes(db);
+      db.exec(PEOPLE);
       db.pragma(`user_version = ${PRESENT_VERSION}`);
     }).immediate();
   } finally {

@@ -41,7 +41,7 @@ async function loadTable(name: string, source: LookingUp): Promise<Result<NamedT
     const stream = { source: declared.source ?? source.source, stream: declared.stream, key, value };
     const id = idOf(source, { stream });
     return ok({
-      table: { id, stream, entries: null },
+      table: { id, name, stream, entries: null },
       title: `lookup table "${name}" (${stream.source}/${stream.stream})`,
     });
   }
@@ -54,7 +54,7 @@ async function loadTable(name: string, source: LookingUp): Promise<Result<NamedT
   const entries = await loadLookupTable(file, baseDir, declared);
   if (!entries.ok) return entries;
   const id = idOf(source, { file, key: declared?.key ?? null, value: declared?.value ?? null });
-  return ok({ table: { id, stream: null, entries: entries.value }, title: `lookup file "${file}"` });
+  return ok({ table: { id, name, stream: null, entries: entries.value }, title: `lookup file "${file}"` });
 }
 
 /** Each source has tables of its own, since each reads changed files at its own time. */

@@ -1,0 +1,13 @@
+import { type Reason, storedReason } from '../../domain/reason.ts';
+import { reasonShape } from '../../domain/reason-shape.ts';
+
+/** A reason as the ledger stores it, with its shape, by which an index groups what is stuck. */
+export function reasonText(reason: Reason): string {
+  return JSON.stringify({ ...reason, shape: reasonShape(reason) });
+}
+
+/** A stored reason with its shape. An older version has stored it without one. */
+export function withShape(text: string): string {
+  const reason = storedReason(text);
+  return reason === null ? text : JSON.stringify({ ...(JSON.parse(text) as object), shape: reasonShape(reason) });
+}

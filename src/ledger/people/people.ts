@@ -1,0 +1,57 @@
+import type { PeopleLedger } from '../../domain/ports/people-ledger.ts';
+import type { Lookups } from '../records/lookups.ts';
+import type { LedgerContext } from '../store/context.ts';
+
+type BeginAction = Parameters<PeopleLedger['beginAction']>[0];
+type NoteCause = Parameters<PeopleLedger['noteCause']>[1];
+type SetLookupValue = Parameters<PeopleLedger['setLookupValue']>[0];
+
+/** Stores what people leave in the ledger. Each function is the body of one transaction. */
+export interface People {
+  beginAction(action: BeginAction): number;
+  endAction(id: number, outcome: string): void;
+  noteCause(cause: string, note: NoteCause): void;
+  /** Returns how many records wait for the mapping because of it. */
+  setLookupValue(value: SetLookupValue): number;
+  removeLookupValue(lookup: string, key: string): number;
+}
+
+export function createPeople(
+  { db, clock }: Pick<LedgerContext, 'db' | 'clock'>,
+  lookups: Pick<Lookups, 'setByHand'>,
+): People {
+  const sql = {
+    begin: db.prepare<[{ at: number; who: string; via: string; action: string; detail: string }]>(
+      'INSERT INTO actions (at, who, via, action, detail) VALUES (@at, @who, @via, @action, @detail)',
+    ),
+    end: db.prepare<[number, string, number]>('UPDATE actions SET ended_at = ?, outcome = ? WHERE id = ?'),
+    note: db.prepare<[NoteCause & { cause: string; at: number }]>(
+      `INSERT INTO cause_notes (cause, text, owner, noted_by, noted_at) VALUES (@cause, @text, @owner, @by, @at)
+       ON CONFLICT (cause) DO UPDATE SET text = @text, owner = @owner, noted_by = @by, noted_at = @at`,
+    ),
+    dropNote: db.prepare<[string]>('DELETE FROM cause_notes WHERE cause = ?'),
+    setValue: db.prepare<[SetLookupValue & { at: number }]>(
+      `INSERT INTO lookup_values (lookup, key, value, set_by, set_at) VALUES (@lookup, @key, @value, @by, @at)
+       ON CONFLICT (lookup, key) DO UPDATE SET value = @value, set_by = @by, set_at = @at`,
+    ),
+    removeValue: db.prepare<[string, string]>('DELETE FROM lookup_values WHERE lookup = ? AND key = ?'),
+  };
+
+  return {
+    beginAction({ detail, ...action }) {
+      const begun = sql.begin.run({ ...action, detail: JSON.stringify(detail), at: clock.now() });
+      return Number(begun.lastInsertRowid);
+    },
+    endAction: (id, outcome) => void sql.end.run(clock.now(), outcome, id),
+    noteCause(cause, note) {
+      if (note.text === '' && note.owner === '') sql.dropNote.run(cause);
+      else sql.note.run({ cause, ...note, at: clock.now() });
+    },
+    setLookupValue(value) {
+      return lookups.setByHand(value, () => void sql.setValue.run({ ...value, at: clock.now() }));
+    },
+    removeLookupValue(lookup, key) {
+      return lookups.setByHand({ lookup, key }, () => void sql.removeValue.run(lookup, key));
+    },
+  };
+}
