@@ -154,7 +154,8 @@ describe('a ledger of the version before the tables of people', () => {
     await pullRows(ledger, { rows: [row('1')] });
     await stageRows(ledger, { 1: items(product('1')) });
     const reasons = () => rowsOf(file, 'SELECT reason FROM items');
-    const [{ id = 0, revision = 0 } = {}] = await ledger.dueDeliveries({ afterId: 0, limit: 1 });
+    const [due] = await ledger.dueDeliveries({ afterId: 0, limit: 1 });
+    const { id, revision } = due ?? { id: 0, revision: 0 };
     const reason = { code: 'internal' as const, message: 'Product "1" failed after 3 ms.' };
     await ledger.deadLetter({ deliveryId: id, revision, reason, isOneOfMany: false });
     const before = reasons();

@@ -229,6 +229,6 @@ function storedColumns(text: string | null): StoredTable['columns'] {
   return parseJsonOrNull<NonNullable<StoredTable['columns']>>(text);
 }
 
-function storedTable({ columns, title: _, ...row }: TableRow): StoredTable {
-  return { ...row, columns: storedColumns(columns) };
+function storedTable({ id, name, owner, columns }: TableRow): StoredTable {
+  return { id, name, owner, columns: storedColumns(columns) };
 }
