@@ -1,7 +1,7 @@
 // The read side of the ledger for the dashboard, the admin API and `dpp-sync why`: lists with a filter, a count and a place to
 // continue at, and answers about one item. Each method reads one moment of the ledger and takes below 50 ms with a million items.
 
-import type { JsonObject } from '../../lib/json.ts';
+import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import type { Operation } from '../delivery.ts';
 import type { Issue } from '../issue.ts';
 import type { ItemKind, SubjectKind } from '../item.ts';
@@ -149,7 +149,10 @@ export interface CauseMember {
 }
 
 export interface PassportRow {
+  /** The product's key. */
   product: string;
+  /** The product's id at the platform, or null. */
+  remoteId: JsonValue;
   naturalKey: string | null;
   name: string | null;
   source: string | null;
