@@ -23,10 +23,12 @@ export interface WebServer {
   /** Where it listens, as `http://127.0.0.1:4280`. */
   url: string;
   /**
-   * Follows a reloaded config: another token, other users, other allowed hosts. Requests in progress end as they began.
-   * Without it a reload that changes them is refused.
+   * Takes the token, the users and the allowed hosts of a config that was read again. Sessions of users that have changed
+   * have ended; an address or a port that has changed needs a restart.
+   *
+   * @throws Fault `config.invalid` when the token is gone; then the former credentials stay
    */
-  renew?(web: NonNullable<RuntimeConfig['web']>): Promise<void>;
+  renew(web: NonNullable<RuntimeConfig['web']>): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -41,6 +43,10 @@ export interface WebContext extends CurrentState {
   running(): string[];
   /** Queues that a person has paused; null while the queue is out of reach. */
   pausedQueues(): Promise<QueueName[] | null>;
+  /** Starts a run of a source, as its schedule does. */
+  startRun(source: string, trigger: RunTrigger): Promise<void>;
+  /** Asks the API again if it refuses the key, the plan or a scope, because a person may have corrected that before. */
+  askRefused(): Promise<void>;
   startedAt: number;
   version: string;
   clock: Clock;
@@ -166,6 +172,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     stopping: () => stopping !== null,
     clock,
   });
+  const startRun: Daemon['startRun'] = (source, trigger) => pulls.startRun(source, trigger);
   let server: WebServer | null = null;
   let admin: AdminServer | null = null;
 
@@ -207,7 +214,8 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
         running: () => runtime.pulling(),
         pausedQueues,
       };
-      server = await options.openWeb({ ...context, startedAt, version, clock, log }, config.web);
+      const asks = { startRun, askRefused: () => authorizationWatch.askNow() };
+      server = await options.openWeb({ ...context, ...asks, startedAt, version, clock, log }, config.web);
     }
     admin = await options.openAdmin({
       runtime,
@@ -233,7 +241,6 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     await stop().catch((second: unknown) => log.error({ err: second }, 'What was opened could not be closed again.'));
     throw error;
   }
-  const startRun: Daemon['startRun'] = (source, trigger) => pulls.startRun(source, trigger);
   return { runtime, observation, url: server?.url ?? null, startRun, stop };
 }
 

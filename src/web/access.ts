@@ -1,8 +1,10 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { createHash, randomUUID, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Clock } from '../lib/clock.ts';
 import { createAttemptLimit } from './attempt-limit.ts';
-import { createSessions, SESSION_MS } from './sessions.ts';
+import type { Person, Role } from './server/route.ts';
+import { createSessions, SESSION_MS, type Session } from './sessions.ts';
+import { hashPassword, isPassword } from './users/password-hash.ts';
 
 /** What a request shows of whoever sent it. */
 export interface Visitor {
@@ -11,63 +13,175 @@ export interface Visitor {
   ip: string;
 }
 
-/** How a visitor is known: by the cookie of a session, or by the token in a header. */
-export type Known = 'session' | 'token';
-
 /** A visitor who is not known. */
 export interface Stranger {
   ok: false;
-  /** Milliseconds until the address may try a token again, after too many wrong ones; else 0. */
+  /** Milliseconds until the address or the name may try again, after too many wrong passwords or tokens; else 0. */
   retryAfterMs: number;
 }
 
+/** A user of the config. */
+export interface User {
+  name: string;
+  /** The scrypt hash of the password. */
+  password: string;
+  role: Role;
+}
+
+/** What people and programs log in with. */
+export interface Credentials {
+  token: string | null;
+  users: readonly User[];
+}
+
 /**
- * Decides who may use the dashboard. There is one token, and it permits everything.
+ * Decides who may use the dashboard: users by name and password, and whoever has the token, who counts as an operator.
  *
  * The right token is taken whatever came before it: behind a proxy everybody has one address, so a limit that refused the
  * right token would let anybody lock out its owner. Comparing costs microseconds and takes one time, so nothing is gained by
  * leaving it out. What keeps guessers out is the token's length; the limits only slow them down and show them.
+ * A password may be weak, so it is not compared where the address or the name has guessed too often. It is compared by scrypt,
+ * which costs memory and time, so few are compared at once.
  */
 export interface Access {
-  recognise(visitor: Visitor): { ok: true; known: Known } | Stranger;
-  login(visitor: Visitor, token: string): { ok: true; session: string } | Stranger;
+  recognise(visitor: Visitor): { ok: true; person: Person; session: Session | null } | Stranger;
+  /** @param given with an empty name the secret is the token */
+  login(
+    visitor: Visitor,
+    given: { name: string; secret: string },
+  ): Promise<{ ok: true; session: string; person: Person } | Stranger>;
   logout(visitor: Visitor): void;
+  /** Takes other credentials from now on. Sessions whose token or user is no longer the same have ended. */
+  renew(credentials: Credentials): void;
+  /** Aborted when the visitor's session ends; null for a visitor without one. */
+  signal(visitor: Visitor): AbortSignal | null;
 }
 
 const COOKIE = 'dpp_sync_session';
+/** The name of whoever logs in with the token. */
+const TOKEN_NAME = 'token';
+/** Passwords that are compared at once; each takes 32 MiB (I9). */
+const COMPARED_MAX = 2;
+const WAITING_MAX = 64;
+/** Pairs of address and name that are remembered (I9). */
+const KNOWN_MAX = 1000;
 
-export function createAccess(token: string, clock: Clock): Access {
+export function createAccess(credentials: Credentials, clock: Clock): Access {
   // A script with an old token must not use up the attempts of people at the form, nor the other way round.
-  const limits = { form: createAttemptLimit(clock), bearer: createAttemptLimit(clock) };
+  const limits = {
+    form: createAttemptLimit(clock),
+    bearer: createAttemptLimit(clock),
+    name: createAttemptLimit(clock),
+  };
   const sessions = createSessions(clock);
-  const expected = digest(token);
+  const compare = createPasswordQueue();
+  // Where each name has logged in: somebody who guesses a name elsewhere does not lock its owner out.
+  const known = new Set<string>();
+  /** An unknown name takes as long as a known one. */
+  let nobody: Promise<string> | null = null;
+  const passwordOf = async (user: User | undefined): Promise<string> =>
+    user === undefined ? (nobody ??= hashPassword(randomUUID())) : user.password;
+  let { token, users } = credentials;
+  let expected = digest(token ?? '');
   // Hashes have one length, and comparing them takes one time.
-  const isToken = (given: string) => timingSafeEqual(digest(given), expected);
+  const isToken = (given: string) => token !== null && given !== '' && timingSafeEqual(digest(given), expected);
+
+  function refused(ip: string, name: string): Stranger {
+    const byAddress = limits.form.failed(ip);
+    const byName = name === '' ? 0 : limits.name.failed(name);
+    return { ok: false, retryAfterMs: Math.max(byAddress, byName) };
+  }
 
   return {
     recognise({ headers, ip }) {
-      const session = sessionOf(headers);
-      if (session !== null && sessions.isOpen(session)) return { ok: true, known: 'session' };
+      const id = sessionOf(headers);
+      const session = id === null ? null : sessions.find(id);
+      if (session !== null) {
+        return { ok: true, person: { name: session.name, role: session.role, by: 'session' }, session };
+      }
       const given = /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1];
       if (given === undefined) return { ok: false, retryAfterMs: 0 };
-      return isToken(given) ? { ok: true, known: 'token' } : { ok: false, retryAfterMs: limits.bearer.failed(ip) };
+      return isToken(given)
+        ? { ok: true, person: { name: TOKEN_NAME, role: 'operator', by: 'token' }, session: null }
+        : { ok: false, retryAfterMs: limits.bearer.failed(ip) };
     },
-    login({ ip }, given) {
-      if (isToken(given)) return { ok: true, session: sessions.open() };
-      return { ok: false, retryAfterMs: limits.form.failed(ip) };
+    async login({ ip }, { name, secret }) {
+      const opened = (who: string, role: Role, credential: string) => {
+        const session = sessions.open({ name: who, role, credential });
+        return { ok: true as const, session, person: { name: who, role, by: 'session' as const } };
+      };
+      if (name === '') {
+        return isToken(secret) ? opened(TOKEN_NAME, 'operator', tokenCredential(secret)) : refused(ip, name);
+      }
+      const user = users.find((one) => one.name === name);
+      const waitMs = Math.max(limits.form.waitMs(ip), known.has(`${ip} ${name}`) ? 0 : limits.name.waitMs(name));
+      if (waitMs > 0) return { ok: false, retryAfterMs: waitMs };
+      const right = await compare(async () => isPassword(secret, await passwordOf(user)));
+      if (right === null) return { ok: false, retryAfterMs: BUSY_MS };
+      // The config may have changed while the password was compared.
+      const same = users.some((one) => one === user);
+      if (!right || user === undefined || !same) return refused(ip, name);
+      known.delete(`${ip} ${name}`);
+      known.add(`${ip} ${name}`);
+      const [oldest] = known;
+      if (known.size > KNOWN_MAX && oldest !== undefined) known.delete(oldest);
+      return opened(user.name, user.role, userCredential(user));
     },
     logout({ headers }) {
       const session = sessionOf(headers);
       if (session !== null) sessions.close(session);
     },
+    renew(renewed) {
+      ({ token, users } = renewed);
+      expected = digest(token ?? '');
+      sessions.keepOnly(new Set([...users.map(userCredential), ...(token === null ? [] : [tokenCredential(token)])]));
+    },
+    signal({ headers }) {
+      const session = sessionOf(headers);
+      return session === null ? null : sessions.signal(session);
+    },
   };
+}
+
+const BUSY_MS = 1000;
+
+/** Compares few passwords at once, and refuses more than can wait: gives null for them. */
+function createPasswordQueue(): (compare: () => Promise<boolean>) => Promise<boolean | null> {
+  const waiting: (() => void)[] = [];
+  let running = 0;
+  return async (compare) => {
+    if (running >= COMPARED_MAX) {
+      if (waiting.length >= WAITING_MAX) return null;
+      await new Promise<void>((resolve) => waiting.push(resolve));
+    } else running += 1;
+    try {
+      return await compare();
+    } finally {
+      const next = waiting.shift();
+      if (next === undefined) running -= 1;
+      else next();
+    }
+  };
+}
+
+function tokenCredential(token: string): string {
+  return `token ${digest(token).toString('hex')}`;
+}
+
+function userCredential({ name, password, role }: User): string {
+  return `user ${digest(JSON.stringify([name, password, role])).toString('hex')}`;
 }
 
 /** The value of a Set-Cookie header; without a session it ends the one that there is. */
 export function sessionCookie(session: string | null, headers: IncomingHttpHeaders): string {
   const lifetime = session === null ? 0 : SESSION_MS / 1000;
-  const parts = [`${COOKIE}=${session ?? ''}`, 'Path=/', 'HttpOnly', 'SameSite=Strict', `Max-Age=${lifetime}`];
-  return [...parts, ...(isHttps(headers) ? ['Secure'] : [])].join('; ');
+  const parts = [`${cookieName(headers)}=${session ?? ''}`, 'Path=/', 'HttpOnly', 'SameSite=Strict'];
+  return [...parts, `Max-Age=${lifetime}`, ...(isHttps(headers) ? ['Secure'] : [])].join('; ');
+}
+
+/** Behind HTTPS the name has the prefix that makes browsers refuse such a cookie from any other host or over plain HTTP. */
+function cookieName(headers: IncomingHttpHeaders): string {
+  return isHttps(headers) ? `__Host-${COOKIE}` : COOKIE;
 }
 
 /** The server speaks plain HTTP itself; a proxy in front of it says what the visitor speaks. Lying gains nobody anything. */
@@ -76,9 +190,10 @@ function isHttps(headers: IncomingHttpHeaders): boolean {
 }
 
 function sessionOf(headers: IncomingHttpHeaders): string | null {
+  const wanted = cookieName(headers);
   for (const pair of (headers.cookie ?? '').split(';')) {
     const [name, value] = pair.trim().split('=', 2);
-    if (name === COOKIE && value !== undefined) return value;
+    if (name === wanted && value !== undefined) return value;
   }
   return null;
 }

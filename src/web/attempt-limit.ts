@@ -8,6 +8,8 @@ export interface AttemptLimit {
    * @returns milliseconds until a wrong guess is free again; 0 where this one was
    */
   failed(address: string): number;
+  /** Milliseconds until a wrong guess is free again; 0 where one is free now. Notes nothing. */
+  waitMs(address: string): number;
 }
 
 /** Wrong guesses that an address has free; one comes back every `REGAIN_MS`. */
@@ -20,11 +22,16 @@ export function createAttemptLimit(clock: Clock): AttemptLimit {
   /** When each address will have regained everything. */
   const clearAt = new Map<string, number>();
 
+  function state(address: string): { from: number; waitMs: number } {
+    const now = clock.ticks();
+    const from = Math.max(now, clearAt.get(address) ?? 0);
+    return { from, waitMs: Math.max(0, from - now - (FREE - 1) * REGAIN_MS) };
+  }
+
   return {
+    waitMs: (address) => state(address).waitMs,
     failed(address) {
-      const now = clock.ticks();
-      const from = Math.max(now, clearAt.get(address) ?? 0);
-      const waitMs = Math.max(0, from - now - (FREE - 1) * REGAIN_MS);
+      const { from, waitMs } = state(address);
       if (waitMs > 0) return waitMs;
       // Added anew, so that the oldest address is the first one in the map.
       clearAt.delete(address);

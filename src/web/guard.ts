@@ -35,22 +35,26 @@ export function isOwnPage(headers: IncomingHttpHeaders): boolean {
   return origin !== undefined && host !== undefined && URL.parse(origin)?.host === host.toLowerCase();
 }
 
-/** Headers of every answer. Styles within elements are what the queues' dashboard is made with; scripts are files alone. */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+];
+
+/** The policy for the board of the queues, which is made with styles within elements and a font of its own. */
+export const BOARD_POLICY = [...POLICY, "style-src 'self' 'unsafe-inline'", "font-src 'self'", "base-uri 'self'"].join(
+  '; ',
+);
+
+/** Headers of every answer. */
 export const SECURITY_HEADERS = {
-  'content-security-policy': [
-    "default-src 'none'",
-    "script-src 'self'",
-    "style-src 'self' 'unsafe-inline'",
-    "img-src 'self' data:",
-    "font-src 'self'",
-    "connect-src 'self'",
-    "base-uri 'self'",
-    "form-action 'self'",
-    "frame-ancestors 'none'",
-  ].join('; '),
+  'content-security-policy': [...POLICY, "style-src 'self'", "base-uri 'none'"].join('; '),
   'x-frame-options': 'DENY',
   'x-content-type-options': 'nosniff',
-  'referrer-policy': 'no-referrer',
+  'referrer-policy': 'same-origin',
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-resource-policy': 'same-origin',
   'permissions-policy': 'camera=(), geolocation=(), microphone=()',

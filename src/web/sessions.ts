@@ -1,34 +1,91 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { Clock } from '../lib/clock.ts';
+import type { Notice, Role } from './server/route.ts';
+
+/** Somebody who has logged in. */
+export interface Session {
+  name: string;
+  role: Role;
+  /** What the session stands on: a hash of the token, or of the user's name, password and role. */
+  credential: string;
+  /** What each form of the session carries. */
+  csrf: string;
+  /** Shown on the next page, once. */
+  notice: Notice | null;
+}
 
 /** Who has logged in. Kept in memory: a restart logs everybody out. */
 export interface Sessions {
   /** Gives the id of a new session: 256 random bits. */
-  open(): string;
-  isOpen(id: string): boolean;
+  open(who: Pick<Session, 'name' | 'role' | 'credential'>): string;
+  /** Null where there is no such session, or its time is over. A session that is found begins its idle time anew. */
+  find(id: string): Session | null;
   close(id: string): void;
+  /** Ends all sessions that stand on anything else. */
+  keepOnly(credentials: ReadonlySet<string>): void;
+  /** Aborted when the session ends, for what is open longer than a request. Null where there is no such session. */
+  signal(id: string): AbortSignal | null;
 }
 
 export const SESSION_MS = 12 * 3_600_000;
+/** A session that sends no request for this long has ended. */
+const IDLE_MS = 2 * 3_600_000;
 /** More than the people of any company; each takes some hundred bytes (I9). */
 const SESSIONS_MAX = 1000;
 
+interface Entry {
+  session: Session;
+  endsAt: number;
+  idleAt: number;
+  end: AbortController;
+}
+
 export function createSessions(clock: Clock): Sessions {
   /** By hash, so that looking one up takes no time that tells anything about the ids that exist. */
-  const endsAt = new Map<string, number>();
+  const entries = new Map<string, Entry>();
   const nameOf = (id: string) => createHash('sha256').update(id).digest('base64url');
 
+  function close(name: string): void {
+    entries.get(name)?.end.abort();
+    entries.delete(name);
+  }
+
+  function open(id: string): Entry | null {
+    const name = nameOf(id);
+    const entry = entries.get(name);
+    if (entry === undefined) return null;
+    const now = clock.ticks();
+    if (entry.endsAt > now && entry.idleAt > now) return entry;
+    close(name);
+    return null;
+  }
+
   return {
-    open() {
+    open(who) {
       const id = randomBytes(32).toString('base64url');
       const now = clock.ticks();
-      for (const [name, end] of endsAt) if (end <= now) endsAt.delete(name);
-      const oldest = endsAt.keys().next().value;
-      if (endsAt.size >= SESSIONS_MAX && oldest !== undefined) endsAt.delete(oldest);
-      endsAt.set(nameOf(id), now + SESSION_MS);
+      for (const [name, { endsAt, idleAt }] of entries) if (endsAt <= now || idleAt <= now) close(name);
+      const oldest = entries.keys().next().value;
+      if (entries.size >= SESSIONS_MAX && oldest !== undefined) close(oldest);
+      const csrf = randomBytes(32).toString('base64url');
+      entries.set(nameOf(id), {
+        session: { ...who, csrf, notice: null },
+        endsAt: now + SESSION_MS,
+        idleAt: now + IDLE_MS,
+        end: new AbortController(),
+      });
       return id;
     },
-    isOpen: (id) => (endsAt.get(nameOf(id)) ?? 0) > clock.ticks(),
-    close: (id) => void endsAt.delete(nameOf(id)),
+    find(id) {
+      const entry = open(id);
+      if (entry === null) return null;
+      entry.idleAt = clock.ticks() + IDLE_MS;
+      return entry.session;
+    },
+    close: (id) => close(nameOf(id)),
+    keepOnly(credentials) {
+      for (const [name, { session }] of entries) if (!credentials.has(session.credential)) close(name);
+    },
+    signal: (id) => open(id)?.end.signal ?? null,
   };
 }

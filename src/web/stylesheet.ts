@@ -1,51 +1,133 @@
-/** The look of our own pages, light or dark as the visitor's system is. */
+/** The look of our own pages, light or dark as the visitor's system is. Each pair of text and ground has a contrast of 4.5 at least. */
 export const STYLESHEET = `
 :root {
   color-scheme: light dark;
-  --page: #f5f6f8; --card: #ffffff; --line: #dfe3e8; --text: #1d2430; --quiet: #5c6675;
-  --accent: #1f5fbf; --good: #1a7f4b; --warn: #9a6100; --bad: #b3261e;
+  --page: #f5f6f8; --card: #ffffff; --line: #d5dae1; --edge: #7a8494; --text: #1d2430; --quiet: #566070;
+  --accent: #1a56b0; --on-accent: #ffffff; --good: #16693e; --warn: #7d4e00; --bad: #ac1f18;
+  --good-ground: #e2f4ea; --warn-ground: #fdf0d8; --bad-ground: #fde7e5; --idle-ground: #e9edf2;
 }
 @media (prefers-color-scheme: dark) {
   :root {
-    --page: #12161c; --card: #1b2129; --line: #2f3843; --text: #e6eaf0; --quiet: #98a3b2;
-    --accent: #7fb0ff; --good: #5fd39a; --warn: #f0b954; --bad: #ff8a80;
+    --page: #12161c; --card: #1b2129; --line: #323c48; --edge: #76828f; --text: #e6eaf0; --quiet: #a3aebc;
+    --accent: #8cb8ff; --on-accent: #10151b; --good: #6adba2; --warn: #f2bd5c; --bad: #ff9a91;
+    --good-ground: #163325; --warn-ground: #3a2d12; --bad-ground: #42201e; --idle-ground: #2b333d;
   }
 }
 * { box-sizing: border-box; }
+html { -webkit-text-size-adjust: 100%; }
 body {
   margin: 0; background: var(--page); color: var(--text);
-  font: 15px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif;
+  font: 15px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif; overflow-wrap: break-word;
 }
 a { color: var(--accent); }
-main { max-width: 60rem; margin: 0 auto; padding: 2rem 1.25rem 4rem; }
-header { display: flex; align-items: baseline; gap: 1rem; flex-wrap: wrap; margin-bottom: 1.5rem; }
-header h1 { font-size: 1.4rem; margin: 0; }
-header nav { margin-left: auto; display: flex; gap: 1.25rem; align-items: baseline; }
-h2 { font-size: 1rem; margin: 0 0 .75rem; }
+h1 { font-size: 1.4rem; line-height: 1.25; margin: 0; overflow-wrap: anywhere; }
+h2 { font-size: 1.05rem; margin: 0 0 .75rem; }
+h3 { font-size: 1rem; margin: 1rem 0 .5rem; }
+code, pre, .mono { font-family: ui-monospace, "Cascadia Mono", "DejaVu Sans Mono", Menlo, Consolas, monospace; font-size: .92em; }
+code { overflow-wrap: anywhere; }
+pre { overflow-x: auto; margin: 0; }
+:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; border-radius: 4px; }
+main:focus { outline: none; }
+.skip { position: absolute; left: -999rem; top: 0; padding: .6rem 1rem; background: var(--card); z-index: 2; }
+.skip:focus { left: 0; }
+.unseen { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
+
+.top { display: flex; flex-wrap: wrap; align-items: center; gap: .25rem 1.25rem; padding: .5rem 1.25rem; background: var(--card); border-bottom: 1px solid var(--line); }
+.brand { font-weight: 700; font-size: 1.1rem; color: var(--text); text-decoration: none; padding: .35rem 0; }
+.top nav { min-width: 0; }
+.top nav ul { display: flex; flex-wrap: wrap; gap: 0 .25rem; margin: 0; padding: 0; list-style: none; }
+.top nav a { display: block; padding: .4rem .6rem; color: var(--text); text-decoration: none; border-radius: 6px; white-space: nowrap; }
+.top nav a:hover { background: var(--idle-ground); }
+.top nav a[aria-current] { background: var(--idle-ground); font-weight: 600; box-shadow: inset 0 -2px 0 var(--accent); }
+.who { margin-left: auto; display: flex; align-items: center; gap: .9rem; }
+.who form { margin: 0; }
+
+main { max-width: 80rem; margin: 0 auto; padding: 1.5rem 1.25rem 4rem; }
+.head { display: flex; flex-wrap: wrap; align-items: center; gap: .75rem 1.5rem; margin-bottom: 1.1rem; }
+.head .actions { margin-left: auto; display: flex; flex-wrap: wrap; gap: .6rem; align-items: flex-start; }
+.lead { margin: -.6rem 0 1.1rem; }
 .card { background: var(--card); border: 1px solid var(--line); border-radius: 10px; padding: 1.1rem 1.25rem; margin: 0 0 1.25rem; }
+.card > :last-child { margin-bottom: 0; }
+.columns { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 20rem), 1fr)); gap: 1.25rem; margin-bottom: 1.25rem; }
+.columns > .card { margin: 0; }
+.row { display: flex; flex-wrap: wrap; gap: .5rem 1.25rem; align-items: center; }
+.figure { font-size: 1.7rem; font-weight: 650; line-height: 1.2; font-variant-numeric: tabular-nums; }
+
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; }
-th, td { text-align: left; padding: .4rem 1.1rem .4rem 0; border-top: 1px solid var(--line); vertical-align: top; }
-thead th { border-top: 0; padding-top: 0; color: var(--quiet); font-weight: 500; font-size: .86rem; white-space: nowrap; }
-tbody th { font-weight: 600; white-space: nowrap; }
+th, td { text-align: left; padding: .45rem 1.1rem .45rem 0; border-top: 1px solid var(--line); vertical-align: top; }
+thead th { border-top: 0; padding-top: 0; color: var(--quiet); font-weight: 500; font-size: .88rem; white-space: nowrap; }
+tbody th { font-weight: 600; }
 td:last-child, th:last-child { padding-right: 0; }
-td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
-td.zero { color: var(--quiet); opacity: .55; }
+td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+.zero { color: var(--quiet); }
+td.differs, .differs { background: var(--warn-ground); box-shadow: inset 3px 0 0 var(--warn); padding-left: .5rem; }
+td.wrong, .wrong { background: var(--bad-ground); box-shadow: inset 3px 0 0 var(--bad); padding-left: .5rem; }
 .quiet { color: var(--quiet); }
 .good { color: var(--good); } .warn { color: var(--warn); } .bad { color: var(--bad); }
+.badge { display: inline-block; padding: .05rem .55rem; border-radius: 99px; font-size: .86rem; font-weight: 600; white-space: nowrap; background: var(--idle-ground); color: var(--text); }
+.badge.good { background: var(--good-ground); color: var(--good); }
+.badge.warn { background: var(--warn-ground); color: var(--warn); }
+.badge.bad { background: var(--bad-ground); color: var(--bad); }
+.notice { margin: 0 0 1.25rem; padding: .7rem 1rem; border-radius: 8px; border-left: 4px solid currentcolor; background: var(--idle-ground); }
+.notice.good { background: var(--good-ground); } .notice.warn { background: var(--warn-ground); } .notice.bad { background: var(--bad-ground); }
+.empty { margin: .25rem 0; }
 .standing { display: flex; flex-wrap: wrap; gap: .5rem 2rem; margin: 0; padding: 0; list-style: none; }
 .standing b { font-weight: 600; }
 time { white-space: nowrap; }
-form.login h1 { font-size: 1.5rem; margin: .25rem 0 1.25rem; }
-button, input { font: inherit; border-radius: 7px; border: 1px solid var(--line); }
-button { background: var(--accent); border-color: transparent; color: var(--page); padding: .5rem 1.1rem; cursor: pointer; font-weight: 600; }
+.values { margin: 0; display: grid; gap: .35rem; }
+.values > div { display: grid; grid-template-columns: minmax(8rem, 14rem) 1fr; gap: .1rem 1rem; }
+.values dt { color: var(--quiet); } .values dd { margin: 0; overflow-wrap: anywhere; min-width: 0; }
+.tree, .tree ul { list-style: none; margin: 0; padding-left: 1.1rem; border-left: 1px solid var(--line); }
+.tree { padding-left: 0; border: 0; }
+.tree li { padding: .15rem 0; }
+progress, meter { width: 100%; height: .8rem; accent-color: var(--accent); }
+svg { max-width: 100%; }
+svg .bar { fill: var(--accent); } svg .bar.bad { fill: var(--bad); } svg .axis { stroke: var(--edge); } svg text { fill: var(--quiet); font-size: 11px; }
+
+button, .button, input, select, textarea { font: inherit; border-radius: 7px; border: 1px solid var(--edge); min-height: 2.4rem; }
+button, .button { display: inline-block; background: var(--accent); border-color: transparent; color: var(--on-accent); padding: .4rem 1rem; cursor: pointer; font-weight: 600; text-decoration: none; }
+button.plain, .button.plain { background: transparent; color: var(--accent); border-color: var(--edge); }
+button.grave, .button.grave { background: var(--bad); color: var(--card); }
 button.link { background: none; border: 0; padding: 0; color: var(--accent); text-decoration: underline; font-weight: 400; }
-input { width: 100%; padding: .55rem .7rem; background: var(--page); color: var(--text); }
-:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
-form.login { max-width: 24rem; margin: 12vh auto 0; }
-form.login label { display: block; font-weight: 600; margin-bottom: .4rem; }
-form.login button { margin-top: 1rem; width: 100%; }
+button:disabled { opacity: .6; cursor: default; }
+input, select, textarea { padding: .4rem .65rem; background: var(--page); color: var(--text); max-width: 100%; }
+input[type="checkbox"], input[type="radio"] { min-height: 0; width: 1.15rem; height: 1.15rem; accent-color: var(--accent); vertical-align: -.2rem; }
+input[type="file"] { padding: .3rem; }
+textarea { width: 100%; }
+label { font-weight: 600; }
+.field label { display: block; font-size: .88rem; margin-bottom: .2rem; }
+.filter { display: flex; flex-wrap: wrap; gap: .75rem 1rem; align-items: flex-end; margin: 0 0 1.1rem; }
+.filter input[type="search"] { min-width: min(100%, 18rem); }
+.pager { display: flex; flex-wrap: wrap; gap: .5rem 1.25rem; margin-top: .8rem; }
+details.confirm > summary { list-style: none; }
+details.confirm > summary::-webkit-details-marker { display: none; }
+details.confirm[open] > summary { opacity: .75; }
+form.confirm { margin: 0; }
+details.confirm > form { margin-top: .6rem; padding: .8rem 1rem; border: 1px solid var(--line); border-radius: 8px; max-width: 36rem; background: var(--page); }
+form.confirm p { margin: 0 0 .7rem; }
+form.login { max-width: 24rem; margin: 8vh auto 0; }
+form.login h1 { margin: .25rem 0 1.25rem; }
+form.login label { display: block; margin: .8rem 0 .3rem; }
+form.login input { width: 100%; }
+form.login button { margin-top: 1.1rem; width: 100%; }
 form.login p { margin: .75rem 0 0; }
+[data-live][aria-busy="true"] { opacity: .85; }
+
+@media (max-width: 40rem) {
+  .top { padding: .4rem .9rem; }
+  .top nav { order: 3; width: 100%; overflow-x: auto; }
+  .top nav ul { flex-wrap: nowrap; }
+  main { padding: 1.1rem .9rem 3rem; }
+  .card { padding: .9rem; }
+  .values > div { grid-template-columns: 1fr; }
+  .head .actions { margin-left: 0; }
+  .filter .field, .filter input, .filter select { width: 100%; }
+}
+@media (prefers-reduced-motion: no-preference) {
+  a, button, .button { transition: background-color .12s ease; }
+}
+@media print { .top, .filter, .pager, form { display: none; } }
 `;
 
 /** Hides what the queues' board offers and this server refuses: adding, copying, editing, limiting and removing jobs. */

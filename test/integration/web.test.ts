@@ -125,7 +125,10 @@ describe('the web server', () => {
         ['/queues/queue/deliver?status=failed', '/queues/queue/deliver?status=failed'],
         ['https://evil.example/', '/'],
         ['//evil.example/queues', '/'],
-        ['/queues.evil.example', '/'],
+        ['/items?state=blocked', '/items?state=blocked'],
+        ['/.//evil.example', '/'],
+        ['/\t/evil.example', '/'],
+        ['/logout', '/'],
         ['/\\evil.example', '/'],
       ] as const) {
         expect((await logIn(WEB_TOKEN, { next })).headers.location, next).toBe(to);
@@ -134,7 +137,10 @@ describe('the web server', () => {
 
     it('ends a session at the logout', async () => {
       const cookie = cookieOf(await logIn());
-      const out = await ask('/logout', { method: 'POST', headers: { cookie, ...own() } });
+      expect((await ask('/logout', { method: 'POST', headers: { cookie, ...own() } })).status).toBe(403);
+      const csrf = /name="csrf" value="([\w-]{43})"/.exec((await ask('/', { headers: { cookie } })).body)?.[1] ?? '';
+      const { body, type } = form({ csrf });
+      const out = await ask('/logout', { method: 'POST', body, headers: { cookie, ...type, ...own() } });
       expect(out.headers['set-cookie']?.[0]).toContain('Max-Age=0');
       expect((await ask('/', { headers: { cookie } })).status).toBe(401);
     });
@@ -224,7 +230,7 @@ describe('the web server', () => {
         'content-security-policy': expect.stringContaining("default-src 'none'; script-src 'self';"),
         'x-frame-options': 'DENY',
         'x-content-type-options': 'nosniff',
-        'referrer-policy': 'no-referrer',
+        'referrer-policy': 'same-origin',
       });
     },
   );
@@ -249,7 +255,7 @@ describe('the web server', () => {
     const { body } = await ask('/', { headers: { ...bearer, ...page } });
     expect(body).toContain('status: &quot;RETIRED&quot; is not a valid choice.');
     expect(body).not.toContain(WEB_TOKEN);
-    expect(body).not.toContain('<script');
+    expect(body.match(/<script[^>]*>/g)).toEqual(['<script src="/assets/live.js" defer>']);
   });
 
   it('refuses through the board whatever would only confuse', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { causesOf } from '../../src/observe/causes.ts';
 import { createMetrics, type Standing } from '../../src/observe/metrics.ts';
-import { statusPage } from '../../src/web/status-page.ts';
+import { statusPage } from '../../src/web/pages/overview/status-page.ts';
 
 const STANDING: Standing = {
   items: { product: { delivered: 3, superseded: 1 }, material: {}, bom_item: { blocked: 2 } },
@@ -66,7 +66,7 @@ describe('how a ledger stands', () => {
       version: '1',
       startedAt: 0,
       now: 0,
-    });
+    }).markup;
     expect(page).toContain('The guard holds erp/boms: 9 of 10 are &lt;missing&gt;.');
     expect(page).toContain('dpp-sync sync --accept erp');
     expect(page).toContain('<b class="warn">7</b> products are not created. The list was &lt;refused&gt;.');

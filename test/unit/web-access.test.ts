@@ -3,74 +3,171 @@ import { describe, expect, it } from 'vitest';
 import { createAccess, sessionCookie } from '../../src/web/access.ts';
 import { createHostCheck, isOwnPage } from '../../src/web/guard.ts';
 import { html } from '../../src/web/html.ts';
+import { hashPassword } from '../../src/web/users/password-hash.ts';
 import { createManualClock } from '../support/manual-clock.ts';
 
 const TOKEN = 'a-token-of-some-length';
+const CREDENTIALS = { token: TOKEN, users: [] };
+const OPERATOR = { name: 'token', role: 'operator' };
+const HOUR = 3_600_000;
+const byToken = (secret: string) => ({ name: '', secret });
 const visitor = (headers = {}, ip = '10.0.0.1') => ({ headers, ip });
+type Access = ReturnType<typeof createAccess>;
+
+async function cookieFrom(access: Access, given = byToken(TOKEN)): Promise<string> {
+  const result = await access.login(visitor(), given);
+  return sessionCookie(result.ok ? result.session : null, {}).split(';')[0] ?? '';
+}
+const knows = (access: Access, cookie: string) => access.recognise(visitor({ cookie })).ok;
 
 describe('access', () => {
-  it('ends a session after twelve hours', () => {
+  it('ends a session after twelve hours, however busy it is', async () => {
     const clock = createManualClock();
-    const access = createAccess(TOKEN, clock);
-    const result = access.login(visitor(), TOKEN);
-    const cookie = sessionCookie(result.ok ? result.session : null, {}).split(';')[0];
-    clock.advance(12 * 3_600_000 - 1);
-    expect(access.recognise(visitor({ cookie: `other=1; ${cookie}` }))).toEqual({ ok: true, known: 'session' });
+    const access = createAccess(CREDENTIALS, clock);
+    const cookie = await cookieFrom(access);
+    for (let hour = 1; hour < 12; hour += 1) {
+      clock.advance(HOUR);
+      expect(access.recognise(visitor({ cookie: `other=1; ${cookie}` }))).toMatchObject({
+        ok: true,
+        person: { ...OPERATOR, by: 'session' },
+      });
+    }
+    clock.advance(HOUR - 1);
+    expect(knows(access, cookie)).toBe(true);
     clock.advance(1);
     expect(access.recognise(visitor({ cookie }))).toEqual({ ok: false, retryAfterMs: 0 });
   });
 
-  it('takes the right token however many wrong ones came from its address, by the form and by the header', () => {
-    const access = createAccess(TOKEN, createManualClock());
-    const bearer = (token: string) => access.recognise(visitor({ authorization: `Bearer ${token}` }));
-    for (let guess = 0; guess < 1000; guess += 1) {
-      access.login(visitor(), 'wrong');
-      bearer('wrong');
-    }
-    expect(access.login(visitor(), TOKEN).ok).toBe(true);
-    expect(bearer(TOKEN)).toEqual({ ok: true, known: 'token' });
+  it('ends a session that sends nothing for two hours', async () => {
+    const clock = createManualClock();
+    const access = createAccess(CREDENTIALS, clock);
+    const cookie = await cookieFrom(access);
+    clock.advance(2 * HOUR - 1);
+    expect(knows(access, cookie)).toBe(true);
+    clock.advance(2 * HOUR);
+    expect(knows(access, cookie)).toBe(false);
   });
 
-  it('counts wrong tokens of scripts apart from those at the form', () => {
-    const access = createAccess(TOKEN, createManualClock());
+  it('takes the right token however many wrong ones came from its address, by the form and by the header', async () => {
+    const access = createAccess(CREDENTIALS, createManualClock());
+    const bearer = (token: string) => access.recognise(visitor({ authorization: `Bearer ${token}` }));
+    for (let guess = 0; guess < 1000; guess += 1) {
+      await access.login(visitor(), byToken('wrong'));
+      bearer('wrong');
+    }
+    expect((await access.login(visitor(), byToken(TOKEN))).ok).toBe(true);
+    expect(bearer(TOKEN)).toMatchObject({ ok: true, person: { ...OPERATOR, by: 'token' } });
+  });
+
+  it('counts wrong tokens of scripts apart from those at the form', async () => {
+    const access = createAccess(CREDENTIALS, createManualClock());
     const bearer = () => access.recognise(visitor({ authorization: 'Bearer wrong' }));
     for (let guess = 0; guess < 10; guess += 1) expect(bearer()).toEqual({ ok: false, retryAfterMs: 0 });
     expect(bearer()).toEqual({ ok: false, retryAfterMs: 30_000 });
-    expect(access.login(visitor(), 'wrong')).toEqual({ ok: false, retryAfterMs: 0 });
+    expect(await access.login(visitor(), byToken('wrong'))).toEqual({ ok: false, retryAfterMs: 0 });
   });
 
-  it('never gives the same session twice', () => {
-    const access = createAccess(TOKEN, createManualClock());
-    const sessions = Array.from({ length: 500 }, () => access.login(visitor(), TOKEN)).map((result) =>
-      result.ok ? result.session : '',
-    );
+  it('never gives the same session twice', async () => {
+    const access = createAccess(CREDENTIALS, createManualClock());
+    const sessions = await Promise.all(Array.from({ length: 500 }, () => cookieFrom(access)));
     expect(new Set(sessions).size).toBe(500);
   });
 
-  it('lets an address guess ten times, and then once every half minute', () => {
+  it('lets an address guess ten times, and then once every half minute', async () => {
     const clock = createManualClock();
-    const access = createAccess(TOKEN, clock);
-    const wrong = () => access.login(visitor(), 'wrong');
-    for (let guess = 0; guess < 10; guess += 1) expect(wrong()).toEqual({ ok: false, retryAfterMs: 0 });
-    expect(wrong()).toEqual({ ok: false, retryAfterMs: 30_000 });
-    expect(access.login(visitor({}, '10.0.0.2'), 'wrong')).toEqual({ ok: false, retryAfterMs: 0 });
+    const access = createAccess(CREDENTIALS, clock);
+    const wrong = () => access.login(visitor(), byToken('wrong'));
+    for (let guess = 0; guess < 10; guess += 1) expect(await wrong()).toEqual({ ok: false, retryAfterMs: 0 });
+    expect(await wrong()).toEqual({ ok: false, retryAfterMs: 30_000 });
+    expect(await access.login(visitor({}, '10.0.0.2'), byToken('wrong'))).toEqual({ ok: false, retryAfterMs: 0 });
     clock.advance(30_000);
-    expect(wrong()).toEqual({ ok: false, retryAfterMs: 0 });
-    expect(wrong()).toEqual({ ok: false, retryAfterMs: 30_000 });
-    clock.advance(3_600_000);
-    for (let guess = 0; guess < 10; guess += 1) expect(wrong()).toEqual({ ok: false, retryAfterMs: 0 });
+    expect(await wrong()).toEqual({ ok: false, retryAfterMs: 0 });
+    expect(await wrong()).toEqual({ ok: false, retryAfterMs: 30_000 });
+    clock.advance(HOUR);
+    for (let guess = 0; guess < 10; guess += 1) expect(await wrong()).toEqual({ ok: false, retryAfterMs: 0 });
   });
 
-  it('takes nothing but the token for the token', () => {
-    fc.assert(
-      fc.property(
+  it('takes nothing but the token for the token', async () => {
+    await fc.assert(
+      fc.asyncProperty(
         fc.oneof(fc.string(), fc.constantFrom(TOKEN.slice(0, -1), `${TOKEN} `, TOKEN.toUpperCase())),
-        (given) => {
-          const access = createAccess(TOKEN, createManualClock());
-          expect(access.login(visitor(), given).ok).toBe(given === TOKEN);
+        async (given) => {
+          const access = createAccess(CREDENTIALS, createManualClock());
+          expect((await access.login(visitor(), byToken(given))).ok).toBe(given === TOKEN);
         },
       ),
     );
+  });
+
+  it('takes no token where the config has none', async () => {
+    const access = createAccess({ token: null, users: [] }, createManualClock());
+    expect((await access.login(visitor(), byToken(''))).ok).toBe(false);
+    expect(access.recognise(visitor({ authorization: 'Bearer null' })).ok).toBe(false);
+  });
+});
+
+describe('users', () => {
+  const PASSWORD = 'correct horse battery';
+  const anna = { name: 'anna', secret: PASSWORD };
+  const hashed = hashPassword(PASSWORD);
+  const withUsers = async (role: 'viewer' | 'editor' = 'editor') => ({
+    token: TOKEN,
+    users: [{ name: 'anna', password: await hashed, role }],
+  });
+
+  it('log in with their own name and password, and get their role', async () => {
+    const access = createAccess(await withUsers(), createManualClock());
+    expect(await access.login(visitor(), anna)).toMatchObject({ ok: true, person: { name: 'anna', role: 'editor' } });
+    for (const given of [
+      { name: 'anna', secret: 'wrong' },
+      { name: 'Anna', secret: PASSWORD },
+      { name: 'berta', secret: PASSWORD },
+      { name: '', secret: PASSWORD },
+      { name: 'anna', secret: TOKEN },
+      { name: 'anna', secret: await hashed },
+    ]) {
+      expect((await access.login(visitor(), given)).ok, given.name).toBe(false);
+    }
+  });
+
+  it('lose their sessions when password, role or user changes, and keep them when they stay the same', async () => {
+    const access = createAccess(await withUsers(), createManualClock());
+    const mine = await cookieFrom(access, anna);
+    const tokens = await cookieFrom(access);
+    access.renew(await withUsers());
+    expect([knows(access, mine), knows(access, tokens)]).toEqual([true, true]);
+    access.renew({ ...(await withUsers()), token: 'another-token-of-length' });
+    expect([knows(access, mine), knows(access, tokens)]).toEqual([true, false]);
+    access.renew(await withUsers('viewer'));
+    expect(knows(access, mine)).toBe(false);
+    const again = await cookieFrom(access, anna);
+    access.renew(CREDENTIALS);
+    expect(knows(access, again)).toBe(false);
+    expect((await access.login(visitor(), anna)).ok).toBe(false);
+  });
+
+  it('are not compared with further guesses where an address or a name has had too many', async () => {
+    const clock = createManualClock();
+    const access = createAccess(await withUsers(), clock);
+    for (let guess = 0; guess < 10; guess += 1) {
+      expect(await access.login(visitor({}, `10.0.1.${guess}`), { name: 'anna', secret: 'wrong' })).toEqual({
+        ok: false,
+        retryAfterMs: 0,
+      });
+    }
+    expect(await access.login(visitor({}, '10.0.1.99'), anna)).toEqual({ ok: false, retryAfterMs: 30_000 });
+    clock.advance(30_000);
+    expect((await access.login(visitor({}, '10.0.1.99'), anna)).ok).toBe(true);
+  });
+
+  it('are not locked out by guesses from elsewhere where they have logged in before', async () => {
+    const access = createAccess(await withUsers(), createManualClock());
+    expect((await access.login(visitor(), anna)).ok).toBe(true);
+    for (let guess = 0; guess < 20; guess += 1) {
+      await access.login(visitor({}, `10.0.1.${guess}`), { name: 'anna', secret: 'wrong' });
+    }
+    expect((await access.login(visitor(), anna)).ok).toBe(true);
+    expect((await access.login(visitor({}, '10.0.9.9'), anna)).ok).toBe(false);
   });
 });
 

@@ -1,6 +1,7 @@
 // What a page or an endpoint of the web server is. All routes are listed in `routes.ts`: the guard, the audit log and the tests
 // walk that list, so no route is without a role.
 
+import type { IncomingHttpHeaders } from 'node:http';
 import type { Html } from '../html.ts';
 
 /** Each role may do all that the role before it may. */
@@ -17,6 +18,12 @@ export interface Person {
   by: 'session' | 'token';
 }
 
+/** What came of a form, shown once on the next page. */
+export interface Notice {
+  text: string;
+  tone: 'good' | 'bad' | 'warn';
+}
+
 export interface WebRequest {
   params: Record<string, string>;
   query: URLSearchParams;
@@ -29,6 +36,9 @@ export interface WebRequest {
   person: Person;
   /** What each form carries in its field `csrf`; `csrfField(request)` renders it. */
   csrf: string;
+  headers: IncomingHttpHeaders;
+  /** The address that it came from. */
+  ip: string;
   /** Aborted when the connection or the server is closed. */
   abort: AbortSignal;
 }
@@ -38,11 +48,13 @@ export type WebAnswer =
       type: 'page';
       status?: number;
       title: string;
-      body: Html /** The entry of the menu that is marked. */;
+      body: Html;
+      /** The path of the menu's entry that is marked, as `/items`. */
       at: string;
+      headers?: Record<string, string>;
     }
-  /** After a form: where to go, and what to report there. The notice is shown once. */
-  | { type: 'redirect'; to: string; notice?: { text: string; tone: 'good' | 'bad' | 'warn' } }
+  /** After a form: where to go, and what to report there. The notice is shown once. `session`: the session that begins, or null where it ends. */
+  | { type: 'redirect'; to: string; notice?: Notice; session?: string | null }
   | { type: 'download'; name: string; contentType: string; chunks: AsyncIterable<Uint8Array | string> }
   | { type: 'json'; status?: number; value: unknown; contentType?: string; headers?: Record<string, string> }
   | { type: 'text'; contentType: string; text: string };

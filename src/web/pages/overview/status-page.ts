@@ -1,5 +1,5 @@
-import type { ApiWait } from '../domain/api-wait.ts';
-import { ITEM_KINDS, type ItemKind } from '../domain/item.ts';
+import type { ApiWait } from '../../../domain/api-wait.ts';
+import { ITEM_KINDS, type ItemKind } from '../../../domain/item.ts';
 import {
   type ItemCounts,
   type ItemState,
@@ -7,13 +7,13 @@ import {
   type PassportCounts,
   type RunView,
   type StuckDelivery,
-} from '../domain/ports/ledger-views.ts';
-import type { QueueName } from '../domain/ports/queues.ts';
-import type { Scope } from '../domain/scope.ts';
-import type { ApiStanding, HealthReport } from '../observe/health.ts';
-import type { Standing } from '../observe/metrics.ts';
-import { type Html, html } from './html.ts';
-import { page } from './pages.ts';
+} from '../../../domain/ports/ledger-views.ts';
+import type { QueueName } from '../../../domain/ports/queues.ts';
+import type { Scope } from '../../../domain/scope.ts';
+import type { ApiStanding, HealthReport } from '../../../observe/health.ts';
+import type { Standing } from '../../../observe/metrics.ts';
+import { type Html, html } from '../../html.ts';
+import { pageHead } from '../../parts/page-head.ts';
 
 /** All that the page shows. */
 export interface StatusView {
@@ -62,20 +62,12 @@ const LEDGER: Record<HealthReport['ledger'], Html> = {
   unwritable: html`<b class="bad">cannot be written</b>`,
   lost: html`<b class="bad">was removed or replaced</b>`,
 };
-const REFRESH_SECONDS = 10;
 
 /** How the daemon stands, on one page. */
-export function statusPage(view: StatusView): string {
-  return page({
-    title: 'dpp-sync',
-    refreshSeconds: REFRESH_SECONDS,
-    body: html`<header>
-  <h1>dpp-sync</h1><span class="quiet">to ${view.baseUrl}</span>
-  <nav><a href="/queues/">Queues</a><form method="post" action="/logout"><button class="link">Log out</button></form></nav>
-</header>
+export function statusPage(view: StatusView): Html {
+  return html`${pageHead('Overview', { lead: html`to ${view.baseUrl}` })}<div id="overview" data-live>
 ${standingCard(view)}${sourcesCard(view)}${itemsCard(view.standing.items)}${passportsCard(view.standing.passports)}${personCard(view)}
-<p class="quiet">Version ${view.version}, running for ${span(view.now - view.startedAt)}. This page renews itself.</p>`,
-  });
+<p class="quiet">Version ${view.version}, running for ${span(view.now - view.startedAt)}.</p></div>`;
 }
 
 function standingCard({ health, lost, standing, refusal, refusedScopes, pausedQueues, trouble }: StatusView): Html {

@@ -1,0 +1,79 @@
+import { type Html, html } from './html.ts';
+import type { Notice, Person } from './server/route.ts';
+
+/** An entry of the menu. */
+export interface MenuEntry {
+  path: string;
+  name: string;
+}
+
+/** The menu of all pages. The server leaves out the entries that have no page, or that the person may not see. */
+export const MENU: readonly MenuEntry[] = [
+  { path: '/', name: 'Overview' },
+  { path: '/attention', name: 'Needs attention' },
+  { path: '/items', name: 'Items' },
+  { path: '/passports', name: 'Passports' },
+  { path: '/runs', name: 'Runs' },
+  { path: '/queues', name: 'Queues' },
+  { path: '/settings', name: 'Settings' },
+];
+
+export interface LayoutOptions {
+  title: string;
+  body: Html;
+  /** The path of the menu's entry that is marked. */
+  at: string;
+  menu: readonly MenuEntry[];
+  /** Null on the page to log in. */
+  person: Person | null;
+  csrf: string;
+  notice: Notice | null;
+}
+
+/** A whole page. */
+export function layout(options: LayoutOptions): string {
+  const { title, body } = options;
+  return html`<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8" />
+    <meta name="viewport" content="width=device-width, initial-scale=1" />
+    <meta name="robots" content="noindex" />
+    <meta name="color-scheme" content="light dark" />
+    <title>${title === 'dpp-sync' ? title : `${title} · dpp-sync`}</title>
+    <link rel="icon" href="data:," />
+    <link rel="stylesheet" href="/assets/style.css" />
+    ${SCRIPT}
+  </head>
+  <body>
+    <a class="skip" href="#main">Skip to the content</a>
+    ${header(options)}
+    <main id="main" tabindex="-1">${noticeOf(options.notice)}${body}</main>
+  </body>
+</html>`.markup;
+}
+
+/** Built of pieces: the bundler takes a whole closing tag of a script in a template for a reason to import a helper. */
+const SCRIPT = html`<${'script'} src="/assets/live.js" defer></${'script'}>`;
+
+function header({ menu, at, person, csrf }: LayoutOptions): Html {
+  if (person === null) return html`<header class="top"><a class="brand" href="/">dpp-sync</a></header>`;
+  const links = menu.map(
+    ({ path, name }) => html`<li><a href="${path}"${path === at ? html` aria-current="page"` : null}>${name}</a></li>`,
+  );
+  const out =
+    person.by === 'session'
+      ? html`<form method="post" action="/logout"><input type="hidden" name="csrf" value="${csrf}" /><button class="link">Log out</button></form>`
+      : null;
+  return html`<header class="top">
+      <a class="brand" href="/">dpp-sync</a>
+      <nav aria-label="Main"><ul>${links}</ul></nav>
+      <div class="who"><span>${person.name} <span class="quiet">(${person.role})</span></span>${out}</div>
+    </header>`;
+}
+
+function noticeOf(notice: Notice | null): Html {
+  const content = notice === null ? null : html`<p class="notice ${notice.tone}">${notice.text}</p>`;
+  // The region is on each page, so that screen readers read out what comes into it.
+  return html`<div role="status">${content}</div>`;
+}

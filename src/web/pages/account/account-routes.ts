@@ -1,0 +1,109 @@
+import type { Access } from '../../access.ts';
+import { type Html, html } from '../../html.ts';
+import { ownPath } from '../../server/own-path.ts';
+import type { PageContext } from '../../server/page-context.ts';
+import type { Route, WebAnswer } from '../../server/route.ts';
+import type { WrongTokens } from '../../wrong-tokens.ts';
+
+export interface AccountParts {
+  access: Access;
+  wrongTokens: WrongTokens;
+  /** What can be logged in with at the moment. */
+  ways(): { token: boolean; users: boolean };
+}
+
+/** Logging in and out. */
+export function accountRoutes({ people, log }: Pick<PageContext, 'people' | 'log'>, parts: AccountParts): Route[] {
+  const { access, wrongTokens } = parts;
+
+  async function audit(who: string, action: string): Promise<void> {
+    try {
+      await people.endAction(await people.beginAction({ who, via: 'web', action, detail: {} }), 'Done.');
+    } catch (error) {
+      // A ledger that cannot be written must not keep people from seeing why.
+      log.warn({ err: error, who, action }, 'A login or logout could not be written to the audit log.');
+    }
+  }
+
+  return [
+    {
+      method: 'GET',
+      path: '/login',
+      role: 'open',
+      handle: async ({ query }) => loginPage({ next: ownPath(query.get('next')), problem: null, ways: parts.ways() }),
+    },
+    {
+      method: 'POST',
+      path: '/login',
+      role: 'open',
+      bodyBytesMax: 16 * 1024,
+      async handle({ form, headers, ip }) {
+        const next = ownPath(form.get('next'));
+        const name = (form.get('name') ?? '').trim();
+        const secret = form.get('password') ?? form.get('token') ?? '';
+        const result = await access.login({ headers, ip }, { name, secret });
+        if (result.ok) {
+          await audit(result.person.name, 'login');
+          return { type: 'redirect', to: next, session: result.session };
+        }
+        await wrongTokens.note(ip, result);
+        if (result.retryAfterMs === 0) {
+          const problem = name === '' ? 'This is not the token.' : 'The name or the password is wrong.';
+          return loginPage({ next, problem, ways: parts.ways(), status: 401 });
+        }
+        const seconds = Math.ceil(result.retryAfterMs / 1000);
+        const problem = `Too many wrong attempts. Try again in ${seconds} seconds.`;
+        return loginPage({
+          next,
+          problem,
+          ways: parts.ways(),
+          status: 429,
+          headers: { 'retry-after': String(seconds) },
+        });
+      },
+    },
+    {
+      method: 'POST',
+      path: '/logout',
+      role: 'viewer',
+      async handle({ headers, ip, person }) {
+        access.logout({ headers, ip });
+        await audit(person.name, 'logout');
+        return { type: 'redirect', to: '/login', session: null };
+      },
+    },
+  ];
+}
+
+interface LoginPage {
+  next: string;
+  problem: string | null;
+  ways: { token: boolean; users: boolean };
+  status?: number;
+  headers?: Record<string, string>;
+}
+
+function loginPage({ next, problem, ways, ...answer }: LoginPage): WebAnswer {
+  const body = html`<form class="login card" method="post" action="/login">
+  <h1>dpp-sync</h1>
+  ${ways.users ? userFields(ways.token) : TOKEN_FIELD}
+  <input name="next" type="hidden" value="${next}" />
+  <button type="submit">Log in</button>
+  ${problem === null ? null : html`<p class="bad" role="alert">${problem}</p>`}
+  ${ways.users ? null : html`<p class="quiet">The token is what <code>web.token</code> in the config stands for.</p>`}
+</form>`;
+  return { type: 'page', title: 'Log in', at: '', body, ...answer };
+}
+
+const TOKEN_FIELD = html`<label for="token">Token</label>
+  <input id="token" name="token" type="password" autocomplete="current-password" required autofocus />`;
+
+function userFields(hasToken: boolean): Html {
+  const hint = hasToken
+    ? html`<p class="quiet">To log in with the token of the config, leave the name empty.</p>`
+    : null;
+  return html`<label for="name">Name</label>
+  <input id="name" name="name" autocomplete="username" autocapitalize="none" spellcheck="false"${hasToken ? null : html` required`} autofocus />
+  <label for="password">Password</label>
+  <input id="password" name="password" type="password" autocomplete="current-password" required />${hint}`;
+}

@@ -1,0 +1,38 @@
+import { html } from '../../html.ts';
+import { dataTable } from '../../parts/data-table.ts';
+import { card, pageHead } from '../../parts/page-head.ts';
+import { pager } from '../../parts/pager.ts';
+import { timeOf } from '../../parts/time.ts';
+import type { PageContext } from '../../server/page-context.ts';
+import type { Route } from '../../server/route.ts';
+
+const PAGE_ROWS = 100;
+
+/** Who has done what. */
+export function auditRoutes({ dashboard }: Pick<PageContext, 'dashboard'>): Route[] {
+  return [
+    {
+      method: 'GET',
+      path: '/audit',
+      role: 'operator',
+      async handle({ query }) {
+        const listed = await dashboard.actions({ limit: PAGE_ROWS, after: query.get('after') ?? undefined });
+        const rows = listed.rows.map(({ at, who, via, action, detail, outcome }) => [
+          timeOf(at),
+          who,
+          via,
+          action,
+          html`${Object.entries(detail).map(
+            ([name, value]) =>
+              html`<div><span class="quiet">${name}</span> ${typeof value === 'string' ? value : JSON.stringify(value)}</div>`,
+          )}`,
+          outcome ?? html`<span class="quiet">not ended</span>`,
+        ]);
+        const columns = ['when', 'who', 'by', 'action', 'with', 'outcome'].map((name) => ({ name }));
+        const table = dataTable({ caption: 'Actions, the newest first', columns, rows, empty: 'No actions yet.' });
+        const body = html`${pageHead('Audit log')}${card(null, [table, pager({ path: '/audit', query, listed })])}`;
+        return { type: 'page', title: 'Audit log', at: '/settings', body };
+      },
+    },
+  ];
+}

@@ -1,0 +1,38 @@
+import { BROWSER_SCRIPT } from '../live/browser-script.ts';
+import type { PageContext } from '../server/page-context.ts';
+import type { Route } from '../server/route.ts';
+import { BOARD_STYLESHEET, STYLESHEET } from '../stylesheet.ts';
+
+/** Health, metrics and what pages load. */
+export function systemRoutes(context: PageContext): Route[] {
+  const { health, metrics } = context;
+  const asset = (path: string, contentType: string, text: string): Route => ({
+    method: 'GET',
+    path,
+    role: 'open',
+    handle: async () => ({ type: 'text', contentType, text }),
+  });
+  return [
+    {
+      method: 'GET',
+      path: '/healthz',
+      role: 'open',
+      async handle() {
+        const report = await health.check();
+        const well = report.status === 'ok' || report.status === 'degraded';
+        return { type: 'json', status: well ? 200 : 503, value: report };
+      },
+    },
+    {
+      method: 'GET',
+      path: '/metrics',
+      role: 'viewer',
+      async handle() {
+        return { type: 'text', contentType: metrics.contentType, text: await metrics.text(await context.standing()) };
+      },
+    },
+    asset('/assets/style.css', 'text/css; charset=utf-8', STYLESHEET),
+    asset('/assets/live.js', 'text/javascript; charset=utf-8', BROWSER_SCRIPT),
+    asset('/assets/board.css', 'text/css; charset=utf-8', BOARD_STYLESHEET),
+  ];
+}

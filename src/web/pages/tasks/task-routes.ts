@@ -1,0 +1,107 @@
+import { type Html, html } from '../../html.ts';
+import { confirmForm } from '../../parts/confirm-form.ts';
+import { formatCount } from '../../parts/count-link.ts';
+import { dataTable } from '../../parts/data-table.ts';
+import { keyValues } from '../../parts/key-values.ts';
+import { card, pageHead } from '../../parts/page-head.ts';
+import { durationOf, timeOf } from '../../parts/time.ts';
+import type { PageContext } from '../../server/page-context.ts';
+import type { Route, WebRequest } from '../../server/route.ts';
+import { notFound, WebFault } from '../../server/web-fault.ts';
+import type { Task } from '../../tasks/tasks.ts';
+
+/** Work that people have started: the list, one task with its progress, and stopping it. */
+export function taskRoutes({ tasks, clock }: Pick<PageContext, 'tasks' | 'clock'>): Route[] {
+  function taskOf({ params }: WebRequest): Task {
+    const task = tasks.get(params['id'] ?? '');
+    if (task === null) {
+      throw notFound(
+        'There is no such task. Tasks are forgotten when the daemon is restarted; the audit log keeps them.',
+      );
+    }
+    return task;
+  }
+
+  return [
+    {
+      method: 'GET',
+      path: '/tasks',
+      role: 'viewer',
+      async handle() {
+        const rows = tasks
+          .list()
+          .map((task) => [
+            html`<a href="/tasks/${task.id}">${task.title}</a>`,
+            task.who,
+            timeOf(task.startedAt),
+            standingOf(task),
+          ]);
+        const columns = [{ name: 'task' }, { name: 'started by' }, { name: 'started' }, { name: 'state' }];
+        const table = dataTable({ caption: 'Tasks', columns, rows, empty: 'Nobody has started anything yet.' });
+        const body = html`${pageHead('Tasks')}<div id="tasks" data-live>${card(null, table)}</div>`;
+        return { type: 'page', title: 'Tasks', at: '/tasks', body };
+      },
+    },
+    {
+      method: 'GET',
+      path: '/tasks/:id',
+      role: 'viewer',
+      async handle(request) {
+        const task = taskOf(request);
+        const body = html`${pageHead(task.title)}<div id="task" data-live>${taskCard(task, clock.now())}${
+          task.endedAt === null && mayStop(task, request)
+            ? confirmForm(request, { action: `/tasks/${task.id}/stop`, button: 'Stop this task', tone: 'grave' })
+            : null
+        }</div>`;
+        return { type: 'page', title: task.title, at: '/tasks', body };
+      },
+    },
+    {
+      method: 'POST',
+      path: '/tasks/:id/stop',
+      role: 'editor',
+      action: 'task.stop',
+      async handle(request) {
+        const task = taskOf(request);
+        if (!mayStop(task, request)) throw new WebFault(403, 'Only an operator may stop the task of somebody else.');
+        const notice = tasks.stop(task.id)
+          ? { text: 'The task is being stopped.', tone: 'good' as const }
+          : { text: 'The task had already ended.', tone: 'warn' as const };
+        return { type: 'redirect', to: `/tasks/${task.id}`, notice };
+      },
+    },
+  ];
+}
+
+function mayStop(task: Task, { person }: WebRequest): boolean {
+  return person.role === 'operator' || (person.role === 'editor' && person.name === task.who);
+}
+
+function standingOf({ outcome }: Task): Html {
+  if (outcome === null) return html`<span class="badge idle">running</span>`;
+  return outcome.ok ? html`<span class="badge good">done</span>` : html`<span class="badge bad">failed</span>`;
+}
+
+function taskCard(task: Task, now: number): Html {
+  const { who, startedAt, endedAt, progress, outcome } = task;
+  const failed =
+    outcome === null || outcome.ok ? null : html`<p class="bad">${outcome.message} ${outcome.suggestion}</p>`;
+  const reads = (progress?.streams ?? []).map(
+    ({ source, stream, read, total }) =>
+      html`<li>${source}/${stream}: ${formatCount(read)} records read${total === null ? '' : ` of ${formatCount(total)}`}</li>`,
+  );
+  const settled = progress === null ? null : formatCount(progress.settled);
+  const left = progress === null || endedAt !== null ? null : formatCount(progress.left);
+  return card(null, [
+    html`<p>${standingOf(task)}</p>`,
+    failed,
+    keyValues([
+      ['Started by', who],
+      ['Started', timeOf(startedAt)],
+      ['Duration', durationOf((endedAt ?? now) - startedAt)],
+      ['Deliveries that have ended meanwhile', settled],
+      ['Deliveries that are left', left],
+    ]),
+    reads.length === 0 ? null : html`<ul>${reads}</ul>`,
+  ]);
+}

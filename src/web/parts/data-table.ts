@@ -1,0 +1,40 @@
+import { type Html, html } from '../html.ts';
+
+export interface Column {
+  name: string | Html;
+  /** Numbers stand on the right. */
+  number?: boolean;
+}
+
+export interface DataTable {
+  /** What the table shows; screen readers read it out. */
+  caption: string;
+  columns: readonly Column[];
+  /** The cells of each row; the first one is the row's heading. */
+  rows: readonly (readonly (string | number | Html | null)[])[];
+  /** Shown below the caption where there are no rows. */
+  empty?: string;
+}
+
+/** A table that scrolls inside itself where the screen is too narrow for it. */
+export function dataTable({ caption, columns, rows, empty = 'Nothing.' }: DataTable): Html {
+  if (rows.length === 0) return emptyState(empty);
+  const look = (at: number) => (columns[at]?.number === true ? html` class="number"` : null);
+  const heads = columns.map(({ name }, at) => html`<th scope="col"${look(at)}>${name}</th>`);
+  const body = rows.map(
+    (cells) =>
+      html`<tr>${cells.map((cell, at) =>
+        at === 0 ? html`<th scope="row"${look(at)}>${cell}</th>` : html`<td${look(at)}>${cell}</td>`,
+      )}</tr>`,
+  );
+  return html`<div class="scroll" role="region" aria-label="${caption}" tabindex="0"><table>
+<caption class="unseen">${caption}</caption>
+<thead><tr>${heads}</tr></thead>
+<tbody>${body}</tbody>
+</table></div>`;
+}
+
+/** What stands in place of a list that is empty. */
+export function emptyState(text: string): Html {
+  return html`<p class="empty quiet">${text}</p>`;
+}

@@ -1,0 +1,11 @@
+import { auditRoutes } from './pages/audit/audit-routes.ts';
+import { overviewRoutes } from './pages/overview/overview-routes.ts';
+import { systemRoutes } from './pages/system-routes.ts';
+import { taskRoutes } from './pages/tasks/task-routes.ts';
+import type { PageContext } from './server/page-context.ts';
+import type { Route } from './server/route.ts';
+
+/** All pages and endpoints, besides logging in and out and the board of the queues. */
+export function routesOf(context: PageContext): Route[] {
+  return [...systemRoutes(context), ...overviewRoutes(context), ...taskRoutes(context), ...auditRoutes(context)];
+}

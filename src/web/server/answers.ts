@@ -1,0 +1,126 @@
+import { Readable } from 'node:stream';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { sessionCookie } from '../access.ts';
+import { html } from '../html.ts';
+import { layout, MENU, type MenuEntry } from '../layout.ts';
+import { pageHead } from '../parts/page-head.ts';
+import type { Session } from '../sessions.ts';
+import { type FaultAnswer } from './fault-status.ts';
+import type { Person, Role, Route, WebAnswer } from './route.ts';
+import { ROLES } from './route.ts';
+
+/** Who has sent a request, as the guard has found it. */
+export interface Visit {
+  person: Person;
+  session: Session | null;
+}
+
+/** Sends what routes answer. */
+export interface Answers {
+  send(request: FastifyRequest, reply: FastifyReply, visit: Visit | null, answer: WebAnswer): unknown;
+  /** Sends an error in the form that the sender reads: a page, a problem of the admin API, or JSON. */
+  sendFault(request: FastifyRequest, reply: FastifyReply, visit: Visit | null, fault: FaultAnswer): unknown;
+}
+
+export function mayDo(person: Person, role: Role): boolean {
+  return ROLES.indexOf(person.role) >= ROLES.indexOf(role);
+}
+
+/** Where the board of the queues is, which has no route in the table. */
+const BOARD: Pick<Route, 'path' | 'role' | 'method'> = { method: 'GET', path: '/queues', role: 'operator' };
+
+/** @param routes all routes: the menu has the entries that have a page which the person may see */
+export function createAnswers(routes: () => readonly Route[]): Answers {
+  function menuOf(person: Person): MenuEntry[] {
+    const pages = [...routes(), BOARD].filter(({ method }) => method === 'GET');
+    return MENU.filter(({ path }) =>
+      pages.some((page) => page.path === path && page.role !== 'open' && mayDo(person, page.role)),
+    );
+  }
+
+  function send(request: FastifyRequest, reply: FastifyReply, visit: Visit | null, answer: WebAnswer) {
+    switch (answer.type) {
+      case 'page': {
+        const { title, body, at, status = 200, headers = {} } = answer;
+        const session = visit?.session ?? null;
+        const notice = session?.notice ?? null;
+        // A page that is fetched again for its live parts must not use the notice up.
+        if (session !== null && request.headers['x-live'] === undefined) session.notice = null;
+        const person = visit?.person ?? null;
+        const menu = person === null ? [] : menuOf(person);
+        const markup = layout({ title, body, at, menu, person, csrf: session?.csrf ?? '', notice });
+        return reply.code(status).headers(headers).type('text/html; charset=utf-8').send(markup);
+      }
+      case 'redirect': {
+        const { to, notice, session } = answer;
+        if (session !== undefined) reply.header('set-cookie', sessionCookie(session, request.headers));
+        if (notice !== undefined && visit?.session) visit.session.notice = notice;
+        return reply.redirect(to, 303);
+      }
+      case 'download':
+        return reply
+          .type(answer.contentType)
+          .header('content-disposition', dispositionOf(answer.name))
+          .send(Readable.from(answer.chunks, { objectMode: false }));
+      case 'json': {
+        const { status = 200, contentType = 'application/json; charset=utf-8', headers = {}, value } = answer;
+        return reply.code(status).headers(headers).type(contentType).send(JSON.stringify(value));
+      }
+      case 'text':
+        return reply.type(answer.contentType).send(answer.text);
+    }
+  }
+
+  return {
+    send,
+    sendFault(request, reply, visit, fault) {
+      const { status, code, suggestion } = fault;
+      const message = fault.message ?? 'Something went wrong. The log tells more.';
+      if (request.url.startsWith('/api/')) {
+        const problem = { type: `urn:dpp-sync:${code}`, title: titleOf(status), status, detail: message };
+        const value = { ...problem, code, ...(suggestion === null ? {} : { suggestion }) };
+        return send(request, reply, visit, { type: 'json', status, contentType: 'application/problem+json', value });
+      }
+      if (wantsPage(request)) {
+        const body = html`${pageHead(titleOf(status))}<section class="card"><p>${message}</p>${
+          suggestion === null ? null : html`<p>${suggestion}</p>`
+        }<p><a href="/">Back to the overview</a></p></section>`;
+        return send(request, reply, visit, { type: 'page', status, title: titleOf(status), body, at: '' });
+      }
+      return send(request, reply, visit, { type: 'json', status, value: { ok: false, error: { message } } });
+    },
+  };
+}
+
+const TITLES: Record<number, string> = {
+  400: 'The request cannot be understood',
+  401: 'Not logged in',
+  403: 'Not allowed',
+  404: 'Not found',
+  409: 'Not possible now',
+  413: 'Too large',
+  415: 'Unknown kind of content',
+  421: 'Unknown host',
+  429: 'Too many requests',
+  500: 'Something went wrong',
+  502: 'The platform refuses',
+  503: 'Not available',
+};
+
+function titleOf(status: number): string {
+  return TITLES[status] ?? `Error ${status}`;
+}
+
+export function wantsPage(request: FastifyRequest): boolean {
+  return (request.headers.accept ?? '').includes('text/html');
+}
+
+/** The header that names a file, in ASCII and as UTF-8. */
+function dispositionOf(name: string): string {
+  const plain = name.replace(/[^\x20-\x7e]|["\\%/]/g, '_');
+  const encoded = encodeURIComponent(name.toWellFormed()).replace(
+    /['()*]/g,
+    (sign) => `%${sign.charCodeAt(0).toString(16)}`,
+  );
+  return `attachment; filename="${plain}"; filename*=UTF-8''${encoded}`;
+}

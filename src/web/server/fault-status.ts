@@ -1,0 +1,46 @@
+import { ledgerFaultOf } from '../../ledger/store/ledger-fault.ts';
+import { Fault } from '../../lib/errors.ts';
+import { errorStatus } from '../error-status.ts';
+import { WebFault } from './web-fault.ts';
+
+/** What an error becomes as an answer. A null message means that the error is a defect, which is for the log alone. */
+export interface FaultAnswer {
+  status: number;
+  code: string;
+  message: string | null;
+  suggestion: string | null;
+}
+
+/** Faults that are no outage of the environment. Every other fault of exit code 3 answers with 503. */
+const STATUSES: Record<string, number> = {
+  usage: 400,
+  'item.unknown': 404,
+  'item.changed': 409,
+  'daemon.busy': 429,
+  'api.refused': 502,
+  'api.answer': 502,
+  'api.doubt': 502,
+  'config.invalid': 409,
+  'mapping.invalid': 409,
+  interrupted: 503,
+};
+
+const REFUSED: Record<number, string> = {
+  413: 'The request is larger than this server takes.',
+  415: 'The server cannot read this kind of content.',
+};
+
+/** The one place where errors get their HTTP status. */
+export function answerOf(error: unknown): FaultAnswer {
+  if (error instanceof WebFault) {
+    return { status: error.status, code: 'request', message: error.message, suggestion: null };
+  }
+  const fault = error instanceof Fault ? error : ledgerFaultOf(error);
+  if (fault !== null && fault.code !== 'internal') {
+    const { code, message, suggestion = null } = fault;
+    return { status: STATUSES[code] ?? (fault.exitCode === 3 ? 503 : 400), code, message, suggestion };
+  }
+  const status = errorStatus(error);
+  if (status >= 500) return { status: 500, code: 'internal', message: null, suggestion: null };
+  return { status, code: 'request', message: REFUSED[status] ?? 'The request cannot be understood.', suggestion: null };
+}

@@ -1,0 +1,89 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Access, Stranger } from '../access.ts';
+import { BOARD_PATH } from '../board.ts';
+import { BOARD_POLICY, isOwnPage, SECURITY_HEADERS } from '../guard.ts';
+import type { BoundedServers } from '../server-limits.ts';
+import type { WrongTokens } from '../wrong-tokens.ts';
+import { type Answers, mayDo, wantsPage } from './answers.ts';
+import type { Role } from './route.ts';
+
+export interface Guard {
+  isMeantHost(headers: FastifyRequest['headers']): boolean;
+  access: Access;
+  servers: BoundedServers;
+  wrongTokens: WrongTokens;
+  answers: Answers;
+}
+
+/**
+ * Refuses before a body is read whatever can be refused without it. The connection ends with the refusal: a body that is
+ * still to come, however slowly, is of no use to anybody.
+ */
+export function addGuard(app: FastifyInstance, guard: Guard): void {
+  const { access, servers, wrongTokens, answers } = guard;
+  app.decorateRequest('visit', null);
+
+  const refuse = (request: FastifyRequest, reply: FastifyReply, status: number, message: string) =>
+    answers.sendFault(request, reply.header('connection', 'close'), request.visit, {
+      status,
+      code: 'request',
+      message,
+      suggestion: null,
+    });
+
+  app.addHook('onRequest', async (request, reply) => {
+    const { headers, ip, method } = request;
+    const path = request.url.split('?', 1)[0] ?? '';
+    reply.headers(SECURITY_HEADERS);
+    if (path === BOARD_PATH || path.startsWith(`${BOARD_PATH}/`)) {
+      reply.header('content-security-policy', BOARD_POLICY);
+    }
+    if (!guard.isMeantHost(headers)) return refuse(request, reply, 421, FOREIGN_HOST);
+    const role = roleOf(request);
+    const visitor = access.recognise({ headers, ip });
+    if (visitor.ok) {
+      request.visit = { person: visitor.person, session: visitor.session };
+      servers.trust(request.raw.socket);
+    } else if (role !== 'open') {
+      await wrongTokens.note(ip, visitor);
+      return visitor.retryAfterMs > 0
+        ? refuse(request, retryAfter(reply, visitor), 429, 'Too many wrong tokens came from this address.')
+        : askToLogIn(request, reply);
+    }
+    const person = request.visit?.person;
+    const changes = method !== 'GET' && method !== 'HEAD';
+    if (changes && person?.by !== 'token' && !isOwnPage(headers)) {
+      return refuse(request, reply, 403, 'This request does not come from a page of this server.');
+    }
+    if (role !== 'open' && (person === undefined || !mayDo(person, role))) {
+      return refuse(request, reply, 403, `Your role does not allow this: it takes the role ${role}.`);
+    }
+    return undefined;
+  });
+
+  function askToLogIn(request: FastifyRequest, reply: FastifyReply) {
+    const { method, url } = request;
+    if (method === 'GET' && wantsPage(request)) {
+      return reply.header('connection', 'close').redirect(`/login?next=${encodeURIComponent(url)}`, 303);
+    }
+    return refuse(
+      request,
+      reply.header('www-authenticate', 'Bearer realm="dpp-sync"'),
+      401,
+      'The token is missing or wrong, or nobody has logged in.',
+    );
+  }
+}
+
+const FOREIGN_HOST =
+  'The request names a host that is not one of this server. To serve under that name, add it to web.allowedHosts in the config.';
+
+/** Who may send the request. What is in no table, as the board of the queues, is for operators. */
+function roleOf(request: FastifyRequest): Role | 'open' {
+  if (request.is404) return 'viewer';
+  return request.routeOptions.config.role ?? 'operator';
+}
+
+function retryAfter(reply: FastifyReply, { retryAfterMs }: Stranger): FastifyReply {
+  return reply.header('retry-after', Math.ceil(retryAfterMs / 1000));
+}

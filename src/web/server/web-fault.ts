@@ -1,0 +1,20 @@
+/** An answer that ends a request: its status, and a message for whoever has sent it. */
+export class WebFault extends Error {
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(message);
+    this.name = 'WebFault';
+    this.status = status;
+  }
+}
+
+/** For a page to throw where what it would show is not there. */
+export function notFound(message: string): WebFault {
+  return new WebFault(404, message);
+}
+
+/** For a page to throw where the fields of a form or of the address are wrong. */
+export function badRequest(message: string): WebFault {
+  return new WebFault(400, message);
+}

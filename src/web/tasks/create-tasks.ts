@@ -1,0 +1,170 @@
+import { randomBytes } from 'node:crypto';
+import { failureOf } from '../../admin/failure.ts';
+import { watchWork } from '../../admin/work-progress.ts';
+import type { Runtime } from '../../daemon/runtime.ts';
+import { fault } from '../../domain/faults.ts';
+import type { PeopleLedger } from '../../domain/ports/people-ledger.ts';
+import { ledgerFaultOf } from '../../ledger/store/ledger-fault.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { Fault } from '../../lib/errors.ts';
+import type { Logger } from '../../lib/logging/logging.ts';
+import { takeAction } from '../audit/current-action.ts';
+import { detailOf } from '../audit/detail.ts';
+import type { Task, Tasks } from './tasks.ts';
+
+/** How many tasks run at once, and how many are kept to be looked at (I9). */
+const RUNNING_MAX = 8;
+const KEPT_MAX = 200;
+/** Characters of JSON that the results of all kept tasks may have together. Beyond it the oldest results are forgotten (I9). */
+const RESULT_CHARS_MAX = 8 * 1024 * 1024;
+
+interface Kept {
+  task: Task;
+  abort: AbortController;
+  ended: Promise<void>;
+  resultChars: number;
+}
+
+export interface TasksOptions {
+  runtime: Runtime;
+  people: Pick<PeopleLedger, 'beginAction' | 'endAction'>;
+  clock: Clock;
+  log: Logger;
+  /** Asks the API again if it refuses the key, because a person may have corrected that before. */
+  askRefused: () => Promise<void>;
+  /** Called when a task has begun, has made progress or has ended. */
+  onChange?: () => void;
+}
+
+const STOPPED = fault('interrupted', 'The task was stopped.', {
+  suggestion: 'Nothing is lost: what it did is in the ledger. Start it again to go on.',
+});
+const CLOSED = fault('daemon.stopped', 'The daemon was stopped before this was done.', {
+  suggestion: 'Nothing is lost: what it did is in the ledger. Start it again to go on.',
+});
+
+/** The tasks of one daemon. They are in memory: a restart forgets them, and the audit log keeps what they were. */
+export function createTasks(options: TasksOptions): Tasks {
+  const { runtime, people, clock, log, askRefused, onChange = () => undefined } = options;
+  // A map remembers the order in which its members came.
+  const kept = new Map<string, Kept>();
+  let closed = false;
+
+  const running = () => [...kept.values()].filter(({ task }) => task.endedAt === null);
+
+  function failure(error: unknown, name: string, abort: AbortSignal) {
+    if (error instanceof Fault) return failureOf(error);
+    if (abort.aborted) return failureOf(abort.reason);
+    if (ledgerFaultOf(error) === null) log.error({ command: name, err: error }, `The task ${name} failed.`);
+    return failureOf(error);
+  }
+
+  /** Keeps the newest tasks, and the newest results within the bound. */
+  function forget(): void {
+    for (const [id, { task }] of kept) {
+      if (kept.size <= KEPT_MAX) break;
+      if (task.endedAt !== null) kept.delete(id);
+    }
+    let chars = 0;
+    for (const one of [...kept.values()].reverse()) {
+      chars += one.resultChars;
+      if (chars <= RESULT_CHARS_MAX || one.task.outcome?.ok !== true) continue;
+      one.task.outcome = { ok: true, result: null };
+      one.resultChars = 0;
+    }
+  }
+
+  async function end(one: Kept, actionId: number, outcome: NonNullable<Task['outcome']>): Promise<void> {
+    const { task } = one;
+    task.outcome = outcome;
+    task.endedAt = clock.now();
+    one.resultChars = outcome.ok ? (JSON.stringify(outcome.result) ?? '').length : 0;
+    forget();
+    onChange();
+    try {
+      await people.endAction(actionId, outcome.ok ? 'Done.' : `Failed: ${outcome.message}`);
+    } catch (error) {
+      log.warn({ err: error, task: task.name }, 'The end of a task could not be written to the audit log.');
+    }
+  }
+
+  return {
+    async start(handler, request, { who, via, title }) {
+      if (closed) throw CLOSED;
+      if (running().length >= RUNNING_MAX) {
+        throw fault('daemon.busy', `${RUNNING_MAX} tasks run already.`, {
+          suggestion: 'Wait until one of them has ended, or stop one.',
+        });
+      }
+      const parsed = handler.request.safeParse(request);
+      if (!parsed.success) throw fault('usage', `The request cannot be read: ${parsed.error.message}`);
+      const scrub = (text: string) => runtime.secrets.scrub(text);
+      const detail = { title, ...detailOf(request, scrub) };
+      const actionId = takeAction() ?? (await people.beginAction({ who, via, action: handler.name, detail }));
+      const id = randomBytes(16).toString('hex');
+      const startedAt = clock.now();
+      const task: Task = {
+        id,
+        name: handler.name,
+        title,
+        who,
+        startedAt,
+        endedAt: null,
+        progress: null,
+        outcome: null,
+      };
+      const abort = new AbortController();
+      const one: Kept = { task, abort, ended: Promise.resolve(), resultChars: 0 };
+      kept.set(id, one);
+      log.info({ command: handler.name, task: id, who }, `${handler.name} is started by ${who}.`);
+
+      const work = async () => {
+        const watching = watchWork({ runtime, clock }, (progress) => {
+          task.progress = progress;
+          onChange();
+        });
+        try {
+          abort.signal.throwIfAborted();
+          await askRefused();
+          const bytes = {
+            write: () => Promise.reject(fault('usage', 'A task gives no document.')),
+          };
+          const result = await handler.handle(parsed.data, {
+            runtime,
+            clock,
+            abort: abort.signal,
+            bytes,
+            goesOn: true,
+          });
+          return { ok: true as const, result };
+        } catch (error) {
+          const { code, message, suggestion } = failure(error, handler.name, abort.signal);
+          return {
+            ok: false as const,
+            code,
+            message: scrub(message),
+            suggestion: suggestion === null ? null : scrub(suggestion),
+          };
+        } finally {
+          watching.stop();
+        }
+      };
+      one.ended = work().then((outcome) => end(one, actionId, outcome));
+      onChange();
+      return task;
+    },
+    get: (id) => kept.get(id)?.task ?? null,
+    list: () => [...kept.values()].map(({ task }) => task).reverse(),
+    stop(id) {
+      const one = kept.get(id);
+      if (one === undefined || one.task.endedAt !== null) return false;
+      one.abort.abort(STOPPED);
+      return true;
+    },
+    async close() {
+      closed = true;
+      for (const { abort } of running()) abort.abort(CLOSED);
+      await Promise.all([...kept.values()].map(({ ended }) => ended));
+    },
+  };
+}
