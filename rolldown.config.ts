@@ -23,6 +23,23 @@ const licences: Plugin = {
   },
 };
 
+/**
+ * Writes characters beyond ASCII as escapes. V8 keeps the text of a file for as long as the program runs, and keeps it with two
+ * bytes for each character where one of them needs two. Texts of `String.raw` are patterns here, in which an escape means the same.
+ */
+const ascii: Plugin = {
+  name: 'ascii',
+  generateBundle(_options, bundle) {
+    for (const file of Object.values(bundle)) {
+      if (file.type !== 'chunk') continue;
+      file.code = file.code.replaceAll(
+        /[\u0080-\uffff]/g,
+        (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+      );
+    }
+  },
+};
+
 export default defineConfig({
   // The SDK is part of the program, so that a connector and the program share one copy of it.
   input: {
@@ -34,11 +51,13 @@ export default defineConfig({
   },
   platform: 'node',
   external: (id) => /^[@\w]/.test(id) && !BUNDLED.includes(id.split('/')[0] ?? ''),
-  plugins: [licences],
+  plugins: [licences, ascii],
   output: {
     dir: 'dist',
     cleanDir: true,
     format: 'esm',
+    // The licences of packages are in a file of their own.
+    comments: false,
     entryFileNames: '[name].js',
     chunkFileNames: '[name].js',
     codeSplitting: { groups: BUNDLED.map((name) => ({ name, test: new RegExp(`/node_modules/${name}/`) })) },

@@ -30,6 +30,11 @@ describe('the build', () => {
     expect(files).toContain('main.js');
   });
 
+  it('has ASCII alone, so that V8 keeps each file with one byte for a character', () => {
+    const beyond = code.flatMap((text) => /[^\p{ASCII}].*/u.exec(text)?.[0] ?? []);
+    expect(beyond).toEqual([]);
+  });
+
   it('has the licence of every package that it contains, with its version', () => {
     const packages = foundBy(/^\/\/ node_modules\/((?:@[^/\n]+\/)?[^/\n]+)\//gm);
     expect(packages.toSorted()).toEqual(['commander', 'yaml', 'zod']);

@@ -4,7 +4,7 @@ import { systemCodeOf } from '../../lib/errors.ts';
 import { sourceFault } from '../faults.ts';
 import type { Unpacking } from './file-options.ts';
 
-const CHUNK_BYTES = 256 * 1024;
+const CHUNK_BYTES = 64 * 1024;
 /** Small files may consist of almost nothing but repetition. */
 const UNLIMITED_RATIO_BYTES = 10_000_000;
 
