@@ -92,6 +92,8 @@ export interface Runtime {
   /** Pulls one source, and starts the workers when there is something to map. */
   pull: Pulls['pull'];
   pulling: Pulls['pulling'];
+  /** Stores corrected rows, and starts the workers to map them. */
+  correct: Pulls['correct'];
   replay(request: ReplayRequest): Promise<ReplayReport>;
   /** The fault of a queue that a person has paused; null if no queue is paused. */
   paused(): Fault | null;

@@ -38,7 +38,7 @@ import { createGuardedReads } from './records/guarded-reads.ts';
 import { createReleaseLeftStreams } from './records/left-streams.ts';
 import { createPageLooks } from './records/look-up-page.ts';
 import { createLookups } from './records/lookups.ts';
-import { createPendingRecords } from './records/pending-records.ts';
+import { createPendingRecords, createRecordsByKey } from './records/pending-records.ts';
 import { createRunAccounts } from './records/run-accounts.ts';
 import { createRuns } from './records/runs.ts';
 import { createStagePage } from './records/stage-page.ts';
@@ -78,6 +78,7 @@ export function createLedgerParts(
   const runs = createRuns(context, { run, releaseLeftStreams, guardedItems, streams, accounts });
   const endStream = createEndStream(context, { guardedReads, guardedItems, streams, accounts, lookups });
   const pendingRecords = createPendingRecords(db);
+  const recordsByKey = createRecordsByKey(db);
   const staging = createStaging(context, { items, contact, accounts, lookups });
   const pageLooks = createPageLooks(db, streams);
   const storePage = createStagePage(context, { items, staging, streams, accounts, contact, lookups });
@@ -130,6 +131,7 @@ export function createLedgerParts(
     endStream,
     lookups,
     pendingRecords,
+    recordsByKey,
     staging,
     pageLooks,
     storePage,

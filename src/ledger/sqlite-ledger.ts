@@ -153,6 +153,7 @@ function compose(
     accept: ({ sources }) => commit.run(() => ({ sources, reads: parts.guardedReads.accept(sources) })),
     defineLookups: (tables, { isAll }) => commit.run(() => parts.lookups.define(tables, isAll)),
     findLookups: async (keys) => reading(() => parts.lookups.find(keys)),
+    recordsByKey: async (request) => reading(() => parts.recordsByKey(request)),
     pendingRecords: async (request) => reading(() => parts.pendingRecords(request)),
     stage: (records) =>
       commit.run(() => {

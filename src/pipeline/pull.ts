@@ -215,7 +215,7 @@ async function readStream(request: StreamRead, options: PullOptions, abort: Abor
  * Among changes, a later row of a record replaces the earlier ones. So no record counts as seen before, and rows with the
  * same key are stored one after the other. In a snapshot such rows are records of their own.
  */
-const NOTHING_SEEN: SeenRecords = { has: () => false, add: () => undefined, size: () => 0 };
+export const NOTHING_SEEN: SeenRecords = { has: () => false, add: () => undefined, size: () => 0 };
 
 /** Parts a page where a key is repeated. The order of the rows stays. */
 function withoutRepeats(rows: readonly IncomingRecord[]): IncomingRecord[][] {
@@ -246,7 +246,7 @@ function assertReadBefore({ source, stream, before }: StreamPull): void {
   });
 }
 
-interface PageToStore extends ReadPage {
+export interface PageToStore extends ReadPage {
   number: number;
   uncounted: number;
 }
@@ -261,9 +261,19 @@ function storeUnmapped(page: PageToStore, { ledger, wait }: PullOptions, abort: 
 }
 
 /** Maps and stores the changed rows of a page. Null after an abort. */
-async function mapAndStore(
+export async function mapAndStore(
   page: PageToStore,
-  { ledger, mapQueue, wait, mapper }: PullOptions & { mapper: Mapper },
+  {
+    ledger,
+    mapQueue,
+    wait,
+    mapper,
+  }: {
+    ledger: Pick<IntakeLedger, 'lookUpPage' | 'stagePage'>;
+    mapQueue: Pick<MapQueue, 'mapPage' | 'mapStored'>;
+    wait: WritableWait;
+    mapper: Mapper;
+  },
   abort: AbortSignal,
 ): Promise<StagedPage | null> {
   const lookUp = await untilWritable(() => ledger.lookUpPage(page), wait, abort);

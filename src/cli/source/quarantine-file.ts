@@ -1,5 +1,6 @@
 import type { FileHandle } from 'node:fs/promises';
 import type { QuarantinedRecord } from '../../domain/ports/ledger-views.ts';
+import { defuseFormula } from '../../lib/formula-safety.ts';
 import type { JsonValue } from '../../lib/json.ts';
 import { formatIssue } from '../text/words.ts';
 import { writeWholeFile } from '../whole-file.ts';
@@ -60,19 +61,9 @@ function textOf(value: JsonValue | undefined): string {
 }
 
 function csvLine(values: readonly string[]): string {
-  return `${values.map((value) => csvCell(harmless(value))).join(',')}\r\n`;
+  return `${values.map((value) => csvCell(defuseFormula(value))).join(',')}\r\n`;
 }
 
 function csvCell(text: string): string {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-}
-
-/**
- * A value that a spreadsheet would run as a formula, with an apostrophe in front, which makes it text there. Numbers
- * with a sign stay as they are. One that has apostrophes already gets one more, so that taking one off undoes it:
- * https://owasp.org/www-community/attacks/CSV_Injection
- */
-export function harmless(text: string): string {
-  if (/^[+-]?[\d.,' ]*$/.test(text)) return text;
-  return /^'*[=+\-@\t\r\n|＝＋－＠]/.test(text) ? `'${text}` : text;
 }

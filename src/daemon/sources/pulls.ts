@@ -1,6 +1,6 @@
 import { fault } from '../../domain/faults.ts';
 import type { CareLedger } from '../../domain/ports/care-ledger.ts';
-import type { RunTrigger } from '../../domain/ports/intake.ts';
+import type { Correction, RunTrigger } from '../../domain/ports/intake.ts';
 import type { IntakeLedger } from '../../domain/ports/intake-ledger.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { type Fault, messageOf } from '../../lib/errors.ts';
@@ -8,12 +8,14 @@ import { createKeyedLock } from '../../lib/keyed-lock.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
 import { neededColumns } from '../../pipeline/column-check.ts';
 import { type PullOptions, type PullResult, pull } from '../../pipeline/pull.ts';
+import { type CorrectionResult, storeCorrections } from '../../pipeline/store-corrections.ts';
+import { untilWritable } from '../../pipeline/until-writable.ts';
 import type { Mappers } from './mappers.ts';
 import type { ConfiguredSource, RuntimeConfig } from './open-source.ts';
 import { openToPull } from './open-to-pull.ts';
 
 export interface PullsOptions extends Pick<PullOptions, 'emit' | 'mapQueue'> {
-  ledger: PullOptions['ledger'] & Pick<CareLedger, 'prune'> & Pick<IntakeLedger, 'defineLookups'>;
+  ledger: PullOptions['ledger'] & Pick<CareLedger, 'prune'> & Pick<IntakeLedger, 'defineLookups' | 'recordsByKey'>;
   config: RuntimeConfig;
   mappers: Mappers;
   clock: Clock;
@@ -34,6 +36,16 @@ export interface Pulls {
   pull(source: string, trigger: RunTrigger, abort: AbortSignal, waitMs?: number): Promise<PullResult>;
   /** Does something while no run of the source is under way; nothing if it is aborted before. */
   betweenRuns(source: string, work: () => Promise<void>, abort: AbortSignal): Promise<void>;
+  /**
+   * Stores corrected rows of one stream, after the runs of its source have ended. The mappings are those of the config as
+   * they are now.
+   *
+   * @throws Fault `interrupted` if it is aborted before it has begun
+   */
+  correct(
+    request: { source: string; stream: string; rows: readonly Correction[] },
+    abort: AbortSignal,
+  ): Promise<CorrectionResult>;
   /** The sources that are being pulled. */
   pulling(): string[];
 }
@@ -136,6 +148,27 @@ export function createPulls({ config, mappers, clock, log, onEnd, ...options }: 
       try {
         await work();
       } finally {
+        release();
+      }
+    },
+
+    async correct({ source: id, stream: name, rows }, abort) {
+      const release = await lockSource(id, abort, Number.POSITIVE_INFINITY);
+      try {
+        const source = sourceOf(id);
+        const stream = source.streams.find((one) => one.name === name);
+        if (!stream) throw fault('usage', `There is no stream ${id}/${name} in ${config.file}.`);
+        const { ledger, mapQueue, emit } = options;
+        const onPause = (reason: Fault | null) => reportPause(id, reason);
+        const wait = { clock, waitMs: Number.POSITIVE_INFINITY, onPause };
+        const mapper = await mappers.refresh(id);
+        const lookups = new Map([[id, mapper.lookups ?? []]]);
+        await untilWritable(() => ledger.defineLookups(lookups, { isAll: false }), wait, abort);
+        const request = { source: id, stream: name, key: stream.key, omit: source.omit, rows, mapper };
+        return await storeCorrections(request, { ledger, mapQueue, emit, wait }, abort);
+      } finally {
+        resting.delete(id);
+        onEnd();
         release();
       }
     },

@@ -13,6 +13,7 @@ import type {
   StagedPage,
   StageSummary,
   StartedRun,
+  StoredRecord,
   StreamEnd,
 } from './intake.ts';
 
@@ -50,6 +51,8 @@ export interface IntakeLedger {
   defineLookups(tables: ReadonlyMap<string, readonly LookupTable[]>, options: { isAll: boolean }): Promise<void>;
   /** The entries of lookup tables for some keys. */
   findLookups(keys: readonly LookupKey[]): Promise<(LookupEntry & LookupKey)[]>;
+  /** The records of a stream with these keys. A key that no record has is left out. */
+  recordsByKey(request: { source: string; stream: string; keys: readonly string[] }): Promise<StoredRecord[]>;
   /** Records that wait to be mapped, oldest first, after `afterId`. */
   pendingRecords(request: { source: string; afterId: number; limit: number }): Promise<PendingRecord[]>;
   /**

@@ -7,8 +7,11 @@ import type { Place } from '../place.ts';
 import type { IncomingRecord } from '../record.ts';
 import type { GuardedRead } from './guarded-read.ts';
 
-/** What started a run. */
-export type RunTrigger = 'cli' | 'schedule' | 'retry';
+/**
+ * What started a run. An `upload` stores rows that a person has corrected. It is no read of the source: nothing is concluded
+ * from it about rows that it does not have, and it does not count as the source's last run.
+ */
+export type RunTrigger = 'cli' | 'schedule' | 'retry' | 'upload';
 
 export interface RunStart {
   source: string;
@@ -175,6 +178,21 @@ export interface PendingRecord {
   place: Place;
   /** What the connector found wrong. Such a record goes to quarantine without being mapped. */
   issues: Issue[];
+}
+
+/** A stored record, found by its key. */
+export interface StoredRecord extends PendingRecord {
+  key: string;
+  /** True if the source no longer has it. */
+  missing: boolean;
+}
+
+/** A row that a person has corrected. */
+export interface Correction {
+  fields: JsonObject;
+  place: Place;
+  /** The version of the stored record that the person has corrected. */
+  version: number;
 }
 
 export interface MappedRecord {

@@ -181,6 +181,7 @@ export interface WaitingGroup {
 
 export interface LedgerViews {
   itemCounts(sources?: readonly string[]): ItemCounts;
+  /** Runs that read a source, the newest first. Uploads of corrected rows are not among them. */
   runs(request: { source?: string; limit: number }): RunView[];
   run(id: number): RunView | null;
   /** Streams of these sources whose last complete read the guard took for broken, and that no person has accepted. */

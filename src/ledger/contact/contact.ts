@@ -74,7 +74,9 @@ export function createContact(
     resetCreates: db.prepare<[string]>('UPDATE contacts SET creates = 0 WHERE source = ?'),
     allContacted: db.prepare('UPDATE contacts SET contacted = 1'),
     runBeganAt: db
-      .prepare<[string], number>('SELECT started_at FROM runs WHERE source = ? ORDER BY id DESC LIMIT 1')
+      .prepare<[string], number>(
+        "SELECT started_at FROM runs WHERE source = ? AND cause <> 'upload' ORDER BY id DESC LIMIT 1",
+      )
       .pluck(),
   };
 

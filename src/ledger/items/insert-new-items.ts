@@ -32,9 +32,12 @@ export function createInsertNewItems(
   const insertItems = createInsertMany(db, { into: 'items', columns: NEW_COLUMNS });
   const sql = {
     byId: db.prepare<[number], ItemRow>(`SELECT ${ITEM_COLUMNS} FROM items WHERE id = ?`),
-    // Mapping may end long after the run, so an item appears at the time of its run.
+    // Mapping may end long after the run, so an item appears at the time of its run. The row of an item that an upload
+    // corrects was there in the last read.
     runBeganAt: db
-      .prepare<[string], number>('SELECT started_at FROM runs WHERE source = +? ORDER BY id DESC LIMIT 1')
+      .prepare<[string], number>(
+        "SELECT started_at FROM runs WHERE source = +? AND cause <> 'upload' ORDER BY id DESC LIMIT 1",
+      )
       .pluck(),
     arrived: db
       .prepare<[string, string], string>(

@@ -80,7 +80,7 @@ export function createCompleteness(db: Sqlite, rules: PassportRules): Completene
       `${quarantined} h.product_key IS NULL ORDER BY r.id LIMIT @limit`,
     ),
     lastRun: db.prepare<[string], { result: string | null; endedAt: number | null }>(
-      'SELECT result, ended_at AS endedAt FROM runs WHERE source = ? ORDER BY id DESC LIMIT 1',
+      "SELECT result, ended_at AS endedAt FROM runs WHERE source = ? AND cause <> 'upload' ORDER BY id DESC LIMIT 1",
     ),
     // An accepted read still blocks, because only the next run marks its missing records.
     guarded: db

@@ -67,7 +67,7 @@ export function createGuardedItems({
       .pluck(),
     atRest: db.prepare<[{ source: string | null }], { id: number; source: string; name: string; runId: number }>(
       `SELECT s.id, s.source, s.name, r.id AS runId FROM streams s
-       CROSS JOIN runs r ON r.id = (SELECT max(id) FROM runs WHERE source = s.source)
+       CROSS JOIN runs r ON r.id = (SELECT max(id) FROM runs WHERE source = s.source AND cause <> 'upload')
        WHERE (@source IS NULL OR s.source = @source) AND r.result = 'complete'
          AND (EXISTS (SELECT 1 FROM released l WHERE l.stream_id = s.id)
            OR EXISTS (SELECT 1 FROM guarded_items g WHERE g.stream_id = s.id))
@@ -82,7 +82,7 @@ export function createGuardedItems({
            EXISTS (SELECT 1 FROM records w WHERE w.stream_id = a.stream_id AND w.state = 'pending')
            OR EXISTS (SELECT 1 FROM records w WHERE w.stream_id = a.stream_id AND w.state = 'stale'
              AND w.missing_since IS NULL)))
-         AND NOT EXISTS (SELECT 1 FROM lookups t JOIN runs o ON o.id = (SELECT max(id) FROM runs WHERE source = t.source)
+         AND NOT EXISTS (SELECT 1 FROM lookups t JOIN runs o ON o.id = (SELECT max(id) FROM runs WHERE source = t.source AND cause <> 'upload')
            WHERE t.owner = s.source AND t.source <> s.source AND o.result IS NULL)
        ORDER BY s.id`,
     ),

@@ -1,6 +1,6 @@
 import type { Issue } from '../../domain/issue.ts';
 import type { Place } from '../../domain/place.ts';
-import type { PendingRecord } from '../../domain/ports/intake.ts';
+import type { PendingRecord, StoredRecord } from '../../domain/ports/intake.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { parseJson, parseJsonOrNull } from '../store/context.ts';
 import type { Sqlite } from '../store/database.ts';
@@ -27,6 +27,25 @@ export function pendingRecord(row: PendingRow): PendingRecord {
     place: parseJson<Place>(row.place),
     issues: parseJsonOrNull<Issue[]>(row.issues) ?? [],
   };
+}
+
+/** Returns a function that finds the records of a stream by their keys, in the order of the keys. */
+export function createRecordsByKey(
+  db: Sqlite,
+): (request: { source: string; stream: string; keys: readonly string[] }) => StoredRecord[] {
+  const byKey = db.prepare<
+    [{ source: string; stream: string; keys: string }],
+    PendingRow & { key: string; missing: 0 | 1 }
+  >(
+    `SELECT r.id, r.key, r.version, s.source, s.name AS stream, r.raw, r.place, r.source_issues AS issues,
+       r.missing_since IS NOT NULL AS missing
+     FROM streams s CROSS JOIN json_each(@keys) k CROSS JOIN records r ON r.stream_id = s.id AND r.key = k.value
+     WHERE s.source = @source AND s.name = @stream`,
+  );
+  return ({ keys, ...of }) =>
+    byKey
+      .all({ ...of, keys: JSON.stringify(keys) })
+      .map((row) => ({ ...pendingRecord(row), key: row.key, missing: row.missing === 1 }));
 }
 
 /** Returns a function that lists a source's records that wait to be mapped, oldest first, after an id. */

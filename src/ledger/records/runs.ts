@@ -44,6 +44,7 @@ export function createRuns(
       'UPDATE runs SET ended_at = ?, result = ?, error = ? WHERE id = ?',
     ),
     sourceOf: db.prepare<[number], string>('SELECT source FROM runs WHERE id = ?').pluck(),
+    isRead: db.prepare<[number], number>("SELECT 1 FROM runs WHERE id = ? AND cause <> 'upload'").pluck(),
     insertStream: db.prepare<[string, string, string]>(
       'INSERT INTO streams (source, name, mapping_revision) VALUES (?, ?, ?)',
     ),
@@ -59,7 +60,8 @@ export function createRuns(
   return {
     startRun({ source, trigger, askedBy, streams: read, mappingRevision }) {
       const now = clock.now();
-      run.began(source);
+      // The creates of the last read stay counted, because an upload is no read.
+      if (trigger !== 'upload') run.began(source);
       sql.interruptRuns.run(now, source);
       const runId = Number(sql.insertRun.run(source, trigger, now, askedBy ?? null).lastInsertRowid);
       const progress: StartedRun['streams'] = {};
@@ -94,7 +96,7 @@ export function createRuns(
 
     endRun({ runId, result, error, leftStreams }) {
       sql.endRun.run(clock.now(), result, error ?? null, runId);
-      if (result === 'complete') run.completed(runId);
+      if (result === 'complete' && sql.isRead.get(runId) !== undefined) run.completed(runId);
       const left = result === 'complete' && leftStreams !== undefined ? releaseLeftStreams(runId, leftStreams) : [];
       // Other sources may have waited for the end of this run, because they look up its records.
       const held = guardedItems.decide(null);

@@ -50,7 +50,7 @@ export function createViews(db: Sqlite, rules: PassportRules): LedgerViews {
   const runColumns = `SELECT id, source, cause AS "trigger", started_at AS startedAt, ended_at AS endedAt, result, error FROM runs`;
   const sql = {
     runs: db.prepare<[{ source: string | null; limit: number }], RunRow>(
-      `${runColumns} WHERE @source IS NULL OR source = @source ORDER BY id DESC LIMIT @limit`,
+      `${runColumns} WHERE cause <> 'upload' AND (@source IS NULL OR source = @source) ORDER BY id DESC LIMIT @limit`,
     ),
     run: db.prepare<[number], RunRow>(`${runColumns} WHERE id = ?`),
     accounts: db.prepare<[number], StreamAccount>(

@@ -1,0 +1,45 @@
+import { z } from 'zod';
+import type { JsonObject } from '../../lib/json.ts';
+import type { CorrectionResult } from '../../pipeline/store-corrections.ts';
+import { goOn } from '../go-on.ts';
+import type { Handler } from '../handler.ts';
+
+const CorrectRowsRequest = z.strictObject({
+  source: z.string(),
+  stream: z.string(),
+  rows: z
+    .array(
+      z.strictObject({
+        fields: z.record(z.string(), z.json()) as z.ZodType<JsonObject>,
+        place: z.strictObject({ file: z.string(), line: z.int(), path: z.string() }).partial(),
+        version: z.int(),
+      }),
+    )
+    .min(1),
+});
+export type CorrectRowsRequest = z.infer<typeof CorrectRowsRequest>;
+
+/** Stores rows that a person has corrected, as a run of their source that concludes nothing about its other rows. */
+export const correctRows: Handler<CorrectRowsRequest, CorrectionResult> = {
+  name: 'correct-rows',
+  request: CorrectRowsRequest,
+  async handle({ source, stream, rows }, { runtime, abort }) {
+    const result = await runtime.correct({ source, stream, rows: rows.map(withPlace) }, abort);
+    goOn(runtime);
+    return result;
+  },
+};
+
+type Row = CorrectRowsRequest['rows'][number];
+
+/** The places without the members that are undefined. */
+function withPlace({ place: { file, line, path }, ...row }: Row) {
+  return {
+    ...row,
+    place: {
+      ...(file === undefined ? {} : { file }),
+      ...(line === undefined ? {} : { line }),
+      ...(path === undefined ? {} : { path }),
+    },
+  };
+}

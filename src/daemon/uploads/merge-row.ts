@@ -1,0 +1,62 @@
+import type { StoredRecord } from '../../domain/ports/intake.ts';
+import type { SourceRow } from '../../domain/ports/source.ts';
+import { RAW_FIELD } from '../../domain/record.ts';
+import { armFormula, defuseFormula } from '../../lib/formula-safety.ts';
+import type { JsonObject, JsonValue } from '../../lib/json.ts';
+
+/** Spreadsheet programs hold no longer text in a cell, so a download cuts it there. */
+export const CELL_CHARACTERS_MAX = 32_767;
+
+/** A stored value as the text of a cell: lists and objects as JSON, and no value as an empty cell. */
+export function cellText(value: JsonValue | undefined): string {
+  if (value === undefined || value === null) return '';
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+/**
+ * The fields of a stored record with the values of an uploaded row in them. The columns keep their order, and a value that is the
+ * same text keeps its type, so that an unchanged row stays unchanged (I4). Columns that the row lacks keep their values.
+ *
+ * @param isTable true where all rows of the stream have the same columns, so that a row can get no further one
+ */
+export function mergeRow(
+  stored: Pick<StoredRecord, 'fields'>,
+  row: Pick<SourceRow, 'fields'>,
+  isTable: boolean,
+): JsonObject {
+  // A row that could not be split into columns has none in their order. The file has them.
+  if (RAW_FIELD in stored.fields) {
+    return Object.fromEntries(Object.entries(row.fields).map(([name, value]) => [name, valueLike('', value)]));
+  }
+  const merged = new Map<string, JsonValue>(Object.entries(stored.fields));
+  for (const [name, value] of Object.entries(row.fields)) {
+    const before = stored.fields[name];
+    if (before === undefined && (isTable || cellText(value) === '')) continue;
+    merged.set(name, valueLike(before ?? null, value));
+  }
+  return Object.fromEntries(merged);
+}
+
+/** The uploaded value in the type of the stored one. */
+function valueLike(stored: JsonValue, given: JsonValue): JsonValue {
+  const text = armFormula(cellText(given));
+  const known = cellText(stored);
+  if (text === known || cellText(given) === defuseFormula(known) || text === known.slice(0, CELL_CHARACTERS_MAX)) {
+    return stored;
+  }
+  if (typeof stored === 'number' || typeof stored === 'boolean' || (typeof stored === 'object' && stored !== null)) {
+    const parsed = parsedOrNull(text);
+    if (parsed !== null && typeof parsed === typeof stored && Array.isArray(parsed) === Array.isArray(stored)) {
+      return parsed;
+    }
+  }
+  return text;
+}
+
+function parsedOrNull(text: string): JsonValue {
+  try {
+    return JSON.parse(text) as JsonValue;
+  } catch {
+    return null;
+  }
+}

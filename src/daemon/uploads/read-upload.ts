@@ -1,0 +1,104 @@
+import { writeFile } from 'node:fs/promises';
+import { fault } from '../../domain/faults.ts';
+import type { SourceRow } from '../../domain/ports/source.ts';
+import { isJsonObject } from '../../lib/json.ts';
+import type { Logger } from '../../lib/logging/logging.ts';
+import type { Connector } from '../../sdk/connector.ts';
+import { createTemporaryFiles } from '../../sdk/files/temporary-files.ts';
+import { createFileDecoder } from '../../sdk/text-decoder.ts';
+import { connectorLoader } from '../sources/load-connector.ts';
+import type { ConfiguredSource } from '../sources/open-source.ts';
+
+/** How the CSV files of a stream are written, as far as a download and an upload of its rows keep to it. */
+export interface StreamDialect {
+  delimiter: string;
+  quote: string;
+  encoding: string;
+}
+
+const PLAIN: StreamDialect = { delimiter: ',', quote: '"', encoding: 'utf-8' };
+const DELIMITERS = [';', ',', '\t', '|'];
+/** Rows that an upload may have. */
+export const UPLOAD_ROWS_MAX = 20_000;
+/** A workbook may unpack to so much. */
+const UNPACKED_BYTES_MAX = 256_000_000;
+
+/** The delimiter, the quote and the encoding of a stream's own files; those of plain CSV for a stream that is no CSV. */
+export function dialectOf(source: ConfiguredSource, stream: string): StreamDialect {
+  if (source.connector.id !== 'csv') return PLAIN;
+  const own = source.streams.find(({ name }) => name === stream)?.options;
+  const text = (name: keyof StreamDialect): string => {
+    for (const options of [own, source.options]) {
+      const value = isRecord(options) ? options[name] : undefined;
+      if (typeof value === 'string') return value;
+    }
+    return PLAIN[name];
+  };
+  return { delimiter: text('delimiter'), quote: text('quote'), encoding: text('encoding') };
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> => isJsonObject(value as never);
+
+/**
+ * Reads the rows of an uploaded file with the connector for its format: a workbook (XLSX), or CSV in the dialect of the stream.
+ * Spreadsheets save CSV with the delimiter of their country, so the one that parts the header into the key columns is taken.
+ *
+ * @throws Fault `source.unreadable` for a file that is neither, `usage` for one with too many rows
+ */
+export async function readUpload(
+  file: { name: string; bytes: Uint8Array },
+  { source, stream, log, signal }: { source: ConfiguredSource; stream: string; log: Logger; signal: AbortSignal },
+): Promise<SourceRow[]> {
+  const temporary = createTemporaryFiles(undefined);
+  try {
+    const copy = await temporary.create();
+    await writeFile(copy.path, file.bytes);
+    const { connector, options } = await formatOf(file.bytes, source, stream);
+    const streamOptions = connector.streamOptions.parse({ path: copy.path });
+    const opened = await connector.open(connector.options.parse(options), { resolvePath: (path) => path, log });
+    try {
+      const rows: SourceRow[] = [];
+      const request = { name: stream, options: streamOptions, mode: 'snapshot' as const, cursor: null, signal };
+      for await (const page of opened.pull(request)) {
+        for (const row of page.rows) rows.push({ ...row, place: { ...row.place, file: file.name } });
+        if (rows.length > UPLOAD_ROWS_MAX) throw tooMany();
+      }
+      return rows;
+    } finally {
+      await opened.close();
+    }
+  } finally {
+    await temporary.close();
+  }
+}
+
+async function formatOf(
+  bytes: Uint8Array,
+  source: ConfiguredSource,
+  stream: string,
+): Promise<{ connector: Connector; options: unknown }> {
+  const isWorkbook = bytes[0] === 0x50 && bytes[1] === 0x4b;
+  const id = isWorkbook ? 'xlsx' : 'csv';
+  const loaded = await connectorLoader.load(id, '.');
+  if (loaded === null || !loaded.ok) throw new Error(`There is no connector ${id}.`);
+  const connector = loaded.value;
+  if (isWorkbook) return { connector, options: { maxUnpackedBytes: UNPACKED_BYTES_MAX } };
+  const dialect = dialectOf(source, stream);
+  const key = source.streams.find(({ name }) => name === stream)?.key ?? [];
+  return { connector, options: { ...dialect, delimiter: delimiterOf(bytes, dialect, key) } };
+}
+
+function delimiterOf(bytes: Uint8Array, { delimiter, quote, encoding }: StreamDialect, key: readonly string[]): string {
+  const head = Buffer.from(bytes.subarray(0, 64 * 1024));
+  const [line = ''] = createFileDecoder(encoding, head)
+    .write(head)
+    .split(/\r?\n|\r/, 1);
+  const names = (separator: string) => line.split(separator).map((name) => name.replaceAll(quote, '').trim());
+  return [delimiter, ...DELIMITERS].find((one) => key.every((column) => names(one).includes(column))) ?? delimiter;
+}
+
+function tooMany(): Error {
+  return fault('usage', `The file has more than ${UPLOAD_ROWS_MAX} rows.`, {
+    suggestion: 'Upload only the rows that you have corrected. A whole export belongs where the source is read from.',
+  });
+}

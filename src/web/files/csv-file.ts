@@ -1,0 +1,42 @@
+import iconv from 'iconv-lite';
+import { cellText } from '../../daemon/uploads/merge-row.ts';
+import { defuseFormula } from '../../lib/formula-safety.ts';
+import type { JsonObject } from '../../lib/json.ts';
+
+/** How a CSV file is written. */
+export interface CsvDialect {
+  delimiter: string;
+  quote: string;
+  /** An encoding that iconv-lite knows. */
+  encoding: string;
+}
+
+export const PLAIN_CSV: CsvDialect = { delimiter: ',', quote: '"', encoding: 'utf-8' };
+
+/** A separate file for each encoding's mark: spreadsheets take a UTF-8 file without it for text in the encoding of the country. */
+const MARKED = /^(utf-?8|utf-?16(le|be)?)$/i;
+
+/**
+ * Rows as CSV, with a header. A value that a spreadsheet would run as a formula has an apostrophe in front, which an upload takes
+ * off again.
+ */
+export async function* csvFile(
+  columns: readonly string[],
+  pages: AsyncIterable<readonly JsonObject[]>,
+  dialect: CsvDialect,
+): AsyncGenerator<Uint8Array> {
+  const encoder = iconv.getEncoder(dialect.encoding, { addBOM: false });
+  const line = (values: readonly string[]) =>
+    `${values.map((value) => cell(defuseFormula(value), dialect)).join(dialect.delimiter)}\r\n`;
+  yield encoder.write((MARKED.test(dialect.encoding) ? '\ufeff' : '') + line(columns));
+  for await (const rows of pages) {
+    yield encoder.write(rows.map((fields) => line(columns.map((name) => cellText(fields[name])))).join(''));
+  }
+  const rest = encoder.end();
+  if (rest !== undefined && rest.length > 0) yield rest;
+}
+
+function cell(text: string, { delimiter, quote }: CsvDialect): string {
+  const needsQuotes = text.includes(delimiter) || text.includes(quote) || /[\r\n]/.test(text) || text !== text.trim();
+  return needsQuotes ? `${quote}${text.replaceAll(quote, quote + quote)}${quote}` : text;
+}
