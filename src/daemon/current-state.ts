@@ -3,7 +3,7 @@ import { QUEUE_NAMES, type QueueCounts, type QueueName } from '../domain/ports/q
 import type { Clock } from '../lib/clock.ts';
 import { kept } from '../lib/kept.ts';
 import type { ApiStanding } from '../observe/health.ts';
-import type { Standing } from '../observe/metrics.ts';
+import type { Standing } from '../observe/standing.ts';
 import type { Runtime } from './runtime.ts';
 import { standingOf } from './standing.ts';
 

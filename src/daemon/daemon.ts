@@ -11,6 +11,7 @@ import type { StallTiming } from '../queue/backend.ts';
 import type { DaemonCare } from './care.ts';
 import { createCare } from './create-care.ts';
 import { type CurrentState, createCurrentState } from './current-state.ts';
+import { createFigures } from './figures.ts';
 import { openRuntime, type Runtime } from './runtime.ts';
 import { createScheduler } from './scheduler.ts';
 import { announced, warnOfGuard } from './sources/announced-pull.ts';
@@ -154,7 +155,8 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     intervalMs: probeMs,
   });
   const observation = createCurrentState({ runtime, nextRun: (source) => scheduler.nextRun(source), clock });
-  const metrics = createMetrics({ version });
+  const figures = createFigures({ runtime, care, clock, log });
+  const metrics = createMetrics({ version, figures });
   bus.subscribe((event) => metrics.observe(event));
   const activity = createActivity(clock);
   bus.subscribe((event) => activity.observe(event));

@@ -63,6 +63,8 @@ export interface Runtime {
   views: LedgerViews;
   /** The ledger's views for the dashboard, which a thread of its own reads. It starts at the first question. */
   dashboard: Asked<DashboardViews>;
+  /** Counts for the metrics, read in another thread of its own. */
+  counting: Pick<Asked<DashboardViews>, 'sourceCounts'>;
   target: Target;
   /** Requests of people beside the deliveries. */
   platform: PlatformRequests;
@@ -217,11 +219,14 @@ async function runtimeOn(
   });
   const outageWatch = createOutageWatch({ api, clock, emit, log });
   const openedAt = clock.ticks();
-  const ledgerReader = createLedgerReader({
+  const readerData = {
     file: config.ledger,
     ledgerId: ledger.id,
     passportRules: passportRulesOf(config),
-  });
+  };
+  const ledgerReader = createLedgerReader(readerData);
+  // Counting takes long with a million items, and a page does not wait for it.
+  const countingReader = createLedgerReader(readerData);
   const hasAnswered = () => api.hasAnsweredSince(openedAt);
   const apiWaitWatch = createApiWaitWatch({ api, ledger, views, hasAnswered, emit, log });
 
@@ -230,6 +235,7 @@ async function runtimeOn(
     ledger,
     views,
     dashboard: ledgerReader.views,
+    counting: countingReader.views,
     target,
     platform,
     secrets,
@@ -262,6 +268,7 @@ async function runtimeOn(
         () => target.close(),
         // Before the ledger: the last connection that is closed removes the log.
         () => ledgerReader.close(),
+        () => countingReader.close(),
         () => ledger.close(),
       ]);
     },

@@ -238,8 +238,8 @@ describe('the web server', () => {
   it('shows neither secrets nor keys of items in its metrics', async () => {
     const { status, headers, body } = await ask('/metrics', { headers: bearer });
     expect([status, headers['content-type']]).toEqual([200, expect.stringContaining('text/plain')]);
-    expect(body).toContain('dpp_sync_items{kind="product",state="rejected"} 1\n');
-    expect(body).toContain('dpp_sync_items{kind="product",state="delivered"} 1\n');
+    expect(body).toContain('dpp_sync_items{source="erp",kind="product",state="rejected"} 1\n');
+    expect(body).toContain('dpp_sync_items{source="erp",kind="product",state="delivered"} 1\n');
     expect(body).toContain('dpp_sync_requests_total{operation="product.create",outcome="accepted"} 1\n');
     expect(body).toContain('dpp_sync_records_total{source="erp",stream="default",result="read"} 2\n');
     expect(body).toContain('dpp_sync_runs_total{source="erp",result="complete"} 1\n');

@@ -3,6 +3,7 @@ import { configJsonSchema } from '../../src/config/json-schema.ts';
 import { configReference } from '../../src/config/reference.ts';
 import { apiCoverage } from './api-coverage.ts';
 import { connectorPages } from './connector-pages.ts';
+import { metricsPage } from './metrics-page.ts';
 import { reliabilityMatrix } from './reliability-matrix.ts';
 import { sandboxCoverage } from './sandbox-coverage.ts';
 
@@ -16,6 +17,7 @@ export function generatedFiles(): Record<string, string> {
     'docs/api-coverage-sandbox.md': sandboxCoverage(),
     ...connectorPages(connectors),
     'docs/configuration.md': configReference(connectors),
+    'docs/metrics.md': metricsPage(),
     'docs/reliability.md': reliabilityMatrix(),
   };
 }

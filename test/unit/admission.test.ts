@@ -35,6 +35,7 @@ function freely(concurrency: number, observe: RateController['observe'] = () => 
     wait: () => null,
     setCeiling,
     concurrency: () => concurrency,
+    rate: () => Number.POSITIVE_INFINITY,
     observe,
   };
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { causesOf } from '../../src/observe/causes.ts';
-import { createMetrics, type Standing } from '../../src/observe/metrics.ts';
+import { createMetrics } from '../../src/observe/metrics.ts';
+import type { Figures, Standing } from '../../src/observe/standing.ts';
 import { statusPage } from '../../src/web/pages/overview/status-page.ts';
 
 const STANDING: Standing = {
@@ -32,6 +33,24 @@ const STANDING: Standing = {
   sources: [],
 };
 
+const FIGURES: Figures = {
+  now: 0,
+  streams: [{ source: 'erp', stream: 'boms' }],
+  counts: {
+    items: [{ source: 'erp', kind: 'product', state: 'superseded', count: 1 }],
+    passports: [],
+    quarantined: [],
+    missing: [{ source: 'erp', kind: 'product', count: 2 }],
+    dueSince: [],
+  },
+  running: [],
+  learntRate: null,
+  ledgerBytes: { database: 0, log: 0 },
+  ledgerFreeBytes: null,
+  backup: null,
+  config: { loadedAt: 0, refused: false },
+};
+
 describe('how a ledger stands', () => {
   it('is told by every cause that needs a person, and by no other', () => {
     expect(causesOf(STANDING)).toEqual([
@@ -44,11 +63,11 @@ describe('how a ledger stands', () => {
   });
 
   it('is in the metrics: guards, missing items and ended writes', async () => {
-    const text = await createMetrics({ version: '1' }).text(STANDING);
+    const text = await createMetrics({ version: '1', figures: async () => FIGURES }).text(STANDING);
     expect(text).toContain('dpp_sync_guard_held{source="erp",stream="boms"} 1');
-    expect(text).toContain('dpp_sync_missing_items{kind="product"} 2');
-    expect(text).toContain('dpp_sync_missing_items{kind="material"} 0');
-    expect(text).toContain('dpp_sync_items{kind="product",state="superseded"} 1');
+    expect(text).toContain('dpp_sync_missing_items{source="erp",kind="product"} 2');
+    expect(text).toContain('dpp_sync_missing_items{source="erp",kind="material"} 0');
+    expect(text).toContain('dpp_sync_items{source="erp",kind="product",state="superseded"} 1');
   });
 
   it('is on the status page, with the commands and what came from outside escaped', () => {

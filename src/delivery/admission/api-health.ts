@@ -40,6 +40,8 @@ export interface ApiHealth
   admit(): number;
   /** How many requests may be in flight at the present rate. */
   concurrency(): number;
+  /** The present limit in requests per second, learnt or configured; null while none is known. */
+  learntRate(): number | null;
   /**
    * Learns from an answer. @param latencyMs since the request was admitted; null for a request that was not admitted
    */
@@ -153,6 +155,10 @@ export function createApiHealth(options: ApiHealthOptions): ApiHealth {
     authorization: () => authorization.state(),
     admit: admitOne,
     concurrency: () => rate.concurrency(clock.ticks()),
+    learntRate() {
+      const perSecond = rate.rate(clock.ticks());
+      return Number.isFinite(perSecond) ? perSecond : null;
+    },
     observe(answer, latencyMs) {
       if (latencyMs === null) {
         learnBeside(answer);

@@ -43,6 +43,8 @@ export interface RateController {
   setCeiling(maxRate: number | null): void;
   /** How many requests may be in flight. */
   concurrency(now: number): number;
+  /** The present limit in requests per second, learnt or configured; infinite while none is known. */
+  rate(now: number): number;
   /** @param latencyMs since the request was admitted */
   observe(observation: Observation, latencyMs: number, now: number): void;
 }
@@ -172,6 +174,8 @@ export function createRateController(ceiling: number | null, random: () => numbe
     },
 
     concurrency: (now) => concurrency.bound(search.rate(now)),
+
+    rate: pacedRate,
 
     observe(observation, latencyMs, now) {
       const sentAt = now - latencyMs;

@@ -7,7 +7,15 @@ import type { Issue } from '../issue.ts';
 import type { ItemKind, SubjectKind } from '../item.ts';
 import type { Place } from '../place.ts';
 import type { Reason } from '../reason.ts';
-import type { ItemState, ItemSummary, ItemView, PassportState, RefStanding, RunView } from './ledger-views.ts';
+import type {
+  ItemState,
+  ItemSummary,
+  ItemView,
+  PassportState,
+  RefStanding,
+  RunView,
+  SourceCounts,
+} from './ledger-views.ts';
 
 /** Where a list continues: the opaque `next` of the page before it. At most 500 rows a page. */
 export interface ListPage {
@@ -212,6 +220,8 @@ export interface SearchHit {
 }
 
 export interface DashboardViews {
+  /** For the metrics. @param now in milliseconds since the epoch: what is due later does not count as due */
+  sourceCounts(now: number): SourceCounts;
   items(filter: ItemListFilter, page: ListPage): Listed<ItemRow>;
   /** By key or natural key. */
   itemDetail(kind: SubjectKind, key: string): ItemDetail | null;

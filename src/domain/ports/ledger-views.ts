@@ -179,6 +179,16 @@ export interface WaitingGroup {
   either?: true;
 }
 
+/** What the metrics show of the ledger, by source. Counts of zero are left out. */
+export interface SourceCounts {
+  items: { source: string; kind: SubjectKind; state: ItemState; count: number }[];
+  passports: { source: string; state: PassportState; count: number }[];
+  quarantined: { source: string; stream: string; count: number }[];
+  missing: { source: string; kind: ItemKind; count: number }[];
+  /** Since when the oldest delivery is due that was not sent yet, in milliseconds since the epoch. */
+  dueSince: { source: string; at: number }[];
+}
+
 export interface LedgerViews {
   itemCounts(sources?: readonly string[]): ItemCounts;
   /** Runs that read a source, the newest first. Uploads of corrected rows are not among them. */

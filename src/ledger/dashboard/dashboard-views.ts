@@ -2,6 +2,7 @@ import { fault } from '../../domain/faults.ts';
 import type { PassportRules } from '../../domain/passport.ts';
 import type { DashboardViews } from '../../domain/ports/dashboard-views.ts';
 import type { Sqlite } from '../store/database.ts';
+import { createSourceCounts } from '../views/source-counts.ts';
 import { createViews } from '../views/views.ts';
 
 function missing(): never {
@@ -12,6 +13,7 @@ function missing(): never {
 export function createDashboardViews(db: Sqlite, rules: PassportRules): DashboardViews {
   const views = createViews(db, rules);
   return {
+    sourceCounts: createSourceCounts(db, rules),
     items: missing,
     itemDetail: missing,
     why: missing,

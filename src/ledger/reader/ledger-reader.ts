@@ -18,6 +18,7 @@ const ANSWER_WITHIN_MS = 60_000;
 const HEAP_MB_MAX = 512;
 
 const VIEWS: Record<keyof DashboardViews, true> = {
+  sourceCounts: true,
   items: true,
   itemDetail: true,
   why: true,

@@ -1,5 +1,5 @@
 import { type PassportDesire, type PassportRules, type PassportStatus, wantedByPolicy } from '../../domain/passport.ts';
-import type { LedgerViews, PassportCounts, PassportState } from '../../domain/ports/ledger-views.ts';
+import type { LedgerViews, PassportCounts, PassportState, SourceCounts } from '../../domain/ports/ledger-views.ts';
 import { storedReason } from '../../domain/reason.ts';
 import { isOpen } from '../deliveries/delivery-states.ts';
 import { createCompleteness, type EvaluatedProduct } from '../passports/completeness.ts';
@@ -43,6 +43,34 @@ interface CountRow {
 
 function countsFrom(from: string): string {
   return `SELECT ${STATE} AS state, count(*) AS n ${from} WHERE ${IS_PRODUCT} GROUP BY 1`;
+}
+
+/**
+ * Counts the passports of each source. Without a policy it reads only products that have a passport: all others have the
+ * state `none`, and their number is that of the products without those.
+ */
+export function createPassportsBySource(
+  db: Sqlite,
+  rules: PassportRules,
+): (products: ReadonlyMap<string, number>) => SourceCounts['passports'] {
+  const [ofProducts, ofPassports] = [FROM, FROM_PASSPORTS].map((from) =>
+    db.prepare<[CountQuery], SourceCounts['passports'][number]>(
+      `SELECT p.source, ${STATE} AS state, count(*) AS count ${from} WHERE ${IS_PRODUCT} GROUP BY 1, 2`,
+    ),
+  );
+  return (products) => {
+    const wanted = wantedByPolicy(rules);
+    const found = (wanted === null ? ofPassports : ofProducts)?.all({ sources: '[]', wanted }) ?? [];
+    const rest = new Map(products);
+    for (const { source, count } of found) rest.set(source, (rest.get(source) ?? 0) - count);
+    for (const [source, count] of rest) {
+      if (count <= 0) continue;
+      const none = found.find((row) => row.source === source && row.state === 'none');
+      if (none) none.count += count;
+      else found.push({ source, state: 'none', count });
+    }
+    return found;
+  };
 }
 
 /** The state of each passport, and how many passports are in each state. */

@@ -3,7 +3,7 @@ import type { QueueName } from '../../../domain/ports/queues.ts';
 import type { Scope } from '../../../domain/scope.ts';
 import type { ActivitySpan } from '../../../observe/activity.ts';
 import type { HealthReport } from '../../../observe/health.ts';
-import type { Standing } from '../../../observe/metrics.ts';
+import type { Standing } from '../../../observe/standing.ts';
 
 /** All that the first page shows. */
 export interface OverviewView {

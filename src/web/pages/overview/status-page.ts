@@ -11,7 +11,7 @@ import {
 import type { QueueName } from '../../../domain/ports/queues.ts';
 import type { Scope } from '../../../domain/scope.ts';
 import type { ApiStanding, HealthReport } from '../../../observe/health.ts';
-import type { Standing } from '../../../observe/metrics.ts';
+import type { Standing } from '../../../observe/standing.ts';
 import { type Html, html } from '../../html.ts';
 import { pageHead } from '../../parts/page-head.ts';
 

@@ -1,0 +1,68 @@
+import { statfsSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { SourceCounts } from '../domain/ports/ledger-views.ts';
+import type { Clock } from '../lib/clock.ts';
+import { messageOf } from '../lib/errors.ts';
+import { keptAnswer } from '../lib/kept.ts';
+import type { Logger } from '../lib/logging/logging.ts';
+import type { Figures } from '../observe/standing.ts';
+import type { DaemonCare } from './care.ts';
+import type { Runtime } from './runtime.ts';
+
+/** Prometheus asks every 15 seconds or more seldom. */
+const COUNTS_KEPT_MS = 5000;
+
+interface FiguresOptions {
+  runtime: Pick<Runtime, 'config' | 'counting' | 'api' | 'pulling'>;
+  care: Pick<DaemonCare, 'lastReload' | 'onReload' | 'backups'>;
+  clock: Clock;
+  log: Logger;
+}
+
+/** Reads what only the metrics show. Counts of the ledger are kept, so that scraping often costs no more. */
+export function createFigures({ runtime, care, clock, log }: FiguresOptions): () => Promise<Figures> {
+  const { counting, api } = runtime;
+  const counted = keptAnswer(() => counting.sourceCounts(clock.now()), COUNTS_KEPT_MS, clock);
+  let loadedAt = clock.now();
+  care.onReload(() => {
+    loadedAt = clock.now();
+  });
+
+  async function counts(): Promise<SourceCounts | null> {
+    try {
+      return await counted();
+    } catch (error) {
+      log.warn({ error: messageOf(error) }, 'The ledger could not be counted for the metrics.');
+      return null;
+    }
+  }
+
+  return async () => {
+    const { sources, ledger } = runtime.config;
+    const { backups } = care;
+    return {
+      now: clock.now(),
+      streams: sources.flatMap(({ id: source, streams }) => streams.map(({ name: stream }) => ({ source, stream }))),
+      counts: await counts(),
+      running: runtime.pulling(),
+      learntRate: api.learntRate(),
+      ledgerBytes: { database: bytesOf(ledger), log: bytesOf(`${ledger}-wal`) },
+      ledgerFreeBytes: freeBytesBeside(ledger),
+      backup: backups.configured ? { lastAt: backups.last()?.madeAt ?? null } : null,
+      config: { loadedAt, refused: care.lastReload()?.ok === false },
+    };
+  };
+}
+
+function bytesOf(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+function freeBytesBeside(file: string): number | null {
+  try {
+    const { bavail, bsize } = statfsSync(dirname(file));
+    return bavail * bsize;
+  } catch {
+    return null;
+  }
+}

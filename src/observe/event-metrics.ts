@@ -1,0 +1,71 @@
+import { OPERATIONS } from '../domain/delivery.ts';
+import type { ProgressEvent } from '../domain/ports/progress.ts';
+import type { Instruments } from './instruments.ts';
+
+export const RUN_RESULTS = ['complete', 'failed', 'interrupted'] as const;
+
+/** What is counted as it happens. */
+export interface EventMetrics {
+  observe(event: ProgressEvent): void;
+  /** Gives each stream of the config its series, so that the first event is an increase from 0. */
+  begin(streams: readonly { source: string; stream: string }[]): void;
+}
+
+const OUTCOMES = [
+  'accepted',
+  'exists',
+  'throttled',
+  'unavailable',
+  'ambiguous',
+  'gated',
+  'in_flight',
+  'refused',
+  'denied',
+] as const;
+/** States in which an attempt can leave a delivery. */
+const SETTLED = ['delivered', 'due', 'in_doubt', 'blocked', 'rejected', 'parked'] as const;
+
+export function createEventMetrics({ counter, histogram }: Instruments): EventMetrics {
+  const requests = counter('requests_total');
+  const throttled = counter('api_throttled_total');
+  const settled = counter('deliveries_settled_total');
+  const duration = histogram('request_duration_seconds');
+  const records = counter('records_total');
+  const runs = counter('runs_total');
+  for (const operation of OPERATIONS) {
+    for (const outcome of OUTCOMES) requests.inc({ operation, outcome }, 0);
+    for (const state of SETTLED) settled.inc({ operation, state }, 0);
+    duration.zero({ operation });
+  }
+  /** The rows that each stream had read at its last event, since an event reports the sum. */
+  const readBefore = new Map<string, Map<string, number>>();
+
+  function observePage({ source, stream, read, changed }: ProgressEvent & { type: 'page' }): void {
+    const streams = readBefore.get(source) ?? new Map<string, number>();
+    records.inc({ source, stream, result: 'read' }, Math.max(0, read - (streams.get(stream) ?? 0)));
+    records.inc({ source, stream, result: 'changed' }, changed);
+    readBefore.set(source, streams.set(stream, read));
+  }
+
+  return {
+    observe(event) {
+      if (event.type === 'request') {
+        requests.inc({ operation: event.operation, outcome: event.outcome });
+        if (event.outcome === 'throttled') throttled.inc();
+      } else if (event.type === 'page') observePage(event);
+      else if (event.type === 'run_ended') {
+        readBefore.delete(event.source);
+        runs.inc({ source: event.source, result: event.result });
+      } else if (event.type === 'settled') {
+        settled.inc({ operation: event.operation, state: event.state });
+        if (event.latencyMs !== null) duration.observe({ operation: event.operation }, event.latencyMs / 1000);
+      }
+    },
+    begin(streams) {
+      for (const { source, stream } of streams) {
+        for (const result of RUN_RESULTS) runs.inc({ source, result }, 0);
+        for (const result of ['read', 'changed']) records.inc({ source, stream, result }, 0);
+      }
+    },
+  };
+}

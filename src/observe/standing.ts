@@ -1,0 +1,45 @@
+import type { ApiWait } from '../domain/api-wait.ts';
+import type { MissingCounts, RunView, SourceCounts } from '../domain/ports/ledger-views.ts';
+import type { QueueCounts, QueueName } from '../domain/ports/queues.ts';
+import type { Scope } from '../domain/scope.ts';
+import type { LedgerStanding } from './causes.ts';
+import type { ApiStanding } from './health.ts';
+
+/** The current state, asked for at each scrape. */
+export interface Standing extends LedgerStanding {
+  /** Items that are missing from their sources, until a person decides. */
+  missing: MissingCounts;
+  /** Null while the queue is out of reach. */
+  queues: Record<QueueName, QueueCounts> | null;
+  api: ApiStanding;
+  /** The wait beyond a minute that the API has asked for, or null. */
+  apiWait: ApiWait | null;
+  /** Scopes that the API refuses to the key. */
+  refusedScopes: readonly Scope[];
+  sources: {
+    source: string;
+    lastRun: RunView | null;
+    /** When the last complete run ended, in milliseconds since the epoch. */
+    completeAt: number | null;
+    nextRunAt: number | null;
+  }[];
+}
+
+/** What only the metrics show, asked for at each scrape. Times are in milliseconds since the epoch. */
+export interface Figures {
+  now: number;
+  /** The streams of the config, which have a series from the start. */
+  streams: readonly { source: string; stream: string }[];
+  /** Null while the ledger cannot be read. */
+  counts: SourceCounts | null;
+  /** Sources that are being pulled. */
+  running: readonly string[];
+  /** Requests a second that are sent at most; null while no limit is known. */
+  learntRate: number | null;
+  ledgerBytes: { database: number; log: number };
+  /** Null where the system does not say. */
+  ledgerFreeBytes: number | null;
+  /** Null without scheduled backups. */
+  backup: { lastAt: number | null } | null;
+  config: { loadedAt: number; refused: boolean };
+}
