@@ -5,6 +5,7 @@ import type { Engine } from '../delivery/engine.ts';
 import type { Passports } from '../delivery/passports.ts';
 import type { PlatformRequests } from '../delivery/platform-requests.ts';
 import type { Recheck } from '../delivery/recheck.ts';
+import type { Alerts } from '../domain/ports/alerts.ts';
 import type { Asked, DashboardViews } from '../domain/ports/dashboard-views.ts';
 import type { Ledger } from '../domain/ports/ledger.ts';
 import type { LedgerViews } from '../domain/ports/ledger-views.ts';
@@ -87,6 +88,8 @@ export interface Runtime {
   ledgerLost(): Fault | null;
   /** What only a daemon does beside its work; null in the process of another command. */
   care: DaemonCare | null;
+  /** Null in a process that is no daemon. */
+  alerts: Alerts | null;
   /** How many deliveries were being sent when the last process ended. */
   voided: number;
   startWorkers: Workers['start'];
@@ -250,6 +253,7 @@ async function runtimeOn(
     unreadable: delivery.unreadable,
     ledgerLost: () => ledger.lost(),
     care: null,
+    alerts: null,
     voided,
     startWorkers: () => workers.start(),
     stopWorkers: () => workers.stop(),

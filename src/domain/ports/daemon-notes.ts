@@ -1,3 +1,5 @@
+import type { AlertNote } from './alerts.ts';
+
 /** What came of the last reload of the config. */
 export interface ReloadStatus {
   at: number;
@@ -20,6 +22,7 @@ export interface BackupStatus {
 
 /** What a daemon notes in the ledger for other processes and for the daemon after it, by name. */
 export interface DaemonNotes {
+  alerts: AlertNote;
   reload: ReloadStatus;
   backup: BackupStatus;
   /** The sources whose scheduled run has not begun, each with the time at which it was due. */
