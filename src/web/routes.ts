@@ -1,3 +1,4 @@
+import { apiRoutes } from './api/api-routes.ts';
 import { auditRoutes } from './pages/audit/audit-routes.ts';
 import { overviewRoutes } from './pages/overview/overview-routes.ts';
 import { systemRoutes } from './pages/system-routes.ts';
@@ -7,5 +8,11 @@ import type { Route } from './server/route.ts';
 
 /** All pages and endpoints, besides logging in and out and the board of the queues. */
 export function routesOf(context: PageContext): Route[] {
-  return [...systemRoutes(context), ...overviewRoutes(context), ...taskRoutes(context), ...auditRoutes(context)];
+  return [
+    ...systemRoutes(context),
+    ...overviewRoutes(context),
+    ...taskRoutes(context),
+    ...auditRoutes(context),
+    ...apiRoutes({ ...context, platform: context.runtime.platform }),
+  ];
 }

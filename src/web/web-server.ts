@@ -15,7 +15,6 @@ import { addRoutes, BODY_BYTES_MAX } from './server/add-routes.ts';
 import { type Answers, createAnswers } from './server/answers.ts';
 import { answerOf } from './server/fault-status.ts';
 import { addGuard } from './server/guard.ts';
-import { emptyPeople } from './server/not-there-yet.ts';
 import type { Route } from './server/route.ts';
 import { createBoundedServers } from './server-limits.ts';
 import { createTasks } from './tasks/create-tasks.ts';
@@ -36,7 +35,7 @@ export const openWeb: OpenWeb = async (context, web) => {
   const access = createAccess(credentials, clock);
   const servers = createBoundedServers();
   const wrongTokens = createWrongTokens({ clock, log });
-  const people = emptyPeople();
+  const people = runtime.ledger;
   const { dashboard } = runtime;
   const tasks = createTasks({ runtime, people, clock, log, askRefused: () => context.askRefused() });
   const ways = () => ({ token: credentials.token !== null, users: credentials.users.length > 0 });

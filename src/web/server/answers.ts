@@ -1,6 +1,8 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { z } from 'zod';
 import { sessionCookie } from '../access.ts';
+import type { Problem } from '../api/schemas.ts';
 import { html } from '../html.ts';
 import { layout, MENU, type MenuEntry } from '../layout.ts';
 import { pageHead } from '../parts/page-head.ts';
@@ -78,8 +80,13 @@ export function createAnswers(routes: () => readonly Route[]): Answers {
       const message = fault.message ?? 'Something went wrong. The log tells more.';
       if (request.url.startsWith('/api/')) {
         const problem = { type: `urn:dpp-sync:${code}`, title: titleOf(status), status, detail: message };
-        const value = { ...problem, code, ...(suggestion === null ? {} : { suggestion }) };
-        return send(request, reply, visit, { type: 'json', status, contentType: 'application/problem+json', value });
+        const value: z.input<typeof Problem> = {
+          ...problem,
+          code,
+          ...(suggestion === null ? {} : { suggestion }),
+          ...(fault.errors === undefined ? {} : { errors: [...fault.errors] }),
+        };
+        return send(request, reply, visit, { type: 'json', status, contentType: PROBLEM_TYPE, value });
       }
       if (wantsPage(request)) {
         const body = html`${pageHead(titleOf(status))}<section class="card"><p>${message}</p>${
@@ -101,6 +108,7 @@ const TITLES: Record<number, string> = {
   413: 'Too large',
   415: 'Unknown kind of content',
   421: 'Unknown host',
+  422: 'The request does not fit',
   429: 'Too many requests',
   500: 'Something went wrong',
   502: 'The platform refuses',
@@ -110,6 +118,8 @@ const TITLES: Record<number, string> = {
 function titleOf(status: number): string {
   return TITLES[status] ?? `Error ${status}`;
 }
+
+const PROBLEM_TYPE = 'application/problem+json; charset=utf-8';
 
 export function wantsPage(request: FastifyRequest): boolean {
   return (request.headers.accept ?? '').includes('text/html');

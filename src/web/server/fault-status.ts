@@ -9,6 +9,8 @@ export interface FaultAnswer {
   code: string;
   message: string | null;
   suggestion: string | null;
+  /** What is wrong with single members of the request, where that is known. */
+  errors?: readonly { path: string; message: string }[];
 }
 
 /** Faults that are no outage of the environment. Every other fault of exit code 3 answers with 503. */
@@ -33,7 +35,8 @@ const REFUSED: Record<number, string> = {
 /** The one place where errors get their HTTP status. */
 export function answerOf(error: unknown): FaultAnswer {
   if (error instanceof WebFault) {
-    return { status: error.status, code: 'request', message: error.message, suggestion: null };
+    const { status, message, errors } = error;
+    return { status, code: 'request', message, suggestion: null, ...(errors.length === 0 ? {} : { errors }) };
   }
   const fault = error instanceof Fault ? error : ledgerFaultOf(error);
   if (fault !== null && fault.code !== 'internal') {

@@ -1,11 +1,14 @@
 /** An answer that ends a request: its status, and a message for whoever has sent it. */
 export class WebFault extends Error {
   readonly status: number;
+  /** What is wrong with single members of the request. */
+  readonly errors: readonly { path: string; message: string }[];
 
-  constructor(status: number, message: string) {
+  constructor(status: number, message: string, errors: WebFault['errors'] = []) {
     super(message);
     this.name = 'WebFault';
     this.status = status;
+    this.errors = errors;
   }
 }
 

@@ -1,0 +1,73 @@
+import type { z } from 'zod';
+import type { Route, WebAnswer, WebRequest } from '../server/route.ts';
+import { WebFault } from '../server/web-fault.ts';
+import { LOOK_OPERATIONS } from './look-operations.ts';
+import { openApiDocument } from './openapi.ts';
+import type { ApiContext, ApiOperation } from './operation.ts';
+import { PEOPLE_OPERATIONS } from './people-operations.ts';
+import { PLATFORM_OPERATIONS } from './platform-operations.ts';
+import { WORK_OPERATIONS } from './work-operations.ts';
+
+export const API_PATH = '/api/v1';
+
+/** Bytes of a request. A replay may name some ten thousand keys. */
+const BODY_BYTES_MAX = 1024 * 1024;
+
+/** Every operation of the admin API. */
+export const API_OPERATIONS: readonly ApiOperation[] = [
+  ...LOOK_OPERATIONS,
+  ...WORK_OPERATIONS,
+  ...PEOPLE_OPERATIONS,
+  ...PLATFORM_OPERATIONS,
+];
+
+/** The admin API as routes of the web server, with the document that describes them. */
+export function apiRoutes(context: ApiContext & { version: string }): Route[] {
+  const document = openApiDocument(API_OPERATIONS, context.version);
+  return [
+    ...API_OPERATIONS.map((operation) => routeOf(operation, context)),
+    {
+      method: 'GET',
+      path: `${API_PATH}/openapi.json`,
+      role: 'viewer',
+      handle: async () => ({ type: 'json', value: document }),
+    },
+  ];
+}
+
+function routeOf(operation: ApiOperation, context: ApiContext): Route {
+  const { method, path, role, action, body } = operation;
+  return {
+    method,
+    path: `${API_PATH}${path}`,
+    role,
+    ...(action === undefined ? {} : { action }),
+    ...(body === null ? {} : { bodyBytesMax: BODY_BYTES_MAX }),
+    handle: (request) => answer(operation, request, context),
+  };
+}
+
+async function answer(operation: ApiOperation, request: WebRequest, context: ApiContext): Promise<WebAnswer> {
+  const { person, abort } = request;
+  const given = await operation.handle(
+    {
+      params: checked(operation.params, request.params, 'path'),
+      query: checked(operation.query, Object.fromEntries(request.query), 'query'),
+      body: operation.body === null ? undefined : checked(operation.body, request.json, 'body'),
+      person,
+      abort,
+    },
+    context,
+  );
+  if ('file' in given) return given.file;
+  const { value, status = operation.answer.status, headers = {} } = given;
+  return { type: 'json', status, value, headers };
+}
+
+/** @throws WebFault 422 with each member that does not fit */
+function checked(schema: z.ZodType, value: unknown, part: 'path' | 'query' | 'body'): unknown {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const errors = parsed.error.issues.map(({ path, message }) => ({ path: [part, ...path].join('.'), message }));
+  throw new WebFault(422, `The ${part} of the request does not fit what this operation takes.`, errors);
+}

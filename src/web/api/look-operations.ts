@@ -1,0 +1,243 @@
+import { z } from 'zod';
+import { DELIVERY_STATES } from '../../domain/delivery.ts';
+import { SUBJECT_KINDS } from '../../domain/item.ts';
+import { PASSPORT_STATES } from '../../domain/ports/ledger-views.ts';
+import { notFound } from '../server/web-fault.ts';
+import { type ApiOperation, defineOperation } from './operation.ts';
+import {
+  ActionRow,
+  CAUSE_TYPES,
+  Cause,
+  CauseMember,
+  ItemDetail,
+  ItemRow,
+  LookupValue,
+  listOf,
+  PassportCounts,
+  PassportRow,
+  RunRow,
+  Why,
+} from './schemas.ts';
+
+const Nothing = z.strictObject({});
+const Source = z.string().optional().describe('The id of a source.');
+const page = {
+  after: z.string().optional().describe('The `next` of the page before.'),
+  limit: z.coerce.number().int().min(1).max(500).default(100),
+};
+const ItemName = z.strictObject({
+  kind: z.enum(SUBJECT_KINDS),
+  key: z.string().describe('The key or the natural key, percent-encoded.'),
+});
+const Id = z.strictObject({ id: z.string() });
+const RunId = z.strictObject({ id: z.coerce.number().int() });
+
+function found<Value>(value: Value | null, what: string): { value: Value } {
+  if (value === null) throw notFound(what);
+  return { value };
+}
+
+/** What the ledger can show. */
+export const LOOK_OPERATIONS: readonly ApiOperation[] = [
+  defineOperation({
+    method: 'GET',
+    path: '/items',
+    id: 'listItems',
+    summary: 'Lists items.',
+    tag: 'ledger',
+    role: 'viewer',
+    params: Nothing,
+    query: z.strictObject({
+      kind: z.enum(SUBJECT_KINDS).optional(),
+      state: z
+        .enum([...DELIVERY_STATES, 'missing', 'incomplete', 'open', 'attention'])
+        .optional()
+        .describe('`open`: neither delivered nor superseded. `attention`: a person is needed.'),
+      source: Source,
+      search: z.string().optional().describe('The beginning of a key or natural key, or a part of a name.'),
+      cause: z.string().optional().describe('The id of a cause.'),
+      run: z.coerce.number().int().optional().describe('Items that this run changed.'),
+      ...page,
+    }),
+    body: null,
+    answer: { status: 200, schema: listOf(ItemRow) },
+    async handle({ query: { after, limit, ...filter } }, { dashboard }) {
+      return { value: await dashboard.items(filter, { after, limit }) };
+    },
+  }),
+  defineOperation({
+    method: 'GET',
+    path: '/items/:kind/:key',
+    id: 'showItem',
+    summary: 'Shows one item: its row, what it was mapped to, what the platform has acknowledged, and its timeline.',
+    tag: 'ledger',
+    role: 'viewer',
+    params: ItemName,
+    query: Nothing,
+    body: null,
+    answer: { status: 200, schema: ItemDetail },
+    async handle({ params: { kind, key } }, { dashboard }) {
+      return found(await dashboard.itemDetail(kind, key), `There is no ${kind} "${key}" in the ledger.`);
+    },
+  }),
+  defineOperation({
+    method: 'GET',
+    path: '/why/:product',
+    id: 'why',
+    summary: 'Answers why the passport of a product is not published.',
+    tag: 'ledger',
+    role: 'viewer',
+    params: z.strictObject({ product: z.string().describe('The key or the SKU, percent-encoded.') }),
+    query: Nothing,
+    body: null,
+    answer: { status: 200, schema: Why },
+    async handle({ params: { product } }, { dashboard }) {
+      return found(await dashboard.why(product), `There is no product "${product}" in the ledger.`);
+    },
+  }),
+  defineOperation({
+    method: 'GET',
+    path: '/passports',
+    id: 'listPassports',
+    summary: 'Lists the passports of products, and why a passport is not published.',
+    tag: 'ledger',
+    role: 'viewer',
+    params: Nothing,
+    query: z.strictObject({
+      state: z.enum(PASSPORT_STATES).optional(),
+      source: Source,
+      search: z.string().optional(),
+      ...page,
+    }),
+    body: null,
+    answer: { status: 200, schema: listOf(PassportRow) },
+    async handle({ query: { after, limit, ...filter } }, { dashboard }) {
+      return { value: await dashboard.passports(filter, { after, limit }) };
+    },
+  }),
+  defineOperation({
+    method: 'GET',
+    path: '/passport-counts',
+    id: 'countPassports',
+    summary: 'Counts passports by their state.',
+    tag: 'ledger',
+    role: 'viewer',
+    params: Nothing,
+    query: z.strictObject({ source: Source }),
+    body: null,
+    answer: { status: 200, schema: PassportCounts },
+    async handle({ query }, { dashboard }) {
+      return { value: await dashboard.passportCounts(query) };
+    },
+  }),
+  defineOperation({
+    method: 'GET',
+    path: '/runs',
+    id: 'listRuns',
+    summary: 'Lists runs, the newest first.',
+    tag: 'ledger',
+    role: 'viewer',
+    params: Nothing,
+    query: z.strictObject({
+      source: Source,
+      stream: z.string().optional(),
+      result: z.enum(['complete', 'failed', 'guarded', 'interrupted', 'running']).optional(),
+      ...page,
+    }),
+    body: null,
+    answer: { status: 200, schema: listOf(RunRow) },
+    async handle({ query: { after, limit, ...filter } }, { dashboard }) {
+      return { value: await dashboard.runs(filter, { after, limit }) };
+    },
+  }),
+  defineOperation({
+    method: 'GET',
+    path: '/runs/:id',
+    id: 'showRun',
+    summary: 'Shows one run and its counts.',
+    tag: 'ledger',
+    role: 'viewer',
+    params: RunId,
+    query: Nothing,
+    body: null,
+    answer: { status: 200, schema: RunRow },
+    async handle({ params: { id } }, { dashboard }) {
+      return found(await dashboard.run(id), `There is no run ${id} in the ledger.`);
+    },
+  }),
+  defineOperation({
+    method: 'GET',
+    path: '/causes',
+    id: 'listCauses',
+    summary: 'Lists what needs a person, grouped by its cause, the largest group first.',
+    tag: 'attention',
+    role: 'viewer',
+    params: Nothing,
+    query: z.strictObject({ source: Source, type: z.enum(CAUSE_TYPES).optional() }),
+    body: null,
+    answer: { status: 200, schema: z.array(Cause) },
+    async handle({ query }, { dashboard }) {
+      return { value: await dashboard.causes(query) };
+    },
+  }),
+  defineOperation({
+    method: 'GET',
+    path: '/causes/:id',
+    id: 'showCause',
+    summary: 'Shows one cause.',
+    tag: 'attention',
+    role: 'viewer',
+    params: Id,
+    query: Nothing,
+    body: null,
+    answer: { status: 200, schema: Cause },
+    async handle({ params: { id } }, { dashboard }) {
+      return found(await dashboard.cause(id), `Nothing is stuck for the cause ${id}.`);
+    },
+  }),
+  defineOperation({
+    method: 'GET',
+    path: '/causes/:id/members',
+    id: 'listCauseMembers',
+    summary: 'Lists the quarantined rows, stuck items or failed runs of a cause.',
+    tag: 'attention',
+    role: 'viewer',
+    params: Id,
+    query: z.strictObject(page),
+    body: null,
+    answer: { status: 200, schema: listOf(CauseMember) },
+    async handle({ params: { id }, query }, { dashboard }) {
+      return { value: await dashboard.causeMembers(id, query) };
+    },
+  }),
+  defineOperation({
+    method: 'GET',
+    path: '/lookup-values',
+    id: 'listLookupValues',
+    summary: 'Lists the values of lookup tables that people have added.',
+    tag: 'attention',
+    role: 'viewer',
+    params: Nothing,
+    query: Nothing,
+    body: null,
+    answer: { status: 200, schema: z.array(LookupValue) },
+    async handle(_, { dashboard }) {
+      return { value: await dashboard.lookupValues() };
+    },
+  }),
+  defineOperation({
+    method: 'GET',
+    path: '/audit',
+    id: 'listActions',
+    summary: 'Lists the audit log, the newest entry first.',
+    tag: 'daemon',
+    role: 'operator',
+    params: Nothing,
+    query: z.strictObject(page),
+    body: null,
+    answer: { status: 200, schema: listOf(ActionRow) },
+    async handle({ query }, { dashboard }) {
+      return { value: await dashboard.actions(query) };
+    },
+  }),
+];

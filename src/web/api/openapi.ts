@@ -1,0 +1,93 @@
+import { z } from 'zod';
+import type { JsonObject } from '../../lib/json.ts';
+import { type ApiOperation, TAGS, type Tag } from './operation.ts';
+import { Problem } from './schemas.ts';
+
+const TAG_TEXTS: Record<Tag, string> = {
+  ledger: 'What the ledger can show.',
+  attention: 'What needs a person, and what a person can do about it.',
+  work: 'Runs, replays and passports: work that goes on after the answer.',
+  platform: 'What is read from the platform at each request.',
+  daemon: 'The daemon itself.',
+};
+
+const ROLE_TEXTS = {
+  viewer: 'Any role may use it.',
+  editor: 'For editors and operators.',
+  operator: 'For operators.',
+} as const;
+
+/** The OpenAPI 3.1 document of the admin API, made from the schemas that check its requests. */
+export function openApiDocument(operations: readonly ApiOperation[], version: string): JsonObject {
+  const paths: Record<string, Record<string, JsonObject>> = {};
+  for (const operation of operations) {
+    const path = `/api/v1${operation.path.replace(/:(\w+)/g, '{$1}')}`;
+    const methods = paths[path] ?? {};
+    methods[operation.method.toLowerCase()] = describe(operation);
+    paths[path] = methods;
+  }
+  return {
+    openapi: '3.1.1',
+    info: {
+      title: 'Admin API of dpp-sync',
+      version,
+      description:
+        'All that the ledger can show and a person can do. The token of `web.token` goes into the header `Authorization: Bearer …`. Errors are problem documents (RFC 9457).',
+    },
+    tags: TAGS.map((name) => ({ name, description: TAG_TEXTS[name] })),
+    security: [{ token: [] }],
+    paths,
+    components: {
+      securitySchemes: { token: { type: 'http', scheme: 'bearer' } },
+      schemas: { Problem: jsonSchema(Problem, 'output') },
+    },
+  };
+}
+
+function describe({ id, summary, tag, role, params, query, body, answer }: ApiOperation): JsonObject {
+  return {
+    operationId: id,
+    summary,
+    description: ROLE_TEXTS[role],
+    tags: [tag],
+    parameters: [...parametersOf(params, 'path'), ...parametersOf(query, 'query')],
+    ...(body === null
+      ? {}
+      : {
+          requestBody: { required: true, content: { 'application/json': { schema: jsonSchema(body, 'input') } } },
+        }),
+    responses: {
+      [String(answer.status)]: {
+        description: answer.status === 202 ? 'It was started. `Location` says where its state is.' : 'Success.',
+        content:
+          'schema' in answer
+            ? { 'application/json': { schema: jsonSchema(answer.schema, 'output') } }
+            : { [answer.contentType]: {} },
+      },
+      default: {
+        description: 'An error.',
+        content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
+      },
+    },
+  };
+}
+
+function parametersOf(schema: z.ZodObject, where: 'path' | 'query'): JsonObject[] {
+  const { properties = {}, required = [] } = jsonSchema(schema, 'input') as {
+    properties?: Record<string, JsonObject>;
+    required?: string[];
+  };
+  return Object.entries(properties).map(([name, { description, ...described }]) => ({
+    name,
+    in: where,
+    required: required.includes(name),
+    ...(description === undefined ? {} : { description }),
+    schema: described,
+  }));
+}
+
+/** The JSON Schema of what validates or describes, without the line that names the dialect. */
+function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): JsonObject {
+  const { $schema: _dialect, ...described } = z.toJSONSchema(schema, { io, unrepresentable: 'any', reused: 'inline' });
+  return described as JsonObject;
+}

@@ -1,0 +1,73 @@
+import type { z } from 'zod';
+import type { PlatformRequests } from '../../delivery/platform-requests.ts';
+import type { Asked, DashboardViews } from '../../domain/ports/dashboard-views.ts';
+import type { PeopleLedger } from '../../domain/ports/people-ledger.ts';
+import type { Person, Role, WebAnswer } from '../server/route.ts';
+import type { Tasks } from '../tasks/tasks.ts';
+
+/** What an operation of the admin API works with. */
+export interface ApiContext {
+  dashboard: Asked<DashboardViews>;
+  people: PeopleLedger;
+  tasks: Tasks;
+  /** Requests to the platform that no ledger is needed for. */
+  platform: PlatformRequests;
+}
+
+/** A checked request. */
+export interface ApiRequest<Params, Query, Body> {
+  params: Params;
+  query: Query;
+  body: Body;
+  person: Person;
+  abort: AbortSignal;
+}
+
+/** What an operation answers with: a JSON document of its schema, or a file. */
+export type ApiAnswer<Value> =
+  | { value: Value; status?: number; headers?: Record<string, string> }
+  | { file: WebAnswer };
+
+export interface ApiOperation {
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** Under `/api/v1`, with parameters as `/items/:kind/:key`. */
+  path: string;
+  /** The OpenAPI `operationId`. */
+  id: string;
+  summary: string;
+  tag: Tag;
+  role: Role;
+  /** For the audit log. Not for an operation that starts a task, which writes its own entry. */
+  action?: string;
+  params: z.ZodObject;
+  query: z.ZodObject;
+  /** Null where the operation takes no body. */
+  body: z.ZodType | null;
+  /** The statuses of success. Null for a file, of this content type. */
+  answer: { status: number; schema: z.ZodType } | { status: number; contentType: string };
+  handle(request: ApiRequest<unknown, unknown, unknown>, context: ApiContext): Promise<ApiAnswer<unknown>>;
+}
+
+export const TAGS = ['ledger', 'attention', 'work', 'platform', 'daemon'] as const;
+export type Tag = (typeof TAGS)[number];
+
+/** Declares an operation, so that the compiler compares what it gives with the schema that the documentation shows. */
+export function defineOperation<
+  Params extends z.ZodObject,
+  Query extends z.ZodObject,
+  Body extends z.ZodType | null,
+  Answer extends z.ZodType,
+>(
+  operation: Omit<ApiOperation, 'params' | 'query' | 'body' | 'answer' | 'handle'> & {
+    params: Params;
+    query: Query;
+    body: Body;
+    answer: { status: number; schema: Answer };
+    handle(
+      request: ApiRequest<z.output<Params>, z.output<Query>, Body extends z.ZodType ? z.output<Body> : undefined>,
+      context: ApiContext,
+    ): Promise<ApiAnswer<z.input<Answer>>>;
+  },
+): ApiOperation {
+  return operation as ApiOperation;
+}

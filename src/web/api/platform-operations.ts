@@ -1,0 +1,93 @@
+import { z } from 'zod';
+import type { PlatformHandler } from '../../admin/handler.ts';
+import { passportPdf } from '../../admin/handlers/passport-pdf.ts';
+import { publicationList } from '../../admin/handlers/publication-list.ts';
+import { reportList } from '../../admin/handlers/report-list.ts';
+import { outcomeFault } from '../../daemon/faults/outcome-fault.ts';
+import type { Listing } from '../../domain/ports/target.ts';
+import { handlerBytes } from '../server/handler-bytes.ts';
+import { notFound } from '../server/web-fault.ts';
+import type { ApiOperation } from './operation.ts';
+
+const Nothing = z.strictObject({});
+const NDJSON = 'application/x-ndjson';
+
+/** A list of the platform, a page a line as a JSON array. A list that cannot be read to its end breaks the connection. */
+function listOperation(
+  handler: PlatformHandler<Record<string, never>, Listing>,
+  { path, id, summary, failure }: { path: string; id: string; summary: string; failure: string },
+): ApiOperation {
+  return {
+    method: 'GET',
+    path,
+    id,
+    summary,
+    tag: 'platform',
+    role: 'viewer',
+    params: Nothing,
+    query: Nothing,
+    body: null,
+    answer: { status: 200, contentType: NDJSON },
+    async handle({ abort }, { platform }) {
+      const check = (listing: Listing) => {
+        if (listing.complete) return;
+        throw outcomeFault(listing.outcome, { failure, cure: 'See whether the profile is that of the platform.' });
+      };
+      const chunks = await handlerBytes(handler, {}, { platform, abort, check });
+      return { file: { type: 'download', name: `${id}.ndjson`, contentType: NDJSON, chunks } };
+    },
+  };
+}
+
+/** What is read from the platform itself at each request. */
+export const PLATFORM_OPERATIONS: readonly ApiOperation[] = [
+  listOperation(publicationList, {
+    path: '/publications',
+    id: 'listPublications',
+    summary: 'Reads the publications of the platform, a page a line.',
+    failure: 'The publications cannot be read',
+  }),
+  listOperation(reportList, {
+    path: '/reports',
+    id: 'listReports',
+    summary: 'Reads the reports of the platform, a page a line.',
+    failure: 'The reports cannot be read',
+  }),
+  {
+    method: 'GET',
+    path: '/passports/:product/pdf',
+    id: 'passportPdf',
+    summary: 'Reads the passport of a product as PDF.',
+    tag: 'platform',
+    role: 'viewer',
+    params: z.strictObject({ product: z.string().describe('The key or the SKU, percent-encoded.') }),
+    query: Nothing,
+    body: null,
+    answer: { status: 200, contentType: 'application/pdf' },
+    async handle({ params, abort }, { platform, dashboard }) {
+      const { product } = params as { product: string };
+      const item = await dashboard.itemDetail('product', product);
+      if (item === null) throw notFound(`There is no product "${product}" in the ledger.`);
+      const productId = item.remoteId;
+      if (typeof productId !== 'string' && typeof productId !== 'number') {
+        throw notFound(`The product "${product}" is not at the platform yet.`);
+      }
+      const chunks = await handlerBytes(
+        passportPdf,
+        { productId },
+        {
+          platform,
+          abort,
+          check(result) {
+            if (result.ok) return;
+            throw outcomeFault(result.outcome, {
+              failure: `The passport of ${product} cannot be read`,
+              cure: 'See whether the passport was initialised.',
+            });
+          },
+        },
+      );
+      return { file: { type: 'download', name: 'passport.pdf', contentType: 'application/pdf', chunks } };
+    },
+  },
+];

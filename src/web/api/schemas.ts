@@ -1,0 +1,282 @@
+// The documents of the admin API. They are the views of the ledger as JSON; the schemas describe them for the OpenAPI document, and
+// the tests check real answers against them.
+
+import { z } from 'zod';
+import { DELIVERY_STATES } from '../../domain/delivery.ts';
+import { ITEM_KINDS, SUBJECT_KINDS } from '../../domain/item.ts';
+import { PASSPORT_STATES } from '../../domain/ports/ledger-views.ts';
+
+/** Milliseconds since the Unix epoch. */
+const Time = z.number().int().describe('Milliseconds since 1970-01-01 UTC.');
+const Fields = z.record(z.string(), z.json());
+const Kind = z.enum(SUBJECT_KINDS);
+const ItemState = z.enum(DELIVERY_STATES);
+const Count = z.number().int().nonnegative();
+
+const Place = z.strictObject({
+  file: z.string().optional(),
+  line: z.number().optional(),
+  path: z.string().optional(),
+});
+
+const Issue = z.strictObject({
+  code: z.string(),
+  message: z.string(),
+  field: z.string().optional(),
+  value: z.json().optional(),
+  expression: z.string().optional(),
+  cure: z.string().optional(),
+  other: Place.optional(),
+});
+
+const Reason = z.strictObject({
+  code: z.string(),
+  message: z.string(),
+  status: z.number().int().optional(),
+  fields: z.record(z.string(), z.string()).optional(),
+  afterDoubt: z.literal(true).optional(),
+  since: Time.optional(),
+  lookAgain: z.literal(true).optional(),
+});
+
+export function listOf<Row extends z.ZodType>(row: Row) {
+  return z.strictObject({
+    rows: z.array(row),
+    next: z.string().nullable().describe('The value of `after` for the next page; null at the end of the list.'),
+    total: z.strictObject({
+      count: Count,
+      atLeast: z.boolean().describe('True where counting was stopped, so that there may be more.'),
+    }),
+  });
+}
+
+const summary = {
+  kind: Kind,
+  key: z.string(),
+  naturalKey: z.string().nullable(),
+  name: z.string().nullable(),
+  source: z.string().nullable(),
+  state: ItemState,
+  remoteId: z.json(),
+  missing: z.boolean(),
+  released: z.boolean(),
+  reason: Reason.nullable(),
+  dueAt: Time.nullable(),
+  id: z.number().int(),
+  since: Time.nullable(),
+};
+
+export const ItemRow = z.strictObject(summary);
+
+const Ref = z.strictObject({
+  role: z.string(),
+  kind: z.enum(ITEM_KINDS),
+  key: z.string(),
+  state: ItemState.nullable(),
+  either: z.literal(true).optional(),
+});
+
+const BomNode = z.strictObject({
+  bomItem: z
+    .strictObject({
+      key: z.string(),
+      state: ItemState,
+      quantity: z.string().nullable(),
+      unit: z.string().nullable(),
+    })
+    .nullable(),
+  kind: z.enum(ITEM_KINDS),
+  key: z.string(),
+  naturalKey: z.string().nullable(),
+  name: z.string().nullable(),
+  state: ItemState.nullable(),
+  get children() {
+    return z.array(BomNode);
+  },
+  cut: Count,
+  cycle: z.boolean(),
+});
+
+export const ItemDetail = z.strictObject({
+  ...summary,
+  missingAccepted: z.boolean(),
+  missingBecause: z.enum(['row_gone', 'row_changed']).nullable(),
+  desired: Fields,
+  baseline: Fields.nullable(),
+  refs: z.array(Ref),
+  record: z
+    .strictObject({
+      source: z.string(),
+      stream: z.string(),
+      place: Place,
+      fields: Fields,
+      quarantined: z.array(Issue).nullable(),
+    })
+    .nullable(),
+  revision: Count,
+  attempts: Count,
+  timeline: z.array(
+    z.strictObject({
+      at: Time,
+      what: z.string(),
+      operation: z.string().nullable(),
+      revision: z.number().nullable(),
+      detail: z.string().nullable(),
+    }),
+  ),
+  usedBy: z.strictObject({
+    rows: z.array(Ref.extend({ naturalKey: z.string().nullable(), name: z.string().nullable() })),
+    count: Count,
+  }),
+  bom: BomNode.nullable(),
+});
+
+export const Why = z.strictObject({
+  key: z.string(),
+  naturalKey: z.string().nullable(),
+  name: z.string().nullable(),
+  answer: z.string(),
+  published: z.boolean(),
+  steps: z.array(
+    z.strictObject({
+      standing: z.enum(['ok', 'stop', 'waits', 'unknown']),
+      text: z.string(),
+      command: z.string().nullable(),
+      item: z.strictObject({ kind: Kind, key: z.string() }).nullable(),
+      record: z.number().int().nullable(),
+    }),
+  ),
+});
+
+export const CAUSE_TYPES = ['quarantine', 'blocked', 'rejected', 'parked', 'unconfirmed', 'run'] as const;
+
+export const Cause = z.strictObject({
+  id: z.string(),
+  type: z.enum(CAUSE_TYPES),
+  source: z.string().nullable(),
+  stream: z.string().nullable(),
+  title: z.string(),
+  cure: z.string().nullable(),
+  code: z.string(),
+  field: z.string().nullable(),
+  count: Count,
+  passportsHeld: Count.nullable(),
+  firstSeenAt: Time.nullable(),
+  note: z.strictObject({ text: z.string(), owner: z.string(), by: z.string(), at: Time }).nullable(),
+  example: z.string().nullable(),
+});
+
+const StreamAccount = z.strictObject({
+  source: z.string(),
+  stream: z.string(),
+  read: Count,
+  unchanged: Count,
+  changed: Count,
+  quarantined: Count,
+  excluded: Count,
+  missing: Count,
+  guarded: z.string().nullable(),
+  missedByChanges: Count.nullable(),
+});
+
+export const RunRow = z.strictObject({
+  id: z.number().int(),
+  source: z.string(),
+  trigger: z.string(),
+  startedAt: Time,
+  endedAt: Time.nullable(),
+  result: z.string().nullable().describe('`complete`, `failed` or `interrupted`; null while it runs.'),
+  error: z.string().nullable(),
+  streams: z.array(StreamAccount),
+  askedBy: z.string().nullable(),
+});
+
+export const CauseMember = z.strictObject({
+  record: z
+    .strictObject({
+      id: z.number().int(),
+      source: z.string(),
+      stream: z.string(),
+      key: z.string(),
+      place: Place,
+      fields: Fields,
+      issues: z.array(Issue),
+    })
+    .nullable(),
+  item: z
+    .strictObject({
+      kind: Kind,
+      key: z.string(),
+      naturalKey: z.string().nullable(),
+      name: z.string().nullable(),
+      state: ItemState,
+      reason: Reason,
+    })
+    .nullable(),
+  run: RunRow.omit({ askedBy: true }).extend({ askedBy: z.string().nullable().optional() }).nullable(),
+});
+
+export const PassportRow = z.strictObject({
+  product: z.string(),
+  naturalKey: z.string().nullable(),
+  name: z.string().nullable(),
+  source: z.string().nullable(),
+  state: z.enum(PASSPORT_STATES),
+  blockers: z.array(z.string()),
+  reason: Reason.nullable(),
+  since: Time.nullable(),
+});
+
+export const PassportCounts = z.partialRecord(z.enum(PASSPORT_STATES), Count);
+
+export const ActionRow = z.strictObject({
+  id: z.number().int(),
+  at: Time,
+  who: z.string(),
+  via: z.string(),
+  action: z.string(),
+  detail: Fields,
+  outcome: z.string().nullable(),
+});
+
+export const LookupValue = z.strictObject({
+  lookup: z.string(),
+  key: z.string(),
+  value: z.string(),
+  by: z.string(),
+  at: Time,
+});
+
+/** Work that was started by a request and goes on after the answer. */
+export const Operation = z.strictObject({
+  id: z.string(),
+  name: z.string(),
+  title: z.string(),
+  who: z.string(),
+  startedAt: Time,
+  endedAt: Time.nullable(),
+  progress: z.looseObject({}).nullable(),
+  outcome: z
+    .union([
+      z.strictObject({ ok: z.literal(true), result: z.unknown() }),
+      z.strictObject({
+        ok: z.literal(false),
+        code: z.string(),
+        message: z.string(),
+        suggestion: z.string().nullable(),
+      }),
+    ])
+    .nullable()
+    .describe('Null while it runs.'),
+});
+
+/** Errors as RFC 9457 gives them. */
+export const Problem = z.strictObject({
+  type: z.string().describe('`urn:dpp-sync:` and the code.'),
+  title: z.string(),
+  status: z.number().int(),
+  detail: z.string(),
+  code: z.string().describe('The code of the error, as commands give it with `--json`.'),
+  suggestion: z.string().optional(),
+  errors: z.array(z.strictObject({ path: z.string(), message: z.string() })).optional(),
+});

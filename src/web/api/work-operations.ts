@@ -1,0 +1,131 @@
+import { z } from 'zod';
+import type { Handler } from '../../admin/handler.ts';
+import { handlers } from '../../admin/handlers/index.ts';
+import { passportPdf } from '../../admin/handlers/passport-pdf.ts';
+import { publicationList } from '../../admin/handlers/publication-list.ts';
+import { reportList } from '../../admin/handlers/report-list.ts';
+import type { Role } from '../server/route.ts';
+import { notFound } from '../server/web-fault.ts';
+import type { Task } from '../tasks/tasks.ts';
+import { type ApiOperation, defineOperation, type Tag } from './operation.ts';
+import { Operation } from './schemas.ts';
+
+interface Described {
+  summary: string;
+  tag: Tag;
+  role: Role;
+}
+
+/** What the handlers of the admin channel do that are no reading of the platform. A test compares this list with the handlers. */
+export const WORK: Readonly<Record<string, Described>> = {
+  sync: { summary: 'Pulls, maps, sends and publishes.', tag: 'work', role: 'operator' },
+  replay: { summary: 'Maps stored records again and sends what needs it.', tag: 'attention', role: 'editor' },
+  settle: { summary: 'Settles named deliveries by hand.', tag: 'attention', role: 'operator' },
+  'settle-selected': { summary: 'Settles all deliveries in a state by hand.', tag: 'attention', role: 'operator' },
+  'settle-parts': {
+    summary: 'Says whether BOM items of adopted products are at the platform.',
+    tag: 'attention',
+    role: 'operator',
+  },
+  publish: { summary: 'Publishes the passports of named products.', tag: 'work', role: 'operator' },
+  'publish-complete': { summary: 'Publishes the passports of all complete products.', tag: 'work', role: 'operator' },
+  unpublish: { summary: 'Withdraws the passports of named products.', tag: 'work', role: 'operator' },
+  'report-create': { summary: 'Asks the platform for a report, once.', tag: 'platform', role: 'operator' },
+};
+
+/** Handlers that write a document instead of giving a result: `platform-operations.ts` has them. */
+export const READ_DIRECTLY: ReadonlySet<string> = new Set([passportPdf.name, publicationList.name, reportList.name]);
+
+/** A handler that no entry describes may be used by operators alone. */
+function describe(name: string): Described {
+  return WORK[name] ?? { summary: `Runs ${name}.`, tag: 'work', role: 'operator' };
+}
+
+const Nothing = z.strictObject({});
+const Id = z.strictObject({ id: z.string() });
+
+function shown(task: Task): z.input<typeof Operation> {
+  const { id, name, title, who, startedAt, endedAt, progress, outcome } = task;
+  return { id, name, title, who, startedAt, endedAt, progress: progress === null ? null : { ...progress }, outcome };
+}
+
+function started(task: Task) {
+  return { status: 202, value: shown(task), headers: { location: `/api/v1/operations/${task.id}` } };
+}
+
+/** Each handler of the admin channel as an operation that answers at once and goes on. */
+function startOf(handler: Handler<unknown, unknown>): ApiOperation {
+  const { summary, tag, role } = describe(handler.name);
+  return defineOperation({
+    method: 'POST',
+    path: `/operations/${handler.name}`,
+    id: camelCase(handler.name),
+    summary,
+    tag,
+    role,
+    params: Nothing,
+    query: Nothing,
+    body: handler.request,
+    answer: { status: 202, schema: Operation },
+    async handle({ body, person }, { tasks }) {
+      return started(await tasks.start(handler, body, { who: person.name, via: 'api', title: summary }));
+    },
+  });
+}
+
+function camelCase(name: string): string {
+  return name.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
+}
+
+/** What a person can have done, and how it stands. */
+export const WORK_OPERATIONS: readonly ApiOperation[] = [
+  ...handlers.filter(({ name }) => !READ_DIRECTLY.has(name)).map(startOf),
+  defineOperation({
+    method: 'GET',
+    path: '/operations',
+    id: 'listOperations',
+    summary: 'Lists the last operations, the newest first.',
+    tag: 'work',
+    role: 'viewer',
+    params: Nothing,
+    query: Nothing,
+    body: null,
+    answer: { status: 200, schema: z.array(Operation) },
+    async handle(_, { tasks }) {
+      return { value: tasks.list().map(shown) };
+    },
+  }),
+  defineOperation({
+    method: 'GET',
+    path: '/operations/:id',
+    id: 'showOperation',
+    summary: 'Shows how an operation stands, and its result once it has ended.',
+    tag: 'work',
+    role: 'viewer',
+    params: Id,
+    query: Nothing,
+    body: null,
+    answer: { status: 200, schema: Operation },
+    async handle({ params: { id } }, { tasks }) {
+      const task = tasks.get(id);
+      if (task === null) throw notFound(`There is no operation ${id}. The last 200 are kept until a restart.`);
+      return { value: shown(task) };
+    },
+  }),
+  defineOperation({
+    method: 'POST',
+    path: '/operations/:id/stop',
+    id: 'stopOperation',
+    summary: 'Interrupts an operation. What it has done stays.',
+    tag: 'work',
+    role: 'operator',
+    action: 'operation.stop',
+    params: Id,
+    query: Nothing,
+    body: null,
+    answer: { status: 200, schema: z.strictObject({ stopped: z.boolean() }) },
+    async handle({ params: { id } }, { tasks }) {
+      return { value: { stopped: tasks.stop(id) } };
+    },
+  }),
+];
