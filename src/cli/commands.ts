@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import type { LogLevel } from '../lib/logging/log-levels.ts';
-import type { RunAction } from './context.ts';
-import type { LoadedProgram } from './program.ts';
+import type { LoadedProgram, RunAction } from './context.ts';
 
 /** A command as `dpp-sync --help` lists it. */
 interface ListedCommand {

@@ -1,6 +1,5 @@
 import { Argument, type Command } from 'commander';
-import type { CommandContext, RunAction } from './context.ts';
-import type { LoadedProgram } from './program.ts';
+import type { CommandContext, LoadedProgram, RunAction } from './context.ts';
 
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
 type Shell = (typeof SHELLS)[number];

@@ -1,3 +1,4 @@
+import type { Command } from 'commander';
 import type { Admin } from '../admin/admin.ts';
 import type { PlatformContext } from '../admin/handler.ts';
 import type { ApiClient } from '../api/api-client.ts';
@@ -57,6 +58,9 @@ export type Action = (context: CommandContext) => Promise<number>;
 
 /** Runs a command's action with its context. */
 export type RunAction = (action: Action) => Promise<void>;
+
+/** Loads the command line with all commands in full, which takes as long as all of their packages take. */
+export type LoadedProgram = () => Promise<Command>;
 
 /** Within the half minute that supervisors commonly give, and longer than the daemon gives itself. */
 const DRAIN_MS = 28_000;

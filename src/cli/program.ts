@@ -28,9 +28,6 @@ Start with:
   $ dpp-sync check                is the config right, and can everything be reached?
   $ dpp-sync sync                 bring the platform up to date`;
 
-/** Loads the command line with all commands in full, which takes as long as all of their packages take. */
-export type LoadedProgram = () => Promise<Command>;
-
 /**
  * The command line: the command that it names in full, and the others as they are listed.
  *
