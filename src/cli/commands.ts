@@ -107,6 +107,11 @@ export const COMMANDS: readonly ListedCommand[] = [
     load: async () => (await import('./platform/keys.ts')).addKeysCommand,
   },
   {
+    term: 'password',
+    summary: 'hash a password for web.users in the config',
+    load: async () => (await import('./password.ts')).addPasswordCommand,
+  },
+  {
     term: 'ledger',
     summary: 'care of the ledger: back it up, verify it, restore it',
     load: async () => (await import('./ledger/ledger.ts')).addLedgerCommands,

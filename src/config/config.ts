@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import { ITEM_KINDS } from '../domain/item.ts';
+import { WEB_ROLES } from '../domain/web-role.ts';
+import { isPasswordHash } from '../lib/password-hash.ts';
 import {
   BaseUrl,
   Decimal,
@@ -59,6 +61,23 @@ const Target = z
   })
   .describe('The DPP platform.');
 
+const WebUser = z.strictObject({
+  name: z
+    .string()
+    .max(64, 'at most 64 characters')
+    .regex(/^[A-Za-z0-9][A-Za-z0-9._@-]*$/, 'a name of letters, digits, dots, dashes, underscores and @')
+    .refine((name) => name !== 'token', 'another name: `token` stands for the token')
+    .describe('What the person logs in with. Pages and the audit log show it.'),
+  password: Secret.refine(isPasswordHash, 'a hash as `dpp-sync password` prints it').describe(
+    'The hash of the password, as `dpp-sync password` prints it.',
+  ),
+  role: z
+    .enum(WEB_ROLES)
+    .describe(
+      'A viewer looks. An editor also writes notes and lookup values, uploads files and replays records. An operator does everything.',
+    ),
+});
+
 const Web = z
   .strictObject({
     host: z
@@ -71,9 +90,18 @@ const Web = z
       .array(HostName)
       .default([])
       .describe(
-        'Names and addresses under which people reach it, without a port, besides `host` and the loopback names. A request that names any other host is refused, so that no web page can use it by a name of its own.',
+        'Names and addresses under which people reach it, without a port, besides `host` and the loopback names. Needed where `host` is no loopback address. A request that names any other host is refused, so that no web page can use it by a name of its own.',
       ),
-    token: Secret.min(16, 'at least 16 characters').describe('What people log in with: at least 16 characters.'),
+    token: Secret.min(16, 'at least 16 characters')
+      .optional()
+      .describe(
+        'What scripts send and people can log in with: at least 16 characters. It counts as an operator. Needed unless there are `users`.',
+      ),
+    users: z
+      .array(WebUser)
+      .max(500, 'at most 500 users')
+      .default([])
+      .describe('People who log in with a name and a password of their own, and may do what their role allows.'),
   })
   .describe('The dashboard and admin API. Without this section there is none.');
 

@@ -7,6 +7,7 @@ import { isJsonObject } from '../lib/json.ts';
 import type { SecretStore } from '../lib/logging/secrets.ts';
 import type { ConnectorSchemas, ConnectorSettings } from './check-connector.ts';
 import { checkSources, sourcesIn } from './check-sources.ts';
+import { checkWeb } from './check-web.ts';
 import { Config, type SourceConfig } from './config.ts';
 import { type ConnectorLoader, loadNamed } from './connector-loader.ts';
 import { parseDocumentText } from './document.ts';
@@ -16,7 +17,7 @@ import { createFindings, type Findings } from './findings.ts';
 import { createSettingsReader } from './fresh-settings.ts';
 import { interpolate } from './interpolate.ts';
 import { loadProfile } from './load-profile.ts';
-import type { LoadedConfig, LoadedSource } from './loaded-config.ts';
+import type { LoadedConfig, LoadedSource, LoadedWeb } from './loaded-config.ts';
 import { loadedLookups, loadedMapping, type ReadableMappings, readableMappings } from './loaded-mapping.ts';
 import { addFlaws, type MappingFlaw } from './mapping-flaws.ts';
 import { parseSettings } from './parse-settings.ts';
@@ -74,6 +75,7 @@ export async function loadConfig<Connector extends ConnectorSchemas>(
     isExpanded,
   });
   checkPassports(value, findings);
+  checkWeb(value, findings);
   checkQueuePassword(value, findings);
   if (config === undefined || profile === undefined || findings.problems.length > 0) {
     const { compile = async () => [] } = options;
@@ -105,7 +107,7 @@ export async function loadConfig<Connector extends ConnectorSchemas>(
     profile,
     queue: withPassword(config.queue, config.queuePassword ?? ''),
     ledger: resolvePath(config.ledger),
-    web: web ? { ...web, token: secretAt(['web', 'token'], web.token) } : null,
+    web: web ? loadedWeb(web, secretAt) : null,
     sources: config.sources.flatMap((source, index) => {
       const checked = settings[index];
       if (checked === undefined) return [];
@@ -118,6 +120,21 @@ export async function loadConfig<Connector extends ConnectorSchemas>(
     warnings: findings.warnings,
     resolvePath,
     scrub: (text) => secrets.scrub(text),
+  };
+}
+
+function loadedWeb(
+  web: NonNullable<Config['web']>,
+  secretAt: (path: readonly PathSegment[], text: string) => SecretSource,
+): LoadedWeb {
+  return {
+    ...web,
+    token: web.token === undefined ? null : secretAt(['web', 'token'], web.token),
+    users: web.users.map(({ name, role, password }, index) => ({
+      name,
+      role,
+      password: secretAt(['web', 'users', index, 'password'], password),
+    })),
   };
 }
 

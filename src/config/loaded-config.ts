@@ -1,5 +1,6 @@
 import type { LookupConfig, MappingDefinition } from '../domain/mapping.ts';
 import type { Profile } from '../domain/profile.ts';
+import type { WebRole } from '../domain/web-role.ts';
 import type { LoadedStream } from './check-connector.ts';
 import type { Config, SourceConfig } from './config.ts';
 import type { QueueSetting } from './fields.ts';
@@ -36,6 +37,16 @@ export interface LoadedSource<Connector> {
   path: string;
 }
 
+/** Where the dashboard listens, and who may use it. */
+export interface LoadedWeb {
+  host: string;
+  port: number;
+  allowedHosts: readonly string[];
+  /** Null where people log in as users alone. */
+  token: SecretSource | null;
+  users: readonly { name: string; role: WebRole; password: SecretSource }[];
+}
+
 /** A config that was found free of problems, with its defaults filled in and its paths made absolute. */
 export interface LoadedConfig<Connector> {
   /** The file it came from; absolute. */
@@ -58,7 +69,7 @@ export interface LoadedConfig<Connector> {
   queue: QueueSetting;
   /** The ledger's file; absolute. */
   ledger: string;
-  web: { host: string; port: number; allowedHosts: readonly string[]; token: SecretSource } | null;
+  web: LoadedWeb | null;
   sources: LoadedSource<Connector>[];
   passports: Config['passports'] | null;
   /** What is allowed, and probably not meant. */

@@ -1,10 +1,10 @@
 import { createHash, randomUUID, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Clock } from '../lib/clock.ts';
+import { hashPassword, isPassword } from '../lib/password-hash.ts';
 import { createAttemptLimit } from './attempt-limit.ts';
 import type { Person, Role } from './server/route.ts';
 import { createSessions, SESSION_MS, type Session } from './sessions.ts';
-import { hashPassword, isPassword } from './users/password-hash.ts';
 
 /** What a request shows of whoever sent it. */
 export interface Visitor {

@@ -6,7 +6,7 @@ import { fault } from '../domain/faults.ts';
 import { messageOf, systemCodeOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logging/logging.ts';
 import { isLoopback } from '../lib/loopback.ts';
-import { createAccess } from './access.ts';
+import { type Credentials, createAccess } from './access.ts';
 import { addBoard } from './board.ts';
 import { createHostCheck } from './guard.ts';
 import { accountRoutes } from './pages/account/account-routes.ts';
@@ -54,7 +54,7 @@ export const openWeb: OpenWeb = async (context, web) => {
   const answers = createAnswers(() => routes);
   addErrorPages(app, answers, log);
   addGuard(app, { isMeantHost: (headers) => isMeantHost(headers), access, servers, wrongTokens, answers });
-  addRoutes(app, routes, { answers, people, log, scrub });
+  addRoutes(app, routes, { answers, people, log, scrub, ledgerLost: () => runtime.ledgerLost() });
   await addBoard(app, { queues: runtime.queues.bullQueues, log });
   const url = await listen(app, web, log);
   return {
@@ -73,8 +73,9 @@ export const openWeb: OpenWeb = async (context, web) => {
 
 type WebConfig = NonNullable<RuntimeConfig['web']>;
 
-async function credentialsOf({ token }: WebConfig) {
-  return { token: await token.read(), users: [] };
+async function credentialsOf({ token, users }: WebConfig): Promise<Credentials> {
+  const read = users.map(async ({ name, role, password }) => ({ name, role, password: await password.read() }));
+  return { token: token === null ? null : await token.read(), users: await Promise.all(read) };
 }
 
 async function listen(

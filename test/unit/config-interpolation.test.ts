@@ -78,7 +78,7 @@ describe('placeholders', () => {
     expect(config.web?.port).toBe(8080);
     expect(config.sources[0]?.options).toMatchObject({ skipLines: 2, header: false });
     // A key of digits alone stays text.
-    expect(await config.web?.token.read()).toBe('1234567890123456');
+    expect(await config.web?.token?.read()).toBe('1234567890123456');
   });
 
   it('give no type to what is no number', async () => {

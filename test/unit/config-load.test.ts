@@ -43,6 +43,11 @@ sources:
     guard: { maxMissing: 5%, maxDrop: 20% }
 passports: { init: when-complete, publish: manual }
 `;
+/** The hash of a password that nobody uses. */
+const HASH = '$scrypt$ln=15,r=8,p=3$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA';
+const USER = `{ name: anna, role: editor, password: "${HASH}" }`;
+const user = (password: string, name = 'anna') =>
+  `{ users: [{ name: ${name}, role: editor, password: "${password}" }] }`;
 const SECRET_FILES = { 'secrets/dpp_api_key': 'dpp_fromfile0123\n', 'secrets/web_token': '0123456789abcdefgh\n' };
 
 describe('a sound config', () => {
@@ -51,7 +56,7 @@ describe('a sound config', () => {
     expect(config.target.maxRate).toBe(50);
     expect(config.target.publishKey).toBeNull();
     expect(await config.target.apiKey.read()).toBe('dpp_fromfile0123');
-    expect(await config.web?.token.read()).toBe('0123456789abcdefgh');
+    expect(await config.web?.token?.read()).toBe('0123456789abcdefgh');
     expect(config.queue).toEqual({ kind: 'embedded' });
     expect(config.passports).toEqual({ init: 'when-complete', publish: 'manual' });
     expect(config.warnings).toEqual([]);
@@ -213,6 +218,15 @@ describe('a config with problems', () => {
     expect(String(error)).toContain(file);
   });
 
+  it('takes users without a token, and hashes from files', async () => {
+    const config = await loadText(
+      `web: { host: 0.0.0.0, allowedHosts: [a.example], users: [${USER}] }\n${SOUND_CONFIG}`,
+    );
+    expect(config.web).toMatchObject({ token: null, users: [{ name: 'anna', role: 'editor' }] });
+    expect(await config.web?.users[0]?.password.read()).toBe(HASH);
+    expect(JSON.stringify(config.web)).not.toContain('scrypt');
+  });
+
   it.each([
     ['a missing value', (text: string) => text.replace(/ {2}apiKey.*\n/, ''), 'target.apiKey'],
     ['credentials in the address', (text: string) => text.replace('//', '//u:p@'), 'target.baseUrl'],
@@ -224,6 +238,38 @@ describe('a config with problems', () => {
     ['a ledger that is not there yet', (text: string) => `ledger: postgresql://h/db\n${text}`, 'ledger'],
     ['a short token', (text: string) => `web: { token: 0123456789abcde }\n${text}`, 'web.token'],
     ['a port that is none', (text: string) => `web: { token: 0123456789abcdefg, port: 70000 }\n${text}`, 'web.port'],
+    ['a dashboard that nobody can log in to', (text: string) => `web: { port: 1 }\n${text}`, 'web'],
+    [
+      'an address for others without allowed hosts',
+      (text: string) => `web: { host: 0.0.0.0, token: 0123456789abcdefg }\n${text}`,
+      'web.host',
+    ],
+    [
+      'a user with a password in plain text',
+      (text: string) => `web: ${user('hunter2hunter2')}\n${text}`,
+      'web.users[0].password',
+    ],
+    [
+      'a user with a cheap hash',
+      (text: string) => `web: ${user(HASH.replace('ln=15', 'ln=4'))}\n${text}`,
+      'web.users[0].password',
+    ],
+    [
+      'a user with a hash that fills the memory',
+      (text: string) => `web: ${user(HASH.replace('ln=15', 'ln=24'))}\n${text}`,
+      'web.users[0].password',
+    ],
+    [
+      'a user with the name of the token',
+      (text: string) => `web: ${user(HASH, 'token')}\n${text}`,
+      'web.users[0].name',
+    ],
+    ['two users of one name', (text: string) => `web: { users: [${USER}, ${USER}] }\n${text}`, 'web.users[1].name'],
+    [
+      'a role that is none',
+      (text: string) => `web: ${user(HASH).replace('editor', 'root')}\n${text}`,
+      'web.users[0].role',
+    ],
     ['an id that is no slug', (text: string) => text.replace('id: erp', 'id: "ERP 1"'), 'sources[0].id'],
     [
       'an unknown time zone',

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { hashPassword } from '../../src/lib/password-hash.ts';
 import { createAccess, sessionCookie } from '../../src/web/access.ts';
 import { createHostCheck, isOwnPage } from '../../src/web/guard.ts';
 import { html } from '../../src/web/html.ts';
-import { hashPassword } from '../../src/web/users/password-hash.ts';
 import { createManualClock } from '../support/manual-clock.ts';
 
 const TOKEN = 'a-token-of-some-length';

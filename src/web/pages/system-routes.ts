@@ -10,6 +10,7 @@ export function systemRoutes(context: PageContext): Route[] {
     method: 'GET',
     path,
     role: 'open',
+    withoutLedger: true,
     handle: async () => ({ type: 'text', contentType, text }),
   });
   return [
@@ -17,6 +18,7 @@ export function systemRoutes(context: PageContext): Route[] {
       method: 'GET',
       path: '/healthz',
       role: 'open',
+      withoutLedger: true,
       async handle() {
         const report = await health.check();
         const well = report.status === 'ok' || report.status === 'degraded';
@@ -27,6 +29,7 @@ export function systemRoutes(context: PageContext): Route[] {
       method: 'GET',
       path: '/metrics',
       role: 'viewer',
+      withoutLedger: true,
       async handle() {
         return { type: 'text', contentType: metrics.contentType, text: await metrics.text(await context.standing()) };
       },

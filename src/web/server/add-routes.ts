@@ -1,6 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { PeopleLedger } from '../../domain/ports/people-ledger.ts';
+import type { Fault } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
 import { type CurrentAction, withAction } from '../audit/current-action.ts';
 import { detailOf } from '../audit/detail.ts';
@@ -30,6 +31,8 @@ export interface RouteParts {
   people: Pick<PeopleLedger, 'beginAction' | 'endAction'>;
   log: Logger;
   scrub: (text: string) => string;
+  /** Why the ledger can be used no more; null while it can. */
+  ledgerLost: () => Fault | null;
 }
 
 /** Serves the routes. Who may send requests to them has been decided by the guard, by the role of each. */
@@ -45,6 +48,8 @@ export function addRoutes(app: FastifyInstance, routes: readonly Route[], parts:
       bodyLimit: route.bodyBytesMax ?? BODY_BYTES_MAX,
       config: { role: route.role },
       handler: async (request, reply) => {
+        const lost = route.withoutLedger === true ? null : parts.ledgerLost();
+        if (lost !== null) throw lost;
         const asked = await webRequest(request, reply);
         if (isForged(request, route, asked)) throw new WebFault(403, OLD_FORM);
         const answer = route.method === 'GET' ? await route.handle(asked) : await audited(route, asked, parts);

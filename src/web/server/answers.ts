@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
+import { WEB_ROLES } from '../../domain/web-role.ts';
 import { sessionCookie } from '../access.ts';
 import type { Problem } from '../api/schemas.ts';
 import { html } from '../html.ts';
@@ -9,7 +10,6 @@ import { pageHead } from '../parts/page-head.ts';
 import type { Session } from '../sessions.ts';
 import { type FaultAnswer } from './fault-status.ts';
 import type { Person, Role, Route, WebAnswer } from './route.ts';
-import { ROLES } from './route.ts';
 
 /** Who has sent a request, as the guard has found it. */
 export interface Visit {
@@ -25,7 +25,7 @@ export interface Answers {
 }
 
 export function mayDo(person: Person, role: Role): boolean {
-  return ROLES.indexOf(person.role) >= ROLES.indexOf(role);
+  return WEB_ROLES.indexOf(person.role) >= WEB_ROLES.indexOf(role);
 }
 
 /** Where the board of the queues is, which has no route in the table. */

@@ -2,12 +2,10 @@
 // walk that list, so no route is without a role.
 
 import type { IncomingHttpHeaders } from 'node:http';
+import type { WebRole } from '../../domain/web-role.ts';
 import type { Html } from '../html.ts';
 
-/** Each role may do all that the role before it may. */
-export const ROLES = ['viewer', 'editor', 'operator'] as const;
-/** viewer: looks. editor: notes, owners, lookup values, uploads, replays. operator: also runs, guards, passports, settling, queues, settings. */
-export type Role = (typeof ROLES)[number];
+export type Role = WebRole;
 
 /** Who has sent a request. */
 export interface Person {
@@ -65,6 +63,8 @@ export interface Route {
   path: string;
   /** `open`: nobody has to log in. */
   role: Role | 'open';
+  /** True for what is answered while the ledger is lost. Other routes then report why it is. */
+  withoutLedger?: true;
   /** For the audit log, for anything but a GET: `replay.start`. */
   action?: string;
   /** Bytes of the body; 64 KiB without it. */

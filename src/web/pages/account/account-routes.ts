@@ -30,12 +30,14 @@ export function accountRoutes({ people, log }: Pick<PageContext, 'people' | 'log
       method: 'GET',
       path: '/login',
       role: 'open',
+      withoutLedger: true,
       handle: async ({ query }) => loginPage({ next: ownPath(query.get('next')), problem: null, ways: parts.ways() }),
     },
     {
       method: 'POST',
       path: '/login',
       role: 'open',
+      withoutLedger: true,
       bodyBytesMax: 16 * 1024,
       async handle({ form, headers, ip }) {
         const next = ownPath(form.get('next'));
@@ -66,6 +68,7 @@ export function accountRoutes({ people, log }: Pick<PageContext, 'people' | 'log
       method: 'POST',
       path: '/logout',
       role: 'viewer',
+      withoutLedger: true,
       async handle({ headers, ip, person }) {
         access.logout({ headers, ip });
         await audit(person.name, 'logout');

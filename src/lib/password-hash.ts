@@ -5,8 +5,9 @@ const derive = promisify<string, Buffer, number, { N: number; r: number; p: numb
 
 /** The cost of a new hash: 32 MiB and some 100 ms. OWASP's Password Storage Cheat Sheet names N=2^15, r=8, p=3. */
 const COST = { log2N: 15, r: 8, p: 3 };
-/** The greatest cost that is computed: a hash in the config must not use up the memory. */
-const LOG2N_MAX = 18;
+/** The bounds of what is computed: a hash must be costly to guess, and must not use up the memory. */
+const LOG2N_MIN = 14;
+const MEMORY_MAX = 256 * 1024 * 1024;
 const KEY_BYTES = 32;
 const SALT_BYTES = 16;
 
@@ -24,16 +25,22 @@ interface Parsed {
 function parse(hash: string): Parsed | null {
   const [, ln = '', r = '', p = '', salt = '', key = ''] = FORM.exec(hash) ?? [];
   const cost = { log2N: Number(ln), r: Number(r), p: Number(p) };
-  if (cost.log2N < 14 || cost.log2N > LOG2N_MAX || cost.r < 1 || cost.r > 16 || cost.p < 1 || cost.p > 16) return null;
+  if (cost.log2N < LOG2N_MIN || cost.r < 8 || cost.p < 1 || cost.p > 16) return null;
+  if (128 * cost.r * 2 ** cost.log2N > MEMORY_MAX) return null;
   return { ...cost, salt: Buffer.from(salt, 'base64'), key: Buffer.from(key, 'base64') };
 }
 
 function keyOf(password: string, { log2N, r, p, salt, key }: Parsed): Promise<Buffer> {
   const N = 2 ** log2N;
-  return derive(password.normalize('NFC'), salt, key.length, { N, r, p, maxmem: 256 * N * r });
+  return derive(password.normalize('NFC'), salt, key.length, { N, r, p, maxmem: 2 * 128 * N * r });
 }
 
-/** Makes what stands in the config as `web.users[].password`. */
+/** True of a text that `hashPassword` may have made. */
+export function isPasswordHash(text: string): boolean {
+  return parse(text) !== null;
+}
+
+/** Makes a hash from which the password can only be guessed. */
 export async function hashPassword(password: string): Promise<string> {
   const parsed = { ...COST, salt: randomBytes(SALT_BYTES), key: Buffer.alloc(KEY_BYTES) };
   const key = await keyOf(password, parsed);
