@@ -3,6 +3,7 @@ import type { SubjectKind } from '../domain/item.ts';
 import type { LedgerViews } from '../domain/ports/ledger-views.ts';
 import { kindWord } from '../domain/words.ts';
 import type { Fault } from '../lib/errors.ts';
+import { suggest } from '../lib/suggest.ts';
 
 /**
  * What to say of a key that the ledger does not have, with those that it may have meant.
@@ -11,7 +12,7 @@ import type { Fault } from '../lib/errors.ts';
  */
 export function unknownItem(kind: SubjectKind, key: string, views: LedgerViews | null): Fault {
   const message = `There is no ${kindWord(kind)} "${key}" in the ledger.`;
-  const near = views?.items({ kind, search: key, afterId: 0, limit: 3 }).items.map((item) => item.key) ?? [];
+  const near = views === null ? [] : keysNear(kind, key, views);
   const suggestion =
     views === null
       ? 'There is no ledger yet: run `dpp-sync sync` first.'
@@ -19,4 +20,20 @@ export function unknownItem(kind: SubjectKind, key: string, views: LedgerViews |
         ? `Did you mean ${near.join(', ')}?`
         : `Search with \`dpp-sync items --kind ${kind} --search TEXT\`; quarantined records make no item.`;
   return fault('item.unknown', message, { suggestion });
+}
+
+const NEAR_MAX = 3;
+const CANDIDATES_MAX = 500;
+
+/** Keys and natural keys that have this text in them, or else the one that differs from it by a slip of the pen. */
+function keysNear(kind: SubjectKind, key: string, views: Pick<LedgerViews, 'items'>): string[] {
+  const { items } = views.items({ kind, search: key, afterId: 0, limit: NEAR_MAX });
+  if (items.length > 0) return items.map((item) => item.key);
+  const start = key.slice(0, Math.ceil(key.length / 2));
+  const candidates = views.items({ kind, search: start, afterId: 0, limit: CANDIDATES_MAX }).items;
+  const meant = suggest(
+    key,
+    candidates.flatMap((item) => (item.naturalKey === null ? [item.key] : [item.key, item.naturalKey])),
+  );
+  return meant === undefined ? [] : [meant];
 }

@@ -62,6 +62,11 @@ export const COMMANDS: readonly ListedCommand[] = [
     load: async () => (await import('./show.ts')).addShowCommand,
   },
   {
+    term: 'why <sku>',
+    summary: 'why the passport of a product is published or not, from the row of its source on',
+    load: async () => (await import('./why.ts')).addWhyCommand,
+  },
+  {
     term: 'quarantine [options]',
     summary: 'list the records that could not be mapped, with place, value, rule and cure',
     load: async () => (await import('./source/quarantine.ts')).addQuarantineCommand,

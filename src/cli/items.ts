@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { assertSources } from '../admin/named-sources.ts';
 import type { SubjectKind } from '../domain/item.ts';
-import type { ItemState, ItemSummary } from '../domain/ports/ledger-views.ts';
+import type { ItemState, ItemSummary, LedgerViews } from '../domain/ports/ledger-views.ts';
 import { kindWord, stateWord } from '../domain/words.ts';
 import { subjectKind, wholeNumber } from './arguments.ts';
 import type { CommandContext, RunAction } from './context.ts';
@@ -10,7 +10,7 @@ import { formatTable } from './text/style.ts';
 import { formatValue, STATE_COLOURS, STATES_IN_ORDER } from './text/words.ts';
 
 interface ItemsOptions {
-  state?: ItemState | 'missing';
+  state?: ItemState | 'missing' | 'incomplete';
   kind?: SubjectKind;
   source?: string;
   search?: string;
@@ -21,6 +21,7 @@ const EXAMPLES = `
 Examples:
   $ dpp-sync items --state rejected
   $ dpp-sync items --kind product --search TWZ-180
+  $ dpp-sync items --state incomplete            which passports wait until their product is complete, and for what
   $ dpp-sync items --json | jq -r 'select(.missing) | .key'
 
 People get the first 50 (or --limit), with --json all of them, one JSON object a line.`;
@@ -33,10 +34,10 @@ export function addItemsCommand(program: Command, run: RunAction): void {
     .command('items')
     .description('list the items of the ledger')
     .addOption(
-      new Option('--state <state>', 'only items in this state; missing: gone from their source').choices([
-        ...STATES_IN_ORDER,
-        'missing',
-      ]),
+      new Option(
+        '--state <state>',
+        'only items in this state; missing: gone from their source; incomplete: products whose passports wait for them',
+      ).choices([...STATES_IN_ORDER, 'missing', 'incomplete']),
     )
     .option('--kind <kind>', 'product, material, bom_item or passport', subjectKind)
     .option('--source <id>', 'only items of this source')
@@ -58,19 +59,21 @@ async function items({ limit, ...filter }: ItemsOptions, context: CommandContext
     const { views } = opened;
     let left = limit ?? (output.json ? Number.POSITIVE_INFINITY : SHOWN);
     let afterId = 0;
-    const rows: ItemSummary[] = [];
+    const rows: ListedItem[] = [];
     while (left > 0) {
       const page = views.items({ ...filter, afterId, limit: Math.min(PAGE, left) });
       if (page.items.length === 0) break;
       left -= page.items.length;
       afterId = page.lastId;
-      if (!output.json) rows.push(...page.items);
-      else for (const item of page.items) if (!(await output.jsonLine(item))) return 0;
+      const found = filter.state === 'incomplete' ? page.items.map((item) => withBlocker(item, views)) : page.items;
+      if (!output.json) rows.push(...found);
+      else for (const item of found) if (!(await output.jsonLine(item))) return 0;
     }
     if (output.json) return 0;
     if (rows.length === 0) output.note('No item fits.');
     else for (const line of tableOf(rows, output.paint)) if (!(await output.listLine(line))) return 0;
     if (filter.state === 'missing' && rows.length > 0) output.note(MISSING_NOTE);
+    if (filter.state === 'incomplete' && rows.length > 0) output.note(INCOMPLETE_NOTE);
     const more = left === 0 && views.items({ ...filter, afterId, limit: 1 }).items.length > 0;
     if (more) output.note(`There are more; --limit ${(limit ?? SHOWN) * 10} shows more of them, --json all of them.`);
     return 0;
@@ -80,7 +83,17 @@ async function items({ limit, ...filter }: ItemsOptions, context: CommandContext
 const MISSING_NOTE =
   'The platform has these, and their sources do not give them any more. Why, and what can be done: dpp-sync show KIND KEY. To accept all: dpp-sync settle --state missing --ignore.';
 
-function tableOf(rows: readonly ItemSummary[], paint: Parameters<typeof formatTable>[2]): string[] {
+const INCOMPLETE_NOTE = 'What else is missing, and what to do: dpp-sync why KEY.';
+
+/** A product with what keeps it from being complete: the first of the reasons, which is not the reason of its delivery. */
+function withBlocker(item: ItemSummary, views: LedgerViews): ListedItem {
+  return { ...item, missingFirst: views.passport(item.key)?.blockers[0] ?? null };
+}
+
+/** An item of the list. `missingFirst`: of a product that is not complete. */
+type ListedItem = ItemSummary & { missingFirst?: string | null };
+
+function tableOf(rows: readonly ListedItem[], paint: Parameters<typeof formatTable>[2]): string[] {
   const columns = [
     { title: 'kind' },
     { title: 'key', max: 36 },
@@ -92,14 +105,14 @@ function tableOf(rows: readonly ItemSummary[], paint: Parameters<typeof formatTa
   ];
   return formatTable(
     columns,
-    rows.map(({ kind, key, naturalKey, name, state, missing, remoteId, reason }) => [
+    rows.map(({ kind, key, naturalKey, name, state, missing, remoteId, reason, missingFirst }) => [
       kindWord(kind),
       key,
       naturalKey ?? '',
       name ?? '',
       stateCell(state, missing),
       remoteId === null ? '' : formatValue(remoteId),
-      reason?.message ?? '',
+      missingFirst ?? reason?.message ?? '',
     ]),
     paint,
   );

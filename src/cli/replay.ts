@@ -109,7 +109,7 @@ function replayLines(
   }
   if (incomplete > 0) {
     lines.push(
-      `${plural(incomplete, 'passport is', 'passports are')} left alone, as the product is not complete: dpp-sync show product KEY`,
+      `${plural(incomplete, 'passport is', 'passports are')} left alone, as the product is not complete: dpp-sync items --state incomplete`,
     );
   }
   if (leftUnconfirmed > 0) {

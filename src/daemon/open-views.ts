@@ -1,3 +1,4 @@
+import type { DashboardViews } from '../domain/ports/dashboard-views.ts';
 import type { LedgerViews } from '../domain/ports/ledger-views.ts';
 import { QUEUE_NAMES, type QueueCounts, type QueueName } from '../domain/ports/queues.ts';
 import { openLedgerViews } from '../ledger/read-ledger.ts';
@@ -8,6 +9,8 @@ import type { RuntimeConfig } from './sources/open-source.ts';
 /** A read-only view of the ledger and the queue, beside the process that works on them. */
 export interface OpenedViews {
   views: LedgerViews;
+  /** The views of the dashboard, on the same connection. */
+  dashboard(): Promise<DashboardViews>;
   /**
    * The counts of the queues, and which of them a person has paused; null for embedded queues, which only their own process
    * can see.
@@ -29,6 +32,7 @@ export function openViews(config: RuntimeConfig): OpenedViews | null {
   const { id, views } = opened;
   return {
     views,
+    dashboard: () => opened.dashboard(),
     close: () => opened.close(),
     async queues(log) {
       if (config.queue.kind === 'embedded') return null;

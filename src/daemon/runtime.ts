@@ -225,7 +225,7 @@ async function runtimeOn(
   const readerData = {
     file: config.ledger,
     ledgerId: ledger.id,
-    passportRules: passportRulesOf(config),
+    passportRules: () => passportRulesOf(config),
   };
   const ledgerReader = createLedgerReader(readerData);
   // Counting takes long with a million items, and a page does not wait for it.

@@ -1,4 +1,5 @@
 import type { PassportRules } from '../domain/passport.ts';
+import type { DashboardViews } from '../domain/ports/dashboard-views.ts';
 import type { LedgerViews } from '../domain/ports/ledger-views.ts';
 import { openToRead } from './identity/recognise.ts';
 import { assertPresentSchema } from './store/database.ts';
@@ -15,13 +16,18 @@ import { createViews } from './views/views.ts';
 export function openLedgerViews(options: {
   file: string;
   passportRules: PassportRules;
-}): { id: string; views: LedgerViews; close(): void } | null {
+}): { id: string; views: LedgerViews; dashboard(): Promise<DashboardViews>; close(): void } | null {
   const db = openToRead(options.file);
   if (!db) return null;
   assertPresentSchema(db, options.file);
   return {
     id: createMeta(db).get('id') ?? '',
     views: createViews(db, options.passportRules),
+    async dashboard() {
+      // Most commands need the other views alone.
+      const { createDashboardViews } = await import('./dashboard/dashboard-views.ts');
+      return createDashboardViews(db, options.passportRules);
+    },
     close: () => void db.close(),
   };
 }

@@ -66,7 +66,7 @@ export function causesOf(standing: LedgerStanding): Cause[] {
     { cause: 'suspended', count: unlisted, command: 'dpp-sync status' },
     ...Array.from(byState, ([cause, count]) => ({ cause, count, command: `dpp-sync items --state ${cause}` })),
     { cause: 'passport_blocked', count: blocked, command: 'dpp-sync items --kind passport' },
-    { cause: 'passport_incomplete', count: incomplete, command: 'dpp-sync show product KEY' },
+    { cause: 'passport_incomplete', count: incomplete, command: 'dpp-sync items --state incomplete' },
     { cause: 'quarantined', count: quarantined, command: 'dpp-sync quarantine' },
   ];
   return causes.filter(({ count }) => count > 0);

@@ -67,7 +67,7 @@ describe('the build', () => {
     const file = join(folder, 'ledger.db');
     const ledger = openLedger(file);
     const thread = pathToFileURL(join(dist, 'reader-thread.js'));
-    const reader = createLedgerReader({ file, ledgerId: ledger.id, passportRules: NO_PASSPORTS, thread });
+    const reader = createLedgerReader({ file, ledgerId: ledger.id, passportRules: () => NO_PASSPORTS, thread });
     expect(await reader.views.run(1)).toBeNull();
     await reader.close();
     await ledger.close();

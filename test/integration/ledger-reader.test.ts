@@ -7,7 +7,7 @@ import {
   type LedgerReader,
   type LedgerReaderOptions,
 } from '../../src/ledger/reader/ledger-reader.ts';
-import { NO_PASSPORTS, openLedger, pullRows, row, useLedger } from '../support/ledger.ts';
+import { items, NO_PASSPORTS, openLedger, product, pullRows, row, stageRows, useLedger } from '../support/ledger.ts';
 
 const ODD = pathToFileURL(join(import.meta.dirname, '../support/odd-reader-child.ts'));
 const [DIES, NEVER, WHEN_GO, AT_ONCE] = [1, 2, 3, 4];
@@ -22,7 +22,7 @@ function read(options: Partial<LedgerReaderOptions> = {}): LedgerReader {
   const reader = createLedgerReader({
     file: fixture.file,
     ledgerId: fixture.ledger.id,
-    passportRules: NO_PASSPORTS,
+    passportRules: () => NO_PASSPORTS,
     ...options,
   });
   readers.push(reader);
@@ -43,6 +43,15 @@ describe('the reading thread', () => {
     await pullRows(fixture.ledger, { rows: [row('a')] });
     writeFileSync(`${fixture.file}.go`, '');
     expect(await slow).toBe(WHEN_GO);
+  });
+
+  it('follows the rules for passports, which a reload may change', async () => {
+    await stageRows(fixture.ledger, { P1: items(product('P1')) });
+    let rules = NO_PASSPORTS;
+    const { views } = read({ passportRules: () => rules });
+    expect(await views.passportCounts({})).toEqual({ none: 1 });
+    rules = { ...rules, init: 'when-complete' };
+    expect(await views.passportCounts({})).toEqual({ incomplete: 1 });
   });
 
   it.each([

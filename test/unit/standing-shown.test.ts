@@ -58,7 +58,7 @@ describe('how a ledger stands', () => {
       { cause: 'guarded', count: 1, command: 'dpp-sync sync --accept erp' },
       { cause: 'suspended', count: 7, command: 'dpp-sync status' },
       { cause: 'blocked', count: 2, command: 'dpp-sync items --state blocked' },
-      { cause: 'passport_incomplete', count: 1, command: 'dpp-sync show product KEY' },
+      { cause: 'passport_incomplete', count: 1, command: 'dpp-sync items --state incomplete' },
     ]);
   });
 

@@ -64,7 +64,7 @@ export function attentionLines(standing: Standing, attention: Attention, paint: 
         'yellow',
         `${plural(incomplete, 'passport waits until its product is', 'passports wait until their products are')} complete.`,
       ),
-      '  What is missing: dpp-sync show product KEY',
+      '  Which ones, and what is missing: dpp-sync items --state incomplete. For one of them: dpp-sync why SKU',
     );
   }
   if (quarantined > 0) {

@@ -102,7 +102,8 @@ export interface ItemSummary {
 }
 
 export interface ItemFilter {
-  state?: ItemState | 'missing';
+  /** `incomplete`: products whose passports wait until they are complete. */
+  state?: ItemState | 'missing' | 'incomplete';
   kind?: SubjectKind;
   source?: string;
   /** Part of a key, a natural key or a name. */

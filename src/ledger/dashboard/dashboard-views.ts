@@ -4,6 +4,7 @@ import type { DashboardViews } from '../../domain/ports/dashboard-views.ts';
 import type { Sqlite } from '../store/database.ts';
 import { createSourceCounts } from '../views/source-counts.ts';
 import { createViews } from '../views/views.ts';
+import { createWhy } from './why/why.ts';
 
 function missing(): never {
   throw fault('internal', 'This version does not have this view yet.');
@@ -16,7 +17,7 @@ export function createDashboardViews(db: Sqlite, rules: PassportRules): Dashboar
     sourceCounts: createSourceCounts(db, rules),
     items: missing,
     itemDetail: missing,
-    why: missing,
+    why: createWhy(db, rules, views),
     causes: missing,
     cause: missing,
     causeMembers: missing,

@@ -6,6 +6,7 @@
 
 import { Worker } from 'node:worker_threads';
 import { fault } from '../../domain/faults.ts';
+import type { PassportRules } from '../../domain/passport.ts';
 import type { Asked, DashboardViews } from '../../domain/ports/dashboard-views.ts';
 import { type Fault, messageOf } from '../../lib/errors.ts';
 import { type Answer, fromSent, type Question, type ReaderData } from './reader-messages.ts';
@@ -40,26 +41,27 @@ export interface LedgerReader {
 }
 
 export interface LedgerReaderOptions extends ReaderData {
+  passportRules: () => PassportRules;
   /** For tests. */
   answerWithinMs?: number;
   /** For tests: another thread than `reader-thread`. */
   thread?: URL;
 }
 
-interface Asking extends Question {
+interface Asking extends Omit<Question, 'passportRules'> {
   settle(answer: Answer): void;
   fail(reason: Error): void;
 }
 
 /** Starts the thread at the first question. */
 export function createLedgerReader(options: LedgerReaderOptions): LedgerReader {
-  const { answerWithinMs = ANSWER_WITHIN_MS, thread = threadFile(), ...data } = options;
+  const { answerWithinMs = ANSWER_WITHIN_MS, thread = threadFile(), passportRules, ...data } = options;
   /** In the order in which they were asked. */
   const waiting = new Map<number, Asking>();
   const withThread = new Map<number, Asking>();
   let worker: Worker | null = null;
   let lastId = 0;
-  /** Why the thread was told to end. */
+  /** Why the thread has to end. */
   let ending: Fault | null = null;
   let closed = false;
 
@@ -93,7 +95,7 @@ export function createLedgerReader(options: LedgerReaderOptions): LedgerReader {
       waiting.delete(id);
       withThread.set(id, next);
       worker ??= start();
-      worker.postMessage({ id, view, args } satisfies Question);
+      worker.postMessage({ id, view, args, passportRules: passportRules() } satisfies Question);
     }
     // A thread without a question does not keep the process from ending.
     if (withThread.size > 0) worker?.ref();

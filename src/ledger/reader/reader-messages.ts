@@ -9,13 +9,14 @@ export interface ReaderData {
   file: string;
   /** The id of the ledger that the main thread has open. */
   ledgerId: string;
-  passportRules: PassportRules;
 }
 
 export interface Question {
   id: number;
   view: keyof DashboardViews;
   args: unknown[];
+  /** As they are at the time of the question: a reload of the config may change them. */
+  passportRules: PassportRules;
 }
 
 /** An error as another thread can get it: a fault keeps its code, and any other error its stack. */

@@ -3,6 +3,7 @@
 
 import { parentPort, workerData } from 'node:worker_threads';
 import { fault } from '../../domain/faults.ts';
+import type { PassportRules } from '../../domain/passport.ts';
 import type { DashboardViews } from '../../domain/ports/dashboard-views.ts';
 import { createDashboardViews } from '../dashboard/dashboard-views.ts';
 import { openToRead } from '../identity/recognise.ts';
@@ -12,7 +13,10 @@ import { ledgerFaultOf } from '../store/ledger-fault.ts';
 import { createMeta } from '../store/meta.ts';
 import { type Answer, type Question, type ReaderData, toSent } from './reader-messages.ts';
 
-const { file, ledgerId, passportRules } = workerData as ReaderData;
+const { file, ledgerId } = workerData as ReaderData;
+
+/** The rules of the last question. The views read them at each use. */
+let rules: PassportRules | null = null;
 
 interface Opened {
   views: DashboardViews;
@@ -22,7 +26,7 @@ interface Opened {
 
 let opened: Opened | null = null;
 
-function open(): Opened {
+function open(passportRules: PassportRules): Opened {
   // The watch begins before the file is opened, so that no change between the two goes unseen.
   const change = watchFile(file, { alone: false });
   const db = openToRead(file);
@@ -36,8 +40,9 @@ function open(): Opened {
 }
 
 /** The ledger's views. After the file was removed or replaced there are none, because this thread would show the old file. */
-function views(): DashboardViews {
-  opened ??= open();
+function views(passportRules: PassportRules): DashboardViews {
+  rules = Object.assign(rules ?? passportRules, passportRules);
+  opened ??= open(rules);
   const change = opened.change();
   if (change !== null) throw lostFault(change);
   return opened.views;
@@ -51,9 +56,9 @@ function lostFault(change: string): Error {
   });
 }
 
-function answer({ id, view, args }: Question): Answer {
+function answer({ id, view, args, passportRules }: Question): Answer {
   try {
-    const ask = views()[view] as (...given: unknown[]) => unknown;
+    const ask = views(passportRules)[view] as (...given: unknown[]) => unknown;
     return { id, ok: true, value: ask(...args) };
   } catch (error) {
     return { id, ok: false, error: toSent(ledgerFaultOf(error) ?? error) };

@@ -1,7 +1,7 @@
 import type { Operation } from '../../domain/delivery.ts';
 import type { Issue } from '../../domain/issue.ts';
 import type { ItemKind, RefRole, SubjectKind } from '../../domain/item.ts';
-import type { PassportRules } from '../../domain/passport.ts';
+import { type PassportRules, type PassportStatus, wantedByPolicy } from '../../domain/passport.ts';
 import type { Place } from '../../domain/place.ts';
 import type {
   ItemState,
@@ -17,6 +17,7 @@ import { isOpen, itemState } from '../deliveries/delivery-states.ts';
 import { IS_MISSING } from '../items/missing-items.ts';
 import { parseJson, parseJsonOrNull } from '../store/context.ts';
 import type { Sqlite } from '../store/database.ts';
+import { FROM_PRODUCTS, PASSPORT_STATE } from './passport-views.ts';
 
 interface SummaryRow {
   id: number;
@@ -42,7 +43,10 @@ interface DetailRow extends SummaryRow {
   recordId: number | null;
 }
 
-const SUMMARY = `i.id, i.kind, i.key, i.natural_key AS naturalKey, json_extract(i.desired, '$.name') AS name, i.source,
+/** The name of an item. A passport has that of its product. */
+const NAME = `json_extract(CASE i.kind WHEN 'passport' THEN
+  (SELECT p.desired FROM items p WHERE p.kind = 'product' AND p.key = i.key) ELSE i.desired END, '$.name')`;
+const SUMMARY = `i.id, i.kind, i.key, i.natural_key AS naturalKey, ${NAME} AS name, i.source,
   ${itemState('i')} AS state, i.remote_id AS remoteId, i.missing_since IS NOT NULL AS missing,
   i.missing_since IS NOT NULL AND i.missing_accepted IS i.missing_since AS missingAccepted,
   i.missing_since IS NULL AND i.record_id IS NULL AND i.kind <> 'passport' AS released,
@@ -62,6 +66,7 @@ export function createItemViews(db: Sqlite, rules: PassportRules): Pick<LedgerVi
         {
           state: string | null;
           withdrawing: string;
+          wanted: PassportStatus | null;
           kind: string | null;
           source: string | null;
           search: string | null;
@@ -73,9 +78,11 @@ export function createItemViews(db: Sqlite, rules: PassportRules): Pick<LedgerVi
     >(
       `SELECT ${SUMMARY} FROM items i
        WHERE i.id > @afterId AND (@kind IS NULL OR i.kind = @kind) AND (@source IS NULL OR i.source = @source)
-         AND (@state IS NULL OR (@state = 'missing' AND ${IS_MISSING}) OR ${itemState('i')} = @state)
+         AND (@state IS NULL OR (@state = 'missing' AND ${IS_MISSING}) OR ${itemState('i')} = @state
+           OR (@state = 'incomplete' AND i.kind = 'product'
+             AND (SELECT ${PASSPORT_STATE} ${FROM_PRODUCTS} WHERE p.id = i.id) = 'incomplete'))
          AND (@search IS NULL OR instr(lower(i.key), @search) OR instr(lower(coalesce(i.natural_key, '')), @search)
-              OR instr(lower(coalesce(json_extract(i.desired, '$.name'), '')), @search))
+              OR instr(lower(coalesce(${NAME}, '')), @search))
        ORDER BY i.id LIMIT @limit`,
     ),
     // Two statements, each by its index: one with OR would walk all items of the kind.
@@ -135,6 +142,7 @@ export function createItemViews(db: Sqlite, rules: PassportRules): Pick<LedgerVi
       const rows = sql.items.all({
         state: state ?? null,
         withdrawing: JSON.stringify(rules.withdrawMissingOf),
+        wanted: wantedByPolicy(rules),
         kind: kind ?? null,
         source: source ?? null,
         search: search?.toLowerCase() ?? null,

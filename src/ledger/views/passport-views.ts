@@ -11,7 +11,7 @@ const BLOCKERS_MAX = 10;
 
 // The state of a passport. A product whose passport is wanted further and has no open delivery is incomplete: for a
 // complete product the evaluation would have staged a delivery.
-const STATE = `CASE
+export const PASSPORT_STATE = `CASE
   WHEN q.state IN ('blocked', 'rejected', 'parked') OR (q.state = 'in_doubt' AND q.due_at = 0) THEN 'blocked'
   WHEN ${isOpen('q')} IS NOT TRUE AND p.missing_since IS NULL AND p.record_id IS NOT NULL
     AND coalesce(json_extract(q.baseline, '$.status'), 'none') <> 'published'
@@ -20,7 +20,8 @@ const STATE = `CASE
   WHEN json_extract(q.baseline, '$.status') IS NOT NULL THEN json_extract(q.baseline, '$.status')
   WHEN q.id IS NULL AND @wanted IS NOT NULL AND p.missing_since IS NULL AND p.record_id IS NOT NULL THEN 'incomplete'
   ELSE 'none' END`;
-const FROM = `FROM items p LEFT JOIN items q ON q.kind = 'passport' AND q.key = p.key`;
+/** All products `p`, each with its passport `q`. */
+export const FROM_PRODUCTS = `FROM items p LEFT JOIN items q ON q.kind = 'passport' AND q.key = p.key`;
 const FROM_PASSPORTS = `FROM items q CROSS JOIN items p ON q.kind = 'passport' AND p.key = q.key`;
 const IS_PRODUCT = `p.kind = 'product' AND (@sources = '[]' OR p.source IN (SELECT value FROM json_each(@sources)))`;
 
@@ -42,7 +43,7 @@ interface CountRow {
 }
 
 function countsFrom(from: string): string {
-  return `SELECT ${STATE} AS state, count(*) AS n ${from} WHERE ${IS_PRODUCT} GROUP BY 1`;
+  return `SELECT ${PASSPORT_STATE} AS state, count(*) AS n ${from} WHERE ${IS_PRODUCT} GROUP BY 1`;
 }
 
 /**
@@ -53,9 +54,9 @@ export function createPassportsBySource(
   db: Sqlite,
   rules: PassportRules,
 ): (products: ReadonlyMap<string, number>) => SourceCounts['passports'] {
-  const [ofProducts, ofPassports] = [FROM, FROM_PASSPORTS].map((from) =>
+  const [ofProducts, ofPassports] = [FROM_PRODUCTS, FROM_PASSPORTS].map((from) =>
     db.prepare<[CountQuery], SourceCounts['passports'][number]>(
-      `SELECT p.source, ${STATE} AS state, count(*) AS count ${from} WHERE ${IS_PRODUCT} GROUP BY 1, 2`,
+      `SELECT p.source, ${PASSPORT_STATE} AS state, count(*) AS count ${from} WHERE ${IS_PRODUCT} GROUP BY 1, 2`,
     ),
   );
   return (products) => {
@@ -84,12 +85,12 @@ export function createPassportViews(
     // Two statements, each by its index: one with OR would walk all products.
     byColumn: ['key', 'natural_key'].map((column) =>
       db.prepare<[{ name: string; wanted: PassportStatus | null }], PassportRow>(
-        `SELECT p.id, p.key, p.appeared_at AS appearedAt, ${STATE} AS state, q.desired,
-           json_extract(q.baseline, '$.status') AS acknowledged, iif(${isOpen('q')}, q.reason, NULL) AS reason ${FROM}
+        `SELECT p.id, p.key, p.appeared_at AS appearedAt, ${PASSPORT_STATE} AS state, q.desired,
+           json_extract(q.baseline, '$.status') AS acknowledged, iif(${isOpen('q')}, q.reason, NULL) AS reason ${FROM_PRODUCTS}
          WHERE p.kind = 'product' AND p.${column} = @name LIMIT 1`,
       ),
     ),
-    countsOfProducts: db.prepare<[CountQuery], CountRow>(countsFrom(FROM)),
+    countsOfProducts: db.prepare<[CountQuery], CountRow>(countsFrom(FROM_PRODUCTS)),
     countsOfPassports: db.prepare<[CountQuery], CountRow>(countsFrom(FROM_PASSPORTS)),
   };
 

@@ -1,0 +1,60 @@
+import type { Command } from 'commander';
+import { unknownItem } from '../admin/unknown-item.ts';
+import type { Why, WhyStep } from '../domain/ports/dashboard-views.ts';
+import type { CommandContext, RunAction } from './context.ts';
+import type { Output } from './text/output.ts';
+import { type Colour, printable } from './text/style.ts';
+
+const EXAMPLES = `
+Examples:
+  $ dpp-sync why TWZ-180-LS                     by SKU, or by the key that the mapping gives
+  $ dpp-sync why TWZ-180-LS --json | jq -r .answer
+  $ dpp-sync why 'A 12/3'                       a key with a space or a slash
+  $ dpp-sync why TWZ-180-LS --quiet && echo published
+
+The steps go from the row of the source to the passport. A step with ✗ has to be put right, one with … goes on by itself.
+A product that is only in quarantine has an answer as well.
+
+Exit codes: 0 if the passport is published, 4 if it is not, 2 if no row names the product.`;
+
+const PUBLISHED = 0;
+const NOT_PUBLISHED = 4;
+
+export function addWhyCommand(program: Command, run: RunAction): void {
+  program
+    .command('why')
+    .description('why the passport of a product is published or not, from the row of its source on')
+    .argument('<sku>', 'the SKU of a product, or its key')
+    .addHelpText('after', EXAMPLES)
+    .action((sku: string) => run((context) => why(sku, context)));
+}
+
+async function why(sku: string, context: CommandContext): Promise<number> {
+  const { output } = context;
+  const config = await context.loadConfig();
+  return context.withViews(config, async (opened) => {
+    const found = opened === null ? null : (await opened.dashboard()).why(sku);
+    if (found === null) throw unknownItem('product', sku, opened?.views ?? null);
+    if (output.json) output.document({ ok: found.published, ...found });
+    else output.print(...whyLines(found, output.paint));
+    return found.published ? PUBLISHED : NOT_PUBLISHED;
+  });
+}
+
+const SIGNS: Record<WhyStep['standing'], { sign: string; colour: Colour }> = {
+  ok: { sign: '✓', colour: 'green' },
+  stop: { sign: '✗', colour: 'red' },
+  waits: { sign: '…', colour: 'yellow' },
+  unknown: { sign: '?', colour: 'dim' },
+};
+
+function whyLines({ answer, name, steps }: Why, paint: Output['paint']): string[] {
+  const title = name === null ? [] : [paint('dim', printable(name))];
+  return [paint('bold', printable(answer)), ...title, '', ...steps.flatMap((one) => stepLines(one, paint))];
+}
+
+function stepLines({ standing, text, command }: WhyStep, paint: Output['paint']): string[] {
+  const { sign, colour } = SIGNS[standing];
+  const line = `  ${paint(colour, sign)} ${printable(text)}`;
+  return command === null ? [line] : [line, `      ${paint('cyan', printable(command))}`];
+}

@@ -1,0 +1,177 @@
+// What keeps an item from being delivered. Each state of a delivery has its own answer.
+
+import type { ItemKind } from '../../../domain/item.ts';
+import type { ItemState, ItemSummary, LedgerViews } from '../../../domain/ports/ledger-views.ts';
+import type { Reason, ReasonCode } from '../../../domain/reason.ts';
+import { kindWord } from '../../../domain/words.ts';
+import { shellValue, shellWord } from '../../../lib/shell-word.ts';
+import { about, type Step, step, utc } from './step.ts';
+
+type Delivered = Pick<
+  ItemSummary,
+  'kind' | 'key' | 'naturalKey' | 'source' | 'state' | 'reason' | 'dueAt' | 'remoteId'
+>;
+
+/** Why the platform's list has to be read before an item is created; null where it has not. */
+export type FirstContact = (kind: ItemKind) => { failure: Reason | null } | null;
+
+export interface DeliverySteps {
+  /**
+   * Where the item stands.
+   *
+   * @param what what it is called, as `its BOM item 10`
+   */
+  of(item: Delivered, what: string): Step;
+}
+
+export function createDeliverySteps(firstContact: FirstContact, apiWait: LedgerViews['apiWait']): DeliverySteps {
+  function ofDue({ kind, key, remoteId, reason, dueAt }: Delivered, what: string): Step {
+    const rest = about(kind, key);
+    const contact = remoteId === null && (kind === 'product' || kind === 'material') ? firstContact(kind) : null;
+    if (contact !== null) {
+      const clause = `${what} is not created before the platform's list of ${kind}s was read and compared`;
+      if (contact.failure === null) return step('waits', clause, rest);
+      return step('stop', `${clause}, and the list cannot be used: ${contact.failure.message}`, rest);
+    }
+    if (reason !== null && DENIED.includes(reason.code)) {
+      return step('stop', `the API refuses ${what}: ${reason.message}`, {
+        ...rest,
+        cure: 'Put the key or its rights in order. What is due is sent then.',
+        command: 'dpp-sync check',
+      });
+    }
+    const wait = apiWait();
+    const waits =
+      wait === null ? '' : `, and the API has asked to wait${wait.until === null ? '' : ` until ${utc(wait.until)}`}`;
+    if (reason === null) {
+      return step('waits', `${what} is due${waits}`, {
+        ...rest,
+        cure: 'The next `dpp-sync sync` or the daemon sends it.',
+      });
+    }
+    const again = dueAt === null ? 'It is sent again by itself.' : `It is sent again by itself at ${utc(dueAt)}.`;
+    return step('waits', `${what} could not be sent yet${waits}: ${reason.message}`, { ...rest, cure: again });
+  }
+
+  function of(item: Delivered, what: string): Step {
+    const { kind, key, state, reason, dueAt, remoteId } = item;
+    const rest = about(kind, key);
+    const message = reason === null || reason.message === '' ? '' : `: ${reason.message}`;
+    switch (state) {
+      case 'delivered':
+        return step('ok', `the platform has ${what} as its source wants it`, rest);
+      case 'superseded': {
+        const clause = `a person has ended the last write of ${what}`;
+        const command = `dpp-sync replay --key ${shellValue(key)}`;
+        if (remoteId !== null) return step('ok', `${clause}, and the platform keeps what it has`, { ...rest, command });
+        return step('stop', `${clause}, and the platform does not have it`, {
+          ...rest,
+          cure: 'Send it again, or change its row.',
+          command,
+        });
+      }
+      case 'due':
+        return ofDue(item, what);
+      case 'sending':
+        return step('waits', `${what} is being sent`, rest);
+      case 'waiting':
+        return step('waits', `${what} waits for an item that it refers to`, rest);
+      case 'in_doubt':
+        return ofUnconfirmed(item, what, message);
+      case 'blocked':
+      case 'rejected':
+      case 'parked': {
+        const { cure, command } = CURES[reason?.code ?? 'unknown'] ?? CURES_OF_STATES[state];
+        const again = state === 'blocked' && dueAt !== null ? ` It is asked again by itself at ${utc(dueAt)}.` : '';
+        return step('stop', refusedClause(state, what, reason), {
+          ...rest,
+          cure: `${cure}${again}`,
+          command: filled(command, item),
+        });
+      }
+    }
+  }
+
+  return { of };
+}
+
+const DENIED: readonly ReasonCode[] = ['denied_key', 'denied_plan', 'denied_scope'];
+
+function ofUnconfirmed({ kind, key, dueAt }: Delivered, what: string, message: string): Step {
+  const clause = `${what} was sent and no answer came back${message}`;
+  if (dueAt !== null) {
+    return step('waits', clause, { ...about(kind, key), cure: `It is looked up by itself at ${utc(dueAt)}.` });
+  }
+  return step('stop', clause, {
+    ...about(kind, key),
+    cure: 'Nothing more can be looked up. Look at the platform, and state what became of it.',
+    command: `dpp-sync settle --delivered ${shellWord(key)}`,
+  });
+}
+
+type Refused = Extract<ItemState, 'blocked' | 'rejected' | 'parked'>;
+
+/** What the platform said, with the problems of single fields that the message does not have. */
+function saidOf(reason: Reason | null): string {
+  if (reason === null) return 'no reason was kept';
+  const fields = Object.entries(reason.fields ?? {}).filter(([, words]) => !reason.message.includes(words));
+  const message = reason.message.replace(/[\s.]+$/, '');
+  if (fields.length === 0) return message;
+  return `${message} (${fields.map(([field, words]) => `${field}: ${words}`).join('; ')})`;
+}
+
+function refusedClause(state: Refused, what: string, reason: Reason | null): string {
+  const said = saidOf(reason);
+  if (state === 'rejected') return `${what} is rejected: ${said}`;
+  if (state === 'parked') return `${what} was sent too often without success: ${said}`;
+  if (reason?.status === 409) return `the platform refuses ${what} by a business rule (409): ${said}`;
+  return `${what} is blocked: ${said}`;
+}
+
+/** A step for a person. KEY, SKU and SOURCE stand for those of the item. */
+interface Cure {
+  cure: string;
+  command: string;
+}
+
+const CURES: Partial<Record<ReasonCode, Cure>> = {
+  adopted: {
+    cure: 'The platform had it before. Compare the two, then accept the changes, or correct the source.',
+    command: 'dpp-sync sync --accept SOURCE',
+  },
+  adopted_bom: {
+    cure: 'Look at the platform, and state whether the BOM items of this product are there.',
+    command: 'dpp-sync settle --bom present SKU',
+  },
+  unsupported: {
+    cure: 'Make the change at the platform by hand, and state it.',
+    command: 'dpp-sync settle --delivered KEY',
+  },
+  ambiguous_key: {
+    cure: 'Several items at the platform may be this one. Name the right one.',
+    command: 'dpp-sync settle --delivered --id ID KEY',
+  },
+};
+
+const CURES_OF_STATES: Record<Refused, Cure> = {
+  blocked: { cure: 'Fix what the platform names, then send it again.', command: 'dpp-sync replay --key =KEY' },
+  rejected: {
+    cure: 'Correct the row in the source, or the mapping. The next sync takes it up.',
+    command: 'dpp-sync sync SOURCE',
+  },
+  parked: { cure: 'Look at the reason, then send it again.', command: 'dpp-sync replay --key =KEY' },
+};
+
+function filled(command: string, { key, naturalKey, source }: Delivered): string {
+  return command
+    .replace(/=KEY\b/, () => shellValue(key))
+    .replace(/\bKEY\b/, () => shellWord(key))
+    .replace(/\bSKU\b/, () => shellWord(naturalKey ?? key))
+    .replace(/\bSOURCE\b/, () => shellWord(source ?? ''))
+    .trimEnd();
+}
+
+/** `its BOM item 10`, `the material M1` */
+export function namedItem({ kind, key }: Pick<ItemSummary, 'kind' | 'key'>): string {
+  return kind === 'bom_item' ? `its BOM item ${key}` : `the ${kindWord(kind)} ${key}`;
+}

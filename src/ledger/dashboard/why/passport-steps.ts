@@ -1,0 +1,132 @@
+import type { Operation } from '../../../domain/delivery.ts';
+import {
+  type PassportDesire,
+  type PassportRules,
+  type PassportStatus,
+  wantedByPolicy,
+} from '../../../domain/passport.ts';
+import type { ItemView, PassportView } from '../../../domain/ports/ledger-views.ts';
+import { shellWord } from '../../../lib/shell-word.ts';
+import type { DeliverySteps } from './delivery-steps.ts';
+import { about, type Step, step } from './step.ts';
+
+export interface PassportCase {
+  product: ItemView;
+  passport: PassportView;
+  /** The passport as an item; null where none was ever wanted. */
+  item: ItemView | null;
+  /** The operation of its open delivery. */
+  operation: Operation | null;
+  /** True where no earlier step keeps the passport from going on. */
+  isComplete: boolean;
+}
+
+const WRITES: Partial<Record<Operation, string>> = {
+  'passport.init': 'the initialisation of its passport',
+  'passport.publish': 'the publication of its passport',
+  'passport.unpublish': 'the withdrawal of its passport',
+};
+
+/** The last steps: what the policy or a person wants of the passport, its delivery, and what the platform has. */
+export function passportSteps(
+  { product, passport, item, operation, isComplete }: PassportCase,
+  rules: PassportRules,
+  deliveries: DeliverySteps,
+): Step[] {
+  const { key } = product;
+  const sku = shellWord(product.naturalKey ?? key);
+  const { acknowledged, desired } = passport;
+  const wanted = wantedOf(desired, rules);
+  const steps: Step[] = [];
+  if (acknowledged === 'published') steps.push(step('ok', 'its passport is published', about('passport', key)));
+  else if (acknowledged === 'initialized')
+    steps.push(step('ok', 'its passport is initialised', about('passport', key)));
+  const withdrawn = withdrawnStep(passport, product, sku);
+  if (withdrawn !== null) steps.push(withdrawn);
+  const open = item !== null && item.state !== 'delivered' && operation !== null;
+  if (open) return [...steps, deliveries.of(item, WRITES[operation] ?? 'the write of its passport')];
+  if (acknowledged === 'published' || withdrawn !== null) return steps;
+  if (wanted !== 'published') {
+    steps.push(notWantedStep({ acknowledged, wanted, init: rules.init, sku, key }));
+    return steps;
+  }
+  // The product is complete and published passports are wanted: the evaluation stages the next write.
+  if (isComplete) {
+    steps.push(
+      step('waits', 'its passport is evaluated as soon as no other work is left', {
+        ...about('passport', key),
+        cure: 'The next `dpp-sync sync` or the daemon does that.',
+      }),
+    );
+  }
+  return steps;
+}
+
+/** What the passport is to become. A person's request wins over the policy. */
+function wantedOf(desired: PassportDesire | null, rules: PassportRules): PassportStatus | 'none' | null {
+  if (desired !== null && desired.because !== 'policy') return desired.status;
+  return wantedByPolicy(rules);
+}
+
+/** Who has withdrawn the passport, or does so now; null where nobody has. */
+function withdrawnStep({ desired }: PassportView, { key }: ItemView, sku: string): Step | null {
+  if (desired?.status !== 'unpublished') return null;
+  const rest = about('passport', key);
+  const cure = 'To publish it:';
+  const command = `dpp-sync publish ${sku}`;
+  switch (desired.because) {
+    case 'missing':
+      return step(
+        'stop',
+        'its passport is withdrawn, since its source no longer has the product (`onMissing: unpublish`)',
+        {
+          ...rest,
+          cure: 'It is published again when the product is back in the source.',
+        },
+      );
+    case 'policy': {
+      const clause =
+        'its passport was withdrawn, and the config leaves publishing to people (`passports.publish: manual`)';
+      return step('stop', clause, { ...rest, cure, command });
+    }
+    case 'person': {
+      const isFound = desired.found === true;
+      const clause = isFound
+        ? 'its passport was not public at the platform before'
+        : 'a person has withdrawn its passport';
+      return step('stop', clause, { ...rest, cure: `No policy publishes it. ${cure}`, command });
+    }
+  }
+}
+
+function notWantedStep({
+  acknowledged,
+  wanted,
+  init,
+  sku,
+  key,
+}: {
+  acknowledged: PassportStatus | null;
+  wanted: PassportStatus | 'none' | null;
+  init: PassportRules['init'];
+  sku: string;
+  key: string;
+}): Step {
+  const rest = { ...about('passport', key), cure: 'To publish it:', command: `dpp-sync publish ${sku}` };
+  if (acknowledged === null && wanted === 'initialized') {
+    return step(
+      'stop',
+      'the config initialises passports and leaves publishing to people (`passports.publish: manual`)',
+      rest,
+    );
+  }
+  if (acknowledged !== null || wanted === 'initialized') {
+    return step(
+      'stop',
+      'the config leaves publishing to people (`passports.publish: manual`), and nobody has asked for it',
+      rest,
+    );
+  }
+  const setting = init === 'manual' ? '`passports.init: manual`' : '`passports`';
+  return step('stop', `the config leaves passports to people (${setting}), and nobody has asked for this one`, rest);
+}

@@ -1,0 +1,74 @@
+import type { ItemKind } from '../../../domain/item.ts';
+import type { ItemView, LedgerViews, RefStanding } from '../../../domain/ports/ledger-views.ts';
+import { kindWord } from '../../../domain/words.ts';
+import { type DeliverySteps, namedItem } from './delivery-steps.ts';
+import type { RowSteps } from './row-steps.ts';
+import { about, type Step, step } from './step.ts';
+
+const DEPTH_MAX = 5;
+const STEPS_MAX = 20;
+
+/**
+ * Where an item stands, and if it waits for other items, where these stand. An item that is reached twice is shown
+ * once, so that refs in a circle end.
+ */
+export function createRefSteps(
+  { item }: Pick<LedgerViews, 'item'>,
+  { rows, deliveries }: { rows: RowSteps; deliveries: DeliverySteps },
+): (of: ItemView, what: string, seen: Set<string>) => Step[] {
+  function walk(of: ItemView, what: string, seen: Set<string>, depth: number): Step[] {
+    seen.add(nameOf(of.kind, of.key));
+    const own = deliveries.of(of, what);
+    if (of.state !== 'waiting') return [own];
+    const steps = [own];
+    for (const ref of of.refs) {
+      if (steps.length >= STEPS_MAX) break;
+      const target = found(ref);
+      if (target !== null && target.remoteId !== null) continue;
+      if (target === null) steps.push(...unknownSteps(ref));
+      else if (seen.has(nameOf(target.kind, target.key))) continue;
+      else if (depth === 0) steps.push(deliveries.of(target, namedItem(target)));
+      else steps.push(...quarantinedSteps(target), ...walk(target, namedItem(target), seen, depth - 1));
+    }
+    return steps;
+  }
+
+  /** The item of a ref. A part that is a material or a component is whichever has the key. */
+  function found({ kind, key, either }: RefStanding): ItemView | null {
+    return byKey(kind, key) ?? (either === true ? byKey('material', key) : null);
+  }
+
+  /** Refs name keys, and a view also finds an item by its natural key. */
+  function byKey(kind: ItemKind, key: string): ItemView | null {
+    const view = item(kind, key);
+    return view?.key === key ? view : null;
+  }
+
+  function unknownSteps({ kind, key, either }: RefStanding): Step[] {
+    const what = either === true ? 'product or material' : kindWord(kind);
+    const [row] = rows.naming(key);
+    const none = `no usable row gives the ${what} ${key}`;
+    if (row === undefined) {
+      return [step('stop', none, { cure: 'Add it to the source, or correct the ref.', ...about(kind, key) })];
+    }
+    return rows
+      .stepsOf(row, `the row of the ${what} ${key}`)
+      .map((one) =>
+        one.standing === 'ok'
+          ? step('stop', none, { record: row.id, ...about(kind, key) })
+          : { ...one, ...about(kind, key) },
+      );
+  }
+
+  /** An item that is at fault by its own row is put right there. */
+  function quarantinedSteps({ kind, key, record }: ItemView): Step[] {
+    if ((record?.quarantined ?? null) === null) return [];
+    return [step('unknown', `the row of the ${kindWord(kind)} ${key} is in quarantine by now`, about(kind, key))];
+  }
+
+  return (of, what, seen) => walk(of, what, seen, DEPTH_MAX);
+}
+
+function nameOf(kind: string, key: string): string {
+  return `${kind} ${key}`;
+}

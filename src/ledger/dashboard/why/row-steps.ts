@@ -1,0 +1,146 @@
+import type { Issue } from '../../../domain/issue.ts';
+import type { PassportRules } from '../../../domain/passport.ts';
+import { formatPlace, type Place } from '../../../domain/place.ts';
+import { parseJson, parseJsonOrNull } from '../../store/context.ts';
+import type { Sqlite } from '../../store/database.ts';
+import { type Step, step } from './step.ts';
+
+/** A stored row of a source. */
+export interface StoredRow {
+  id: number;
+  key: string;
+  source: string;
+  stream: string;
+  place: string;
+  state: string;
+  issues: string | null;
+  missing: 0 | 1;
+  /** 1 if the row is in quarantine and its sound items are used nevertheless. */
+  partial: 0 | 1;
+}
+
+export interface RowSteps {
+  /** The row that makes the product; undefined where none does. */
+  ofProduct(key: string): StoredRow | undefined;
+  /** Rows in quarantine that belong to the product, besides its own row. */
+  heldBy(key: string, own: number | null): Step[];
+  /** Rows in quarantine that may belong to any product. */
+  heldByAny(): Step[];
+  /** The rows that name something that is no item: by the key of the row, of an item that it would make, or by a value. */
+  naming(name: string): StoredRow[];
+  /** What has become of a row. */
+  stepsOf(row: StoredRow, what: string): Step[];
+}
+
+const ROWS_MAX = 5;
+const ISSUES_MAX = 3;
+/** How many rows in quarantine are searched for a value. */
+const SEARCHED_MAX = 20_000;
+
+const COLUMNS = `r.id, r.key, s.source, s.name AS stream, r.place, r.state, r.issues, r.missing_since IS NOT NULL AS missing,
+  r.partial FROM`;
+
+export function createRowSteps(db: Sqlite, rules: PassportRules): RowSteps {
+  const held = `SELECT ${COLUMNS} holds h JOIN records r ON r.id = h.record_id
+    JOIN streams s ON s.id = r.stream_id AND s.source IN (SELECT value FROM json_each(@sources))
+    WHERE r.state = 'quarantined' AND r.missing_since IS NULL`;
+  const sql = {
+    ofProduct: db.prepare<[string], StoredRow>(
+      `SELECT ${COLUMNS} items i JOIN records r ON r.id = i.record_id JOIN streams s ON s.id = r.stream_id
+       WHERE i.kind = 'product' AND i.key = ?`,
+    ),
+    heldBy: db.prepare<[{ sources: string; key: string; own: number; limit: number }], StoredRow>(
+      `${held} AND h.product_key = @key AND r.id <> @own ORDER BY r.id LIMIT @limit`,
+    ),
+    heldByAny: db.prepare<[{ sources: string; limit: number }], StoredRow>(
+      `${held} AND h.product_key IS NULL ORDER BY r.id LIMIT @limit`,
+    ),
+    // One statement for each index. With OR, SQLite would walk all records.
+    naming: [
+      `SELECT ${COLUMNS} holds h JOIN records r ON r.id = h.record_id JOIN streams s ON s.id = r.stream_id
+       WHERE h.product_key = @name AND r.state = 'quarantined' AND r.missing_since IS NULL ORDER BY r.id LIMIT @limit`,
+      `SELECT ${COLUMNS} contenders c JOIN records r ON r.id = c.record_id JOIN streams s ON s.id = r.stream_id
+       WHERE c.kind IN ('product', 'material', 'bom_item') AND c.key = @name AND r.missing_since IS NULL
+       ORDER BY r.id LIMIT @limit`,
+      `SELECT ${COLUMNS} streams s JOIN records r ON r.stream_id = s.id AND r.key = @name
+       WHERE r.state <> 'mapped' ORDER BY r.id LIMIT @limit`,
+      `SELECT ${COLUMNS} (SELECT * FROM records WHERE state = 'quarantined' LIMIT ${SEARCHED_MAX}) r
+       JOIN streams s ON s.id = r.stream_id
+       WHERE r.missing_since IS NULL AND instr(r.raw, @name)
+         AND EXISTS (SELECT 1 FROM json_each(r.raw) f WHERE f.value = @name) LIMIT @limit`,
+    ].map((text) => db.prepare<[{ name: string; limit: number }], StoredRow>(text)),
+  };
+
+  return {
+    ofProduct: (key) => sql.ofProduct.get(key),
+    heldBy: (key, own) =>
+      sql.heldBy
+        .all({ sources: JSON.stringify(rules.sources), key, own: own ?? 0, limit: ROWS_MAX })
+        .flatMap((row) => rowSteps(row, 'a row that belongs to it')),
+    heldByAny: () =>
+      sql.heldByAny
+        .all({ sources: JSON.stringify(rules.sources), limit: ROWS_MAX })
+        .flatMap((row) => rowSteps(row, 'a row that may belong to it')),
+    naming(name) {
+      for (const statement of sql.naming) {
+        const rows = statement.all({ name, limit: ROWS_MAX });
+        if (rows.length > 0) return rows;
+      }
+      return [];
+    },
+    stepsOf: rowSteps,
+  };
+}
+
+/** @param what what the row is to the product, as `its row` */
+function rowSteps(row: StoredRow, what: string): Step[] {
+  const { id, source, stream, state, missing, partial } = row;
+  const place = `${source}/${stream}, ${formatPlace(parseJson<Place>(row.place))}`;
+  const of = { record: id };
+  if (missing === 1) {
+    const cure = 'If it should be there, correct the export. The next sync takes the row up.';
+    return [step('stop', `${what} is gone from its source; it was at ${place}`, { ...of, cure })];
+  }
+  switch (state) {
+    case 'quarantined':
+      return quarantineSteps(row, what, place).map((one) => (partial === 1 ? { ...one, standing: 'unknown' } : one));
+    case 'excluded':
+      return [
+        step('stop', `no mapping wants ${what} (${place}): the condition \`when\` of each mapping is false for it`, {
+          ...of,
+          cure: 'If it should become a product, correct the row or the condition.',
+          command: `dpp-sync preview ${source}`,
+        }),
+      ];
+    case 'mapped':
+      return [step('ok', `${what} was read (${place}) and mapped`, of)];
+    default:
+      return [step('waits', `${what} was read (${place}) and is not mapped yet`, of)];
+  }
+}
+
+function quarantineSteps(row: StoredRow, what: string, place: string): Step[] {
+  const issues = parseJsonOrNull<Issue[]>(row.issues) ?? [];
+  const steps = issues.slice(0, ISSUES_MAX).map((issue) => {
+    const correct = issue.cure ?? 'Correct the row in the source, or the mapping. The next sync takes the row up.';
+    return step('stop', `${what} is in quarantine (${place}): ${issueText(issue)}`, {
+      record: row.id,
+      cure: correct,
+      command: `dpp-sync sync ${row.source}`,
+    });
+  });
+  if (steps.length > 0) return steps;
+  return [step('stop', `${what} is in quarantine (${place})`, { record: row.id, command: 'dpp-sync quarantine' })];
+}
+
+/** The rule that was broken, with field and value where the message does not have them. */
+function issueText({ code, message, field, value }: Issue): string {
+  const words = message.replace(/[\s.]+$/, '');
+  const shown = value === undefined || value === null ? '' : typeof value === 'string' ? value : JSON.stringify(value);
+  const parts = [
+    ...(field === undefined || words.includes(field) ? [] : [`field ${field}`]),
+    ...(shown === '' || words.includes(shown) ? [] : [`found ${shown.slice(0, 80)}`]),
+    `rule ${code}`,
+  ];
+  return `${words} (${parts.join(', ')})`;
+}

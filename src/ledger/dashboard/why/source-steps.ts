@@ -1,0 +1,102 @@
+import type { PassportRules } from '../../../domain/passport.ts';
+import type { Sqlite } from '../../store/database.ts';
+import { type Step, step, utc } from './step.ts';
+
+interface RunRow {
+  result: string | null;
+  startedAt: number;
+  endedAt: number | null;
+  error: string | null;
+}
+
+export interface SourceSteps {
+  /** How the source was read last. `own` is true of the source of the product. */
+  of(source: string, own: boolean): Step;
+  /** The sources that the passport of each product waits for, besides its own. */
+  others(own: string | null): Step[];
+}
+
+/** Sources that are read as they should be are shown as one step. */
+const SHOWN_MAX = 5;
+
+export function createSourceSteps(db: Sqlite, rules: PassportRules): SourceSteps {
+  const sql = {
+    lastRun: db.prepare<[string], RunRow>(
+      'SELECT result, started_at AS startedAt, ended_at AS endedAt, error FROM runs WHERE source = ? ORDER BY id DESC LIMIT 1',
+    ),
+    guarded: db.prepare<[string], { message: string; acceptedAt: number | null }>(
+      `SELECT g.message, g.accepted_at AS acceptedAt FROM streams s JOIN (SELECT stream_id, message, accepted_at FROM guarded_reads
+         UNION ALL SELECT stream_id, message, accepted_at FROM guarded_items) g ON g.stream_id = s.id
+       WHERE s.source = ? ORDER BY g.accepted_at LIMIT 1`,
+    ),
+    unmapped: db.prepare<[string], { found: number }>(
+      `SELECT 1 AS found FROM streams s WHERE s.source = ?
+       AND (EXISTS (SELECT 1 FROM records r WHERE r.stream_id = s.id AND r.state = 'pending')
+            OR EXISTS (SELECT 1 FROM records r WHERE r.stream_id = s.id AND r.state = 'stale'
+              AND r.missing_since IS NULL)) LIMIT 1`,
+    ),
+  };
+
+  function of(source: string, own: boolean): Step {
+    const gives = rules.partSources.includes(source);
+    // A passport waits for the sources of parts alone. What another source did last is worth to know.
+    const held = gives ? 'stop' : 'unknown';
+    const which = own ? 'its source' : 'the source';
+    const name = gives && !own ? `${which} ${source}, which gives parts,` : `${which} ${source}`;
+    const sync = `dpp-sync sync ${source}`;
+    if (!rules.sources.includes(source)) {
+      return step('unknown', `${name} is not in the config any more`, {
+        cure: 'No run reads it, so its rows stay as they are.',
+      });
+    }
+    const run = sql.lastRun.get(source);
+    if (run === undefined) return step(held, `${name} has never been read`, { cure: 'Read it.', command: sync });
+    if (run.result === null) return step(gives ? 'waits' : 'ok', `${name} is being read since ${utc(run.startedAt)}`);
+    const at = utc(run.endedAt ?? run.startedAt);
+    if (run.result === 'failed') {
+      const cure = 'Put right what the message names, and read the source again.';
+      return step(held, `the last read of ${name} failed at ${at}: ${run.error ?? 'no message was kept'}`, {
+        cure,
+        command: sync,
+      });
+    }
+    if (run.result !== 'complete') {
+      const cure = 'Read the source again.';
+      return step(held, `the last read of ${name} was interrupted at ${at}`, { cure, command: sync });
+    }
+    const guard = sql.guarded.get(source);
+    if (guard !== undefined) return guardStep(name, source, held, guard);
+    if (gives && sql.unmapped.get(source) !== undefined) {
+      return step('waits', `not all rows of ${name.replace(/,$/, '')} are mapped yet`);
+    }
+    return step('ok', `${name} was read completely at ${at}`);
+  }
+
+  return {
+    of,
+    others(own) {
+      const steps = rules.partSources.filter((source) => source !== own).map((source) => of(source, false));
+      const wrong = steps.filter(({ standing }) => standing !== 'ok');
+      return wrong.slice(0, SHOWN_MAX);
+    },
+  };
+}
+
+function guardStep(
+  name: string,
+  source: string,
+  held: Step['standing'],
+  { message, acceptedAt }: { message: string; acceptedAt: number | null },
+): Step {
+  if (acceptedAt !== null) {
+    const cure = `A person has accepted it at ${utc(acceptedAt)}, and the next read of the source acts on that.`;
+    return step(held, `the last read of ${name} looked broken: ${message}`, {
+      cure,
+      command: `dpp-sync sync ${source}`,
+    });
+  }
+  return step(held, `the guard holds the last read of ${name}: ${message}`, {
+    cure: 'Have the whole export written, or accept this one.',
+    command: `dpp-sync sync --accept ${source}`,
+  });
+}

@@ -1,0 +1,117 @@
+// Why a product's passport is published or not: the way from the source's row to the passport, in the order of cause and effect.
+
+import type { Operation } from '../../../domain/delivery.ts';
+import type { ItemKind } from '../../../domain/item.ts';
+import type { PassportRules } from '../../../domain/passport.ts';
+import type { DashboardViews, Why, WhyStep } from '../../../domain/ports/dashboard-views.ts';
+import type { ItemView, LedgerViews, PassportView } from '../../../domain/ports/ledger-views.ts';
+import { storedReason } from '../../../domain/reason.ts';
+import { isOpen } from '../../deliveries/delivery-states.ts';
+import type { Sqlite } from '../../store/database.ts';
+import { createDeliverySteps } from './delivery-steps.ts';
+import { createPartSteps } from './part-steps.ts';
+import { passportSteps } from './passport-steps.ts';
+import { createRefSteps } from './ref-steps.ts';
+import { createRowSteps } from './row-steps.ts';
+import { createSourceSteps } from './source-steps.ts';
+import { about, type Step, step } from './step.ts';
+
+const MISSING = {
+  row_gone: 'its source no longer has the product: its row is gone',
+  row_changed: 'its source no longer has the product: no row makes it any more',
+} as const;
+
+export function createWhy(
+  db: Sqlite,
+  rules: PassportRules,
+  views: Pick<LedgerViews, 'item' | 'passport' | 'apiWait'>,
+): DashboardViews['why'] {
+  const sql = {
+    contact: db.prepare<[string], { failure: string | null }>(
+      'SELECT failure FROM listings WHERE kind = ? AND needed > 0',
+    ),
+    passportOperation: db
+      .prepare<[string], Operation>(
+        `SELECT i.operation FROM items i WHERE i.kind = 'passport' AND i.key = ? AND ${isOpen('i')}`,
+      )
+      .pluck(),
+  };
+  const sources = createSourceSteps(db, rules);
+  const rows = createRowSteps(db, rules);
+  const deliveries = createDeliverySteps(contactOf, () => views.apiWait());
+  const refSteps = createRefSteps(views, { rows, deliveries });
+  const partSteps = createPartSteps(db, views, refSteps);
+
+  function contactOf(kind: ItemKind) {
+    const row = sql.contact.get(kind);
+    return row === undefined ? null : { failure: storedReason(row.failure) };
+  }
+
+  /** The steps of a product up to its passport. */
+  function productSteps(product: ItemView): Step[] {
+    const { key, source, missing, missingBecause, released } = product;
+    const row = rows.ofProduct(key);
+    const steps: Step[] = [];
+    if (source !== null) steps.push(sources.of(source, true));
+    if (missing) {
+      const cure = 'If it should be there, correct the export. The next sync takes it up.';
+      steps.push(step('stop', MISSING[missingBecause ?? 'row_gone'], { ...about('product', key), cure }));
+    } else if (released) {
+      const clause = 'no row of its source makes the product any more, and the guard has not decided about it';
+      steps.push(step('stop', clause, { ...about('product', key), command: 'dpp-sync status' }));
+    } else if (row !== undefined) steps.push(...rows.stepsOf(row, 'its row'));
+    steps.push(...sources.others(source), ...rows.heldBy(key, row?.id ?? null), ...rows.heldByAny());
+    const seen = new Set<string>();
+    steps.push(...refSteps(product, 'the product', seen), ...partSteps(key, seen));
+    return steps;
+  }
+
+  function whyOf(product: ItemView, passport: PassportView): Why {
+    const steps = productSteps(product);
+    const isHeld = steps.some(({ standing }) => standing === 'stop' || standing === 'waits');
+    // Completeness decides. What it knows and the steps above do not show is not left out.
+    if (!isHeld) for (const blocker of passport.blockers) steps.push(step('stop', blocker));
+    const isComplete = !isHeld && passport.blockers.length === 0;
+    if (isComplete) steps.push(step('ok', 'the product is complete', about('product', product.key)));
+    const item = views.item('passport', product.key);
+    const operation = sql.passportOperation.get(product.key) ?? null;
+    steps.push(...passportSteps({ product, passport, item, operation, isComplete }, rules, deliveries));
+    const published = passport.acknowledged === 'published';
+    const { key, naturalKey, name } = product;
+    return answered({ key, naturalKey, name, published, steps });
+  }
+
+  /** A product that has no item: its row is in quarantine, or no mapping wants it. */
+  function ofRow(name: string): Why | null {
+    const [row] = rows.naming(name);
+    if (row === undefined) return null;
+    const steps = [sources.of(row.source, true), ...rows.stepsOf(row, `the row of ${name}`)];
+    if (!steps.some(({ standing }) => standing === 'stop' || standing === 'waits')) {
+      steps.push(step('stop', `no row makes a product ${name}`, { record: row.id }));
+    }
+    return answered({ key: name, naturalKey: null, name: null, published: false, steps });
+  }
+
+  return db.transaction((name: string) => {
+    const product = views.item('product', name);
+    const passport = product === null ? null : views.passport(product.key);
+    return product === null || passport === null ? ofRow(name) : whyOf(product, passport);
+  });
+}
+
+function answered({ steps, ...why }: Omit<Why, 'answer' | 'steps'> & { steps: Step[] }): Why {
+  const of = `The passport of ${why.naturalKey ?? why.key}`;
+  // A cause that needs a person comes before work that goes on by itself.
+  const cause = steps.find(({ standing }) => standing === 'stop') ?? steps.find(({ standing }) => standing === 'waits');
+  const because = cause === undefined ? null : cause.because;
+  const answer = why.published
+    ? because === null
+      ? `${of} is published.`
+      : `${of} is published, but it does not show everything that its source has, because ${because}.`
+    : `${of} is not published${because === null ? '' : `, because ${because}`}.`;
+  return { ...why, answer, steps: steps.map(shownStep) };
+}
+
+function shownStep({ standing, text, command, item, record }: Step): WhyStep {
+  return { standing, text, command, item, record };
+}
