@@ -1,3 +1,4 @@
+import pLimit from 'p-limit';
 import { ITEM_KINDS } from '../../domain/item.ts';
 import type { LookupTable } from '../../domain/lookup.ts';
 import type { LookupConfig, Mapper, MappingDefinition } from '../../domain/mapping.ts';
@@ -38,6 +39,9 @@ export interface MappedSource {
   units: Readonly<Record<string, string>>;
 }
 
+/** How many sources' modules and lookup files are read at once. A config may have hundreds of sources (I9). */
+const COMPILED_AT_ONCE = 4;
+
 export function createMappers(options: {
   /** The sources as they are at the time of a call, because a reload of the config may replace them. */
   sources: () => readonly MappedSource[];
@@ -51,12 +55,10 @@ export function createMappers(options: {
 
   async function compile(wanted: readonly MappedSource[]): Promise<Map<string, Mapper>> {
     provideSdk();
-    const results = await Promise.all(
-      wanted.map(async ({ id, mappings, lookups, units }) => ({
-        id,
-        result: await compileMappings({ source: id, definitions: mappings, baseDir, lookups, units, fields }),
-      })),
-    );
+    const results = await pLimit(COMPILED_AT_ONCE).map(wanted, async ({ id, mappings, lookups, units }) => ({
+      id,
+      result: await compileMappings({ source: id, definitions: mappings, baseDir, lookups, units, fields }),
+    }));
     const problems = results.flatMap(({ result }) => (result.ok ? [] : result.error));
     if (problems.length > 0) throw mappingFault(problems);
     return new Map(results.flatMap(({ id, result }) => (result.ok ? [[id, result.value] as const] : [])));
