@@ -9,6 +9,7 @@ import {
   HostName,
   LedgerPath,
   Period,
+  PublicUrl,
   QueueSetting,
   Schedule,
   Secret,
@@ -263,6 +264,9 @@ const Passports = z
       .enum(['manual', 'auto'])
       .default('manual')
       .describe('Whether an initialised passport is published by itself.'),
+    publicUrl: PublicUrl.optional().describe(
+      'Where everybody can see a published passport, as `https://passports.example.com/{sku}`. The dashboard links to it. `{sku}` stands for the SKU and `{id}` for the id of the product at the platform.',
+    ),
   })
   .describe('What becomes of passports. Without this section nothing is initialised.');
 

@@ -47,6 +47,12 @@ function baseUrlProblem(text: string): string | null {
   return 'an https URL (http is accepted for 127.0.0.0/8, ::1 and localhost alone)';
 }
 
+/** A template that names the product, over https except on this machine. */
+export const PublicUrl = z.string().refine((text) => {
+  const url = /\{(sku|id)\}/.test(text) ? URL.parse(text.replace(/\{(sku|id)\}/g, 'x')) : null;
+  return url !== null && (url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname)));
+}, 'an https URL with {sku} or {id} in it');
+
 /** A host as a request names it, without a port. */
 export const HostName = z
   .string()

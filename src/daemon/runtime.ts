@@ -99,6 +99,7 @@ export interface Runtime {
   pulling: Pulls['pulling'];
   /** Stores corrected rows, and starts the workers to map them. */
   correct: Pulls['correct'];
+  stopRun: Pulls['stopRun'];
   replay(request: ReplayRequest): Promise<ReplayReport>;
   /** The fault of a queue that a person has paused; null if no queue is paused. */
   paused(): Fault | null;

@@ -1,6 +1,9 @@
 import { apiRoutes } from './api/api-routes.ts';
 import { auditRoutes } from './pages/audit/audit-routes.ts';
+import { itemsRoutes } from './pages/items/items-routes.ts';
 import { overviewRoutes } from './pages/overview/overview-routes.ts';
+import { passportsRoutes } from './pages/passports/passports-routes.ts';
+import { runsRoutes } from './pages/runs/runs-routes.ts';
 import { systemRoutes } from './pages/system-routes.ts';
 import { taskRoutes } from './pages/tasks/task-routes.ts';
 import type { PageContext } from './server/page-context.ts';
@@ -11,6 +14,9 @@ export function routesOf(context: PageContext): Route[] {
   return [
     ...systemRoutes(context),
     ...overviewRoutes(context),
+    ...runsRoutes(context),
+    ...itemsRoutes(context),
+    ...passportsRoutes(context),
     ...taskRoutes(context),
     ...auditRoutes(context),
     ...apiRoutes({ ...context, platform: context.runtime.platform }),

@@ -1,3 +1,5 @@
+import { PAGE_STYLES } from './page-styles.ts';
+
 /** The look of our own pages, light or dark as the visitor's system is. Each pair of text and ground has a contrast of 4.5 at least. */
 export const STYLESHEET = `
 :root {
@@ -127,6 +129,7 @@ form.login p { margin: .75rem 0 0; }
 @media (prefers-reduced-motion: no-preference) {
   a, button, .button { transition: background-color .12s ease; }
 }
+${PAGE_STYLES}
 @media print { .top, .filter, .pager, form { display: none; } }
 `;
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { causesOf } from '../../src/observe/causes.ts';
 import { createMetrics } from '../../src/observe/metrics.ts';
 import type { Figures, Standing } from '../../src/observe/standing.ts';
-import { statusPage } from '../../src/web/pages/overview/status-page.ts';
+import { attentionCard } from '../../src/web/pages/overview/attention-card.ts';
 
 const STANDING: Standing = {
   items: { product: { delivered: 3, superseded: 1 }, material: {}, bom_item: { blocked: 2 } },
@@ -70,27 +70,19 @@ describe('how a ledger stands', () => {
     expect(text).toContain('dpp_sync_items{source="erp",kind="product",state="superseded"} 1');
   });
 
-  it('is on the status page, with the commands and what came from outside escaped', () => {
-    const page = statusPage({
-      health: { status: 'ok', ledger: 'ok', queue: 'ok', api: 'ok' },
+  it('is on the first page, with what came from outside escaped', () => {
+    const { markup } = attentionCard({
       standing: STANDING,
-      running: [],
-      pausedQueues: [],
-      lost: null,
-      trouble: null,
+      operates: true,
+      causes: [],
+      causeCount: 0,
       stuck: [],
-      refusal: null,
-      refusedScopes: [],
-      baseUrl: 'https://dpp.example.com',
-      version: '1',
-      startedAt: 0,
-      now: 0,
-    }).markup;
-    expect(page).toContain('The guard holds erp/boms: 9 of 10 are &lt;missing&gt;.');
-    expect(page).toContain('dpp-sync sync --accept erp');
-    expect(page).toContain('<b class="warn">7</b> products are not created. The list was &lt;refused&gt;.');
-    expect(page).not.toContain('materials are not created');
-    expect(page).toMatch(/<b class="warn">3<\/b> items are missing from the source/);
-    expect(page).not.toContain('Nothing.');
+    });
+    expect(markup).toContain('The guard holds erp/boms: 9 of 10 are &lt;missing&gt;.');
+    expect(markup).toContain('href="/runs/accept?source=erp"');
+    expect(markup).toContain('7 products</a> are not created. The list was &lt;refused&gt;.');
+    expect(markup).not.toContain('materials</a> are not created');
+    expect(markup).toContain('3 items</a> are missing from the source');
+    expect(markup).not.toContain('Nothing.');
   });
 });

@@ -86,6 +86,7 @@ const view: OverviewView = {
   refusal: null,
   refusedScopes: [],
   causes: [cause],
+  stuck: [],
   causeCount: 12,
   rate: { now: 4.24, allowed: 50, delivered: 2 },
   spans: spans(96),

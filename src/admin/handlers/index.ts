@@ -1,4 +1,5 @@
 import type { Handler } from '../handler.ts';
+import { changeSelected } from './change-passports.ts';
 import { passportPdf } from './passport-pdf.ts';
 import { publicationList } from './publication-list.ts';
 import { publishPassports } from './publish.ts';
@@ -14,6 +15,7 @@ import { unpublishPassports } from './unpublish.ts';
 
 /** All that a person can ask of the process that holds the ledger. */
 export const handlers: readonly Handler<unknown, unknown>[] = [
+  changeSelected,
   passportPdf,
   publicationList,
   publishComplete,

@@ -48,13 +48,15 @@ export interface Pulls {
   ): Promise<CorrectionResult>;
   /** The sources that are being pulled. */
   pulling(): string[];
+  /** Interrupts the present run of a source between two pages. False if none is under way. */
+  stopRun(source: string): boolean;
 }
 
 /** How often a run checks whether the earlier run of its source waits for the ledger. */
 const REST_LOOK_MS = 200;
 
 export function createPulls({ config, mappers, clock, log, onEnd, ...options }: PullsOptions): Pulls {
-  const pulling = new Set<string>();
+  const pulling = new Map<string, AbortController>();
   /** The runs that wait for the ledger or for the `map` queue, each with the reason. */
   const resting = new Map<string, { reason: Fault; since: number }>();
   const sourceLock = createKeyedLock();
@@ -129,10 +131,11 @@ export function createPulls({ config, mappers, clock, log, onEnd, ...options }: 
     async pull(id, trigger, abort, waitMs = Number.POSITIVE_INFINITY) {
       sourceOf(id);
       const release = await lockSource(id, abort, waitMs);
-      pulling.add(id);
+      const stopped = new AbortController();
+      pulling.set(id, stopped);
       try {
         // A reload may have replaced the settings while the run waited.
-        return await pullLocked(sourceOf(id), trigger, abort, waitMs);
+        return await pullLocked(sourceOf(id), trigger, AbortSignal.any([abort, stopped.signal]), waitMs);
       } finally {
         await prune(id);
         pulling.delete(id);
@@ -173,6 +176,12 @@ export function createPulls({ config, mappers, clock, log, onEnd, ...options }: 
       }
     },
 
-    pulling: () => [...pulling],
+    pulling: () => [...pulling.keys()],
+
+    stopRun(source) {
+      const stopped = pulling.get(source);
+      stopped?.abort(fault('interrupted', `A person has stopped the run of ${source}.`));
+      return stopped !== undefined;
+    },
   };
 }

@@ -1,8 +1,6 @@
 // The addresses of the pages, in one place: every figure links to the list behind it.
 
 import type { SubjectKind } from '../../domain/item.ts';
-import { type Html, html } from '../html.ts';
-import { formatCount } from './figures.ts';
 
 type Filter = Record<string, string | number | null | undefined>;
 
@@ -22,15 +20,13 @@ export const attentionPath = (filter: Filter = {}): string => withQuery('/attent
 export const causePath = (id: string): string => `/attention/${encodeURIComponent(id)}`;
 export const runPath = (id: number): string => `/runs/${id}`;
 
-/** A key may have any character; a path would be read anew with a key of dots alone, so these are encoded too. */
-export function keySegment(key: string): string {
-  const encoded = encodeURIComponent(key);
-  return /^\.+$/.test(encoded) ? encoded.replaceAll('.', '%2E') : encoded;
-}
+/** Longer keys stand in the query, because the server limits the parts of a path. */
+const SEGMENT_MAX = 1000;
 
-export const itemPath = (kind: SubjectKind, key: string): string => `/items/${kind}/${keySegment(key)}`;
-
-/** A count as a link to the list behind it; zero is no link. */
-export function countLink(count: number, to: string): Html {
-  return count === 0 ? html`<span class="zero">0</span>` : html`<a href="${to}">${formatCount(count)}</a>`;
+/** A key may have any character. A browser reads a path with a segment of dots anew, so such a key stands in the query too. */
+export function itemPath(kind: SubjectKind, key: string): string {
+  const segment = encodeURIComponent(key);
+  return key === '' || segment.length > SEGMENT_MAX || /^\.+$/.test(key)
+    ? withQuery(`/items/${kind}`, { key })
+    : `/items/${kind}/${segment}`;
 }

@@ -1,6 +1,6 @@
 import type { ActivitySpan } from '../../../observe/activity.ts';
 import { type Html, html } from '../../html.ts';
-import { formatCount } from '../figures.ts';
+import { formatCount } from '../../parts/count-link.ts';
 
 const WIDTH = 960;
 const HEIGHT = 120;

@@ -1,21 +1,25 @@
 import { ITEM_KINDS } from '../../../domain/item.ts';
 import type { Cause } from '../../../domain/ports/dashboard-views.ts';
 import { type Html, html } from '../../html.ts';
-import { formatCount, plural, time } from '../figures.ts';
-import { causePath, itemsPath, withQuery } from '../links.ts';
+import { counted, formatCount } from '../../parts/count-link.ts';
+import { stateBadge } from '../../parts/state-badge.ts';
+import { timeOf } from '../../parts/time.ts';
+import { attentionPath, causePath, itemPath, itemsPath, withQuery } from '../links.ts';
 import { KINDS } from '../words.ts';
 import type { OverviewView } from './overview-view.ts';
 
+type AttentionView = Pick<OverviewView, 'standing' | 'operates' | 'causes' | 'causeCount' | 'stuck'>;
+
 /** What needs a person: guards first, then the largest causes. */
-export function attentionCard(view: OverviewView): Html {
-  const notes = [...guardNotes(view), ...suspendedNotes(view), ...missingNotes(view)];
-  const { causes } = view;
-  const nothing = notes.length === 0 && causes !== null && causes.length === 0;
+export function attentionCard(view: AttentionView): Html {
+  const notes = [...guardNotes(view), ...suspendedNotes(view), ...quarantineNotes(view), ...missingNotes(view)];
+  const { causes, stuck } = view;
+  const nothing = notes.length === 0 && stuck.length === 0 && causes !== null && causes.length === 0;
   return html`<section class="card" aria-labelledby="attention"><h2 id="attention">What needs a person</h2>
-${nothing ? html`<p class="quiet">Nothing.</p>` : null}${notes}${causeTable(view)}</section>`;
+${nothing ? html`<p class="quiet">Nothing.</p>` : null}${notes}${causeTable(view)}${stuckTable(view)}</section>`;
 }
 
-function causeTable({ causes, causeCount }: OverviewView): Html | null {
+function causeTable({ causes, causeCount }: AttentionView): Html | null {
   if (causes === null) {
     return html`<p class="warn">The causes could not be read just now. Load the page again, or look at <a href="/attention">needs attention</a>.</p>`;
   }
@@ -32,10 +36,10 @@ function causeRow({ id, count, title, source, passportsHeld, firstSeenAt, note }
   return html`<tr><td class="number" data-label="how many"><a href="${causePath(id)}">${formatCount(count)}</a></td>
 <th scope="row" class="text"><a href="${causePath(id)}">${title}</a>${owner}</th><td data-label="source">${source ?? ''}</td>
 <td class="number" data-label="passports held">${passportsHeld === null ? html`<span class="quiet">not known</span>` : formatCount(passportsHeld)}</td>
-<td data-label="since">${firstSeenAt === null ? '' : time(firstSeenAt)}</td></tr>`;
+<td data-label="since">${firstSeenAt === null ? '' : timeOf(firstSeenAt)}</td></tr>`;
 }
 
-function guardNotes({ standing, operates }: OverviewView): Html[] {
+function guardNotes({ standing, operates }: AttentionView): Html[] {
   return standing.guarded.map(({ source, stream, message }) => {
     const accept = operates
       ? html`<a class="button" href="${withQuery('/runs/accept', { source })}">Accept this export …</a>`
@@ -44,18 +48,38 @@ function guardNotes({ standing, operates }: OverviewView): Html[] {
   });
 }
 
-function suspendedNotes({ standing }: OverviewView): Html[] {
+function suspendedNotes({ standing }: AttentionView): Html[] {
   return standing.suspended.flatMap(({ kind, creates, reason }) => {
     if (reason === null || creates === 0) return [];
-    const link = html`<a href="${itemsPath({ kind, state: 'due' })}">${plural(creates, KINDS[kind].one.toLowerCase(), KINDS[kind].many.toLowerCase())}</a>`;
+    const link = html`<a href="${itemsPath({ kind, state: 'due' })}">${counted(creates, KINDS[kind].one.toLowerCase(), KINDS[kind].many.toLowerCase())}</a>`;
     return [html`<p>${link} ${creates === 1 ? 'is' : 'are'} not created. ${reason.message}</p>`];
   });
 }
 
-function missingNotes({ standing }: OverviewView): Html[] {
+function quarantineNotes({ standing }: AttentionView): Html[] {
+  const { quarantined } = standing;
+  if (quarantined === 0) return [];
+  return [
+    html`<p><a href="${attentionPath({ type: 'quarantine' })}">${counted(quarantined, 'record')}</a> ${quarantined === 1 ? 'is' : 'are'} in quarantine.</p>`,
+  ];
+}
+
+function missingNotes({ standing }: AttentionView): Html[] {
   const count = ITEM_KINDS.reduce((sum, kind) => sum + (standing.missing[kind] ?? 0), 0);
   if (count === 0) return [];
   return [
-    html`<p><a href="${itemsPath({ state: 'missing' })}">${plural(count, 'item')}</a> ${count === 1 ? 'is' : 'are'} missing from the source and kept at the platform.</p>`,
+    html`<p><a href="${itemsPath({ state: 'missing' })}">${counted(count, 'item')}</a> ${count === 1 ? 'is' : 'are'} missing from the source and kept at the platform.</p>`,
   ];
+}
+
+/** The newest deliveries that need a person, each with what the platform said. */
+function stuckTable({ stuck }: AttentionView): Html | null {
+  if (stuck.length === 0) return null;
+  const rows = stuck.map(
+    ({ kind, key, naturalKey, operation, state, reason }) =>
+      html`<tr><th scope="row"><a href="${itemPath(kind, key)}">${naturalKey ?? key}</a></th><td data-label="write">${operation}</td><td data-label="state">${stateBadge(state)}</td><td data-label="why">${reason.message}</td></tr>`,
+  );
+  return html`<h3 id="stuck">The newest of them</h3><div class="scroll" tabindex="0" role="region" aria-labelledby="stuck"><table class="stacks">
+<thead><tr><th scope="col">item</th><th scope="col">write</th><th scope="col">state</th><th scope="col">why</th></tr></thead><tbody>${rows}</tbody></table></div>
+<p><a href="${itemsPath({ state: 'attention' })}">All items that need a person</a></p>`;
 }

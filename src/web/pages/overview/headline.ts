@@ -1,6 +1,6 @@
 import type { PassportCounts, PassportState } from '../../../domain/ports/ledger-views.ts';
 import { type Html, html } from '../../html.ts';
-import { formatCount } from '../figures.ts';
+import { formatCount } from '../../parts/count-link.ts';
 import { passportsPath } from '../links.ts';
 
 /** What may keep a passport from being public, in the order in which the sentence names it. */

@@ -1,5 +1,5 @@
 import { type Html, html } from '../../html.ts';
-import { span } from '../figures.ts';
+import { durationOf } from '../../parts/time.ts';
 import { activityChart } from './activity-chart.ts';
 import { attentionCard } from './attention-card.ts';
 import { headline } from './headline.ts';
@@ -10,8 +10,8 @@ import { standingCard } from './standing-card.ts';
 
 /** The first page: how last night went, and what needs a person. */
 export function overviewPage(view: OverviewView): Html {
-  return html`<h1 class="aside">Overview</h1><section class="card first">${headline(view.standing.passports, view.passportsWanted)}</section>
+  return html`<h1 class="unseen">Overview</h1><div id="overview" data-live><section class="card first">${headline(view.standing.passports, view.passportsWanted)}</section>
 ${attentionCard(view)}${sourcesCard(view)}${standingCard(view)}${passportsCard(view.standing.passports)}${itemsCard(view.standing.items)}
 <section class="card" aria-labelledby="activity"><h2 id="activity">The last 24 hours</h2>${activityChart(view.spans, view.hours)}</section>
-<p class="quiet">Version ${view.version}, to ${view.baseUrl}, running for ${span(view.now - view.startedAt)}.</p>`;
+<p class="quiet">Version ${view.version}, to ${view.baseUrl}, running for ${durationOf(view.now - view.startedAt)}.</p></div>`;
 }

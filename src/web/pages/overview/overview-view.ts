@@ -1,4 +1,5 @@
 import type { Cause } from '../../../domain/ports/dashboard-views.ts';
+import type { StuckDelivery } from '../../../domain/ports/ledger-views.ts';
 import type { QueueName } from '../../../domain/ports/queues.ts';
 import type { Scope } from '../../../domain/scope.ts';
 import type { ActivitySpan } from '../../../observe/activity.ts';
@@ -22,6 +23,8 @@ export interface OverviewView {
   refusedScopes: readonly { scope: Scope; message: string }[];
   /** The largest causes of what is stuck; null if they could not be read. */
   causes: readonly Cause[] | null;
+  /** The newest deliveries that need a person. */
+  stuck: readonly StuckDelivery[];
   /** How many causes there are. */
   causeCount: number;
   /** Requests per second: those that were sent, and those that the API allows as far as it is known. */

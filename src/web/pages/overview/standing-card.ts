@@ -2,7 +2,8 @@ import type { ApiWait } from '../../../domain/api-wait.ts';
 import { ITEM_KINDS } from '../../../domain/item.ts';
 import type { ApiStanding, HealthReport } from '../../../observe/health.ts';
 import { type Html, html } from '../../html.ts';
-import { formatCount, formatRate, span, time } from '../figures.ts';
+import { formatCount } from '../../parts/count-link.ts';
+import { durationOf, timeOf } from '../../parts/time.ts';
 import { itemsPath } from '../links.ts';
 import type { OverviewView } from './overview-view.ts';
 
@@ -51,9 +52,9 @@ function waitText(wait: ApiWait | null): Html | null {
   const { since, until, askAgainAt, message } = wait;
   const asked =
     until === null
-      ? html`The API has refused every request since ${time(since)} (429):`
-      : html`The API has asked to wait until ${time(until)} (429):`;
-  return html`<p class="warn">${asked} ${message} It is asked again at ${time(askAgainAt)}; everything stays due.</p>`;
+      ? html`The API has refused every request since ${timeOf(since)} (429):`
+      : html`The API has asked to wait until ${timeOf(until)} (429):`;
+  return html`<p class="warn">${asked} ${message} It is asked again at ${timeOf(askAgainAt)}; everything stays due.</p>`;
 }
 
 /** A list of terms, so that each figure stands beside its name also on a phone. */
@@ -82,5 +83,11 @@ function left({ standing, rate }: OverviewView): Html {
   const link = html`<a href="${itemsPath({ state: 'open' })}">${formatCount(count)}</a>`;
   if (rate.delivered === 0)
     return html`${link}${waiting === count ? html` <span class="quiet">all wait for other items</span>` : null}`;
-  return html`${link}, about ${span((count / rate.delivered) * 1000)}`;
+  return html`${link}, about ${durationOf((count / rate.delivered) * 1000)}`;
+}
+
+/** `0`, `4.2`, `120` */
+function formatRate(perSecond: number): string {
+  if (perSecond === 0) return '0';
+  return perSecond < 10 ? perSecond.toFixed(1) : formatCount(Math.round(perSecond));
 }

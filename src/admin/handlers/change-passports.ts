@@ -1,0 +1,93 @@
+import { setImmediate } from 'node:timers/promises';
+import { z } from 'zod';
+import type { PassportAnswer } from '../../domain/passport.ts';
+import type { PassportFilter } from '../../domain/ports/dashboard-views.ts';
+import { PASSPORT_STATES } from '../../domain/ports/ledger-views.ts';
+import type { Handler, HandlerContext } from '../handler.ts';
+import { type PassportOutcome, settlePassports } from '../passports-by-hand.ts';
+import type { Synced } from '../synced.ts';
+
+export interface PassportsSelected {
+  status: 'published' | 'unpublished';
+  /** The keys of the products; null for all that the filter selects. */
+  products: string[] | null;
+  filter: PassportFilter;
+  waitMs: number;
+}
+
+/** What became of the passports that were selected. */
+export interface PassportsOfSelection {
+  selected: number;
+  /** Those that have the wanted state now. */
+  changed: number;
+  /** Those of products that are not complete, and products that are gone since they were selected. */
+  refused: number;
+  /** The first that do not have the wanted state, with the reason. */
+  left: PassportOutcome[];
+  leftCount: number;
+  synced: Synced;
+}
+
+/** How many are listed by name (I9). */
+const LISTED_MAX = 200;
+/** Products that are asked for in one transaction. */
+const PAGE = 250;
+
+/** Publishes or withdraws the passports of products that are named, or of all that a filter selects. */
+export const changeSelected: Handler<PassportsSelected, PassportsOfSelection> = {
+  name: 'change-passports',
+  request: z.strictObject({
+    status: z.enum(['published', 'unpublished']),
+    products: z.array(z.string()).nullable(),
+    filter: z.strictObject({
+      state: z.enum(PASSPORT_STATES).optional(),
+      source: z.string().optional(),
+      search: z.string().optional(),
+    }),
+    waitMs: z.number().nonnegative(),
+  }),
+  async handle({ status, products, filter, waitMs }, context) {
+    const { runtime, abort } = context;
+    const answers: PassportAnswer[] = [];
+    for await (const page of pagesOf({ products, filter }, context)) {
+      abort.throwIfAborted();
+      answers.push(...(await runtime.ledger.askForPassports({ products: page, status })));
+      runtime.engine.wake();
+    }
+    const synced = await settlePassports(answers, waitMs, context);
+    const left: PassportOutcome[] = [];
+    let leftCount = 0;
+    for (const [at, answer] of answers.entries()) {
+      if (at % PAGE === 0) await setImmediate();
+      const passport = runtime.views.passport(answer.asked);
+      if (isAsWanted(status, passport?.acknowledged ?? null)) continue;
+      leftCount += 1;
+      if (left.length < LISTED_MAX) left.push({ ...answer, passport });
+    }
+    const refused = answers.filter(({ result }) => result === 'incomplete' || result === 'unknown').length;
+    return { selected: answers.length, changed: answers.length - leftCount, refused, left, leftCount, synced };
+  },
+};
+
+/** A passport that is not public need not be withdrawn. */
+function isAsWanted(status: PassportsSelected['status'], acknowledged: string | null): boolean {
+  return status === 'published' ? acknowledged === 'published' : acknowledged !== 'published';
+}
+
+/** The keys of the selected products, page by page. The place to continue at stays right while their states change. */
+async function* pagesOf(
+  { products, filter }: Pick<PassportsSelected, 'products' | 'filter'>,
+  { runtime }: Pick<HandlerContext, 'runtime'>,
+): AsyncGenerator<string[]> {
+  if (products !== null) {
+    const asked = [...new Set(products)];
+    for (let at = 0; at < asked.length; at += PAGE) yield asked.slice(at, at + PAGE);
+    return;
+  }
+  let after: string | undefined;
+  do {
+    const { rows, next } = await runtime.dashboard.passports(filter, { after, limit: PAGE });
+    if (rows.length > 0) yield rows.map(({ product }) => product);
+    after = next ?? undefined;
+  } while (after !== undefined);
+}

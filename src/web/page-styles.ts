@@ -1,0 +1,45 @@
+/** The look of the pages for runs, items and passports, beyond the parts that all pages have. */
+export const PAGE_STYLES = `
+.headline { font-size: 1.7rem; font-weight: 650; line-height: 1.2; margin: 0 0 .4rem; }
+.first > :last-child { margin-bottom: 0; }
+.figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 12rem), 1fr)); gap: .75rem 1.5rem; margin: 1rem 0 0; }
+.figures dt { color: var(--quiet); font-size: .88rem; } .figures dd { margin: 0; font-variant-numeric: tabular-nums; font-weight: 600; }
+.note { padding: .7rem 1rem; border-radius: 8px; margin: 0 0 .9rem; background: var(--bad-ground); }
+.note p { margin: 0 0 .5rem; color: var(--text); } .note p:last-child { margin: 0; }
+.actions.wrap { display: flex; flex-wrap: wrap; gap: .6rem 1rem; align-items: center; margin: 0 0 1.1rem; }
+.card .actions.wrap { margin: 1rem 0 0; }
+fieldset.actions { border: 1px solid var(--line); border-radius: 8px; padding: .7rem 1rem; }
+fieldset.actions legend { font-weight: 600; padding: 0 .3rem; } fieldset.actions label { font-weight: 400; }
+.counts > span { margin-right: 1rem; white-space: nowrap; }
+.pick { white-space: nowrap; } .pick input { margin-right: .5rem; }
+.answer { font-size: 1.05rem; font-weight: 600; margin: 0 0 .75rem; }
+.steps, .timeline { list-style: none; margin: .75rem 0 0; padding: 0; }
+.steps > li { display: grid; grid-template-columns: 8rem 1fr; gap: .25rem 1rem; padding: .45rem 0; border-top: 1px solid var(--line); }
+.steps > li > .badge { justify-self: start; align-self: start; } .steps > li > div { min-width: 0; overflow-wrap: anywhere; }
+.timeline > li { display: grid; grid-template-columns: 13rem 1fr; gap: 0 1rem; padding: .35rem 0; border-top: 1px solid var(--line); }
+.timeline > li > div { min-width: 0; overflow-wrap: anywhere; }
+.sides { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 26rem), 1fr)); gap: 1.25rem 2rem; }
+.sides > section { min-width: 0; } .sides h3 { margin-top: 0; } .sides ul { margin: 0; padding-left: 1.1rem; }
+.sides td, .sides th { overflow-wrap: anywhere; } .sides tbody th { min-width: 7rem; }
+tr.differs > td, tr.differs > th { background: var(--warn-ground); } tr.fault > td, tr.fault > th { background: var(--bad-ground); }
+tr.differs { box-shadow: none; } tr.differs > th, tr.fault > th { padding-left: .5rem; box-shadow: inset 3px 0 0 var(--warn); } tr.fault > th { box-shadow: inset 3px 0 0 var(--bad); }
+mark { background: transparent; color: inherit; font-weight: 650; }
+.tree ul { margin-left: .3rem; } .tree > ul { border: 0; padding-left: 0; margin: 0; } .tree summary { cursor: pointer; } .tree .amount { font-variant-numeric: tabular-nums; }
+.chart { margin: 0 0 1rem; } .chart svg { display: block; width: 100%; height: auto; }
+.chart line { stroke: var(--edge); } .chart rect.good { fill: var(--accent); } .chart rect.bad { fill: var(--bad); }
+.chart .key::before { content: ""; display: inline-block; width: .8rem; height: .8rem; margin: 0 .35rem 0 .8rem; border-radius: 2px; background: var(--accent); vertical-align: -.05rem; }
+.chart .key.bad::before { background: var(--bad); } .chart .key { color: var(--quiet); white-space: nowrap; }
+details > summary { cursor: pointer; padding: .2rem 0; }
+
+@media (max-width: 40rem) {
+  .steps > li, .timeline > li { grid-template-columns: 1fr; }
+  table.stacks thead { display: none; }
+  table.stacks, table.stacks tbody, table.stacks tr, table.stacks th, table.stacks td { display: block; }
+  table.stacks tr { border-top: 1px solid var(--line); padding: .5rem 0; }
+  table.stacks tr:first-child { border-top: 0; }
+  table.stacks th[scope="row"], table.stacks td { border: 0; padding: .12rem 0; }
+  table.stacks td { display: flex; justify-content: space-between; gap: 1rem; text-align: right; white-space: normal; }
+  table.stacks td::before { content: attr(data-label); color: var(--quiet); text-align: left; flex: none; }
+  table.stacks td:empty { display: none; }
+}
+`;

@@ -1,0 +1,60 @@
+import type { Issue } from '../../../domain/issue.ts';
+import type { ItemDetail } from '../../../domain/ports/dashboard-views.ts';
+import { type Html, html } from '../../html.ts';
+import { type ComparedField, compareFields, type Difference, placeText, valueOf } from './values.ts';
+
+const MARKS: Record<Difference, Html | null> = {
+  same: null,
+  changed: html`<span class="badge warn">differs</span>`,
+  added: html`<span class="badge warn">not at the platform</span>`,
+  removed: html`<span class="badge warn">no longer mapped</span>`,
+};
+
+/** The source's row, what the mapping makes of it, and what the platform has acknowledged, with differences marked. */
+export function comparison(item: ItemDetail): Html {
+  return html`<div class="sides">${sourceSide(item)}${mappedSide(item)}</div>`;
+}
+
+function sourceSide({ record, missing }: ItemDetail): Html {
+  if (record === null) {
+    const why = missing ? 'The source no longer has a row that makes this item.' : 'No stored row makes this item.';
+    return html`<section><h3>Source row</h3><p class="quiet">${why}</p></section>`;
+  }
+  const { source, stream, place, fields, quarantined } = record;
+  const issues = quarantined ?? [];
+  const atFault = new Map(
+    issues.flatMap((issue) => (issue.field === undefined ? [] : [[issue.field, issue] as const])),
+  );
+  const rows = Object.entries(fields).map(([column, value]) => {
+    const issue = atFault.get(column);
+    const mark = issue === undefined ? null : html` <span class="badge bad">${issue.message}</span>`;
+    return html`<tr${issue === undefined ? null : html` class="fault"`}><th scope="row">${column}</th><td>${valueOf(value)}${mark}</td></tr>`;
+  });
+  return html`<section><h3>Source row</h3><p class="quiet">${source}/${stream}: ${placeText(place)}</p>${issues.map((issue) => issueText(issue, place))}
+<div class="scroll" tabindex="0" role="region" aria-label="Source row"><table><thead><tr><th scope="col">column</th><th scope="col">value</th></tr></thead><tbody>${rows}</tbody></table></div></section>`;
+}
+
+function issueText(issue: Issue, place: Parameters<typeof placeText>[0]): Html {
+  const { message, cure, field } = issue;
+  return html`<p class="bad">Quarantined: ${placeText(place, field)}: ${message}${cure === undefined ? null : html` ${cure}`}</p>`;
+}
+
+function mappedSide({ desired, baseline }: ItemDetail): Html {
+  const fields = compareFields(desired, baseline);
+  const differ = fields.filter(({ difference }) => difference !== 'same').length;
+  const said =
+    baseline === null
+      ? 'The platform has not acknowledged anything of it yet.'
+      : differ === 0
+        ? 'The platform has acknowledged the same.'
+        : `${differ} of ${fields.length} fields differ.`;
+  return html`<section><h3>Mapped and acknowledged</h3><p class="quiet">${said}</p>
+<div class="scroll" tabindex="0" role="region" aria-label="Mapped and acknowledged"><table class="stacks"><thead><tr><th scope="col">field</th><th scope="col">mapped</th><th scope="col">acknowledged</th></tr></thead><tbody>${fields.map((field) => fieldRow(field, baseline !== null))}</tbody></table></div></section>`;
+}
+
+/** Nothing is marked where the platform has nothing yet: all fields would be. */
+function fieldRow({ field, mapped, acknowledged, difference }: ComparedField, isKnown: boolean): Html {
+  const marked = isKnown && difference !== 'same';
+  const shown = marked ? html`<mark>${valueOf(mapped)}</mark> ${MARKS[difference]}` : valueOf(mapped);
+  return html`<tr${marked ? html` class="differs"` : null}><th scope="row">${field}</th><td data-label="mapped">${shown}</td><td data-label="acknowledged">${marked ? html`<mark>${valueOf(acknowledged)}</mark>` : valueOf(acknowledged)}</td></tr>`;
+}

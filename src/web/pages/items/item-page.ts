@@ -1,0 +1,122 @@
+import type { ItemDetail, Why } from '../../../domain/ports/dashboard-views.ts';
+import type { PassportView } from '../../../domain/ports/ledger-views.ts';
+import { type Html, html } from '../../html.ts';
+import { counted, formatCount } from '../../parts/count-link.ts';
+import { keyValues } from '../../parts/key-values.ts';
+import { card, pageHead } from '../../parts/page-head.ts';
+import { stateBadge } from '../../parts/state-badge.ts';
+import { timeOf } from '../../parts/time.ts';
+import { itemPath, itemsPath } from '../links.ts';
+import { KINDS } from '../words.ts';
+import { bomTree } from './bom-tree.ts';
+import { comparison } from './comparison.ts';
+import { timelineOf } from './timeline.ts';
+import { valueOf } from './values.ts';
+import { whyCard } from './why-card.ts';
+
+export interface ItemPageView {
+  item: ItemDetail;
+  /** Of a product or of its passport; else null. */
+  passport: PassportView | null;
+  /** Null where there is no answer for this kind, or where it could not be read. */
+  why: Why | null;
+  /** Links and forms for the passport; null for other kinds. */
+  passportActions: Html | null;
+}
+
+/** Everything about one item. */
+export function itemPage({ item, passport, why, passportActions }: ItemPageView): Html {
+  const { kind, key, naturalKey, name } = item;
+  const isPassport = kind === 'passport';
+  return html`${pageHead(html`${KINDS[kind].one} ${naturalKey ?? key}`, { lead: name ?? '' })}
+${why === null ? null : whyCard(why)}
+${card('State', facts(item))}
+${passport === null ? null : card('Passport', passportPart(item, passport, passportActions))}
+${isPassport ? null : card('Source, mapping and platform', comparison(item))}
+${refs(item)}
+${item.bom === null ? null : card('BOM items', bomTree(item.bom))}
+${card('What happened', timelineOf(item.timeline))}`;
+}
+
+const MISSING_BECAUSE = {
+  row_gone: 'Its row is gone from the source.',
+  row_changed: 'No row of the source makes it any more.',
+} as const;
+
+function facts(item: ItemDetail): Html {
+  const { state, missing, missingBecause, missingAccepted, released, reason, record } = item;
+  const gone = missing ? MISSING_BECAUSE[missingBecause ?? 'row_gone'] : null;
+  const fields = Object.entries(reason?.fields ?? {});
+  return html`${keyValues([
+    ['state', html`${stateBadge(state)}${missing || released ? html` ${stateBadge('missing')}` : null}`],
+    ['since', timeOf(item.since)],
+    [
+      'why',
+      reason === null
+        ? null
+        : html`${reason.message}${reason.status === undefined ? null : html` <span class="quiet">(HTTP ${reason.status})</span>`}`,
+    ],
+    [
+      'by field',
+      fields.length === 0
+        ? null
+        : html`<ul>${fields.map(([field, message]) => html`<li>${field}: ${message}</li>`)}</ul>`,
+    ],
+    ['missing', gone === null ? null : `${gone}${missingAccepted ? ' A person has accepted that.' : ''}`],
+    ['released', released ? 'No row makes it any more, and the guard has not decided whether it is missing.' : null],
+    ['next attempt', timeOf(item.dueAt)],
+    [
+      'source',
+      item.source === null
+        ? null
+        : html`<a href="${itemsPath({ source: item.source, kind: item.kind })}">${item.source}</a>${record === null ? null : `/${record.stream}`}`,
+    ],
+    ['key', item.key],
+    ['id at the platform', item.remoteId === null ? null : valueOf(item.remoteId)],
+    ['revision', formatCount(item.revision)],
+    ['attempts', item.attempts === 0 ? null : formatCount(item.attempts)],
+  ])}`;
+}
+
+const WANTED_BY = {
+  policy: 'the config wants that for complete products',
+  person: 'a person has asked for it',
+  missing: 'the source no longer has the product',
+} as const;
+
+function passportPart({ kind, key }: ItemDetail, passport: PassportView, actions: Html | null): Html {
+  const { state, acknowledged, desired, reason, blockers } = passport;
+  const other =
+    kind === 'passport'
+      ? html`<a href="${itemPath('product', key)}">Its product</a>`
+      : html`<a href="${itemPath('passport', key)}">What happened to the passport</a>`;
+  return html`${keyValues([
+    ['state', stateBadge(state)],
+    ['at the platform', acknowledged === null || acknowledged === state ? null : stateBadge(acknowledged)],
+    ['wanted', desired === null ? null : html`${stateBadge(desired.status)} ${WANTED_BY[desired.because]}`],
+    ['why', reason?.message ?? null],
+    [
+      'waits for',
+      blockers.length === 0 || acknowledged === 'published'
+        ? null
+        : html`<ul>${blockers.map((blocker) => html`<li>${blocker}</li>`)}</ul>`,
+    ],
+  ])}${state === 'none' ? null : html`<p>${other}</p>`}${actions}`;
+}
+
+function refs({ refs: to, usedBy, kind }: ItemDetail): Html | null {
+  if (to.length === 0 && usedBy.count === 0) return null;
+  const outgoing = to.map(
+    ({ role, kind: ofKind, key, state }) =>
+      html`<li>${role} <a href="${itemPath(ofKind, key)}">${key}</a> ${state === null ? html`<span class="badge warn">no source gives it</span>` : stateBadge(state)}</li>`,
+  );
+  const incoming = usedBy.rows.map(
+    ({ role, kind: ofKind, key, naturalKey, name, state }) =>
+      html`<li>${KINDS[ofKind].one} <a href="${itemPath(ofKind, key)}">${naturalKey ?? key}</a>${name === null ? null : ` ${name}`} <span class="quiet">as ${role}</span> ${state === null ? null : stateBadge(state)}</li>`,
+  );
+  const more = usedBy.count - usedBy.rows.length;
+  return card('Refers to, and used by', [
+    html`<div class="sides"><section><h3>Refers to</h3>${to.length === 0 ? html`<p class="quiet">A ${KINDS[kind].one} refers to nothing.</p>` : html`<ul>${outgoing}</ul>`}</section>`,
+    html`<section><h3>Used by</h3>${usedBy.count === 0 ? html`<p class="quiet">Nothing.</p>` : html`<ul>${incoming}</ul>`}${more > 0 ? html`<p class="quiet">and ${counted(more, 'more item')}</p>` : null}</section></div>`,
+  ]);
+}

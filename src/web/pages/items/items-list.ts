@@ -1,0 +1,111 @@
+import type { ItemRow, Listed } from '../../../domain/ports/dashboard-views.ts';
+import { type Html, html } from '../../html.ts';
+import { counted } from '../../parts/count-link.ts';
+import { dataTable } from '../../parts/data-table.ts';
+import { filterForm } from '../../parts/filter-form.ts';
+import { card, pageHead } from '../../parts/page-head.ts';
+import { addressWith, pager } from '../../parts/pager.ts';
+import { stateBadge, stateName } from '../../parts/state-badge.ts';
+import { timeOf } from '../../parts/time.ts';
+import { causePath, itemPath, runPath } from '../links.ts';
+import { ITEM_STATES, KINDS } from '../words.ts';
+
+export interface ItemsView {
+  listed: Listed<ItemRow>;
+  query: URLSearchParams;
+  sources: readonly string[];
+}
+
+/** States that people filter by, besides those of items. */
+const SELECTED = {
+  attention: 'needs a person',
+  open: 'not delivered yet',
+  missing: 'missing from its source',
+  incomplete: 'incomplete',
+} as const;
+
+/** Items by kind, state, source and search. */
+export function itemsPage({ listed, query, sources }: ItemsView): Html {
+  const value = (name: string): string => query.get(name) ?? '';
+  const states = [
+    ...Object.entries(SELECTED).map(([state, name]) => ({ value: state, name })),
+    ...Object.keys(ITEM_STATES).map((state) => ({ value: state, name: stateName(state) })),
+  ];
+  const filter = filterForm({
+    action: '/items',
+    fields: [
+      {
+        type: 'search',
+        name: 'search',
+        label: 'Search',
+        value: value('search'),
+        placeholder: 'key, SKU, code or name',
+      },
+      {
+        type: 'select',
+        name: 'kind',
+        label: 'Kind',
+        value: value('kind'),
+        options: [
+          { value: '', name: 'all kinds' },
+          ...Object.entries(KINDS).map(([kind, { many }]) => ({ value: kind, name: many })),
+        ],
+      },
+      {
+        type: 'select',
+        name: 'state',
+        label: 'State',
+        value: value('state'),
+        options: [{ value: '', name: 'any state' }, ...states],
+      },
+      {
+        type: 'select',
+        name: 'source',
+        label: 'Source',
+        value: value('source'),
+        options: [{ value: '', name: 'all sources' }, ...sources.map((id) => ({ value: id, name: id }))],
+      },
+    ],
+  });
+  const { count, atLeast } = listed.total;
+  return html`${pageHead('Items', { lead: `${atLeast ? 'More than ' : ''}${counted(count, 'item')} ${query.size === 0 ? 'in the ledger' : 'selected'}.` })}
+${card(null, [filter, narrowed(query), table(listed.rows), pager({ path: '/items', query, listed })])}`;
+}
+
+/** What else narrows the list: it came with a link, and the form has no field for it. */
+function narrowed(query: URLSearchParams): Html | null {
+  const run = query.get('run') ?? '';
+  const cause = query.get('cause') ?? '';
+  const without = (name: string): Html =>
+    html` <a href="${addressWith('/items', query, { [name]: '', after: '' })}">Remove this filter</a>`;
+  if (/^\d+$/.test(run)) {
+    return html`<p>Only items that <a href="${runPath(Number(run))}">run ${run}</a> changed.${without('run')}</p>`;
+  }
+  if (cause !== '') return html`<p>Only items of <a href="${causePath(cause)}">one cause</a>.${without('cause')}</p>`;
+  return null;
+}
+
+function table(rows: readonly ItemRow[]): Html {
+  return dataTable({
+    caption: 'Items',
+    columns: [
+      { name: 'item' },
+      { name: 'name' },
+      { name: 'kind' },
+      { name: 'state' },
+      { name: 'why' },
+      { name: 'source' },
+      { name: 'since' },
+    ],
+    rows: rows.map(({ kind, key, naturalKey, name, state, missing, released, reason, source, since }) => [
+      html`<a href="${itemPath(kind, key)}">${naturalKey ?? key}</a>${naturalKey !== null && naturalKey !== key ? html` <span class="quiet">${key}</span>` : null}`,
+      name,
+      KINDS[kind].one,
+      html`${stateBadge(state)}${missing || released ? html` ${stateBadge('missing')}` : null}`,
+      reason === null || state === 'delivered' ? null : reason.message,
+      source,
+      timeOf(since),
+    ]),
+    empty: 'No item matches the filter.',
+  });
+}

@@ -1,0 +1,85 @@
+import type { ItemListFilter } from '../../../domain/ports/dashboard-views.ts';
+import type { PageContext } from '../../server/page-context.ts';
+import type { Route, WebAnswer, WebRequest } from '../../server/route.ts';
+import { notFound } from '../../server/web-fault.ts';
+import { passportActions } from '../passports/passport-actions.ts';
+import { isItemState, isSubjectKind, KINDS } from '../words.ts';
+import { itemPage } from './item-page.ts';
+import { itemsPage } from './items-list.ts';
+
+const PAGE_ROWS = 50;
+const SELECTED = ['missing', 'incomplete', 'open', 'attention'] as const;
+
+/** The list of items, and a page for each. */
+export function itemsRoutes(context: PageContext): Route[] {
+  const { runtime, dashboard } = context;
+
+  async function list({ query }: WebRequest): Promise<WebAnswer> {
+    const listed = await dashboard.items(itemFilterOf(query), {
+      after: query.get('after') ?? undefined,
+      limit: PAGE_ROWS,
+    });
+    const sources = runtime.config.sources.map(({ id }) => id);
+    return { type: 'page', title: 'Items', body: itemsPage({ listed, query, sources }), at: '/items' };
+  }
+
+  async function one(kind: string, key: string, { person, csrf }: WebRequest): Promise<WebAnswer> {
+    if (!isSubjectKind(kind)) throw notFound('There is no such kind of item.');
+    const item = await dashboard.itemDetail(kind, key);
+    if (item === null) throw notFound(`The ledger has no ${KINDS[kind].one} with the key ${key}.`);
+    const ofProduct = kind === 'product' || kind === 'passport';
+    const why = ofProduct ? await dashboard.why(item.key) : null;
+    const passport = ofProduct ? runtime.views.passport(item.key) : null;
+    const actions =
+      passport === null
+        ? null
+        : passportActions(
+            {
+              product: item.key,
+              naturalKey: item.naturalKey,
+              remoteId:
+                kind === 'product' ? item.remoteId : (runtime.views.item('product', item.key)?.remoteId ?? null),
+              acknowledged: passport.acknowledged,
+            },
+            {
+              csrf,
+              operates: person.role === 'operator',
+              template: runtime.config.passports?.publicUrl ?? null,
+            },
+          );
+    const body = itemPage({ item, passport, why, passportActions: actions });
+    return { type: 'page', title: `${KINDS[kind].one} ${item.naturalKey ?? item.key}`, body, at: '/items' };
+  }
+
+  return [
+    { method: 'GET', path: '/items', role: 'viewer', handle: list },
+    {
+      // Browsers read a path with a key of dots anew, and the server limits the length of a path. So a key may stand in the query.
+      method: 'GET',
+      path: '/items/:kind',
+      role: 'viewer',
+      handle: (request) => one(request.params['kind'] ?? '', request.query.get('key') ?? '', request),
+    },
+    {
+      method: 'GET',
+      path: '/items/:kind/:key',
+      role: 'viewer',
+      handle: (request) => one(request.params['kind'] ?? '', request.params['key'] ?? '', request),
+    },
+  ];
+}
+
+/** The filter that the address of a list stands for. What it does not know is left out. */
+export function itemFilterOf(query: URLSearchParams): ItemListFilter {
+  const kind = query.get('kind') ?? '';
+  const state = query.get('state') ?? '';
+  const run = query.get('run') ?? '';
+  return {
+    kind: isSubjectKind(kind) ? kind : undefined,
+    state: isItemState(state) ? state : SELECTED.find((name) => name === state),
+    source: query.get('source') || undefined,
+    search: query.get('search')?.trim() || undefined,
+    cause: query.get('cause') || undefined,
+    run: /^\d{1,15}$/.test(run) ? Number(run) : undefined,
+  };
+}

@@ -1,0 +1,60 @@
+import type { Place } from '../../../domain/place.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../lib/json.ts';
+import { type Html, html } from '../../html.ts';
+import { formatCount } from '../../parts/count-link.ts';
+
+/** Characters of a value that a page shows; a source may give megabytes (I9). */
+const CHARS_MAX = 2000;
+
+/** A value of a record or a payload. */
+export function valueOf(value: JsonValue | undefined): Html {
+  if (value === undefined) return html`<span class="quiet">–</span>`;
+  if (value === null) return html`<span class="quiet">empty</span>`;
+  if (value === '') return html`<span class="quiet">empty text</span>`;
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  if (text.length <= CHARS_MAX) return html`${text}`;
+  return html`${text.slice(0, CHARS_MAX)}… <span class="quiet">(${formatCount(text.length)} characters)</span>`;
+}
+
+export type Difference = 'same' | 'changed' | 'added' | 'removed';
+
+export interface ComparedField {
+  field: string;
+  mapped: JsonValue | undefined;
+  acknowledged: JsonValue | undefined;
+  difference: Difference;
+}
+
+/** The fields of the mapped content beside those that the platform has acknowledged, in the order of the mapped ones. */
+export function compareFields(mapped: JsonObject, acknowledged: JsonObject | null): ComparedField[] {
+  const names = [...new Set([...Object.keys(mapped), ...Object.keys(acknowledged ?? {})])];
+  return names.map((field) => {
+    const left = mapped[field];
+    const right = acknowledged?.[field];
+    return { field, mapped: left, acknowledged: right, difference: differenceOf(left, right) };
+  });
+}
+
+function differenceOf(mapped: JsonValue | undefined, acknowledged: JsonValue | undefined): Difference {
+  if (acknowledged === undefined) return 'added';
+  if (mapped === undefined) return 'removed';
+  return canonical(mapped) === canonical(acknowledged) ? 'same' : 'changed';
+}
+
+/** Equal for values that differ in nothing but the order of their members. */
+function canonical(value: JsonValue): string {
+  return JSON.stringify(value, (_, member: JsonValue) =>
+    isJsonObject(member) ? Object.fromEntries(Object.entries(member).toSorted(([a], [b]) => (a < b ? -1 : 1))) : member,
+  );
+}
+
+/** `products.csv, line 12, column HERKL` */
+export function placeText(place: Place, column?: string): string {
+  const parts = [
+    place.file ?? null,
+    place.line === undefined ? null : `line ${formatCount(place.line)}`,
+    place.path ?? null,
+    column === undefined ? null : `column ${column}`,
+  ].filter((part) => part !== null);
+  return parts.length === 0 ? 'unknown place' : parts.join(', ');
+}

@@ -1,0 +1,34 @@
+import type { Why, WhyStep } from '../../../domain/ports/dashboard-views.ts';
+import { type Html, html } from '../../html.ts';
+import { card } from '../../parts/page-head.ts';
+import { itemPath } from '../links.ts';
+import { KINDS } from '../words.ts';
+
+const STANDINGS: Record<WhyStep['standing'], { name: string; tone: string }> = {
+  ok: { name: 'done', tone: 'good' },
+  stop: { name: 'stops it', tone: 'bad' },
+  waits: { name: 'waits', tone: 'warn' },
+  unknown: { name: 'not known yet', tone: 'idle' },
+};
+
+/** Why a passport is not published: the answer in one sentence, then the way from the source's row to the passport. */
+export function whyCard(why: Why): Html {
+  const title = why.published ? 'It is published' : 'Why is this not published?';
+  const steps = why.steps.map(step);
+  return card(title, [
+    html`<p class="answer">${why.answer}</p>`,
+    steps.length === 0
+      ? null
+      : html`<details${why.published ? null : html` open`}><summary>From the row to the passport</summary><ol class="steps">${steps}</ol></details>`,
+  ]);
+}
+
+function step({ standing, text, command, item, record }: WhyStep): Html {
+  const { name, tone } = STANDINGS[standing];
+  const link =
+    item === null ? null : html` <a href="${itemPath(item.kind, item.key)}">${KINDS[item.kind].one} ${item.key}</a>`;
+  const quarantined = record === null ? null : html` <a href="/attention?type=quarantine">Quarantined row</a>`;
+  const cure =
+    command === null ? null : html`<br /><span class="quiet">On the terminal:</span> <code>${command}</code>`;
+  return html`<li class="${standing}"><span class="badge ${tone}">${name}</span> <div>${text}${link}${quarantined}${cure}</div></li>`;
+}

@@ -1,0 +1,106 @@
+import { PASSPORT_STATES, type PassportCounts, type PassportState } from '../../../domain/ports/ledger-views.ts';
+import { type Html, html } from '../../html.ts';
+import { confirmForm } from '../../parts/confirm-form.ts';
+import { counted, formatCount } from '../../parts/count-link.ts';
+import { dataTable } from '../../parts/data-table.ts';
+import { card, pageHead } from '../../parts/page-head.ts';
+import { stateBadge } from '../../parts/state-badge.ts';
+import { itemPath } from '../links.ts';
+
+export type WantedStatus = 'published' | 'unpublished';
+
+export interface ConfirmView {
+  status: WantedStatus;
+  counts: PassportCounts;
+  /** Some that cannot be published, with the reason. */
+  examples: readonly {
+    product: string;
+    naturalKey: string | null;
+    state: PassportState;
+    blockers: readonly string[];
+  }[];
+  /** The hidden fields that name the selection. */
+  fields: readonly (readonly [string, string])[];
+  csrf: string;
+}
+
+/** What becomes of a passport in each state. `maybe`: its product is looked at when it is asked for. */
+const EFFECTS: Record<WantedStatus, Record<PassportState, { acts: 'yes' | 'maybe' | 'no'; text: string }>> = {
+  published: {
+    initialized: { acts: 'yes', text: 'It is published.' },
+    unpublished: { acts: 'yes', text: 'It was withdrawn, and is published again.' },
+    none: { acts: 'maybe', text: 'It is initialised and published if its product is complete.' },
+    incomplete: { acts: 'no', text: 'It cannot be published: its product is not complete.' },
+    blocked: { acts: 'maybe', text: 'It is tried again if its product is complete.' },
+    published: { acts: 'no', text: 'It is public already.' },
+  },
+  unpublished: {
+    published: { acts: 'yes', text: 'It is withdrawn: nobody can see it any more.' },
+    initialized: { acts: 'maybe', text: 'It is not public. It stays so until a person publishes it.' },
+    unpublished: { acts: 'no', text: 'It is withdrawn already.' },
+    none: { acts: 'no', text: 'There is no passport.' },
+    incomplete: { acts: 'maybe', text: 'It is not public. It stays so until a person publishes it.' },
+    blocked: { acts: 'maybe', text: 'It is withdrawn if it is public.' },
+  },
+};
+
+/** What publishing or withdrawing will do, before it does it. */
+export function confirmPage(view: ConfirmView): Html {
+  const { status, counts, fields, csrf } = view;
+  const verb = status === 'published' ? 'Publish' : 'Withdraw';
+  const count = countOf(counts, status);
+  const all = PASSPORT_STATES.reduce((sum, state) => sum + (counts[state] ?? 0), 0);
+  const rows = PASSPORT_STATES.flatMap((state) => {
+    const here = counts[state] ?? 0;
+    return here === 0 ? [] : [[stateBadge(state), formatCount(here), EFFECTS[status][state].text]];
+  });
+  const form =
+    count === 0
+      ? html`<p>Nothing would change. <a href="/passports">Back to the passports</a></p>`
+      : html`${confirmForm(
+          { csrf },
+          {
+            action: '/passports/change',
+            fields: [...fields, ['status', status]],
+            button: `${verb} ${counted(count, 'passport')}`,
+            tone: status === 'published' ? 'usual' : 'grave',
+          },
+        )}<p><a href="/passports">Back without changing anything</a></p>`;
+  const table = dataTable({
+    caption: 'What will happen, by state',
+    columns: [{ name: 'state now' }, { name: 'passports', number: true }, { name: 'what happens' }],
+    rows,
+    empty: 'Nothing is selected.',
+  });
+  const title = status === 'published' ? 'Publish passports' : 'Withdraw passports';
+  return html`${pageHead(title, { lead: `${counted(all, 'passport')} selected. Nothing has been sent yet.` })}
+${card('What will happen', table)}${examplesCard(view)}${card(null, form)}`;
+}
+
+/** How many passports the request is about: all but those that certainly stay as they are. */
+function countOf(counts: PassportCounts, status: WantedStatus): number {
+  return PASSPORT_STATES.reduce(
+    (sum, state) => sum + (EFFECTS[status][state].acts === 'no' ? 0 : (counts[state] ?? 0)),
+    0,
+  );
+}
+
+function examplesCard({ examples, status, counts }: ConfirmView): Html | null {
+  const cannot = counts.incomplete ?? 0;
+  if (status !== 'published' || examples.length === 0) return null;
+  const title = `Why ${counted(cannot, 'passport')} cannot be published`;
+  return card(title, [
+    dataTable({
+      caption: title,
+      columns: [{ name: 'product' }, { name: 'state' }, { name: 'why' }],
+      rows: examples.map(({ product, naturalKey, state, blockers }) => [
+        html`<a href="${itemPath('product', product)}">${naturalKey ?? product}</a>`,
+        stateBadge(state),
+        blockers.join(' '),
+      ]),
+    }),
+    cannot > examples.length
+      ? html`<p class="quiet">These are the first ${examples.length} of ${formatCount(cannot)}.</p>`
+      : null,
+  ]);
+}

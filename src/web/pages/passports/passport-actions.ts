@@ -1,0 +1,33 @@
+import type { PassportStatus } from '../../../domain/passport.ts';
+import type { JsonValue } from '../../../lib/json.ts';
+import { type Html, html } from '../../html.ts';
+import { csrfField } from '../../parts/csrf-field.ts';
+import { publicLink, publicUrl } from './public-link.ts';
+
+export interface PassportAt {
+  product: string;
+  naturalKey: string | null;
+  remoteId: JsonValue;
+  /** What the API has acknowledged. */
+  acknowledged: PassportStatus | null;
+}
+
+/** The public page, the PDF, and for an operator publishing or withdrawing. */
+export function passportActions(
+  { product, naturalKey, remoteId, acknowledged }: PassportAt,
+  { csrf, operates, template }: { csrf: string; operates: boolean; template: string | null },
+): Html {
+  const isPublic = acknowledged === 'published';
+  const link = isPublic ? publicLink(publicUrl(template, { sku: naturalKey, id: remoteId })) : null;
+  const pdf = acknowledged === null || remoteId === null ? null : html`<a href="${pdfPath(product)}">PDF</a>`;
+  const status = isPublic ? 'unpublished' : 'published';
+  const act = operates
+    ? html`<form method="post" action="/passports/confirm">${csrfField({ csrf })}<input type="hidden" name="product" value="${product}" /><button name="status" value="${status}" class="${isPublic ? 'grave' : ''}">${isPublic ? 'Withdraw…' : 'Publish…'}</button></form>`
+    : null;
+  return html`<div class="actions wrap">${link}${pdf}${act}</div>`;
+}
+
+/** A key may have any character, so it stands in the query. */
+export function pdfPath(product: string): string {
+  return `/passports/pdf?${new URLSearchParams({ key: product }).toString()}`;
+}

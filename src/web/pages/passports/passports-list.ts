@@ -1,0 +1,129 @@
+import type { Listed, PassportRow } from '../../../domain/ports/dashboard-views.ts';
+import { PASSPORT_STATES, type PassportCounts } from '../../../domain/ports/ledger-views.ts';
+import { type Html, html } from '../../html.ts';
+import { countLink, formatCount } from '../../parts/count-link.ts';
+import { csrfField } from '../../parts/csrf-field.ts';
+import { dataTable } from '../../parts/data-table.ts';
+import { filterForm } from '../../parts/filter-form.ts';
+import { card, pageHead } from '../../parts/page-head.ts';
+import { pager } from '../../parts/pager.ts';
+import { stateBadge, stateName } from '../../parts/state-badge.ts';
+import { timeOf } from '../../parts/time.ts';
+import { itemPath, passportsPath } from '../links.ts';
+import { PASSPORT_MEANS } from '../words.ts';
+import { pdfPath } from './passport-actions.ts';
+import { publicLink, publicUrl } from './public-link.ts';
+
+export interface PassportsView {
+  listed: Listed<PassportRow>;
+  /** Of the filter without its state. */
+  counts: PassportCounts;
+  query: URLSearchParams;
+  sources: readonly string[];
+  /** The config's template of public addresses. */
+  template: string | null;
+  operates: boolean;
+  csrf: string;
+}
+
+/** Passports by state, source and search, with what keeps each from being published. */
+export function passportsPage(view: PassportsView): Html {
+  const { listed, counts, query, sources, operates } = view;
+  const value = (name: string): string => query.get(name) ?? '';
+  const filter = filterForm({
+    action: '/passports',
+    fields: [
+      { type: 'search', name: 'search', label: 'Search', value: value('search'), placeholder: 'SKU, key or name' },
+      {
+        type: 'select',
+        name: 'state',
+        label: 'State',
+        value: value('state'),
+        options: [
+          { value: '', name: 'any state' },
+          ...PASSPORT_STATES.map((state) => ({ value: state, name: stateName(state) })),
+        ],
+      },
+      {
+        type: 'select',
+        name: 'source',
+        label: 'Source',
+        value: value('source'),
+        options: [{ value: '', name: 'all sources' }, ...sources.map((id) => ({ value: id, name: id }))],
+      },
+    ],
+  });
+  const list = table(view);
+  return html`${pageHead('Passports', { lead: countsLine(counts, query) })}
+${card(null, [filter, operates && listed.rows.length > 0 ? selection(view, list) : list, pager({ path: '/passports', query, listed })])}`;
+}
+
+/** How many passports there are in each state, each with the link to its list. */
+function countsLine(counts: PassportCounts, query: URLSearchParams): Html {
+  const kept = { search: query.get('search'), source: query.get('source') };
+  const parts = PASSPORT_STATES.flatMap((state) => {
+    const count = counts[state] ?? 0;
+    return count === 0
+      ? []
+      : [
+          html`<span title="${PASSPORT_MEANS[state]}">${countLink(count, passportsPath({ ...kept, state }), stateName(state))}</span> `,
+        ];
+  });
+  return parts.length === 0 ? html`There are no passports.` : html`<span class="counts">${parts}</span>`;
+}
+
+/** One form around the list: what is selected on the page, or all that the filter selects. */
+function selection({ listed, query, csrf }: PassportsView, list: Html): Html {
+  const kept = ['search', 'state', 'source'].flatMap((name) => {
+    const value = query.get(name) ?? '';
+    return value === '' ? [] : [html`<input type="hidden" name="${name}" value="${value}" />`];
+  });
+  const { count, atLeast } = listed.total;
+  const all = `${atLeast ? 'more than ' : ''}${formatCount(count)}`;
+  return html`<form method="post" action="/passports/confirm" class="selection">${csrfField({ csrf })}${kept}${list}
+<fieldset class="actions wrap"><legend>Publish or withdraw</legend>
+<label><input type="radio" name="of" value="selected" checked /> the selected ones</label>
+<label><input type="radio" name="of" value="filter" /> all ${all} that the filter selects</label>
+<button name="status" value="published">Publish…</button> <button name="status" value="unpublished" class="grave">Withdraw…</button>
+<span class="quiet">The next page shows what will happen. Nothing is sent before.</span></fieldset></form>`;
+}
+
+function table({ listed, operates, template }: PassportsView): Html {
+  const columns = [
+    { name: 'product' },
+    { name: 'name' },
+    { name: 'state' },
+    { name: 'why not published' },
+    { name: 'source' },
+    { name: 'since' },
+    { name: 'documents' },
+  ];
+  const rows = listed.rows.map((row) => {
+    const { product, naturalKey, name, state, source, since } = row;
+    const link = html`<a href="${itemPath('product', product)}">${naturalKey ?? product}</a>`;
+    const named = operates
+      ? html`<span class="pick"><input type="checkbox" name="product" value="${product}" aria-label="Select ${naturalKey ?? product}" /> ${link}</span>`
+      : link;
+    return [named, name, stateBadge(state), whyNot(row), source, timeOf(since), documents(row, template)];
+  });
+  return dataTable({ caption: 'Passports', columns, rows, empty: 'No passport matches the filter.' });
+}
+
+/** At most so many blockers are named in the list; the product's page has all of them. */
+const BLOCKERS_SHOWN = 2;
+
+function whyNot({ state, reason, blockers, product }: PassportRow): Html | null {
+  if (state === 'published') return null;
+  if (reason !== null) return html`${reason.message}`;
+  if (blockers.length === 0) {
+    return state === 'initialized' ? html`<span class="quiet">Nobody has published it yet.</span>` : null;
+  }
+  const more = blockers.length - BLOCKERS_SHOWN;
+  return html`${blockers.slice(0, BLOCKERS_SHOWN).join(' ')}${more > 0 ? html` <a href="${itemPath('product', product)}">${formatCount(more)} more</a>` : null}`;
+}
+
+function documents({ state, product, naturalKey, remoteId }: PassportRow, template: string | null): Html | null {
+  if (state === 'none' || state === 'incomplete' || remoteId === null) return null;
+  const link = state === 'published' ? publicLink(publicUrl(template, { sku: naturalKey, id: remoteId })) : null;
+  return html`<a href="${pdfPath(product)}">PDF</a>${link === null ? null : html` · ${link}`}`;
+}

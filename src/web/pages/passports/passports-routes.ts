@@ -1,0 +1,153 @@
+import { changeSelected } from '../../../admin/handlers/change-passports.ts';
+import type { PassportFilter } from '../../../domain/ports/dashboard-views.ts';
+import type { PassportCounts } from '../../../domain/ports/ledger-views.ts';
+import { counted } from '../../parts/count-link.ts';
+import type { PageContext } from '../../server/page-context.ts';
+import type { Route, WebAnswer, WebRequest } from '../../server/route.ts';
+import { badRequest } from '../../server/web-fault.ts';
+import { isPassportState } from '../words.ts';
+import { type ConfirmView, confirmPage, type WantedStatus } from './confirm-page.ts';
+import { passportPdfAnswer } from './passport-download.ts';
+import { passportsPage } from './passports-list.ts';
+
+const PAGE_ROWS = 50;
+const EXAMPLES_SHOWN = 20;
+const WAIT_MS = 60_000;
+/** A page of keys, each of a few hundred bytes at most as a rule. */
+const BODY_BYTES_MAX = 512 * 1024;
+
+/** The list of passports, their PDFs, and publishing and withdrawing what is selected. */
+export function passportsRoutes(context: PageContext): Route[] {
+  const { runtime, dashboard, tasks } = context;
+
+  async function list({ query, person, csrf }: WebRequest): Promise<WebAnswer> {
+    const filter = filterOf(query);
+    const { state: _, ...ofAllStates } = filter;
+    const [listed, counts] = await Promise.all([
+      dashboard.passports(filter, { after: query.get('after') ?? undefined, limit: PAGE_ROWS }),
+      dashboard.passportCounts(ofAllStates),
+    ]);
+    const body = passportsPage({
+      listed,
+      counts,
+      query,
+      sources: runtime.config.sources.map(({ id }) => id),
+      template: runtime.config.passports?.publicUrl ?? null,
+      operates: person.role === 'operator',
+      csrf,
+    });
+    return { type: 'page', title: 'Passports', body, at: '/passports' };
+  }
+
+  async function confirm({ form, csrf }: WebRequest): Promise<WebAnswer> {
+    const selection = selectionOf(form);
+    const { status, products, filter } = selection;
+    const view = products === null ? await ofFilter(filter) : ofProducts(products);
+    const body = confirmPage({ ...view, status, fields: fieldsOf(selection), csrf });
+    const title = status === 'published' ? 'Publish passports' : 'Withdraw passports';
+    return { type: 'page', title, body, at: '/passports' };
+  }
+
+  type Found = Pick<ConfirmView, 'counts' | 'examples'>;
+
+  async function ofFilter(filter: PassportFilter): Promise<Found> {
+    const mayLack = filter.state === undefined || filter.state === 'incomplete';
+    const [counts, incomplete] = await Promise.all([
+      dashboard.passportCounts(filter),
+      mayLack ? dashboard.passports({ ...filter, state: 'incomplete' }, { limit: EXAMPLES_SHOWN }) : null,
+    ]);
+    return { counts, examples: incomplete?.rows ?? [] };
+  }
+
+  function ofProducts(products: readonly string[]): Found {
+    const counts: PassportCounts = {};
+    const examples: ConfirmView['examples'][number][] = [];
+    for (const product of products) {
+      const passport = runtime.views.passport(product);
+      if (passport === null) throw badRequest(`The ledger has no product ${product} any more. Load the list again.`);
+      const { blockers } = passport;
+      // Where the policy wants no passport, a product that is not complete has the state `none`.
+      const state = passport.state === 'none' && blockers.length > 0 ? 'incomplete' : passport.state;
+      counts[state] = (counts[state] ?? 0) + 1;
+      if (state === 'incomplete' && examples.length < EXAMPLES_SHOWN) {
+        examples.push({ product, naturalKey: null, state, blockers });
+      }
+    }
+    return { counts, examples };
+  }
+
+  async function change({ form, person }: WebRequest): Promise<WebAnswer> {
+    const { status, products, filter } = selectionOf(form);
+    const of = products === null ? 'all passports that a filter selects' : counted(products.length, 'passport');
+    const task = await tasks.start(
+      changeSelected,
+      { status, products, filter, waitMs: WAIT_MS },
+      { who: person.name, via: 'web', title: `${status === 'published' ? 'Publishing' : 'Withdrawal'} of ${of}.` },
+    );
+    return { type: 'redirect', to: `/tasks/${task.id}` };
+  }
+
+  return [
+    { method: 'GET', path: '/passports', role: 'viewer', handle: list },
+    {
+      method: 'GET',
+      path: '/passports/pdf',
+      role: 'viewer',
+      handle: (request) => passportPdfAnswer(request.query.get('key') ?? '', request.abort, context),
+    },
+    {
+      method: 'GET',
+      path: '/passports/:key/pdf',
+      role: 'viewer',
+      handle: (request) => passportPdfAnswer(request.params['key'] ?? '', request.abort, context),
+    },
+    {
+      method: 'POST',
+      path: '/passports/confirm',
+      role: 'operator',
+      bodyBytesMax: BODY_BYTES_MAX,
+      handle: confirm,
+    },
+    {
+      method: 'POST',
+      path: '/passports/change',
+      role: 'operator',
+      action: 'passports.change',
+      bodyBytesMax: BODY_BYTES_MAX,
+      handle: change,
+    },
+  ];
+}
+
+function filterOf(query: URLSearchParams): PassportFilter {
+  const state = query.get('state') ?? '';
+  const source = query.get('source') ?? '';
+  const search = query.get('search')?.trim() ?? '';
+  return {
+    ...(isPassportState(state) ? { state } : {}),
+    ...(source === '' ? {} : { source }),
+    ...(search === '' ? {} : { search }),
+  };
+}
+
+interface Selection {
+  status: WantedStatus;
+  /** Null for all that the filter selects. */
+  products: string[] | null;
+  filter: PassportFilter;
+}
+
+/** @throws WebFault where nothing is selected */
+function selectionOf(form: URLSearchParams): Selection {
+  const status = form.get('status');
+  if (status !== 'published' && status !== 'unpublished') throw badRequest('The form does not say what to do.');
+  if (form.get('of') === 'filter') return { status, products: null, filter: filterOf(form) };
+  const products = form.getAll('product');
+  if (products.length === 0) throw badRequest('No passport is selected. Go back and select some, or choose all.');
+  return { status, products, filter: {} };
+}
+
+function fieldsOf({ products, filter }: Selection): [string, string][] {
+  if (products !== null) return products.map((product) => ['product', product]);
+  return [['of', 'filter'], ...Object.entries(filter).map(([name, value]): [string, string] => [name, String(value)])];
+}

@@ -1,0 +1,90 @@
+import type { AdoptedChanges } from '../../../domain/ports/first-contact.ts';
+import type { GuardedRead } from '../../../domain/ports/guarded-read.ts';
+import { type Html, html } from '../../html.ts';
+import { confirmForm } from '../../parts/confirm-form.ts';
+import { counted, formatCount } from '../../parts/count-link.ts';
+import { dataTable } from '../../parts/data-table.ts';
+import { card, pageHead } from '../../parts/page-head.ts';
+import { timeOf } from '../../parts/time.ts';
+import { runPath } from '../links.ts';
+import { KINDS } from '../words.ts';
+
+export interface AcceptView {
+  source: string;
+  guarded: readonly GuardedRead[];
+  adopted: readonly AdoptedChanges[];
+  onMissing: 'flag' | 'ignore' | 'unpublish';
+  csrf: string;
+}
+
+const AFTERWARDS: Record<AcceptView['onMissing'], string> = {
+  flag: 'Their items stay at the platform and are shown as missing until a person decides.',
+  ignore: 'Their items are left alone, as the config has it (onMissing: ignore).',
+  unpublish: 'The passports of products among them are withdrawn, as the config has it (onMissing: unpublish).',
+};
+
+/** What accepting an export will do, before it does it. */
+export function acceptPage(view: AcceptView): Html {
+  const { source, guarded, adopted, onMissing, csrf } = view;
+  if (guarded.length === 0 && adopted.length === 0) {
+    return html`${pageHead(`Accept the export of ${source}`)}${card(null, html`<p>Nothing of ${source} waits for a decision.</p><p><a href="/runs">Runs</a></p>`)}`;
+  }
+  const missing = guarded.reduce((sum, read) => sum + read.missing, 0);
+  const released = guarded.reduce((sum, read) => sum + read.released, 0);
+  const changes = adopted.reduce((sum, { items }) => sum + items, 0);
+  return html`${pageHead(`Accept the export of ${source}`)}
+${guarded.length === 0 ? null : card('What the guard holds', held(guarded))}
+${adopted.length === 0 ? null : card('Changes of items that were found at the platform', adoptedTable(adopted))}
+${card('What will happen', [
+  html`<ul>
+${missing === 0 ? null : html`<li>A run of ${source} begins. At most ${counted(missing, 'record')} that the export lacks then ${missing === 1 ? 'counts' : 'count'} as missing. ${AFTERWARDS[onMissing]}</li>`}
+${released === 0 ? null : html`<li>${counted(released, 'item')} that no row makes any more ${released === 1 ? 'counts' : 'count'} as missing.</li>`}
+${changes === 0 ? null : html`<li>${counted(changes, 'item')} that ${changes === 1 ? 'was' : 'were'} found at the platform ${changes === 1 ? 'is' : 'are'} changed there to what the source says.</li>`}
+<li>If the next export lacks more than this, the guard holds it again.</li></ul>`,
+  confirmForm(
+    { csrf },
+    {
+      action: '/runs/accept',
+      fields: { source },
+      button: `Accept this export of ${source}`,
+      tone: 'grave',
+    },
+  ),
+])}`;
+}
+
+function held(guarded: readonly GuardedRead[]): Html {
+  return dataTable({
+    caption: 'Streams that the guard holds',
+    columns: [
+      { name: 'stream' },
+      { name: 'rows read', number: true },
+      { name: 'records missing', number: true },
+      { name: 'items released', number: true },
+      { name: 'held since' },
+      { name: 'why' },
+    ],
+    rows: guarded.map(({ stream, runId, read, missing, released, since, message }) => [
+      stream,
+      html`<a href="${runPath(runId)}">${formatCount(read)}</a>`,
+      formatCount(missing),
+      formatCount(released),
+      timeOf(since),
+      message,
+    ]),
+  });
+}
+
+function adoptedTable(adopted: readonly AdoptedChanges[]): Html {
+  return dataTable({
+    caption: 'Changes that wait for a person',
+    columns: [{ name: 'kind' }, { name: 'items', number: true }, { name: 'fields that would change' }],
+    rows: adopted.map(({ kind, items, fields }) => [
+      KINDS[kind].many,
+      formatCount(items),
+      Object.entries(fields)
+        .map(([field, count]) => `${field} (${formatCount(count)})`)
+        .join(', '),
+    ]),
+  });
+}

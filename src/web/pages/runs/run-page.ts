@@ -1,0 +1,88 @@
+import type { RunRow } from '../../../domain/ports/dashboard-views.ts';
+import { type Html, html } from '../../html.ts';
+import { confirmForm } from '../../parts/confirm-form.ts';
+import { formatCount } from '../../parts/count-link.ts';
+import { dataTable } from '../../parts/data-table.ts';
+import { keyValues } from '../../parts/key-values.ts';
+import { card, pageHead } from '../../parts/page-head.ts';
+import { durationOf, timeOf } from '../../parts/time.ts';
+import { attentionPath, itemsPath, runsPath, withQuery } from '../links.ts';
+import { askedBy, RUN_COUNTS, runBadge, runCount, sumOf } from './run-parts.ts';
+
+export interface RunPageView {
+  run: RunRow;
+  isRunning: boolean;
+  /** True where the guard holds the source at present, so that its export can be accepted. */
+  isHeld: boolean;
+  /** False for a source that the config does not have any more. */
+  isConfigured: boolean;
+  operates: boolean;
+  csrf: string;
+  now: number;
+}
+
+/** One run: what it read, what it changed, and what went wrong. */
+export function runPage(view: RunPageView): Html {
+  const { run, isRunning, now } = view;
+  const lasted = run.endedAt === null ? (isRunning ? now - run.startedAt : null) : run.endedAt - run.startedAt;
+  return html`${pageHead(html`Run ${formatCount(run.id)} of <a href="${runsPath({ source: run.source })}">${run.source}</a>`, { actions: actions(view) })}
+${card(null, [
+  keyValues([
+    ['result', runBadge(run, isRunning)],
+    ['started', timeOf(run.startedAt)],
+    ['ended', timeOf(run.endedAt)],
+    ['lasted', lasted === null ? null : durationOf(lasted)],
+    ['asked for by', askedBy(run)],
+  ]),
+  run.error === null ? null : html`<p class="bad">${run.error}</p>`,
+  ...run.streams.flatMap(({ stream, guarded }) =>
+    guarded === null
+      ? []
+      : [html`<p class="bad">The guard held ${stream}: ${guarded} Nothing was marked as missing.</p>`],
+  ),
+  ...run.streams.flatMap(({ stream, missedByChanges }) =>
+    missedByChanges === null || missedByChanges === 0
+      ? []
+      : [
+          html`<p class="warn">The changes of ${stream} had missed ${formatCount(missedByChanges)} rows, which this complete read found.</p>`,
+        ],
+  ),
+])}
+${card('What it read', [accounts(run), changed(run)])}`;
+}
+
+function accounts(run: RunRow): Html {
+  const rows = run.streams.map((stream) => [
+    stream.stream,
+    ...RUN_COUNTS.map((count) => runCount(count, run, stream[count])),
+  ]);
+  const sum = ['all streams', ...RUN_COUNTS.map((count) => runCount(count, run, sumOf(run.streams, count)))];
+  return html`${dataTable({
+    caption: 'Rows by stream',
+    columns: [{ name: 'stream' }, ...RUN_COUNTS.map((name) => ({ name, number: true }))],
+    rows: rows.length > 1 ? [...rows, sum] : rows,
+    empty: 'It has read nothing.',
+  })}<p class="quiet">read = unchanged + changed + quarantined + excluded. Missing rows were in an earlier export.</p>`;
+}
+
+function changed(run: RunRow): Html {
+  return html`<p><a href="${itemsPath({ run: run.id })}">Items that this run changed</a> · <a href="${attentionPath({ source: run.source })}">What needs a person at ${run.source}</a></p>`;
+}
+
+function actions({ run, isRunning, isHeld, isConfigured, operates, csrf }: RunPageView): Html[] {
+  if (!operates || !isConfigured) return [];
+  const { source } = run;
+  const accept = isHeld
+    ? [html`<a class="button" href="${withQuery('/runs/accept', { source })}">Accept this export…</a>`]
+    : [];
+  if (isRunning) {
+    const stop = {
+      action: '/runs/stop',
+      fields: { source },
+      button: `Stop the run of ${source}`,
+      tone: 'grave' as const,
+    };
+    return [confirmForm({ csrf }, stop)];
+  }
+  return [...accept, confirmForm({ csrf }, { action: '/runs/start', fields: { source }, button: `Run ${source} now` })];
+}

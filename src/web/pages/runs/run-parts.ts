@@ -1,0 +1,42 @@
+import type { RunView, StreamAccount } from '../../../domain/ports/ledger-views.ts';
+import { type Html, html } from '../../html.ts';
+import { countLink } from '../../parts/count-link.ts';
+import { stateBadge } from '../../parts/state-badge.ts';
+import { attentionPath, itemsPath } from '../links.ts';
+
+/** The counts of a stream. The first is the sum of the four that follow it. */
+export const RUN_COUNTS = ['read', 'unchanged', 'changed', 'quarantined', 'excluded', 'missing'] as const;
+export type RunCount = (typeof RUN_COUNTS)[number];
+
+export function sumOf(streams: readonly StreamAccount[], count: RunCount): number {
+  return streams.reduce((sum, stream) => sum + stream[count], 0);
+}
+
+/** A count of a run with the link to the list behind it; rows that changed nothing have no list. */
+export function runCount(count: RunCount, { id, source }: Pick<RunView, 'id' | 'source'>, figure: number): Html {
+  if (count === 'changed') return countLink(figure, itemsPath({ run: id }));
+  if (count === 'quarantined') return countLink(figure, attentionPath({ source, type: 'quarantine' }));
+  if (count === 'missing') return countLink(figure, itemsPath({ state: 'missing', source }));
+  return countLink(figure, `/runs/${id}`);
+}
+
+/** The result of a run. A guard that held one of its streams counts more than its result. */
+export function runBadge(run: Pick<RunView, 'result' | 'endedAt' | 'streams'>, isRunning: boolean): Html {
+  if (run.result === 'failed') return stateBadge('failed');
+  if (run.streams.some(({ guarded }) => guarded !== null)) return stateBadge('guarded');
+  if (run.result === 'complete') return stateBadge('complete');
+  // A run without an end whose source is not read any more was cut short with its process.
+  return stateBadge(run.endedAt === null && isRunning ? 'running' : 'interrupted');
+}
+
+export const TRIGGERS: Record<RunView['trigger'], string> = {
+  cli: 'a person',
+  schedule: 'the schedule',
+  retry: 'Retry in the queues',
+  upload: 'an upload',
+};
+
+/** Who asked for a run. */
+export function askedBy({ trigger, askedBy: who }: { trigger: RunView['trigger']; askedBy: string | null }): Html {
+  return who === null ? html`${TRIGGERS[trigger]}` : html`${who}`;
+}

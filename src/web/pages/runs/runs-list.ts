@@ -1,0 +1,104 @@
+import type { Listed, RunRow } from '../../../domain/ports/dashboard-views.ts';
+import { type Html, html } from '../../html.ts';
+import { confirmForm } from '../../parts/confirm-form.ts';
+import { formatCount } from '../../parts/count-link.ts';
+import { dataTable } from '../../parts/data-table.ts';
+import { filterForm } from '../../parts/filter-form.ts';
+import { card, pageHead } from '../../parts/page-head.ts';
+import { pager } from '../../parts/pager.ts';
+import { stateName } from '../../parts/state-badge.ts';
+import { durationOf, timeOf } from '../../parts/time.ts';
+import { runPath } from '../links.ts';
+import { askedBy, RUN_COUNTS, runBadge, runCount, sumOf } from './run-parts.ts';
+
+export const RUN_RESULTS = ['complete', 'failed', 'guarded', 'interrupted', 'running'] as const;
+
+export interface RunsView {
+  listed: Listed<RunRow>;
+  query: URLSearchParams;
+  /** The sources of the config with their streams. */
+  sources: readonly { id: string; streams: readonly string[] }[];
+  running: readonly string[];
+  operates: boolean;
+  csrf: string;
+  now: number;
+}
+
+/** The runs, the newest first. */
+export function runsPage(view: RunsView): Html {
+  const { listed, query, sources, running, operates, csrf } = view;
+  const streams = [...new Set(sources.flatMap((source) => source.streams))].toSorted();
+  const select = (name: string, label: string, all: string, options: readonly { value: string; name: string }[]) => ({
+    type: 'select' as const,
+    name,
+    label,
+    value: query.get(name) ?? '',
+    options: [{ value: '', name: all }, ...options],
+  });
+  const named = (value: string) => ({ value, name: value });
+  const filter = filterForm({
+    action: '/runs',
+    fields: [
+      select(
+        'source',
+        'Source',
+        'all sources',
+        sources.map(({ id }) => named(id)),
+      ),
+      select('stream', 'Stream', 'all streams', streams.map(named)),
+      select(
+        'result',
+        'Result',
+        'any result',
+        RUN_RESULTS.map((value) => ({ value, name: stateName(value) })),
+      ),
+    ],
+  });
+  return html`${pageHead('Runs', { lead: 'read = unchanged + changed + quarantined + excluded' })}
+${operates ? startForms(sources, running, csrf) : null}
+${card(null, [filter, table(view), pager({ path: '/runs', query, listed })])}`;
+}
+
+/** One button for each source that is not being read, and one to stop each that is. */
+function startForms(sources: RunsView['sources'], running: readonly string[], csrf: string): Html {
+  const forms = sources.map(({ id }) =>
+    running.includes(id)
+      ? confirmForm(
+          { csrf },
+          { action: '/runs/stop', fields: { source: id }, button: `Stop the run of ${id}`, tone: 'grave' },
+        )
+      : confirmForm({ csrf }, { action: '/runs/start', fields: { source: id }, button: `Run ${id} now` }),
+  );
+  return html`<div class="actions wrap">${forms}</div>`;
+}
+
+function table({ listed, running, now }: RunsView): Html {
+  const newest = new Set<string>();
+  return dataTable({
+    caption: 'Runs, the newest first',
+    columns: [
+      { name: 'run' },
+      { name: 'source' },
+      { name: 'result' },
+      { name: 'started' },
+      { name: 'lasted' },
+      ...RUN_COUNTS.map((name) => ({ name, number: true })),
+      { name: 'asked for by' },
+    ],
+    rows: listed.rows.map((run) => {
+      const isRunning = run.endedAt === null && running.includes(run.source) && !newest.has(run.source);
+      newest.add(run.source);
+      const lasted = run.endedAt === null ? (isRunning ? now - run.startedAt : null) : run.endedAt - run.startedAt;
+      return [
+        html`<a href="${runPath(run.id)}">${formatCount(run.id)}</a>`,
+        run.source,
+        runBadge(run, isRunning),
+        timeOf(run.startedAt),
+        lasted === null ? null : durationOf(lasted),
+        ...RUN_COUNTS.map((count) => runCount(count, run, sumOf(run.streams, count))),
+        askedBy(run),
+      ];
+    }),
+    empty: 'No run matches the filter.',
+  });
+}

@@ -1,0 +1,113 @@
+import { syncSources } from '../../../admin/handlers/sync.ts';
+import type { RunFilter } from '../../../domain/ports/dashboard-views.ts';
+import type { PageContext } from '../../server/page-context.ts';
+import type { Route, WebAnswer, WebRequest } from '../../server/route.ts';
+import { badRequest, notFound } from '../../server/web-fault.ts';
+import { acceptPage } from './accept-page.ts';
+import { runPage } from './run-page.ts';
+import { RUN_RESULTS, runsPage } from './runs-list.ts';
+
+const PAGE_ROWS = 50;
+/** How long the API or the queue may be out of reach before a run that a person has started gives up waiting. */
+const WAIT_MS = 60_000;
+
+/** The list of runs, a page for each run, and what an operator can do about them. */
+export function runsRoutes(context: PageContext): Route[] {
+  const { runtime, dashboard, tasks, clock } = context;
+  const configured = (source: string) => runtime.config.sources.find(({ id }) => id === source) ?? null;
+
+  /** @throws WebFault for a source that the config does not have */
+  function sourceOf(request: WebRequest): string {
+    const source = request.form.get('source') ?? request.query.get('source') ?? '';
+    if (configured(source) === null) throw badRequest('The config has no such source.');
+    return source;
+  }
+
+  async function list({ query, person, csrf }: WebRequest): Promise<WebAnswer> {
+    const listed = await dashboard.runs(filterOf(query), { after: query.get('after') ?? undefined, limit: PAGE_ROWS });
+    const sources = runtime.config.sources.map(({ id, streams }) => ({ id, streams: streams.map(({ name }) => name) }));
+    const view = { listed, query, sources, running: context.running(), now: clock.now() };
+    return {
+      type: 'page',
+      title: 'Runs',
+      body: runsPage({ ...view, operates: person.role === 'operator', csrf }),
+      at: '/runs',
+    };
+  }
+
+  async function one({ params, person, csrf }: WebRequest): Promise<WebAnswer> {
+    const id = /^\d{1,15}$/.test(params['id'] ?? '') ? Number(params['id']) : null;
+    const run = id === null ? null : await dashboard.run(id);
+    if (run === null) throw notFound('There is no such run. Runs are forgotten after a while.');
+    const body = runPage({
+      run,
+      isRunning: run.endedAt === null && context.running().includes(run.source),
+      isHeld: runtime.views.guardedReads([run.source]).length > 0,
+      isConfigured: configured(run.source) !== null,
+      operates: person.role === 'operator',
+      csrf,
+      now: clock.now(),
+    });
+    return { type: 'page', title: `Run ${run.id} of ${run.source}`, body, at: '/runs' };
+  }
+
+  async function acceptForm(request: WebRequest): Promise<WebAnswer> {
+    const source = sourceOf(request);
+    const body = acceptPage({
+      source,
+      guarded: runtime.views.guardedReads([source]),
+      adopted: runtime.views.adoptedChanges([source]),
+      onMissing: configured(source)?.onMissing ?? 'flag',
+      csrf: request.csrf,
+    });
+    return { type: 'page', title: `Accept the export of ${source}`, body, at: '/runs' };
+  }
+
+  async function start(request: WebRequest, { accept }: { accept: boolean }): Promise<WebAnswer> {
+    const source = sourceOf(request);
+    const task = await tasks.start(
+      syncSources,
+      { sources: [source], accept: accept ? [source] : [], waitMs: WAIT_MS },
+      {
+        who: request.person.name,
+        via: 'web',
+        title: accept ? `Acceptance of the export of ${source}.` : `Run of ${source}.`,
+      },
+    );
+    return { type: 'redirect', to: `/tasks/${task.id}` };
+  }
+
+  async function stop(request: WebRequest): Promise<WebAnswer> {
+    const source = sourceOf(request);
+    const text = runtime.stopRun(source)
+      ? `The run of ${source} ends after the page that it reads now.`
+      : `No run of ${source} is under way.`;
+    return { type: 'redirect', to: '/runs', notice: { text, tone: 'good' } };
+  }
+
+  return [
+    { method: 'GET', path: '/runs', role: 'viewer', handle: list },
+    { method: 'GET', path: '/runs/accept', role: 'operator', handle: acceptForm },
+    { method: 'GET', path: '/runs/:id', role: 'viewer', handle: one },
+    {
+      method: 'POST',
+      path: '/runs/start',
+      role: 'operator',
+      action: 'run.start',
+      handle: (request) => start(request, { accept: false }),
+    },
+    { method: 'POST', path: '/runs/stop', role: 'operator', action: 'run.stop', handle: stop },
+    {
+      method: 'POST',
+      path: '/runs/accept',
+      role: 'operator',
+      action: 'export.accept',
+      handle: (request) => start(request, { accept: true }),
+    },
+  ];
+}
+
+function filterOf(query: URLSearchParams): RunFilter {
+  const result = RUN_RESULTS.find((name) => name === query.get('result'));
+  return { source: query.get('source') || undefined, stream: query.get('stream') || undefined, result };
+}
