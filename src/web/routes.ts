@@ -1,4 +1,5 @@
 import { apiRoutes } from './api/api-routes.ts';
+import { attentionRoutes } from './pages/attention/attention-routes.ts';
 import { auditRoutes } from './pages/audit/audit-routes.ts';
 import { itemsRoutes } from './pages/items/items-routes.ts';
 import { overviewRoutes } from './pages/overview/overview-routes.ts';
@@ -17,6 +18,7 @@ export function routesOf(context: PageContext): Route[] {
     ...runsRoutes(context),
     ...itemsRoutes(context),
     ...passportsRoutes(context),
+    ...attentionRoutes(context),
     ...taskRoutes(context),
     ...auditRoutes(context),
     ...apiRoutes({ ...context, platform: context.runtime.platform }),

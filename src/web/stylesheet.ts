@@ -116,6 +116,14 @@ form.login button { margin-top: 1.1rem; width: 100%; }
 form.login p { margin: .75rem 0 0; }
 [data-live][aria-busy="true"] { opacity: .85; }
 
+.causes { list-style: none; margin: 0; padding: 0; }
+.cause p { margin: 0 0 .35rem; } .cause .title { font-weight: 650; font-size: 1.05rem; }
+.note { padding-left: .7rem; border-left: 3px solid var(--edge); }
+form.stack { display: grid; gap: .6rem; justify-items: start; } form.stack .field { width: 100%; } form.stack input:not([type="file"]), form.stack select { width: 100%; }
+form.inline { display: flex; flex-wrap: wrap; gap: .4rem; }
+table.rows td { max-width: 22rem; overflow-wrap: anywhere; } table.rows th[rowspan] { min-width: 9rem; overflow-wrap: anywhere; }
+tr.issues td { border-top: 0; padding-top: 0; max-width: none; } tr.issues ul, ul.plain { margin: 0; padding-left: 1rem; }
+
 @media (max-width: 40rem) {
   .top { padding: .4rem .9rem; }
   .top nav { order: 3; width: 100%; overflow-x: auto; }

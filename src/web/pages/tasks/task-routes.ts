@@ -9,6 +9,7 @@ import type { PageContext } from '../../server/page-context.ts';
 import type { Route, WebRequest } from '../../server/route.ts';
 import { notFound, WebFault } from '../../server/web-fault.ts';
 import type { Task } from '../../tasks/tasks.ts';
+import { outcomeText } from './outcome-text.ts';
 
 /** Work that people have started: the list, one task with its progress, and stopping it. */
 export function taskRoutes({ tasks, clock }: Pick<PageContext, 'tasks' | 'clock'>): Route[] {
@@ -95,6 +96,7 @@ function taskCard(task: Task, now: number): Html {
   return card(null, [
     html`<p>${standingOf(task)}</p>`,
     failed,
+    outcomeText(task),
     keyValues([
       ['Started by', who],
       ['Started', timeOf(startedAt)],

@@ -1,0 +1,157 @@
+import { replayCause } from '../../../admin/handlers/replay-cause.ts';
+import { settleCause } from '../../../admin/handlers/settle-cause.ts';
+import { settleParts } from '../../../admin/handlers/settle-parts.ts';
+import { SUBJECT_KINDS, type SubjectKind } from '../../../domain/item.ts';
+import { RESOLUTIONS, type Resolution } from '../../../domain/manual-resolution.ts';
+import type { Cause } from '../../../domain/ports/dashboard-views.ts';
+import { mayDo } from '../../server/answers.ts';
+import type { PageContext } from '../../server/page-context.ts';
+import type { Route, WebAnswer, WebRequest } from '../../server/route.ts';
+import { badRequest, notFound } from '../../server/web-fault.ts';
+import { causePath } from '../links.ts';
+import { causePage } from './cause-page.ts';
+import { targetOf } from './cause-rows.ts';
+import { isCauseType, membersText } from './causes.ts';
+import { fileRoutes, noUploadReason } from './file-routes.ts';
+import { inboxPage } from './inbox-page.ts';
+import { lookupNames, lookupRoutes, storeLookupValue } from './lookup-routes.ts';
+
+const MEMBERS_SHOWN = 100;
+const TRIED_WITHIN_MS = 2_000;
+const LOOK_MS = 50;
+const WAIT_MS = 60_000;
+
+/** What needs a person: the inbox, one cause with its members, and what can be done about it. */
+export function attentionRoutes(context: PageContext): Route[] {
+  const { runtime, dashboard, people, tasks, clock } = context;
+
+  async function causeOf({ params }: Pick<WebRequest, 'params'>): Promise<Cause> {
+    const cause = await dashboard.cause(params['id'] ?? '');
+    if (cause === null) {
+      throw notFound(
+        'Nothing is stuck for this cause any more. What was stuck was corrected, or is stuck for another one.',
+      );
+    }
+    return cause;
+  }
+
+  async function inbox(request: WebRequest): Promise<WebAnswer> {
+    const { query, person } = request;
+    const [source, type] = [query.get('source') ?? '', query.get('type') ?? ''];
+    const causes = await dashboard.causes({
+      source: source === '' ? undefined : source,
+      type: isCauseType(type) ? type : undefined,
+    });
+    const view = {
+      causes,
+      sources: runtime.config.sources.map(({ id }) => id),
+      parts: runtime.views.unansweredParts(),
+      filter: { source, type },
+      mayDecide: mayDo(person, 'operator'),
+    };
+    return { type: 'page', title: 'Needs attention', at: '/attention', body: inboxPage(view, request) };
+  }
+
+  async function onePage(request: WebRequest): Promise<WebAnswer> {
+    const { query, person, abort } = request;
+    const cause = await causeOf(request);
+    const after = query.get('after') ?? undefined;
+    const tried = tasks.get(query.get('tried') ?? '');
+    const view = {
+      cause,
+      members: await dashboard.causeMembers(cause.id, { after, limit: MEMBERS_SHOWN }),
+      lookups: lookupNames(context, cause.source),
+      tried: tried?.name === replayCause.name ? tried : null,
+      noUpload: noUploadReason(await targetOf(cause, runtime, abort)),
+      mayEdit: mayDo(person, 'editor'),
+      mayDecide: mayDo(person, 'operator'),
+      query,
+    };
+    return { type: 'page', title: cause.title, at: '/attention', body: causePage(view, request) };
+  }
+
+  async function tryReplay(request: WebRequest): Promise<WebAnswer> {
+    const cause = await causeOf(request);
+    const by = { who: request.person.name, via: 'web' as const, title: `What would pass now: ${cause.title}` };
+    const task = await tasks.start(replayCause, { cause: cause.id, dryRun: true, waitMs: WAIT_MS }, by);
+    // Most tries end at once. A longer one is shown while it runs.
+    const begin = clock.ticks();
+    while (tasks.get(task.id)?.endedAt === null && clock.ticks() - begin < TRIED_WITHIN_MS) {
+      await clock.sleep(LOOK_MS, request.abort);
+      if (request.abort.aborted) break;
+    }
+    return { type: 'redirect', to: `${causePath(cause.id)}?tried=${task.id}` };
+  }
+
+  async function replay(request: WebRequest): Promise<WebAnswer> {
+    const cause = await causeOf(request);
+    const by = {
+      who: request.person.name,
+      via: 'web' as const,
+      title: `Replay of ${membersText(cause)}: ${cause.title}`,
+    };
+    const task = await tasks.start(replayCause, { cause: cause.id, dryRun: false, waitMs: WAIT_MS }, by);
+    return { type: 'redirect', to: `/tasks/${task.id}` };
+  }
+
+  async function note(request: WebRequest): Promise<WebAnswer> {
+    const { form, person } = request;
+    const { id } = await causeOf(request);
+    const [text = '', owner = ''] = ['text', 'owner'].map((name) => (form.get(name) ?? '').trim());
+    await people.noteCause(id, { text: text.slice(0, 4000), owner: owner.slice(0, 200), by: person.name });
+    const done = text === '' && owner === '' ? 'The note was removed.' : 'The note was saved.';
+    return { type: 'redirect', to: causePath(id), notice: { text: done, tone: 'good' } };
+  }
+
+  async function settle(request: WebRequest): Promise<WebAnswer> {
+    const { form, person } = request;
+    const cause = await causeOf(request);
+    const resolution = form.get('resolution') ?? '';
+    if (!isResolution(resolution)) throw badRequest('Say whether it arrived.');
+    const [kind, key] = [form.get('kind'), form.get('key')];
+    const item = kind !== null && key !== null && isSubjectKind(kind) ? { kind, key } : null;
+    const what = item === null ? membersText(cause) : item.key;
+    const by = { who: person.name, via: 'web' as const, title: `Settling ${what} as ${resolution}: ${cause.title}` };
+    const task = await tasks.start(settleCause, { cause: cause.id, resolution, item }, by);
+    return { type: 'redirect', to: `/tasks/${task.id}` };
+  }
+
+  async function parts({ form, person }: WebRequest): Promise<WebAnswer> {
+    const present = form.get('present') === 'yes';
+    const title = `BOM items of adopted products are ${present ? 'there' : 'not there'}`;
+    const task = await tasks.start(settleParts, { products: null, present }, { who: person.name, via: 'web', title });
+    return { type: 'redirect', to: `/tasks/${task.id}` };
+  }
+
+  const post = (path: string, role: 'editor' | 'operator', action: string, handle: Route['handle']): Route => ({
+    method: 'POST',
+    path,
+    role,
+    action,
+    handle,
+  });
+  return [
+    { method: 'GET', path: '/attention', role: 'viewer', handle: inbox },
+    ...lookupRoutes(context),
+    post('/attention/parts', 'operator', 'parts.settle', parts),
+    { method: 'GET', path: '/attention/:id', role: 'viewer', handle: onePage },
+    post('/attention/:id/replay/try', 'editor', 'replay.try', tryReplay),
+    post('/attention/:id/replay', 'editor', 'replay.start', replay),
+    post('/attention/:id/note', 'editor', 'cause.note', note),
+    post('/attention/:id/settle', 'operator', 'settle.start', settle),
+    post('/attention/:id/lookup', 'editor', 'lookup.set', async (request) => ({
+      type: 'redirect',
+      to: causePath((await causeOf(request)).id),
+      notice: await storeLookupValue(request, context),
+    })),
+    ...fileRoutes(context),
+  ];
+}
+
+function isResolution(text: string): text is Resolution {
+  return RESOLUTIONS.some((one) => one === text);
+}
+
+function isSubjectKind(text: string): text is SubjectKind {
+  return SUBJECT_KINDS.some((one) => one === text);
+}

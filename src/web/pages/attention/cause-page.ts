@@ -1,0 +1,187 @@
+import type { CauseReplayed } from '../../../admin/handlers/replay-cause.ts';
+import type { Cause, CauseMember, Listed } from '../../../domain/ports/dashboard-views.ts';
+import { type Html, html } from '../../html.ts';
+import { confirmForm } from '../../parts/confirm-form.ts';
+import { counted } from '../../parts/count-link.ts';
+import { csrfField } from '../../parts/csrf-field.ts';
+import { card, pageHead } from '../../parts/page-head.ts';
+import { pager } from '../../parts/pager.ts';
+import { stateBadge } from '../../parts/state-badge.ts';
+import { timeOf } from '../../parts/time.ts';
+import type { WebRequest } from '../../server/route.ts';
+import type { Task } from '../../tasks/tasks.ts';
+import { causePath } from '../links.ts';
+import { CAUSE_TYPES, effectText, membersText, placeText } from './causes.ts';
+import { memberTable } from './member-table.ts';
+
+export interface CauseView {
+  cause: Cause;
+  members: Listed<CauseMember>;
+  /** The names of lookup tables that can be given a value by hand. */
+  lookups: readonly string[];
+  /** A try of the replay that this page has started; null without one. */
+  tried: Task | null;
+  /** Why no corrected file can be uploaded; null where one can. */
+  noUpload: string | null;
+  mayEdit: boolean;
+  mayDecide: boolean;
+  query: URLSearchParams;
+}
+
+/** One cause with its members, and all that can be done about it. */
+export function causePage(view: CauseView, request: Pick<WebRequest, 'csrf'>): Html {
+  const { cause, members, mayDecide, query } = view;
+  const { title, type, firstSeenAt, cure } = cause;
+  const place = placeText(cause);
+  const path = causePath(cause.id);
+  const controls = (item: NonNullable<CauseMember['item']>) => (mayDecide ? settleForm(cause, request, item) : null);
+  return html`${pageHead(title, { actions: stateBadge(CAUSE_TYPES[type].badge) })}
+<p class="lead"><b>${effectText(cause)}</b>${place === '' ? null : html` of <span class="mono">${place}</span>`}.${
+    firstSeenAt === null ? null : html` First seen ${timeOf(firstSeenAt)}.`
+  } ${cure}</p>
+<div class="columns">${replayCard(view, request)}${lookupCard(view, request)}${settleCard(view, request)}${fileCard(view, request)}${noteCard(view, request)}</div>
+${card(membersTitle(cause), [
+  memberTable(members, cause, controls),
+  pager({ path, query: withoutTry(query), listed: members }),
+])}`;
+}
+
+function withoutTry(query: URLSearchParams): URLSearchParams {
+  const kept = new URLSearchParams(query);
+  kept.delete('tried');
+  return kept;
+}
+
+function membersTitle({ type }: Cause): string {
+  if (type === 'quarantine') return 'Rows';
+  return type === 'run' ? 'Runs' : 'Items';
+}
+
+function replayCard({ cause, tried, mayEdit }: CauseView, request: Pick<WebRequest, 'csrf'>): Html | null {
+  if (cause.type === 'run') return null;
+  const action = `${causePath(cause.id)}/replay`;
+  const passing = tried?.outcome?.ok === true ? triedReplay(tried.outcome.result) : null;
+  const text =
+    cause.type === 'quarantine'
+      ? 'Correct the mapping, a value of a lookup table, or the rows. A replay then maps the stored rows again.'
+      : 'A replay maps the stored records again with the present mapping, and sends them as new revisions.';
+  const effect = `${membersText(cause)} ${cause.count === 1 ? 'is' : 'are'} mapped again, not only those on this page. What passes is sent to the platform.`;
+  return card('Replay', [
+    html`<p class="quiet">${text}</p>`,
+    html`<div id="tried" data-live>${triedText(tried, passing)}</div>`,
+    mayEdit
+      ? html`<div class="row">${confirmForm(request, { action: `${action}/try`, button: 'How many would pass now?' })}${confirmForm(
+          request,
+          { action, button: `Replay ${membersText(cause)}`, text: effect },
+        )}</div>`
+      : null,
+  ]);
+}
+
+/** The result of a try, which comes from the memory of this process. */
+function triedReplay(result: unknown): CauseReplayed | null {
+  return typeof result === 'object' && result !== null && 'replayed' in result ? (result as CauseReplayed) : null;
+}
+
+function triedText(tried: Task | null, replayed: CauseReplayed | null): Html | null {
+  if (tried === null) return null;
+  const { outcome, id } = tried;
+  if (outcome === null)
+    return html`<p role="status">This is being found out. <a href="/tasks/${id}">Watch it</a>, or load the page again.</p>`;
+  if (!outcome.ok) return html`<p class="bad" role="status">${outcome.message} ${outcome.suggestion}</p>`;
+  if (replayed === null) return null;
+  return html`<p role="status">${passingText(replayed)}</p>`;
+}
+
+/** What a replay would do, in a sentence. */
+export function passingText({ members, replayed }: CauseReplayed): Html {
+  const { records, passing, leftUnconfirmed } = replayed;
+  const of = records === 0 ? members : records;
+  const look = passing === 0 ? 'bad' : passing < of ? 'warn' : 'good';
+  const unconfirmed =
+    leftUnconfirmed === 0
+      ? null
+      : ` ${counted(leftUnconfirmed, 'item')} may have arrived, so a replay does not send ${leftUnconfirmed === 1 ? 'it' : 'them'} again. Settle ${leftUnconfirmed === 1 ? 'it' : 'them'} instead.`;
+  return html`<b class="${look}">${passing} of ${of} would pass now.</b>${unconfirmed}`;
+}
+
+function lookupCard({ cause, lookups, mayEdit }: CauseView, request: Pick<WebRequest, 'csrf'>): Html | null {
+  if (!mayEdit || cause.code !== 'lookup.unknown' || lookups.length === 0) return null;
+  const options = lookups.map((name) => html`<option value="${name}">${name}</option>`);
+  return card('Add a value to a lookup table', [
+    html`<p class="quiet">It wins over the table's file or stream until somebody removes it. Rows that have used the key are mapped again.</p>`,
+    html`<form class="stack" method="post" action="${causePath(cause.id)}/lookup">${csrfField(request)}
+<div class="field"><label for="lookup">Table</label><select id="lookup" name="lookup">${options}</select></div>
+<div class="field"><label for="lookup-key">Key</label><input id="lookup-key" name="key" required maxlength="1000" value="${cause.example ?? ''}" /></div>
+<div class="field"><label for="lookup-value">Value</label><input id="lookup-value" name="value" required maxlength="10000" /></div>
+<button>Add the value</button></form>`,
+  ]);
+}
+
+const SETTLED = [
+  { value: 'delivered', name: 'It arrived', text: 'The platform has it. Its baseline becomes what was sent.' },
+  { value: 'rejected', name: 'It did not arrive', text: 'The platform has nothing of it. The next change is sent.' },
+  { value: 'ignored', name: 'Ignore', text: 'The platform stays as it is, until the source changes.' },
+] as const;
+
+function settleCard({ cause, mayDecide }: CauseView, request: Pick<WebRequest, 'csrf'>): Html | null {
+  if (!mayDecide || cause.type === 'quarantine' || cause.type === 'run') return null;
+  const forms = SETTLED.filter(({ value }) => cause.type !== 'unconfirmed' || value !== 'ignored').map(
+    ({ value, name, text }) =>
+      confirmForm(request, {
+        action: `${causePath(cause.id)}/settle`,
+        fields: { resolution: value },
+        button: `${name}: ${membersText(cause)}`,
+        text: `${text} This is done for ${membersText(cause)}, not only for those on this page.`,
+      }),
+  );
+  return card('Settle by hand', [
+    html`<p class="quiet">Look at the platform first. What you say here is believed.</p>`,
+    html`<div class="row">${forms}</div>`,
+  ]);
+}
+
+function settleForm(
+  { id, type }: Cause,
+  request: Pick<WebRequest, 'csrf'>,
+  { kind, key, naturalKey }: NonNullable<CauseMember['item']>,
+): Html {
+  const name = naturalKey ?? key;
+  const options = SETTLED.filter(({ value }) => type !== 'unconfirmed' || value !== 'ignored').map(
+    ({ value, name: text }) => html`<option value="${value}">${text}</option>`,
+  );
+  return html`<form class="inline" method="post" action="${causePath(id)}/settle">${csrfField(request)}<input type="hidden" name="kind" value="${kind}" /><input type="hidden" name="key" value="${key}" /><select name="resolution" aria-label="What became of ${name}">${options}</select> <button class="plain" aria-label="Settle ${name}">Settle</button></form>`;
+}
+
+function fileCard({ cause, noUpload, mayEdit }: CauseView, request: Pick<WebRequest, 'csrf'>): Html | null {
+  if (cause.type === 'run') return null;
+  const path = causePath(cause.id);
+  const upload =
+    noUpload !== null
+      ? html`<p class="quiet">${noUpload}</p>`
+      : html`<form class="stack" method="post" action="${path}/upload" enctype="multipart/form-data">${csrfField(request)}
+<div class="field"><label for="file">The corrected file (CSV or XLSX)</label><input id="file" type="file" name="file" accept=".csv,.txt,.tsv,.xlsx" required /></div>
+<button class="plain">Upload and look at what would happen</button></form>
+<p class="quiet">Nothing is stored before you have seen it. The next export of the source wins: a correction that is to last belongs in the source.</p>`;
+  return card('Correct the rows in a spreadsheet', [
+    html`<p class="row"><a class="button plain" href="${path}/rows.xlsx">Download as XLSX</a> <a class="button plain" href="${path}/rows.csv">Download as CSV</a></p>`,
+    mayEdit ? upload : null,
+  ]);
+}
+
+function noteCard({ cause, mayEdit }: CauseView, request: Pick<WebRequest, 'csrf'>): Html | null {
+  const { note, id } = cause;
+  const by = note === null ? null : html`<p class="quiet">Noted by ${note.by}, ${timeOf(note.at)}.</p>`;
+  if (!mayEdit) {
+    return note === null
+      ? null
+      : card('Note', [html`<p>${note.owner === '' ? null : html`<b>${note.owner}</b>: `}${note.text}</p>`, by]);
+  }
+  return card('Note and owner', [
+    html`<form class="stack" method="post" action="${causePath(id)}/note">${csrfField(request)}
+<div class="field"><label for="owner">Who takes care of it</label><input id="owner" name="owner" maxlength="200" value="${note?.owner ?? ''}" /></div>
+<div class="field"><label for="note">Note</label><textarea id="note" name="text" rows="3" maxlength="4000">${note?.text ?? ''}</textarea></div>
+<button class="plain">Save the note</button></form>`,
+    by,
+  ]);
+}

@@ -1,0 +1,80 @@
+import { membersOf } from '../../../admin/handlers/replay-cause.ts';
+import type { Runtime } from '../../../daemon/runtime.ts';
+import type { ConfiguredSource } from '../../../daemon/sources/open-source.ts';
+import type { Cause, CauseMember } from '../../../domain/ports/dashboard-views.ts';
+import { RAW_FIELD } from '../../../domain/record.ts';
+import type { JsonObject } from '../../../lib/json.ts';
+
+/** The stream whose rows a file of a cause has. */
+export interface RowsTarget {
+  source: ConfiguredSource;
+  stream: string;
+  /** The columns that identify a row; empty where its content does. */
+  key: readonly string[];
+}
+
+const PAGE = 200;
+
+type Reads = Pick<Runtime, 'dashboard' | 'config'>;
+
+/** The stream that the rows of a cause are of; null where there is none, or the config has it no more. */
+export async function targetOf(cause: Cause, runtime: Reads, abort: AbortSignal): Promise<RowsTarget | null> {
+  if (cause.type === 'run') return null;
+  const place =
+    cause.source !== null && cause.stream !== null
+      ? { source: cause.source, stream: cause.stream }
+      : await firstPlace(cause.id, runtime, abort);
+  const source = runtime.config.sources.find(({ id }) => id === place?.source);
+  const stream = source?.streams.find(({ name }) => name === place?.stream);
+  return source === undefined || stream === undefined ? null : { source, stream: stream.name, key: stream.key };
+}
+
+async function firstPlace(cause: string, runtime: Reads, abort: AbortSignal) {
+  for await (const member of membersOf(cause, { runtime, abort })) {
+    const row = await rowOf(member, runtime);
+    if (row !== null) return row;
+  }
+  return null;
+}
+
+/** The stored row of a member: of a quarantined record, or of the record that makes a stuck item. */
+async function rowOf(
+  { record, item }: CauseMember,
+  { dashboard }: Reads,
+): Promise<{ source: string; stream: string; fields: JsonObject } | null> {
+  if (record !== null) return record;
+  if (item === null || item.kind === 'passport') return null;
+  return (await dashboard.itemDetail(item.kind, item.key))?.record ?? null;
+}
+
+/** The rows of a cause that are of one stream, in bounded pages. */
+export async function* rowsOf(
+  cause: string,
+  { source, stream }: RowsTarget,
+  runtime: Reads,
+  abort: AbortSignal,
+): AsyncGenerator<JsonObject[]> {
+  let page: JsonObject[] = [];
+  for await (const member of membersOf(cause, { runtime, abort })) {
+    const row = await rowOf(member, runtime);
+    if (row === null || row.source !== source.id || row.stream !== stream) continue;
+    page.push(row.fields);
+    if (page.length < PAGE) continue;
+    yield page;
+    page = [];
+  }
+  if (page.length > 0) yield page;
+}
+
+/** The columns of these rows, in the order in which the source gives them, as far as it is known from rows that are whole. */
+export async function columnsOf(pages: AsyncIterable<readonly JsonObject[]>): Promise<string[]> {
+  const columns = new Set<string>();
+  const ofBrokenRows = new Set<string>();
+  for await (const rows of pages) {
+    for (const fields of rows) {
+      const to = RAW_FIELD in fields ? ofBrokenRows : columns;
+      for (const name of Object.keys(fields)) if (name !== RAW_FIELD) to.add(name);
+    }
+  }
+  return [...new Set([...columns, ...ofBrokenRows])];
+}

@@ -1,0 +1,48 @@
+// How causes are put into words.
+
+import type { Cause, CauseType } from '../../../domain/ports/dashboard-views.ts';
+import { counted } from '../../parts/count-link.ts';
+
+const NOUNS: Record<CauseType, string> = {
+  quarantine: 'row',
+  blocked: 'item',
+  rejected: 'item',
+  parked: 'item',
+  unconfirmed: 'item',
+  run: 'run',
+};
+
+export const CAUSE_TYPES: Record<CauseType, { name: string; badge: string; means: string }> = {
+  quarantine: { name: 'Quarantine', badge: 'quarantined', means: 'Rows that the mapping or a rule does not accept.' },
+  blocked: { name: 'Blocked', badge: 'blocked', means: 'A business rule of the platform refuses them.' },
+  rejected: { name: 'Rejected', badge: 'rejected', means: 'The platform does not take their data.' },
+  parked: { name: 'Parked', badge: 'parked', means: 'They were tried too often.' },
+  unconfirmed: {
+    name: 'Unconfirmed',
+    badge: 'unconfirmed',
+    means: 'The request went out, and no answer came back.',
+  },
+  run: { name: 'Failed runs', badge: 'failed', means: 'The source could not be read.' },
+};
+
+export function isCauseType(text: string): text is CauseType {
+  return Object.hasOwn(CAUSE_TYPES, text);
+}
+
+/** `9 rows` */
+export function membersText({ type, count }: Pick<Cause, 'type' | 'count'>): string {
+  return counted(count, NOUNS[type]);
+}
+
+/** `9 rows, which hold 4 passports` */
+export function effectText(cause: Pick<Cause, 'type' | 'count' | 'passportsHeld'>): string {
+  const { count, passportsHeld } = cause;
+  if (passportsHeld === null || passportsHeld === 0) return membersText(cause);
+  return `${membersText(cause)}, which ${count === 1 ? 'holds' : 'hold'} ${counted(passportsHeld, 'passport')}`;
+}
+
+/** `erp/products`; an empty text for a cause that is about no source. */
+export function placeText({ source, stream }: Pick<Cause, 'source' | 'stream'>): string {
+  if (source === null) return '';
+  return stream === null || stream === 'default' ? source : `${source}/${stream}`;
+}

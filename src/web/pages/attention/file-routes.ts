@@ -1,0 +1,135 @@
+import { correctRows } from '../../../admin/handlers/correct-rows.ts';
+import { planCorrections } from '../../../daemon/uploads/plan-corrections.ts';
+import { dialectOf, readUpload } from '../../../daemon/uploads/read-upload.ts';
+import type { Cause } from '../../../domain/ports/dashboard-views.ts';
+import { csvFile } from '../../files/csv-file.ts';
+import { xlsxFile } from '../../files/xlsx-file.ts';
+import { counted } from '../../parts/count-link.ts';
+import type { PageContext } from '../../server/page-context.ts';
+import type { Route, WebAnswer, WebRequest } from '../../server/route.ts';
+import { badRequest, notFound } from '../../server/web-fault.ts';
+import { causePath } from '../links.ts';
+import { columnsOf, type RowsTarget, rowsOf, targetOf } from './cause-rows.ts';
+import { uploadPage } from './upload-page.ts';
+import { createUploads, type Upload } from './uploads.ts';
+
+/** The largest file that is taken. */
+const UPLOAD_BYTES_MAX = 16 * 1024 * 1024;
+const XLSX = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet';
+
+/** Why no corrected file of these rows can be uploaded; null where one can. */
+export function noUploadReason(target: RowsTarget | null): string | null {
+  if (target === null) return 'These are not rows of one stream of the config, so no corrected file can be uploaded.';
+  if (target.key.length > 0) return null;
+  return `The stream ${target.source.id}/${target.stream} has no key, so a corrected row cannot be matched. Correct the rows in the source.`;
+}
+
+/** Downloads of the rows of a cause, and uploads of the corrected file. */
+export function fileRoutes({ runtime, dashboard, tasks, clock, log }: PageContext): Route[] {
+  const uploads = createUploads(clock);
+
+  async function causeOf({ params }: WebRequest): Promise<Cause> {
+    const cause = await dashboard.cause(params['id'] ?? '');
+    if (cause === null) throw notFound('Nothing is stuck for this cause any more.');
+    return cause;
+  }
+
+  async function download(request: WebRequest, format: 'csv' | 'xlsx'): Promise<WebAnswer> {
+    const cause = await causeOf(request);
+    const target = await targetOf(cause, runtime, request.abort);
+    if (target === null) throw notFound('There are no rows of one stream of the config.');
+    const { source, stream } = target;
+    const rows = () => rowsOf(cause.id, target, runtime, request.abort);
+    const columns = await columnsOf(rows());
+    const name = `${source.id}-${stream}-to-correct.${format}`;
+    if (format === 'xlsx') {
+      return { type: 'download', name, contentType: XLSX, chunks: xlsxFile(columns, rows()) };
+    }
+    const dialect = dialectOf(source, stream);
+    const contentType = `text/csv; charset=${dialect.encoding}; header=present`;
+    return { type: 'download', name, contentType, chunks: csvFile(columns, rows(), dialect) };
+  }
+
+  function uploadOf({ params, person }: WebRequest): Upload {
+    const upload = uploads.get(params['upload'] ?? '');
+    if (upload === null || upload.cause !== params['id'] || upload.who !== person.name) {
+      throw notFound(
+        'This upload was stored already, or has waited for more than half an hour. Upload the file again.',
+      );
+    }
+    return upload;
+  }
+
+  async function upload(request: WebRequest): Promise<WebAnswer> {
+    const { file, person, abort } = request;
+    if (file === null || file.bytes.length === 0) throw badRequest('Choose a file that is not empty.');
+    const cause = await causeOf(request);
+    const target = await targetOf(cause, runtime, abort);
+    const reason = noUploadReason(target);
+    if (target === null || reason !== null) throw badRequest(reason ?? '');
+    const { source, stream, key } = target;
+    const rows = await readUpload(file, { source, stream, log, signal: abort });
+    const mapper = await runtime.mappers.refresh(source.id);
+    const isTable = source.connector.fixedColumns === true;
+    const asked = { source: source.id, stream, key, omit: source.omit, isTable, rows };
+    const plan = await planCorrections(asked, { ledger: runtime.ledger, mapper });
+    const kept = uploads.add({
+      cause: cause.id,
+      source: source.id,
+      stream,
+      fileName: file.name,
+      who: person.name,
+      plan,
+    });
+    return { type: 'redirect', to: `${causePath(cause.id)}/uploads/${kept.id}` };
+  }
+
+  async function confirm(request: WebRequest): Promise<WebAnswer> {
+    const { source, stream, fileName, plan } = uploadOf(request);
+    if (plan.corrections.length === 0) throw badRequest('Nothing in the file differs from what is stored.');
+    const title = `Storing ${counted(plan.corrections.length, 'corrected row')} of ${source}/${stream} from ${fileName}`;
+    const by = { who: request.person.name, via: 'web' as const, title };
+    const task = await tasks.start(correctRows, { source, stream, rows: plan.corrections }, by);
+    uploads.take(request.params['upload'] ?? '');
+    return { type: 'redirect', to: `/tasks/${task.id}` };
+  }
+
+  return [
+    {
+      method: 'GET',
+      path: '/attention/:id/rows.csv',
+      role: 'viewer',
+      handle: (request) => download(request, 'csv'),
+    },
+    {
+      method: 'GET',
+      path: '/attention/:id/rows.xlsx',
+      role: 'viewer',
+      handle: (request) => download(request, 'xlsx'),
+    },
+    {
+      method: 'POST',
+      path: '/attention/:id/upload',
+      role: 'editor',
+      action: 'rows.upload',
+      bodyBytesMax: UPLOAD_BYTES_MAX,
+      handle: upload,
+    },
+    {
+      method: 'GET',
+      path: '/attention/:id/uploads/:upload',
+      role: 'editor',
+      async handle(request) {
+        const kept = uploadOf(request);
+        return { type: 'page', title: `Upload of ${kept.fileName}`, at: '/attention', body: uploadPage(kept, request) };
+      },
+    },
+    {
+      method: 'POST',
+      path: '/attention/:id/uploads/:upload',
+      role: 'editor',
+      action: 'rows.store',
+      handle: confirm,
+    },
+  ];
+}

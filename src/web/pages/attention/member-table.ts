@@ -1,0 +1,85 @@
+import { cellText } from '../../../daemon/uploads/merge-row.ts';
+import { formatPlace } from '../../../domain/place.ts';
+import type { Cause, CauseMember, Listed } from '../../../domain/ports/dashboard-views.ts';
+import { RAW_FIELD, readableKey } from '../../../domain/record.ts';
+import { type Html, html } from '../../html.ts';
+import { dataTable, emptyState } from '../../parts/data-table.ts';
+import { stateBadge } from '../../parts/state-badge.ts';
+import { timeOf } from '../../parts/time.ts';
+import { itemPath, runPath } from '../links.ts';
+import { wrongColumns } from './wrong-columns.ts';
+
+type QuarantinedRow = NonNullable<CauseMember['record']>;
+type StuckItem = NonNullable<CauseMember['item']>;
+
+const CELL_CHARACTERS = 120;
+
+/** @param controls what a person can do about one item; null where nothing */
+export function memberTable(
+  { rows }: Pick<Listed<CauseMember>, 'rows'>,
+  { type }: Pick<Cause, 'type'>,
+  controls: (item: StuckItem) => Html | null,
+): Html {
+  if (rows.length === 0) return emptyState('Nothing is stuck for this cause any more.');
+  if (type === 'run') return runTable(rows.flatMap(({ run }) => run ?? []));
+  const records = rows.flatMap(({ record }) => record ?? []);
+  if (type === 'quarantine') return recordTable(records);
+  return itemTable(
+    rows.flatMap(({ item }) => item ?? []),
+    controls,
+  );
+}
+
+/** Each row as the source gave it, with the cells at fault marked, and below it what is wrong with them. */
+function recordTable(records: readonly QuarantinedRow[]): Html {
+  const columns = [...new Set(records.flatMap(({ fields }) => Object.keys(fields)))];
+  const heads = columns.map((name) => html`<th scope="col">${name === RAW_FIELD ? 'text of the row' : name}</th>`);
+  const body = records.map((record) => {
+    const wrong = wrongColumns(record.fields, record.issues);
+    const cells = columns.map((name) => cell(cellText(record.fields[name]), wrong.has(name)));
+    const issues = record.issues.map(
+      ({ message, cure }) =>
+        html`<li>${message}${cure === undefined ? null : html` <span class="quiet">${cure}</span>`}</li>`,
+    );
+    return html`<tr><th scope="row" rowspan="2"><span class="mono">${formatPlace(record.place)}</span><br /><span class="quiet">${readableKey(record.key)}</span></th>${cells}</tr>
+<tr class="issues"><td colspan="${Math.max(1, columns.length)}"><ul>${issues}</ul></td></tr>`;
+  });
+  return html`<div class="scroll" role="region" aria-label="Rows" tabindex="0"><table class="rows">
+<caption class="unseen">The rows as the source gave them. Cells at fault are marked.</caption>
+<thead><tr><th scope="col">place and key</th>${heads}</tr></thead><tbody>${body}</tbody></table></div>`;
+}
+
+function cell(text: string, isWrong: boolean): Html {
+  const shown = text.length > CELL_CHARACTERS ? `${text.slice(0, CELL_CHARACTERS)}…` : text;
+  if (!isWrong) return html`<td>${shown}</td>`;
+  const empty = html`<span class="quiet">(empty)</span>`;
+  return html`<td class="wrong"><span class="unseen">At fault: </span>${shown.trim() === '' ? empty : shown}</td>`;
+}
+
+function itemTable(items: readonly StuckItem[], controls: (item: StuckItem) => Html | null): Html {
+  const rows = items.map((item) => {
+    const { kind, key, naturalKey, name, state, reason } = item;
+    return [
+      html`<a href="${itemPath(kind, key)}">${naturalKey ?? key}</a>${name === null ? null : html`<br /><span class="quiet">${name}</span>`}`,
+      stateBadge(state),
+      reason.message,
+      controls(item),
+    ];
+  });
+  const columns = [
+    { name: 'item' },
+    { name: 'state' },
+    { name: 'why' },
+    { name: html`<span class="unseen">what to do</span>` },
+  ];
+  return dataTable({ caption: 'Items', columns, rows });
+}
+
+function runTable(runs: readonly NonNullable<CauseMember['run']>[]): Html {
+  const rows = runs.map(({ id, source, startedAt, error }) => [
+    html`<a href="${runPath(id)}">Run ${id} of ${source}</a>`,
+    timeOf(startedAt),
+    error,
+  ]);
+  return dataTable({ caption: 'Failed runs', columns: [{ name: 'run' }, { name: 'started' }, { name: 'why' }], rows });
+}

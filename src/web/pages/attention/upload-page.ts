@@ -1,0 +1,79 @@
+import type { CorrectionFate, PlannedRow } from '../../../daemon/uploads/plan-corrections.ts';
+import { type Html, html } from '../../html.ts';
+import { confirmForm } from '../../parts/confirm-form.ts';
+import { counted } from '../../parts/count-link.ts';
+import { dataTable } from '../../parts/data-table.ts';
+import { card, pageHead } from '../../parts/page-head.ts';
+import type { WebRequest } from '../../server/route.ts';
+import { causePath } from '../links.ts';
+import type { Upload } from './uploads.ts';
+
+const ROWS_SHOWN = 300;
+const VALUE_CHARACTERS = 60;
+
+const FATES: Record<CorrectionFate, { name: string; tone: string; order: number }> = {
+  refused: { name: 'not stored', tone: 'bad', order: 0 },
+  fails: { name: 'still fails', tone: 'warn', order: 1 },
+  excluded: { name: 'excluded by the mapping', tone: 'idle', order: 2 },
+  passes: { name: 'passes', tone: 'good', order: 3 },
+  unchanged: { name: 'unchanged', tone: 'idle', order: 4 },
+};
+
+/** What each row of an uploaded file would change, before anything is stored. */
+export function uploadPage(upload: Upload, request: Pick<WebRequest, 'csrf'>): Html {
+  const { plan, fileName, source, stream, cause } = upload;
+  const count = (fate: CorrectionFate) => plan.rows.filter((row) => row.fate === fate).length;
+  const counts = (Object.keys(FATES) as CorrectionFate[])
+    .filter((fate) => count(fate) > 0)
+    .map(
+      (fate) =>
+        html`<li><span class="badge ${FATES[fate].tone}">${FATES[fate].name}</span> ${counted(count(fate), 'row')}</li>`,
+    );
+  const stored = plan.corrections.length;
+  const shown = [...plan.rows].sort((a, b) => FATES[a.fate].order - FATES[b.fate].order).slice(0, ROWS_SHOWN);
+  const rest = plan.rows.length - shown.length;
+  return html`${pageHead(`What ${fileName} would change`)}
+${card(null, [
+  html`<ul class="standing">${counts}</ul>`,
+  plan.unknownColumns.length === 0
+    ? null
+    : html`<p class="warn">The stream ${source}/${stream} has no column ${plan.unknownColumns.join(', ')}. What stands there is not stored.</p>`,
+  stored === 0
+    ? html`<p>Nothing in the file differs from what is stored, so there is nothing to do. <a href="${causePath(cause)}">Back to the cause</a></p>`
+    : html`${confirmForm(request, { action: `${causePath(cause)}/uploads/${upload.id}`, button: `Store ${counted(stored, 'row')}` })}
+<p class="quiet">They take the place of the rows of ${source}/${stream} with the same key, and are mapped and sent. The next export of the source wins: if it still has the old rows, it replaces these.</p>`,
+])}
+${card('Rows', [
+  dataTable({
+    caption: 'Rows of the file',
+    columns: [
+      { name: 'key' },
+      { name: 'line', number: true },
+      { name: 'what happens' },
+      { name: 'changes' },
+      { name: 'why' },
+    ],
+    rows: shown.map(rowCells),
+  }),
+  rest > 0 ? html`<p class="quiet">${counted(rest, 'further row')} ${rest === 1 ? 'is' : 'are'} not shown.</p>` : null,
+])}`;
+}
+
+function rowCells({ key, line, fate, changes, problems }: PlannedRow) {
+  const { name, tone } = FATES[fate];
+  const changed = changes.map(
+    ({ column, from, to }) => html`<li><span class="mono">${column}</span>: ${value(from)} → ${value(to)}</li>`,
+  );
+  return [
+    key ?? '(no key)',
+    line,
+    html`<span class="badge ${tone}">${name}</span>`,
+    changed.length === 0 ? null : html`<ul class="plain">${changed}</ul>`,
+    problems.join(' '),
+  ];
+}
+
+function value(text: string): Html {
+  if (text === '') return html`<span class="quiet">(empty)</span>`;
+  return html`<code>${text.length > VALUE_CHARACTERS ? `${text.slice(0, VALUE_CHARACTERS)}…` : text}</code>`;
+}

@@ -1,0 +1,52 @@
+import { randomBytes } from 'node:crypto';
+import type { CorrectionPlan } from '../../../daemon/uploads/plan-corrections.ts';
+import type { Clock } from '../../../lib/clock.ts';
+
+/** A corrected file that a person has uploaded and not yet confirmed. */
+export interface Upload {
+  id: string;
+  cause: string;
+  source: string;
+  stream: string;
+  fileName: string;
+  /** Who has uploaded it; nobody else may confirm it. */
+  who: string;
+  plan: CorrectionPlan;
+}
+
+/** Uploads wait in memory for a person's confirmation, for a while and not many of them (I9). Nothing of them is stored before. */
+export interface Uploads {
+  add(upload: Omit<Upload, 'id'>): Upload;
+  get(id: string): Upload | null;
+  /** Removes it, so that it is confirmed once. */
+  take(id: string): Upload | null;
+}
+
+const UPLOADS_MAX = 10;
+const KEPT_MS = 30 * 60_000;
+
+export function createUploads(clock: Clock): Uploads {
+  const kept = new Map<string, { upload: Upload; at: number }>();
+
+  function get(id: string): Upload | null {
+    const found = kept.get(id);
+    return found === undefined || clock.ticks() - found.at > KEPT_MS ? null : found.upload;
+  }
+
+  return {
+    add(given) {
+      const upload = { ...given, id: randomBytes(16).toString('hex') };
+      kept.set(upload.id, { upload, at: clock.ticks() });
+      for (const [id, { at }] of kept) {
+        if (kept.size > UPLOADS_MAX || clock.ticks() - at > KEPT_MS) kept.delete(id);
+      }
+      return upload;
+    },
+    get,
+    take(id) {
+      const upload = get(id);
+      kept.delete(id);
+      return upload;
+    },
+  };
+}

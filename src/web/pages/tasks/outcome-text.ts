@@ -1,0 +1,155 @@
+// What came of a task, in sentences with links. The results come from the handlers, in the memory of this process.
+
+import type { Replayed } from '../../../admin/handlers/replay.ts';
+import type { CauseReplayed } from '../../../admin/handlers/replay-cause.ts';
+import type { CauseSettled } from '../../../admin/handlers/settle-cause.ts';
+import type { SettleSelectedResult } from '../../../admin/handlers/settle-selected.ts';
+import type { Synced } from '../../../admin/synced.ts';
+import type { PartsAnswer } from '../../../domain/ports/first-contact.ts';
+import type { ReplayReport } from '../../../pipeline/replay.ts';
+import type { CorrectionResult } from '../../../pipeline/store-corrections.ts';
+import { type Html, html } from '../../html.ts';
+import { counted } from '../../parts/count-link.ts';
+import type { Task } from '../../tasks/tasks.ts';
+import { attentionPath, causePath, itemPath, runPath } from '../links.ts';
+
+type Sentences = readonly (Html | null)[];
+
+/** The result of each handler, by its name. */
+interface Results {
+  'replay-cause': CauseReplayed;
+  replay: Replayed;
+  'settle-cause': CauseSettled;
+  'settle-selected': SettleSelectedResult;
+  'settle-parts': PartsAnswer;
+  'correct-rows': CorrectionResult;
+  sync: Synced;
+}
+
+const TEXTS: { [Name in keyof Results]: (result: Results[Name]) => Sentences } = {
+  'replay-cause': causeReplayedText,
+  replay: ({ replayed, synced }) => [...replayText(replayed, synced === null), ...syncedText(synced)],
+  'settle-cause': settledText,
+  'settle-selected': ({ selected, settled, left, released }) => [
+    html`<p>${counted(settled, 'item')} of ${selected} settled.${left === 0 ? null : ` ${counted(left, 'item')} could not be settled so.`}</p>`,
+    releasedText(released),
+  ],
+  'settle-parts': ({ bomItems, products }) => [
+    html`<p>${counted(bomItems, 'BOM item')} of ${counted(products, 'product')} settled.</p>`,
+  ],
+  'correct-rows': correctedText,
+  sync: (synced) => syncedText(synced),
+};
+
+/** What came of a task that has ended well; null for a handler without sentences. */
+export function outcomeText({ name, outcome }: Pick<Task, 'name' | 'outcome'>): Html | null {
+  if (outcome?.ok !== true || outcome.result === null || !hasText(name)) return null;
+  // A task's result is that of the handler with its name.
+  const text = TEXTS[name] as (result: unknown) => Sentences;
+  return html`${text(outcome.result)}`;
+}
+
+function hasText(name: string): name is keyof Results {
+  return Object.hasOwn(TEXTS, name);
+}
+
+function causeReplayedText({ cause, title, members, dryRun, replayed, left, synced }: CauseReplayed): Sentences {
+  const link = html`<a href="${causePath(cause)}">${title}</a>`;
+  const rest =
+    left === 0
+      ? html`<p class="good">Nothing is stuck any more for this cause: ${title}</p>`
+      : html`<p class="warn">${counted(left, 'member')} of ${members} ${left === 1 ? 'is' : 'are'} still stuck for the same cause: ${link}</p>`;
+  const again = html`<p>Nothing was changed. <a href="${causePath(cause)}">Back to the cause, to replay the group</a></p>`;
+  return [...replayText(replayed, dryRun), dryRun ? again : rest, ...(dryRun ? [] : syncedText(synced))];
+}
+
+function replayText(report: ReplayReport, dryRun: boolean): Sentences {
+  const { records, passing, staged, quarantined, leftUnconfirmed, passports } = report;
+  const would = dryRun ? 'would pass' : 'passed';
+  return [
+    html`<p><b>${counted(records, 'stored row')} ${records === 1 ? 'was' : 'were'} mapped again: ${passing} ${would}${
+      quarantined === 0
+        ? null
+        : `, and ${quarantined} still ${dryRun ? 'would fail' : quarantined === 1 ? 'fails' : 'fail'}`
+    }.</b></p>`,
+    dryRun || staged === 0
+      ? null
+      : html`<p>${counted(staged, 'write')} ${staged === 1 ? 'was' : 'were'} made ready for the platform.</p>`,
+    quarantined === 0 || dryRun
+      ? null
+      : html`<p>Why rows fail stands in <a href="${attentionPath({ type: 'quarantine' })}">the quarantine</a>.</p>`,
+    leftUnconfirmed === 0
+      ? null
+      : html`<p class="warn">${counted(leftUnconfirmed, 'write')} may have arrived, so ${leftUnconfirmed === 1 ? 'it is' : 'they are'} not sent again. <a href="${attentionPath({ type: 'unconfirmed' })}">Settle ${leftUnconfirmed === 1 ? 'it' : 'them'}</a></p>`,
+    passports.asked === 0
+      ? null
+      : html`<p>${counted(passports.asked, 'passport')} ${dryRun ? 'would be' : passports.asked === 1 ? 'is' : 'are'} sent again.</p>`,
+    passports.incomplete === 0
+      ? null
+      : html`<p class="warn">${counted(passports.incomplete, 'passport')} cannot be sent, because ${passports.incomplete === 1 ? 'its product is' : 'their products are'} incomplete.</p>`,
+  ];
+}
+
+function syncedText(synced: Synced | null): Sentences {
+  if (synced === null) return [];
+  const { fault, runs, left, requests, attention } = synced;
+  const reads = runs.map(
+    ({ source, stream, read, changed, unchanged, quarantined, excluded, guarded }) =>
+      html`<li>${source}/${stream}: ${counted(read, 'row')} read, ${unchanged} unchanged, ${changed} changed, ${quarantined} quarantined, ${excluded} excluded.${guarded === null ? null : html` <span class="warn">${guarded}</span>`}</li>`,
+  );
+  const stuck = attention.stuck.map(
+    ({ kind, key, naturalKey, reason }) =>
+      html`<li><a href="${itemPath(kind, key)}">${naturalKey ?? key}</a>: ${reason.message}</li>`,
+  );
+  return [
+    reads.length === 0 ? null : html`<ul>${reads}</ul>`,
+    html`<p>${counted(requests.sent, 'request')} ${requests.sent === 1 ? 'was' : 'were'} sent to the platform.${left === 0 ? ' Nothing is left to be sent.' : ` ${counted(left, 'write')} ${left === 1 ? 'is' : 'are'} still to be sent.`}</p>`,
+    fault === null ? null : html`<p class="bad">${fault.message} ${fault.suggestion}</p>`,
+    stuck.length === 0
+      ? null
+      : html`<p class="warn">What needs a person, the newest first: <a href="${attentionPath()}">all of it</a></p><ul>${stuck}</ul>`,
+  ];
+}
+
+function settledText({ cause, title, members, settled, failed, failedCount, released }: CauseSettled): Sentences {
+  const more = failedCount - failed.length;
+  return [
+    html`<p><b>${counted(settled, 'item')} of ${members} settled.</b> <a href="${causePath(cause)}">${title}</a></p>`,
+    releasedText(released),
+    failedCount === 0
+      ? null
+      : html`<p class="bad">${counted(failedCount, 'item')} could not be settled so:</p><ul>${failed.map(
+          ({ kind, key, message }) => html`<li><a href="${itemPath(kind, key)}">${key}</a>: ${message}</li>`,
+        )}${more > 0 ? html`<li>and ${more} more</li>` : null}</ul>`,
+  ];
+}
+
+function releasedText(released: number): Html | null {
+  return released === 0
+    ? null
+    : html`<p>${counted(released, 'write')} that waited for this ${released === 1 ? 'is' : 'are'} sent now.</p>`;
+}
+
+function correctedText({
+  runId,
+  changed,
+  mapped,
+  quarantined,
+  excluded,
+  leftOut,
+  result,
+}: CorrectionResult): Sentences {
+  return [
+    html`<p><b>${counted(changed, 'row')} stored:</b> ${mapped} passed, ${quarantined} still ${quarantined === 1 ? 'fails' : 'fail'}, ${excluded} excluded by the mapping. <a href="${runPath(runId)}">Run ${runId}</a></p>`,
+    leftOut === 0
+      ? null
+      : html`<p class="warn">${counted(leftOut, 'row')} ${leftOut === 1 ? 'was' : 'were'} left out, because the source has changed or lost ${leftOut === 1 ? 'it' : 'them'} since you have uploaded the file.</p>`,
+    result === 'complete'
+      ? null
+      : html`<p class="warn">It was stopped before its end. Upload the file again for the rest.</p>`,
+    quarantined === 0
+      ? null
+      : html`<p><a href="${attentionPath({ type: 'quarantine' })}">What still fails, and why</a></p>`,
+    html`<p class="quiet">What passed is sent by itself. The next export of the source wins over these rows.</p>`,
+  ];
+}

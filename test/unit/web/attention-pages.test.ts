@@ -1,0 +1,161 @@
+import { describe, expect, it } from 'vitest';
+import type { Issue } from '../../../src/domain/issue.ts';
+import type { Cause, CauseMember } from '../../../src/domain/ports/dashboard-views.ts';
+import { causePage } from '../../../src/web/pages/attention/cause-page.ts';
+import { effectText } from '../../../src/web/pages/attention/causes.ts';
+import { inboxPage } from '../../../src/web/pages/attention/inbox-page.ts';
+import { wrongColumns } from '../../../src/web/pages/attention/wrong-columns.ts';
+import { outcomeText } from '../../../src/web/pages/tasks/outcome-text.ts';
+
+const HOSTILE = '"><img src=x onerror=alert(1)>';
+const REQUEST = { csrf: 'csrf-of-the-session' };
+
+const CAUSE: Cause = {
+  id: 'c0ffee',
+  type: 'quarantine',
+  source: 'erp',
+  stream: 'products',
+  title: 'Unknown country in country_of_origin.',
+  cure: 'Correct the column HERKL.',
+  code: 'country.unknown',
+  field: 'country_of_origin',
+  count: 9,
+  passportsHeld: 4,
+  firstSeenAt: Date.UTC(2026, 10, 20),
+  note: { text: HOSTILE, owner: 'Ada', by: 'token', at: 0 },
+  example: HOSTILE,
+};
+
+const MEMBER: CauseMember = {
+  record: {
+    id: 1,
+    source: 'erp',
+    stream: 'products',
+    key: 'A-1',
+    place: { file: 'products.csv', line: 12 },
+    fields: { SKU: 'A-1', HERKL: HOSTILE },
+    issues: [
+      {
+        code: 'country.unknown',
+        message: `${HOSTILE} is no country.`,
+        field: 'country_of_origin',
+        value: HOSTILE,
+        expression: 'country(row.HERKL)',
+      },
+    ],
+  },
+  item: null,
+  run: null,
+};
+
+const VIEW = {
+  cause: CAUSE,
+  members: { rows: [MEMBER], next: null, total: { count: 1, atLeast: false } },
+  lookups: [],
+  tried: null,
+  noUpload: null,
+  mayEdit: true,
+  mayDecide: true,
+  query: new URLSearchParams(),
+};
+
+describe('the inbox', () => {
+  it('says how many rows a cause has, and how many passports they hold', () => {
+    expect(effectText(CAUSE)).toBe('9 rows, which hold 4 passports');
+    expect(effectText({ ...CAUSE, count: 1, passportsHeld: 1 })).toBe('1 row, which holds 1 passport');
+    expect(effectText({ ...CAUSE, type: 'run', count: 2, passportsHeld: null })).toBe('2 runs');
+  });
+
+  it('escapes what comes from the source and from people', () => {
+    const view = {
+      causes: [CAUSE],
+      sources: [HOSTILE],
+      parts: { products: 0, bomItems: 0 },
+      filter: { source: '', type: '' },
+      mayDecide: true,
+    };
+    const markup = inboxPage(view, REQUEST).markup;
+    expect(markup).toContain('Unknown country in country_of_origin.');
+    expect(markup).not.toContain('<img');
+  });
+
+  it('asks about BOM items at the platform only where some wait for an answer', () => {
+    const view = { causes: [], sources: [], filter: { source: '', type: '' }, mayDecide: true };
+    expect(inboxPage({ ...view, parts: { products: 0, bomItems: 0 } }, REQUEST).markup).not.toContain(
+      '/attention/parts',
+    );
+    expect(inboxPage({ ...view, parts: { products: 2, bomItems: 7 } }, REQUEST).markup).toContain(
+      '7 BOM items of 2 products',
+    );
+  });
+});
+
+describe('a cause', () => {
+  it('marks the cell at fault and escapes it', () => {
+    const markup = causePage(VIEW, REQUEST).markup;
+    expect(markup).toMatch(/<td class="wrong">.*?&quot;&gt;&lt;img/);
+    expect(markup).not.toContain('<img');
+  });
+
+  it('shows a viewer no form', () => {
+    const markup = causePage({ ...VIEW, mayEdit: false, mayDecide: false }, REQUEST).markup;
+    expect(markup).not.toContain('method="post"');
+    expect(markup).toContain('rows.xlsx');
+  });
+
+  it('names the whole group on the button that replays it', () => {
+    expect(causePage(VIEW, REQUEST).markup).toContain('Replay 9 rows');
+  });
+});
+
+describe('the cell at fault', () => {
+  const fields = { SKU: 'A-1', HERKL: 'Untan', LAND: 'Untan', NAME: '' };
+  const of = (issue: Partial<Issue>) => [...wrongColumns(fields, [{ code: 'x', message: 'x', ...issue }])];
+
+  it('is the column that the issue names', () => {
+    expect(of({ field: 'HERKL' })).toEqual(['HERKL']);
+    expect(of({ field: 'SKU, NAME' })).toEqual(['SKU', 'NAME']);
+  });
+
+  it('is the column that the expression of the field reads', () => {
+    expect(of({ field: 'country', expression: 'country(row.HERKL)', value: 'Untan' })).toEqual(['HERKL']);
+    expect(of({ field: 'name', expression: 'row["NAME"] + row.SKU' })).toEqual(['NAME', 'SKU']);
+  });
+
+  it('is else where the value stands', () => {
+    expect(of({ field: 'country', value: 'Untan' })).toEqual(['HERKL', 'LAND']);
+    expect(of({ field: 'country' })).toEqual([]);
+  });
+});
+
+describe('what came of a task', () => {
+  const replayed = {
+    records: 9,
+    passing: 7,
+    staged: 7,
+    quarantined: 2,
+    leftUnconfirmed: 0,
+    passports: { asked: 0, incomplete: 0 },
+  };
+
+  it('says of a try what would pass, and that nothing was changed', () => {
+    const result = { cause: 'c0ffee', title: HOSTILE, members: 9, dryRun: true, replayed, left: 9, synced: null };
+    const markup = outcomeText({ name: 'replay-cause', outcome: { ok: true, result } })?.markup ?? '';
+    expect(markup).toContain('9 stored rows were mapped again: 7 would pass, and 2 still would fail.');
+    expect(markup).toContain('Nothing was changed.');
+    expect(markup).not.toContain('<img');
+  });
+
+  it('says of an upload what was stored, and what was left out', () => {
+    const result = { runId: 5, result: 'complete', leftOut: 1, changed: 3, mapped: 2, quarantined: 1, excluded: 0 };
+    const markup = outcomeText({ name: 'correct-rows', outcome: { ok: true, result } })?.markup ?? '';
+    expect(markup).toContain('<b>3 rows stored:</b> 2 passed, 1 still fails, 0 excluded');
+    expect(markup).toContain('1 row was left out');
+    expect(markup).toContain('/runs/5');
+  });
+
+  it('is nothing while it runs, or for a task without sentences', () => {
+    expect(outcomeText({ name: 'replay-cause', outcome: null })).toBeNull();
+    expect(outcomeText({ name: 'passport-pdf', outcome: { ok: true, result: {} } })).toBeNull();
+  });
+});
