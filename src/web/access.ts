@@ -95,7 +95,8 @@ export function createAccess(credentials: Credentials, clock: Clock): Access {
   return {
     recognise({ headers, ip }) {
       const id = sessionOf(headers);
-      const session = id === null ? null : sessions.find(id);
+      // A page that renews itself is no sign that somebody is there.
+      const session = id === null ? null : sessions.find(id, { isUse: headers['x-live'] === undefined });
       if (session !== null) {
         return { ok: true, person: { name: session.name, role: session.role, by: 'session' }, session };
       }

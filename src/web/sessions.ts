@@ -18,8 +18,8 @@ export interface Session {
 export interface Sessions {
   /** Gives the id of a new session: 256 random bits. */
   open(who: Pick<Session, 'name' | 'role' | 'credential'>): string;
-  /** Null where there is no such session, or its time is over. A session that is found begins its idle time anew. */
-  find(id: string): Session | null;
+  /** Null where there is no such session, or its time is over. With `isUse` the session's idle time begins anew. */
+  find(id: string, options: { isUse: boolean }): Session | null;
   close(id: string): void;
   /** Ends all sessions that stand on anything else. */
   keepOnly(credentials: ReadonlySet<string>): void;
@@ -76,10 +76,10 @@ export function createSessions(clock: Clock): Sessions {
       });
       return id;
     },
-    find(id) {
+    find(id, { isUse }) {
       const entry = open(id);
       if (entry === null) return null;
-      entry.idleAt = clock.ticks() + IDLE_MS;
+      if (isUse) entry.idleAt = clock.ticks() + IDLE_MS;
       return entry.session;
     },
     close: (id) => close(nameOf(id)),

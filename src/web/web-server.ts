@@ -9,6 +9,8 @@ import { isLoopback } from '../lib/loopback.ts';
 import { type Credentials, createAccess } from './access.ts';
 import { addBoard } from './board.ts';
 import { createHostCheck } from './guard.ts';
+import { createLiveHub } from './live/live-hub.ts';
+import { liveRoutes } from './live/live-routes.ts';
 import { accountRoutes } from './pages/account/account-routes.ts';
 import { routesOf } from './routes.ts';
 import { addRoutes, BODY_BYTES_MAX } from './server/add-routes.ts';
@@ -37,10 +39,22 @@ export const openWeb: OpenWeb = async (context, web) => {
   const wrongTokens = createWrongTokens({ clock, log });
   const people = runtime.ledger;
   const { dashboard } = runtime;
-  const tasks = createTasks({ runtime, people, clock, log, askRefused: () => context.askRefused() });
+  const hub = createLiveHub({ bus: runtime.bus });
+  const tasks = createTasks({
+    runtime,
+    people,
+    clock,
+    log,
+    askRefused: () => context.askRefused(),
+    onChange: () => hub.notify(),
+  });
   const ways = () => ({ token: credentials.token !== null, users: credentials.users.length > 0 });
   const pageContext = { ...context, dashboard, tasks, people };
-  const routes: Route[] = [...accountRoutes(pageContext, { access, wrongTokens, ways }), ...routesOf(pageContext)];
+  const routes: Route[] = [
+    ...accountRoutes(pageContext, { access, wrongTokens, ways }),
+    ...liveRoutes({ hub, access }),
+    ...routesOf(pageContext),
+  ];
   let isMeantHost = createHostCheck(web);
 
   const app = fastify({
@@ -63,8 +77,10 @@ export const openWeb: OpenWeb = async (context, web) => {
       credentials = await credentialsOf(renewed);
       isMeantHost = createHostCheck(renewed);
       access.renew(credentials);
+      hub.disconnect();
     },
     async close() {
+      hub.close();
       await tasks.close();
       await app.close();
     },

@@ -1,15 +1,160 @@
-/** The script that all pages load. Without it all pages work as well. */
+/**
+ * The script that all pages load. It writes times in the zone of the browser, and renews the parts of a page that are marked
+ * `data-live` (each with an id) when the server reports a change: it loads the page again and takes over what differs. Without
+ * it all pages work as well.
+ *
+ * Within a live part, an element with an id, a `data-key`, or a checkbox of the same value is taken for the same one as before,
+ * so that what is selected, open or focused stays so.
+ */
 export const BROWSER_SCRIPT = `'use strict';
 (() => {
   const two = (number) => String(number).padStart(2, '0');
-  // Times are written in UTC by the server, and here in the zone of the browser.
-  const localTimes = (within) => {
+
+  function writeTimes(within) {
     for (const element of within.querySelectorAll('time[datetime]')) {
       const at = new Date(element.dateTime);
       if (Number.isNaN(at.getTime())) continue;
       element.textContent = at.getFullYear() + '-' + two(at.getMonth() + 1) + '-' + two(at.getDate()) + ' ' + two(at.getHours()) + ':' + two(at.getMinutes());
     }
-  };
-  localTimes(document);
+  }
+
+  function keyOf(node) {
+    if (node.nodeType !== 1) return '';
+    if (node.id !== '') return 'id ' + node.id;
+    if (node.dataset && node.dataset.key !== undefined) return 'key ' + node.dataset.key;
+    const box = node.matches('tr, li') ? node.querySelector('input[type="checkbox"]') : node.matches('input[type="checkbox"]') ? node : null;
+    return box === null ? '' : 'box ' + box.name + ' ' + box.value;
+  }
+
+  const isSame = (one, other) => one.nodeType === other.nodeType && one.nodeName === other.nodeName && keyOf(one) === keyOf(other);
+
+  function renewAttributes(old, fresh) {
+    for (const { name } of [...old.attributes]) {
+      // What a person has opened stays open.
+      if (!fresh.hasAttribute(name) && !(name === 'open' && old.nodeName === 'DETAILS')) old.removeAttribute(name);
+    }
+    for (const { name, value } of fresh.attributes) {
+      if (old.getAttribute(name) !== value && !(name === 'open' && old.nodeName === 'DETAILS')) old.setAttribute(name, value);
+    }
+  }
+
+  function renew(old, fresh) {
+    if (old.nodeType !== 1) {
+      if (old.data !== fresh.data) old.data = fresh.data;
+      return;
+    }
+    if (old.isEqualNode(fresh)) return;
+    renewAttributes(old, fresh);
+    let at = old.firstChild;
+    for (const wanted of [...fresh.childNodes]) {
+      let match = at !== null && isSame(at, wanted) ? at : null;
+      if (match === null && keyOf(wanted) !== '') {
+        match = [...old.childNodes].find((child) => isSame(child, wanted)) || null;
+      }
+      if (match === null) {
+        old.insertBefore(document.importNode(wanted, true), at);
+        continue;
+      }
+      if (match === at) at = at.nextSibling;
+      else old.insertBefore(match, at);
+      renew(match, wanted);
+    }
+    while (at !== null) {
+      const next = at.nextSibling;
+      at.remove();
+      at = next;
+    }
+  }
+
+  /** True while somebody marks text in the part, to copy it. */
+  function isMarked(part) {
+    const selection = document.getSelection();
+    return selection !== null && !selection.isCollapsed && selection.containsNode(part, true);
+  }
+
+  const parts = () => document.querySelectorAll('[data-live][id]');
+  const LEAST_MS = 2000;
+  let isLoading = false;
+  let isDirty = false;
+
+  async function load() {
+    if (isLoading || document.hidden) {
+      isDirty = true;
+      return;
+    }
+    isLoading = true;
+    isDirty = false;
+    const begin = performance.now();
+    try {
+      const answer = await fetch(location.href, { headers: { accept: 'text/html', 'x-live': '1' }, cache: 'no-store' });
+      // The session has ended: the page to log in is shown.
+      if (answer.redirected) location.reload();
+      else if (answer.ok) renewParts(await answer.text());
+    } catch {
+      // The server is away for the moment; the next change, or the page itself, tries again.
+      isDirty = true;
+    }
+    setTimeout(
+      () => {
+        isLoading = false;
+        if (isDirty) load();
+      },
+      Math.max(LEAST_MS, 20 * (performance.now() - begin)),
+    );
+  }
+
+  function renewParts(text) {
+    const page = new DOMParser().parseFromString(text, 'text/html');
+    writeTimes(page);
+    const focused = document.activeElement;
+    for (const part of parts()) {
+      const fresh = page.getElementById(part.id);
+      if (fresh === null) continue;
+      if (isMarked(part)) isDirty = true;
+      else renew(part, fresh);
+    }
+    if (focused !== document.activeElement && focused !== null && focused.isConnected) focused.focus({ preventScroll: true });
+  }
+
+  let stream = null;
+  let polling = null;
+
+  function connect() {
+    if (document.hidden || stream !== null || parts().length === 0) return;
+    stream = new EventSource('/live');
+    stream.addEventListener('change', load);
+    stream.addEventListener('open', () => {
+      clearInterval(polling);
+      polling = null;
+      if (isDirty) load();
+    });
+    stream.addEventListener('error', () => {
+      // Browsers try again by themselves, unless the server has refused the stream: then the page asks now and then.
+      if (stream.readyState !== EventSource.CLOSED || polling !== null) return;
+      polling = setInterval(load, 15000);
+      load();
+    });
+  }
+
+  // Browsers have six connections for a server, so a page that nobody sees keeps none.
+  document.addEventListener('visibilitychange', () => {
+    if (document.hidden) {
+      if (stream !== null) stream.close();
+      stream = null;
+      clearInterval(polling);
+      polling = null;
+      isDirty = true;
+    } else {
+      connect();
+    }
+  });
+  addEventListener('pagehide', () => {
+    if (stream !== null) stream.close();
+    stream = null;
+  });
+  addEventListener('pageshow', connect);
+
+  writeTimes(document);
+  connect();
 })();
 `;

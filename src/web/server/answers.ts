@@ -70,6 +70,16 @@ export function createAnswers(routes: () => readonly Route[]): Answers {
       }
       case 'text':
         return reply.type(answer.contentType).send(answer.text);
+      case 'events': {
+        const headers = Object.entries(reply.getHeaders());
+        reply.hijack();
+        for (const [name, value] of headers) if (value !== undefined) reply.raw.setHeader(name, value);
+        // A proxy must not keep the events back until there are many of them.
+        reply.raw.setHeader('x-accel-buffering', 'no');
+        reply.raw.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' });
+        answer.open(reply.raw);
+        return reply;
+      }
     }
   }
 

@@ -1,7 +1,7 @@
 // What a page or an endpoint of the web server is. All routes are listed in `routes.ts`: the guard, the audit log and the tests
 // walk that list, so no route is without a role.
 
-import type { IncomingHttpHeaders } from 'node:http';
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import type { WebRole } from '../../domain/web-role.ts';
 import type { Html } from '../html.ts';
 
@@ -55,7 +55,9 @@ export type WebAnswer =
   | { type: 'redirect'; to: string; notice?: Notice; session?: string | null }
   | { type: 'download'; name: string; contentType: string; chunks: AsyncIterable<Uint8Array | string> }
   | { type: 'json'; status?: number; value: unknown; contentType?: string; headers?: Record<string, string> }
-  | { type: 'text'; contentType: string; text: string };
+  | { type: 'text'; contentType: string; text: string }
+  /** Server-sent events, which `open` writes after the headers. */
+  | { type: 'events'; open(response: ServerResponse): void };
 
 export interface Route {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE';

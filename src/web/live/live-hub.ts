@@ -1,0 +1,95 @@
+import type { ServerResponse } from 'node:http';
+import type { EventBus } from '../../observe/event-bus.ts';
+
+/** Who listens to the changes. */
+export interface LiveListener {
+  response: ServerResponse;
+  /** The person's name: each has a bounded number of streams. */
+  name: string;
+  /** False when the session has ended; then the stream ends as well. */
+  mayGoOn(): boolean;
+}
+
+/** Reports to open pages that something has changed, as server-sent events. What has changed is read by the page itself. */
+export interface LiveHub {
+  /** False where there are too many streams already. */
+  hasRoom(): boolean;
+  add(listener: LiveListener): void;
+  /** Something has changed that the event bus does not report. */
+  notify(): void;
+  /** Ends all streams. Browsers open them again where they may. */
+  disconnect(): void;
+  close(): void;
+}
+
+/** Streams that are open at once, half of the server's connections; and those of one person, of whom the oldest is ended (I9). */
+const STREAMS_MAX = 64;
+const STREAMS_OF_ONE_MAX = 12;
+/** Pages are told at most this often. */
+const EVERY_MS = 500;
+/** A comment keeps proxies from ending a stream that is silent; and the session is looked at again. */
+const BEAT_MS = 15_000;
+
+export function createLiveHub({ bus }: { bus: Pick<EventBus, 'subscribe'> }): LiveHub {
+  // A set remembers the order in which its members came.
+  const listeners = new Set<LiveListener>();
+  let timer: NodeJS.Timeout | null = null;
+  let isDirty = false;
+
+  /** A page that does not read as fast as it is told is told later: one change says as much as many. */
+  function sendAll(text: string): boolean {
+    let all = true;
+    for (const { response } of listeners) {
+      if (response.writableNeedDrain) all = false;
+      else response.write(text);
+    }
+    return all;
+  }
+
+  function flush(): void {
+    timer = null;
+    if (!isDirty) return;
+    isDirty = !sendAll('event: change\ndata: 1\n\n');
+    timer = setTimeout(flush, EVERY_MS);
+  }
+
+  function notify(): void {
+    if (listeners.size === 0) return;
+    isDirty = true;
+    timer ??= setTimeout(flush, EVERY_MS / 2);
+  }
+
+  function end(listener: LiveListener): void {
+    listeners.delete(listener);
+    listener.response.end();
+  }
+
+  const beat = setInterval(() => {
+    for (const listener of listeners) if (!listener.mayGoOn()) end(listener);
+    sendAll(':\n\n');
+  }, BEAT_MS);
+  beat.unref();
+  const unsubscribe = bus.subscribe(notify);
+
+  const disconnect = () => {
+    for (const listener of listeners) end(listener);
+  };
+  return {
+    hasRoom: () => listeners.size < STREAMS_MAX,
+    add(listener) {
+      const own = [...listeners].filter(({ name }) => name === listener.name);
+      if (own.length >= STREAMS_OF_ONE_MAX && own[0] !== undefined) end(own[0]);
+      listeners.add(listener);
+      listener.response.once('close', () => listeners.delete(listener));
+      listener.response.write('retry: 3000\n\n');
+    },
+    notify,
+    disconnect,
+    close() {
+      unsubscribe();
+      clearInterval(beat);
+      if (timer !== null) clearTimeout(timer);
+      disconnect();
+    },
+  };
+}

@@ -1,0 +1,27 @@
+import type { Access } from '../access.ts';
+import type { Route } from '../server/route.ts';
+import { WebFault } from '../server/web-fault.ts';
+import type { LiveHub } from './live-hub.ts';
+
+/** The stream by which open pages hear that something has changed. */
+export function liveRoutes({ hub, access }: { hub: LiveHub; access: Access }): Route[] {
+  return [
+    {
+      method: 'GET',
+      path: '/live',
+      role: 'viewer',
+      async handle({ person, headers, ip }) {
+        if (!hub.hasRoom()) throw new WebFault(503, 'Too many pages are open. This one is not renewed by itself.');
+        const mayGoOn = () => access.recognise({ headers: { ...headers, 'x-live': '1' }, ip }).ok;
+        const signal = access.signal({ headers, ip });
+        return {
+          type: 'events',
+          open(response) {
+            hub.add({ response, name: person.name, mayGoOn });
+            signal?.addEventListener('abort', () => response.end(), { once: true });
+          },
+        };
+      },
+    },
+  ];
+}

@@ -1,0 +1,145 @@
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Daemon } from '../../src/daemon/daemon.ts';
+import { browserNote, runsBrowser, startBrowser, type TestBrowser } from '../support/chromium.ts';
+import { PRODUCTS, startDaemon, WEB_TOKEN } from '../support/daemon-world.ts';
+import { createWorld, type World } from '../support/world.ts';
+
+/** A page of ours whose content the test decides, so that each change is a known one. */
+const pageOf = (part: string) => `<!doctype html><html lang="en"><head><title>x</title>
+<${'script'} src="/assets/live.js" defer></${'script'}></head>
+<body><p id="outside">outside</p><div id="part" data-live>${part}</div></body></html>`;
+
+const box = (value: string) => `<tr><td><input type="checkbox" name="key" value="${value}"></td><td>${value}</td></tr>`;
+
+describe.skipIf(!runsBrowser)(`a page that renews itself${browserNote}`, () => {
+  let world: World;
+  let daemon: Daemon;
+  let url: string;
+  let browser: TestBrowser;
+  let page: Page;
+  let content = '';
+  const complaints: string[] = [];
+
+  beforeAll(async () => {
+    world = await createWorld({
+      config: { web: { port: 0, token: WEB_TOKEN }, sources: [PRODUCTS.source] },
+      files: PRODUCTS.files,
+    });
+    ({ daemon, url } = await startDaemon(world));
+    browser = await startBrowser();
+    page = await browser.context.newPage();
+    page.setDefaultTimeout(30_000);
+    page.on('pageerror', (error) => complaints.push(error.message));
+    page.on('console', (message) => {
+      if (message.type() === 'error') complaints.push(message.text());
+    });
+    await page.goto(`${url}/login`);
+    await page.fill('#token', WEB_TOKEN);
+    await page.click('button[type=submit]');
+    await page.waitForURL(`${url}/`);
+    await page.route(`${url}/example`, (route) => route.fulfill({ contentType: 'text/html', body: pageOf(content) }));
+  });
+  afterAll(async () => {
+    await browser.close();
+    await daemon.stop();
+    await world.remove();
+  });
+
+  const change = () => daemon.runtime.bus.emit({ type: 'run_ended', source: 'erp', result: 'complete' });
+  async function show(part: string): Promise<void> {
+    content = part;
+    const stream = page.waitForResponse(`${url}/live`);
+    await page.goto(`${url}/example`);
+    await stream;
+    await page.locator('#outside').evaluate((element) => element.setAttribute('data-mark', 'kept'));
+  }
+  async function renewTo(part: string): Promise<void> {
+    content = `${part}<i>renewed</i>`;
+    change();
+    await page.getByText('renewed').waitFor();
+    // It is still the same page.
+    expect(await page.getAttribute('#outside', 'data-mark')).toBe('kept');
+  }
+
+  it('shows a run of the daemon without being loaded again', async () => {
+    const stream = page.waitForResponse(`${url}/live`);
+    await page.goto(`${url}/`);
+    await stream;
+    await page.locator('body').evaluate((element) => element.setAttribute('data-mark', 'kept'));
+    await daemon.startRun('erp', 'schedule');
+    await page.getByText('is not a valid choice').first().waitFor();
+    expect(await page.getAttribute('body', 'data-mark')).toBe('kept');
+  });
+
+  it('keeps what is ticked with its own row when rows come before it', async () => {
+    await show(`<table><tbody>${box('B')}${box('C')}</tbody></table>`);
+    await page.check('[value=C]');
+    await page.focus('[value=C]');
+    await renewTo(`<table><tbody>${box('A')}${box('B')}${box('C')}</tbody></table>`);
+    const state = await page.$$eval('input', (boxes) => boxes.map(({ value, checked }) => [value, checked]));
+    expect(state).toEqual([
+      ['A', false],
+      ['B', false],
+      ['C', true],
+    ]);
+    expect(await page.evaluate('document.activeElement.value')).toBe('C');
+  });
+
+  it('ticks nothing in the place of a row that has gone', async () => {
+    await show(`<table><tbody>${box('A')}${box('B')}</tbody></table>`);
+    await page.check('[value=A]');
+    await renewTo(`<table><tbody>${box('B')}${box('C')}</tbody></table>`);
+    expect(await page.$$eval('input:checked', (boxes) => boxes.length)).toBe(0);
+  });
+
+  it('keeps details open, the text in a field, and the cursor in it', async () => {
+    const fields = (text: string) =>
+      `<p>${text}</p><details><summary>More</summary>text</details><input name="note" value="">`;
+    await show(fields('before'));
+    await page.click('summary');
+    await page.fill('[name=note]', 'half a sente');
+    await page.focus('[name=note]');
+    await renewTo(fields('after'));
+    await page.getByText('after').waitFor();
+    await page.keyboard.type('nce');
+    expect(await page.inputValue('[name=note]')).toBe('half a sentence');
+    expect(await page.$eval('details', (details) => details.open)).toBe(true);
+  });
+
+  it('leaves a text alone that is being marked, and renews it afterwards', async () => {
+    await show('<p id="text">before</p>');
+    await page.evaluate('getSelection().selectAllChildren(document.querySelector("#text"))');
+    content = '<p id="text">after</p>';
+    const loaded = page.waitForResponse(`${url}/example`);
+    change();
+    await loaded;
+    expect(await page.evaluate('String(getSelection())')).toBe('before');
+    await page.evaluate('getSelection().removeAllRanges()');
+    await page.getByText('after').waitFor();
+  });
+
+  it('writes times in the zone of the browser', async () => {
+    await show(
+      '<time datetime="2026-07-01T10:00:00.000Z" title="2026-07-01T10:00:00.000Z">2026-07-01 10:00 UTC</time>',
+    );
+    const shown = await page.textContent('time');
+    const hour = await page.evaluate(() => new Date('2026-07-01T10:00:00.000Z').getHours());
+    expect(shown).toBe(`2026-07-01 ${String(hour).padStart(2, '0')}:00`);
+    expect(await page.getAttribute('time', 'title')).toBe('2026-07-01T10:00:00.000Z');
+  });
+
+  it('goes to the login when the session has ended', async () => {
+    await page.unroute(`${url}/example`);
+    const stream = page.waitForResponse(`${url}/live`);
+    await page.goto(`${url}/tasks`);
+    await stream;
+    await browser.context.clearCookies();
+    change();
+    await page.waitForURL(/\/login\?next=%2Ftasks/);
+  });
+
+  it('complains of nothing', () => {
+    expect(complaints).toEqual([]);
+  });
+});

@@ -1,0 +1,91 @@
+import { connect } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import type { Daemon } from '../../../src/daemon/daemon.ts';
+import { PRODUCTS, startDaemon, WEB_TOKEN } from '../../support/daemon-world.ts';
+import { askWeb, visitWeb } from '../../support/web-visitor.ts';
+import { createWorld, type World } from '../../support/world.ts';
+
+describe('the stream of changes', () => {
+  let world: World;
+  let daemon: Daemon;
+  let url: string;
+  beforeAll(async () => {
+    world = await createWorld({
+      config: { web: { port: 0, token: WEB_TOKEN }, sources: [PRODUCTS.source] },
+      files: PRODUCTS.files,
+    });
+    ({ daemon, url } = await startDaemon(world));
+  });
+  afterAll(async () => {
+    await daemon.stop();
+    await world.remove();
+  });
+
+  /** Opens a stream and collects what comes. */
+  function listen(cookie: string, reads = true) {
+    const socket = connect(Number(new URL(url).port), '127.0.0.1');
+    const stream = { text: '', open: true, end: () => void socket.destroy() };
+    socket.setEncoding('utf8').on('close', () => (stream.open = false));
+    socket.on('error', () => undefined);
+    if (reads) socket.on('data', (text: string) => (stream.text += text));
+    socket.write(`GET /live HTTP/1.1\r\nHost: localhost\r\nCookie: ${cookie}\r\n\r\n`);
+    return stream;
+  }
+  const changes = ({ text }: { text: string }) => text.match(/event: change/g)?.length ?? 0;
+  const change = () => daemon.runtime.bus.emit({ type: 'run_ended', source: 'erp', result: 'complete' });
+
+  it('reports a thousand changes as few, and carries no data', async () => {
+    const { cookie } = await visitWeb(url, { password: WEB_TOKEN });
+    const stream = listen(cookie);
+    await vi.waitUntil(() => stream.text.includes('retry:'));
+    expect(stream.text).toMatch(/^HTTP\/1\.1 200 [^]*content-security-policy: [^]*text\/event-stream/i);
+    for (let at = 0; at < 1000; at += 1) change();
+    await vi.waitUntil(() => changes(stream) > 0);
+    change();
+    await vi.waitUntil(() => changes(stream) === 2);
+    expect(stream.text.replace(/^[^]*?\r\n\r\n/, '').replace(/^[0-9a-f]+\r\n|\r\n/gm, '')).toMatch(
+      /^retry: 3000\n\n(?:event: change\ndata: 1\n\n){2}$/,
+    );
+    stream.end();
+  });
+
+  it('ends at the logout, and is refused without a login', async () => {
+    const person = await visitWeb(url, { password: WEB_TOKEN });
+    const stream = listen(person.cookie);
+    await vi.waitUntil(() => stream.text.includes('retry:'));
+    expect((await person.post('/logout', {})).status).toBe(303);
+    await vi.waitUntil(() => stream.text.endsWith('0\r\n\r\n'));
+    stream.end();
+    expect((await askWeb(url, '/live')).status).toBe(401);
+    expect((await askWeb(url, '/live', { headers: { cookie: person.cookie } })).status).toBe(401);
+  });
+
+  it('keeps the streams of one person bounded by ending the oldest', async () => {
+    const { cookie } = await visitWeb(url, { password: WEB_TOKEN });
+    const streams: ReturnType<typeof listen>[] = [];
+    for (let at = 0; at < 14; at += 1) {
+      const stream = listen(cookie);
+      streams.push(stream);
+      await vi.waitUntil(() => stream.text.includes('retry:'));
+    }
+    await vi.waitUntil(() => streams.filter(({ text }) => text.endsWith('0\r\n\r\n')).length === 2);
+    expect(streams.slice(0, 2).every(({ text }) => text.endsWith('0\r\n\r\n'))).toBe(true);
+    for (const { end } of streams) end();
+  });
+
+  it('does not keep the daemon from stopping', async () => {
+    const other = await createWorld({
+      config: { web: { port: 0, token: WEB_TOKEN }, sources: [PRODUCTS.source] },
+      files: PRODUCTS.files,
+    });
+    const started = await startDaemon(other);
+    const { cookie } = await visitWeb(started.url, { password: WEB_TOKEN });
+    const socket = connect(Number(new URL(started.url).port), '127.0.0.1');
+    let said = '';
+    socket.setEncoding('utf8').on('data', (text: string) => (said += text));
+    socket.write(`GET /live HTTP/1.1\r\nHost: localhost\r\nCookie: ${cookie}\r\n\r\n`);
+    await vi.waitUntil(() => said.includes('retry:'));
+    await started.daemon.stop();
+    await other.remove();
+  });
+});
