@@ -154,7 +154,7 @@ function naturalKeyOf(kind: SubjectKind, key: string): string {
 /** Makes a present ledger one of the version before the tables of people. */
 export function undoPeople(db: Database.Database): void {
   db.exec(`DROP TABLE actions; DROP TABLE cause_notes; DROP TABLE lookup_values;
-    DROP INDEX records_by_issue; DROP INDEX items_by_reason; DROP INDEX items_by_time;
+    DROP INDEX records_by_issue; DROP INDEX items_by_reason; DROP INDEX items_by_time; DROP INDEX passports_by_standing;
     ALTER TABLE lookups DROP COLUMN title; ALTER TABLE runs DROP COLUMN asked_by;
     ALTER TABLE records DROP COLUMN quarantined_at;
     UPDATE items SET reason = json_remove(reason, '$.shape') WHERE reason IS NOT NULL`);

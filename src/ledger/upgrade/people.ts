@@ -46,7 +46,7 @@ export const PEOPLE = `
   -- When the record was put into quarantine; null for one that is not in quarantine, and where an older version did it.
   ALTER TABLE records ADD COLUMN quarantined_at INTEGER;
 
-  -- The words of the first issue and of the reason are those of \`src/ledger/dashboard/stuck-groups.ts\`.
+  -- The statements that use these indexes repeat their words: \`src/ledger/dashboard/stuck-groups.ts\`.
   CREATE INDEX records_by_issue ON records (
     stream_id,
     CASE WHEN json_valid(issues) THEN issues ->> '$[0].code' END,
@@ -54,11 +54,22 @@ export const PEOPLE = `
     id, quarantined_at
   ) WHERE state = 'quarantined' AND missing_since IS NULL;
   CREATE INDEX items_by_reason ON items (
-    CASE WHEN json_valid(reason) THEN coalesce(reason ->> '$.shape', reason ->> '$.code') END,
-    state, source, kind, id, settled_at
+    state,
+    CASE WHEN json_valid(reason) THEN coalesce(reason ->> '$.shape', reason ->> '$.code', '') ELSE '' END,
+    source, id, settled_at, kind
   ) WHERE ((state IN ('blocked', 'rejected') OR state = 'parked') OR (state = 'in_doubt' AND due_at = 0));
 
-  -- What a run has changed, the latest first.
+  -- Passports by where they stand, as one number: \`src/ledger/dashboard/standing.ts\`.
+  CREATE INDEX passports_by_standing ON items (
+    CASE baseline WHEN '{"status":"published"}' THEN 300 WHEN '{"status":"initialized"}' THEN 200 WHEN '{"status":"unpublished"}' THEN 100
+      ELSE 0 END
+    + iif(desired LIKE '{"because":"person"%', 50, 0) + iif(desired LIKE '%"status":"published"}', 20, 0)
+    + CASE WHEN state IN ('blocked', 'rejected') OR state = 'parked' OR (state = 'in_doubt' AND due_at = 0) THEN 2
+      WHEN state IN ('waiting', 'due') OR state IN ('sending', 'in_doubt') THEN 1 ELSE 0 END,
+    source
+  ) WHERE kind = 'passport';
+
+  -- What a run has changed.
   CREATE INDEX items_by_time ON items (staged_at);
 `;
 

@@ -19,7 +19,7 @@ import { parseJson, parseJsonOrNull } from '../store/context.ts';
 import type { Sqlite } from '../store/database.ts';
 import { FROM_PRODUCTS, PASSPORT_STATE } from './passport-views.ts';
 
-interface SummaryRow {
+export interface SummaryRow {
   id: number;
   kind: SubjectKind;
   key: string;
@@ -46,7 +46,7 @@ interface DetailRow extends SummaryRow {
 /** The name of an item. A passport has that of its product. */
 const NAME = `json_extract(CASE i.kind WHEN 'passport' THEN
   (SELECT p.desired FROM items p WHERE p.kind = 'product' AND p.key = i.key) ELSE i.desired END, '$.name')`;
-const SUMMARY = `i.id, i.kind, i.key, i.natural_key AS naturalKey, ${NAME} AS name, i.source,
+export const SUMMARY = `i.id, i.kind, i.key, i.natural_key AS naturalKey, ${NAME} AS name, i.source,
   ${itemState('i')} AS state, i.remote_id AS remoteId, i.missing_since IS NOT NULL AS missing,
   i.missing_since IS NOT NULL AND i.missing_accepted IS i.missing_since AS missingAccepted,
   i.missing_since IS NULL AND i.record_id IS NULL AND i.kind <> 'passport' AS released,
@@ -199,7 +199,7 @@ interface RevisionTimes {
   settledAt: number | null;
 }
 
-function summary(row: SummaryRow): ItemSummary {
+export function summary(row: SummaryRow): ItemSummary {
   return {
     kind: row.kind,
     key: row.key,

@@ -1,0 +1,77 @@
+import type { Issue } from '../../domain/issue.ts';
+import type { Cause, CauseNote, DashboardViews } from '../../domain/ports/dashboard-views.ts';
+import { NO_REASON, storedReason } from '../../domain/reason.ts';
+import { sentence } from '../../lib/sentence.ts';
+import { parseJsonOrNull } from '../store/context.ts';
+import type { Sqlite } from '../store/database.ts';
+import { cureOfReason, titleOfIssue, titleOfReason } from './cause-text.ts';
+import type { FailedRuns } from './failed-runs.ts';
+import { createHeldPassports, newBudget } from './held-passports.ts';
+import type { ItemGroup, RecordGroup, StuckGroups } from './stuck-groups.ts';
+
+const EXAMPLE_MAX = 200;
+
+/** What is stuck, grouped by cause. */
+export function createCauses(
+  db: Sqlite,
+  { groups, failedRuns }: { groups: StuckGroups; failedRuns: () => FailedRuns[] },
+): Pick<DashboardViews, 'causes' | 'cause'> {
+  const held = createHeldPassports(db);
+  const sql = {
+    issues: db.prepare<[number], string | null>('SELECT issues FROM records WHERE id = ?').pluck(),
+    item: db.prepare<[number], { reason: string | null; key: string }>('SELECT reason, key FROM items WHERE id = ?'),
+    notes: db.prepare<[], CauseNote & { cause: string }>(
+      'SELECT cause, text, owner, noted_by AS by, noted_at AS at FROM cause_notes',
+    ),
+  };
+
+  function ofRecords(group: RecordGroup): Omit<Cause, 'note' | 'passportsHeld'> {
+    const { id, type, source, stream, count, since, firstId } = group;
+    const code = group.code ?? 'unknown';
+    const [first] = parseJsonOrNull<Issue[]>(sql.issues.get(firstId) ?? null) ?? [];
+    const issue: Issue = first ?? { code, message: 'No reason was kept.' };
+    const value = issue.value === undefined ? null : shown(issue.value);
+    const common = { id, type, source, stream, code, field: group.field, count, firstSeenAt: since };
+    return { ...common, title: titleOfIssue(issue), cure: issue.cure ?? null, example: value };
+  }
+
+  function ofItems(group: ItemGroup): Omit<Cause, 'note' | 'passportsHeld'> {
+    const { id, type, source, count, since, firstId } = group;
+    const item = sql.item.get(firstId);
+    const reason = storedReason(item?.reason ?? null) ?? { ...NO_REASON, message: 'No reason was kept.' };
+    const [field = null] = Object.keys(reason.fields ?? {});
+    const common = { id, type, source, stream: null, code: reason.code, field, count, firstSeenAt: since };
+    return { ...common, title: titleOfReason(reason), cure: cureOfReason(reason), example: item?.key ?? null };
+  }
+
+  function all(): Cause[] {
+    const notes = new Map(sql.notes.all().map(({ cause, ...note }) => [cause, note]));
+    const budget = newBudget();
+    const stuck = groups.all().map((group): Cause => {
+      const cause = group.type === 'quarantine' ? ofRecords(group) : ofItems(group);
+      return { ...cause, passportsHeld: held(group, budget), note: notes.get(cause.id) ?? null };
+    });
+    const runs = failedRuns().map(({ id, source, error, count, since }): Cause => {
+      const note = notes.get(id) ?? null;
+      const title = `The last run of ${source} failed.`;
+      const common = { id, type: 'run' as const, source, stream: null, code: 'run.failed', field: null };
+      const cure = 'Correct what the error names, and run the source again.';
+      const example = error === null ? null : shown(sentence(error));
+      return { ...common, title, cure, count, passportsHeld: null, firstSeenAt: since, note, example };
+    });
+    return [...stuck, ...runs].sort((a, b) => b.count - a.count || (a.id < b.id ? -1 : 1));
+  }
+
+  return {
+    causes: ({ source, type }) =>
+      all().filter(
+        (cause) => (source === undefined || cause.source === source) && (type === undefined || cause.type === type),
+      ),
+    cause: (id) => all().find((cause) => cause.id === id) ?? null,
+  };
+}
+
+function shown(value: unknown): string {
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return text.length <= EXAMPLE_MAX ? text : `${text.slice(0, EXAMPLE_MAX - 1)}…`;
+}

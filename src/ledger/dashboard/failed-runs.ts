@@ -1,0 +1,43 @@
+import type { Sqlite } from '../store/database.ts';
+import { causeId } from './stuck-groups.ts';
+
+/** The last runs of a source, where they have failed. */
+export interface FailedRuns {
+  id: string;
+  source: string;
+  error: string | null;
+  count: number;
+  since: number;
+  /** The newest first. */
+  runs: number[];
+}
+
+const RUNS_MAX = 100;
+
+/** Finds the sources whose last run has failed, with how often since the last complete run. */
+export function createFailedRuns(db: Sqlite): () => FailedRuns[] {
+  const sources = db.prepare<[], string>('SELECT DISTINCT source FROM streams UNION SELECT DISTINCT source FROM runs').pluck();
+  const runs = db.prepare<[string], { id: number; startedAt: number; result: string | null; error: string | null }>(
+    `SELECT id, started_at AS startedAt, result, error FROM runs WHERE source = ? ORDER BY id DESC LIMIT ${RUNS_MAX}`,
+  );
+
+  return () =>
+    sources.all().flatMap((source) => {
+      const ended = runs.all(source).filter(({ result }) => result !== null && result !== 'interrupted');
+      const sound = ended.findIndex(({ result }) => result !== 'failed');
+      const failed = sound < 0 ? ended : ended.slice(0, sound);
+      const [last] = failed;
+      const first = failed.at(-1);
+      if (last === undefined || first === undefined) return [];
+      return [
+        {
+          id: causeId('run', source),
+          source,
+          error: last.error,
+          count: failed.length,
+          since: first.startedAt,
+          runs: failed.map(({ id }) => id),
+        },
+      ];
+    });
+}

@@ -1,0 +1,60 @@
+import type { Sqlite } from '../store/database.ts';
+import { FIRST_CODE, FIRST_FIELD, IS_QUARANTINED, NEEDS_PERSON, SHAPE, type StuckGroup } from './stuck-groups.ts';
+
+/** A group with more members is not counted: nobody waits for that. */
+const MEMBERS_MAX = 20_000;
+/** How many members one call looks at. What is left is counted by a later call. */
+const LOOKED_AT_MAX = 25_000;
+
+/** How many passports the members of a group keep from being published; null where that is not known. */
+export type HeldPassports = (group: StuckGroup, budget: { left: number }) => number | null;
+
+export function newBudget(): { left: number } {
+  return { left: LOOKED_AT_MAX };
+}
+
+/** Counts by group. A count is kept for as long as the group has the same members. */
+export function createHeldPassports(db: Sqlite): HeldPassports {
+  const sql = {
+    ofRecords: db.prepare<
+      [{ streamId: number; code: string | null; field: string | null }],
+      { held: number; all: number | null }
+    >(
+      `SELECT count(DISTINCT h.product_key) AS held, max(h.product_key IS NULL) AS "all"
+       FROM records r INDEXED BY records_by_issue CROSS JOIN holds h ON h.record_id = r.id
+       WHERE ${IS_QUARANTINED} AND r.stream_id = @streamId AND ${FIRST_CODE} IS @code AND ${FIRST_FIELD} IS @field`,
+    ),
+    // A product holds its own passport, a BOM item that of its product, and a material those of the products with it.
+    ofItems: db
+      .prepare<[{ state: string; shape: string; source: string }], number>(
+        `WITH members AS MATERIALIZED (SELECT i.id, i.kind, i.key FROM items i INDEXED BY items_by_reason
+           WHERE ${NEEDS_PERSON} AND i.state = @state AND ${SHAPE} = @shape AND i.source = @source)
+         SELECT count(*) FROM (
+           SELECT key FROM members WHERE kind IN ('product', 'passport')
+           UNION SELECT f.key FROM members m JOIN refs f ON f.item_id = m.id AND f.role = 'product' WHERE m.kind = 'bom_item'
+           UNION SELECT f.key FROM members m CROSS JOIN refs u ON u.kind = 'material' AND u.key = m.key
+             JOIN refs f ON f.item_id = u.item_id AND f.role = 'product' WHERE m.kind = 'material')`,
+      )
+      .pluck(),
+  };
+  const known = new Map<string, { of: string; held: number | null }>();
+
+  function count(group: StuckGroup): number | null {
+    if (group.type !== 'quarantine') return sql.ofItems.get(group) ?? 0;
+    const { streamId, code, field } = group;
+    const row = sql.ofRecords.get({ streamId, code, field });
+    // A row whose product is unknown holds the passports of all products.
+    return row === undefined || row.all === 1 ? null : row.held;
+  }
+
+  return (group, budget) => {
+    const of = `${group.count} ${group.firstId} ${group.since}`;
+    const before = known.get(group.id);
+    if (before?.of === of) return before.held;
+    if (group.count > MEMBERS_MAX || group.count > budget.left) return before?.held ?? null;
+    budget.left -= group.count;
+    const held = count(group);
+    known.set(group.id, { of, held });
+    return held;
+  };
+}

@@ -1,0 +1,86 @@
+// A list of rows is a walk over ids: some phases one after the other, each in the order of an index, and a condition that is checked
+// for each id. A walk ends after a bounded number of ids, so that a page whose condition fits few rows may have fewer rows than asked for,
+// and continues there.
+
+import type { Listed, ListPage } from '../../domain/ports/dashboard-views.ts';
+import { limitOf, type Place, placeOf, placeText } from './list-page.ts';
+
+export interface Found {
+  id: number;
+  /** Where the phase continues after this id. */
+  after: readonly (string | number)[];
+}
+
+/** Ids in the order of one index, a batch at a time. */
+export interface Phase {
+  /** The ids after a place; fewer than `limit` only at the end. */
+  read(after: Place['after'], limit: number): Found[];
+  /** How many ids there are, at most `most`; null to find out by reading. */
+  count?(most: number): number;
+}
+
+const BATCH = 500;
+/** How many ids one page looks at. */
+const LOOKED_AT_MAX = 20_000;
+const COUNTED_MAX = 100_000;
+
+/**
+ * One page of a list of ids.
+ *
+ * @param accepts the ids of a batch that fulfil the condition of the list; null for a list without a condition
+ */
+export function pageOfIds(
+  phases: readonly Phase[],
+  page: ListPage,
+  accepts: ((ids: readonly number[]) => ReadonlySet<number>) | null,
+): { ids: number[]; next: string | null } {
+  const limit = limitOf(page);
+  const found: number[] = [];
+  let { phase, after } = placeOf(page);
+  let lookedAt = 0;
+  while (phase < phases.length) {
+    const size = accepts === null ? limit - found.length + 1 : BATCH;
+    const batch = phases[phase]?.read(after, size) ?? [];
+    const accepted = accepts === null ? null : accepts(batch.map(({ id }) => id));
+    for (const one of batch) {
+      if (accepted === null || accepted.has(one.id)) {
+        if (found.length === limit) return { ids: found, next: placeText({ phase, after }) };
+        found.push(one.id);
+      }
+      ({ after } = one);
+    }
+    lookedAt += batch.length;
+    if (batch.length < size) {
+      phase += 1;
+      after = null;
+    } else if (lookedAt >= LOOKED_AT_MAX) return { ids: found, next: placeText({ phase, after }) };
+  }
+  return { ids: found, next: null };
+}
+
+/** How many ids a list has. */
+export function countIds(
+  phases: readonly Phase[],
+  accepts: ((ids: readonly number[]) => ReadonlySet<number>) | null,
+): Listed<never>['total'] {
+  let count = 0;
+  let lookedAt = 0;
+  for (const phase of phases) {
+    const known = accepts === null ? phase.count?.(COUNTED_MAX) : undefined;
+    if (known !== undefined) {
+      count += known;
+      if (known >= COUNTED_MAX) return { count, atLeast: true };
+      continue;
+    }
+    let after: Place['after'] = null;
+    for (;;) {
+      const batch = phase.read(after, BATCH);
+      count += accepts === null ? batch.length : accepts(batch.map(({ id }) => id)).size;
+      lookedAt += batch.length;
+      if (batch.length < BATCH) break;
+      if (lookedAt >= LOOKED_AT_MAX) return { count, atLeast: true };
+      after = batch.at(-1)?.after ?? null;
+    }
+  }
+  return { count, atLeast: false };
+}

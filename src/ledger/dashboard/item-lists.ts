@@ -1,0 +1,114 @@
+import type { PassportRules } from '../../domain/passport.ts';
+import type { DashboardViews, ItemListFilter, ItemRow } from '../../domain/ports/dashboard-views.ts';
+import { itemState } from '../deliveries/delivery-states.ts';
+import type { Sqlite } from '../store/database.ts';
+import { SUMMARY, type SummaryRow, summary } from '../views/item-views.ts';
+import type { Catalog } from './catalog.ts';
+import { countIds, type Phase, pageOfIds } from './id-list.ts';
+import { createItemPhases } from './item-phases.ts';
+import type { StuckGroups } from './stuck-groups.ts';
+
+/** When the present state began: the last decision about its delivery, or when it was sent or staged. */
+export const SINCE = 'coalesce(i.settled_at, i.sent_at, i.staged_at)';
+
+/** Lists of items. `incomplete` gives the products whose passports are incomplete. */
+export function createItemLists(
+  db: Sqlite,
+  rules: PassportRules,
+  parts: { catalog: Catalog; groups: StuckGroups; incomplete: (source: string | undefined) => Phase[] },
+): Pick<DashboardViews, 'items'> {
+  const { catalog, groups, incomplete } = parts;
+  const phases = createItemPhases(db, rules, catalog);
+  const sql = {
+    rows: db.prepare<[string], SummaryRow & { since: number | null }>(
+      `SELECT ${SUMMARY}, ${SINCE} AS since FROM json_each(?) e CROSS JOIN items i ON i.id = e.value ORDER BY e.key`,
+    ),
+    inState: db
+      .prepare<[string, string], number>(
+        `SELECT i.id FROM json_each(?) e CROSS JOIN items i ON i.id = e.value WHERE ${itemState('i')} = ?`,
+      )
+      .pluck(),
+  };
+
+  function phasesOf({ cause, run, state, search, source }: ItemListFilter): Phase[] {
+    if (cause !== undefined) {
+      const group = groups.find(cause);
+      return group === null ? [] : phases.ofGroup(group);
+    }
+    if (run !== undefined) return phases.ofRun(run);
+    switch (state) {
+      case undefined:
+      case 'delivered':
+        return search === undefined ? phases.all() : phases.search(search);
+      case 'waiting':
+      case 'due':
+      case 'sending':
+      case 'superseded':
+      case 'missing':
+        return phases[state]();
+      case 'in_doubt':
+        return [...phases.stuck('in_doubt'), ...phases.readBack()];
+      case 'attention':
+        return phases.stuck();
+      case 'open':
+        return [
+          ...phases.stuck(),
+          ...phases.readBack(),
+          ...phases.waiting(),
+          ...phases.due(),
+          ...phases.sending(),
+        ];
+      case 'incomplete':
+        return incomplete(source);
+      default:
+        return phases.stuck(state);
+    }
+  }
+
+  /** The conditions that the phases do not know; null for none. */
+  function conditionOf(filter: ItemListFilter): ((ids: readonly number[]) => ReadonlySet<number>) | null {
+    const { kind, source, state, search, cause, run } = filter;
+    const isWalk = cause !== undefined || run !== undefined;
+    const states = state !== undefined && (isWalk || state === 'delivered') ? [state] : [];
+    const text = search !== undefined && (isWalk || (state !== undefined && state !== 'delivered')) ? search : undefined;
+    if (kind === undefined && source === undefined && text === undefined && states.length === 0) return null;
+    return (ids) => {
+      const fitting = ids.filter((id) => {
+        if (kind === undefined && source === undefined && text === undefined) return true;
+        const mark = catalog.mark(id);
+        if (mark === null || (kind !== undefined && mark.kind !== kind)) return false;
+        if (source !== undefined && mark.source !== source) return false;
+        return text === undefined || catalog.hasText(id, text);
+      });
+      return new Set(states.reduce((left, one) => sql.inState.all(JSON.stringify(left), one), fitting));
+    };
+  }
+
+  function totalOf(filter: ItemListFilter, accepts: ReturnType<typeof conditionOf>, of: Phase[]) {
+    const { kind, source, state, search, cause, run } = filter;
+    const isPlain = search === undefined && cause === undefined && run === undefined;
+    if (isPlain && state === undefined) return { count: catalog.count({ kind, source }), atLeast: false };
+    if (isPlain && state === 'delivered') {
+      const others = [...phasesOf({ state: 'open' }), ...phases.superseded()];
+      const open = countIds(others, conditionOf({ kind, source }));
+      if (!open.atLeast) return { count: Math.max(0, catalog.count({ kind, source }) - open.count), atLeast: false };
+    }
+    return countIds(of, accepts);
+  }
+
+  return {
+    items(filter, page) {
+      catalog.refresh();
+      const of = phasesOf(filter);
+      const accepts = conditionOf(filter);
+      const { ids, next } = pageOfIds(of, page, accepts);
+      const rows = sql.rows.all(JSON.stringify(ids)).map(itemRow);
+      if (rows.length < ids.length) catalog.gone();
+      return { rows, next, total: totalOf(filter, accepts, of) };
+    },
+  };
+}
+
+export function itemRow(row: SummaryRow & { since: number | null }): ItemRow {
+  return { id: row.id, ...summary(row), since: row.since };
+}

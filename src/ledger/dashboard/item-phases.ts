@@ -1,0 +1,174 @@
+// The indexes by which items are listed.
+
+import { OPERATIONS } from '../../domain/delivery.ts';
+import type { PassportRules } from '../../domain/passport.ts';
+import { IS_MISSING } from '../items/missing-items.ts';
+import type { Sqlite } from '../store/database.ts';
+import type { Catalog } from './catalog.ts';
+import type { Found, Phase } from './id-list.ts';
+import { FIRST_CODE, FIRST_FIELD, IS_QUARANTINED, NEEDS_PERSON, SHAPE, type StuckGroup } from './stuck-groups.ts';
+
+type Value = string | number | null;
+
+export interface ItemPhases {
+  /** All items, in the order of their ids. */
+  all(): Phase[];
+  search(part: string): Phase[];
+  waiting(): Phase[];
+  due(): Phase[];
+  sending(): Phase[];
+  /** Items that need a person, of one state or of all. */
+  stuck(state?: 'blocked' | 'rejected' | 'parked' | 'in_doubt'): Phase[];
+  /** Unconfirmed items that are looked up by themselves. */
+  readBack(): Phase[];
+  superseded(): Phase[];
+  missing(): Phase[];
+  ofGroup(group: StuckGroup): Phase[];
+  ofRun(run: number): Phase[];
+}
+
+export function createItemPhases(db: Sqlite, rules: PassportRules, catalog: Catalog): ItemPhases {
+  /** A phase in the order of ids. */
+  function byId(where: string, values: readonly Value[] = [], from = 'items i'): Phase {
+    const read = db
+      .prepare<Value[], number>(`SELECT i.id FROM ${from} WHERE ${where} AND i.id > ? ORDER BY i.id LIMIT ?`)
+      .pluck();
+    const count = db
+      .prepare<Value[], number>(`SELECT count(*) FROM (SELECT 1 FROM ${from} WHERE ${where} LIMIT ?)`)
+      .pluck();
+    return {
+      read: (after, limit) => read.all(...values, Number(after?.[0] ?? 0), limit).map((id) => ({ id, after: [id] })),
+      count: (most) => count.get(...values, most) ?? 0,
+    };
+  }
+
+  const stuckSql = {
+    read: db
+      .prepare<[string, string, string, number, number], [string, string, number]>(
+        `SELECT ${SHAPE} AS shape, i.source, i.id FROM items i INDEXED BY items_by_reason WHERE ${NEEDS_PERSON}
+         AND i.state = ? AND (${SHAPE}, i.source, i.id) > (?, ?, ?) ORDER BY 1, 2, 3 LIMIT ?`,
+      )
+      .raw(),
+    count: db
+      .prepare<[string, number], number>(
+        `SELECT count(*) FROM (SELECT 1 FROM items i INDEXED BY items_by_reason WHERE ${NEEDS_PERSON} AND i.state = ? LIMIT ?)`,
+      )
+      .pluck(),
+  };
+  const stuckOf = (state: string): Phase => ({
+    read(after, limit) {
+      const [shape = '', source = '', id = 0] = after ?? [];
+      return stuckSql.read
+        .all(state, String(shape), String(source), Number(id), limit)
+        .map((found): Found => ({ id: found[2], after: found }));
+    },
+    count: (most) => stuckSql.count.get(state, most) ?? 0,
+  });
+
+  /** A phase over ids that are in memory. */
+  const ofCatalog = (ids: (afterId: number) => Generator<number>, count: Phase['count']): Phase => ({
+    read(after, limit) {
+      const found: Found[] = [];
+      for (const id of ids(Number(after?.[0] ?? 0))) {
+        found.push({ id, after: [id] });
+        if (found.length === limit) break;
+      }
+      return found;
+    },
+    ...(count === undefined ? {} : { count }),
+  });
+
+  const fixed = {
+    waiting: byId("i.state = 'waiting'"),
+    due: OPERATIONS.map((operation) => byId(`i.state = 'due' AND i.operation = '${operation}'`)),
+    sending: byId("i.state = 'sending'"),
+    stuck: (['blocked', 'rejected', 'parked', 'in_doubt'] as const).map((state) => ({ state, phase: stuckOf(state) })),
+    readBack: byId("i.state IN ('due', 'in_doubt') AND i.due_at > 0 AND i.state = 'in_doubt'"),
+    superseded: byId(
+      "i.ignored_hash IS NOT NULL AND i.state IN ('delivered', 'superseded')",
+      [],
+      'items i INDEXED BY items_ignored',
+    ),
+  };
+  const missingSql = {
+    read: db
+      .prepare<[{ withdrawing: string; after: number; limit: number }], number>(
+        `SELECT i.id FROM items i INDEXED BY items_missing WHERE ${IS_MISSING} AND i.id > @after ORDER BY i.id LIMIT @limit`,
+      )
+      .pluck(),
+    count: db
+      .prepare<[{ withdrawing: string }], number>(
+        `SELECT count(*) FROM items i INDEXED BY items_missing WHERE ${IS_MISSING}`,
+      )
+      .pluck(),
+  };
+  const withdrawing = () => JSON.stringify(rules.withdrawMissingOf);
+  const runSql = {
+    window: db.prepare<[number], { source: string; from: number; to: number | null }>(
+      `SELECT source, started_at AS "from", (SELECT n.started_at FROM runs n WHERE n.source = r.source AND n.id > r.id
+         ORDER BY n.id LIMIT 1) AS "to" FROM runs r WHERE id = ?`,
+    ),
+    read: db
+      .prepare<[number, number, number, string, number], [number, number]>(
+        `SELECT i.staged_at, i.id FROM items i INDEXED BY items_by_time WHERE (i.staged_at, i.id) > (?, ?)
+         AND i.staged_at < ? AND i.source = ? ORDER BY i.staged_at, i.id LIMIT ?`,
+      )
+      .raw(),
+  };
+
+  return {
+    all: () => [ofCatalog((afterId) => catalog.ids(afterId), () => catalog.count({}))],
+    search: (part) => [ofCatalog((afterId) => catalog.search(part, afterId), undefined)],
+    waiting: () => [fixed.waiting],
+    due: () => fixed.due,
+    sending: () => [fixed.sending],
+    stuck: (state) => fixed.stuck.filter((one) => state === undefined || one.state === state).map(({ phase }) => phase),
+    readBack: () => [fixed.readBack],
+    superseded: () => [fixed.superseded],
+    missing: () => [
+      {
+        read: (after, limit) =>
+          missingSql.read
+            .all({ withdrawing: withdrawing(), after: Number(after?.[0] ?? 0), limit })
+            .map((id) => ({ id, after: [id] })),
+        count: () => missingSql.count.get({ withdrawing: withdrawing() }) ?? 0,
+      },
+    ],
+    ofGroup(group) {
+      if (group.type !== 'quarantine') {
+        const { state, shape, source } = group;
+        return [
+          byId(
+            `${NEEDS_PERSON} AND i.state = ? AND ${SHAPE} = ? AND i.source = ?`,
+            [state, shape, source],
+            'items i INDEXED BY items_by_reason',
+          ),
+        ];
+      }
+      const { streamId, code, field } = group;
+      return [
+        byId(
+          `i.record_id IN (SELECT r.id FROM records r INDEXED BY records_by_issue WHERE ${IS_QUARANTINED}
+             AND r.stream_id = ? AND ${FIRST_CODE} IS ? AND ${FIRST_FIELD} IS ?)`,
+          [streamId, code, field],
+          'items i INDEXED BY items_by_record',
+        ),
+      ];
+    },
+    ofRun(run) {
+      const window = runSql.window.get(run);
+      if (window === undefined) return [];
+      const { source, from, to } = window;
+      return [
+        {
+          read(after, limit) {
+            const [staged = from - 1, id = Number.MAX_SAFE_INTEGER] = after ?? [];
+            return runSql.read
+              .all(Number(staged), Number(id), to ?? Number.MAX_SAFE_INTEGER, source, limit)
+              .map((found): Found => ({ id: found[1], after: found }));
+          },
+        },
+      ];
+    },
+  };
+}

@@ -1,0 +1,91 @@
+// What is stuck, in groups. SQLite finds the groups by two indexes, and it uses an index only for statements with the same words.
+
+import { sha256Hex } from '../../lib/hash.ts';
+import type { Sqlite } from '../store/database.ts';
+
+/** True of an item that needs a person, of the items table `i`. */
+export const NEEDS_PERSON =
+  "((i.state IN ('blocked', 'rejected') OR i.state = 'parked') OR (i.state = 'in_doubt' AND i.due_at = 0))";
+/** What reasons of one kind have in common. */
+export const SHAPE =
+  "CASE WHEN json_valid(i.reason) THEN coalesce(i.reason ->> '$.shape', i.reason ->> '$.code', '') ELSE '' END";
+/** True of a record that waits in quarantine, of the records table `r`. */
+export const IS_QUARANTINED = "r.state = 'quarantined' AND r.missing_since IS NULL";
+export const FIRST_CODE = "CASE WHEN json_valid(r.issues) THEN r.issues ->> '$[0].code' END";
+export const FIRST_FIELD = "CASE WHEN json_valid(r.issues) THEN r.issues ->> '$[0].field' END";
+
+interface Group {
+  id: string;
+  source: string;
+  count: number;
+  /** When the first of its members came into it; null where that was not stored. */
+  since: number | null;
+  firstId: number;
+}
+
+/** Quarantined records of one stream whose first issue has the same code and field. */
+export interface RecordGroup extends Group {
+  type: 'quarantine';
+  streamId: number;
+  stream: string;
+  code: string | null;
+  field: string | null;
+}
+
+/** Items of one source in one state, whose reasons differ only in values. */
+export interface ItemGroup extends Group {
+  type: 'blocked' | 'rejected' | 'parked' | 'unconfirmed';
+  state: StuckState;
+  shape: string;
+}
+
+export type StuckState = 'blocked' | 'rejected' | 'parked' | 'in_doubt';
+export type StuckGroup = RecordGroup | ItemGroup;
+
+const TYPES: Readonly<Record<StuckState, ItemGroup['type']>> = {
+  blocked: 'blocked',
+  rejected: 'rejected',
+  parked: 'parked',
+  in_doubt: 'unconfirmed',
+};
+
+const ID_LENGTH = 16;
+
+/** The id of a cause: stable over restarts, because it is made of what its members have in common. */
+export function causeId(...parts: readonly (string | null)[]): string {
+  return sha256Hex(JSON.stringify(parts)).slice(0, ID_LENGTH);
+}
+
+export interface StuckGroups {
+  all(): StuckGroup[];
+  find(id: string): StuckGroup | null;
+}
+
+/** Groups what is stuck. A hundred thousand stuck rows take some milliseconds, because both indexes have all columns. */
+export function createStuckGroups(db: Sqlite): StuckGroups {
+  const records = db.prepare<[], Omit<RecordGroup, 'id' | 'type'>>(
+    `SELECT g.streamId, s.source, s.name AS stream, g.code, g.field, g.count, g.since, g.firstId FROM (
+       SELECT r.stream_id AS streamId, ${FIRST_CODE} AS code, ${FIRST_FIELD} AS field, count(*) AS count,
+         min(r.quarantined_at) AS since, min(r.id) AS firstId
+       FROM records r INDEXED BY records_by_issue WHERE ${IS_QUARANTINED} GROUP BY 1, 2, 3) g
+     JOIN streams s ON s.id = g.streamId`,
+  );
+  const items = db.prepare<[], Omit<ItemGroup, 'id' | 'type'>>(
+    `SELECT i.state, ${SHAPE} AS shape, i.source, count(*) AS count, min(i.settled_at) AS since, min(i.id) AS firstId
+     FROM items i INDEXED BY items_by_reason WHERE ${NEEDS_PERSON} GROUP BY 1, 2, 3`,
+  );
+
+  function all(): StuckGroup[] {
+    const ofRecords = records.all().map((group): RecordGroup => {
+      const { source, stream, code, field } = group;
+      return { type: 'quarantine', id: causeId('quarantine', source, stream, code, field), ...group };
+    });
+    const ofItems = items.all().map((group): ItemGroup => {
+      const type = TYPES[group.state];
+      return { type, id: causeId(type, group.source, group.shape), ...group };
+    });
+    return [...ofRecords, ...ofItems];
+  }
+
+  return { all, find: (id) => all().find((group) => group.id === id) ?? null };
+}

@@ -1,0 +1,97 @@
+// The texts of many items in a few buffers, one after the other, so that a part of a text is found in some milliseconds among
+// a million. The buffers are outside the heap.
+
+import { createNumbers } from './numbers.ts';
+
+const BUFFER_BYTES = 1 << 20;
+/** Ends each text. It is in no text. */
+const END = '\n';
+
+export interface TextIndex {
+  /** Adds the text of the next item. */
+  push(text: string): void;
+  /**
+   * The places of items whose text has this part, in rising order.
+   *
+   * @param from the first place that counts
+   */
+  find(part: string, from: number): Generator<number>;
+  has(place: number, part: string): boolean;
+}
+
+/** A text as it is searched. */
+export function searchable(text: string): string {
+  return text.toLowerCase().replaceAll(END, ' ');
+}
+
+interface Part {
+  buffer: Buffer;
+  length: number;
+  /** The place of its first item. */
+  first: number;
+}
+
+export function createTextIndex(): TextIndex {
+  const parts: Part[] = [];
+  /** The offset of each text in its buffer. */
+  const offsets = createNumbers();
+
+  function partFor(bytes: number): Part {
+    const last = parts.at(-1);
+    if (last !== undefined && last.length + bytes <= last.buffer.length) return last;
+    const next = { buffer: Buffer.allocUnsafeSlow(Math.max(BUFFER_BYTES, bytes)), length: 0, first: offsets.length };
+    parts.push(next);
+    return next;
+  }
+
+  /** The place of the item that has the byte at this offset. */
+  function placeAt(part: Part, after: number, offset: number): number {
+    let from = part.first;
+    let to = after;
+    while (to - from > 1) {
+      const middle = (from + to) >>> 1;
+      if (offsets.at(middle) <= offset) from = middle;
+      else to = middle;
+    }
+    return from;
+  }
+
+  /** The place after the last item of a part. */
+  const endOf = (at: number): number => parts[at + 1]?.first ?? offsets.length;
+
+  return {
+    push(text) {
+      const bytes = Buffer.from(`${searchable(text)}${END}`);
+      const part = partFor(bytes.length);
+      offsets.push(part.length);
+      bytes.copy(part.buffer, part.length);
+      part.length += bytes.length;
+    },
+
+    *find(part, from) {
+      const sought = Buffer.from(searchable(part));
+      for (const [at, one] of parts.entries()) {
+        const end = endOf(at);
+        if (end <= from) continue;
+        const text = one.buffer.subarray(0, one.length);
+        let offset = from > one.first ? offsets.at(from) : 0;
+        for (;;) {
+          const hit = text.indexOf(sought, offset);
+          if (hit < 0) break;
+          const place = placeAt(one, end, hit);
+          yield place;
+          if (place + 1 >= end) break;
+          offset = offsets.at(place + 1);
+        }
+      }
+    },
+
+    has(place, part) {
+      const at = parts.findLastIndex(({ first }) => first <= place);
+      const one = parts[at];
+      if (one === undefined) return false;
+      const end = place + 1 < endOf(at) ? offsets.at(place + 1) : one.length;
+      return one.buffer.subarray(offsets.at(place), end).includes(Buffer.from(searchable(part)));
+    },
+  };
+}
