@@ -67,10 +67,16 @@ interface Tables {
   /** The present texts of items that have changed since they were read. */
   renamed: Map<number, string>;
   /** The revision up to which changed items were read. */
-  upTo: { staged: number; id: number };
+  upTo: Revision;
 }
 
-function createTables(upTo: Tables['upTo']): Tables {
+interface Revision {
+  staged: number;
+  id: number;
+}
+
+function createTables(): Tables {
+  const upTo: Revision = { staged: 0, id: 0 };
   const [ids, kinds, sourcesOf] = [createNumbers(), createNumbers(), createNumbers()];
   return { ids, texts: createTextIndex(), kinds, sourcesOf, sources: [], renamed: new Map(), upTo };
 }
@@ -101,13 +107,10 @@ export function createCatalog(db: Sqlite): Catalog {
         `SELECT ${COLUMNS} FROM items WHERE (staged_at, id) > (?, ?) ORDER BY staged_at, id LIMIT ?`,
       )
       .raw(),
-    latest: db.prepare<[], Tables['upTo']>(
-      'SELECT staged_at AS staged, id FROM items WHERE staged_at > 0 ORDER BY staged_at DESC, id DESC LIMIT 1',
-    ),
+    latest: db.prepare<[], number>('SELECT coalesce(max(staged_at), 0) FROM items').pluck(),
     product: db.prepare<[string], number>("SELECT id FROM items WHERE kind = 'product' AND key = ?").pluck(),
   };
-  const latest = () => sql.latest.get() ?? { staged: 0, id: 0 };
-  let present = createTables({ staged: 0, id: 0 });
+  let present = createTables();
   let isBuilt = false;
   /** The tables that are built beside the present ones. */
   let next: Tables | null = null;
@@ -128,7 +131,7 @@ export function createCatalog(db: Sqlite): Catalog {
 
   /** Reads the next items; false where there are no more. */
   function readOn(tables: Tables): boolean {
-    if (tables.ids.length === 0) tables.upTo = latest();
+    if (tables.ids.length === 0) tables.upTo = { staged: sql.latest.get() ?? 0, id: 0 };
     const rows = sql.rows.all(lastOf(tables), ROWS_AT_ONCE);
     for (const row of rows) add(tables, row);
     return rows.length === ROWS_AT_ONCE;
@@ -146,7 +149,10 @@ export function createCatalog(db: Sqlite): Catalog {
       if (tables.renamed.has(place) || !tables.texts.has(place, text)) tables.renamed.set(place, text);
       tables.sourcesOf.set(place, sourceIndex(tables, source));
     }
-    return rows.length === ROWS_AT_ONCE;
+    if (rows.length === ROWS_AT_ONCE) return true;
+    // More revisions may begin in the same millisecond.
+    tables.upTo.id = 0;
+    return false;
   }
 
   function hasChanged(): boolean {
@@ -173,7 +179,7 @@ export function createCatalog(db: Sqlite): Catalog {
         isBuilt = !readOn(present);
         return !isBuilt;
       }
-      if (next === null && (isStale || present.renamed.size > RENAMED_MAX)) next = createTables({ staged: 0, id: 0 });
+      if (next === null && (isStale || present.renamed.size > RENAMED_MAX)) next = createTables();
       if (next === null) {
         const more = readOn(present);
         return readChanged(present) || more;

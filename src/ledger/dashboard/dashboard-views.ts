@@ -1,34 +1,69 @@
 import { fault } from '../../domain/faults.ts';
-import type { PassportRules } from '../../domain/passport.ts';
+import { type PassportRules, wantedByPolicy } from '../../domain/passport.ts';
 import type { DashboardViews } from '../../domain/ports/dashboard-views.ts';
+import { type Clock, systemClock } from '../../lib/clock.ts';
 import type { Sqlite } from '../store/database.ts';
 import { createSourceCounts } from '../views/source-counts.ts';
-import { createViews } from '../views/views.ts';
-import { createWhy } from './why/why.ts';
+import { createCatalog } from './catalog.ts';
+import { createCauseMembers } from './cause-members.ts';
+import { createCauses } from './causes.ts';
+import { createFailedRuns } from './failed-runs.ts';
+import { createItemDetail } from './item-detail.ts';
+import { createItemLists } from './item-lists.ts';
+import { createPassportCounts } from './passport-counts.ts';
+import { createPassportLists } from './passport-lists.ts';
+import { createPassportPhases } from './passport-phases.ts';
+import { createPeopleViews } from './people-views.ts';
+import { createRunLists } from './run-lists.ts';
+import { createStuckGroups } from './stuck-groups.ts';
+
+/** The dashboard's views, and what prepares them. */
+export interface Dashboard {
+  views: DashboardViews;
+  /**
+   * Reads for some milliseconds what the lists need in memory; true while there is more to read. Call it while nobody waits for an
+   * answer. Without it the first list takes seconds with a million items.
+   */
+  warm(): boolean;
+}
+
+/**
+ * The views of the dashboard over a connection that only reads.
+ *
+ * @param rules read at each call, because a reload of the config may change them
+ */
+export function createDashboard(
+  db: Sqlite,
+  rules: PassportRules,
+  clock: Pick<Clock, 'ticks'> = systemClock,
+): Dashboard {
+  const catalog = createCatalog(db);
+  const groups = createStuckGroups(db);
+  const failedRuns = createFailedRuns(db);
+  const phases = createPassportPhases(db, catalog);
+  const counts = createPassportCounts(db, catalog, () => clock.ticks());
+  const runs = createRunLists(db);
+  const incomplete = () => phases('incomplete', wantedByPolicy(rules));
+  const views: DashboardViews = {
+    sourceCounts: createSourceCounts(db, rules),
+    ...createItemLists(db, rules, { catalog, groups, incomplete }),
+    ...createItemDetail(db, rules),
+    why: missing,
+    ...createCauses(db, { groups, failedRuns }),
+    ...createCauseMembers(db, { groups, failedRuns, run: (id) => runs.run(id) }),
+    ...createPassportLists(db, rules, { catalog, phases, counts }),
+    ...runs,
+    ...createPeopleViews(db),
+  };
+  return { views: inOneMoment(db, views), warm: () => catalog.warm() };
+}
+
+/** Each view reads in one transaction, so that all that it reads is of the same moment. */
+function inOneMoment(db: Sqlite, views: DashboardViews): DashboardViews {
+  const entries = Object.entries(views).map(([name, view]) => [name, db.transaction(view as () => unknown)]);
+  return Object.fromEntries(entries) as unknown as DashboardViews;
+}
 
 function missing(): never {
   throw fault('internal', 'This version does not have this view yet.');
-}
-
-/** The views of the dashboard over a connection that only reads. */
-export function createDashboardViews(db: Sqlite, rules: PassportRules): DashboardViews {
-  const views = createViews(db, rules);
-  return {
-    sourceCounts: createSourceCounts(db, rules),
-    items: missing,
-    itemDetail: missing,
-    why: createWhy(db, rules, views),
-    causes: missing,
-    cause: missing,
-    causeMembers: missing,
-    passports: missing,
-    passportCounts: () => views.passportCounts(),
-    runs: missing,
-    run(id) {
-      const run = views.run(id);
-      return run === null ? null : { ...run, askedBy: null };
-    },
-    actions: missing,
-    lookupValues: missing,
-  };
 }

@@ -5,7 +5,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { fault } from '../../domain/faults.ts';
 import type { PassportRules } from '../../domain/passport.ts';
 import type { DashboardViews } from '../../domain/ports/dashboard-views.ts';
-import { createDashboardViews } from '../dashboard/dashboard-views.ts';
+import { createDashboard, type Dashboard } from '../dashboard/dashboard-views.ts';
 import { openToRead } from '../identity/recognise.ts';
 import { assertPresentSchema } from '../store/database.ts';
 import { watchFile } from '../store/file-watch.ts';
@@ -18,8 +18,7 @@ const { file, ledgerId } = workerData as ReaderData;
 /** The rules of the last question. The views read them at each use. */
 let rules: PassportRules | null = null;
 
-interface Opened {
-  views: DashboardViews;
+interface Opened extends Dashboard {
   /** How the file has changed since it was opened, as the end of a sentence; null while it has not. */
   change(): string | null;
 }
@@ -36,7 +35,7 @@ function open(passportRules: PassportRules): Opened {
     db.close();
     throw lostFault('was replaced by another ledger');
   }
-  return { views: createDashboardViews(db, passportRules), change };
+  return { ...createDashboard(db, passportRules), change };
 }
 
 /** The ledger's views. After the file was removed or replaced there are none, because this thread would show the old file. */
@@ -65,4 +64,28 @@ function answer({ id, view, args, passportRules }: Question): Answer {
   }
 }
 
-parentPort?.on('message', (question: Question) => parentPort?.postMessage(answer(question)));
+/** Reads on between two questions. */
+let isWarming = false;
+
+function warmLater(): void {
+  if (isWarming) return;
+  isWarming = true;
+  setImmediate(() => {
+    isWarming = false;
+    if (warm()) warmLater();
+  });
+}
+
+function warm(): boolean {
+  try {
+    return opened?.warm() === true;
+  } catch {
+    // The next question meets the same error, and reports it.
+    return false;
+  }
+}
+
+parentPort?.on('message', (question: Question) => {
+  parentPort?.postMessage(answer(question));
+  warmLater();
+});
