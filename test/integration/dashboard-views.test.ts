@@ -12,8 +12,8 @@ import {
   items,
   material,
   NO_PASSPORTS,
-  pullRows,
   product,
+  pullRows,
   row,
   stageRows,
   useLedger,
@@ -28,11 +28,14 @@ function views(): DashboardViews {
   if (opened?.of === fixture.file) return opened.views;
   const db = openDatabaseReadOnly(fixture.file);
   if (db === null) throw new Error('There is no ledger.');
-  opened = { of: fixture.file, views: createDashboard(db, RULES).views };
+  opened = { of: fixture.file, views: createDashboard(db, RULES, fixture.clock).views };
   return opened.views;
 }
 
-const keys = (filter: ItemListFilter) => views().items(filter, { limit: 100 }).rows.map(({ key }) => key);
+const keys = (filter: ItemListFilter) =>
+  views()
+    .items(filter, { limit: 100 })
+    .rows.map(({ key }) => key);
 const total = (filter: ItemListFilter) => views().items(filter, { limit: 1 }).total;
 
 function pagesOf(filter: ItemListFilter, limit: number): string[][] {
@@ -49,7 +52,13 @@ function pagesOf(filter: ItemListFilter, limit: number): string[][] {
 const unknownCountry = (value: string): MapResult => ({
   status: 'quarantined',
   issues: [
-    { code: 'country.unknown', message: `"${value}" is not a country.`, field: 'country_of_origin', value, cure: 'Correct it.' },
+    {
+      code: 'country.unknown',
+      message: `"${value}" is not a country.`,
+      field: 'country_of_origin',
+      value,
+      cure: 'Correct it.',
+    },
   ],
   blockedProducts: [value],
 });
@@ -115,7 +124,11 @@ describe('a list of items', () => {
     await given();
     expect(keys({ search: 'jacket' })).toEqual(['2']);
     await stageRows(fixture.ledger, { 1: items(product('1', 'Alpine tent'), product('2', 'Poncho'), material('M')) });
-    expect([keys({ search: 'jacket' }), keys({ search: 'poncho' }), keys({ search: 'nylon' })]).toEqual([[], ['2'], []]);
+    expect([keys({ search: 'jacket' }), keys({ search: 'poncho' }), keys({ search: 'nylon' })]).toEqual([
+      [],
+      ['2'],
+      [],
+    ]);
   });
 
   it('has the items that a run has changed', async () => {
@@ -246,18 +259,15 @@ describe('the list of passports', () => {
     const statesOf = () => Object.keys(views().passportCounts({})).sort();
     agree();
     expect(statesOf()).toEqual(['incomplete', 'none']);
-    // The publication of the second passport is refused, and a person withdraws the first.
     await deliverAll(ledger);
-    fixture.clock.advance(5000);
+    agree();
     await ledger.askForPassports({ products: ['1'], status: 'unpublished' });
     await deliverAll(ledger);
     agree();
-    fixture.clock.advance(5000);
     await ledger.askForPassports({ products: ['2'], status: 'unpublished' });
     await reject('2');
     agree();
     expect(statesOf()).toEqual(['blocked', 'incomplete', 'unpublished']);
-    fixture.clock.advance(5000);
     // The source has lost the products.
     await pullRows(ledger, { rows: [] });
     agree();

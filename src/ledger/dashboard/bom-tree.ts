@@ -38,9 +38,7 @@ export function createBomTree(db: Sqlite): (product: string) => BomNode {
         "SELECT count(*) FROM refs f WHERE f.kind = 'product' AND f.key = ? AND f.role = 'product'",
       )
       .pluck(),
-    passports: db
-      .prepare<[string], number>("SELECT count(*) FROM items WHERE kind = 'passport' AND key = ?")
-      .pluck(),
+    passports: db.prepare<[string], number>("SELECT count(*) FROM items WHERE kind = 'passport' AND key = ?").pluck(),
     named: db.prepare<[string, string], NamedRow>(
       `SELECT i.natural_key AS naturalKey, i.desired ->> '$.name' AS name, ${itemState('i')} AS state FROM items i
        WHERE i.kind = ? AND i.key = ?`,

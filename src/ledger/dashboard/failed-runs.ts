@@ -16,7 +16,9 @@ const RUNS_MAX = 100;
 
 /** Finds the sources whose last run has failed, with how often since the last complete run. */
 export function createFailedRuns(db: Sqlite): () => FailedRuns[] {
-  const sources = db.prepare<[], string>('SELECT DISTINCT source FROM streams UNION SELECT DISTINCT source FROM runs').pluck();
+  const sources = db
+    .prepare<[], string>('SELECT DISTINCT source FROM streams UNION SELECT DISTINCT source FROM runs')
+    .pluck();
   const runs = db.prepare<[string], { id: number; startedAt: number; result: string | null; error: string | null }>(
     `SELECT id, started_at AS startedAt, result, error FROM runs WHERE source = ? ORDER BY id DESC LIMIT ${RUNS_MAX}`,
   );

@@ -51,13 +51,7 @@ export function createItemLists(
       case 'attention':
         return phases.stuck();
       case 'open':
-        return [
-          ...phases.stuck(),
-          ...phases.readBack(),
-          ...phases.waiting(),
-          ...phases.due(),
-          ...phases.sending(),
-        ];
+        return [...phases.stuck(), ...phases.readBack(), ...phases.waiting(), ...phases.due(), ...phases.sending()];
       case 'incomplete':
         return incomplete(source);
       default:
@@ -70,7 +64,8 @@ export function createItemLists(
     const { kind, source, state, search, cause, run } = filter;
     const isWalk = cause !== undefined || run !== undefined;
     const states = state !== undefined && (isWalk || state === 'delivered') ? [state] : [];
-    const text = search !== undefined && (isWalk || (state !== undefined && state !== 'delivered')) ? search : undefined;
+    const text =
+      search !== undefined && (isWalk || (state !== undefined && state !== 'delivered')) ? search : undefined;
     if (kind === undefined && source === undefined && text === undefined && states.length === 0) return null;
     return (ids) => {
       const fitting = ids.filter((id) => {

@@ -117,7 +117,12 @@ export function createItemPhases(db: Sqlite, rules: PassportRules, catalog: Cata
   };
 
   return {
-    all: () => [ofCatalog((afterId) => catalog.ids(afterId), () => catalog.count({}))],
+    all: () => [
+      ofCatalog(
+        (afterId) => catalog.ids(afterId),
+        () => catalog.count({}),
+      ),
+    ],
     search: (part) => [ofCatalog((afterId) => catalog.search(part, afterId), undefined)],
     waiting: () => [fixed.waiting],
     due: () => fixed.due,

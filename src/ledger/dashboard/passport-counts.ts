@@ -9,8 +9,8 @@ interface StandingCount {
   n: number;
 }
 
-/** A count of a million passports takes some tenths of a second, so it is kept for as long as this. */
-const KEPT_MS = 2000;
+/** A count is kept for so many times as long as it took, so that counting takes a twentieth of the time at most. */
+const KEPT_TIMES = 20;
 
 /** How many passports are in each state. `now` gives milliseconds that only rise. */
 export function createPassportCounts(
@@ -36,7 +36,7 @@ export function createPassportCounts(
        LEFT JOIN items q ON q.kind = 'passport' AND q.key = p.key WHERE ${ofSource('p')} GROUP BY 1`,
     ),
   };
-  const kept = new Map<string, { version: number; at: number; counts: PassportCounts }>();
+  const kept = new Map<string, { version: number; until: number; counts: PassportCounts }>();
 
   function withoutPassport(source: string | undefined): number {
     if (source === undefined) return (sql.kind.get('product') ?? 0) - (sql.kind.get('passport') ?? 0);
@@ -64,10 +64,11 @@ export function createPassportCounts(
     const name = JSON.stringify([source ?? null, wanted]);
     const version = Number(db.pragma('data_version', { simple: true }));
     const before = kept.get(name);
-    const tookLong = before !== undefined && now() - before.at < KEPT_MS;
-    if (before?.version === version || (before !== undefined && tookLong)) return before.counts;
+    const began = now();
+    if (before !== undefined && (before.version === version || began < before.until)) return before.counts;
     const counts = count(source, wanted);
-    kept.set(name, { version, at: now(), counts });
+    const ended = now();
+    kept.set(name, { version, until: ended + KEPT_TIMES * (ended - began), counts });
     return counts;
   };
 }

@@ -28,7 +28,9 @@ export function createRunLists(db: Sqlite): Pick<DashboardViews, 'runs' | 'run'>
     runs: db.prepare<[RunQuery], StoredRun>(
       `SELECT ${COLUMNS} FROM runs r WHERE r.id < @before AND ${FITS} ORDER BY r.id DESC LIMIT @limit`,
     ),
-    count: db.prepare<[Omit<RunQuery, 'before' | 'limit'>], number>(`SELECT count(*) FROM runs r WHERE ${FITS}`).pluck(),
+    count: db
+      .prepare<[Omit<RunQuery, 'before' | 'limit'>], number>(`SELECT count(*) FROM runs r WHERE ${FITS}`)
+      .pluck(),
     run: db.prepare<[number], StoredRun>(`SELECT ${COLUMNS} FROM runs r WHERE r.id = ?`),
     accounts: db.prepare<[number], StreamAccount>(
       `SELECT s.source, s.name AS stream, a.read, a.unchanged, a.changed, a.quarantined, a.excluded, a.missing, a.guarded,
