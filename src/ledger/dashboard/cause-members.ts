@@ -120,6 +120,13 @@ function recordOf(
   };
 }
 
-function itemOf({ id: _, reason, ...item }: ItemRow): CauseMember['item'] {
-  return { ...item, reason: storedReason(reason) ?? { ...NO_REASON, message: 'No reason was kept.' } };
+function itemOf({ kind, key, naturalKey, name, state, reason }: ItemRow): CauseMember['item'] {
+  return {
+    kind,
+    key,
+    naturalKey,
+    name,
+    state,
+    reason: storedReason(reason) ?? { ...NO_REASON, message: 'No reason was kept.' },
+  };
 }

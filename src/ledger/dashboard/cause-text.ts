@@ -85,20 +85,15 @@ export function titleOfReason({ code, message, fields }: Reason): string {
   return REASONS[code] ?? firstSentence(message);
 }
 
+const CURES: Partial<Record<ReasonCode, string>> = {
+  refused: 'Correct the value in the source, or the mapping, and replay.',
+  adopted: 'Look at the difference, and accept the changes of the source.',
+  adopted_bom: 'Look at the platform, and say whether the BOM items are there.',
+  unsupported: 'Make the change at the platform, and settle the item.',
+  exhausted: 'See whether the API works again, and replay.',
+};
+
 /** What to do about a reason, where the words of the reason do not say it. */
 export function cureOfReason({ code }: Reason): string | null {
-  switch (code) {
-    case 'refused':
-      return 'Correct the value in the source, or the mapping, and replay.';
-    case 'adopted':
-      return 'Look at the difference, and accept the changes of the source.';
-    case 'adopted_bom':
-      return 'Look at the platform, and say whether the BOM items are there.';
-    case 'unsupported':
-      return 'Make the change at the platform, and settle the item.';
-    case 'exhausted':
-      return 'See whether the API works again, and replay.';
-    default:
-      return null;
-  }
+  return CURES[code] ?? null;
 }

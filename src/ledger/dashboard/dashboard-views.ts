@@ -1,9 +1,9 @@
-import { fault } from '../../domain/faults.ts';
 import { type PassportRules, wantedByPolicy } from '../../domain/passport.ts';
 import type { DashboardViews } from '../../domain/ports/dashboard-views.ts';
 import { type Clock, systemClock } from '../../lib/clock.ts';
 import type { Sqlite } from '../store/database.ts';
 import { createSourceCounts } from '../views/source-counts.ts';
+import { createViews } from '../views/views.ts';
 import { createCatalog } from './catalog.ts';
 import { createCauseMembers } from './cause-members.ts';
 import { createCauses } from './causes.ts';
@@ -16,6 +16,7 @@ import { createPassportPhases } from './passport-phases.ts';
 import { createPeopleViews } from './people-views.ts';
 import { createRunLists } from './run-lists.ts';
 import { createStuckGroups } from './stuck-groups.ts';
+import { createWhy } from './why/why.ts';
 
 /** The dashboard's views, and what prepares them. */
 export interface Dashboard {
@@ -48,7 +49,7 @@ export function createDashboard(
     sourceCounts: createSourceCounts(db, rules),
     ...createItemLists(db, rules, { catalog, groups, incomplete }),
     ...createItemDetail(db, rules),
-    why: missing,
+    why: createWhy(db, rules, createViews(db, rules)),
     ...createCauses(db, { groups, failedRuns }),
     ...createCauseMembers(db, { groups, failedRuns, run: (id) => runs.run(id) }),
     ...createPassportLists(db, rules, { catalog, phases, counts }),
@@ -64,6 +65,7 @@ function inOneMoment(db: Sqlite, views: DashboardViews): DashboardViews {
   return Object.fromEntries(entries) as unknown as DashboardViews;
 }
 
-function missing(): never {
-  throw fault('internal', 'This version does not have this view yet.');
+/** The views alone, for a command that asks a single question. */
+export function createDashboardViews(db: Sqlite, rules: PassportRules): DashboardViews {
+  return createDashboard(db, rules).views;
 }

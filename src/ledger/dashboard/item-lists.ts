@@ -54,7 +54,9 @@ export function createItemLists(
         return [...phases.stuck(), ...phases.readBack(), ...phases.waiting(), ...phases.due(), ...phases.sending()];
       case 'incomplete':
         return incomplete(source);
-      default:
+      case 'blocked':
+      case 'rejected':
+      case 'parked':
         return phases.stuck(state);
     }
   }
