@@ -3,6 +3,7 @@ import type { Admin } from '../admin/admin.ts';
 import type { PlatformContext } from '../admin/handler.ts';
 import type { ApiClient } from '../api/api-client.ts';
 import { formatProblem } from '../config/problem.ts';
+import type { Needs } from '../config/unread-settings.ts';
 import { loadRuntimeConfig } from '../daemon/load.ts';
 import { type OpenedViews, openViews } from '../daemon/open-views.ts';
 import type { Runtime } from '../daemon/runtime.ts';
@@ -29,8 +30,12 @@ export interface CommandContext {
   package: Package;
   /** What `--config` names. */
   configFile: string;
-  /** Loads the config that `--config` names, and tells its warnings. */
-  loadConfig(): Promise<RuntimeConfig>;
+  /**
+   * Loads the config that `--config` names, and tells its warnings.
+   *
+   * @param needs `ledger` for a command that only looks into the ledger: it needs no secret, and has no `web` section
+   */
+  loadConfig(needs?: Needs): Promise<RuntimeConfig>;
   /** Opens everything that writes; the caller closes it. */
   openRuntime(config: RuntimeConfig, command: string): Promise<Runtime>;
   /**
@@ -125,8 +130,8 @@ export function createContext(options: {
     clock,
     package: options.package,
     configFile,
-    async loadConfig() {
-      const config = await loadRuntimeConfig(configFile, secrets);
+    async loadConfig(needs) {
+      const config = await loadRuntimeConfig(configFile, secrets, needs);
       for (const warning of config.warnings) output.note(`warning: ${printable(formatProblem(warning))}`);
       return config;
     },

@@ -49,7 +49,7 @@ export function addItemsCommand(program: Command, run: RunAction): void {
 
 async function items({ limit, ...filter }: ItemsOptions, context: CommandContext): Promise<number> {
   const { output } = context;
-  const config = await context.loadConfig();
+  const config = await context.loadConfig('ledger');
   if (filter.source !== undefined) assertSources(config, [filter.source]);
   return context.withViews(config, async (opened) => {
     if (opened === null) {
@@ -96,8 +96,9 @@ type ListedItem = ItemSummary & { missingFirst?: string | null };
 function tableOf(rows: readonly ListedItem[], paint: Parameters<typeof formatTable>[2]): string[] {
   const columns = [
     { title: 'kind' },
-    { title: 'key', max: 36 },
-    { title: 'natural key', max: 28 },
+    // Keys are never shortened, because people paste them into other commands.
+    { title: 'key' },
+    { title: 'natural key' },
     { title: 'name', max: 40 },
     { title: 'state' },
     { title: 'remote id', max: 12 },

@@ -31,7 +31,7 @@ export function addShowCommand(program: Command, run: RunAction): void {
 
 async function show(kind: SubjectKind, key: string, context: CommandContext): Promise<number> {
   const { output } = context;
-  const config = await context.loadConfig();
+  const config = await context.loadConfig('ledger');
   return context.withViews(config, async (opened) => {
     const item = opened?.views.item(kind, key) ?? null;
     if (item === null) throw unknownItem(kind, key, opened?.views ?? null);

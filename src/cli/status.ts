@@ -73,7 +73,7 @@ interface Found {
 
 async function status(context: CommandContext): Promise<number> {
   const { output } = context;
-  const config = await context.loadConfig();
+  const config = await context.loadConfig('ledger_and_queue');
   const now = context.clock.now();
   const next = nextRunsOf(config, now);
   const ids = config.sources.map(({ id }) => id);

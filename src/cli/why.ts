@@ -31,7 +31,7 @@ export function addWhyCommand(program: Command, run: RunAction): void {
 
 async function why(sku: string, context: CommandContext): Promise<number> {
   const { output } = context;
-  const config = await context.loadConfig();
+  const config = await context.loadConfig('ledger');
   return context.withViews(config, async (opened) => {
     const found = opened === null ? null : (await opened.dashboard()).why(sku);
     if (found === null) throw unknownItem('product', sku, opened?.views ?? null);

@@ -23,6 +23,7 @@ import { addFlaws, type MappingFlaw } from './mapping-flaws.ts';
 import { parseSettings } from './parse-settings.ts';
 import { configFault, formatPath, type PathSegment } from './problem.ts';
 import { createSecretSource, type SecretSource } from './secret-source.ts';
+import { leaveOutUnread, type Needs } from './unread-settings.ts';
 
 const CONFIG_BYTES_MAX = 1_048_576;
 
@@ -33,6 +34,8 @@ export interface LoadOptions<Connector extends ConnectorSchemas> {
   connectors: ConnectorLoader<Connector>;
   /** The folder of the profiles that are known by name. */
   profilesDir: string;
+  /** What the command needs; `all` without it. */
+  needs?: Needs;
   /** Learns every secret of the config before anything is said of it. */
   secrets: SecretStore;
   /**
@@ -55,7 +58,7 @@ export async function loadConfig<Connector extends ConnectorSchemas>(
   const folder = dirname(file);
   const document = parseDocumentText(await readConfigText(file));
   if (!document.ok) throw configFault(file, document.error);
-  const interpolated = await interpolate(document.value.value, { env, folder });
+  const interpolated = leaveOutUnread(await interpolate(document.value.value, { env, folder }), options.needs ?? 'all');
   const { value, templates, problems } = interpolated;
   for (const secret of interpolated.secrets) secrets.add(secret);
   const resolvePath = (path: string): string => resolve(folder, path);

@@ -3,6 +3,7 @@ import { processEnvironment } from '../config/environment.ts';
 import { loadConfig } from '../config/load-config.ts';
 import type { ReadableMappings } from '../config/loaded-mapping.ts';
 import type { MappingFlaw } from '../config/mapping-flaws.ts';
+import type { Needs } from '../config/unread-settings.ts';
 import type { SecretStore } from '../lib/logging/secrets.ts';
 import { findPackage } from '../lib/package.ts';
 import { connectorLoader } from './sources/load-connector.ts';
@@ -14,9 +15,17 @@ import { provideSdk } from './sources/provide-sdk.ts';
  *
  * @throws Fault `config.missing` or `config.invalid`
  */
-export function loadRuntimeConfig(file: string, secrets: SecretStore): Promise<RuntimeConfig> {
+export function loadRuntimeConfig(file: string, secrets: SecretStore, needs: Needs = 'all'): Promise<RuntimeConfig> {
   const profilesDir = join(findPackage().root, 'config', 'profiles');
-  return loadConfig({ file, env: processEnvironment(), connectors: connectorLoader, profilesDir, secrets, compile });
+  return loadConfig({
+    file,
+    env: processEnvironment(),
+    connectors: connectorLoader,
+    profilesDir,
+    secrets,
+    needs,
+    compile,
+  });
 }
 
 /** Most commands need the config alone, so the compiler is only loaded to describe problems of mappings. */

@@ -50,6 +50,11 @@ export function readableKey(key: string): string {
   return key.replaceAll(SEPARATOR, ' / ');
 }
 
+/** A key that was read as `readableKey` shows it, as it is stored. */
+export function writtenKey(readable: string): string {
+  return readable.replaceAll(' / ', SEPARATOR);
+}
+
 /**
  * Text and hash under which the fields of a row are stored and compared. The issues of a row count too: another issue with the same
  * fields is a change.

@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parse, stringify } from 'yaml';
 import { FLAWED_FILES, SMALL_SOURCES } from '../support/cli-export.ts';
 import { runHere } from '../support/cli-here.ts';
 import { createWorld, type World } from '../support/world.ts';
@@ -86,5 +88,24 @@ describe('dpp-sync items', () => {
   it('shows and finds passports by the names of their products', async () => {
     const { stdout } = await run('items', '--kind', 'passport', '--search', 'pump', '--json');
     expect(JSON.parse(stdout)).toMatchObject({ kind: 'passport', key: '1', name: 'Pump' });
+  });
+});
+
+describe('commands that only look into the ledger', () => {
+  const MISSING = '${file:/nowhere/secret}';
+
+  it.each([
+    ['status', 4],
+    ['items', 0],
+    ['show product A-1', 0],
+    ['quarantine', 0],
+    ['why A-1', 0],
+  ])('%s needs neither the API key nor the token of the dashboard', async (command, expected) => {
+    const config = parse(readFileSync(world.configFile, 'utf8')) as Record<string, object>;
+    const target = { ...config['target'], apiKey: MISSING };
+    world.write('elsewhere.yaml', stringify({ ...config, target, web: { token: MISSING } }));
+    const { exitCode, stdout, stderr } = await runHere([...command.split(' '), '-c', `${world.folder}/elsewhere.yaml`]);
+    expect({ exitCode, stderr: stderr.includes('secret') }).toEqual({ exitCode: expected, stderr: false });
+    expect(stdout).not.toBe('');
   });
 });

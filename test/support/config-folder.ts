@@ -7,6 +7,7 @@ import type { Environment } from '../../src/config/environment.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import type { LoadedConfig } from '../../src/config/loaded-config.ts';
 import { type ConfigProblem, problemsOf } from '../../src/config/problem.ts';
+import type { Needs } from '../../src/config/unread-settings.ts';
 import { connectorLoader } from '../../src/daemon/sources/load-connector.ts';
 import { Fault } from '../../src/lib/errors.ts';
 import { createSecretStore, type SecretStore } from '../../src/lib/logging/secrets.ts';
@@ -41,6 +42,7 @@ export function configFolder(files: Record<string, string>): string {
 
 export interface LoadTestOptions {
   env?: Environment;
+  needs?: Needs;
   secrets?: SecretStore;
   /** Further files beside the config. */
   files?: Record<string, string>;
@@ -55,6 +57,7 @@ export async function loadText(text: string, options: LoadTestOptions = {}): Pro
   return loadConfig({
     file: join(folder, name),
     env: options.env ?? {},
+    needs: options.needs ?? 'all',
     connectors: connectorLoader,
     profilesDir: join(REPOSITORY, 'config/profiles'),
     secrets: options.secrets ?? createSecretStore(),

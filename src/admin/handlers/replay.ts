@@ -1,12 +1,11 @@
 import { z } from 'zod';
 import type { Runtime } from '../../daemon/runtime.ts';
-import { fault } from '../../domain/faults.ts';
-import { ITEM_KINDS } from '../../domain/item.ts';
 import { REPLAY_STATES, type ReplayState } from '../../domain/ports/replay.ts';
 import type { ReplayLedger } from '../../domain/ports/replay-ledger.ts';
 import type { ReplayReport } from '../../pipeline/replay.ts';
 import type { Handler } from '../handler.ts';
 import { assertSources } from '../named-sources.ts';
+import { findPastedKey } from '../pasted-keys.ts';
 import { type Synced, selectedSources, syncIn } from '../synced.ts';
 import { WaitMs } from '../wait.ts';
 
@@ -39,10 +38,10 @@ export const replayRecords: Handler<ReplayAsked, Replayed> = {
     force: z.boolean().default(false),
     waitMs: WaitMs,
   }),
-  async handle({ states, sources, keys, dryRun, force, waitMs }, context) {
+  async handle({ states, sources, keys: pasted, dryRun, force, waitMs }, context) {
     const { runtime } = context;
     assertSources(runtime.config, sources);
-    await assertKeys(runtime, keys);
+    const keys = await knownKeys(runtime, pasted);
     const selection = { states, sources, keys, deliveryIds: [] };
     const replayed = await runtime.replay({ selection, force, dryRun });
     if (dryRun) return { replayed, synced: null };
@@ -52,26 +51,19 @@ export const replayRecords: Handler<ReplayAsked, Replayed> = {
 };
 
 /**
- * Sees that each key is one of an item, or of a quarantined record: a mistyped one must not pass for one that needs
- * nothing.
+ * The keys as the ledger has them. A mistyped one must not pass for one that needs nothing.
  *
  * @throws Fault `item.unknown`
  */
-async function assertKeys(
+async function knownKeys(
   { views, ledger }: Pick<Runtime, 'views'> & { ledger: Pick<ReplayLedger, 'replayCandidates'> },
-  keys: readonly string[],
-) {
-  for (const key of keys) {
-    if (ITEM_KINDS.some((kind) => views.item(kind, key) !== null)) continue;
+  pasted: readonly string[],
+): Promise<string[]> {
+  async function isQuarantined(key: string): Promise<boolean> {
     const selection = { states: ['quarantined'] as const, sources: [], keys: [key], deliveryIds: [] };
-    const quarantined = await ledger.replayCandidates({ selection, afterId: 0, limit: 1 });
-    if (quarantined.length > 0) continue;
-    const near = views.items({ search: key, afterId: 0, limit: 3 }).items.map((item) => item.key);
-    throw fault('item.unknown', `No item and no quarantined record has the key "${key}".`, {
-      suggestion:
-        near.length > 0
-          ? `Did you mean ${near.join(', ')}?`
-          : 'Search with `dpp-sync items --search TEXT`, or look through `dpp-sync quarantine`.',
-    });
+    return (await ledger.replayCandidates({ selection, afterId: 0, limit: 1 })).length > 0;
   }
+  const keys: string[] = [];
+  for (const key of pasted) keys.push(await findPastedKey(key, { views, isQuarantined }));
+  return keys;
 }

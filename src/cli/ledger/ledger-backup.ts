@@ -25,7 +25,7 @@ export function addLedgerBackupCommand(ledger: Command, run: RunAction): void {
 
 async function backup(to: string, { force = false }: { force?: boolean }, context: CommandContext): Promise<number> {
   const { output, clock } = context;
-  const config = await context.loadConfig();
+  const config = await context.loadConfig('ledger');
   const onStep = (step: keyof typeof STEPS): void => {
     if (output.watched && !output.json) output.note(STEPS[step]);
   };

@@ -24,7 +24,7 @@ export function addLedgerVerifyCommand(ledger: Command, run: RunAction): void {
 
 async function verify(named: string | undefined, context: CommandContext): Promise<number> {
   const { output } = context;
-  const file = named === undefined ? (await context.loadConfig()).ledger : resolve(named);
+  const file = named === undefined ? (await context.loadConfig('ledger')).ledger : resolve(named);
   const onCheck = (name: string): void => {
     if (output.watched && !output.json) output.note(`checking ${name} …`);
   };

@@ -43,7 +43,7 @@ export function addQuarantineCommand(program: Command, run: RunAction): void {
 async function quarantine(options: QuarantineOptions, context: CommandContext): Promise<number> {
   const { source, out } = options;
   const { output } = context;
-  const config = await context.loadConfig();
+  const config = await context.loadConfig('ledger');
   if (source !== undefined) assertSources(config, [source]);
   return context.withViews(config, async (opened) => {
     if (out !== undefined) {

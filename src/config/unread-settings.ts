@@ -1,0 +1,48 @@
+// Commands that only look into the ledger need few settings. A secret that they do not use must not stop them, because people look
+// in places where the daemon's secrets are not: in another container, or as another user.
+
+import { isJsonObject, type JsonObject } from '../lib/json.ts';
+import type { Interpolated } from './interpolate.ts';
+import { formatPath, type PathSegment } from './problem.ts';
+
+/** What a command needs of the config. `ledger`: it looks into the ledger; `ledger_and_queue`: also at the queue. */
+export type Needs = 'all' | 'ledger' | 'ledger_and_queue';
+
+/** Sections that such a command reads. */
+const READ_SECTIONS = ['target', 'queue', 'queuePassword', 'ledger', 'sources', 'passports'];
+
+/** Stands for a secret that cannot be read. Reading the secret itself gives the fault. */
+const STAND_IN = 'UNRESOLVED-SECRET-THAT-NOBODY-USES';
+
+/**
+ * Leaves out what the command does not need and what cannot be read: the section `web`, other sections in which a placeholder
+ * has no value, and the problems of such placeholders in keys and in the settings of connectors.
+ */
+export function leaveOutUnread(interpolated: Interpolated, needs: Needs): Interpolated {
+  const { value } = interpolated;
+  if (needs === 'all' || !isJsonObject(value)) return interpolated;
+  const unread = new Set(['web']);
+  const problems = interpolated.problems.filter(({ path }) => {
+    const [section] = path;
+    if (typeof section === 'string' && !READ_SECTIONS.includes(section)) unread.add(section);
+    else if (!isUnused(path, needs)) return true;
+    else setAt(value, path);
+    return false;
+  });
+  const read = Object.fromEntries(Object.entries(value).filter(([section]) => !unread.has(section)));
+  return { ...interpolated, value: read, problems };
+}
+
+/** True of keys of the API, of the settings of connectors, and of the queue's password where the queue is not asked. */
+function isUnused(path: readonly PathSegment[], needs: Needs): boolean {
+  const name = formatPath(path);
+  if (name === 'queuePassword') return needs === 'ledger';
+  return /^(?:target\.(?:apiKey|publishKey)$|sources\[\d+\]\.(?:options|streams)\b)/.test(name);
+}
+
+function setAt(value: JsonObject, path: readonly PathSegment[]): void {
+  let at: unknown = value;
+  for (const segment of path.slice(0, -1)) at = (at as Record<PathSegment, unknown>)[segment];
+  const last = path.at(-1);
+  if (last !== undefined) (at as Record<PathSegment, unknown>)[last] = STAND_IN;
+}
