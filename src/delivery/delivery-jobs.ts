@@ -2,6 +2,7 @@ import type { DeliveryName } from '../domain/ports/claim.ts';
 import type { DueDelivery } from '../domain/ports/due.ts';
 import type { StuckDelivery } from '../domain/ports/ledger-views.ts';
 import type { WakeUpJob } from '../domain/ports/queues.ts';
+import { stateWord } from '../domain/words.ts';
 import { isJsonObject } from '../lib/json.ts';
 
 /**
@@ -14,7 +15,7 @@ type NamedDelivery = Pick<DueDelivery, 'id' | 'kind' | 'key' | 'revision'>;
 export function dueJob(due: readonly DueDelivery[]): WakeUpJob {
   const [first] = due;
   return {
-    name: due.length === 1 && first ? `${first.operation} ${first.key}` : `${due.length} deliveries`,
+    name: due.length === 1 && first ? `${first.operation} ${first.key} (${first.source})` : `${due.length} deliveries`,
     data: {
       type: 'deliver',
       deliveries: due.map((delivery) => ({
@@ -41,7 +42,7 @@ export function dueNamesOf({ data }: Pick<WakeUpJob, 'data'>): DeliveryName[] {
 export function stuckJob(stuck: StuckDelivery): WakeUpJob {
   const { key, naturalKey, operation, source, state, reason } = stuck;
   return {
-    name: `${operation} ${naturalKey ?? key}: ${state}`,
+    name: `${operation} ${naturalKey ?? key}${source === null ? '' : ` (${source})`}: ${stateWord(state)}`,
     data: { type: 'failed', ...nameOf(stuck), naturalKey, operation, source, state, reason: reason.message },
   };
 }

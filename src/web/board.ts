@@ -10,7 +10,7 @@ import type { Logger } from '../lib/logging/logging.ts';
 import { errorStatus } from './error-status.ts';
 
 /** Where the board is. */
-export const BOARD_PATH = '/queues';
+export const BOARD_PATH = '/queues/board';
 
 const DESCRIPTIONS: Record<QueueName, string> = {
   pull: 'Runs: a failed one says why its source could not be read, and Retry pulls it again.',
@@ -47,7 +47,10 @@ export async function addBoard(
     options: {
       uiConfig: {
         boardTitle: 'dpp-sync',
-        miscLinks: [{ text: 'Status', url: '/' }],
+        miscLinks: [
+          { text: 'Queues in short', url: '/queues' },
+          { text: 'Overview', url: '/' },
+        ],
         hideDocsLink: true,
         hideRedisDetails: true,
         showMetrics: false,
@@ -55,7 +58,8 @@ export async function addBoard(
         showWorkers: false,
         sortQueues: false,
         pollingInterval: { showSetting: true },
-        jobDetails: { defaultTab: 'Error' },
+        // It has the reason of a failed job, and what came of one that was retried.
+        jobDetails: { defaultTab: 'Data' },
         locale: { lng: 'en-GB' },
       },
       handlerHooks: { before: refuseWhatConfuses },

@@ -4,6 +4,7 @@ import { auditRoutes } from './pages/audit/audit-routes.ts';
 import { itemsRoutes } from './pages/items/items-routes.ts';
 import { overviewRoutes } from './pages/overview/overview-routes.ts';
 import { passportsRoutes } from './pages/passports/passports-routes.ts';
+import { queuesRoutes } from './pages/queues/queues-routes.ts';
 import { runsRoutes } from './pages/runs/runs-routes.ts';
 import { systemRoutes } from './pages/system-routes.ts';
 import { taskRoutes } from './pages/tasks/task-routes.ts';
@@ -19,6 +20,7 @@ export function routesOf(context: PageContext): Route[] {
     ...itemsRoutes(context),
     ...passportsRoutes(context),
     ...attentionRoutes(context),
+    ...queuesRoutes(context),
     ...taskRoutes(context),
     ...auditRoutes(context),
     ...apiRoutes({ ...context, platform: context.runtime.platform }),

@@ -55,17 +55,17 @@ describe.skipIf(!runsBrowser).each(queues)(`bull-board over the %s queue${browse
   const skus = () => world.contents().products.map(({ sku }) => sku);
 
   it('shows nothing to who has not logged in', async () => {
-    await page.goto(`${url}/queues/queue/deliver?status=failed`);
+    await page.goto(`${url}/queues/board/queue/deliver?status=failed`);
     await page.waitForURL(/\/login\?next=/);
     await shoot('login');
     await page.fill('#token', WEB_TOKEN);
     await page.click('button[type=submit]');
-    await page.waitForURL(`${url}/queues/queue/deliver?status=failed`);
+    await page.waitForURL(`${url}/queues/board/queue/deliver?status=failed`);
   });
 
   it('shows what the API has refused, after the schedule has run the source once', async () => {
     onTestFailed(() => shoot('refused-failure'));
-    await page.getByText('product.create A-2: rejected').waitFor();
+    await page.getByText('product.create A-2 (erp): rejected').waitFor();
     await page.getByText('"RETIRED" is not a valid choice.').first().waitFor();
     await shoot('failed');
     expect(skus()).toEqual(['A-1']);
@@ -89,7 +89,7 @@ describe.skipIf(!runsBrowser).each(queues)(`bull-board over the %s queue${browse
     const confirm = page.getByRole('button', { name: /^(confirm|yes|ok)$/i });
     await confirm.click();
     await expect.poll(skus, { timeout: 60_000 }).toEqual(['A-1', 'A-2']);
-    await page.getByText('product.create A-2: rejected').waitFor({ state: 'detached' });
+    await page.getByText('product.create A-2 (erp): rejected').waitFor({ state: 'detached' });
     await expect.poll(() => daemon.runtime.queues.failed('deliver'), { timeout: 60_000 }).toEqual([]);
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     await shoot('after-retry');

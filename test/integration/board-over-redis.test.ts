@@ -5,7 +5,7 @@ import { PRODUCTS, startDaemon, WEB_TOKEN } from '../support/daemon-world.ts';
 import { describeRedis, type RedisServer, startRedis } from '../support/redis.ts';
 import { createWorld, type World } from '../support/world.ts';
 
-const QUEUE = '/queues/api/queues/deliver';
+const QUEUE = '/queues/board/api/queues/deliver';
 
 vi.setConfig({ testTimeout: 60_000 });
 

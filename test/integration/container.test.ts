@@ -142,7 +142,7 @@ describeImage('the image', () => {
     const { url } = JSON.parse(daemon.stdout()) as { url: string };
     const headers = { authorization: `Bearer ${WEB_TOKEN}` };
     expect(await (await fetch(`${url}/healthz`)).json()).toMatchObject({ status: 'ok' });
-    expect(await (await fetch(`${url}/queues/`, { headers })).text()).toContain('static/js/main');
+    expect(await (await fetch(`${url}/queues/board/`, { headers })).text()).toContain('static/js/main');
     expect((await fetch(`${url}/metrics`, { headers })).status).toBe(200);
     daemon.signal('SIGTERM');
     expect(await daemon.exited).toBe(0);

@@ -124,7 +124,7 @@ REDIS?.describe('jobs in Redis that this version did not write', () => {
     await expect.poll(() => runtime.queues.failed('deliver'), SOON).toHaveLength(1);
     expect(await runtime.queues.failed('deliver')).toEqual([
       expect.objectContaining({
-        name: 'product.create A-2: rejected',
+        name: 'product.create A-2 (erp): rejected',
         data: expect.objectContaining({
           deliveryId: stuck.id,
           item: { kind: 'product', key: 'A-2' },

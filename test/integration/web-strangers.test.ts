@@ -75,7 +75,7 @@ describe('a dashboard that listens on every address', () => {
   });
 
   it('refuses without a login before the body is there, and ends the connection', async () => {
-    const held = await holdMany(300, slow('/queues/api/queues/map/pause'));
+    const held = await holdMany(300, slow('/queues/board/api/queues/map/pause'));
     await vi.waitUntil(() => held.every(({ open }) => !open), { timeout: 20_000 });
     const answered = held.filter(({ said }) => said !== '');
     expect(answered.length).toBeGreaterThan(0);

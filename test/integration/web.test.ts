@@ -77,7 +77,15 @@ describe('the web server', () => {
   const cookieOf = (answer: Answer) => (answer.headers['set-cookie']?.[0] ?? '').split(';')[0] ?? '';
 
   describe('without the token', () => {
-    const CLOSED = ['/', '/metrics', '/queues', '/queues/', '/queues/api/queues', '/queues/static/favicon.ico', '/x'];
+    const CLOSED = [
+      '/',
+      '/metrics',
+      '/queues',
+      '/queues/board/',
+      '/queues/board/api/queues',
+      '/queues/board/static/favicon.ico',
+      '/x',
+    ];
 
     it.each(CLOSED)('sends a person who asks for %s to the login, and refuses a script', async (path) => {
       const person = await ask(path, { headers: page });
@@ -88,8 +96,8 @@ describe('the web server', () => {
 
     it('refuses whatever would change something', async () => {
       for (const [method, path] of [
-        ['PUT', '/queues/api/queues/pull/pause'],
-        ['POST', '/queues/api/queues/pull/add'],
+        ['PUT', '/queues/board/api/queues/pull/pause'],
+        ['POST', '/queues/board/api/queues/pull/add'],
         ['POST', '/logout'],
         ['DELETE', '/healthz/x'],
       ] as const) {
@@ -122,7 +130,7 @@ describe('the web server', () => {
 
     it('goes on to a page of this server alone', async () => {
       for (const [next, to] of [
-        ['/queues/queue/deliver?status=failed', '/queues/queue/deliver?status=failed'],
+        ['/queues/board/queue/deliver?status=failed', '/queues/board/queue/deliver?status=failed'],
         ['https://evil.example/', '/'],
         ['//evil.example/queues', '/'],
         ['/items?state=blocked', '/items?state=blocked'],
@@ -174,8 +182,8 @@ describe('the web server', () => {
   });
 
   describe('a request from another site', () => {
-    const pause = '/queues/api/queues/map/pause';
-    const resume = '/queues/api/queues/map/resume';
+    const pause = '/queues/board/api/queues/map/pause';
+    const resume = '/queues/board/api/queues/map/resume';
     let cookie: string;
     beforeAll(async () => {
       cookie = cookieOf(await logIn());
@@ -222,18 +230,24 @@ describe('the web server', () => {
     }
   });
 
-  it.each(['/healthz', '/login', '/', '/metrics', '/queues/', '/queues/api/queues', '/nothing', '/assets/style.css'])(
-    'sends headers that keep other sites out with %s',
-    async (path) => {
-      const { headers } = await ask(path, { headers: bearer });
-      expect(headers).toMatchObject({
-        'content-security-policy': expect.stringContaining("default-src 'none'; script-src 'self';"),
-        'x-frame-options': 'DENY',
-        'x-content-type-options': 'nosniff',
-        'referrer-policy': 'same-origin',
-      });
-    },
-  );
+  it.each([
+    '/healthz',
+    '/login',
+    '/',
+    '/metrics',
+    '/queues/board/',
+    '/queues/board/api/queues',
+    '/nothing',
+    '/assets/style.css',
+  ])('sends headers that keep other sites out with %s', async (path) => {
+    const { headers } = await ask(path, { headers: bearer });
+    expect(headers).toMatchObject({
+      'content-security-policy': expect.stringContaining("default-src 'none'; script-src 'self';"),
+      'x-frame-options': 'DENY',
+      'x-content-type-options': 'nosniff',
+      'referrer-policy': 'same-origin',
+    });
+  });
 
   it('shows neither secrets nor keys of items in its metrics', async () => {
     const { status, headers, body } = await ask('/metrics', { headers: bearer });
@@ -260,7 +274,7 @@ describe('the web server', () => {
 
   it('refuses through the board whatever would only confuse', async () => {
     const [job] = await daemon.runtime.queues.failed('deliver');
-    const queue = '/queues/api/queues/deliver';
+    const queue = '/queues/board/api/queues/deliver';
     for (const [method, path] of [
       ['POST', `${queue}/add`],
       ['PUT', `${queue}/empty`],
@@ -270,7 +284,7 @@ describe('the web server', () => {
       ['PUT', `${queue}/concurrency`],
       ['PUT', `${queue}/${job?.id}/clean`],
       ['PATCH', `${queue}/${job?.id}/update-data`],
-      ['PUT', '/queues/api/queues/pause'],
+      ['PUT', '/queues/board/api/queues/pause'],
     ] as const) {
       const answer = await ask(path, {
         method,

@@ -28,13 +28,10 @@ export function mayDo(person: Person, role: Role): boolean {
   return WEB_ROLES.indexOf(person.role) >= WEB_ROLES.indexOf(role);
 }
 
-/** Where the board of the queues is, which has no route in the table. */
-const BOARD: Pick<Route, 'path' | 'role' | 'method'> = { method: 'GET', path: '/queues', role: 'operator' };
-
 /** @param routes all routes: the menu has the entries that have a page which the person may see */
 export function createAnswers(routes: () => readonly Route[]): Answers {
   function menuOf(person: Person): MenuEntry[] {
-    const pages = [...routes(), BOARD].filter(({ method }) => method === 'GET');
+    const pages = routes().filter(({ method }) => method === 'GET');
     return MENU.filter(({ path }) =>
       pages.some((page) => page.path === path && page.role !== 'open' && mayDo(person, page.role)),
     );

@@ -2,6 +2,7 @@
 
 import type { Replayed } from '../../../admin/handlers/replay.ts';
 import type { CauseReplayed } from '../../../admin/handlers/replay-cause.ts';
+import type { Retried, RetriedDelivery } from '../../../admin/handlers/retry-deliveries.ts';
 import type { CauseSettled } from '../../../admin/handlers/settle-cause.ts';
 import type { SettleSelectedResult } from '../../../admin/handlers/settle-selected.ts';
 import type { Synced } from '../../../admin/synced.ts';
@@ -10,6 +11,7 @@ import type { ReplayReport } from '../../../pipeline/replay.ts';
 import type { CorrectionResult } from '../../../pipeline/store-corrections.ts';
 import { type Html, html } from '../../html.ts';
 import { counted } from '../../parts/count-link.ts';
+import { stateName } from '../../parts/state-badge.ts';
 import type { Task } from '../../tasks/tasks.ts';
 import { attentionPath, causePath, itemPath, runPath } from '../links.ts';
 
@@ -23,6 +25,7 @@ interface Results {
   'settle-selected': SettleSelectedResult;
   'settle-parts': PartsAnswer;
   'correct-rows': CorrectionResult;
+  'retry-deliveries': Retried;
   sync: Synced;
 }
 
@@ -38,6 +41,7 @@ const TEXTS: { [Name in keyof Results]: (result: Results[Name]) => Sentences } =
     html`<p>${counted(bomItems, 'BOM item')} of ${counted(products, 'product')} settled.</p>`,
   ],
   'correct-rows': correctedText,
+  'retry-deliveries': retriedText,
   sync: (synced) => syncedText(synced),
 };
 
@@ -152,4 +156,24 @@ function correctedText({
       : html`<p><a href="${attentionPath({ type: 'quarantine' })}">What still fails, and why</a></p>`,
     html`<p class="quiet">What passed is sent by itself. The next export of the source wins over these rows.</p>`,
   ];
+}
+
+function retriedText({ needless, replayed, outcomes, delivered, stillStuck, synced }: Retried): Sentences {
+  const sum =
+    replayed.staged === 0
+      ? 'nothing was sent'
+      : `${counted(replayed.staged, 'write')} ${replayed.staged === 1 ? 'was' : 'were'} sent again`;
+  const stuck = stillStuck === 0 ? '' : `, and ${stillStuck} still ${stillStuck === 1 ? 'needs' : 'need'} a person`;
+  return [
+    html`<p><b class="${stillStuck === 0 ? 'good' : 'warn'}">${delivered} of ${counted(outcomes.length, 'delivery', 'deliveries')} arrived${stuck}.</b> ${counted(replayed.records, 'stored row')} ${replayed.records === 1 ? 'was' : 'were'} mapped again, and ${sum}.</p>`,
+    needless === 0 ? null : html`<p>${counted(needless, 'delivery', 'deliveries')} needed nobody any more.</p>`,
+    outcomes.length === 0 ? null : html`<ul>${outcomes.map(retriedLine)}</ul>`,
+    synced.fault === null ? null : html`<p class="bad">${synced.fault.message} ${synced.fault.suggestion}</p>`,
+    stillStuck === 0 ? null : html`<p><a href="${attentionPath()}">All that needs a person, by cause</a></p>`,
+  ];
+}
+
+function retriedLine({ kind, key, naturalKey, operation, state, reason }: RetriedDelivery): Html {
+  const standing = state === null ? 'gone' : stateName(state);
+  return html`<li><a href="${itemPath(kind, key)}">${operation} ${naturalKey ?? key}</a>: ${standing}.${reason === null ? null : ` ${reason}`}</li>`;
 }

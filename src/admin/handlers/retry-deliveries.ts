@@ -1,0 +1,105 @@
+import { z } from 'zod';
+import type { Runtime } from '../../daemon/runtime.ts';
+import type { Operation } from '../../domain/delivery.ts';
+import type { SubjectKind } from '../../domain/item.ts';
+import type { ItemState, StuckDelivery } from '../../domain/ports/ledger-views.ts';
+import type { ReplayReport } from '../../pipeline/replay.ts';
+import type { Handler } from '../handler.ts';
+import { type Synced, selectedSources, syncIn } from '../synced.ts';
+import { WaitMs } from '../wait.ts';
+
+export interface RetryAsked {
+  /** Ids of deliveries. */
+  deliveries: number[];
+  waitMs: number;
+}
+
+/** What became of one delivery by a retry. */
+export interface RetriedDelivery {
+  kind: SubjectKind;
+  key: string;
+  naturalKey: string | null;
+  operation: Operation;
+  /** The state of the item afterwards; null where it is gone. */
+  state: ItemState | null;
+  /** Why it is in this state; null where nothing has to be said. */
+  reason: string | null;
+}
+
+export interface Retried {
+  /** Deliveries that needed nobody any more when the retry began. */
+  needless: number;
+  replayed: ReplayReport;
+  /** Each delivery that was retried, those that still fail first; at most the first of them. */
+  outcomes: RetriedDelivery[];
+  delivered: number;
+  stillStuck: number;
+  synced: Synced;
+}
+
+const DELIVERIES_MAX = 1_000;
+const OUTCOMES_KEPT = 200;
+const STATES = ['blocked', 'rejected', 'parked', 'in_doubt'] as const;
+const STUCK: ReadonlySet<string> = new Set(STATES);
+
+/** Maps the stored records behind deliveries that need a person again, sends what passes, and reports what came of each. */
+export const retryDeliveries: Handler<RetryAsked, Retried> = {
+  name: 'retry-deliveries',
+  request: z.strictObject({ deliveries: z.array(z.int()).min(1).max(DELIVERIES_MAX), waitMs: WaitMs }),
+  async handle({ deliveries, waitMs }, context) {
+    const { runtime } = context;
+    const stuck = deliveries.flatMap((id) => {
+      const delivery = runtime.views.delivery(id);
+      return delivery?.needsPerson === true ? [delivery] : [];
+    });
+    const selection = { states: STATES, sources: [], keys: [], deliveryIds: stuck.map(({ id }) => id) };
+    const replayed = stuck.length === 0 ? NOTHING : await runtime.replay({ selection, force: false, dryRun: false });
+    const named = [...new Set(stuck.flatMap(({ source }) => source ?? []))];
+    const sources = stuck.some(({ source }) => source === null) ? [] : named;
+    const of = { sources: selectedSources(context, sources) };
+    const synced = await syncIn(context, { sources, waitMs, pull: false }, of);
+    const outcomes = stuck.map((delivery) => outcomeOf(delivery, runtime.views));
+    outcomes.sort((a, b) => Number(isStuck(b)) - Number(isStuck(a)));
+    return {
+      needless: deliveries.length - stuck.length,
+      replayed,
+      outcomes: outcomes.slice(0, OUTCOMES_KEPT),
+      delivered: outcomes.filter(({ state }) => state === 'delivered').length,
+      stillStuck: outcomes.filter(isStuck).length,
+      synced,
+    };
+  },
+};
+
+const NOTHING: ReplayReport = {
+  records: 0,
+  passing: 0,
+  staged: 0,
+  quarantined: 0,
+  leftUnconfirmed: 0,
+  passports: { asked: 0, incomplete: 0 },
+};
+
+function isStuck({ state }: RetriedDelivery): boolean {
+  return state !== null && STUCK.has(state);
+}
+
+function outcomeOf(
+  { kind, key, naturalKey, operation }: StuckDelivery,
+  views: Pick<Runtime['views'], 'item'>,
+): RetriedDelivery {
+  const item = views.item(kind, key);
+  const quarantined = item?.record?.quarantined?.map(({ message }) => message).join(' ') ?? null;
+  const reason = [
+    item?.reason?.message ?? null,
+    quarantined === null ? null : `Its row is in quarantine: ${quarantined}`,
+  ];
+  return {
+    kind,
+    key,
+    naturalKey,
+    operation,
+    state: item?.state ?? null,
+    reason: reason.filter((text) => text !== null).join(' ') || null,
+  };
+}

@@ -1,0 +1,108 @@
+import { SUBJECT_KINDS, type SubjectKind } from '../../../domain/item.ts';
+import type { FailedJob, QueueCounts, QueueName } from '../../../domain/ports/queues.ts';
+import { isJsonObject } from '../../../lib/json.ts';
+import { BOARD_PATH } from '../../board.ts';
+import { type Html, html } from '../../html.ts';
+import { confirmForm } from '../../parts/confirm-form.ts';
+import { counted, formatCount } from '../../parts/count-link.ts';
+import { csrfField } from '../../parts/csrf-field.ts';
+import { dataTable, emptyState } from '../../parts/data-table.ts';
+import { card, pageHead } from '../../parts/page-head.ts';
+import type { WebRequest } from '../../server/route.ts';
+import { itemPath } from '../links.ts';
+
+export interface QueueView {
+  name: QueueName;
+  counts: QueueCounts;
+  paused: boolean;
+  failed: readonly FailedJob[];
+}
+
+const TITLES: Record<QueueName, { title: string; means: string }> = {
+  pull: { title: 'Runs', means: 'Each job is a run of one source.' },
+  map: { title: 'Mapping', means: 'Each job maps one page of changed rows, or the stored rows of a source.' },
+  deliver: {
+    title: 'Deliveries',
+    means: 'Each job sends writes to the platform. What needs a person is among the failed.',
+  },
+};
+const FAILED_SHOWN = 100;
+
+/** What is in the queues, and the failed jobs with their reasons. Null while the queue is out of reach. */
+export function queuesPage(queues: readonly QueueView[] | null, request: Pick<WebRequest, 'csrf'>): Html {
+  const board = html`<a class="button plain" href="${BOARD_PATH}/">All jobs (bull-board)</a>`;
+  const head = pageHead('Queues', {
+    actions: board,
+    lead: 'The queues only wake workers. What is to be done is in the ledger, so nothing is lost here.',
+  });
+  if (queues === null) {
+    return html`${head}${card(null, html`<p class="bad">The queue is out of reach. Everything stays due, and goes on by itself.</p>`)}`;
+  }
+  const failed = queues.filter((queue) => queue.failed.length > 0);
+  return html`${head}
+<div id="queues" data-live class="columns">${queues.map((queue) => countsCard(queue, request))}</div>
+${failed.length === 0 ? card('Failed jobs', emptyState('No job has failed.')) : failed.map((queue) => failedCard(queue, request))}`;
+}
+
+function countsCard({ name, counts, paused }: QueueView, request: Pick<WebRequest, 'csrf'>): Html {
+  const { title, means } = TITLES[name];
+  const action = `/queues/${name}/${paused ? 'resume' : 'pause'}`;
+  const standing = paused ? html`<span class="badge warn">paused</span>` : html`<span class="badge good">open</span>`;
+  const figures = [
+    [counts.waiting, 'waiting'],
+    [counts.active, 'active'],
+    [counts.failed, 'failed'],
+  ] as const;
+  return card(html`${title} ${standing}`, [
+    html`<p class="quiet">${means}</p>`,
+    html`<ul class="standing">${figures.map(([count, word]) => html`<li><b>${formatCount(count)}</b> ${word}</li>`)}</ul>`,
+    html`<form method="post" action="${action}">${csrfField(request)}<button class="plain" aria-label="${paused ? 'Resume' : 'Pause'} ${title}">${paused ? 'Resume' : 'Pause'}</button></form>`,
+  ]);
+}
+
+function failedCard({ name, failed, counts }: QueueView, request: Pick<WebRequest, 'csrf'>): Html {
+  const total = Math.max(counts.failed, failed.length);
+  const rows = failed
+    .slice(0, FAILED_SHOWN)
+    .map((job) => [
+      nameOf(job),
+      job.reason,
+      html`<form method="post" action="/queues/${name}/retry">${csrfField(request)}<input type="hidden" name="job" value="${job.id}" /><button class="plain" aria-label="Retry ${job.name}">Retry</button></form>`,
+    ]);
+  const all =
+    failed.length < 2
+      ? null
+      : confirmForm(request, {
+          action: `/queues/${name}/retry-all`,
+          button: `Retry all ${formatCount(failed.length)}`,
+          text: name === 'deliver' ? RETRY_DELIVERIES : 'Each of them is done again.',
+        });
+  const rest = total - rows.length;
+  return card(`Failed: ${TITLES[name].title.toLowerCase()}`, [
+    all === null ? null : html`<div class="row">${all}</div>`,
+    dataTable({
+      caption: `Failed jobs of ${TITLES[name].title.toLowerCase()}`,
+      columns: [{ name: 'job' }, { name: 'why' }, { name: html`<span class="unseen">what to do</span>` }],
+      rows,
+    }),
+    rest > 0
+      ? html`<p class="quiet">${counted(rest, 'further one')} ${rest === 1 ? 'is' : 'are'} not shown.</p>`
+      : null,
+  ]);
+}
+
+const RETRY_DELIVERIES =
+  'The stored records are mapped again with the present mapping, and what passes is sent as a new revision. The next page says what came of each.';
+
+function nameOf({ name, data }: FailedJob): Html {
+  const { item, source } = data;
+  const of = typeof source === 'string' ? html`<br /><span class="quiet">of ${source}</span>` : null;
+  if (!isJsonObject(item)) return html`${name}${of}`;
+  const { kind, key } = item;
+  if (typeof key !== 'string' || !isSubjectKind(kind)) return html`${name}${of}`;
+  return html`<a href="${itemPath(kind, key)}">${name}</a>${of}`;
+}
+
+function isSubjectKind(kind: unknown): kind is SubjectKind {
+  return SUBJECT_KINDS.some((one) => one === kind);
+}

@@ -1,0 +1,116 @@
+import type { Queue } from 'bullmq';
+import { retryDeliveries } from '../../../admin/handlers/retry-deliveries.ts';
+import { syncSources } from '../../../admin/handlers/sync.ts';
+import { isQueueFault } from '../../../domain/faults.ts';
+import { type FailedJob, QUEUE_NAMES, type QueueName } from '../../../domain/ports/queues.ts';
+import { counted } from '../../parts/count-link.ts';
+import type { PageContext } from '../../server/page-context.ts';
+import type { Route, WebAnswer, WebRequest } from '../../server/route.ts';
+import { badRequest, notFound } from '../../server/web-fault.ts';
+import { type QueueView, queuesPage } from './queues-page.ts';
+
+const WAIT_MS = 60_000;
+
+/** The queues in short, with the failed jobs. The board shows every job. */
+export function queuesRoutes({ runtime, tasks }: Pick<PageContext, 'runtime' | 'tasks'>): Route[] {
+  const { queues } = runtime;
+
+  async function views(): Promise<QueueView[] | null> {
+    try {
+      const paused = await queues.paused();
+      return await Promise.all(
+        QUEUE_NAMES.map(async (name) => ({
+          name,
+          counts: await queues.counts(name),
+          paused: paused.includes(name),
+          failed: await queues.failed(name),
+        })),
+      );
+    } catch (error) {
+      if (isQueueFault(error)) return null;
+      throw error;
+    }
+  }
+
+  function queueOf({ params }: WebRequest): { name: QueueName; bull: Queue } {
+    const name = QUEUE_NAMES.find((one) => one === params['queue']);
+    const bull = queues.bullQueues.find((one) => one.name === name);
+    if (name === undefined || bull === undefined) throw notFound('There is no such queue.');
+    return { name, bull };
+  }
+
+  async function retry(request: WebRequest, jobs: readonly FailedJob[]): Promise<WebAnswer> {
+    const { name, bull } = queueOf(request);
+    const { person } = request;
+    const by = (title: string) => ({ who: person.name, via: 'web' as const, title });
+    if (name === 'deliver') {
+      const deliveries = jobs.flatMap(({ data }) =>
+        typeof data['deliveryId'] === 'number' ? [data['deliveryId']] : [],
+      );
+      if (deliveries.length === 0) throw badRequest('These jobs name no delivery. They end by themselves.');
+      const [only] = jobs;
+      const title =
+        jobs.length === 1
+          ? `Retry of ${only?.name ?? ''}`
+          : `Retry of ${counted(deliveries.length, 'delivery', 'deliveries')}`;
+      const task = await tasks.start(retryDeliveries, { deliveries, waitMs: WAIT_MS }, by(title));
+      return { type: 'redirect', to: `/tasks/${task.id}` };
+    }
+    if (name === 'pull') {
+      const sources = jobs.flatMap(({ data }) => (typeof data['source'] === 'string' ? [data['source']] : []));
+      const title = `Run of ${sources.join(', ')} again`;
+      const task = await tasks.start(syncSources, { sources, accept: [], waitMs: WAIT_MS }, by(title));
+      return { type: 'redirect', to: `/tasks/${task.id}` };
+    }
+    for (const { id } of jobs) await (await bull.getJob(id))?.retry('failed');
+    const text = `${counted(jobs.length, 'job')} ${jobs.length === 1 ? 'is' : 'are'} done again.`;
+    return { type: 'redirect', to: '/queues', notice: { text, tone: 'good' } };
+  }
+
+  async function retryOne(request: WebRequest): Promise<WebAnswer> {
+    const { name } = queueOf(request);
+    const id = request.form.get('job') ?? '';
+    const job = (await queues.failed(name)).find((one) => one.id === id);
+    if (job !== undefined) return retry(request, [job]);
+    const text = 'The job is no longer among the failed: its work was done, or has failed anew.';
+    return { type: 'redirect', to: '/queues', notice: { text, tone: 'warn' } };
+  }
+
+  async function retryAll(request: WebRequest): Promise<WebAnswer> {
+    const jobs = await queues.failed(queueOf(request).name);
+    if (jobs.length > 0) return retry(request, jobs);
+    return { type: 'redirect', to: '/queues', notice: { text: 'No job has failed any more.', tone: 'good' } };
+  }
+
+  async function setPaused(request: WebRequest, paused: boolean): Promise<WebAnswer> {
+    const { name, bull } = queueOf(request);
+    await (paused ? bull.pause() : bull.resume());
+    runtime.engine.wake();
+    const text = paused
+      ? `The queue ${name} is paused. Its jobs wait until somebody resumes it.`
+      : `The queue ${name} goes on.`;
+    return { type: 'redirect', to: '/queues', notice: { text, tone: paused ? 'warn' : 'good' } };
+  }
+
+  const post = (path: string, action: string, handle: Route['handle']): Route => ({
+    method: 'POST',
+    path,
+    role: 'operator',
+    action,
+    handle,
+  });
+  return [
+    {
+      method: 'GET',
+      path: '/queues',
+      role: 'operator',
+      async handle(request) {
+        return { type: 'page', title: 'Queues', at: '/queues', body: queuesPage(await views(), request) };
+      },
+    },
+    post('/queues/:queue/retry', 'queue.retry', retryOne),
+    post('/queues/:queue/retry-all', 'queue.retry_all', retryAll),
+    post('/queues/:queue/pause', 'queue.pause', (request) => setPaused(request, true)),
+    post('/queues/:queue/resume', 'queue.resume', (request) => setPaused(request, false)),
+  ];
+}

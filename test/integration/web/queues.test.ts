@@ -1,0 +1,83 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import type { Daemon } from '../../../src/daemon/daemon.ts';
+import { PRODUCTS, startDaemon, WEB_TOKEN } from '../../support/daemon-world.ts';
+import { type WebForms, webForms } from '../../support/web-forms.ts';
+import { createWorld, type World } from '../../support/world.ts';
+
+let world: World;
+let daemon: Daemon;
+let web: WebForms;
+
+afterEach(async () => {
+  await daemon.stop();
+  await world.remove();
+});
+
+/** A daemon of which one product was rejected, because the platform has no such status. */
+async function withRejected(): Promise<void> {
+  world = await createWorld({
+    config: { web: { port: 0, token: WEB_TOKEN }, sources: [PRODUCTS.source] },
+    files: PRODUCTS.files,
+  });
+  await world.sync();
+  const started = await startDaemon(world);
+  daemon = started.daemon;
+  web = webForms(started.url);
+  await expect.poll(() => daemon.runtime.queues.failed('deliver'), { timeout: 20_000 }).toHaveLength(1);
+}
+
+const skus = () => world.contents().products.map(({ sku }) => sku);
+
+async function jobId(): Promise<string> {
+  const [job] = await daemon.runtime.queues.failed('deliver');
+  return job?.id ?? '';
+}
+
+describe('the page of the queues', () => {
+  it('names a failed delivery by its operation, item and source, with the reason and no job id', async () => {
+    await withRejected();
+    const { status, text } = await web.get('/queues');
+    expect(status).toBe(200);
+    expect(text).toContain('product.create A-2 (erp): rejected');
+    expect(text).toContain('&quot;RETIRED&quot; is not a valid choice.');
+    expect(text.replaceAll(/value="[^"]*"/g, '')).not.toContain(await jobId());
+  });
+
+  it('retries a delivery after the mapping was fixed, and says that it arrived', async () => {
+    await withRejected();
+    world.write('status.csv', PRODUCTS.mended['status.csv']);
+    const { status, to } = await web.post('/queues/deliver/retry', { job: await jobId() });
+    expect(status).toBe(303);
+    const task = await web.taskPage(to);
+    expect(task).toContain('1 of 1 delivery arrived.');
+    expect(task).toContain('product.create A-2</a>: delivered.');
+    expect(skus()).toEqual(['A-1', 'A-2']);
+  });
+
+  it('says of a retry that changes nothing why the delivery still fails', async () => {
+    await withRejected();
+    const { to } = await web.post('/queues/deliver/retry-all');
+    const task = await web.taskPage(to);
+    expect(task).toContain('0 of 1 delivery arrived, and 1 still needs a person.');
+    expect(task).toContain('&quot;RETIRED&quot; is not a valid choice.');
+    expect(skus()).toEqual(['A-1']);
+  });
+
+  it('pauses a queue and resumes it', async () => {
+    await withRejected();
+    await web.post('/queues/deliver/pause');
+    expect(await daemon.runtime.queues.paused()).toEqual(['deliver']);
+    expect((await web.get('/queues')).text).toContain('paused');
+    await web.post('/queues/deliver/resume');
+    expect(await daemon.runtime.queues.paused()).toEqual([]);
+  });
+
+  it('says so where the job has gone meanwhile', async () => {
+    await withRejected();
+    expect(await web.post('/queues/deliver/retry', { job: 'no-such-job' })).toMatchObject({
+      status: 303,
+      to: '/queues',
+    });
+    expect(await web.post('/queues/nothing/retry')).toMatchObject({ status: 404 });
+  });
+});
