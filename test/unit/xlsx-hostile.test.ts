@@ -170,9 +170,10 @@ describe('a hostile workbook ends in bounded memory and time', () => {
 
 describe('shared texts beyond what is kept in memory', () => {
   const texts = Array.from({ length: 5_000 }, (_, index) => `text ${index} ${'ä😀'.repeat(index % 300)}`);
+  texts.push('', 'longer than several blocks '.repeat(10_000), '', 'ä');
 
-  it('come from a temporary file, in any order, and the file is removed', () => {
-    const table = createStringTable({ cellMax: 1_000_000, memoryMax: 10_000 });
+  it.for([0, 100_000])('come from a temporary file beyond %i bytes, in any order, and the file is removed', (memoryBytes) => {
+    const table = createStringTable({ cellMax: 1_000_000, memoryBytes });
     for (const text of texts) {
       table.part.open('si', {});
       table.part.open('t', {});
