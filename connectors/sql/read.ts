@@ -24,8 +24,8 @@ export interface Read {
   overlap: number;
 }
 
-/** Few at first, because nobody knows yet how large the rows are. */
-const FIRST_ROWS = 100;
+/** Few at first, because nobody knows yet how large the rows are: a driver holds all rows of an answer at once. */
+const FIRST_ROWS = 8;
 
 /** A row with its values in the columns that the read is ordered by. */
 interface OrderedRow {

@@ -346,7 +346,7 @@ describeMariaDb('a MariaDB server', () => {
 
   it('with a collation that takes two keys for one stops the read where a row would be lost', async () => {
     await run('CREATE TABLE cased (a VARCHAR(20) COLLATE utf8mb4_general_ci, n INT)');
-    const rows = Array.from({ length: 99 }, (_, at) => `('a${String(at).padStart(3, '0')}', 1)`);
+    const rows = Array.from({ length: 7 }, (_, at) => `('a${String(at).padStart(3, '0')}', 1)`);
     await run(`INSERT INTO cased VALUES ${rows.join(', ')}, ('Z', 1), ('z', 2)`);
     await expect(read({ query: 'SELECT * FROM cased', page: ['a'] })).rejects.toMatchObject(
       saying('same values', 'a=[zZ]'),

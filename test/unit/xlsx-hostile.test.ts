@@ -172,26 +172,29 @@ describe('shared texts beyond what is kept in memory', () => {
   const texts = Array.from({ length: 5_000 }, (_, index) => `text ${index} ${'ä😀'.repeat(index % 300)}`);
   texts.push('', 'longer than several blocks '.repeat(10_000), '', 'ä');
 
-  it.for([0, 100_000])('come from a temporary file beyond %i bytes, in any order, and the file is removed', (memoryBytes) => {
-    const table = createStringTable({ cellMax: 1_000_000, memoryBytes });
-    for (const text of texts) {
-      table.part.open('si', {});
-      table.part.open('t', {});
-      table.part.text(text);
-      table.part.close('t');
-      table.part.close('si');
-    }
-    const before = readdirSync(tmpdir()).filter((name) => name.startsWith('dpp-sync-xlsx-'));
-    expect(before.length).toBeGreaterThan(0);
-    for (let index = 0; index < texts.length; index++) {
-      const at = (index * 7_919) % texts.length;
-      expect(table.strings.get(at)).toBe(texts[at]);
-    }
-    expect(table.strings.get(texts.length)).toBeUndefined();
-    table.strings.close();
-    const after = readdirSync(tmpdir()).filter((name) => name.startsWith('dpp-sync-xlsx-'));
-    expect(after.length).toBe(before.length - 1);
-  });
+  it.for([0, 100_000])(
+    'come from a temporary file beyond %i bytes, in any order, and the file is removed',
+    (memoryBytes) => {
+      const table = createStringTable({ cellMax: 1_000_000, memoryBytes });
+      for (const text of texts) {
+        table.part.open('si', {});
+        table.part.open('t', {});
+        table.part.text(text);
+        table.part.close('t');
+        table.part.close('si');
+      }
+      const before = readdirSync(tmpdir()).filter((name) => name.startsWith('dpp-sync-xlsx-'));
+      expect(before.length).toBeGreaterThan(0);
+      for (let index = 0; index < texts.length; index++) {
+        const at = (index * 7_919) % texts.length;
+        expect(table.strings.get(at)).toBe(texts[at]);
+      }
+      expect(table.strings.get(texts.length)).toBeUndefined();
+      table.strings.close();
+      const after = readdirSync(tmpdir()).filter((name) => name.startsWith('dpp-sync-xlsx-'));
+      expect(after.length).toBe(before.length - 1);
+    },
+  );
 });
 
 describe('files that were opened', () => {
