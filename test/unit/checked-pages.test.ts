@@ -85,6 +85,23 @@ describe('a page of a connector', () => {
   });
 });
 
+it('ends a read whose pages have been empty for too long', async () => {
+  const empty = (count: number) => Array.from({ length: count }, () => ({ rows: [] }));
+  const few = [...empty(9_999), page({ id: 1 }), ...empty(9_999)];
+  expect(await read(few)).toHaveLength(few.length);
+  async function* endless(): AsyncGenerator<never> {
+    for (let at = 0; ; at++) yield { rows: [], cursor: { at } } as never;
+  }
+  const from = { connector: 'own', stream: 'parts', mode: 'changes' as const, signal: new AbortController().signal };
+  const all = async () => {
+    for await (const { rows } of checkedPages(endless(), from)) expect(rows).toEqual([]);
+  };
+  await expect(all()).rejects.toMatchObject({
+    code: 'source.unreadable',
+    message: 'The connector own gave 10000 pages without a row, one behind the other, of the stream parts.',
+  });
+});
+
 it('waits only so long for a connector that does not stop', async () => {
   vi.useFakeTimers();
   try {

@@ -7,11 +7,13 @@ import { sourceFault } from '../../sdk/faults.ts';
 const DEPTH_MAX = 100;
 /** How long a connector may take to stop when it is asked to. */
 const STOP_WITHIN_MS = 5_000;
+/** A connector that gives more pages without rows than this, one behind the other, would never come to an end. */
+const EMPTY_PAGES_MAX = 10_000;
 
 /**
  * Passes the pages of a connector on as they are, if they keep the promises of `Page`. A connector of somebody else may give
- * anything. A row with a value that JSON does not have is quarantined. A page that is none ends the read, and so does a connector that
- * does not stop when the signal asks it to.
+ * anything. A row with a value that JSON does not have is quarantined. A page that is none ends the read, and so do empty pages
+ * without an end, and a connector that does not stop when the signal asks it to.
  *
  * @throws a `sourceFault`
  */
@@ -24,6 +26,7 @@ export async function* checkedPages(
       suggestion: 'Have the connector corrected: the conformance kit of dpp-sync/sdk/testing finds such mistakes.',
     });
   let count = 0;
+  let empty = 0;
   const overdue = (): Error =>
     sourceFault(`The connector ${connector} did not stop within ${STOP_WITHIN_MS / 1000} s.`, {
       suggestion: 'Have it pass its signal on to all that it waits for.',
@@ -31,6 +34,8 @@ export async function* checkedPages(
   for await (const page of untilStopped(pages, signal, overdue)) {
     if (!isJsonObject(page as unknown as JsonValue) || !Array.isArray(page.rows)) throw wrong('a page without rows');
     count += 1;
+    empty = page.rows.length === 0 ? empty + 1 : 0;
+    if (empty > EMPTY_PAGES_MAX) throw wrong(`${EMPTY_PAGES_MAX} pages without a row, one behind the other,`);
     if (page.nothingNew === true && (count > 1 || page.rows.length > 0)) {
       throw wrong('rows and the word that there is nothing new');
     }

@@ -1,11 +1,12 @@
 import { BUILT_IN } from '../../../connectors/index.ts';
 import type { LoadedConfig, LoadedSource } from '../../config/loaded-config.ts';
-import type { Page, SourceReader } from '../../domain/ports/source.ts';
+import type { Page, SourceReader, StreamReads } from '../../domain/ports/source.ts';
 import { Fault } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
 import type { Connector, ConnectorHost, StreamCheck } from '../../sdk/connector.ts';
 import { sourceFault } from '../../sdk/faults.ts';
 import { checkedPages } from './checked-pages.ts';
+import { streamReads } from './stream-reads.ts';
 
 export type RuntimeConfig = LoadedConfig<Connector>;
 export type ConfiguredSource = LoadedSource<Connector>;
@@ -14,13 +15,14 @@ export type ConfiguredSource = LoadedSource<Connector>;
 export async function openSource(source: ConfiguredSource, config: RuntimeConfig, log: Logger): Promise<SourceReader> {
   const { connector, path } = source;
   const { options, streams } = await source.readSettings();
+  const reads = streams.map((stream) => readsAt(connector, options, stream, config));
   const opened = await open(source, options, { config, log });
   const isOwn = await isBuiltIn(connector);
   return {
-    streams: streams.map((stream) => ({
+    streams: streams.map((stream, at) => ({
       name: stream.name,
       key: stream.key,
-      reads: connector.reads(options, stream.options),
+      reads: reads[at] ?? 'changes',
       fixedColumns: connector.fixedColumns === true,
       pull: (from, signal) =>
         pullAt(stream.path, config, () => {
@@ -47,9 +49,11 @@ export async function checkStream(
   { config, log, signal }: { config: RuntimeConfig; log: Logger; signal: AbortSignal },
 ): Promise<StreamCheck> {
   const { options, streams } = await source.readSettings();
+  const stream = streams.find((one) => one.name === name);
+  if (stream !== undefined) readsAt(source.connector, options, stream, config);
   const opened = await open(source, options, { config, log });
   try {
-    const own = streams.find((stream) => stream.name === name)?.options;
+    const own = stream?.options;
     return await inTime(opened.check({ name, options: own, signal }), source.connector.id);
   } catch (error) {
     throw placed(error, path, config);
@@ -79,6 +83,19 @@ const CHECK_WITHIN_MS = 330_000;
 async function isBuiltIn(connector: Connector): Promise<boolean> {
   const load = Object.hasOwn(BUILT_IN, connector.id) ? BUILT_IN[connector.id] : undefined;
   return load !== undefined && (await load()) === connector;
+}
+
+function readsAt(
+  connector: Connector,
+  options: unknown,
+  stream: { name: string; path: string; options: unknown },
+  config: RuntimeConfig,
+): StreamReads {
+  try {
+    return streamReads(connector, options, stream);
+  } catch (error) {
+    throw placed(error, stream.path, config);
+  }
 }
 
 async function open(
