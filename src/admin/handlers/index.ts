@@ -1,13 +1,16 @@
 import type { Handler } from '../handler.ts';
 import { changeSelected } from './change-passports.ts';
+import { correctRows } from './correct-rows.ts';
 import { passportPdf } from './passport-pdf.ts';
 import { publicationList } from './publication-list.ts';
 import { publishPassports } from './publish.ts';
 import { publishComplete } from './publish-complete.ts';
 import { replayRecords } from './replay.ts';
+import { replayCause } from './replay-cause.ts';
 import { reportCreate } from './report-create.ts';
 import { reportList } from './report-list.ts';
 import { settle } from './settle.ts';
+import { settleCause } from './settle-cause.ts';
 import { settleParts } from './settle-parts.ts';
 import { settleSelected } from './settle-selected.ts';
 import { syncSources } from './sync.ts';
@@ -16,14 +19,17 @@ import { unpublishPassports } from './unpublish.ts';
 /** All that a person can ask of the process that holds the ledger. */
 export const handlers: readonly Handler<unknown, unknown>[] = [
   changeSelected,
+  correctRows,
   passportPdf,
   publicationList,
   publishComplete,
   publishPassports,
+  replayCause,
   replayRecords,
   reportCreate,
   reportList,
   settle,
+  settleCause,
   settleParts,
   settleSelected,
   syncSources,

@@ -20,14 +20,30 @@ interface Described {
 export const WORK: Readonly<Record<string, Described>> = {
   sync: { summary: 'Pulls, maps, sends and publishes.', tag: 'work', role: 'operator' },
   replay: { summary: 'Maps stored records again and sends what needs it.', tag: 'attention', role: 'editor' },
+  'replay-cause': {
+    summary: 'Maps all records of a cause again and sends what needs it.',
+    tag: 'attention',
+    role: 'editor',
+  },
+  'correct-rows': {
+    summary: 'Stores corrected rows of a stream, until its next export brings others.',
+    tag: 'attention',
+    role: 'editor',
+  },
   settle: { summary: 'Settles named deliveries by hand.', tag: 'attention', role: 'operator' },
   'settle-selected': { summary: 'Settles all deliveries in a state by hand.', tag: 'attention', role: 'operator' },
+  'settle-cause': { summary: 'Settles the items of a cause by hand.', tag: 'attention', role: 'operator' },
   'settle-parts': {
     summary: 'Says whether BOM items of adopted products are at the platform.',
     tag: 'attention',
     role: 'operator',
   },
   publish: { summary: 'Publishes the passports of named products.', tag: 'work', role: 'operator' },
+  'change-passports': {
+    summary: 'Publishes or withdraws the passports of named products, or of all that a filter selects.',
+    tag: 'work',
+    role: 'operator',
+  },
   'publish-complete': { summary: 'Publishes the passports of all complete products.', tag: 'work', role: 'operator' },
   unpublish: { summary: 'Withdraws the passports of named products.', tag: 'work', role: 'operator' },
   'report-create': { summary: 'Asks the platform for a report, once.', tag: 'platform', role: 'operator' },
