@@ -25,7 +25,7 @@ tr.differs > td, tr.differs > th { background: var(--warn-ground); } tr.fault > 
 tr.differs { box-shadow: none; } tr.differs > th, tr.fault > th { padding-left: .5rem; box-shadow: inset 3px 0 0 var(--warn); } tr.fault > th { box-shadow: inset 3px 0 0 var(--bad); }
 mark { background: transparent; color: inherit; font-weight: 650; }
 .tree ul { margin-left: .3rem; } .tree > ul { border: 0; padding-left: 0; margin: 0; } .tree summary { cursor: pointer; } .tree .amount { font-variant-numeric: tabular-nums; }
-.chart { margin: 0 0 1rem; } .chart svg { display: block; width: 100%; height: auto; }
+.chart { margin: 0 0 1rem; } .chart svg { display: block; width: 100%; height: auto; overflow: visible; }
 .chart line { stroke: var(--edge); } .chart rect.good { fill: var(--accent); } .chart rect.bad { fill: var(--bad); }
 .chart .key::before { content: ""; display: inline-block; width: .8rem; height: .8rem; margin: 0 .35rem 0 .8rem; border-radius: 2px; background: var(--accent); vertical-align: -.05rem; }
 .chart .key.bad::before { background: var(--bad); } .chart .key { color: var(--quiet); white-space: nowrap; }
@@ -40,6 +40,9 @@ details > summary { cursor: pointer; padding: .2rem 0; }
   table.stacks th[scope="row"], table.stacks td { border: 0; padding: .12rem 0; }
   table.stacks td { display: flex; justify-content: space-between; gap: 1rem; text-align: right; white-space: normal; }
   table.stacks td::before { content: attr(data-label); color: var(--quiet); text-align: left; flex: none; }
-  table.stacks td:empty { display: none; }
+  table.stacks td:empty, table.stacks td:has(> .zero:only-child) { display: none; }
+  table.stacks td.text { display: block; text-align: left; }
+  table.stacks td.text::before { display: block; }
+  .chart text { font-size: 26px; } .chart svg { padding-bottom: 1rem; }
 }
 `;

@@ -125,7 +125,8 @@ describe('the overview', () => {
       '/attention?source=erp&amp;type=quarantine',
       '/items?state=missing&amp;source=erp',
       '/items?kind=product&amp;state=rejected',
-      '/items?state=open',
+      '/items?state=due',
+      '/items?state=waiting',
       '/attention/c0ffee',
     ]) {
       expect(markup, to).toContain(`href="${to}"`);
@@ -136,7 +137,7 @@ describe('the overview', () => {
     const shown = text(markup);
     expect(shown).toContain('Requests now4.2 per second');
     expect(shown).toContain('The API allows50 per second');
-    expect(shown).toContain('Left to send100, about 50 s');
+    expect(shown).toContain('Left to send90, about 45 s and 10 that wait for other items');
   });
 
   it('escapes what came from outside', () => {

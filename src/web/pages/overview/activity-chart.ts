@@ -29,7 +29,7 @@ function chart(spans: readonly ActivitySpan[], highest: number): Html {
   const marks = spans.flatMap(({ at }, index) => {
     const hour = new Date(at).toISOString().slice(11, 16);
     return Number(hour.slice(0, 2)) % 6 === 0 && hour.endsWith(':00')
-      ? [html`<text x="${fixed(index * step)}" y="${HEIGHT + AXIS - 4}">${hour}</text>`]
+      ? [html`<text x="${fixed(index * step)}" y="${HEIGHT + 4}" dy=".9em">${hour}</text>`]
       : [];
   });
   const sum = (name: 'delivered' | 'failed') => spans.reduce((total, span) => total + span[name], 0);

@@ -42,7 +42,7 @@ function causeRow({ id, count, title, source, passportsHeld, firstSeenAt, note }
 function guardNotes({ standing, operates }: AttentionView): Html[] {
   return standing.guarded.map(({ source, stream, message }) => {
     const accept = operates
-      ? html`<a class="button" href="${withQuery('/runs/accept', { source })}">Accept this export …</a>`
+      ? html`<a class="button" href="${withQuery('/runs/accept', { source })}">Accept this export…</a>`
       : html`<span class="quiet">An operator can accept it.</span>`;
     return html`<div class="note bad"><p>The guard holds ${source}/${stream}: ${message} Have the whole export written, or accept this one.</p><p>${accept}</p></div>`;
   });
@@ -77,7 +77,7 @@ function stuckTable({ stuck }: AttentionView): Html | null {
   if (stuck.length === 0) return null;
   const rows = stuck.map(
     ({ kind, key, naturalKey, operation, state, reason }) =>
-      html`<tr><th scope="row"><a href="${itemPath(kind, key)}">${naturalKey ?? key}</a></th><td data-label="write">${operation}</td><td data-label="state">${stateBadge(state)}</td><td data-label="why">${reason.message}</td></tr>`,
+      html`<tr><th scope="row"><a href="${itemPath(kind, key)}">${naturalKey ?? key}</a></th><td data-label="write">${operation}</td><td data-label="state">${stateBadge(state)}</td><td class="text" data-label="why">${reason.message}</td></tr>`,
   );
   return html`<h3 id="stuck">The newest of them</h3><div class="scroll" tabindex="0" role="region" aria-labelledby="stuck"><table class="stacks">
 <thead><tr><th scope="col">item</th><th scope="col">write</th><th scope="col">state</th><th scope="col">why</th></tr></thead><tbody>${rows}</tbody></table></div>

@@ -26,7 +26,7 @@ function sourceRow(
       html`<td class="number" data-label="${count}">${lastRun === null ? null : runCount(count, lastRun, sumOf(lastRun.streams, count))}</td>`,
   );
   return html`<tr><th scope="row"><a href="${runsPath({ source })}">${source}</a></th>
-<td data-label="result">${resultOf(lastRun, running.includes(source), now)}</td>${cells}<td data-label="next run">${next}</td></tr>`;
+<td class="text" data-label="result">${resultOf(lastRun, running.includes(source), now)}</td>${cells}<td data-label="next run">${next}</td></tr>`;
 }
 
 function resultOf(run: RunView | null, isRunning: boolean, now: number): Html {

@@ -2,7 +2,7 @@ import type { ApiWait } from '../../../domain/api-wait.ts';
 import { ITEM_KINDS } from '../../../domain/item.ts';
 import type { ApiStanding, HealthReport } from '../../../observe/health.ts';
 import { type Html, html } from '../../html.ts';
-import { formatCount } from '../../parts/count-link.ts';
+import { countLink, formatCount } from '../../parts/count-link.ts';
 import { durationOf, timeOf } from '../../parts/time.ts';
 import { itemsPath } from '../links.ts';
 import type { OverviewView } from './overview-view.ts';
@@ -73,17 +73,19 @@ function speed(view: OverviewView): Html {
 </dl>`;
 }
 
-const LEFT = ['due', 'sending', 'waiting'] as const;
-
+/** What is left, and for how long at the present speed. Deliveries that wait for other items take their time by no speed. */
 function left({ standing, rate }: OverviewView): Html {
-  const counts = LEFT.map((state) => ITEM_KINDS.reduce((sum, kind) => sum + (standing.items[kind][state] ?? 0), 0));
-  const [due = 0, sending = 0, waiting = 0] = counts;
-  const count = due + sending + waiting;
-  if (count === 0) return html`nothing`;
-  const link = html`<a href="${itemsPath({ state: 'open' })}">${formatCount(count)}</a>`;
-  if (rate.delivered === 0)
-    return html`${link}${waiting === count ? html` <span class="quiet">all wait for other items</span>` : null}`;
-  return html`${link}, about ${durationOf((count / rate.delivered) * 1000)}`;
+  const countOf = (state: 'due' | 'sending' | 'waiting') =>
+    ITEM_KINDS.reduce((sum, kind) => sum + (standing.items[kind][state] ?? 0), 0);
+  const waiting = countOf('waiting');
+  const soon = countOf('due') + countOf('sending');
+  if (soon + waiting === 0) return html`nothing`;
+  const lasts = soon > 0 && rate.delivered > 0 ? `, about ${durationOf((soon / rate.delivered) * 1000)}` : '';
+  return html`${countLink(soon, itemsPath({ state: 'due' }))}${lasts}${
+    waiting === 0
+      ? null
+      : html` <span class="quiet">and ${countLink(waiting, itemsPath({ state: 'waiting' }))} that wait for other items</span>`
+  }`;
 }
 
 /** `0`, `4.2`, `120` */

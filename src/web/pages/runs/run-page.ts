@@ -36,9 +36,7 @@ ${card(null, [
   ]),
   run.error === null ? null : html`<p class="bad">${run.error}</p>`,
   ...run.streams.flatMap(({ stream, guarded }) =>
-    guarded === null
-      ? []
-      : [html`<p class="bad">The guard held ${stream}: ${guarded} Nothing was marked as missing.</p>`],
+    guarded === null ? [] : [html`<p class="bad">The guard held ${stream}: ${guarded}</p>`],
   ),
   ...run.streams.flatMap(({ stream, missedByChanges }) =>
     missedByChanges === null || missedByChanges === 0

@@ -1,0 +1,175 @@
+// The pages to look at, over a real daemon and the sandbox: what they show, and that nothing of a source breaks out of them.
+
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import type { Daemon } from '../../../src/daemon/daemon.ts';
+import { itemPath } from '../../../src/web/pages/links.ts';
+import { startDaemon, WEB_TOKEN } from '../../support/daemon-world.ts';
+import { createDashboardWorld, HOSTILE, ODD_KEY } from '../../support/dashboard-world.ts';
+import type { World } from '../../support/world.ts';
+
+const SOON = { timeout: 60_000 };
+
+describe('the pages to look at', () => {
+  let world: World;
+  let daemon: Daemon;
+  let url: string;
+
+  beforeAll(async () => {
+    world = await createDashboardWorld({ token: WEB_TOKEN });
+    ({ daemon, url } = await startDaemon(world));
+    await daemon.startRun('erp', 'schedule');
+    // P-1, P-2, P-3 and the odd key are complete; P-5 was refused, and P-6 lacks a part.
+    await vi.waitUntil(() => daemon.runtime.views.passportCounts().initialized === 4, SOON);
+  });
+  afterAll(async () => {
+    await daemon.stop();
+    await world.remove();
+  });
+
+  async function page(path: string): Promise<{ status: number; markup: string; text: string }> {
+    const answer = await fetch(`${url}${path}`, {
+      headers: { authorization: `Bearer ${WEB_TOKEN}`, accept: 'text/html' },
+    });
+    const markup = await answer.text();
+    const main = /<main[^>]*>(.*)<\/main>/s.exec(markup)?.[1] ?? '';
+    const text = main
+      .replace(/<[^>]*>/g, ' ')
+      .replace(/\s+/g, ' ')
+      .trim();
+    return { status: answer.status, markup, text };
+  }
+  async function expectAll(path: string, ...parts: readonly string[]): Promise<string> {
+    const { status, text, markup } = await page(path);
+    expect([path, status]).toEqual([path, 200]);
+    for (const part of parts) expect(text, path).toContain(part);
+    return markup;
+  }
+
+  describe('the overview', () => {
+    it('says how many passports are published and what stops the rest, with the largest causes', async () => {
+      const markup = await expectAll(
+        '/',
+        '0 of 6 passports published',
+        '2 wait for a complete product and 4 are ready to be published',
+        'status: &quot;RETIRED&quot; is not a valid choice.',
+        '2 records are in quarantine',
+      );
+      expect(markup).toMatch(/<a href="\/attention\/[0-9a-f]+">2<\/a>/);
+    });
+
+    it('shows the counts of the last run, which add up', async () => {
+      const { markup } = await page('/');
+      const counts = Object.fromEntries(
+        [...markup.matchAll(/data-label="(read|unchanged|changed|quarantined|excluded)">(?:<[^>]*>)*([\d,]+)/g)].map(
+          ([, name, count]) => [name, Number(count)],
+        ),
+      );
+      expect(counts).toEqual({ read: 18, unchanged: 0, changed: 16, quarantined: 2, excluded: 0 });
+    });
+
+    it('has the activity of the last 24 hours as a picture and as a table', async () => {
+      const markup = await expectAll('/', 'The same figures by the hour');
+      expect(markup).toContain('role="img"');
+      expect(markup.match(/<rect class="good"/g)).toHaveLength(1);
+    });
+  });
+
+  describe('the runs', () => {
+    it('are listed with their result and who asked for them, and filtered by result', async () => {
+      await expectAll('/runs?source=erp', 'complete', 'the schedule', '18', '16');
+      await expectAll('/runs?result=failed', 'No run matches the filter.');
+    });
+
+    it('have a page each with the counts of each stream and the items that they changed', async () => {
+      const markup = await expectAll('/runs/1', 'products', 'materials', 'boms', 'all streams', '18');
+      expect(markup).toContain('href="/items?run=1"');
+      await expectAll('/items?run=1', 'Only items that run 1 changed.', 'P-1', 'M-1');
+    });
+
+    it('are not found where there is no such run', async () => {
+      expect((await page('/runs/999')).status).toBe(404);
+      expect((await page('/runs/1e3')).status).toBe(404);
+    });
+  });
+
+  describe('the items', () => {
+    it('are filtered by kind, state, source and search, with a total', async () => {
+      await expectAll('/items?kind=material', '3 items selected', 'M-1', 'M-2', 'M-3');
+      await expectAll('/items?state=waiting', '1 item selected', 'BOM item', 'P-6/10');
+      await expectAll('/items?search=toast', '1 item selected', 'P-2', 'Toaster');
+      await expectAll('/items?source=none', 'No item matches the filter.');
+    });
+
+    it('continue on the next page', async () => {
+      const { markup } = await page('/items?kind=product');
+      expect(markup).not.toContain('rel="next"');
+    });
+
+    it('have a page each that shows the row, what it was mapped to and what the platform has', async () => {
+      await expectAll(
+        '/items/product/P-2',
+        'Toaster',
+        'erp /products: products.csv, line 3'.replace('erp /', 'erp/'),
+        'COUNTRY',
+        'country_of_origin',
+        'The platform has acknowledged the same.',
+      );
+      await expectAll('/items/product/P-5', 'The platform has not acknowledged anything of it yet.', 'RETIRED');
+    });
+
+    it('show the parts as a tree, what they refer to and what uses them', async () => {
+      const markup = await expectAll('/items/product/P-2', 'BOM items', 'Steel', 'Kettle', 'Copper');
+      expect(markup).toContain('<details open><summary>');
+      await expectAll('/items/material/M-1', 'Used by', 'P-1/10');
+      await expectAll('/items/bom_item/P-6%2F10', 'no source gives it', 'M-404');
+    });
+
+    it('answer why a passport is not published', async () => {
+      await expectAll('/items/product/P-6', 'Why is this not published?', 'M-404');
+      await expectAll('/items/product/P-5', 'Why is this not published?', 'RETIRED');
+    });
+
+    it('are found by keys of any characters, in the path and in the query', async () => {
+      await expectAll(itemPath('product', ODD_KEY), 'Key with odd characters');
+      await expectAll(`/items/product?key=${encodeURIComponent(ODD_KEY)}`, 'Key with odd characters');
+      const { markup } = await page('/items?kind=product');
+      expect(markup).toContain(`href="${itemPath('product', ODD_KEY)}"`);
+    });
+
+    it('are not found where the ledger has no such item', async () => {
+      expect((await page('/items/product/NOTHING')).status).toBe(404);
+      expect((await page('/items/toaster/P-1')).status).toBe(404);
+      expect((await page('/items/product?key=..')).status).toBe(404);
+    });
+  });
+
+  describe('the passports', () => {
+    it('are listed with their state and what keeps each from being published', async () => {
+      const markup = await expectAll(
+        '/passports',
+        '4 initialised',
+        '2 incomplete',
+        'Kettle',
+        'Nobody has published it',
+      );
+      expect(markup).toContain('href="/passports?state=incomplete"');
+      await expectAll('/passports?state=incomplete', '2 of 2', 'P-5', 'P-6');
+    });
+
+    it('have a PDF, which a product that the platform does not have lacks', async () => {
+      const answer = await fetch(`${url}/passports/P-1/pdf`, { headers: { authorization: `Bearer ${WEB_TOKEN}` } });
+      expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'application/pdf']);
+      expect((await answer.text()).startsWith('%PDF')).toBe(true);
+      expect((await page('/passports/P-5/pdf')).status).toBe(404);
+    });
+  });
+
+  it('show what a source gave as text, never as markup', async () => {
+    for (const path of ['/', '/items', '/passports', '/items/product/P-3', '/runs/1', '/items?search=%3Cscript%3E']) {
+      const { markup } = await page(path);
+      expect(markup, path).not.toContain(HOSTILE);
+      expect(markup, path).not.toMatch(/<script>/);
+    }
+    expect((await page('/items/product/P-3')).markup).toContain('&lt;script&gt;alert(&quot;x&quot;)&lt;/script&gt;');
+  });
+});
