@@ -221,6 +221,7 @@ export const PassportRow = z.strictObject({
   naturalKey: z.string().nullable(),
   name: z.string().nullable(),
   source: z.string().nullable(),
+  remoteId: z.json().describe('The id of the product at the platform; null before it has one.'),
   state: z.enum(PASSPORT_STATES),
   blockers: z.array(z.string()),
   reason: Reason.nullable(),

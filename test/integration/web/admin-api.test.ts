@@ -1,0 +1,208 @@
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { handlers } from '../../../src/admin/handlers/index.ts';
+import type { Daemon } from '../../../src/daemon/daemon.ts';
+import { API_OPERATIONS } from '../../../src/web/api/api-routes.ts';
+import type { ApiOperation } from '../../../src/web/api/operation.ts';
+import { Operation, Problem } from '../../../src/web/api/schemas.ts';
+import { READ_DIRECTLY, WORK } from '../../../src/web/api/work-operations.ts';
+import { PRODUCTS, startDaemon, WEB_TOKEN } from '../../support/daemon-world.ts';
+import { createWorld, type World } from '../../support/world.ts';
+
+interface Given {
+  method?: string;
+  body?: unknown;
+  token?: string;
+}
+
+describe('the admin API', () => {
+  let world: World;
+  let daemon: Daemon;
+  let url: string;
+
+  beforeAll(async () => {
+    world = await createWorld({
+      config: { web: { port: 0, token: WEB_TOKEN }, sources: [PRODUCTS.source] },
+      files: PRODUCTS.files,
+    });
+    ({ daemon, url } = await startDaemon(world));
+    await daemon.startRun('erp', 'schedule');
+    await vi.waitUntil(async () => (await daemon.runtime.queues.failed('deliver')).length === 1, { timeout: 60_000 });
+    await vi.waitUntil(() => daemon.runtime.views.itemCounts().product.delivered === 1, { timeout: 60_000 });
+  });
+  afterAll(async () => {
+    await daemon.stop();
+    await world.remove();
+  });
+
+  async function ask(path: string, { method = 'GET', body, token = WEB_TOKEN }: Given = {}): Promise<Response> {
+    return fetch(`${url}/api/v1${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${token}`,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+  }
+  async function problemOf(answer: Response) {
+    expect(answer.headers.get('content-type')).toBe('application/problem+json; charset=utf-8');
+    return Problem.parse(await answer.json());
+  }
+  /** The result of an operation once it has ended. */
+  async function resultOf(answer: Response): Promise<unknown> {
+    expect(answer.status).toBe(202);
+    const { id } = Operation.parse(await answer.json());
+    expect(answer.headers.get('location')).toBe(`/api/v1/operations/${id}`);
+    return vi.waitUntil(
+      async () => {
+        const { outcome } = Operation.parse(await (await ask(`/operations/${id}`)).json());
+        return outcome;
+      },
+      { timeout: 60_000 },
+    );
+  }
+
+  it('describes each handler of the admin channel', () => {
+    const names = handlers.map(({ name }) => name).filter((name) => !READ_DIRECTLY.has(name));
+    expect(Object.keys(WORK).sort()).toEqual(names.sort());
+  });
+
+  it('serves an OpenAPI document that has each operation, with an id of its own', async () => {
+    const document = (await (await ask('/openapi.json')).json()) as {
+      openapi: string;
+      paths: Record<string, Record<string, { operationId: string; parameters: { name: string; in: string }[] }>>;
+    };
+    expect(document.openapi).toBe('3.1.1');
+    const described = Object.entries(document.paths).flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, { operationId }]) => `${method} ${path} ${operationId}`),
+    );
+    expect(described).toHaveLength(API_OPERATIONS.length);
+    expect(new Set(described.map((line) => line.split(' ')[2])).size).toBe(API_OPERATIONS.length);
+    expect(JSON.stringify(document)).not.toContain('$schema');
+  });
+
+  it('gives, for each GET without a parameter in its path, an answer that fits its schema', async () => {
+    const plain = API_OPERATIONS.filter(({ method, path }) => method === 'GET' && !path.includes(':'));
+    expect(plain.length).toBeGreaterThan(8);
+    for (const operation of plain) await assertFits(operation, operation.path);
+  });
+
+  it('shows an item, its passport and why it is not published', async () => {
+    await assertFits(operationOf('showItem'), '/items/product/A-1');
+    await assertFits(operationOf('why'), '/why/A-1');
+    const { rows } = (await (await ask('/items?kind=product&search=A-')).json()) as { rows: { key: string }[] };
+    expect(rows.map(({ key }) => key).sort()).toEqual(['A-1', 'A-2']);
+  });
+
+  it('lists the causes of what is stuck, with their members', async () => {
+    const causes = (await (await ask('/causes')).json()) as { id: string; count: number; type: string }[];
+    expect(causes).toEqual([expect.objectContaining({ type: 'rejected', count: 1 })]);
+    const id = causes[0]?.id ?? '';
+    await assertFits(operationOf('showCause'), `/causes/${id}`);
+    await assertFits(operationOf('listCauseMembers'), `/causes/${id}/members`);
+    const noted = await ask(`/causes/${id}/note`, {
+      method: 'PUT',
+      body: { text: 'Asked the ERP team.', owner: 'Kim' },
+    });
+    expect(noted.status).toBe(200);
+    const { note } = (await (await ask(`/causes/${id}`)).json()) as { note: unknown };
+    expect(note).toMatchObject({ text: 'Asked the ERP team.', owner: 'Kim', by: 'token' });
+  });
+
+  it('pages through a list', async () => {
+    const first = (await (await ask('/items?limit=1')).json()) as { rows: { key: string }[]; next: string };
+    const second = (await (await ask(`/items?limit=1&after=${encodeURIComponent(first.next)}`)).json()) as typeof first;
+    expect([...first.rows, ...second.rows].map(({ key }) => key).sort()).toEqual(['A-1', 'A-2']);
+  });
+
+  it('counts by a dry run what a replay would send, as an operation that ends', async () => {
+    const started = await ask('/operations/replay', { method: 'POST', body: { states: ['rejected'], dryRun: true } });
+    expect(await resultOf(started)).toMatchObject({ ok: true, result: { synced: null } });
+  });
+
+  it('writes what was started to the audit log, with who did it and its outcome', async () => {
+    await resultOf(await ask('/operations/sync', { method: 'POST', body: {} }));
+    const { rows } = (await (await ask('/audit')).json()) as { rows: object[] };
+    expect(rows).toContainEqual(
+      expect.objectContaining({ who: 'token', via: 'api', action: 'sync', outcome: 'Done.' }),
+    );
+  });
+
+  it('sets a value of a lookup table, and removes it', async () => {
+    expect((await ask('/lookup-values/status.csv/20', { method: 'PUT', body: { value: 'ARCHIVED' } })).status).toBe(
+      200,
+    );
+    const values = (await (await ask('/lookup-values')).json()) as object[];
+    expect(values).toEqual([
+      expect.objectContaining({ lookup: 'status.csv', key: '20', value: 'ARCHIVED', by: 'token' }),
+    ]);
+    expect((await ask('/lookup-values/status.csv/20', { method: 'DELETE' })).status).toBe(200);
+    expect(await (await ask('/lookup-values')).json()).toEqual([]);
+  });
+
+  it('reads the publications of the platform, a page a line', async () => {
+    const answer = await ask('/publications');
+    expect(answer.headers.get('content-type')).toContain('application/x-ndjson');
+    // Nothing was published, so there is no page.
+    expect(answer.status).toBe(200);
+    expect(await answer.text()).toBe('');
+  });
+
+  describe('answers with a problem document', () => {
+    it('where the token is wrong', async () => {
+      const answer = await ask('/items', { token: 'not-the-token-0123456789' });
+      expect(answer.status).toBe(401);
+      expect(await problemOf(answer)).toMatchObject({ status: 401, title: 'Not logged in' });
+    });
+
+    it('where there is no such operation', async () => {
+      const answer = await ask('/nothing');
+      expect(answer.status).toBe(404);
+      expect(await problemOf(answer)).toMatchObject({ status: 404 });
+    });
+
+    it('where the item is unknown', async () => {
+      const answer = await ask('/items/product/nobody');
+      expect(answer.status).toBe(404);
+      expect((await problemOf(answer)).detail).toBe('There is no product "nobody" in the ledger.');
+    });
+
+    it('where the body does not fit, and names the member', async () => {
+      const answer = await ask('/operations/replay', { method: 'POST', body: { states: ['lost'] } });
+      expect(answer.status).toBe(422);
+      expect((await problemOf(answer)).errors?.map(({ path }) => path)).toEqual(['body.states.0']);
+    });
+
+    it('where the body is no JSON', async () => {
+      const answer = await fetch(`${url}/api/v1/operations/sync`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${WEB_TOKEN}`, 'content-type': 'application/json' },
+        body: '{"sources":',
+      });
+      expect(answer.status).toBe(400);
+      expect(await problemOf(answer)).toMatchObject({ status: 400 });
+    });
+
+    it('where a query parameter is unknown', async () => {
+      const answer = await ask('/items?colour=red');
+      expect(answer.status).toBe(422);
+      await problemOf(answer);
+    });
+  });
+
+  function operationOf(id: string): ApiOperation {
+    const operation = API_OPERATIONS.find((one) => one.id === id);
+    if (operation === undefined) throw new Error(`There is no operation ${id}.`);
+    return operation;
+  }
+
+  async function assertFits({ answer: expected }: ApiOperation, path: string): Promise<void> {
+    const answer = await ask(path);
+    expect(answer.status, path).toBe(expected.status);
+    if ('contentType' in expected) {
+      expect(answer.headers.get('content-type'), path).toContain(expected.contentType);
+      return;
+    }
+    expect(expected.schema.safeParse(await answer.json()).error?.issues ?? [], path).toEqual([]);
+  }
+});
