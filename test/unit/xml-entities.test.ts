@@ -82,3 +82,35 @@ describe('entities of an XML document', () => {
     expect(records.map((record) => record.issues?.[0]?.code)).toEqual(['row.length', undefined]);
   });
 });
+
+describe('default attributes of a document type', () => {
+  const recordOf = async (subset: string, element = '<r/>') => {
+    const [record] = await recordsOf(`<!DOCTYPE a [${subset}]><a>${element}</a>`, AT);
+    const { '#text': _text, ...attributes } = record?.fields ?? {};
+    return attributes;
+  };
+
+  it.each([
+    ['of text', '<!ATTLIST r mode CDATA "new">', { '@mode': 'new' }],
+    ['out of a list of words', "<!ATTLIST r mode (new|old)\n'old' unit NMTOKEN #IMPLIED>", { '@mode': 'old' }],
+    ['that are fixed', '<!ATTLIST r id ID #REQUIRED v CDATA #FIXED "1">', { '@v': '1' }],
+    [
+      'in several lists, of which the first counts',
+      '<!ATTLIST r a CDATA "1"><!ATTLIST r a CDATA "2" b CDATA "3">',
+      { '@a': '1', '@b': '3' },
+    ],
+    ['with entities', '<!ENTITY x "Müller"><!ATTLIST r a CDATA "&x; &#38;amp; &lt;">', { '@a': 'Müller & <' }],
+    ['of other elements, which do not count', '<!ATTLIST s a CDATA "1"><!ELEMENT r EMPTY>', {}],
+  ])('%s are given to elements that have none of their own', async (_about, subset, fields) => {
+    expect(await recordOf(subset)).toEqual(fields);
+  });
+
+  it('give way to what an element says', async () => {
+    expect(await recordOf('<!ATTLIST r mode CDATA "new">', '<r mode="old"/>')).toEqual({ '@mode': 'old' });
+  });
+
+  it('end with an error before they become gigabytes', async () => {
+    const subset = `<!ATTLIST s a CDATA "${'x'.repeat(60_000)}">`;
+    await expect(recordOf(subset, `<r>${'<s/>'.repeat(50_000)}</r>`)).rejects.toThrow(/longer than|more than/);
+  });
+});

@@ -1,7 +1,10 @@
 import { sourceFault } from '../faults.ts';
+import { attributeListOf } from './default-attributes.ts';
 
 /** More are not needed by any real file: the entity sets of ISO 8879 have about a thousand together. */
 const ENTITIES_MAX = 5_000;
+/** Default attributes of all elements together. */
+const DEFAULTS_MAX = 5_000;
 /** The longest text that one entity stands for, entities in it included. */
 const EXPANSION_MAX = 65_536;
 /** The longest internal subset. */
@@ -33,7 +36,7 @@ export interface EntityContext {
   expanded(characters: number): void;
 }
 
-/** The entities of a document. */
+/** The entities and the default attributes of a document. */
 export interface Entities {
   /** Reads the declarations of a document type, as `BMECAT SYSTEM "bmecat.dtd" [ … ]`. */
   declare(doctype: string): void;
@@ -43,6 +46,12 @@ export interface Entities {
    * @throws a `sourceFault` if it is external or not declared, refers to itself, has elements in it, or is too long
    */
   textOf(name: string): string;
+  /**
+   * The attributes that an element has without saying so, with their values. Null where the document declares none.
+   *
+   * @throws as `textOf` does
+   */
+  defaultsOf(element: string): readonly (readonly [name: string, value: string])[] | null;
 }
 
 /**
@@ -56,6 +65,10 @@ export function createEntities(given: Readonly<Record<string, string>>, context:
     Object.entries(given).map(([name, text]) => [name, { text: escapeText(text) }]),
   );
   const expansions = new Map<string, string>();
+  /** By element and attribute, as they stand between the quotes. */
+  const defaults = new Map<string, Map<string, string>>();
+  const expandedDefaults = new Map<string, (readonly [string, string])[]>();
+  let defaultsCount = 0;
   let externalSubset: string | undefined;
   let total = 0;
 
@@ -115,6 +128,30 @@ export function createEntities(given: Readonly<Record<string, string>>, context:
     );
   };
 
+  /** What stands for more text than the file has is counted wherever it is used. */
+  const counted = (text: string): string => {
+    total += text.length;
+    if (total > FREE_CHARACTERS && total > FACTOR_MAX * context.position()) {
+      throw fail(`The entities stand for more than ${FACTOR_MAX} times the text of the file.`, HOSTILE);
+    }
+    context.expanded(text.length);
+    return text;
+  };
+
+  const addDefaults = (declaration: string): void => {
+    const list = attributeListOf(declaration);
+    if (list === null) return;
+    for (const [name, text] of list.defaults) {
+      const known = defaults.get(list.element) ?? new Map<string, string>();
+      defaults.set(list.element, known);
+      // As with entities, the first declaration holds.
+      if (!known.has(name)) known.set(name, withCharacters(text));
+      if (++defaultsCount > DEFAULTS_MAX) {
+        throw fail(`The document type declares more than ${DEFAULTS_MAX} default attributes.`, HOSTILE);
+      }
+    }
+  };
+
   return {
     declare(doctype) {
       if (doctype.length > DOCTYPE_MAX) {
@@ -126,6 +163,10 @@ export function createEntities(given: Readonly<Record<string, string>>, context:
       if (bracket === -1) return;
       for (const declaration of declarations(doctype.slice(bracket + 1, doctype.lastIndexOf(']')))) {
         if (declaration === null) throw fail('The document type has a declaration that cannot be read.', UNREADABLE);
+        if ('other' in declaration) {
+          addDefaults(declaration.other);
+          continue;
+        }
         const { name, entity } = declaration;
         // The first declaration holds; what the operator declares comes before it.
         if (!declared.has(name)) declared.set(name, entity);
@@ -134,14 +175,17 @@ export function createEntities(given: Readonly<Record<string, string>>, context:
         }
       }
     },
-    textOf(name) {
-      const text = expand(name, []);
-      total += text.length;
-      if (total > FREE_CHARACTERS && total > FACTOR_MAX * context.position()) {
-        throw fail(`The entities stand for more than ${FACTOR_MAX} times the text of the file.`, HOSTILE);
+    textOf: (name) => counted(expand(name, [])),
+    defaultsOf(element) {
+      const declaredHere = defaults.get(element);
+      if (declaredHere === undefined) return null;
+      let values = expandedDefaults.get(element);
+      if (values === undefined) {
+        values = [...declaredHere].map(([name, text]) => [name, expandText(text, name, []).replaceAll(/\s/g, ' ')]);
+        expandedDefaults.set(element, values);
       }
-      context.expanded(text.length);
-      return text;
+      for (const [, value] of values) counted(value);
+      return values;
     },
   };
 }
@@ -164,10 +208,10 @@ const DECLARATION =
   /\s+|<!--[^]*?-->|<\?[^]*?\?>|%[^\s;<>]+;|<!ENTITY\s+(?:(%)\s+)?([^\s%"'<>&]+)\s+(?:"([^"]*)"|'([^']*)'|(?:SYSTEM|PUBLIC\s+(?:"[^"]*"|'[^']*'))\s+("[^"]*"|'[^']*'))[^<>]*>|<![A-Z](?:"[^"]*"|'[^']*'|[^"'<>])*>/;
 
 /**
- * The general entities that an internal subset declares. Parameter entities serve validation, which is not done. Null
+ * The general entities that an internal subset declares, and its other declarations as text. Parameter entities serve validation, which is not done. Null
  * stands for text that is no declaration; what follows it is not looked at, so the time stays linear.
  */
-function* declarations(subset: string): Generator<{ name: string; entity: Entity } | null> {
+function* declarations(subset: string): Generator<{ name: string; entity: Entity } | { other: string } | null> {
   const token = new RegExp(DECLARATION, 'y');
   while (token.lastIndex < subset.length) {
     const match = token.exec(subset);
@@ -175,7 +219,8 @@ function* declarations(subset: string): Generator<{ name: string; entity: Entity
       yield null;
       return;
     }
-    const [, parameter, name, double, single, external] = match;
+    const [whole, parameter, name, double, single, external] = match;
+    if (name === undefined) yield { other: whole };
     if (name === undefined || parameter !== undefined) continue;
     const text = double ?? single;
     yield {

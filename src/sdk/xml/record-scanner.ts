@@ -161,7 +161,12 @@ export class RecordScanner {
       }
       if (parser.position - this.tagStart > this.bounds.max) throw this.tooLong();
     });
-    parser.on('opentag', (tag) => this.openTag(tag));
+    parser.on('opentag', (tag) => {
+      for (const [name, value] of entities.defaultsOf(tag.name) ?? []) {
+        if (!Object.hasOwn(tag.attributes, name)) tag.attributes[name] = value;
+      }
+      this.openTag(tag);
+    });
     parser.on('closetag', () => this.closeTag());
     parser.on('cdata', this.onText);
     parser.on('text', this.onText);
