@@ -6,6 +6,7 @@ import type { DashboardViews, ItemListFilter } from '../../src/domain/ports/dash
 import type { Reason } from '../../src/domain/reason.ts';
 import { createDashboard } from '../../src/ledger/dashboard/dashboard-views.ts';
 import { openDatabaseReadOnly } from '../../src/ledger/store/database.ts';
+import type { JsonObject } from '../../src/lib/json.ts';
 import {
   bomItem,
   deliverAll,
@@ -221,6 +222,51 @@ describe('the causes of what is stuck', () => {
     await pullRows(ledger, { rows: [] });
     expect(views().causes({ type: 'run' })).toEqual([]);
     expect(views().run(2)).toMatchObject({ askedBy: 'anna', result: 'failed' });
+  });
+});
+
+describe('a replay by cause', () => {
+  const replayed = async (cause: string, map: (fields: JsonObject) => MapResult, dryRun = false) => {
+    const selection = { states: [], sources: [], keys: [], deliveryIds: [], cause };
+    const candidates = await fixture.ledger.replayCandidates({ selection, afterId: 0, limit: 100 });
+    const records = candidates.map(({ id, version, fields }) => ({ id, version, result: map(fields) }));
+    return { ids: candidates.map(({ fields }) => fields['id']), ...(await fixture.ledger.replay({ records, dryRun })) };
+  };
+
+  it('maps the quarantined records of the cause again, and no other record', async () => {
+    await given();
+    const other = { code: 'gtin.check', message: 'Wrong.' };
+    await stageRows(fixture.ledger, { 5: { status: 'quarantined', issues: [other], blockedProducts: [] } });
+    const cause =
+      views()
+        .causes({})
+        .find(({ code }) => code === 'country.unknown')?.id ?? '';
+    const passing = ({ id }: JsonObject) => items(product(`from row ${String(id)}`));
+    expect(await replayed(cause, passing, true)).toMatchObject({ ids: ['3', '4'], staged: 2, quarantined: 0 });
+    expect(views().cause(cause)?.count).toBe(2);
+    const still = ({ id }: JsonObject) => (id === '3' ? unknownCountry('Narnia') : passing({ id: id ?? null }));
+    expect(await replayed(cause, still)).toMatchObject({ staged: 1, quarantined: 1 });
+    expect(views().cause(cause)?.count).toBe(1);
+    await replayed(cause, passing);
+    expect(views().cause(cause)).toBeNull();
+    expect(await replayed(cause, passing)).toMatchObject({ ids: [], staged: 0 });
+    expect(
+      views()
+        .causes({})
+        .map(({ code }) => code),
+    ).toEqual(['gtin.check']);
+  });
+
+  it('sends the stuck items of the cause again, and no other item', async () => {
+    await given();
+    await reject('1');
+    await reject('3', { message: 'Something else is wrong.' });
+    const [cause] = views()
+      .causes({ type: 'rejected' })
+      .filter(({ example }) => example === '3');
+    const again = await replayed(cause?.id ?? '', () => items(bomItem('L1', '1', 'M'), product('3', 'Sound rope')));
+    expect(again).toMatchObject({ ids: ['2'], staged: 1 });
+    expect(keys({ state: 'rejected' })).toEqual(['1']);
   });
 });
 

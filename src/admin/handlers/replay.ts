@@ -15,6 +15,8 @@ export interface ReplayAsked {
   sources: string[];
   /** Item keys, natural keys or record keys; empty for all. */
   keys: string[];
+  /** The id of a cause, as the dashboard shows it: its members alone. */
+  cause?: string | undefined;
   /** Only finds out what would pass. */
   dryRun: boolean;
   force: boolean;
@@ -34,15 +36,16 @@ export const replayRecords: Handler<ReplayAsked, Replayed> = {
     states: z.array(z.enum(REPLAY_STATES)).default([]),
     sources: z.array(z.string()).default([]),
     keys: z.array(z.string()).default([]),
+    cause: z.string().optional(),
     dryRun: z.boolean().default(false),
     force: z.boolean().default(false),
     waitMs: WaitMs,
   }),
-  async handle({ states, sources, keys: pasted, dryRun, force, waitMs }, context) {
+  async handle({ states, sources, keys: pasted, cause, dryRun, force, waitMs }, context) {
     const { runtime } = context;
     assertSources(runtime.config, sources);
     const keys = await knownKeys(runtime, pasted);
-    const selection = { states, sources, keys, deliveryIds: [] };
+    const selection = { states, sources, keys, deliveryIds: [], cause };
     const replayed = await runtime.replay({ selection, force, dryRun });
     if (dryRun) return { replayed, synced: null };
     const of = { sources: selectedSources(context, sources) };

@@ -13,6 +13,8 @@ export interface ReplaySelection {
   keys: readonly string[];
   /** The records of these deliveries' items, whatever else is named. */
   deliveryIds: readonly number[];
+  /** The id of a cause: its members alone, whatever else is named. */
+  cause?: string | undefined;
 }
 
 export const REPLAY_STATES = ['blocked', 'rejected', 'parked', 'in_doubt', 'quarantined', 'superseded'] as const;

@@ -4,6 +4,7 @@ import type { MappedRecord } from '../../domain/ports/intake.ts';
 import type { ReplayCandidate, ReplayOutcome, ReplaySelection } from '../../domain/ports/replay.ts';
 import type { Restored } from '../backup/restored.ts';
 import { type Contact, kindCreatedBy } from '../contact/contact.ts';
+import { FIRST_CODE, FIRST_FIELD, IS_QUARANTINED, type RecordGroup } from '../dashboard/stuck-groups.ts';
 import type { ItemRow } from '../items/item-row.ts';
 import type { Items } from '../items/items.ts';
 import type { Lookups } from '../records/lookups.ts';
@@ -12,6 +13,7 @@ import { createRunAccounts } from '../records/run-accounts.ts';
 import { type RecordRow, SELECT_RECORD } from '../records/staged-record.ts';
 import type { Staging, Tally } from '../records/staging.ts';
 import type { LedgerContext } from '../store/context.ts';
+import { createCauseSelections, type SelectedByCause } from './cause-selections.ts';
 import { isStuck } from './delivery-states.ts';
 import { hasReason } from './reason-conditions.ts';
 import type { Requests } from './requests.ts';
@@ -45,6 +47,7 @@ export function createReplay(
   staging: Staging,
 ): Replay {
   const accounts = createRunAccounts(db);
+  const selectedBy = createCauseSelections(db);
   const sql = {
     // The `+` keeps SQLite from reading all items or records in the order of their records.
     candidates: db.prepare<[SelectionParameters & { afterId: number; limit: number }], PendingRow>(
@@ -73,6 +76,15 @@ export function createReplay(
        FROM found JOIN records r ON r.id = found.record_id JOIN streams s ON s.id = r.stream_id
        WHERE (@sources = '[]' OR s.source IN (SELECT value FROM json_each(@sources))) AND r.id > @afterId
        ORDER BY r.id LIMIT @limit`,
+    ),
+    ofIssue: db.prepare<
+      [Pick<RecordGroup, 'streamId' | 'code' | 'field'> & { afterId: number; limit: number }],
+      PendingRow
+    >(
+      `SELECT r.id, r.version, s.source, s.name AS stream, r.raw, r.place, r.source_issues AS issues
+       FROM records r INDEXED BY records_by_issue CROSS JOIN streams s ON s.id = r.stream_id
+       WHERE ${IS_QUARANTINED} AND r.stream_id = @streamId AND ${FIRST_CODE} IS @code AND ${FIRST_FIELD} IS @field
+         AND r.id > @afterId ORDER BY r.id LIMIT @limit`,
     ),
     unconfirmed: db.prepare<
       [SelectionParameters],
@@ -115,13 +127,25 @@ export function createReplay(
     return outcome;
   }
 
+  function withCause(selection: ReplaySelection): SelectedByCause {
+    return selection.cause === undefined ? { type: 'deliveries', selection } : selectedBy(selection.cause);
+  }
+
   return {
     candidates({ selection, afterId, limit }) {
-      return sql.candidates.all({ ...parametersOf(selection), afterId, limit }).map(pendingRecord);
+      const selected = withCause(selection);
+      if (selected === null) return [];
+      if (selected.type === 'deliveries') {
+        return sql.candidates.all({ ...parametersOf(selected.selection), afterId, limit }).map(pendingRecord);
+      }
+      const { streamId, code, field } = selected.group;
+      return sql.ofIssue.all({ streamId, code, field, afterId, limit }).map(pendingRecord);
     },
 
     forceUnconfirmed({ selection, dryRun }) {
-      const unconfirmed = sql.unconfirmed.all(parametersOf(selection));
+      const selected = withCause(selection);
+      if (selected?.type !== 'deliveries') return 0;
+      const unconfirmed = sql.unconfirmed.all(parametersOf(selected.selection));
       if (dryRun) return unconfirmed.length;
       for (const item of unconfirmed) {
         const { id, revision } = item;

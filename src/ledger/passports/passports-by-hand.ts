@@ -1,6 +1,7 @@
 import type { DeliveryState } from '../../domain/delivery.ts';
 import type { PassportAnswer, UnpublishedPage } from '../../domain/passport.ts';
 import type { PassportReplay, ReplaySelection } from '../../domain/ports/replay.ts';
+import { createCauseSelections } from '../deliveries/cause-selections.ts';
 import { isStuck } from '../deliveries/delivery-states.ts';
 import { parametersOf, type SelectionParameters } from '../deliveries/selection.ts';
 import type { Items } from '../items/items.ts';
@@ -24,6 +25,7 @@ export function createPassportsByHand(
   { items, passportItems }: { items: Items; passportItems: PassportItems },
 ): PassportsByHand {
   const completeness = createCompleteness(db, passportRules);
+  const selectedBy = createCauseSelections(db);
   const sql = {
     // Two statements, each by its index: one with OR would walk all products.
     productByKey: db.prepare<[string], PassportRow>(
@@ -89,7 +91,10 @@ export function createPassportsByHand(
 
     replay({ selection, dryRun }) {
       const replayed: PassportReplay = { asked: 0, incomplete: 0, leftUnconfirmed: 0 };
-      for (const row of sql.stuck.all(parametersOf(selection))) {
+      const selected =
+        selection.cause === undefined ? ({ type: 'deliveries', selection } as const) : selectedBy(selection.cause);
+      if (selected?.type !== 'deliveries') return replayed;
+      for (const row of sql.stuck.all(parametersOf(selected.selection))) {
         const desire = desireIn(row.desired);
         if (desire === null || row.passportId === null) continue;
         if (row.state === 'in_doubt') replayed.leftUnconfirmed += 1;
