@@ -117,6 +117,11 @@ export const COMMANDS: readonly ListedCommand[] = [
     load: async () => (await import('./password.ts')).addPasswordCommand,
   },
   {
+    term: 'alerts',
+    summary: 'see and mute the alerts, and test their channels',
+    load: async () => (await import('./alerts/alerts.ts')).addAlertsCommands,
+  },
+  {
     term: 'ledger',
     summary: 'care of the ledger: back it up, verify it, restore it',
     load: async () => (await import('./ledger/ledger.ts')).addLedgerCommands,

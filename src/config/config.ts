@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { ITEM_KINDS } from '../domain/item.ts';
 import { WEB_ROLES } from '../domain/web-role.ts';
 import { isPasswordHash } from '../lib/password-hash.ts';
+import { AlertsSection } from './alerts-section.ts';
 import {
   BaseUrl,
   Decimal,
@@ -286,6 +287,7 @@ export const Config = z.strictObject({
   web: Web.optional(),
   sources: z.array(Source).min(1, 'at least one source').describe('The systems to read from.'),
   passports: Passports.optional(),
+  alerts: AlertsSection.prefault({}),
 });
 export type Config = z.infer<typeof Config>;
 export type SourceConfig = z.infer<typeof Source>;

@@ -6,6 +6,7 @@ import nodeCron from 'node-cron';
 import { z } from 'zod';
 import { normalizeDecimal } from '../lib/decimal.ts';
 import { isLoopback } from '../lib/loopback.ts';
+import { parsePeriod } from '../lib/period.ts';
 
 /** Ids that go into job ids, metrics and file names. */
 export const Slug = z
@@ -163,5 +164,13 @@ export const Period = z.string().transform((text, context): number => {
   const hours = Number(count) * (unit === 'd' ? 24 : 1);
   if (hours > 0) return hours * 3_600_000;
   context.addIssue({ code: 'custom', message: 'a number of hours or days, such as 12h or 7d' });
+  return z.NEVER;
+});
+
+/** A time such as `30s`, `15m`, `12h` or `7d`, in milliseconds. */
+export const Duration = z.string().transform((text, context): number => {
+  const ms = parsePeriod(text);
+  if (ms !== null) return ms;
+  context.addIssue({ code: 'custom', message: 'a time such as 30s, 15m, 12h or 7d' });
   return z.NEVER;
 });

@@ -16,6 +16,7 @@ import type { QueueSetting } from './fields.ts';
 import { createFindings, type Findings } from './findings.ts';
 import { createSettingsReader } from './fresh-settings.ts';
 import { interpolate } from './interpolate.ts';
+import { addAddressSecrets, addChannelSecrets, checkChannels, loadedAlerts } from './load-alerts.ts';
 import { loadProfile } from './load-profile.ts';
 import type { LoadedConfig, LoadedSource, LoadedWeb } from './loaded-config.ts';
 import { loadedLookups, loadedMapping, type ReadableMappings, readableMappings } from './loaded-mapping.ts';
@@ -66,6 +67,7 @@ export async function loadConfig<Connector extends ConnectorSchemas>(
   for (const { path, message, cure } of problems) findings.addProblem(path, message, cure);
 
   addUrlPassword(value, secrets);
+  addChannelSecrets(value, secrets);
   const isExpanded = (path: readonly PathSegment[]) => templates.has(JSON.stringify(path));
   const config = parseSettings(Config, value, { path: [], findings, isExpanded });
   const profile = await checkProfile(value, { folder, profilesDir }, findings);
@@ -80,6 +82,7 @@ export async function loadConfig<Connector extends ConnectorSchemas>(
   checkPassports(value, findings);
   checkWeb(value, findings);
   checkQueuePassword(value, findings);
+  checkChannels(value, findings);
   if (config === undefined || profile === undefined || findings.problems.length > 0) {
     const { compile = async () => [] } = options;
     const flaws = readableMappings(value, resolvePath).map((mappings) => compile(mappings, folder));
@@ -90,10 +93,13 @@ export async function loadConfig<Connector extends ConnectorSchemas>(
     );
   }
 
-  const secretAt = (path: readonly PathSegment[], text: string): SecretSource => {
+  const secretAt = (path: readonly PathSegment[], text: string, store = secrets): SecretSource => {
     const template = templates.get(JSON.stringify(path)) ?? null;
-    return createSecretSource({ env, folder, path: formatPath(path), template, value: text, secrets });
+    return createSecretSource({ env, folder, path: formatPath(path), template, value: text, secrets: store });
   };
+  const addressStore: SecretStore = { ...secrets, add: (text) => addAddressSecrets(text, secrets) };
+  const channelSecretAt = (path: readonly PathSegment[], text: string): SecretSource =>
+    secretAt(path, text, path.at(-1) === 'url' ? addressStore : secrets);
   const { target, web } = config;
   return {
     file,
@@ -120,6 +126,7 @@ export async function loadConfig<Connector extends ConnectorSchemas>(
       return [loadedSource(source, { ...checked, readSettings }, index, resolvePath)];
     }),
     passports: config.passports ?? null,
+    alerts: loadedAlerts(config.alerts, { secretAt: channelSecretAt, resolvePath }),
     warnings: findings.warnings,
     resolvePath,
     scrub: (text) => secrets.scrub(text),

@@ -5,6 +5,7 @@ import type { LoadedStream } from './check-connector.ts';
 import type { Config, SourceConfig } from './config.ts';
 import type { QueueSetting } from './fields.ts';
 import type { FreshSettings } from './fresh-settings.ts';
+import type { LoadedAlerts } from './load-alerts.ts';
 import type { ConfigProblem } from './problem.ts';
 import type { SecretSource } from './secret-source.ts';
 
@@ -72,6 +73,7 @@ export interface LoadedConfig<Connector> {
   web: LoadedWeb | null;
   sources: LoadedSource<Connector>[];
   passports: Config['passports'] | null;
+  alerts: LoadedAlerts;
   /** What is allowed, and probably not meant. */
   warnings: readonly ConfigProblem[];
   resolvePath(path: string): string;

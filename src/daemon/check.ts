@@ -7,6 +7,7 @@ import type { Logger } from '../lib/logging/logging.ts';
 import { maskSecret, type SecretStore } from '../lib/logging/secrets.ts';
 import { likelyMisspelt, missingColumns, neededColumns } from '../pipeline/column-check.ts';
 import { probeRedis } from '../queue/redis-backend.ts';
+import { tryChannels } from './alerts.ts';
 import { deniedFault } from './faults/denied-fault.ts';
 import { openClient } from './open-client.ts';
 import { createMappers } from './sources/mappers.ts';
@@ -44,6 +45,13 @@ export interface ApiFinding {
   /** Null where the API gave no answer. */
   scopes: Probe['scopes'] | null;
   /** What would stop a sync. */
+  problem: Fault | null;
+}
+
+/** The result of `check` for a channel of the alerts. */
+export interface ChannelFinding {
+  channel: string;
+  type: string;
   problem: Fault | null;
 }
 
@@ -113,6 +121,15 @@ export async function checkApi({ config, secrets, clock, log, version, signal }:
   } catch (error) {
     return { ...finding, problem: asFault(error, 'api.unreachable', 'target.baseUrl') };
   }
+}
+
+/** Finds out whether each channel of the alerts could send, without sending. */
+export async function checkAlertChannels({ config, clock, signal }: CheckOptions): Promise<ChannelFinding[]> {
+  const tests = await tryChannels(config, 'check', { clock, signal });
+  return tests.map(({ channel, type, error }, index) => {
+    const path = `alerts.channels[${index}]`;
+    return { channel, type, problem: error === null ? null : fault('alerts.channel', error, { path }) };
+  });
 }
 
 async function prefixOf(key: SecretSource): Promise<string> {

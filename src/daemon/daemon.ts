@@ -8,6 +8,7 @@ import { type Activity, createActivity } from '../observe/activity.ts';
 import { createHealth, type Health } from '../observe/health.ts';
 import { createMetrics, type Metrics } from '../observe/metrics.ts';
 import type { StallTiming } from '../queue/backend.ts';
+import { createDaemonAlerts } from './alerts.ts';
 import type { DaemonCare } from './care.ts';
 import { createCare } from './create-care.ts';
 import { type CurrentState, createCurrentState } from './current-state.ts';
@@ -121,9 +122,11 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
   const { ledger, queues, api, target, engine, views, bus } = opened;
   const scrub = (text: string) => secrets.scrub(text);
   const care = createCare();
+  const alerts = createDaemonAlerts({ runtime: opened, care, clock, log });
   const runtime: Runtime = {
     ...opened,
     care,
+    alerts,
     pull: announced(opened, { queues, emit: bus.emit, log, scrub }),
   };
   const startedAt = clock.now();
@@ -155,7 +158,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     intervalMs: probeMs,
   });
   const observation = createCurrentState({ runtime, nextRun: (source) => scheduler.nextRun(source), clock });
-  const figures = createFigures({ runtime, care, clock, log });
+  const figures = createFigures({ runtime, care, alerts, clock, log });
   const metrics = createMetrics({ version, figures });
   bus.subscribe((event) => metrics.observe(event));
   const activity = createActivity(clock);
@@ -190,6 +193,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
   async function stopAll(): Promise<void> {
     // First the parts that bring new work are stopped, then those that do it, and the ledger is closed last.
     await scheduler.stop();
+    await alerts.stop();
     await server?.close();
     await authorizationWatch.stop();
     // Commands are interrupted together with the runs, since each may wait for a run of the other.
@@ -228,6 +232,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
       askRefused: () => authorizationWatch.askNow(),
     });
     scheduler.start();
+    alerts.start();
     for (const { id, schedule } of config.sources) {
       const [last] = views.runs({ source: id, limit: 1 });
       // A source that has never run is first pulled at its next scheduled time.

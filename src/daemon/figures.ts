@@ -5,6 +5,7 @@ import type { Clock } from '../lib/clock.ts';
 import { messageOf } from '../lib/errors.ts';
 import { keptAnswer } from '../lib/kept.ts';
 import type { Logger } from '../lib/logging/logging.ts';
+import type { RunningAlerts } from '../observe/alerts/create-alerts.ts';
 import type { Figures } from '../observe/standing.ts';
 import type { DaemonCare } from './care.ts';
 import type { Runtime } from './runtime.ts';
@@ -15,12 +16,13 @@ const COUNTS_KEPT_MS = 5000;
 interface FiguresOptions {
   runtime: Pick<Runtime, 'config' | 'counting' | 'api' | 'pulling'>;
   care: Pick<DaemonCare, 'lastReload' | 'onReload' | 'backups'>;
+  alerts: Pick<RunningAlerts, 'list' | 'channels' | 'sent'>;
   clock: Clock;
   log: Logger;
 }
 
 /** Reads what only the metrics show. Counts of the ledger are kept, so that scraping often costs no more. */
-export function createFigures({ runtime, care, clock, log }: FiguresOptions): () => Promise<Figures> {
+export function createFigures({ runtime, care, alerts, clock, log }: FiguresOptions): () => Promise<Figures> {
   const { counting, api } = runtime;
   const counted = keptAnswer(() => counting.sourceCounts(clock.now()), COUNTS_KEPT_MS, clock);
   let loadedAt = clock.now();
@@ -49,6 +51,10 @@ export function createFigures({ runtime, care, clock, log }: FiguresOptions): ()
       ledgerBytes: { database: bytesOf(ledger), log: bytesOf(`${ledger}-wal`) },
       ledgerFreeBytes: freeBytesBeside(ledger),
       backup: backups.configured ? { lastAt: backups.last()?.madeAt ?? null } : null,
+      alerts: alerts.list().map(({ condition, source, firing }) => ({ condition, source, firing })),
+      notices: alerts
+        .channels()
+        .map(({ id }) => ({ channel: id, ...(alerts.sent().get(id) ?? { sent: 0, failed: 0 }) })),
       config: { loadedAt, refused: care.lastReload()?.ok === false },
     };
   };

@@ -28,7 +28,7 @@ export function standingOf(
 }
 
 /** Sources whose last finished run failed. A run that has not ended does not count. */
-function failedRunsOf(views: LedgerViews, sources: readonly string[]): FailedRun[] {
+export function failedRunsOf(views: LedgerViews, sources: readonly string[]): FailedRun[] {
   return sources.flatMap((source) => {
     const last = views.runs({ source, limit: 2 }).find(({ endedAt }) => endedAt !== null);
     return last?.result === 'failed' ? [{ source, error: last.error ?? 'No reason was kept.' }] : [];

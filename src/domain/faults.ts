@@ -38,6 +38,7 @@ const FAULTS = {
   'api.doubt': 1,
   'item.unknown': 2,
   'lookup.unknown': 2,
+  'alerts.channel': 3,
   'sandbox.control': 3,
   'sandbox.refused': 2,
   'item.changed': 1,

@@ -72,6 +72,11 @@ export const METRICS = {
     'When the last scheduled backup was made. 0 before the first, NaN without scheduled backups.',
     [],
   ),
+  alerts_firing: gauge('Alerts of dpp-sync that fire, by condition.', ['condition']),
+  alert_notices_total: counter('Notices of alerts that were handed to a channel, and tries that failed.', [
+    'channel',
+    'result',
+  ]),
   config_loaded_timestamp_seconds: gauge('When the config in use was loaded.', []),
   config_refused: gauge('1 while the config file has errors and the config loaded before it is used, else 0.', []),
 } as const satisfies Record<string, MetricDefinition>;

@@ -1,6 +1,7 @@
 import type { Gauge } from 'prom-client';
 import { DELIVERY_STATES } from '../domain/delivery.ts';
 import { ITEM_KINDS, SUBJECT_KINDS } from '../domain/item.ts';
+import { ALERT_CONDITIONS } from '../domain/ports/alerts.ts';
 import { PASSPORT_STATES } from '../domain/ports/ledger-views.ts';
 import { QUEUE_NAMES, type QueueCounts } from '../domain/ports/queues.ts';
 import { SCOPES } from '../domain/scope.ts';
@@ -13,14 +14,16 @@ const QUEUE_STATES = ['waiting', 'active', 'failed'] as const satisfies (keyof Q
 const ACCOUNT = ['read', 'unchanged', 'changed', 'quarantined', 'excluded', 'missing'] as const;
 
 /** What is shown as it is at the moment of the scrape. A source or stream that the config no longer has loses its series. */
-export function createStandingGauges({ gauge }: Instruments): (standing: Standing, figures: Figures) => void {
+export function createStandingGauges({ gauge, counter }: Instruments): (standing: Standing, figures: Figures) => void {
   const showLedger = createLedgerGauges(gauge);
   const showSources = createSourceGauges(gauge);
   const showProcess = createProcessGauges(gauge);
+  const showAlerts = createAlertMetrics(gauge, counter);
   return (standing, figures) => {
     showLedger(figures);
     showSources(standing, figures);
     showProcess(standing, figures);
+    showAlerts(figures);
   };
 }
 
@@ -112,6 +115,23 @@ function createProcessGauges(gauge: MakeGauge): (standing: Standing, figures: Fi
     backup.set(figures.backup === null ? Number.NaN : secondsOf(figures.backup.lastAt, 0));
     configLoaded.set(figures.config.loadedAt / 1000);
     configRefused.set(figures.config.refused ? 1 : 0);
+  };
+}
+
+function createAlertMetrics(gauge: MakeGauge, counter: Instruments['counter']): (figures: Figures) => void {
+  const firing = gauge('alerts_firing');
+  const notices = counter('alert_notices_total');
+  return ({ alerts, notices: told }) => {
+    for (const condition of ALERT_CONDITIONS) {
+      const count = alerts.filter((alert) => alert.firing && alert.condition === condition).length;
+      firing.set({ condition }, count);
+    }
+    // The channels count for themselves; the counter shows their counts.
+    notices.reset();
+    for (const { channel, sent, failed } of told) {
+      notices.inc({ channel, result: 'sent' }, sent);
+      notices.inc({ channel, result: 'failed' }, failed);
+    }
   };
 }
 

@@ -1,4 +1,5 @@
 import type { ApiWait } from '../domain/api-wait.ts';
+import type { AlertCondition } from '../domain/ports/alerts.ts';
 import type { MissingCounts, RunView, SourceCounts } from '../domain/ports/ledger-views.ts';
 import type { QueueCounts, QueueName } from '../domain/ports/queues.ts';
 import type { Scope } from '../domain/scope.ts';
@@ -41,5 +42,8 @@ export interface Figures {
   ledgerFreeBytes: number | null;
   /** Null without scheduled backups. */
   backup: { lastAt: number | null } | null;
+  alerts: readonly { condition: AlertCondition; source: string | null; firing: boolean }[];
+  /** Notices since the daemon began. */
+  notices: readonly { channel: string; sent: number; failed: number }[];
   config: { loadedAt: number; refused: boolean };
 }

@@ -45,7 +45,7 @@ describe('dpp-sync check', () => {
 
   it('gives one document', async () => {
     const document = (await check('--json')).json();
-    expect(Object.keys(document)).toEqual(['ok', 'config', 'sources', 'queue', 'api']);
+    expect(Object.keys(document)).toEqual(['ok', 'config', 'sources', 'queue', 'api', 'alerts']);
     expect(document).toMatchObject({
       ok: true,
       sources: [{ source: 'erp', stream: 'products', ok: true, error: null }, {}, {}],

@@ -50,6 +50,7 @@ describe('the metrics of a daemon', () => {
         web: { port: 0, token: WEB_TOKEN },
         sources: [{ ...PRODUCTS.source, schedule: '0 3 1 1 *' }, OTHER],
         passports: { init: 'when-complete', publish: 'auto' },
+        alerts: { channels: [{ id: 'team', exec: { program: '/bin/true' } }], when: { quarantineAbove: 1 } },
       },
       files: {
         ...PRODUCTS.files,
@@ -98,6 +99,10 @@ describe('the metrics of a daemon', () => {
     expect(await valueOf('quarantined_records', 'source="erp",stream="default"')).toBe('2');
     expect(await valueOf('quarantined_records', 'source="pim",stream="default"')).toBe('0');
     expect(await valueOf('passports', 'source="erp",state="incomplete"')).toBe('1');
+    await expect.poll(() => valueOf('alerts_firing', 'condition="quarantine"'), { timeout: 30_000 }).toBe('1');
+    await expect
+      .poll(() => valueOf('alert_notices_total', 'channel="team",result="sent"'), { timeout: 30_000 })
+      .toBe('1');
     expect(await valueOf('last_run_records', 'source="erp",stream="default",result="quarantined"')).toBe('2');
     await daemon.startRun('pim', 'schedule');
     const SOON = { timeout: 30_000 };

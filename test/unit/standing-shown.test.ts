@@ -48,6 +48,8 @@ const FIGURES: Figures = {
   ledgerBytes: { database: 0, log: 0 },
   ledgerFreeBytes: null,
   backup: null,
+  alerts: [],
+  notices: [],
   config: { loadedAt: 0, refused: false },
 };
 

@@ -1,6 +1,7 @@
 import type { Handler } from '../handler.ts';
 import { changeSelected } from './change-passports.ts';
 import { correctRows } from './correct-rows.ts';
+import { muteAlert } from './mute-alert.ts';
 import { passportPdf } from './passport-pdf.ts';
 import { publicationList } from './publication-list.ts';
 import { publishPassports } from './publish.ts';
@@ -20,6 +21,7 @@ import { unpublishPassports } from './unpublish.ts';
 export const handlers: readonly Handler<unknown, unknown>[] = [
   changeSelected,
   correctRows,
+  muteAlert,
   passportPdf,
   publicationList,
   publishComplete,

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { ApiFinding, CheckOptions, QueueFinding, StreamFinding } from '../../daemon/check.ts';
+import type { ApiFinding, ChannelFinding, CheckOptions, QueueFinding, StreamFinding } from '../../daemon/check.ts';
 import type { RuntimeConfig } from '../../daemon/sources/open-source.ts';
 import type { ScopeAnswer } from '../../domain/ports/target.ts';
 import type { CommandContext, RunAction } from '../context.ts';
@@ -35,7 +35,9 @@ export function addCheckCommand(program: Command, run: RunAction): void {
 async function check(context: CommandContext): Promise<number> {
   const { output, secrets, clock, log } = context;
   const config = await context.loadConfig();
-  const { checkApi, checkMappings, checkQueue, checkStreams } = await import('../../daemon/check.ts');
+  const { checkAlertChannels, checkApi, checkMappings, checkQueue, checkStreams } = await import(
+    '../../daemon/check.ts'
+  );
   await checkMappings(config);
   printConfig(config, output);
 
@@ -51,7 +53,10 @@ async function check(context: CommandContext): Promise<number> {
   const api = await checkApi(options);
   printApi(api, output);
 
-  const problems = [...streams, queue, api].map((finding) => finding.problem);
+  const channels = await checkAlertChannels(options);
+  for (const finding of channels) printChannel(finding, output);
+
+  const problems = [...streams, queue, api, ...channels].map((finding) => finding.problem);
   const [problem] = problems.filter((one) => one !== null);
   const exitCode = problem?.exitCode ?? 0;
   if (output.json) {
@@ -82,6 +87,12 @@ async function check(context: CommandContext): Promise<number> {
         scopes: api.scopes,
         error: api.problem === null ? null : errorDocument(failureOf(api.problem)),
       },
+      alerts: channels.map(({ channel, type, problem: why }) => ({
+        channel,
+        type,
+        ok: why === null,
+        error: why === null ? null : errorDocument(failureOf(why)),
+      })),
       ...(problem === undefined ? {} : { error: errorDocument(failureOf(problem)) }),
     });
   }
@@ -108,6 +119,11 @@ function printQueue({ kind, found, warnings, problem }: QueueFinding, output: Ou
   if (problem !== null) output.print(...bad(output, 'queue', kind, problem));
   else output.print(good(output, 'queue', printable(found ?? '')));
   for (const warning of warnings) output.print(`           ${output.paint('yellow', `warning: ${warning}`)}`);
+}
+
+function printChannel({ channel, type, problem }: ChannelFinding, output: Output): void {
+  if (problem !== null) output.print(...bad(output, 'alerts', `${channel} (${type})`, problem));
+  else output.print(good(output, 'alerts', `${channel} (${type})`));
 }
 
 function printApi({ baseUrl, key, publishKey, plan, scopes, problem }: ApiFinding, output: Output): void {

@@ -1,0 +1,144 @@
+import type { Command } from 'commander';
+import { muteAlert } from '../../admin/handlers/mute-alert.ts';
+import { fault } from '../../domain/faults.ts';
+import type { AlertView } from '../../domain/ports/alerts.ts';
+import { parsePeriod } from '../../lib/period.ts';
+import type { CommandContext, RunAction } from '../context.ts';
+import { formatTable, formatTime, type Paint, plural, printable } from '../text/style.ts';
+
+const LIST_EXAMPLES = `
+Examples:
+  $ dpp-sync alerts list
+  $ dpp-sync alerts list --json | jq '.alerts[] | select(.firing)'
+
+It only reads what the daemon has noted last. Without a daemon nothing is watched.`;
+
+const MUTE_EXAMPLES = `
+Examples:
+  $ dpp-sync alerts mute quarantine/erp --for 8h
+  $ dpp-sync alerts mute api_down --for 2d
+
+An alert that still fires when the time is over is reported then.`;
+
+const TEST_EXAMPLES = `
+Examples:
+  $ dpp-sync alerts test
+
+Each channel of the config gets one message that says that it is a test. Exit code 3 says that one of them failed.`;
+
+export function addAlertsCommands(program: Command, run: RunAction): void {
+  const alerts = program.command('alerts').description('see and mute the alerts, and test their channels');
+  alerts
+    .command('list')
+    .description('list the alerts that fire and those that are over')
+    .addHelpText('after', LIST_EXAMPLES)
+    .action(() => run(list));
+  alerts
+    .command('mute')
+    .description('send no notices of an alert for a time')
+    .argument('<alert>', 'its id, as `alerts list` shows it')
+    .option('--for <time>', 'for how long: 30m, 8h, 2d', period, period('8h'))
+    .addHelpText('after', MUTE_EXAMPLES)
+    .action((id: string, options: { for: number }) => run((context) => mute(id, options.for, context)));
+  alerts
+    .command('unmute')
+    .description('send notices of a muted alert again')
+    .argument('<alert>', 'its id, as `alerts list` shows it')
+    .addHelpText('after', '\nExamples:\n  $ dpp-sync alerts unmute quarantine/erp')
+    .action((id: string) => run((context) => mute(id, null, context)));
+  alerts
+    .command('test')
+    .description('send one message to each channel')
+    .addHelpText('after', TEST_EXAMPLES)
+    .action(() => run(test));
+}
+
+function period(text: string): number {
+  const ms = parsePeriod(text);
+  if (ms !== null) return ms;
+  throw fault('usage', `"${text}" is no time.`, { suggestion: 'Write a time such as 30m, 8h or 2d.' });
+}
+
+async function list(context: CommandContext): Promise<number> {
+  const { output, clock } = context;
+  const config = await context.loadConfig();
+  const now = clock.now();
+  const kept = await context.withViews(config, async (opened) => opened?.views.daemonNote('alerts')?.alerts ?? []);
+  const channels = config.alerts.channels.map(({ id, type }) => ({ id, type }));
+  const { createAlertBook } = await import('../../observe/alerts/alert-book.ts');
+  const ids = channels.map(({ id }) => id);
+  const alerts = createAlertBook({ alerts: kept }).view(ids, now);
+  if (output.json) {
+    output.document({ ok: true, channels, alerts: alerts.map(documentOf) });
+    return 0;
+  }
+  const names =
+    channels.length === 0 ? 'none; nobody is told' : channels.map(({ id, type }) => `${id} (${type})`).join(', ');
+  output.print(`Channels: ${names}.`);
+  if (alerts.length === 0) output.print('No alert fires, and none has.');
+  else output.print(...tableOf(alerts, output.paint), ...alerts.flatMap(failuresOf));
+  for (const { id, message, firing } of alerts) if (firing) output.print('', printable(`${id}: ${message}`));
+  return 0;
+}
+
+function documentOf({ since, mutedUntil, notices, ...alert }: AlertView): object {
+  const isoOf = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString());
+  return {
+    ...alert,
+    since: isoOf(since),
+    mutedUntil: isoOf(mutedUntil),
+    notices: notices.map(({ at, ...notice }) => ({ ...notice, at: isoOf(at) })),
+  };
+}
+
+function tableOf(alerts: readonly AlertView[], paint: Paint): string[] {
+  const columns = [{ title: 'alert' }, { title: 'status' }, { title: 'since' }, { title: 'notices' }];
+  const rows = alerts.map(({ id, firing, since, mutedUntil, notices }) => {
+    const told = notices
+      .filter(({ state }) => state !== 'none')
+      .map(({ channel, state }) => `${channel} ${state.replace('_', ' ')}`);
+    const muted = mutedUntil === null ? [] : [`muted until ${formatTime(mutedUntil)}`];
+    return [printable(id), firing ? 'fires' : 'over', formatTime(since), [...muted, ...told].join(', ')];
+  });
+  return formatTable(columns, rows, paint);
+}
+
+function failuresOf({ id, notices }: AlertView): string[] {
+  return notices.flatMap(({ channel, state, error }) =>
+    error === null || (state !== 'waiting' && state !== 'given_up')
+      ? []
+      : [printable(`  ${channel} was not told of ${id}: ${error}`)],
+  );
+}
+
+async function mute(id: string, forMs: number | null, context: CommandContext): Promise<number> {
+  const { output } = context;
+  const config = await context.loadConfig();
+  const { mutedUntil } = await context.withAdmin(config, 'alerts', (admin) => admin.run(muteAlert, { id, forMs }));
+  if (output.json)
+    output.document({ ok: true, id, mutedUntil: mutedUntil === null ? null : new Date(mutedUntil).toISOString() });
+  else if (mutedUntil === null) output.print(`Notices of ${printable(id)} are sent again.`);
+  else output.print(`No notices of ${printable(id)} are sent until ${formatTime(mutedUntil)}.`);
+  return 0;
+}
+
+async function test(context: CommandContext): Promise<number> {
+  const { output, clock } = context;
+  const config = await context.loadConfig();
+  if (config.alerts.channels.length === 0) {
+    throw fault('usage', 'The config has no channels for alerts.', {
+      path: 'alerts.channels',
+      suggestion: 'Name at least one: docs/alerts.md shows how.',
+    });
+  }
+  const { tryChannels } = await import('../../daemon/alerts.ts');
+  const tests = await tryChannels(config, 'send', { clock, signal: context.interruption() });
+  const failed = tests.filter(({ ok }) => !ok);
+  if (output.json) output.document({ ok: failed.length === 0, channels: tests });
+  for (const { channel, type, ok, error } of tests) {
+    const line = ok ? `${channel} (${type}): a message was sent.` : `${channel} (${type}): ${error ?? ''}`;
+    output.print(output.paint(ok ? 'green' : 'red', printable(line)));
+  }
+  if (failed.length > 0) output.note(`${plural(failed.length, 'channel')} failed.`);
+  return failed.length === 0 ? 0 : 3;
+}

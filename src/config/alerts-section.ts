@@ -1,0 +1,91 @@
+import { z } from 'zod';
+import { Duration, HostName, Secret, Slug } from './fields.ts';
+
+const text = (what: string) => z.string().min(1, what).max(1000, 'at most 1000 characters');
+const MailAddress = z
+  .string()
+  .max(320, 'at most 320 characters')
+  .regex(/^(?:[^<>\r\n@]{0,100}<)?[^\s<>@]{1,64}@[^\s<>@]{1,255}>?$/, 'an address such as team@example.com');
+
+const Webhook = z
+  .strictObject({
+    url: text('a URL').describe(
+      'The address that the notice is posted to: https, except towards this machine itself. Its path and its query count as secrets. Redirects are not followed.',
+    ),
+    format: z
+      .enum(['json', 'slack'])
+      .default('json')
+      .describe(
+        '`json`: a document with all that is known of the alert. `slack`: a message as Slack and many others take it.',
+      ),
+    token: Secret.optional().describe('Sent as `Authorization: Bearer …`.'),
+  })
+  .describe('Posts each notice to an address.');
+
+const Email = z
+  .strictObject({
+    host: HostName.describe('The mail server.'),
+    port: z.int().min(1).max(65_535).default(587).describe('The port of the mail server.'),
+    security: z
+      .enum(['starttls', 'tls', 'none'])
+      .default('starttls')
+      .describe('How the connection is encrypted. `none` is accepted towards this machine itself alone.'),
+    user: text('a user name').optional().describe('Who logs in; nobody without it.'),
+    password: Secret.optional().describe('The password of the user.'),
+    from: MailAddress.describe('The sender.'),
+    to: z.array(MailAddress).min(1, 'at least one address').max(50, 'at most 50 addresses').describe('The receivers.'),
+  })
+  .describe('Sends each notice as a mail, by SMTP.');
+
+const Exec = z
+  .strictObject({
+    program: text('the path of a program').describe(
+      'The program to run, without a shell. It gets the notice as JSON on stdin; exit code 0 means that people were told.',
+    ),
+    args: z.array(z.string().max(1000, 'at most 1000 characters')).max(50).default([]).describe('Its arguments.'),
+    timeout: Duration.prefault('30s').describe('It is killed when it takes longer.'),
+  })
+  .describe('Runs a program for each notice.');
+
+const Channel = z
+  .strictObject({
+    id: Slug.describe('The name of the channel in logs, lists and metrics.'),
+    webhook: Webhook.optional(),
+    email: Email.optional(),
+    exec: Exec.optional(),
+  })
+  .describe('One way to reach people: exactly one of `webhook`, `email` and `exec`.');
+
+const never = (duration: string, what: string) =>
+  z
+    .union([Duration, z.literal(false)], { error: 'a time such as 15m, 26h or 2d, or false' })
+    .prefault(duration)
+    .meta({ title: 'time or false' })
+    .describe(`${what} \`false\`: never.`);
+
+const When = z
+  .strictObject({
+    runFailed: z.boolean().default(true).describe('The last run of a source failed.'),
+    guardHeld: z.boolean().default(true).describe('The guard holds the last export of a stream.'),
+    quarantineAbove: z
+      .union([z.int().min(0), z.literal(false)], { error: 'a whole number, or false' })
+      .default(0)
+      .meta({ title: 'whole number or false' })
+      .describe('A source has more records than this in quarantine. `false`: never.'),
+    nothingSynced: never('26h', 'A source with a schedule has completed no run for so long.'),
+    keyRefused: z.boolean().default(true).describe('The API refuses the key, the plan or a scope.'),
+    apiDown: never('15m', 'The API has taken no request for so long.'),
+    backupOld: never('2d', 'The last scheduled backup is older than this.'),
+    configRefused: z.boolean().default(true).describe('A changed config file has errors and is not used.'),
+  })
+  .describe('Which conditions are alerts.');
+
+export const AlertsSection = z
+  .strictObject({
+    channels: z.array(Channel).max(20, 'at most 20 channels').default([]).describe('How people are reached.'),
+    when: When.prefault({}),
+  })
+  .describe(
+    'Who is told when something needs people. One notice is sent when a condition begins, and one when it is over.',
+  );
+export type AlertsSection = z.infer<typeof AlertsSection>;

@@ -1,0 +1,114 @@
+import { hostname } from 'node:os';
+import { processEnvironment } from '../config/environment.ts';
+import type { ChannelTest } from '../domain/ports/alerts.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/logging/logging.ts';
+import type { Channel } from '../observe/alerts/channels/channel.ts';
+import { type AlertFacts, BACKUPS } from '../observe/alerts/conditions.ts';
+import { createAlerts, type RunningAlerts, testChannels } from '../observe/alerts/create-alerts.ts';
+import { createChannels } from '../observe/alerts/create-channels.ts';
+import type { DaemonCare } from './care.ts';
+import type { Runtime } from './runtime.ts';
+import type { RuntimeConfig } from './sources/open-source.ts';
+import { failedRunsOf } from './standing.ts';
+
+/** How many of a source's last runs are searched for a complete one. */
+const RUNS_LOOKED_AT = 50;
+/** What a program of a channel sees of the environment. Secrets are often among the other variables. */
+const PASSED_ON = ['PATH', 'HOME', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR', 'USER'];
+
+interface DaemonAlertsOptions {
+  runtime: Pick<Runtime, 'config' | 'views' | 'api' | 'ledger' | 'secrets' | 'bus'>;
+  care: Pick<DaemonCare, 'lastReload' | 'backups' | 'onReload'>;
+  clock: Clock;
+  log: Logger;
+}
+
+/** The alerts of a daemon, which follow its config when that is replaced. */
+export function createDaemonAlerts({ runtime, care, clock, log }: DaemonAlertsOptions): RunningAlerts {
+  const { ledger, views, secrets, bus } = runtime;
+  let channels = channelsOf(runtime.config);
+  const alerts = createAlerts({
+    note: views.daemonNote('alerts'),
+    keep: (note) => ledger.noteDaemon('alerts', note),
+    rules: () => runtime.config.alerts.rules,
+    channels: () => channels,
+    facts: (watchedSince) => factsOf({ runtime, care, clock }, watchedSince),
+    watched: () => [
+      ...runtime.config.sources.filter(({ schedule }) => schedule !== null).map(({ id }) => id),
+      ...(care.backups.configured ? [BACKUPS] : []),
+    ],
+    host: hostname(),
+    scrub: (text) => secrets.scrub(text),
+    clock,
+    log,
+  });
+  care.onReload((config) => {
+    channels = channelsOf(config);
+    alerts.wake();
+  });
+  bus.subscribe(({ type }) => {
+    if (type === 'run_ended' || type === 'guard_held' || type === 'paused' || type === 'resumed') alerts.wake();
+  });
+  return alerts;
+}
+
+function factsOf(
+  { runtime, care, clock }: Pick<DaemonAlertsOptions, 'runtime' | 'care' | 'clock'>,
+  watchedSince: AlertFacts['watchedSince'],
+): AlertFacts {
+  const { views, api, config } = runtime;
+  const { backups } = care;
+  const ids = config.sources.map(({ id }) => id);
+  const now = clock.now();
+  const downSince = api.unreachableSince();
+  const reload = care.lastReload();
+  return {
+    now,
+    sources: config.sources.map(({ id: source, schedule }) => ({
+      source,
+      scheduled: schedule !== null,
+      quarantined: views.quarantinedCount([source]),
+      completeAt:
+        views.runs({ source, limit: RUNS_LOOKED_AT }).find(({ result }) => result === 'complete')?.endedAt ?? null,
+    })),
+    failedRuns: failedRunsOf(views, ids),
+    guarded: views.guardedReads(ids),
+    refusal: refusalOf(api),
+    apiDownSince: downSince === null ? null : now - (clock.ticks() - downSince),
+    backup: backups.configured
+      ? { lastAt: backups.last()?.madeAt ?? null, error: backups.lastTry()?.error ?? null }
+      : null,
+    configErrors: reload === null || reload.ok ? null : reload.errors,
+    watchedSince,
+  };
+}
+
+function refusalOf(api: Runtime['api']): string | null {
+  const state = api.authorization();
+  if (!state.open) return state.reason.message;
+  const scopes = Array.from(api.refused(), ([scope, { message }]) => `${scope}: ${message}`);
+  return scopes.length === 0 ? null : scopes.join(' ');
+}
+
+function channelsOf(config: Pick<RuntimeConfig, 'alerts'>): Channel[] {
+  const environment = processEnvironment();
+  const passed = PASSED_ON.flatMap((name) => {
+    const value = environment[name];
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  return createChannels(config.alerts.channels, { environment: Object.fromEntries(passed) });
+}
+
+/** Sends one message to each channel of a config, or checks without sending whether one could be sent. Needs no ledger. */
+export function tryChannels(
+  config: Pick<RuntimeConfig, 'alerts' | 'scrub'>,
+  how: 'send' | 'check',
+  { clock, signal }: { clock: Clock; signal: AbortSignal },
+): Promise<(ChannelTest & { type: Channel['type'] })[]> {
+  const channels = channelsOf(config);
+  const host = { host: hostname(), scrub: (text: string) => config.scrub(text), now: clock.now() };
+  return testChannels(channels, host, signal, how).then((tests) =>
+    tests.map((test, index) => ({ ...test, type: channels[index]?.type ?? 'webhook' })),
+  );
+}

@@ -1,0 +1,165 @@
+// The alerts that are known, and what each channel was told of them.
+//
+// For each alert and channel, what a channel should know is compared with what it was told last, as an item is with its baseline:
+//
+//   the alert …              should know   told      what follows
+//   fires, is not muted      yes           no        a notice that it fires
+//   fires, is muted          as told       –         nothing, until the time is over
+//   is over                  no            yes       a notice that it is over
+//   is over                  no            no        nothing: nobody knew
+//
+// So an alert that comes and goes before a channel could be reached makes no noise, and a restart repeats nothing. A notice that was
+// sent and could not be noted, because the process was killed, is sent again.
+
+import type { AlertNote, AlertView, KeptAlert, KeptNotice, NoticeState } from '../../domain/ports/alerts.ts';
+import type { Holding } from './conditions.ts';
+
+/** Times between the tries of one notice, in milliseconds. After the last it is given up. */
+const RETRY_MS = [5_000, 30_000, 120_000, 600_000, 1_800_000, 3_600_000];
+export const TRIES_MAX: number = RETRY_MS.length + 1;
+/** Alerts that are over are shown for so long, and at most so many. */
+const SHOWN_MS = 7 * 86_400_000;
+const OVER_MAX = 100;
+
+/** A notice that is to be sent now. */
+export interface DueNotice {
+  alert: AlertView;
+  channel: string;
+  firing: boolean;
+}
+
+export interface AlertBook {
+  /** Replaces which conditions hold. Gives the ids of the alerts whose status has changed. */
+  update(holding: readonly Holding[], now: number): { fired: KeptAlert[]; resolved: KeptAlert[] };
+  /** The notices that are due, the oldest change of status first. */
+  due(channels: readonly string[], now: number): DueNotice[];
+  /** When the next notice is due that is not due yet; null where there is none. */
+  nextAt(channels: readonly string[], now: number): number | null;
+  /** Notes what came of a notice. */
+  ended(notice: DueNotice, error: string | null, now: number): void;
+  /** False where no such alert is known. */
+  mute(id: string, until: number | null): boolean;
+  view(channels: readonly string[], now: number): AlertView[];
+  kept(): KeptAlert[];
+}
+
+export function createAlertBook(note: Pick<AlertNote, 'alerts'>): AlertBook {
+  const alerts = new Map<string, KeptAlert>(note.alerts.map((alert) => [alert.id, structuredClone(alert)]));
+
+  function forgetOld(now: number): void {
+    const over = [...alerts.values()].filter(({ firing }) => !firing).sort((a, b) => b.since - a.since);
+    over.forEach((alert, index) => {
+      const isNeeded = Object.values(alert.notices).some(({ told, nextAt }) => told && nextAt !== null);
+      const isMuted = alert.mutedUntil !== null && alert.mutedUntil > now;
+      if (isNeeded || isMuted) return;
+      if (index >= OVER_MAX || now - alert.since > SHOWN_MS) alerts.delete(alert.id);
+    });
+  }
+
+  function changeStatus(alert: KeptAlert, firing: boolean, now: number): void {
+    alert.firing = firing;
+    alert.since = now;
+    for (const notice of Object.values(alert.notices)) Object.assign(notice, { tries: 0, nextAt: now, error: null });
+  }
+
+  function noticeOf(alert: KeptAlert, channel: string): KeptNotice {
+    return alert.notices[channel] ?? { told: false, tries: 0, nextAt: alert.since, at: null, error: null };
+  }
+
+  /** Whether the channel is to be told the present status, as soon as `nextAt` has come. */
+  function differs(alert: KeptAlert, channel: string, now: number): boolean {
+    const { told } = noticeOf(alert, channel);
+    if (alert.firing) return !told && (alert.mutedUntil === null || alert.mutedUntil <= now);
+    return told;
+  }
+
+  function stateOf(alert: KeptAlert, channel: string, now: number): NoticeState {
+    const { told, nextAt, at } = noticeOf(alert, channel);
+    if (differs(alert, channel, now)) return nextAt === null ? 'given_up' : 'waiting';
+    return told === alert.firing && at !== null && at >= alert.since ? 'sent' : 'none';
+  }
+
+  function viewOf(alert: KeptAlert, channels: readonly string[], now: number): AlertView {
+    const { notices: _, mutedUntil, ...rest } = alert;
+    return {
+      ...rest,
+      mutedUntil: mutedUntil !== null && mutedUntil > now ? mutedUntil : null,
+      notices: channels.map((channel) => {
+        const { at, error } = noticeOf(alert, channel);
+        return { channel, state: stateOf(alert, channel, now), at, error };
+      }),
+    };
+  }
+
+  function pairs(channels: readonly string[], now: number): { alert: KeptAlert; channel: string }[] {
+    const byAge = [...alerts.values()].sort((a, b) => a.since - b.since);
+    return byAge.flatMap((alert) =>
+      channels.filter((channel) => differs(alert, channel, now)).map((channel) => ({ alert, channel })),
+    );
+  }
+
+  return {
+    update(holding, now) {
+      const fired: KeptAlert[] = [];
+      const resolved: KeptAlert[] = [];
+      const held = new Map(holding.map((one) => [one.id, one]));
+      for (const one of held.values()) {
+        const known = alerts.get(one.id);
+        const alert = known ?? { ...one, firing: false, since: now, mutedUntil: null, notices: {} };
+        alerts.set(one.id, alert);
+        if (!alert.firing) {
+          changeStatus(alert, true, now);
+          fired.push(alert);
+        }
+        alert.message = one.message;
+      }
+      for (const alert of alerts.values()) {
+        if (!alert.firing || held.has(alert.id)) continue;
+        changeStatus(alert, false, now);
+        resolved.push(alert);
+      }
+      forgetOld(now);
+      return { fired, resolved };
+    },
+    due(channels, now) {
+      return pairs(channels, now)
+        .filter(({ alert, channel }) => {
+          const { nextAt } = noticeOf(alert, channel);
+          return nextAt !== null && nextAt <= now;
+        })
+        .map(({ alert, channel }) => ({ alert: viewOf(alert, channels, now), channel, firing: alert.firing }));
+    },
+    nextAt(channels, now) {
+      const times = pairs(channels, now).map(({ alert, channel }) => noticeOf(alert, channel).nextAt);
+      const mutes = [...alerts.values()].map(({ firing, mutedUntil }) => (firing ? mutedUntil : null));
+      const later = [...times, ...mutes].filter((at) => at !== null).filter((at) => at > now);
+      return later.length === 0 ? null : Math.min(...later);
+    },
+    ended({ alert: { id, since }, channel, firing }, error, now) {
+      const alert = alerts.get(id);
+      if (alert === undefined) return;
+      const notice = noticeOf(alert, channel);
+      alert.notices[channel] = notice;
+      notice.at = now;
+      notice.error = error;
+      if (error === null) notice.told = firing;
+      // The status may have changed while the notice was on its way: then the tries begin anew.
+      if (alert.since !== since) return;
+      notice.tries += 1;
+      const waitMs = RETRY_MS[notice.tries - 1];
+      notice.nextAt = error === null || waitMs === undefined ? null : now + waitMs;
+    },
+    mute(id, until) {
+      const alert = alerts.get(id);
+      if (alert === undefined) return false;
+      alert.mutedUntil = until;
+      return true;
+    },
+    view(channels, now) {
+      return [...alerts.values()]
+        .sort((a, b) => Number(b.firing) - Number(a.firing) || b.since - a.since || (a.id < b.id ? -1 : 1))
+        .map((alert) => viewOf(alert, channels, now));
+    },
+    kept: () => [...alerts.values()].map((alert) => structuredClone(alert)),
+  };
+}

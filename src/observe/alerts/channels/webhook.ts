@@ -1,0 +1,66 @@
+import type { ChannelSettings, Notice } from '../../../domain/alert-settings.ts';
+import { isLoopback } from '../../../lib/loopback.ts';
+import { type Channel, noticeDocument, reasonOf, SEND_MS } from './channel.ts';
+
+type WebhookSettings = Extract<ChannelSettings, { type: 'webhook' }>;
+
+/** Posts JSON to an address. Follows no redirect: another host must not get what was meant for this one. */
+export function createWebhook({ id, url, format, token }: WebhookSettings): Channel {
+  async function address(): Promise<URL> {
+    const parsed = URL.parse(await url.read());
+    if (parsed === null) throw new Error(`The url of the channel ${id} is no URL.`);
+    if (parsed.protocol !== 'https:' && !(parsed.protocol === 'http:' && isLoopback(parsed.hostname))) {
+      throw new Error(`The url of the channel ${id} is not https.`);
+    }
+    return parsed;
+  }
+
+  return {
+    id,
+    type: 'webhook',
+    async send(notice, signal) {
+      const to = await address();
+      const bearer = token === null ? null : await token.read();
+      const body = JSON.stringify(format === 'slack' ? slackMessage(notice) : noticeDocument(notice));
+      try {
+        const answer = await fetch(to, {
+          method: 'POST',
+          redirect: 'manual',
+          headers: {
+            'content-type': 'application/json',
+            'user-agent': 'dpp-sync',
+            ...(bearer === null ? {} : { authorization: `Bearer ${bearer}` }),
+          },
+          body,
+          signal: AbortSignal.any([signal, AbortSignal.timeout(SEND_MS)]),
+        });
+        // What it says is not read: it may be of any length, and may repeat the token.
+        await answer.body?.cancel();
+        const { status } = answer;
+        if (status >= 300 && status < 400) {
+          throw new Error(`${to.host} answered ${status}, a redirect, which is not followed: give its new address.`);
+        }
+        if (!answer.ok) throw new Error(`${to.host} answered ${status}.`);
+      } catch (error) {
+        throw withoutAddress(error, to);
+      }
+    },
+    async check() {
+      await address();
+      await token?.read();
+    },
+  };
+}
+
+/** The reason without the address: its path usually holds a token. */
+function withoutAddress(error: unknown, { host, href, pathname }: URL): Error {
+  const reason = reasonOf(error).replaceAll(href, host);
+  return new Error(pathname.length > 1 ? reason.replaceAll(pathname, '/…') : reason);
+}
+
+/** What Slack and the services that follow it take; `&`, `<` and `>` would be control characters there. */
+function slackMessage({ title, message, status }: Notice): object {
+  const escaped = (text: string) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+  const mark = { firing: ':red_circle:', resolved: ':large_green_circle:', test: ':white_circle:' }[status];
+  return { text: `${mark} *${escaped(title)}*\n${escaped(message)}` };
+}

@@ -1,0 +1,143 @@
+// Which conditions hold now, with what happened and what to do. Pure: the daemon gathers the facts.
+
+import type { AlertRules } from '../../domain/alert-settings.ts';
+import type { AlertCondition } from '../../domain/ports/alerts.ts';
+import type { GuardedRead } from '../../domain/ports/guarded-read.ts';
+import { formatPeriod } from '../../lib/period.ts';
+import type { FailedRun } from '../causes.ts';
+
+/** The state of the daemon as far as alerts depend on it. Times are in milliseconds since the epoch. */
+export interface AlertFacts {
+  now: number;
+  sources: readonly {
+    source: string;
+    /** Whether it has a schedule: a source that is only run by hand may rest for as long as people like. */
+    scheduled: boolean;
+    quarantined: number;
+    /** The end of the last complete run; null before the first. */
+    completeAt: number | null;
+  }[];
+  failedRuns: readonly FailedRun[];
+  guarded: readonly GuardedRead[];
+  /** Why the API refuses the key, the plan or scopes; null where it does not. */
+  refusal: string | null;
+  /** Since when the API has not answered, or has failed at every write; null while it answers. */
+  apiDownSince: number | null;
+  /** Null without scheduled backups. */
+  backup: { lastAt: number | null; error: string | null } | null;
+  /** Why the config file was refused at the last reload; null where it was not. */
+  configErrors: readonly string[] | null;
+  /** Since when a source is watched, and the backups under an empty name. */
+  watchedSince: Readonly<Record<string, number>>;
+}
+
+/** An alert whose condition holds. */
+export interface Holding {
+  id: string;
+  condition: AlertCondition;
+  source: string | null;
+  stream: string | null;
+  message: string;
+}
+
+/** The key of the backups in `watchedSince`. */
+export const BACKUPS = '';
+
+export function holdingOf(facts: AlertFacts, rules: AlertRules): Holding[] {
+  return [...sourceAlerts(facts, rules), ...processAlerts(facts, rules)];
+}
+
+function sourceAlerts(facts: AlertFacts, rules: AlertRules): Holding[] {
+  const { now, sources, failedRuns, guarded, watchedSince } = facts;
+  const found: Holding[] = [];
+  const add = (condition: AlertCondition, at: { source: string; stream?: string }, message: string): void => {
+    const { source, stream = null } = at;
+    found.push({
+      id: [condition, source, stream].filter((part) => part !== null).join('/'),
+      condition,
+      source,
+      stream,
+      message,
+    });
+  };
+  if (rules.runFailed) {
+    for (const { source, error } of failedRuns) {
+      add(
+        'run_failed',
+        { source },
+        `The last run of ${source} failed: ${error} Correct it, and run it again: dpp-sync sync ${source}`,
+      );
+    }
+  }
+  if (rules.guardHeld) {
+    for (const { source, stream, message } of guarded) {
+      const cure = `Have the whole export written again. If it is right as it is: dpp-sync sync --accept ${source}`;
+      add(
+        'guard_held',
+        { source, stream },
+        `The guard holds the last export of ${source}/${stream}. ${message} ${cure}`,
+      );
+    }
+  }
+  for (const { source, scheduled, quarantined, completeAt } of sources) {
+    if (rules.quarantineAbove !== null && quarantined > rules.quarantineAbove) {
+      const records = quarantined === 1 ? '1 record' : `${quarantined} records`;
+      const have = quarantined === 1 ? 'is' : 'are';
+      add(
+        'quarantine',
+        { source },
+        `${records} of ${source} ${have} in quarantine. See them: dpp-sync quarantine --source ${source}`,
+      );
+    }
+    if (rules.nothingSyncedMs === null || !scheduled) continue;
+    const since = Math.max(completeAt ?? 0, watchedSince[source] ?? now);
+    if (now - since <= rules.nothingSyncedMs) continue;
+    const last = completeAt === null ? 'has never completed a run' : `has completed no run since ${isoOf(completeAt)}`;
+    add('nothing_synced', { source }, `The source ${source} ${last}. Look at its runs: dpp-sync status`);
+  }
+  return found;
+}
+
+function processAlerts(facts: AlertFacts, rules: AlertRules): Holding[] {
+  const { now, refusal, apiDownSince, backup, configErrors, watchedSince } = facts;
+  const found: Holding[] = [];
+  const add = (condition: AlertCondition, message: string): void => {
+    found.push({ id: condition, condition, source: null, stream: null, message });
+  };
+  if (rules.keyRefused && refusal !== null) {
+    add(
+      'key_refused',
+      `The API refuses dpp-sync: ${refusal} Everything stays due. See what the key may do: dpp-sync check`,
+    );
+  }
+  if (rules.apiDownMs !== null && apiDownSince !== null && now - apiDownSince > rules.apiDownMs) {
+    add(
+      'api_down',
+      `The API has not taken a request since ${isoOf(apiDownSince)}. Nothing is lost, and dpp-sync asks it again by itself.`,
+    );
+  }
+  if (rules.backupOldMs !== null && backup !== null) {
+    const since = Math.max(backup.lastAt ?? 0, watchedSince[BACKUPS] ?? now);
+    if (now - since > rules.backupOldMs) {
+      const last =
+        backup.lastAt === null ? 'There is no backup' : `The last backup was made at ${isoOf(backup.lastAt)}`;
+      const cause = backup.error === null ? '' : ` The last try failed: ${backup.error}`;
+      add(
+        'backup_old',
+        `${last}, and one is expected every ${formatPeriod(rules.backupOldMs)}.${cause} Make one: dpp-sync ledger backup FILE`,
+      );
+    }
+  }
+  if (rules.configRefused && configErrors !== null) {
+    const errors = configErrors.slice(0, 5).join(' ');
+    add(
+      'config_refused',
+      `The config file has errors, so the daemon goes on with the one before it. ${errors} See all: dpp-sync check`,
+    );
+  }
+  return found;
+}
+
+function isoOf(at: number): string {
+  return `${new Date(at).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+}

@@ -1,0 +1,194 @@
+import type { AlertRules } from '../../domain/alert-settings.ts';
+import { fault } from '../../domain/faults.ts';
+import type { AlertNote, Alerts, ChannelTest } from '../../domain/ports/alerts.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/logging/logging.ts';
+import { createAlertBook, type DueNotice } from './alert-book.ts';
+import { type Channel, reasonOf } from './channels/channel.ts';
+import { type AlertFacts, holdingOf } from './conditions.ts';
+import { noticeOf, testNotice } from './notice.ts';
+
+export interface AlertsOptions {
+  /** What the daemon before this one has kept. */
+  note: AlertNote | null;
+  /** Keeps the state over a restart. It may fail while the disk is full. */
+  keep: (note: AlertNote) => Promise<void>;
+  /** Asked at each look, since a reload may replace them. */
+  rules: () => AlertRules;
+  channels: () => readonly Channel[];
+  facts: (watchedSince: Readonly<Record<string, number>>) => AlertFacts;
+  /** The sources and, under an empty name, the backups that are watched now. */
+  watched: () => readonly string[];
+  host: string;
+  /** Removes secrets from a text (I7). */
+  scrub: (text: string) => string;
+  clock: Clock;
+  log: Logger;
+}
+
+export interface RunningAlerts extends Alerts {
+  start(): void;
+  /** Looks at once, for instance after a run has ended. */
+  wake(): void;
+  /** Stops the sending in progress. A notice that has not left is sent after the next start. */
+  stop(): Promise<void>;
+  /** How many notices have left and how many have failed, by channel. */
+  sent(): ReadonlyMap<string, { sent: number; failed: number }>;
+}
+
+/** The conditions are looked at this often. */
+const LOOK_MS = 10_000;
+/** So many notices of one channel leave in so much time; the others wait. A disaster must not become a flood of mails. */
+const BUDGET = { notices: 20, ms: 10 * 60_000 };
+
+export function createAlerts(options: AlertsOptions): RunningAlerts {
+  const { rules, channels, facts, watched, host, scrub, clock, log } = options;
+  const watchedSince = { ...options.note?.watchedSince };
+  const book = createAlertBook(options.note ?? { alerts: [] });
+  const abort = new AbortController();
+  const counts = new Map<string, { sent: number; failed: number }>();
+  /** When the notices of a channel left, the oldest first. */
+  const leftAt = new Map<string, number[]>();
+  let alarm = new AbortController();
+  let running: Promise<void> = Promise.resolve();
+  let lastKept = '';
+  let woken = false;
+
+  const ids = (): string[] => channels().map(({ id }) => id);
+
+  function watch(now: number): void {
+    const names = new Set(watched());
+    for (const name of Object.keys(watchedSince)) if (!names.has(name)) delete watchedSince[name];
+    for (const name of names) watchedSince[name] ??= now;
+  }
+
+  async function keep(): Promise<void> {
+    const note = { watchedSince, alerts: book.kept() };
+    const text = JSON.stringify(note);
+    if (text === lastKept) return;
+    await options.keep(JSON.parse(text) as AlertNote);
+    lastKept = text;
+  }
+
+  function look(): void {
+    const now = clock.now();
+    watch(now);
+    const { fired, resolved } = book.update(holdingOf(facts(watchedSince), rules()), now);
+    if (channels().length === 0) return;
+    for (const { id, message } of fired) log.warn({ alert: id }, `Alert: ${scrub(message)}`);
+    for (const { id } of resolved) log.info({ alert: id }, `The alert ${id} is over.`);
+  }
+
+  function mayLeave(channel: string): boolean {
+    const now = clock.ticks();
+    const recent = (leftAt.get(channel) ?? []).filter((at) => now - at < BUDGET.ms);
+    leftAt.set(channel, recent);
+    if (recent.length >= BUDGET.notices) return false;
+    recent.push(now);
+    return true;
+  }
+
+  async function send(channel: Channel, due: DueNotice): Promise<void> {
+    const count = counts.get(channel.id) ?? { sent: 0, failed: 0 };
+    counts.set(channel.id, count);
+    try {
+      const notice = noticeOf(due, host);
+      await channel.send({ ...notice, message: scrub(notice.message) }, abort.signal);
+      count.sent += 1;
+      book.ended(due, null, clock.now());
+    } catch (error) {
+      if (abort.signal.aborted) return;
+      count.failed += 1;
+      const reason = scrub(reasonOf(error));
+      book.ended(due, reason, clock.now());
+      log.warn(
+        { alert: due.alert.id, channel: channel.id, error: reason },
+        `The channel ${channel.id} could not be told of an alert. It is tried again, seven times in all.`,
+      );
+    }
+  }
+
+  /** Each channel sends one notice after the other, so a slow one holds up no other. */
+  async function sendDue(): Promise<void> {
+    const due = book.due(ids(), clock.now());
+    await Promise.all(
+      channels().map(async (channel) => {
+        for (const notice of due.filter((one) => one.channel === channel.id)) {
+          if (abort.signal.aborted || !mayLeave(channel.id)) return;
+          await send(channel, notice);
+          await keep();
+        }
+      }),
+    );
+  }
+
+  async function loop(): Promise<void> {
+    while (!abort.signal.aborted) {
+      alarm = new AbortController();
+      woken = false;
+      try {
+        look();
+        await keep();
+        await sendDue();
+        await keep();
+      } catch (error) {
+        // Alerts must not stop the sync: the ledger may not be writable for now.
+        log.warn({ error: scrub(reasonOf(error)) }, 'The alerts could not be looked at. They are looked at again.');
+      }
+      if (woken) continue;
+      const nextAt = book.nextAt(ids(), clock.now());
+      const restMs = nextAt === null ? LOOK_MS : Math.min(LOOK_MS, Math.max(50, nextAt - clock.now()));
+      await clock.sleep(restMs, AbortSignal.any([abort.signal, alarm.signal]));
+    }
+  }
+
+  function wake(): void {
+    woken = true;
+    alarm.abort('woken');
+  }
+
+  async function changeMute(id: string, until: number | null): Promise<void> {
+    if (!book.mute(id, until)) {
+      throw fault('usage', `There is no alert ${id}.`, { suggestion: 'See the alerts: dpp-sync alerts list' });
+    }
+    await keep();
+    wake();
+  }
+
+  return {
+    start() {
+      running = loop();
+    },
+    wake,
+    async stop() {
+      abort.abort();
+      await running;
+    },
+    sent: () => counts,
+    channels: () => channels().map(({ id, type }) => ({ id, type })),
+    list: () => book.view(ids(), clock.now()),
+    mute: changeMute,
+    unmute: (id) => changeMute(id, null),
+    test: (signal) => testChannels(channels(), { host, scrub, now: clock.now() }, signal),
+  };
+}
+
+/** Sends one message to each channel, or only checks each of them. */
+export function testChannels(
+  channels: readonly Channel[],
+  { host, scrub, now }: { host: string; scrub: (text: string) => string; now: number },
+  signal: AbortSignal,
+  how: 'send' | 'check' = 'send',
+): Promise<ChannelTest[]> {
+  return Promise.all(
+    channels.map(async (channel) => {
+      try {
+        if (how === 'check') await channel.check(signal);
+        else await channel.send(testNotice(host, now), signal);
+        return { channel: channel.id, ok: true, error: null };
+      } catch (error) {
+        return { channel: channel.id, ok: false, error: scrub(reasonOf(error)) };
+      }
+    }),
+  );
+}
