@@ -4,6 +4,7 @@ import Database from 'better-sqlite3';
 import { idempotencyKey, type Operation } from '../../src/domain/delivery.ts';
 import { type ItemRef, itemHash, type SubjectKind } from '../../src/domain/item.ts';
 import { MIGRATIONS } from '../../src/ledger/upgrade/first-migrations.ts';
+import { dropViews } from '../../src/ledger/upgrade/views-for-people.ts';
 import { canonicalJson } from '../../src/lib/canonical-json.ts';
 import { sha256Url } from '../../src/lib/hash.ts';
 import type { JsonObject, JsonValue } from '../../src/lib/json.ts';
@@ -153,6 +154,7 @@ function naturalKeyOf(kind: SubjectKind, key: string): string {
 
 /** Makes a present ledger one of the version before the tables of people. */
 export function undoPeople(db: Database.Database): void {
+  dropViews(db);
   db.exec(`DROP TABLE actions; DROP TABLE cause_notes; DROP TABLE lookup_values;
     DROP INDEX records_by_issue; DROP INDEX items_by_reason; DROP INDEX items_by_time; DROP INDEX passports_by_standing;
     ALTER TABLE lookups DROP COLUMN title; ALTER TABLE runs DROP COLUMN asked_by;

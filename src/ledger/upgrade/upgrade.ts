@@ -15,9 +15,10 @@ import { addShapes, PEOPLE } from './people.ts';
 import { RELEASED_ITEMS } from './released-items.ts';
 import { SNAPSHOTS_OF_STREAMS } from './snapshots-of-streams.ts';
 import { backUpBeforeUpgrade, findUpgradeBackup, type UpgradeBackup } from './upgrade-backup.ts';
+import { createViewsForPeople, dropViews } from './views-for-people.ts';
 
 /** The `user_version` of the tables that this code reads and writes. */
-export const PRESENT_VERSION: number = MIGRATIONS.length + 6;
+export const PRESENT_VERSION: number = MIGRATIONS.length + 7;
 
 export interface UpgradeOptions {
   clock: Clock;
@@ -109,14 +110,18 @@ function runSteps(db: Database.Database, version: number, onProgress: ConvertPro
   db.pragma(`cache_size = -${CACHE_KB}`);
   try {
     db.transaction(() => {
+      dropViews(db);
       for (const sql of MIGRATIONS.slice(version)) db.exec(sql);
       if (version <= MIGRATIONS.length) moveDeliveriesIntoItems(db, onProgress);
       else if (version === MIGRATIONS.length + 1) db.exec(IMPORT_PLACES);
       if (version <= MIGRATIONS.length + 2) db.exec(SNAPSHOTS_OF_STREAMS);
       if (version <= MIGRATIONS.length + 3) db.exec(LOOKUPS_AND_PARTS);
       if (version <= MIGRATIONS.length + 4) db.exec(RELEASED_ITEMS);
-      addShapes(db);
-      db.exec(PEOPLE);
+      if (version <= MIGRATIONS.length + 5) {
+        addShapes(db);
+        db.exec(PEOPLE);
+      }
+      createViewsForPeople(db);
       db.pragma(`user_version = ${PRESENT_VERSION}`);
     }).immediate();
   } finally {
