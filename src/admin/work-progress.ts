@@ -75,6 +75,8 @@ export function watchWork(
         apiWait = event.wait;
         break;
       case 'run_ended':
+      case 'reload':
+      case 'backup':
       case 'guard_held':
       case 'mapped':
       case 'request':

@@ -28,7 +28,7 @@ export function createApiClient(options: ApiOptions): ApiClient {
     admin: createAdmin(session),
     async renewKeys() {
       const keys = [session.key, session.publishKey].filter((key) => key !== null);
-      return (await Promise.all(keys.map((key) => key.reread()))).includes(true);
+      return (await Promise.all(keys.map((key) => key.renew()))).includes(true);
     },
     close: () => session.close(),
   };

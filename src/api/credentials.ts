@@ -26,6 +26,8 @@ export interface Credentials {
   current(): KeyState | Promise<KeyState>;
   /** Reads the key again. True if the key is usable and has changed. Callers at the same time share one read. */
   reread(): Promise<boolean>;
+  /** The same for a key that has been read before. One that has not been needed so far is read when it is. */
+  renew(): Promise<boolean>;
 }
 
 /** Visible ASCII. Other characters are not allowed in a header or would change it. */
@@ -84,6 +86,10 @@ export function createCredentials(options: {
 
   return {
     current: () => state ?? load(),
+    async renew() {
+      const before = state;
+      return before !== null && (await load()).ok && state !== before;
+    },
     async reread() {
       const before = state;
       const fresh = await load();

@@ -47,6 +47,11 @@ export const COMMANDS: readonly ListedCommand[] = [
     load: async () => (await import('./start.ts')).addStartCommand,
   },
   {
+    term: 'reload',
+    summary: 'have the daemon read its config again',
+    load: async () => (await import('./reload.ts')).addReloadCommand,
+  },
+  {
     term: 'status',
     summary: 'ledger and queue counts, last and next runs',
     load: async () => (await import('./status.ts')).addStatusCommand,

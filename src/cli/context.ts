@@ -15,7 +15,7 @@ import type { LogLevel } from '../lib/logging/log-levels.ts';
 import { createLogger, type Logger } from '../lib/logging/logging.ts';
 import type { SecretStore } from '../lib/logging/secrets.ts';
 import type { Package } from '../lib/package.ts';
-import { type Interruption, interruptible } from './interruption.ts';
+import { hasTerminal, type Interruption, interruptible } from './interruption.ts';
 import { formatLogLine } from './text/log-line.ts';
 import type { Output } from './text/output.ts';
 import { printable } from './text/style.ts';
@@ -54,8 +54,12 @@ export interface CommandContext {
   withViews<T>(config: RuntimeConfig, look: (opened: OpenedViews | null) => Promise<T>): Promise<T>;
   /** Talks to the API beside whoever works on the ledger. */
   withClient<T>(config: RuntimeConfig, talk: (client: ApiClient) => Promise<T>): Promise<T>;
-  /** From the first call on, Ctrl-C, SIGTERM and SIGHUP abort this signal in place of ending the process. */
-  interruption(): AbortSignal;
+  /**
+   * From the first call on, Ctrl-C, SIGTERM and SIGHUP abort this signal in place of ending the process.
+   *
+   * @param onHangup what SIGHUP does instead, where the process has no terminal that could be closed
+   */
+  interruption(onHangup?: () => void): AbortSignal;
 }
 
 /** Does the work of a command and gives its exit code. What it throws is told and becomes the exit code. */
@@ -109,7 +113,7 @@ export function createContext(options: {
   let isWatching = false;
   const onOtherConfig = (): void =>
     output.note(
-      'warning: The config has changed since the daemon was started, and the daemon works with the former one. Restart it for the change to hold.',
+      'warning: The config has changed since the daemon was started, and the daemon works with the former one. `dpp-sync status` says whether it has refused the change.',
     );
 
   /** Gives what has the daemon of a config's ledger run handlers, or why a daemon that may be there cannot be reached. */
@@ -190,8 +194,8 @@ export function createContext(options: {
         await client.close();
       }
     },
-    interruption() {
-      interruption ??= beginInterruptible(output, () => isWatching);
+    interruption(onHangup) {
+      interruption ??= beginInterruptible(output, () => isWatching, hasTerminal() ? undefined : onHangup);
       return interruption.signal;
     },
   };
@@ -204,12 +208,17 @@ export function createContext(options: {
 }
 
 /** @param isWatching true while a daemon works: an interruption then ends the watching alone */
-function beginInterruptible(output: Output, isWatching: () => boolean): Interruption {
+function beginInterruptible(
+  output: Output,
+  isWatching: () => boolean,
+  onHangup: (() => void) | undefined,
+): Interruption {
   const end = (): never => {
     if (output.watched) process.stderr.write(SHOW_CURSOR);
     process.exit(1);
   };
   return interruptible({
+    onHangup,
     onFirst() {
       if (isWatching()) return;
       output.note('Stopping: what is under way is finished first. Press Ctrl-C again to stop at once.');

@@ -76,10 +76,15 @@ async function demo({ serve = false, dir }: DemoOptions, context: CommandContext
       return 0;
     }
     const port = config.web === null || (await isFree(config.web.port)) ? config.web?.port : 0;
-    const everyMinute = config.sources.map((source) => ({ ...source, schedule: '* * * * *' }));
-    const web = config.web && { ...config.web, port: port ?? 0 };
-    return await serveDaemon(context, { ...config, web, sources: everyMinute }, (url) =>
-      story.serving({ url, token: demoFolder.webToken, baseUrl, apiKey: demoFolder.apiKey }),
+    const served = (loaded: RuntimeConfig): RuntimeConfig => ({
+      ...loaded,
+      web: loaded.web && { ...loaded.web, port: port ?? 0 },
+      sources: loaded.sources.map((source) => ({ ...source, schedule: '* * * * *' })),
+    });
+    const onReady = (url: string | null) =>
+      story.serving({ url, token: demoFolder.webToken, baseUrl, apiKey: demoFolder.apiKey });
+    return await serveDaemon(context, served(config), onReady, async () =>
+      served(await loadRuntimeConfig(demoFolder.configFile, secrets)),
     );
   } finally {
     await sandbox.close();

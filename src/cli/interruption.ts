@@ -1,3 +1,5 @@
+import { closeSync, constants, openSync } from 'node:fs';
+
 /** A request to stop: Ctrl-C, a service manager, or a terminal that closes. */
 export interface Interruption {
   signal: AbortSignal;
@@ -12,6 +14,8 @@ const SAME_PRESS_MS = 500;
 
 export interface InterruptionOptions {
   onFirst: () => void;
+  /** What SIGHUP does in a process without a terminal; without it SIGHUP stops the process like SIGTERM. */
+  onHangup?: (() => void) | undefined;
   /** Ends the process. */
   onSecond: () => void;
   /** How long what is under way may take to end. */
@@ -26,11 +30,15 @@ export interface InterruptionOptions {
  * its first byte is sent. A second SIGHUP changes nothing: a terminal that closes sends one, and its shell may send
  * another one later.
  */
-export function interruptible({ onFirst, onSecond, drainMs, onLate }: InterruptionOptions): Interruption {
+export function interruptible({ onFirst, onHangup, onSecond, drainMs, onLate }: InterruptionOptions): Interruption {
   const controller = new AbortController();
   let firstAt = 0;
   let late: NodeJS.Timeout | undefined;
   const handle = (name: NodeJS.Signals): void => {
+    if (name === 'SIGHUP' && onHangup !== undefined) {
+      onHangup();
+      return;
+    }
     if (!controller.signal.aborted) {
       firstAt = performance.now();
       late = setTimeout(onLate, drainMs).unref();
@@ -48,4 +56,19 @@ export function interruptible({ onFirst, onSecond, drainMs, onLate }: Interrupti
       for (const name of SIGNALS) process.off(name, handle);
     },
   };
+}
+
+/**
+ * Whether the process has a controlling terminal. Only then does SIGHUP say that a terminal was closed. Find it out before: a
+ * terminal that was closed cannot be opened any more.
+ */
+export function hasTerminal(): boolean {
+  // Windows sends SIGHUP for a console that is closed, and for nothing else.
+  if (process.platform === 'win32') return true;
+  try {
+    closeSync(openSync('/dev/tty', constants.O_RDWR | constants.O_NOCTTY));
+    return true;
+  } catch {
+    return false;
+  }
 }

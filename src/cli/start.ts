@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import type { Daemon, DaemonOptions } from '../daemon/daemon.ts';
 import type { RuntimeConfig } from '../daemon/sources/open-source.ts';
 import type { CommandContext, RunAction } from './context.ts';
 
@@ -9,7 +10,8 @@ Examples:
 
 Pulls by the schedules of the sources, maps and delivers, and serves the dashboard of the config's web section.
 While it runs, commands that write to the ledger have it do the work.
-SIGTERM, SIGHUP or Ctrl-C finishes what is under way and ends it; everything else stays due in the ledger.`;
+SIGTERM or Ctrl-C finishes what is under way and ends it; everything else stays due in the ledger. A changed config, mapping or
+lookup file is used without a restart, and SIGHUP has everything read again; in a terminal SIGHUP ends the daemon.`;
 
 export function addStartCommand(program: Command, run: RunAction): void {
   program
@@ -33,6 +35,7 @@ export async function serveDaemon(
   context: CommandContext,
   config: RuntimeConfig,
   onReady: (url: string | null) => void,
+  load?: DaemonOptions['load'],
 ): Promise<number> {
   const { secrets, clock, log } = context;
   const { version } = context.package;
@@ -40,7 +43,11 @@ export async function serveDaemon(
   const { openWeb } = await import('../web/web-server.ts');
   const { openAdminChannel: openAdmin } = await import('../admin/channel-server.ts');
   const { runDaemon } = await import('../daemon/run-daemon.ts');
-  const signal = context.interruption();
+  let daemon: Daemon | null = null;
+  const signal = context.interruption(() => {
+    // A daemon that is being started reads its config just now.
+    daemon?.reload('signal').catch((error: unknown) => log.error({ err: error }, 'The config could not be reloaded.'));
+  });
   const exitCode = await runDaemon({
     config,
     secrets,
@@ -50,7 +57,11 @@ export async function serveDaemon(
     openWeb,
     openAdmin,
     signal,
-    onReady: ({ url }) => onReady(url),
+    load,
+    onReady(started) {
+      daemon = started;
+      onReady(started.url);
+    },
   });
   // What did not end within its time holds the process open: it may be cut off, since it is in doubt in the ledger.
   if (exitCode !== 0) process.exit(exitCode);

@@ -15,10 +15,13 @@ import {
   Schedule,
   Secret,
   Share,
+  Size,
   Slug,
   StreamName,
+  TimeOfDay,
   TimeZone,
   UnitCode,
+  WEEKDAYS,
 } from './fields.ts';
 
 const column = z.string().min(1, 'a column name');
@@ -205,12 +208,71 @@ const Guard = z
   })
   .describe('A read beyond these limits is taken for a broken export: nothing is concluded from what it lacks.');
 
+const Pause = z
+  .strictObject({
+    from: TimeOfDay.describe('When it begins, as `22:00`, by the clocks of the time zone.'),
+    to: TimeOfDay.describe(
+      'When it ends. A time before `from` is one of the next day; the same time makes it last a whole day.',
+    ),
+    days: z
+      .array(z.enum(WEEKDAYS))
+      .min(1, 'at least one day')
+      .optional()
+      .describe('The days on which it begins, as `[mon, tue]`. Without them every day.'),
+    timezone: TimeZone.optional().describe('Its IANA time zone. Without it that of the source.'),
+  })
+  .describe('A time of the day in which no run begins by itself. A run that is due begins when it ends.');
+
+const Backups = z
+  .strictObject({
+    schedule: Schedule.prefault('0 3 * * *').describe('When a backup is made, as a cron expression.'),
+    timezone: TimeZone.default('UTC').describe('The IANA time zone of the schedule.'),
+    folder: z
+      .string()
+      .min(1, 'the path of a folder')
+      .describe('Where the backups are written, best on another disk. It is created where it is missing.'),
+    keep: z
+      .int()
+      .min(1)
+      .max(10_000)
+      .default(14)
+      .describe('How many backups are kept. The oldest is removed once a newer one is verified.'),
+  })
+  .describe('Backups that the daemon makes of its ledger. Without this section there are none.');
+
+const History = z
+  .strictObject({
+    keepDays: z
+      .int()
+      .min(1)
+      .max(36_500)
+      .optional()
+      .describe(
+        'How many days runs, events and earlier revisions are kept. The last run of each source and what is open always stay. Without it their number alone is limited.',
+      ),
+    maxBytes: Size.optional().describe(
+      'The size of the ledger, as `2 GB`, beyond which the oldest events and earlier revisions are removed. Items and records are never removed for it, so a ledger can be larger.',
+    ),
+  })
+  .describe('How much history the ledger keeps.');
+
 const Source = z
   .strictObject({
     id: Slug.describe('A name of your choosing; it stays with the records for good.'),
     connector: z.string().min(1, 'the name of a connector').describe('What reads the source.'),
     schedule: Schedule.optional().describe('When to pull, as a cron expression. Without it only on demand.'),
     timezone: TimeZone.default('UTC').describe('The IANA time zone of the schedule.'),
+    watch: z
+      .boolean()
+      .default(false)
+      .describe(
+        'Whether a run also begins when a file of the source appears or changes, and is complete (`done`, `stableMs`). For sources of files, except those of a web server.',
+      ),
+    pause: z
+      .array(Pause)
+      .max(50)
+      .default([])
+      .describe('Times of the day in which no run of the source begins by itself.'),
     options: z
       .record(z.string(), z.unknown())
       .default({})
@@ -288,6 +350,8 @@ export const Config = z.strictObject({
   sources: z.array(Source).min(1, 'at least one source').describe('The systems to read from.'),
   passports: Passports.optional(),
   alerts: AlertsSection.prefault({}),
+  backups: Backups.optional(),
+  history: History.prefault({}),
 });
 export type Config = z.infer<typeof Config>;
 export type SourceConfig = z.infer<typeof Source>;

@@ -122,6 +122,28 @@ function isTimeZone(text: string): boolean {
   }
 }
 
+export const WEEKDAYS = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'] as const;
+
+/** A time of the day such as `22:30`. Becomes the minutes after midnight. */
+export const TimeOfDay = z.string().transform((text, context): number => {
+  const [, hours = '', minutes = ''] = /^(\d{1,2}):(\d{2})$/.exec(text) ?? [];
+  const isTime = hours !== '' && Number(minutes) < 60 && (Number(hours) < 24 || (hours === '24' && minutes === '00'));
+  if (isTime) return (Number(hours) * 60 + Number(minutes)) % (24 * 60);
+  context.addIssue({ code: 'custom', message: 'a time of the day such as 22:30' });
+  return z.NEVER;
+});
+
+const SIZE = /^(\d{1,6})\s*(MB|GB)$/;
+
+/** A size such as `500 MB` or `2 GB`, in bytes. */
+export const Size = z.string().transform((text, context): number => {
+  const [, count = '', unit = ''] = SIZE.exec(text) ?? [];
+  const bytes = Number(count) * (unit === 'GB' ? 1e9 : 1e6);
+  if (bytes > 0) return bytes;
+  context.addIssue({ code: 'custom', message: 'a size such as 500 MB or 2 GB' });
+  return z.NEVER;
+});
+
 const SHARE = 'a percentage such as 5%, or a fraction from 0 to 1';
 
 /** A share of a whole: `5%` or `0.05`. Becomes a fraction from 0 to 1. */

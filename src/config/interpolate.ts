@@ -14,6 +14,8 @@ export interface Interpolation {
   env: Environment;
   /** The folder that paths in placeholders are relative to. */
   folder: string;
+  /** Called with the path of each file that a placeholder names, whether there is one or not. */
+  onFile?: (path: string) => void;
 }
 
 export interface InterpolationProblem {
@@ -80,7 +82,9 @@ export async function expandTemplate(
     if (whole === '$${') {
       text += '${';
     } else if (file !== undefined) {
-      const content = await fileContent(resolve(context.folder, file), fileFallback);
+      const path = resolve(context.folder, file);
+      context.onFile?.(path);
+      const content = await fileContent(path, fileFallback);
       if (content.ok) {
         text += content.value;
         secrets.push(content.value);

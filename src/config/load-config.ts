@@ -12,13 +12,13 @@ import { Config, type SourceConfig } from './config.ts';
 import { type ConnectorLoader, loadNamed } from './connector-loader.ts';
 import { parseDocumentText } from './document.ts';
 import type { Environment } from './environment.ts';
-import type { QueueSetting } from './fields.ts';
+import { type QueueSetting, WEEKDAYS } from './fields.ts';
 import { createFindings, type Findings } from './findings.ts';
 import { createSettingsReader } from './fresh-settings.ts';
 import { interpolate } from './interpolate.ts';
 import { addAddressSecrets, addChannelSecrets, checkChannels, loadedAlerts } from './load-alerts.ts';
 import { loadProfile } from './load-profile.ts';
-import type { LoadedConfig, LoadedSource, LoadedWeb } from './loaded-config.ts';
+import type { LoadedConfig, LoadedPause, LoadedSource, LoadedWeb } from './loaded-config.ts';
 import { loadedLookups, loadedMapping, type ReadableMappings, readableMappings } from './loaded-mapping.ts';
 import { addFlaws, type MappingFlaw } from './mapping-flaws.ts';
 import { parseSettings } from './parse-settings.ts';
@@ -59,7 +59,12 @@ export async function loadConfig<Connector extends ConnectorSchemas>(
   const folder = dirname(file);
   const document = parseDocumentText(await readConfigText(file));
   if (!document.ok) throw configFault(file, document.error);
-  const interpolated = leaveOutUnread(await interpolate(document.value.value, { env, folder }), options.needs ?? 'all');
+  const files = new Set([file]);
+  const onFile = (path: string) => files.add(path);
+  const interpolated = leaveOutUnread(
+    await interpolate(document.value.value, { env, folder, onFile }),
+    options.needs ?? 'all',
+  );
   const { value, templates, problems } = interpolated;
   for (const secret of interpolated.secrets) secrets.add(secret);
   const resolvePath = (path: string): string => resolve(folder, path);
@@ -70,7 +75,7 @@ export async function loadConfig<Connector extends ConnectorSchemas>(
   addChannelSecrets(value, secrets);
   const isExpanded = (path: readonly PathSegment[]) => templates.has(JSON.stringify(path));
   const config = parseSettings(Config, value, { path: [], findings, isExpanded });
-  const profile = await checkProfile(value, { folder, profilesDir }, findings);
+  const profile = await checkProfile(value, { folder, profilesDir, onFile }, findings);
   const named = await loadNamed(sourcesIn(value), connectors, folder);
   const settings = checkSources(value, {
     connectors: named,
@@ -104,6 +109,7 @@ export async function loadConfig<Connector extends ConnectorSchemas>(
   return {
     file,
     digest: sha256Hex(JSON.stringify([document.value.value, profile])),
+    files: [...files],
     folder,
     target: {
       baseUrl: target.baseUrl,
@@ -127,6 +133,8 @@ export async function loadConfig<Connector extends ConnectorSchemas>(
     }),
     passports: config.passports ?? null,
     alerts: loadedAlerts(config.alerts, { secretAt: channelSecretAt, resolvePath }),
+    backups: config.backups ? { ...config.backups, folder: resolvePath(config.backups.folder) } : null,
+    history: config.history,
     warnings: findings.warnings,
     resolvePath,
     scrub: (text) => secrets.scrub(text),
@@ -195,7 +203,7 @@ function addUrlPassword(value: unknown, secrets: SecretStore): void {
 
 async function checkProfile(
   value: unknown,
-  where: { folder: string; profilesDir: string },
+  where: { folder: string; profilesDir: string; onFile: (path: string) => void },
   findings: Findings,
 ): Promise<Profile | undefined> {
   const path = ['target', 'profile'];
@@ -208,13 +216,18 @@ async function checkProfile(
   return undefined;
 }
 
+function loadedPause({ from, to, days, timezone }: SourceConfig['pause'][number], ofSource: string): LoadedPause {
+  const isOn = days === undefined ? null : days.map((day) => WEEKDAYS.indexOf(day));
+  return { fromMinute: from, toMinute: to, days: isOn, timezone: timezone ?? ofSource };
+}
+
 function loadedSource<Connector>(
   source: SourceConfig,
   settings: ConnectorSettings<Connector> & Pick<LoadedSource<Connector>, 'readSettings'>,
   index: number,
   resolvePath: (path: string) => string,
 ): LoadedSource<Connector> {
-  const { id, schedule, timezone, omit, onMissing, guard, snapshotEvery, lookups, units } = source;
+  const { id, schedule, timezone, watch, pause, omit, onMissing, guard, snapshotEvery, lookups, units } = source;
   const path = `sources[${index}]`;
   const mappings = source.mappings.map((mapping, at) => loadedMapping(mapping, `${path}.mappings[${at}]`, resolvePath));
   const snapshotEveryMs = snapshotEvery;
@@ -223,6 +236,8 @@ function loadedSource<Connector>(
     id,
     schedule: schedule ?? null,
     timezone,
+    watch,
+    pauses: pause.map((one) => loadedPause(one, timezone)),
     omit,
     mappings,
     lookups: loadedLookups(lookups),

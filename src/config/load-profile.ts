@@ -20,6 +20,8 @@ export interface ProfileQuery {
   /** The folder that a path is relative to. */
   folder: string;
   profilesDir: string;
+  /** Called with the path of each file that the profile is made of. */
+  onFile?: (path: string) => void;
 }
 
 /**
@@ -55,6 +57,7 @@ async function readProfile(query: ProfileQuery, above = 0): Promise<Result<RawPr
   if (above > EXTENDS_MAX) {
     return err([`the profile ${query.name} extends itself, or more than ${EXTENDS_MAX} others in a row`]);
   }
+  query.onFile?.(file);
   const text = await readText(file, query.name);
   if (!text.ok) return isPath ? text : err([`${text.error.join()}${await profileNames(query)}`]);
   const parsed = parseDocumentText(text.value);

@@ -9,12 +9,26 @@ import type { LoadedAlerts } from './load-alerts.ts';
 import type { ConfigProblem } from './problem.ts';
 import type { SecretSource } from './secret-source.ts';
 
+/** A time of the day in which no run of a source begins by itself. */
+export interface LoadedPause {
+  /** Minutes after midnight by the clocks of the time zone. A pause that ends before it begins goes on past midnight. */
+  fromMinute: number;
+  toMinute: number;
+  /** An IANA time zone. */
+  timezone: string;
+  /** The days of the week on which it begins, 0 for Sunday; null for every day. */
+  days: readonly number[] | null;
+}
+
 /** A source with its connector, whose own schemas have checked the options. */
 export interface LoadedSource<Connector> {
   id: string;
   connector: Connector;
   schedule: string | null;
   timezone: string;
+  /** Whether a run begins when an export appears or changes. */
+  watch: boolean;
+  pauses: LoadedPause[];
   options: unknown;
   streams: LoadedStream[];
   /**
@@ -54,6 +68,8 @@ export interface LoadedConfig<Connector> {
   file: string;
   /** Another one for another content of the file or of its profile. The values of placeholders are not part of it. */
   digest: string;
+  /** All files that it is made of: the config itself, its profiles and the files of placeholders; absolute. */
+  files: readonly string[];
   /** The folder of that file, which every path in it is relative to; absolute. */
   folder: string;
   target: {
@@ -74,6 +90,9 @@ export interface LoadedConfig<Connector> {
   sources: LoadedSource<Connector>[];
   passports: Config['passports'] | null;
   alerts: LoadedAlerts;
+  /** The folder is absolute. */
+  backups: NonNullable<Config['backups']> | null;
+  history: Config['history'];
   /** What is allowed, and probably not meant. */
   warnings: readonly ConfigProblem[];
   resolvePath(path: string): string;

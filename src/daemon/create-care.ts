@@ -1,24 +1,66 @@
-import { fault } from '../domain/faults.ts';
+import type { RunView } from '../domain/ports/ledger-views.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/logging/logging.ts';
 import type { DaemonCare } from './care.ts';
+import type { Reload } from './reload/reload.ts';
+import type { Scheduler } from './scheduler.ts';
+import type { DueRuns } from './schedules/due-runs.ts';
+import type { RuntimeConfig } from './sources/open-source.ts';
 
-/** The care of a daemon without reloads, backups and pauses. */
-export function createCare(): DaemonCare {
+/** Puts what a daemon shows of its care together. */
+export function createCare(options: {
+  reload: Pick<Reload, 'reload' | 'last'>;
+  backups: DaemonCare['backups'];
+  listeners: Set<(config: RuntimeConfig) => void>;
+  pausedUntil: (source: string, at: number) => number | null;
+  clock: Clock;
+}): DaemonCare {
+  const { reload, backups, listeners, pausedUntil, clock } = options;
   return {
-    lastReload: () => null,
-    async reload() {
-      throw fault('usage', 'This daemon cannot reload its config. Restart it.');
+    lastReload: () => reload.last(),
+    reload: (cause) => reload.reload(cause),
+    onReload(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
     },
-    onReload: () => () => undefined,
-    backups: {
-      configured: false,
-      list: async () => [],
-      last: () => null,
-      lastTry: () => null,
-      nextAt: () => null,
-      async backUpNow() {
-        throw fault('usage', 'The config has no backups.');
-      },
+    backups,
+    pauseOf(source) {
+      const until = pausedUntil(source, clock.now());
+      return until === null ? null : { until };
     },
-    pauseOf: () => null,
   };
+}
+
+/**
+ * Makes the runs due that the process before this one has left out: those that were due and have not begun, those that were cut
+ * short, and those whose time passed while no daemon ran. A source that has never run is first pulled at its next scheduled time.
+ */
+export function requestLeftRuns(
+  { sources }: Pick<RuntimeConfig, 'sources'>,
+  options: {
+    scheduler: Pick<Scheduler, 'request' | 'missed'>;
+    dueRuns: Pick<DueRuns, 'sources'>;
+    lastRun: (source: string) => RunView | undefined;
+    log: Logger;
+  },
+): void {
+  const { scheduler, dueRuns, lastRun, log } = options;
+  const due = dueRuns.sources();
+  for (const { id, schedule } of sources) {
+    const last = lastRun(id);
+    const isScheduled = schedule !== null && last !== undefined;
+    let why: string;
+    if (due.includes(id)) why = 'was due when the last daemon ended, and is started now';
+    else if (isScheduled && wasCutShort(last)) why = 'was cut short and is repeated';
+    else if (isScheduled && scheduler.missed(id, last.startedAt))
+      why = 'was missed while no daemon ran and is started now';
+    else continue;
+    log.info({ source: id, ...(last === undefined ? {} : { runId: last.id }) }, `A run of ${id} ${why}.`);
+    scheduler.request(id);
+  }
+}
+
+/** True for a run that was interrupted, or whose process was killed. */
+function wasCutShort({ result }: RunView): boolean {
+  return result === null || result === 'interrupted';
 }

@@ -1,7 +1,8 @@
+import type { Mapper } from '../domain/mapping.ts';
 import type { RunTrigger } from '../domain/ports/intake.ts';
-import type { RunView } from '../domain/ports/ledger-views.ts';
 import type { QueueName } from '../domain/ports/queues.ts';
 import type { Clock } from '../lib/clock.ts';
+import { messageOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logging/logging.ts';
 import type { SecretStore } from '../lib/logging/secrets.ts';
 import { type Activity, createActivity } from '../observe/activity.ts';
@@ -9,12 +10,19 @@ import { createHealth, type Health } from '../observe/health.ts';
 import { createMetrics, type Metrics } from '../observe/metrics.ts';
 import type { StallTiming } from '../queue/backend.ts';
 import { createDaemonAlerts } from './alerts.ts';
+import { NO_BACKUPS } from './backups/no-backups.ts';
 import type { DaemonCare } from './care.ts';
-import { createCare } from './create-care.ts';
+import { createCare, requestLeftRuns } from './create-care.ts';
 import { type CurrentState, createCurrentState } from './current-state.ts';
 import { createFigures } from './figures.ts';
+import { loadRuntimeConfig } from './load.ts';
+import { createReload } from './reload/reload.ts';
+import { createTokenWatch, reportReload } from './reload/reload-report.ts';
 import { openRuntime, type Runtime } from './runtime.ts';
 import { createScheduler } from './scheduler.ts';
+import { createDueRuns } from './schedules/due-runs.ts';
+import { schedulesOf, warnIfIdle } from './schedules/schedules-of.ts';
+import { createSourcePauses } from './schedules/source-pauses.ts';
 import { announced, warnOfGuard } from './sources/announced-pull.ts';
 import type { RuntimeConfig } from './sources/open-source.ts';
 import { createPullQueue } from './sources/pull-queue.ts';
@@ -87,6 +95,8 @@ export interface DaemonOptions {
   /** Not called where the config has no `web` section. */
   openWeb: OpenWeb;
   openAdmin: OpenAdmin;
+  /** Reads the config anew for a reload. By default it reads the file again. */
+  load?: (() => Promise<RuntimeConfig>) | undefined;
   /** Time between two requests to an API that refuses dpp-sync. */
   probeMs?: number;
   /** For tests, as `RuntimeOptions` says. */
@@ -99,6 +109,7 @@ export interface Daemon {
   observation: CurrentState;
   /** Where the web server listens; null where there is none. */
   url: string | null;
+  reload: DaemonCare['reload'];
   /** Starts a run of a source, as its schedule does. */
   startRun(source: string, trigger: RunTrigger): Promise<void>;
   /**
@@ -116,35 +127,62 @@ const PROBE_MS = 60_000;
  * @throws Fault when another process has the ledger, the mappings are wrong, the queue is out of reach or the port is taken
  */
 export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
-  const { config, secrets, clock, log, version, queueTiming, probeMs = PROBE_MS } = options;
+  const { secrets, clock, log, version, queueTiming, probeMs = PROBE_MS } = options;
+  // A reload replaces what is in it, so the caller's object stays as it is.
+  const config = { ...options.config, target: { ...options.config.target } };
   const shared = { config, secrets, clock, log, version, queueTiming };
-  const opened = await openRuntime({ ...shared, command: 'start', showFailedJobs: true });
+  const opened = await openRuntime({
+    ...shared,
+    command: 'start',
+    showFailedJobs: true,
+    beforeMapping: (of) => (of === 'replay' ? reload.lookStrictly() : reload.look()),
+  });
   const { ledger, queues, api, target, engine, views, bus } = opened;
   const scrub = (text: string) => secrets.scrub(text);
-  const care = createCare();
+  let server: WebServer | null = null;
+  const token = createTokenWatch(config);
+  const watching = new AbortController();
+  const listeners = new Set<(config: RuntimeConfig) => void>();
+  const pausedUntil = createSourcePauses(config);
+  const dueRuns = createDueRuns({ ledger, views, clock, log });
+  const reload = createReload({
+    config,
+    load: options.load ?? (() => loadRuntimeConfig(config.file, secrets)),
+    compile: (sources) => opened.mappers.compile(sources),
+    mapperOf: (source) => opened.mappers.of(source),
+    canRenewWeb: () => server === null || server.renew !== undefined,
+    replace,
+    report: reportReload({ ledger, emit: bus.emit, log }),
+    clock,
+    log,
+  });
+  const care = createCare({ reload, backups: NO_BACKUPS, listeners, pausedUntil, clock });
   const alerts = createDaemonAlerts({ runtime: opened, care, clock, log });
   const runtime: Runtime = {
     ...opened,
     care,
     alerts,
-    pull: announced(opened, { queues, emit: bus.emit, log, scrub }),
+    pull: announced(opened, { queues, emit: bus.emit, views, log, scrub }),
   };
   const startedAt = clock.now();
   let stopping: Promise<void> | null = null;
 
   const pulls = createPullQueue({
     queues,
-    sources: config.sources.map(({ id }) => id),
-    pull: (source, trigger, abort) => runtime.pull(source, trigger, abort),
+    hasSource: (source) => config.sources.some(({ id }) => id === source),
+    pull: dueRuns.until(runtime.pull),
     clock,
     log,
     scrub,
   });
   const scheduler = createScheduler({
-    schedules: config.sources.flatMap(({ id: source, schedule: cron, timezone }) =>
-      cron === null ? [] : [{ source, cron, timezone }],
-    ),
-    startRun: (source) => pulls.startRun(source, 'schedule'),
+    schedules: schedulesOf(config),
+    async startRun(source) {
+      await dueRuns.add(source);
+      await pulls.startRun(source, 'schedule');
+    },
+    pausedUntil,
+    onDue: (source) => void dueRuns.add(source),
     clock,
     log,
   });
@@ -174,12 +212,34 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     askQueue: () => queues.touch(),
     api: () => observation.api(),
     apiWait: () => observation.apiWait(),
+    reload: () => reload.last(),
     stopping: () => stopping !== null,
     clock,
   });
   const startRun: Daemon['startRun'] = (source, trigger) => pulls.startRun(source, trigger);
-  let server: WebServer | null = null;
   let admin: AdminServer | null = null;
+  let following: Promise<void> = Promise.resolve();
+
+  /** A secret of the dashboard may be gone since the config was read: the server then goes on with the former one. */
+  async function renewWeb(): Promise<boolean> {
+    try {
+      const isNewToken = await token.isNew();
+      if (config.web !== null) await server?.renew?.(config.web);
+      return isNewToken;
+    } catch (error) {
+      log.error({ err: error }, `The dashboard goes on with its former token and users: ${messageOf(error)}`);
+      return false;
+    }
+  }
+
+  async function replace(next: RuntimeConfig, mappers: ReadonlyMap<string, Mapper>) {
+    const { isNewKey, after } = await opened.replaceSettings(next, mappers);
+    scheduler.replace(schedulesOf(config));
+    if (isNewKey) authorizationWatch.askNow().catch(() => undefined);
+    const isNewToken = await renewWeb();
+    for (const listener of listeners) listener(config);
+    return { after, secrets: [...(isNewKey ? ['target.apiKey'] : []), ...(isNewToken ? ['web.token'] : [])] };
+  }
 
   async function pausedQueues(): Promise<QueueName[] | null> {
     try {
@@ -192,6 +252,8 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
 
   async function stopAll(): Promise<void> {
     // First the parts that bring new work are stopped, then those that do it, and the ledger is closed last.
+    watching.abort();
+    await following;
     await scheduler.stop();
     await alerts.stop();
     await server?.close();
@@ -206,6 +268,9 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
   };
 
   try {
+    // The config that this daemon was started with is valid.
+    await ledger.noteDaemon('reload', null);
+    await token.isNew();
     await runtime.startWorkers();
     await pulls.start();
     authorizationWatch.start();
@@ -233,25 +298,12 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     });
     scheduler.start();
     alerts.start();
-    for (const { id, schedule } of config.sources) {
-      const [last] = views.runs({ source: id, limit: 1 });
-      // A source that has never run is first pulled at its next scheduled time.
-      if (schedule === null || last === undefined) continue;
-      if (wasCutShort(last)) {
-        log.info({ source: id, runId: last.id }, `The last run of ${id} was cut short and is repeated.`);
-      } else if (scheduler.missed(id, last.startedAt)) {
-        log.info({ source: id, runId: last.id }, `A run of ${id} was missed while no daemon ran and is started now.`);
-      } else continue;
-      await pulls.startRun(id, 'schedule');
-    }
+    requestLeftRuns(config, { scheduler, dueRuns, lastRun: (source) => views.runs({ source, limit: 1 })[0], log });
+    warnIfIdle(config, log);
+    following = reload.follow(watching.signal);
   } catch (error) {
     await stop().catch((second: unknown) => log.error({ err: second }, 'What was opened could not be closed again.'));
     throw error;
   }
-  return { runtime, observation, url: server?.url ?? null, startRun, stop };
-}
-
-/** True for a run that was interrupted, or whose process was killed. */
-function wasCutShort({ result }: RunView): boolean {
-  return result === null || result === 'interrupted';
+  return { runtime, observation, url: server?.url ?? null, reload: (cause) => care.reload(cause), startRun, stop };
 }

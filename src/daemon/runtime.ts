@@ -5,6 +5,7 @@ import type { Engine } from '../delivery/engine.ts';
 import type { Passports } from '../delivery/passports.ts';
 import type { PlatformRequests } from '../delivery/platform-requests.ts';
 import type { Recheck } from '../delivery/recheck.ts';
+import type { PassportRules } from '../domain/passport.ts';
 import type { Alerts } from '../domain/ports/alerts.ts';
 import type { Asked, DashboardViews } from '../domain/ports/dashboard-views.ts';
 import type { Ledger } from '../domain/ports/ledger.ts';
@@ -28,6 +29,7 @@ import type { DaemonCare } from './care.ts';
 import { openClient } from './open-client.ts';
 import { queuePrefix } from './open-views.ts';
 import { passportRulesOf } from './passport-rules.ts';
+import { createReplaceSettings, type ReplaceSettings } from './reload/replace-settings.ts';
 import { replayDelivery } from './replay-delivery.ts';
 import { createMappers, type Mappers } from './sources/mappers.ts';
 import type { RuntimeConfig } from './sources/open-source.ts';
@@ -49,6 +51,11 @@ export interface RuntimeOptions {
   version: string;
   /** Reports how a ledger of an older version is upgraded. Without it the log reports it. */
   reportUpgrade?: (fields: object, message: string) => void;
+  /**
+   * Called before a run or a replay reads mappings. Without it their files are read again then; a daemon replaces all settings
+   * together.
+   */
+  beforeMapping?: ((of: 'run' | 'replay') => Promise<void>) | undefined;
   /** For tests, which cannot wait half a minute until a worker counts as dead. */
   queueTiming?: StallTiming | undefined;
   /** For benchmarks, in which all programs have the same number of connections. */
@@ -94,6 +101,8 @@ export interface Runtime {
   voided: number;
   startWorkers: Workers['start'];
   stopWorkers: Workers['stop'];
+  /** Replaces the settings, for a reload of the config. */
+  replaceSettings: ReplaceSettings['replace'];
   /** Pulls one source, and starts the workers when there is something to map. */
   pull: Pulls['pull'];
   pulling: Pulls['pulling'];
@@ -121,21 +130,25 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
   const mappers = createMappers({ sources: () => config.sources, baseDir: config.folder, profile: config.profile });
   await mappers.refreshAll();
   const client = openClient(config, { secrets, clock, log, version, connections });
-  const ledger = openLedger(options, client.target);
+  const rules = passportRulesOf(config);
+  const ledger = openLedger({ ...options, rules }, client.target);
   try {
-    return await runtimeOn({ mappers, client, ledger }, { ...options, connections });
+    return await runtimeOn({ mappers, client, ledger, rules }, { ...options, connections });
   } catch (error) {
     await ledger.close();
     throw error;
   }
 }
 
-function openLedger({ config, command, clock, log, reportUpgrade }: RuntimeOptions, target: Target): SqliteLedger {
+function openLedger(
+  { config, command, clock, log, reportUpgrade, rules }: RuntimeOptions & { rules: PassportRules },
+  target: Target,
+): SqliteLedger {
   return openSqliteLedger({
     file: config.ledger,
     target: config.target.baseUrl,
     profile: config.profile,
-    passportRules: passportRulesOf(config),
+    passportRules: rules,
     guardOf: (source) => config.sources.find(({ id }) => id === source)?.guard ?? null,
     contactRules: { firstContact: config.target.firstContact, bom: config.target.bom },
     clock,
@@ -148,16 +161,17 @@ function openLedger({ config, command, clock, log, reportUpgrade }: RuntimeOptio
 
 interface Opened {
   mappers: Mappers;
+  rules: PassportRules;
   client: ApiClient;
   ledger: SqliteLedger;
 }
 
 /** Puts a process together that works on an opened ledger. */
 async function runtimeOn(
-  { mappers, client, ledger }: Opened,
+  { mappers, client, ledger, rules }: Opened,
   options: RuntimeOptions & { connections: number },
 ): Promise<Runtime> {
-  const { config, secrets, clock, log, queueTiming, connections, random = Math.random } = options;
+  const { config, secrets, clock, log, queueTiming, connections, random = Math.random, beforeMapping } = options;
   const { profile } = config;
   const { target, reader } = client;
   const { views } = ledger;
@@ -174,8 +188,10 @@ async function runtimeOn(
   const pauseWatch = createPauseWatch(queues);
 
   async function replayNow(request: ReplayRequest): Promise<ReplayReport> {
-    await mappers.refreshAll();
-    await ledger.defineLookups(mappers.lookups(), { isAll: true });
+    if (beforeMapping === undefined) {
+      await mappers.refreshAll();
+      await ledger.defineLookups(mappers.lookups(), { isAll: true });
+    } else await beforeMapping('replay');
     const report = await replay(request, { ledger, mapperOf });
     delivery.engine.wake();
     return report;
@@ -213,12 +229,13 @@ async function runtimeOn(
   const workers = createWorkers({ mapping, engine });
   const pulls = createPulls({
     config,
-    mappers,
     ledger,
     emit,
     clock,
     log,
     mapQueue: workers.mapQueue,
+    beforeRun: async () => beforeMapping?.('run'),
+    mapperOf: async (source) => (beforeMapping && mappers.of(source)) ?? (await mappers.refresh(source)),
     onEnd: () => passports.markDirty(),
   });
   const outageWatch = createOutageWatch({ api, clock, emit, log });
@@ -226,11 +243,22 @@ async function runtimeOn(
   const readerData = {
     file: config.ledger,
     ledgerId: ledger.id,
-    passportRules: () => passportRulesOf(config),
+    passportRules: () => rules,
   };
   const ledgerReader = createLedgerReader(readerData);
   // Counting takes long with a million items, and a page does not wait for it.
   const countingReader = createLedgerReader(readerData);
+  const settings = createReplaceSettings({
+    config,
+    rules,
+    mappers,
+    ledger,
+    delivery,
+    client,
+    pulls,
+    log,
+    mapQueue: workers.mapQueue,
+  });
   const hasAnswered = () => api.hasAnsweredSince(openedAt);
   const apiWaitWatch = createApiWaitWatch({ api, ledger, views, hasAnswered, emit, log });
 
@@ -258,6 +286,7 @@ async function runtimeOn(
     voided,
     startWorkers: () => workers.start(),
     stopWorkers: () => workers.stop(),
+    replaceSettings: (next, compiled) => settings.replace(next, compiled),
     ...pulls,
     replay: replayNow,
     paused: () => pauseWatch.fault(),
@@ -266,6 +295,7 @@ async function runtimeOn(
 
     async close() {
       await closeInOrder([
+        async () => settings.stop(),
         () => workers.stop(),
         // Stores the API's wait, so that other processes can show why this one has left work undone.
         () => apiWaitWatch.look(),

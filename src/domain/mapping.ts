@@ -117,6 +117,8 @@ export interface Mapper {
   revision: string;
   /** Streams that have at least one mapping. */
   streams: readonly string[];
+  /** The files that the mappings are made of besides the config: modules and lookup files; absolute. */
+  files?: readonly string[];
   /** The lookup tables that the mappings use. Absent for none. */
   lookups?: readonly LookupTable[];
   /** `find` gives the entries of lookup tables over streams. Entries of files are known to the mapper. */

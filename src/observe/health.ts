@@ -1,4 +1,5 @@
 import type { ApiWait } from '../domain/api-wait.ts';
+import type { ReloadStatus } from '../domain/ports/daemon-notes.ts';
 import type { Clock } from '../lib/clock.ts';
 
 export const API_STANDINGS = ['ok', 'unreachable', 'throttled', 'denied_key', 'denied_plan', 'denied_scope'] as const;
@@ -13,6 +14,8 @@ export interface HealthReport {
   ledger: 'ok' | 'unwritable' | 'lost';
   queue: 'ok' | 'unreachable';
   api: ApiStanding;
+  /** There where the last reload refused the config, so that the settings before it go on. */
+  config?: 'refused';
   /** The wait beyond a minute that the API has asked for, where it has, as times in ISO 8601. */
   apiWait?: { since: string; until: string | null; askAgainAt: string };
 }
@@ -37,10 +40,12 @@ export function createHealth(options: {
   askQueue: () => Promise<unknown>;
   api: () => ApiStanding;
   apiWait: () => ApiWait | null;
+  /** What came of the last reload of the config; null before the first. */
+  reload?: () => Pick<ReloadStatus, 'ok'> | null;
   stopping: () => boolean;
   clock: Clock;
 }): Health {
-  const { touchLedger, ledgerLost, askQueue, api, apiWait, stopping, clock } = options;
+  const { touchLedger, ledgerLost, askQueue, api, apiWait, reload, stopping, clock } = options;
   let last: { askedAt: number; parts: Promise<Pick<HealthReport, 'ledger' | 'queue'>> } | null = null;
 
   async function succeeds(work: () => Promise<unknown>): Promise<boolean> {
@@ -70,13 +75,17 @@ export function createHealth(options: {
       const { ledger, queue } = await last.parts;
       const wait = apiWait();
       const standing = { ledger: ledgerLost() ? ('lost' as const) : ledger, queue, api: api() };
-      const parts = { ...standing, ...(wait === null ? {} : { apiWait: timesOf(wait) }) };
+      const parts = { ...standing, ...(wait === null ? {} : { apiWait: timesOf(wait) }), ...configOf(reload?.()) };
       if (parts.ledger === 'lost') return { status: 'unhealthy', ...parts };
       if (stopping()) return { status: 'stopping', ...parts };
       if (ledger !== 'ok' || queue !== 'ok') return { status: 'unhealthy', ...parts };
       return { status: parts.api === 'ok' ? 'ok' : 'degraded', ...parts };
     },
   };
+}
+
+function configOf(reload: Pick<ReloadStatus, 'ok'> | null | undefined): Pick<HealthReport, 'config'> {
+  return reload?.ok === false ? { config: 'refused' } : {};
 }
 
 /** Leaves out the API's words, since anybody may ask for the health. */

@@ -50,7 +50,7 @@ describe.each(queues)('the daemon in a process of its own over the %s queue', (q
     expect(writes.filter(({ count }) => count !== 1)).toEqual([]);
   };
 
-  it.each(['SIGTERM', 'SIGHUP'] as const)(
+  it.each(['SIGTERM', 'SIGINT'] as const)(
     'finishes what is under way on %s and hands back the rest',
     covers('shutdown', 'I5', 'I6', 'I8'),
     async (signal) => {

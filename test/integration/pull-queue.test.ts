@@ -30,8 +30,11 @@ describe('the pull queue', () => {
     events = [];
     pulls = createPullQueue({
       queues,
-      sources: ['erp', 'pim'],
-      pull: announced({ pull, pulling: running }, { queues, emit: (event) => events.push(event), log, scrub }),
+      hasSource: (source) => ['erp', 'pim'].includes(source),
+      pull: announced(
+        { pull, pulling: running },
+        { queues, emit: (event) => events.push(event), views: { run: () => null }, log, scrub },
+      ),
       clock: systemClock,
       log,
       scrub,

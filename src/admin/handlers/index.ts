@@ -6,6 +6,7 @@ import { passportPdf } from './passport-pdf.ts';
 import { publicationList } from './publication-list.ts';
 import { publishPassports } from './publish.ts';
 import { publishComplete } from './publish-complete.ts';
+import { reloadConfig } from './reload.ts';
 import { replayRecords } from './replay.ts';
 import { replayCause } from './replay-cause.ts';
 import { reportCreate } from './report-create.ts';
@@ -27,6 +28,7 @@ export const handlers: readonly Handler<unknown, unknown>[] = [
   publishComplete,
   publishPassports,
   replayCause,
+  reloadConfig,
   replayRecords,
   reportCreate,
   reportList,

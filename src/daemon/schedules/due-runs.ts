@@ -3,6 +3,7 @@ import type { LedgerViews } from '../../domain/ports/ledger-views.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { messageOf } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
+import type { Pulls } from '../sources/pulls.ts';
 
 /**
  * Remembers in the ledger which sources have a run that is due and has not come to its end. A queue that is out of reach, a pause
@@ -11,9 +12,9 @@ import type { Logger } from '../../lib/logging/logging.ts';
 export interface DueRuns {
   /** Resolves when it is stored. A ledger that cannot be written is logged: the run itself need not fail. */
   add(source: string): Promise<void>;
-  /** Call it when a run of the source has ended, however it ended by itself. */
-  done(source: string): Promise<void>;
   sources(): string[];
+  /** The same pull, after which the run of its source is not due any more. */
+  until(pull: Pulls['pull']): Pulls['pull'];
 }
 
 export function createDueRuns(options: {
@@ -39,15 +40,27 @@ export function createDueRuns(options: {
     return storing;
   }
 
+  async function done(source: string): Promise<void> {
+    if (due.delete(source)) await store();
+  }
+
   return {
     async add(source) {
       if (due.has(source)) return;
       due.set(source, clock.now());
       await store();
     },
-    async done(source) {
-      if (due.delete(source)) await store();
-    },
     sources: () => [...due.keys()],
+    until: (pull) => async (source, trigger, abort, waitMs) => {
+      try {
+        const pulled = await pull(source, trigger, abort, waitMs);
+        if (pulled.result === 'complete') await done(source);
+        return pulled;
+      } catch (error) {
+        // A run that fails has begun. One that was stopped is repeated.
+        if (!abort.aborted) await done(source);
+        throw error;
+      }
+    },
   };
 }

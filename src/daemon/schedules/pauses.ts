@@ -1,15 +1,5 @@
+import type { LoadedPause } from '../../config/loaded-config.ts';
 import { createZone, type Zone } from '../../lib/zone.ts';
-
-/** A pause of a source as the config has it. */
-export interface Pause {
-  /** Minutes after midnight by the clocks of the time zone. A pause that ends before it begins goes on past midnight. */
-  fromMinute: number;
-  toMinute: number;
-  /** An IANA time zone. */
-  timezone: string;
-  /** The days of the week on which it begins, 0 for Sunday; null for every day. */
-  days: readonly number[] | null;
-}
 
 /** The pauses of one source, in which no run of it begins by itself. */
 export interface Pauses {
@@ -27,7 +17,7 @@ const JOINED_MAX = 50;
  * that they skip counts as the instant as long after; one that they show twice counts as the first one at the beginning of a
  * pause, and as the last one at its end, so that nothing begins too soon.
  */
-export function createPauses(pauses: readonly Pause[]): Pauses {
+export function createPauses(pauses: readonly LoadedPause[]): Pauses {
   const zoned = pauses.map((pause) => ({ ...pause, zone: createZone(pause.timezone) }));
   return {
     endOf(at) {
@@ -42,7 +32,7 @@ export function createPauses(pauses: readonly Pause[]): Pauses {
   };
 }
 
-function endOf({ zone, fromMinute, toMinute, days }: Pause & { zone: Zone }, at: number): number | null {
+function endOf({ zone, fromMinute, toMinute, days }: LoadedPause & { zone: Zone }, at: number): number | null {
   const lengthMs = ((toMinute - fromMinute + 24 * 60) % (24 * 60) || 24 * 60) * MINUTE_MS;
   const today = Math.floor(zone.toLocal(at) / DAY_MS) * DAY_MS;
   let end: number | null = null;

@@ -1,4 +1,5 @@
 import type { HeldStream } from '../../domain/ports/intake.ts';
+import type { LedgerViews, StreamAccount } from '../../domain/ports/ledger-views.ts';
 import type { Emit } from '../../domain/ports/progress.ts';
 import type { Queues } from '../../domain/ports/queues.ts';
 import { Fault, messageOf } from '../../lib/errors.ts';
@@ -14,11 +15,12 @@ export function announced(
   options: {
     queues: Pick<Queues, 'failed' | 'forget'>;
     emit: Emit;
+    views: Pick<LedgerViews, 'run'>;
     log: Logger;
     scrub: (text: string) => string;
   },
 ): Runtime['pull'] {
-  const { queues, emit, log, scrub } = options;
+  const { queues, emit, views, log, scrub } = options;
 
   async function tidy(source: string): Promise<void> {
     try {
@@ -42,7 +44,8 @@ export function announced(
       const { runId, result, guarded } = pulled;
       emit({ type: 'run_ended', source, result });
       for (const held of guarded) warnOfGuard(log, { source, runId, ...held });
-      log.info({ source, runId, result }, `The run of ${source} is ${result}.`);
+      const { counts, text } = accountOf(views.run(runId)?.streams ?? []);
+      log.info({ source, runId, result, ...counts }, `The run of ${source} is ${result}: ${text}.`);
       return pulled;
     } catch (error) {
       if (abort.aborted) throw error;
@@ -54,6 +57,32 @@ export function announced(
       await tidy(source);
     }
   };
+}
+
+/** What came of the rows of a run, as numbers and in words. */
+function accountOf(streams: readonly StreamAccount[]) {
+  const sum = (count: 'read' | 'unchanged' | 'changed' | 'excluded' | 'quarantined' | 'missing') =>
+    streams.reduce((total, account) => total + account[count], 0);
+  const counts = {
+    read: sum('read'),
+    unchanged: sum('unchanged'),
+    changed: sum('changed'),
+    excluded: sum('excluded'),
+    quarantined: sum('quarantined'),
+    missing: sum('missing'),
+  };
+  const { read, unchanged, changed, excluded, quarantined, missing } = counts;
+  // Rows of streams without keys are mapped after the run.
+  const toMap = read - unchanged - changed - excluded - quarantined;
+  const parts = [
+    `${unchanged} unchanged`,
+    `${changed} changed`,
+    ...(toMap > 0 ? [`${toMap} to be mapped`] : []),
+    ...(excluded > 0 ? [`${excluded} excluded`] : []),
+    `${quarantined} in quarantine`,
+    ...(missing > 0 ? [`${missing} missing`] : []),
+  ];
+  return { counts, text: `${read} rows read, ${parts.join(', ')}` };
 }
 
 /** Logs that the guard holds a stream, and what to do. */

@@ -1,31 +1,31 @@
+import type { Mapper } from '../../domain/mapping.ts';
 import type { RunTrigger } from '../../domain/ports/intake.ts';
 import type { IntakeLedger } from '../../domain/ports/intake-ledger.ts';
 import type { SourceReader } from '../../domain/ports/source.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
 import { noteFailedRun, type PullOptions } from '../../pipeline/pull.ts';
 import { untilWritable } from '../../pipeline/until-writable.ts';
-import type { Mappers } from './mappers.ts';
 import { type ConfiguredSource, openSource, type RuntimeConfig } from './open-source.ts';
 
 interface Opening extends Pick<PullOptions, 'wait'> {
   ledger: PullOptions['ledger'] & Pick<IntakeLedger, 'defineLookups'>;
   config: RuntimeConfig;
-  mappers: Mappers;
+  mapperOf: (source: string) => Promise<Mapper>;
   log: Logger;
 }
 
 /**
- * Reloads the mappings of a source, with its lookup files, and opens it for a run.
+ * Reads the mapping of a source, with its lookup files, and opens the source for a run.
  *
  * @throws the error that keeps the source from being read, after the ledger has stored a failed run
  */
 export async function openToPull(
   { source, trigger }: { source: ConfiguredSource; trigger: RunTrigger },
-  { config, mappers, log, ledger, wait }: Opening,
+  { config, mapperOf, log, ledger, wait }: Opening,
   abort: AbortSignal,
-): Promise<{ mapper: Awaited<ReturnType<Mappers['refresh']>>; records: SourceReader }> {
+): Promise<{ mapper: Mapper; records: SourceReader }> {
   try {
-    const mapper = await mappers.refresh(source.id);
+    const mapper = await mapperOf(source.id);
     const lookups = new Map([[source.id, mapper.lookups ?? []]]);
     await untilWritable(() => ledger.defineLookups(lookups, { isAll: false }), wait, abort);
     return { mapper, records: await openSource(source, config, log) };

@@ -8,8 +8,8 @@ import { reasonOf } from './announced-pull.ts';
 
 export interface PullQueueOptions {
   queues: Queues;
-  /** The ids of the configured sources. */
-  sources: readonly string[];
+  /** Whether the config has a source of this id. */
+  hasSource: (source: string) => boolean;
   pull: (source: string, trigger: RunTrigger, abort: AbortSignal) => Promise<PullResult>;
   clock: Clock;
   log: Logger;
@@ -40,7 +40,7 @@ const WATCH_MS = 1000;
  * at most one failed job, and runs of other sources are not affected.
  */
 export function createPullQueue(options: PullQueueOptions): PullQueue {
-  const { queues, sources, clock, log, scrub } = options;
+  const { queues, clock, log, scrub } = options;
   const abort = new AbortController();
   const running = new Set<string>();
   /** Runs that were asked for and not begun. */
@@ -50,7 +50,7 @@ export function createPullQueue(options: PullQueueOptions): PullQueue {
 
   async function handle(job: ReceivedJob): Promise<JobResult> {
     const { source } = job.data;
-    if (typeof source !== 'string' || !sources.includes(source)) {
+    if (typeof source !== 'string' || !options.hasSource(source)) {
       return { status: 'done', note: 'The config has no such source any more.' };
     }
     // A run reads the whole source, so a second run at the same time would find nothing else.

@@ -1,4 +1,5 @@
 import { fault } from '../../domain/faults.ts';
+import type { Mapper } from '../../domain/mapping.ts';
 import type { CareLedger } from '../../domain/ports/care-ledger.ts';
 import type { Correction, RunTrigger } from '../../domain/ports/intake.ts';
 import type { IntakeLedger } from '../../domain/ports/intake-ledger.ts';
@@ -10,14 +11,16 @@ import { neededColumns } from '../../pipeline/column-check.ts';
 import { type PullOptions, type PullResult, pull } from '../../pipeline/pull.ts';
 import { type CorrectionResult, storeCorrections } from '../../pipeline/store-corrections.ts';
 import { untilWritable } from '../../pipeline/until-writable.ts';
-import type { Mappers } from './mappers.ts';
 import type { ConfiguredSource, RuntimeConfig } from './open-source.ts';
 import { openToPull } from './open-to-pull.ts';
 
 export interface PullsOptions extends Pick<PullOptions, 'emit' | 'mapQueue'> {
   ledger: PullOptions['ledger'] & Pick<CareLedger, 'prune'> & Pick<IntakeLedger, 'defineLookups' | 'recordsByKey'>;
   config: RuntimeConfig;
-  mappers: Mappers;
+  /** Called before a run waits for the earlier ones of its source. */
+  beforeRun: () => Promise<void>;
+  /** The mapping for a run that begins now. */
+  mapperOf: (source: string) => Promise<Mapper>;
   clock: Clock;
   log: Logger;
   /** Called when a run has ended. */
@@ -55,7 +58,7 @@ export interface Pulls {
 /** How often a run checks whether the earlier run of its source waits for the ledger. */
 const REST_LOOK_MS = 200;
 
-export function createPulls({ config, mappers, clock, log, onEnd, ...options }: PullsOptions): Pulls {
+export function createPulls({ config, beforeRun, mapperOf, clock, log, onEnd, ...options }: PullsOptions): Pulls {
   const pulling = new Map<string, AbortController>();
   /** The runs that wait for the ledger or for the `map` queue, each with the reason. */
   const resting = new Map<string, { reason: Fault; since: number }>();
@@ -104,7 +107,7 @@ export function createPulls({ config, mappers, clock, log, onEnd, ...options }: 
   ): Promise<PullResult> {
     const { id, omit, guard, onMissing, snapshotEveryMs } = source;
     const wait = { clock, waitMs, onPause: (reason: Fault | null) => reportPause(id, reason) };
-    const opening = { config, mappers, log, ledger: options.ledger, wait };
+    const opening = { config, mapperOf, log, ledger: options.ledger, wait };
     const { mapper, records } = await openToPull({ source, trigger }, opening, abort);
     try {
       const needed = new Map(
@@ -129,6 +132,7 @@ export function createPulls({ config, mappers, clock, log, onEnd, ...options }: 
 
   return {
     async pull(id, trigger, abort, waitMs = Number.POSITIVE_INFINITY) {
+      await beforeRun();
       sourceOf(id);
       const release = await lockSource(id, abort, waitMs);
       const stopped = new AbortController();
@@ -164,7 +168,7 @@ export function createPulls({ config, mappers, clock, log, onEnd, ...options }: 
         const { ledger, mapQueue, emit } = options;
         const onPause = (reason: Fault | null) => reportPause(id, reason);
         const wait = { clock, waitMs: Number.POSITIVE_INFINITY, onPause };
-        const mapper = await mappers.refresh(id);
+        const mapper = await mapperOf(id);
         const lookups = new Map([[id, mapper.lookups ?? []]]);
         await untilWritable(() => ledger.defineLookups(lookups, { isAll: false }), wait, abort);
         const request = { source: id, stream: name, key: stream.key, omit: source.omit, rows, mapper };

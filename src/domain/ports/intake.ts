@@ -8,10 +8,11 @@ import type { IncomingRecord } from '../record.ts';
 import type { GuardedRead } from './guarded-read.ts';
 
 /**
- * What started a run. An `upload` stores rows that a person has corrected. It is no read of the source: nothing is concluded
- * from it about rows that it does not have, and it does not count as the source's last run.
+ * What started a run. A `file` is an export that appeared or changed. An `upload` stores rows that a person has corrected. It is no
+ * read of the source: nothing is concluded from it about rows that it does not have, and it does not count as the source's last
+ * run.
  */
-export type RunTrigger = 'cli' | 'schedule' | 'retry' | 'upload';
+export type RunTrigger = 'cli' | 'schedule' | 'retry' | 'file' | 'upload';
 
 export interface RunStart {
   source: string;

@@ -51,6 +51,7 @@ interface Compiled {
   run: Apply;
   /** The hash of the module's sources; absent without a module. */
   hash?: string;
+  files?: readonly string[];
 }
 
 /**
@@ -71,6 +72,7 @@ export async function compileMappings(options: SourceMappings): Promise<Result<M
   const problems: MappingProblem[] = [];
   const modules: JsonObject = {};
   const wantedBy = new Map<string, string>();
+  const files = new Set<string>();
   const mappings: StreamMapping[] = [];
 
   for (const [index, definition] of definitions.entries()) {
@@ -90,12 +92,13 @@ export async function compileMappings(options: SourceMappings): Promise<Result<M
     for (const name of compilation.findings.lookups) wantedBy.set(name, wantedBy.get(name) ?? path);
     if (apply === null) continue;
     mappings.push({ stream, index, apply: apply.run, kind: to, onIssue });
+    for (const file of apply.files ?? []) files.add(file);
     if (apply.hash !== undefined) modules[`module ${index}`] = apply.hash;
   }
   checkUnits(options, problems);
-  await loadLookups(wantedBy, options, { tables, problems });
+  await loadLookups(wantedBy, options, { tables, problems, files });
   if (problems.length > 0) return err(problems);
-  return ok(createMapper(mappings, { meter, tables, revision: revisionOf(options, modules) }));
+  return ok(createMapper(mappings, { meter, tables, files: [...files], revision: revisionOf(options, modules) }));
 }
 
 /** Checks that the source's table of units has codes that there are. */
@@ -137,12 +140,17 @@ async function compileModule(
     if (!wanted.ok) return madeNothing([wanted.error], ANY_PRODUCT);
     return wanted.value ? applyModule(module, record, using) : madeItems([]);
   };
-  return { run, hash: source.value.hash };
+  return { run, hash: source.value.hash, files: source.value.files };
 }
 
 function createMapper(
   mappings: readonly StreamMapping[],
-  { meter, tables, revision }: { meter: Meter; tables: LookupTables; revision: string },
+  {
+    meter,
+    tables,
+    files,
+    revision,
+  }: { meter: Meter; tables: LookupTables; files: readonly string[]; revision: string },
 ): Mapper {
   const byStream = Map.groupBy(mappings, ({ stream }) => stream);
 
@@ -167,6 +175,7 @@ function createMapper(
 
   return {
     revision,
+    files,
     streams: [...byStream.keys()],
     lookups: tables.all(),
     map(record: MappableRecord, find?: FindEntry) {

@@ -1,4 +1,4 @@
-import { extname } from 'node:path';
+import { extname, resolve } from 'node:path';
 import type { LookupTable } from '../../../domain/lookup.ts';
 import type { LookupConfig } from '../../../domain/mapping.ts';
 import { canonicalJson } from '../../../lib/canonical-json.ts';
@@ -24,16 +24,16 @@ interface LookingUp {
 export async function loadLookups(
   wantedBy: ReadonlyMap<string, string>,
   source: LookingUp,
-  { tables, problems }: { tables: LookupTables; problems: MappingProblem[] },
+  { tables, problems, files }: { tables: LookupTables; problems: MappingProblem[]; files: Set<string> },
 ): Promise<void> {
   for (const [name, path] of wantedBy) {
-    const loaded = await loadTable(name, source);
+    const loaded = await loadTable(name, source, files);
     if (loaded.ok) tables.add(name, loaded.value);
     else problems.push({ path, message: loaded.error });
   }
 }
 
-async function loadTable(name: string, source: LookingUp): Promise<Result<NamedTable, string>> {
+async function loadTable(name: string, source: LookingUp, files: Set<string>): Promise<Result<NamedTable, string>> {
   const { lookups = {}, baseDir } = source;
   const declared = Object.hasOwn(lookups, name) ? lookups[name] : undefined;
   if (declared?.stream !== undefined) {
@@ -51,6 +51,7 @@ async function loadTable(name: string, source: LookingUp): Promise<Result<NamedT
     return err(`There is no lookup table "${name}". ${cure}`);
   }
   const file = declared?.file ?? name;
+  files.add(resolve(baseDir, file));
   const entries = await loadLookupTable(file, baseDir, declared);
   if (!entries.ok) return entries;
   const id = idOf(source, { file, key: declared?.key ?? null, value: declared?.value ?? null });

@@ -9,6 +9,8 @@ import { err, ok, type Result } from '../../../lib/result.ts';
 export interface ModuleSource {
   /** SHA-256 of all of them. Packages that are imported by name do not count. */
   hash: string;
+  /** Their paths. */
+  files: string[];
   /** The names of lookup tables that are literals in calls of `lookup("…", …)` and `lookupAll("…", …)`. */
   lookups: string[];
 }
@@ -48,5 +50,9 @@ export async function readModuleSource(path: string): Promise<Result<ModuleSourc
   }
   const root = dirname(path) + sep;
   const parts = [...hashes].map(([file, hash]) => [file.startsWith(root) ? file.slice(root.length) : file, hash]);
-  return ok({ hash: sha256Hex(canonicalJson(parts.map((part) => part.join(' ')).sort())), lookups: [...lookups] });
+  return ok({
+    hash: sha256Hex(canonicalJson(parts.map((part) => part.join(' ')).sort())),
+    files: [...hashes.keys()],
+    lookups: [...lookups],
+  });
 }

@@ -33,6 +33,7 @@ export const TRIGGERS: Record<RunView['trigger'], string> = {
   cli: 'a person',
   schedule: 'the schedule',
   retry: 'Retry in the queues',
+  file: 'a changed export',
   upload: 'an upload',
 };
 

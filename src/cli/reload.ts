@@ -1,0 +1,39 @@
+import type { Command } from 'commander';
+import { reloadConfig } from '../admin/handlers/reload.ts';
+import type { CommandContext, RunAction } from './context.ts';
+import { printable } from './text/style.ts';
+
+const EXAMPLES = `
+Examples:
+  $ dpp-sync reload
+  $ dpp-sync reload --json | jq .errors
+
+The daemon reads config, mappings, modules, lookup files and the files of secrets again. It does so by itself when one of them
+changes, and on SIGHUP where it has no terminal. A config with a problem is refused as a whole: exit code 2, and the settings
+before it go on.`;
+
+export function addReloadCommand(program: Command, run: RunAction): void {
+  program
+    .command('reload')
+    .description('have the daemon read its config again')
+    .addHelpText('after', EXAMPLES)
+    .action(() => run(reload));
+}
+
+async function reload(context: CommandContext): Promise<number> {
+  const { output } = context;
+  // A config with a problem is refused here already, with the same words.
+  const config = await context.loadConfig();
+  const { ok, errors, changed, after } = await context.withAdmin(config, 'reload', (admin) =>
+    admin.run(reloadConfig, {}),
+  );
+  if (output.json) output.document({ ok, errors, changed, after });
+  else if (!ok) {
+    output.error('The daemon refuses the config, and goes on with the settings before it:');
+    for (const error of errors) output.error(`  ${printable(error)}`);
+  } else {
+    output.print(changed.length === 0 ? 'Nothing has changed.' : `Changed: ${printable(changed.join(', '))}.`);
+    if (after.length > 0) output.print(`After the run that is under way: ${printable(after.join(', '))}.`);
+  }
+  return ok ? 0 : 2;
+}

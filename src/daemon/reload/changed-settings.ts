@@ -1,0 +1,31 @@
+import type { RuntimeConfig } from '../sources/open-source.ts';
+
+/** The settings that two configs have differently, as places in the config. Secrets count where the config itself has them. */
+export function changedSettings(before: RuntimeConfig, after: RuntimeConfig): string[] {
+  const parts = (config: RuntimeConfig): Map<string, string> =>
+    new Map([
+      ['target.maxRate', textOf(config.target.maxRate)],
+      ['web', textOf(config.web)],
+      ['passports', textOf(config.passports)],
+      ['backups', textOf(config.backups)],
+      ['history', textOf(config.history)],
+      ...config.sources.map((source): [string, string] => [`sources.${source.id}`, textOf(source)]),
+    ]);
+  const [old, present] = [parts(before), parts(after)];
+  const known = ['target', 'passports', 'backups', 'history', 'sources', 'web', 'profile', 'ledger', 'queue', ...META];
+  const others = (config: RuntimeConfig) => Object.entries(config).filter(([name]) => !known.includes(name));
+  for (const [name, value] of others(before)) old.set(name, textOf(value));
+  for (const [name, value] of others(after)) present.set(name, textOf(value));
+  return [...new Set([...old.keys(), ...present.keys()])].filter((name) => old.get(name) !== present.get(name));
+}
+
+/** What a config says of itself. */
+const META = ['file', 'files', 'digest', 'folder', 'warnings', 'resolvePath', 'scrub'];
+
+/** A connector counts by its id. Functions are left out: those that read secrets look at their files each time. */
+function textOf(value: unknown): string {
+  const text = JSON.stringify(value, (key, member: unknown) =>
+    key === 'connector' && typeof member === 'object' && member !== null && 'id' in member ? member.id : member,
+  );
+  return text ?? '';
+}

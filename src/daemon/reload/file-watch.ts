@@ -1,0 +1,67 @@
+import { stat } from 'node:fs/promises';
+import type { Clock } from '../../lib/clock.ts';
+
+/** Finds out whether one of some files has changed since they were last read. */
+export interface FileWatch {
+  /** Takes the files as they are now for known. Call it before they are read. */
+  note(files: readonly string[]): Promise<void>;
+  /** Watches these files from now on. Those that were noted stay as they were noted. */
+  also(files: readonly string[]): Promise<void>;
+  /** True if a file has appeared, gone or changed since it was noted. */
+  changed(): Promise<boolean>;
+  /** Calls back whenever files have changed and then stayed as they are for one interval. Ends with the signal. */
+  follow(onChange: () => Promise<void>, signal: AbortSignal): Promise<void>;
+}
+
+const LOOK_MS = 1000;
+
+/**
+ * Looks at the files once a second. That sees what notifications of the system do not: an editor that replaces the file, the
+ * symbolic links of a mounted ConfigMap, and a folder of another machine. Only the files' facts are read, not their content.
+ */
+export function createFileWatch(clock: Clock): FileWatch {
+  let known = new Map<string, string>();
+
+  async function look(files: Iterable<string>): Promise<Map<string, string>> {
+    return new Map(await Promise.all([...files].map(async (file) => [file, await factsOf(file)] as const)));
+  }
+
+  async function different(): Promise<string | null> {
+    const present = await look(known.keys());
+    const isKnown = [...present].every(([file, facts]) => known.get(file) === facts);
+    return isKnown ? null : [...present.values()].join(' ');
+  }
+
+  return {
+    async note(files) {
+      known = await look(files);
+    },
+    async also(files) {
+      const fresh = await look(files.filter((file) => !known.has(file)));
+      known = new Map(files.map((file) => [file, known.get(file) ?? fresh.get(file) ?? '']));
+    },
+    changed: async () => (await different()) !== null,
+    async follow(onChange, signal) {
+      let before: string | null = null;
+      while (!signal.aborted) {
+        await clock.sleep(LOOK_MS, signal);
+        if (signal.aborted) return;
+        const present = await different();
+        // A file that is being written changes between two looks.
+        if (present !== null && present === before) await onChange();
+        before = present;
+      }
+    },
+  };
+}
+
+/** Follows symbolic links. A file that is written anew has another inode, size or time. */
+async function factsOf(file: string): Promise<string> {
+  try {
+    const { dev, ino, size, mtimeNs, ctimeNs } = await stat(file, { bigint: true });
+    return [dev, ino, size, mtimeNs, ctimeNs].join(':');
+  } catch {
+    // Reading the file reports why it cannot be read.
+    return 'absent';
+  }
+}

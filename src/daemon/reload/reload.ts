@@ -1,0 +1,189 @@
+// Replaces the settings of a daemon between two units of work. A reload reads and compiles everything first. Only if all of it is
+// valid is anything replaced, and then all of it at once. The settings of a source whose run is under way follow when that run has
+// ended, so that a run ends with the mapping that it began with.
+
+import { formatProblem, problemsOf } from '../../config/problem.ts';
+import { fault } from '../../domain/faults.ts';
+import type { Mapper } from '../../domain/mapping.ts';
+import type { ReloadStatus } from '../../domain/ports/daemon-notes.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { Fault, messageOf } from '../../lib/errors.ts';
+import type { Logger } from '../../lib/logging/logging.ts';
+import { sentence } from '../../lib/sentence.ts';
+import type { ReloadCause } from '../care.ts';
+import type { RuntimeConfig } from '../sources/open-source.ts';
+import { changedSettings } from './changed-settings.ts';
+import { createFileWatch } from './file-watch.ts';
+import type { Reloaded } from './reload-status.ts';
+import { restartNeeded } from './restart-needed.ts';
+
+export interface ReloadOptions {
+  /** The settings in use. They are replaced in place. */
+  config: RuntimeConfig;
+  /** Reads the config anew. */
+  load: () => Promise<RuntimeConfig>;
+  compile: (sources: RuntimeConfig['sources']) => Promise<ReadonlyMap<string, Mapper>>;
+  /** The mappers in use, for the files that they are made of. */
+  mapperOf: (source: string) => Mapper | null;
+  /** Whether the web server can follow other hosts, tokens and users. */
+  canRenewWeb: () => boolean;
+  /**
+   * Replaces the settings by those of a config that was found valid.
+   *
+   * @returns the changed secrets, as places in the config, and the sources whose run has to end first
+   */
+  replace: (
+    next: RuntimeConfig,
+    mappers: ReadonlyMap<string, Mapper>,
+  ) => Promise<{ secrets: string[]; after: string[] }>;
+  /** Stores and reports what came of a reload. */
+  report: (status: ReloadStatus) => Promise<void>;
+  clock: Clock;
+  log: Logger;
+}
+
+export interface Reload {
+  reload(cause: ReloadCause): Promise<Reloaded>;
+  /** Reloads at once if one of the files has changed. Call it before stored or new records are mapped. */
+  look(): Promise<void>;
+  /**
+   * Reloads if a file has changed, and then sees that the files are those in use.
+   *
+   * @throws Fault `config.invalid` where they are not: whoever has just corrected one expects it to be used
+   */
+  lookStrictly(): Promise<void>;
+  last(): ReloadStatus | null;
+  /** Watches the files until the signal aborts. */
+  follow(signal: AbortSignal): Promise<void>;
+}
+
+/** What a refused config lacks may be a file that nobody watches. */
+const AGAIN_MS = 30_000;
+
+export function createReload(options: ReloadOptions): Reload {
+  const { config, load, compile, mapperOf, clock, log } = options;
+  const watch = createFileWatch(clock);
+  let last: ReloadStatus | null = null;
+  let isInvalid = false;
+  let running: Promise<unknown> = Promise.resolve();
+
+  const filesInUse = (): string[] => [
+    ...new Set([...config.files, ...config.sources.flatMap(({ id }) => mapperOf(id)?.files ?? [])]),
+  ];
+
+  async function refuse(errors: string[], cause: ReloadCause): Promise<Reloaded> {
+    const isNews = last === null || last.ok || last.errors.join('\n') !== errors.join('\n') || cause !== 'file';
+    last = { at: clock.now(), ok: false, errors };
+    if (isNews) {
+      log.error({ cause, errors }, `The config was refused, and the settings before it go on: ${errors.join(' ')}`);
+      await options.report(last);
+    }
+    return { ...last, changed: [], after: [] };
+  }
+
+  async function readAll(): Promise<{ next: RuntimeConfig; mappers: ReadonlyMap<string, Mapper> } | string[]> {
+    try {
+      const next = await load();
+      return { next, mappers: await compile(next.sources) };
+    } catch (error) {
+      return errorsOf(error);
+    }
+  }
+
+  async function reloadNow(cause: ReloadCause): Promise<Reloaded> {
+    // First, so that a file that is changed while it is read counts as changed.
+    await watch.note(filesInUse());
+    const read = await readAll();
+    isInvalid = Array.isArray(read);
+    if (Array.isArray(read)) return await refuse(read, cause);
+    const { next, mappers } = read;
+    await watch.also([...next.files, ...[...mappers.values()].flatMap(({ files = [] }) => files)]);
+    const refusals = restartNeeded(config, next, options.canRenewWeb());
+    if (refusals.length > 0) return await refuse(refusals, cause);
+
+    const changed = changedSettings(config, next);
+    for (const [id, mapper] of mappers) {
+      const before = mapperOf(id);
+      const isSame = before?.revision === mapper.revision && !hasOtherLookups(before, mapper);
+      if (!isSame && before !== null && !changed.includes(`sources.${id}`)) changed.push(`sources.${id}`);
+    }
+    const wasRefused = last !== null && !last.ok;
+    const { secrets, after } = await options.replace(next, mappers);
+    changed.push(...secrets);
+    const status: ReloadStatus = { at: clock.now(), ok: true, errors: [] };
+    last = status;
+    if (changed.length > 0 || wasRefused || cause !== 'file') {
+      for (const warning of next.warnings) log.warn({ cause }, formatProblem(warning));
+      log.info({ cause, changed, after }, messageFor(changed, after));
+      await options.report(status);
+    }
+    return { ...status, changed, after };
+  }
+
+  function reload(cause: ReloadCause): Promise<Reloaded> {
+    // One after the other, each with the files as they are then.
+    const next = running.then(() => reloadNow(cause));
+    running = next.catch(() => undefined);
+    return next;
+  }
+
+  async function look(): Promise<void> {
+    await running;
+    if (await watch.changed()) await reload('file');
+  }
+
+  return {
+    reload,
+    look,
+    async lookStrictly() {
+      await look();
+      if (last === null || last.ok || !isInvalid) return;
+      throw fault('config.invalid', `The config was refused: ${last.errors.join(' ')}`, {
+        suggestion: 'Correct it, and try again. Until then the settings before it go on.',
+      });
+    },
+    last: () => last,
+    async follow(signal) {
+      await watch.note(filesInUse());
+      await Promise.all([watch.follow(reloadQuietly, signal), retryRefused(signal)]);
+    },
+  };
+
+  async function reloadQuietly(): Promise<void> {
+    try {
+      await reload('file');
+    } catch (error) {
+      log.error({ err: error }, `The config could not be reloaded: ${messageOf(error)}`);
+    }
+  }
+
+  async function retryRefused(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await clock.sleep(AGAIN_MS, signal);
+      if (!signal.aborted && last !== null && !last.ok) await reloadQuietly();
+    }
+  }
+}
+
+function messageFor(changed: readonly string[], after: readonly string[]): string {
+  if (changed.length === 0) return 'The config was reloaded: nothing has changed.';
+  const later = after.length === 0 ? '' : ` ${after.join(', ')} follows when its run has ended.`;
+  return `The config was reloaded. Changed: ${changed.join(', ')}.${later}`;
+}
+
+/** True if the rows of a lookup file have changed. */
+function hasOtherLookups(before: Mapper, after: Mapper): boolean {
+  const rowsOf = ({ lookups = [] }: Mapper) =>
+    JSON.stringify(lookups.map(({ id, entries }) => [id, entries === null ? null : [...entries]]));
+  return rowsOf(before) !== rowsOf(after);
+}
+
+/** Each problem of a config or of its mappings; or what else has kept it from being read. */
+function errorsOf(error: unknown): string[] {
+  const problems = problemsOf(error);
+  if (problems.length > 0) return problems.map((problem) => sentence(formatProblem(problem)));
+  const lines = messageOf(error).split('\n');
+  if (error instanceof Fault && error.code === 'mapping.invalid') return lines;
+  const suggestion = error instanceof Fault && error.suggestion !== undefined ? ` ${error.suggestion}` : '';
+  return [`${sentence(lines.join(' '))}${suggestion}`];
+}

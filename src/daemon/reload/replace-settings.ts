@@ -1,0 +1,79 @@
+import type { ApiClient } from '../../api/api-client.ts';
+import type { Delivery } from '../../delivery/create-delivery.ts';
+import type { Mapper } from '../../domain/mapping.ts';
+import type { PassportRules } from '../../domain/passport.ts';
+import type { IntakeLedger } from '../../domain/ports/intake-ledger.ts';
+import { messageOf } from '../../lib/errors.ts';
+import type { Logger } from '../../lib/logging/logging.ts';
+import type { MapQueue } from '../../pipeline/map-queue.ts';
+import { passportRulesOf } from '../passport-rules.ts';
+import type { Mappers } from '../sources/mappers.ts';
+import type { RuntimeConfig } from '../sources/open-source.ts';
+import type { Pulls } from '../sources/pulls.ts';
+
+/** Replaces the settings of a process by those of another config. */
+export interface ReplaceSettings {
+  /**
+   * What the process uses follows at once, and the mapping of a source between two of its runs. A failed write is logged:
+   * the next run of the source makes up for it.
+   *
+   * @returns whether a key of the API is another one, and the sources whose run has to end first
+   */
+  replace(next: RuntimeConfig, mappers: ReadonlyMap<string, Mapper>): Promise<{ isNewKey: boolean; after: string[] }>;
+  /** Waits for no run any more. */
+  stop(): void;
+}
+
+export function createReplaceSettings(parts: {
+  /** Replaced in place, since all parts of the process read it at each use. */
+  config: RuntimeConfig;
+  rules: PassportRules;
+  mappers: Pick<Mappers, 'replace'>;
+  ledger: Pick<IntakeLedger, 'defineLookups' | 'remapRecords'>;
+  delivery: Pick<Delivery, 'setMaxRate' | 'passports' | 'engine'>;
+  client: Pick<ApiClient, 'renewKeys'>;
+  pulls: Pick<Pulls, 'betweenRuns' | 'pulling'>;
+  mapQueue: Pick<MapQueue, 'mapStored'>;
+  log: Logger;
+}): ReplaceSettings {
+  const { config, rules, mappers, ledger, delivery, client, pulls, mapQueue, log } = parts;
+  const abort = new AbortController();
+
+  async function useMapper(id: string, mapper: Mapper | null): Promise<void> {
+    mappers.replace(id, mapper);
+    try {
+      await ledger.defineLookups(new Map([[id, mapper?.lookups ?? []]]), { isAll: false });
+      const source = config.sources.find((one) => one.id === id);
+      if (mapper === null || source === undefined) return;
+      const streams = source.streams.map(({ name }) => name);
+      await ledger.remapRecords({ source: id, streams, mappingRevision: mapper.revision });
+      await mapQueue.mapStored(id);
+    } catch (error) {
+      log.warn(
+        { source: id, error: messageOf(error) },
+        `The new mapping of ${id} takes effect with its next run, because the ledger could not be written: ${messageOf(error)}`,
+      );
+    }
+  }
+
+  return {
+    async replace(next, compiled) {
+      const ids = new Set([...config.sources, ...next.sources].map(({ id }) => id));
+      const after = pulls.pulling();
+      const { target } = config;
+      Object.assign(target, next.target);
+      Object.assign(config, next, { target });
+      Object.assign(rules, passportRulesOf(config));
+      delivery.setMaxRate(target.maxRate);
+      const between = [...ids].map((id) => ({
+        id,
+        done: pulls.betweenRuns(id, () => useMapper(id, compiled.get(id) ?? null), abort.signal),
+      }));
+      await Promise.all(between.filter(({ id }) => !after.includes(id)).map(({ done }) => done));
+      delivery.passports.markDirty();
+      delivery.engine.wake();
+      return { isNewKey: await client.renewKeys(), after };
+    },
+    stop: () => abort.abort(),
+  };
+}

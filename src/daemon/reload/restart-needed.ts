@@ -1,0 +1,29 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { RuntimeConfig } from '../sources/open-source.ts';
+
+/** Each setting that is another one and cannot be replaced while the daemon runs, as a full sentence. */
+export function restartNeeded(present: RuntimeConfig, next: RuntimeConfig, canRenewWeb: boolean): string[] {
+  const pairs: [path: string, before: unknown, after: unknown][] = [
+    ['ledger', present.ledger, next.ledger],
+    ['queue', present.queue, next.queue],
+    ['target.baseUrl', present.target.baseUrl, next.target.baseUrl],
+    ['target.profile', present.profile, next.profile],
+    ['target.firstContact', present.target.firstContact, next.target.firstContact],
+    ['target.bom', present.target.bom, next.target.bom],
+    ['target.publishKey', present.target.publishKey === null, next.target.publishKey === null],
+    ['web', addressOf(present), addressOf(next)],
+    ...(canRenewWeb ? [] : [['web.allowedHosts', present.web?.allowedHosts, next.web?.allowedHosts] as const]).map(
+      ([path, before, after]): [string, unknown, unknown] => [path, before, after],
+    ),
+  ];
+  return pairs
+    .filter(([, before, after]) => !isDeepStrictEqual(before, after))
+    .map(
+      ([path]) =>
+        `${path}: It is another one now, and a daemon keeps the one that it was started with. Restart the daemon, or undo this change.`,
+    );
+}
+
+function addressOf({ web }: RuntimeConfig): unknown {
+  return web === null ? null : { host: web.host, port: web.port };
+}
