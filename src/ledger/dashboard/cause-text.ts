@@ -28,9 +28,32 @@ const ISSUES: Readonly<Record<string, string>> = {
   'key.empty': 'Empty key',
   'key.long': 'Key that is too long',
   'record.key': 'Row without a key',
-  'row.length': 'Row with another number of columns',
+  'row.columns': 'Row with more or fewer values than the header',
+  'row.cut': 'Last row that is cut off',
+  'row.decimal': 'Text that is no number',
+  'row.depth': 'Row that is nested too deeply',
+  'row.json': 'Line that is not valid JSON',
+  'row.length': 'Row that is too long',
+  'row.list': 'List where another value is expected',
+  'row.members': 'Row with too many elements',
+  'row.object': 'Value where an object is expected',
+  'row.parent': 'Value around the record that is too long',
+  'row.quote': 'Value with a quote in the wrong place',
+  'row.value': 'Value that no export can hold',
   'row.encoding': 'Row in another encoding',
   'row.duplicate': 'Row that is there twice',
+  'rule.max': 'Value above the limit of the mapping',
+  'rule.min': 'Value below the limit of the mapping',
+  'rule.number': 'Text that is no number',
+  'rule.pattern': 'Value that does not match the pattern of the mapping',
+  'each.key': 'Entry of a list without a key',
+  'expression.failed': 'Expression that failed',
+  'expression.number': 'Text that is no number',
+  'expression.types': 'Expression with a value of another type',
+  'list.short': 'List with too few entries',
+  'mapping.failed': 'Row that could not be mapped',
+  'module.result': 'Result of a mapping module that cannot be used',
+  'module.threw': 'Mapping module that failed',
   'claim.twice': 'Item that two rows make',
   'claim.conflict': 'Item that two rows make with other content',
   'natural_key.taken': 'Natural key that another item has',
@@ -41,10 +64,13 @@ const ISSUES: Readonly<Record<string, string>> = {
   'cell.error': 'Cell with an error',
   'cell.formula': 'Formula without a value',
   'cell.date': 'Unreadable date',
+  'cell.number': 'Cell marked as a number that holds none',
+  'cell.shortened': 'Number that has lost its last digits',
+  'cell.text': 'Cell whose text the workbook does not have',
+  'refs.unexpected': 'Ref that this kind of item does not have',
 };
 
 const REASONS: Partial<Record<ReasonCode, string>> = {
-  gate: 'The platform refuses it for now.',
   forbidden: 'The platform forbids it.',
   refused: 'The platform refused the content.',
   exists: 'The item exists at the platform already.',
@@ -64,12 +90,17 @@ const REASONS: Partial<Record<ReasonCode, string>> = {
 };
 
 const TITLE_MAX = 160;
-const QUOTED = /"[^"]*"|`[^`]*`/g;
+/** A quoted value and a number belong to one member alone. */
+const OF_ONE_MEMBER = /"[^"]*"|`[^`]*`|\b\d+\b/g;
 
-/** A quoted value belongs to one member alone. */
 function firstSentence(message: string): string {
-  const [first = ''] = message.replace(QUOTED, '…').split(/(?<=[.!?])\s/, 1);
+  const [first = ''] = message.replace(OF_ONE_MEMBER, '…').split(/(?<=[.!?])\s/, 1);
   return sentence(first.length > TITLE_MAX ? `${first.slice(0, TITLE_MAX - 1)}…` : first);
+}
+
+/** True of a code that has a title of its own. */
+export function hasTitle(code: string): boolean {
+  return Object.hasOwn(ISSUES, code);
 }
 
 export function titleOfIssue({ code, field, message }: Issue): string {
@@ -81,6 +112,7 @@ export function titleOfIssue({ code, field, message }: Issue): string {
 /** The platform's words by field say more than the code. */
 export function titleOfReason({ code, message, fields }: Reason): string {
   const [field] = Object.entries(fields ?? {});
+  if (code === 'gate') return firstSentence(message);
   if (field !== undefined) return firstSentence(`The platform refused ${field[0]}: ${field[1]}`);
   return REASONS[code] ?? firstSentence(message);
 }

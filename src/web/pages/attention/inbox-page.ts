@@ -61,7 +61,7 @@ function causeEntry(cause: Cause): Html {
 <p class="row"><a class="title" href="${causePath(id)}">${title}</a> ${stateBadge(CAUSE_TYPES[type].badge)}</p>
 <p><b>${effectText(cause)}</b>${place === '' ? null : html` of <span class="mono">${place}</span>`}.${
     firstSeenAt === null ? null : html` First seen ${timeOf(firstSeenAt)}.`
-  }${example === null ? null : html` For example <code>${shortened(example)}</code>.`}</p>
+  }${example === null || example === '' ? null : html` For example <code>${shortened(example)}</code>.`}</p>
 ${cure === null ? null : html`<p class="quiet">${cure}</p>`}
 ${note === null ? null : html`<p class="note">${note.owner === '' ? null : html`<b>${note.owner}</b>${note.text === '' ? null : ': '}`}${note.text}</p>`}
 </li>`;

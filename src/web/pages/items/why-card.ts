@@ -27,7 +27,8 @@ function step({ standing, text, command, item, record }: WhyStep): Html {
   const { name, tone } = STANDINGS[standing];
   const link =
     item === null ? null : html` <a href="${itemPath(item.kind, item.key)}">${KINDS[item.kind].one} ${item.key}</a>`;
-  const quarantined = record === null ? null : html` <a href="/attention?type=quarantine">Quarantined row</a>`;
+  const quarantined =
+    record === null || standing === 'ok' ? null : html` <a href="/attention?type=quarantine">Quarantined row</a>`;
   const cure =
     command === null ? null : html`<br /><span class="quiet">On the terminal:</span> <code>${command}</code>`;
   return html`<li class="${standing}"><span class="badge ${tone}">${name}</span> <div>${text}${link}${quarantined}${cure}</div></li>`;
