@@ -16,11 +16,23 @@ import { routesOf } from './routes.ts';
 import { addRoutes, BODY_BYTES_MAX } from './server/add-routes.ts';
 import { type Answers, createAnswers } from './server/answers.ts';
 import { answerOf } from './server/fault-status.ts';
-import { addGuard } from './server/guard.ts';
-import type { Route } from './server/route.ts';
+import { addGuard, DEFAULT_ROLE } from './server/guard.ts';
+import type { Role, Route } from './server/route.ts';
 import { createBoundedServers } from './server-limits.ts';
 import { createTasks } from './tasks/create-tasks.ts';
 import { createWrongTokens } from './wrong-tokens.ts';
+
+/** What the server answers, with the board of the queues. Tests walk it: nothing may be served without a role. */
+export interface ServedRoute {
+  method: string;
+  path: string;
+  role: Role | 'open';
+  bodyBytesMax: number;
+}
+
+export interface DashboardServer extends WebServer {
+  served: readonly ServedRoute[];
+}
 
 /** The longest parameter of a path: a key of an item may have this many characters. */
 const PARAM_CHARS_MAX = 4096;
@@ -30,7 +42,7 @@ const PARAM_CHARS_MAX = 4096;
  *
  * @throws Fault `config.invalid` when the address cannot be listened on or the token is gone
  */
-export const openWeb: OpenWeb = async (context, web) => {
+export const openWeb = (async (context, web): Promise<DashboardServer> => {
   const { runtime, log, clock } = context;
   const scrub = (text: string) => runtime.secrets.scrub(text);
   let credentials = await credentialsOf(web);
@@ -65,6 +77,11 @@ export const openWeb: OpenWeb = async (context, web) => {
     bodyLimit: BODY_BYTES_MAX,
     routerOptions: { maxParamLength: PARAM_CHARS_MAX },
   });
+  const served: ServedRoute[] = [];
+  app.addHook('onRoute', ({ method, url: path, config, bodyLimit = BODY_BYTES_MAX }) => {
+    const role = config?.role ?? DEFAULT_ROLE;
+    for (const one of [method].flat()) served.push({ method: one, path, role, bodyBytesMax: bodyLimit });
+  });
   const answers = createAnswers(() => routes);
   addErrorPages(app, answers, log);
   addGuard(app, { isMeantHost: (headers) => isMeantHost(headers), access, servers, wrongTokens, answers });
@@ -84,8 +101,9 @@ export const openWeb: OpenWeb = async (context, web) => {
       await tasks.close();
       await app.close();
     },
+    served,
   };
-};
+}) satisfies OpenWeb;
 
 type WebConfig = NonNullable<RuntimeConfig['web']>;
 

@@ -78,10 +78,13 @@ export function addGuard(app: FastifyInstance, guard: Guard): void {
 const FOREIGN_HOST =
   'The request names a host that is not one of this server. To serve under that name, add it to web.allowedHosts in the config.';
 
-/** Who may send the request. What is in no table, as the board of the queues, is for operators. */
+/** Who may ask for what is in no table, as the board of the queues. */
+export const DEFAULT_ROLE: Role = 'operator';
+
+/** Who may send the request. */
 function roleOf(request: FastifyRequest): Role | 'open' {
   if (request.is404) return 'viewer';
-  return request.routeOptions.config.role ?? 'operator';
+  return request.routeOptions.config.role ?? DEFAULT_ROLE;
 }
 
 function retryAfter(reply: FastifyReply, { retryAfterMs }: Stranger): FastifyReply {
