@@ -1,0 +1,80 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { BOARD_PATH } from '../../../src/web/board.ts';
+import type { ServedRoute } from '../../../src/web/web-server.ts';
+import { type GuardedWeb, openGuardedWeb, pathOf } from '../../support/guarded-web.ts';
+
+const BODY_BYTES = 20 * 1024 * 1024;
+/** What the kernel holds of a connection beyond what the server has read. */
+const KERNEL_BYTES = 8 * 1024 * 1024;
+
+describe('a body of 20 MB', () => {
+  let web: GuardedWeb;
+  let changing: ServedRoute[];
+  beforeAll(async () => {
+    web = await openGuardedWeb();
+    changing = web.served.filter(({ method, path }) => !['GET', 'HEAD'].includes(method) && !path.endsWith('*'));
+  });
+  afterAll(() => web.remove());
+
+  /** Sends the head, then as much of the body as the server takes. Gives the status, and how much was sent. */
+  async function send({ method, path }: ServedRoute, headers: Record<string, string>) {
+    const socket = connect(Number(new URL(web.url).port), '127.0.0.1');
+    const ended = new Promise<void>((resolve) => void socket.once('close', () => resolve()));
+    let said = '';
+    // The server ends the connection amid the body, so the rest of it cannot be written.
+    socket.on('error', () => undefined);
+    socket.setEncoding('utf8').on('data', (text: string) => (said += text));
+    await once(socket, 'connect');
+    const { cookie, csrf } = web.people.operator;
+    const all = { host: 'localhost', origin: 'http://localhost', cookie, 'x-csrf-token': csrf, ...headers };
+    const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+    socket.write(`${method} ${pathOf({ path }, '1')} HTTP/1.1\r\n${lines.join('')}\r\n`);
+    let sent = 0;
+    const part = 'a'.repeat(65_536);
+    const isChunked = headers['transfer-encoding'] === 'chunked';
+    while (isChunked && !socket.closed && said === '' && sent < BODY_BYTES) {
+      sent += part.length;
+      const isFlushed = socket.write(`${part.length.toString(16)}\r\n${part}\r\n`);
+      if (!isFlushed) await Promise.race([new Promise((resolve) => socket.once('drain', resolve)), ended]);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    await ended;
+    return { status: Number(/^HTTP\/1\.1 (\d+)/.exec(said)?.[1] ?? 0), sent };
+  }
+
+  it.each(['application/x-www-form-urlencoded', 'application/json', 'multipart/form-data; boundary=x'])(
+    'of %s is refused by its announced length, before it is read',
+    async (type) => {
+      for (const route of changing.filter(({ bodyBytesMax }) => bodyBytesMax < BODY_BYTES)) {
+        const { status } = await send(route, { 'content-type': type, 'content-length': String(BODY_BYTES) });
+        // The board answers all that it cannot take with 400.
+        expect([route.path, status]).toEqual([route.path, route.path.startsWith(BOARD_PATH) ? 400 : 413]);
+      }
+    },
+  );
+
+  it('without an announced length is refused when it is longer than the route takes', async () => {
+    for (const route of changing.filter(({ bodyBytesMax }) => bodyBytesMax < BODY_BYTES)) {
+      const { status, sent } = await send(route, {
+        'content-type': 'application/x-www-form-urlencoded',
+        'transfer-encoding': 'chunked',
+      });
+      // Where the connection was ended amid the body, the answer may be lost on its way.
+      expect([route.path, [0, 400, 413].includes(status)]).toEqual([route.path, true]);
+      expect(sent, route.path).toBeLessThan(route.bodyBytesMax + KERNEL_BYTES);
+    }
+  });
+
+  it('is taken by no route, and many of them at once take little memory', async () => {
+    expect(changing.filter(({ bodyBytesMax }) => bodyBytesMax > BODY_BYTES)).toEqual([]);
+    const login = changing.find(({ path }) => path === '/login');
+    if (login === undefined) throw new Error('There is no login.');
+    const before = process.memoryUsage().rss;
+    const headers = { 'content-type': 'application/x-www-form-urlencoded', 'transfer-encoding': 'chunked' };
+    const answers = await Promise.all(Array.from({ length: 40 }, () => send(login, headers)));
+    for (const { sent } of answers) expect(sent).toBeLessThan(KERNEL_BYTES);
+    expect(process.memoryUsage().rss - before).toBeLessThan(200 * 1024 * 1024);
+  });
+});
