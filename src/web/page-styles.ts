@@ -20,7 +20,7 @@ fieldset.actions legend { font-weight: 600; padding: 0 .3rem; } fieldset.actions
 .timeline > li > div { min-width: 0; overflow-wrap: anywhere; }
 .sides { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 26rem), 1fr)); gap: 1.25rem 2rem; }
 .sides > section { min-width: 0; } .sides h3 { margin-top: 0; } .sides ul { margin: 0; padding-left: 1.1rem; }
-.sides td, .sides th { overflow-wrap: anywhere; } .sides tbody th { min-width: 7rem; }
+.sides td, .sides th { overflow-wrap: anywhere; } .sides tbody th { min-width: 9.5rem; }
 tr.differs > td, tr.differs > th { background: var(--warn-ground); } tr.fault > td, tr.fault > th { background: var(--bad-ground); }
 tr.differs { box-shadow: none; } tr.differs > th, tr.fault > th { padding-left: .5rem; box-shadow: inset 3px 0 0 var(--warn); } tr.fault > th { box-shadow: inset 3px 0 0 var(--bad); }
 mark { background: transparent; color: inherit; font-weight: 650; }
@@ -29,20 +29,19 @@ mark { background: transparent; color: inherit; font-weight: 650; }
 .chart line { stroke: var(--edge); } .chart rect.good { fill: var(--accent); } .chart rect.bad { fill: var(--bad); }
 .chart .key::before { content: ""; display: inline-block; width: .8rem; height: .8rem; margin: 0 .35rem 0 .8rem; border-radius: 2px; background: var(--accent); vertical-align: -.05rem; }
 .chart .key.bad::before { background: var(--bad); } .chart .key { color: var(--quiet); white-space: nowrap; }
+tbody code { white-space: normal; } .nowrap { white-space: nowrap; }
 details > summary { cursor: pointer; padding: .2rem 0; }
 
 @media (max-width: 40rem) {
   .steps > li, .timeline > li { grid-template-columns: 1fr; }
+  table.stacks, table.stacks tbody, table.stacks tr, table.stacks th[scope="row"], table.stacks td { display: block; }
   table.stacks thead { display: none; }
-  table.stacks, table.stacks tbody, table.stacks tr, table.stacks th, table.stacks td { display: block; }
-  table.stacks tr { border-top: 1px solid var(--line); padding: .5rem 0; }
+  table.stacks tr { border-top: 1px solid var(--line); padding: .6rem 0; }
   table.stacks tr:first-child { border-top: 0; }
-  table.stacks th[scope="row"], table.stacks td { border: 0; padding: .12rem 0; }
-  table.stacks td { display: flex; justify-content: space-between; gap: 1rem; text-align: right; white-space: normal; }
-  table.stacks td::before { content: attr(data-label); color: var(--quiet); text-align: left; flex: none; }
-  table.stacks td:empty, table.stacks td:has(> .zero:only-child) { display: none; }
-  table.stacks td.text { display: block; text-align: left; }
-  table.stacks td.text::before { display: block; }
+  table.stacks th[scope="row"], table.stacks td { border: 0; padding: .12rem 0; text-align: left; white-space: normal; }
+  table.stacks td[data-label] { padding-left: 7.5rem; position: relative; min-height: 1.6rem; overflow-wrap: anywhere; }
+  table.stacks td[data-label]::before { content: attr(data-label); color: var(--quiet); position: absolute; left: 0; width: 7rem; white-space: normal; }
+  table.stacks td[data-label]:empty, table.stacks td:has(> .zero:only-child) { display: none; }
   .chart text { font-size: 26px; } .chart svg { padding-bottom: 1rem; }
 }
 `;

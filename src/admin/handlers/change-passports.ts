@@ -17,6 +17,7 @@ export interface PassportsSelected {
 
 /** What became of the passports that were selected. */
 export interface PassportsOfSelection {
+  status: PassportsSelected['status'];
   selected: number;
   /** Those that have the wanted state now. */
   changed: number;
@@ -65,7 +66,7 @@ export const changeSelected: Handler<PassportsSelected, PassportsOfSelection> = 
       if (left.length < LISTED_MAX) left.push({ ...answer, passport });
     }
     const refused = answers.filter(({ result }) => result === 'incomplete' || result === 'unknown').length;
-    return { selected: answers.length, changed: answers.length - leftCount, refused, left, leftCount, synced };
+    return { status, selected: answers.length, changed: answers.length - leftCount, refused, left, leftCount, synced };
   },
 };
 

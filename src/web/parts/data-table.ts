@@ -16,18 +16,23 @@ export interface DataTable {
   empty?: string;
 }
 
-/** A table that scrolls inside itself where the screen is too narrow for it. */
+/** A table, which becomes a list of its rows where the screen is too narrow for it. */
 export function dataTable({ caption, columns, rows, empty = 'Nothing.' }: DataTable): Html {
   if (rows.length === 0) return emptyState(empty);
   const look = (at: number) => (columns[at]?.number === true ? html` class="number"` : null);
   const heads = columns.map(({ name }, at) => html`<th scope="col"${look(at)}>${name}</th>`);
+  // Where the screen is too narrow, each row becomes a list of its cells, and each cell needs its name.
+  const label = (at: number) => {
+    const name = columns[at]?.name;
+    return typeof name === 'string' && name !== '' ? html` data-label="${name}"` : null;
+  };
   const body = rows.map(
     (cells) =>
       html`<tr>${cells.map((cell, at) =>
-        at === 0 ? html`<th scope="row"${look(at)}>${cell}</th>` : html`<td${look(at)}>${cell}</td>`,
+        at === 0 ? html`<th scope="row"${look(at)}>${cell}</th>` : html`<td${look(at)}${label(at)}>${cell}</td>`,
       )}</tr>`,
   );
-  return html`<div class="scroll" role="region" aria-label="${caption}" tabindex="0"><table>
+  return html`<div class="scroll" role="region" aria-label="${caption}" tabindex="0"><table class="stacks">
 <caption class="unseen">${caption}</caption>
 <thead><tr>${heads}</tr></thead>
 <tbody>${body}</tbody>

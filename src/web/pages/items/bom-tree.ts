@@ -31,7 +31,9 @@ function line({ bomItem, kind, key, naturalKey, name, state, cycle }: BomNode): 
     bomItem === null || bomItem.quantity === null
       ? null
       : html`<span class="amount">${bomItem.quantity}${bomItem.unit === null ? '' : ` ${bomItem.unit}`}</span> `;
-  const part = html`<a href="${itemPath(kind, key)}">${naturalKey ?? key}</a>${name === null ? null : html` ${name}`}`;
+  // There is no page for an item that no source gives.
+  const shown = state === null ? html`${key}` : html`<a href="${itemPath(kind, key)}">${naturalKey ?? key}</a>`;
+  const part = html`${shown}${name === null ? null : html` ${name}`}`;
   const standing = state === null ? html`<span class="badge warn">no source gives it</span>` : stateBadge(state);
   const own =
     bomItem === null || bomItem.state === 'delivered'

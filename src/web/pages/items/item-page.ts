@@ -1,4 +1,4 @@
-import type { ItemDetail, Why } from '../../../domain/ports/dashboard-views.ts';
+import type { ActionRow, ItemDetail, Why } from '../../../domain/ports/dashboard-views.ts';
 import type { PassportView } from '../../../domain/ports/ledger-views.ts';
 import { type Html, html } from '../../html.ts';
 import { counted, formatCount } from '../../parts/count-link.ts';
@@ -20,12 +20,14 @@ export interface ItemPageView {
   passport: PassportView | null;
   /** Null where there is no answer for this kind, or where it could not be read. */
   why: Why | null;
+  /** What people asked for that names the item. */
+  actions: readonly ActionRow[];
   /** Links and forms for the passport; null for other kinds. */
   passportActions: Html | null;
 }
 
 /** Everything about one item. */
-export function itemPage({ item, passport, why, passportActions }: ItemPageView): Html {
+export function itemPage({ item, passport, why, actions, passportActions }: ItemPageView): Html {
   const { kind, key, naturalKey, name } = item;
   const isPassport = kind === 'passport';
   return html`${pageHead(html`${KINDS[kind].one} ${naturalKey ?? key}`, { lead: name ?? '' })}
@@ -35,7 +37,7 @@ ${passport === null ? null : card('Passport', passportPart(item, passport, passp
 ${isPassport ? null : card('Source, mapping and platform', comparison(item))}
 ${refs(item)}
 ${item.bom === null ? null : card('BOM items', bomTree(item.bom))}
-${card('What happened', timelineOf(item.timeline))}`;
+${card('What happened', timelineOf(item.timeline, actions))}`;
 }
 
 const MISSING_BECAUSE = {
@@ -104,11 +106,11 @@ function passportPart({ kind, key }: ItemDetail, passport: PassportView, actions
   ])}${state === 'none' ? null : html`<p>${other}</p>`}${actions}`;
 }
 
-function refs({ refs: to, usedBy, kind }: ItemDetail): Html | null {
+function refs({ refs: to, usedBy }: ItemDetail): Html | null {
   if (to.length === 0 && usedBy.count === 0) return null;
   const outgoing = to.map(
     ({ role, kind: ofKind, key, state }) =>
-      html`<li>${role} <a href="${itemPath(ofKind, key)}">${key}</a> ${state === null ? html`<span class="badge warn">no source gives it</span>` : stateBadge(state)}</li>`,
+      html`<li>${role} ${state === null ? html`${key} <span class="badge warn">no source gives it</span>` : html`<a href="${itemPath(ofKind, key)}">${key}</a> ${stateBadge(state)}`}</li>`,
   );
   const incoming = usedBy.rows.map(
     ({ role, kind: ofKind, key, naturalKey, name, state }) =>
@@ -116,7 +118,7 @@ function refs({ refs: to, usedBy, kind }: ItemDetail): Html | null {
   );
   const more = usedBy.count - usedBy.rows.length;
   return card('Refers to, and used by', [
-    html`<div class="sides"><section><h3>Refers to</h3>${to.length === 0 ? html`<p class="quiet">A ${KINDS[kind].one} refers to nothing.</p>` : html`<ul>${outgoing}</ul>`}</section>`,
+    html`<div class="sides"><section><h3>Refers to</h3>${to.length === 0 ? html`<p class="quiet">It refers to nothing.</p>` : html`<ul>${outgoing}</ul>`}</section>`,
     html`<section><h3>Used by</h3>${usedBy.count === 0 ? html`<p class="quiet">Nothing.</p>` : html`<ul>${incoming}</ul>`}${more > 0 ? html`<p class="quiet">and ${counted(more, 'more item')}</p>` : null}</section></div>`,
   ]);
 }

@@ -100,7 +100,7 @@ function table(rows: readonly ItemRow[]): Html {
     rows: rows.map(({ kind, key, naturalKey, name, state, missing, released, reason, source, since }) => [
       html`<a href="${itemPath(kind, key)}">${naturalKey ?? key}</a>${naturalKey !== null && naturalKey !== key ? html` <span class="quiet">${key}</span>` : null}`,
       name,
-      KINDS[kind].one,
+      html`<span class="nowrap">${KINDS[kind].one}</span>`,
       html`${stateBadge(state)}${missing || released ? html` ${stateBadge('missing')}` : null}`,
       reason === null || state === 'delivered' ? null : reason.message,
       source,

@@ -1,4 +1,4 @@
-import type { ItemListFilter } from '../../../domain/ports/dashboard-views.ts';
+import type { ItemListFilter, Why, WhyStep } from '../../../domain/ports/dashboard-views.ts';
 import type { PageContext } from '../../server/page-context.ts';
 import type { Route, WebAnswer, WebRequest } from '../../server/route.ts';
 import { notFound } from '../../server/web-fault.ts';
@@ -6,8 +6,11 @@ import { passportActions } from '../passports/passport-actions.ts';
 import { isItemState, isSubjectKind, KINDS } from '../words.ts';
 import { itemPage } from './item-page.ts';
 import { itemsPage } from './items-list.ts';
+import { actionsAbout } from './timeline.ts';
 
 const PAGE_ROWS = 50;
+/** How many of the last actions of people are searched for those about an item. */
+const ACTIONS_MAX = 500;
 const SELECTED = ['missing', 'incomplete', 'open', 'attention'] as const;
 
 /** The list of items, and a page for each. */
@@ -28,9 +31,12 @@ export function itemsRoutes(context: PageContext): Route[] {
     const item = await dashboard.itemDetail(kind, key);
     if (item === null) throw notFound(`The ledger has no ${KINDS[kind].one} with the key ${key}.`);
     const ofProduct = kind === 'product' || kind === 'passport';
-    const why = ofProduct ? await dashboard.why(item.key) : null;
+    const [why, { rows }] = await Promise.all([
+      ofProduct ? dashboard.why(item.key) : null,
+      dashboard.actions({ limit: ACTIONS_MAX }),
+    ]);
     const passport = ofProduct ? runtime.views.passport(item.key) : null;
-    const actions =
+    const forms =
       passport === null
         ? null
         : passportActions(
@@ -47,8 +53,23 @@ export function itemsRoutes(context: PageContext): Route[] {
               template: runtime.config.passports?.publicUrl ?? null,
             },
           );
-    const body = itemPage({ item, passport, why, passportActions: actions });
+    const body = itemPage({
+      item,
+      passport,
+      why: why === null ? null : withoutDeadLinks(why),
+      actions: actionsAbout(item, rows),
+      passportActions: forms,
+    });
     return { type: 'page', title: `${KINDS[kind].one} ${item.naturalKey ?? item.key}`, body, at: '/items' };
+  }
+
+  /** There is no page for an item that no source gives. */
+  function withoutDeadLinks(why: Why): Why {
+    const exists = ({ kind, key }: NonNullable<WhyStep['item']>) => runtime.views.item(kind, key) !== null;
+    return {
+      ...why,
+      steps: why.steps.map((step) => (step.item === null || exists(step.item) ? step : { ...step, item: null })),
+    };
   }
 
   return [

@@ -1,3 +1,4 @@
+import type { ActionRow } from '../../../domain/ports/dashboard-views.ts';
 import type { TimelineEntry } from '../../../domain/ports/ledger-views.ts';
 import { type Html, html } from '../../html.ts';
 import { counted } from '../../parts/count-link.ts';
@@ -6,24 +7,56 @@ import { stateName } from '../../parts/state-badge.ts';
 /** Entries that are shown at once; the older ones are behind a fold. */
 const SHOWN = 50;
 
-/** What happened to an item, the newest first. */
-export function timelineOf(entries: readonly TimelineEntry[]): Html {
-  if (entries.length === 0) return html`<p class="quiet">Nothing has happened to it yet.</p>`;
-  const newest = entries.toReversed();
+/** A line of the timeline: what happened to the item, or what a person asked for. */
+interface Line {
+  at: number;
+  text: Html;
+}
+
+/** What happened to an item and what people asked for, the newest first. */
+export function timelineOf(entries: readonly TimelineEntry[], actions: readonly ActionRow[]): Html {
+  const lines = [...entries.map(entryLine), ...actions.map(actionLine)];
+  if (lines.length === 0) return html`<p class="quiet">Nothing has happened to it yet.</p>`;
+  // Both are in the order of time, and of two lines of the same moment the action comes first: it is the cause.
+  const newest = lines.toSorted((a, b) => a.at - b.at).toReversed();
   const rest = newest.slice(SHOWN);
-  return html`<ol class="timeline">${newest.slice(0, SHOWN).map(entryOf)}</ol>${
+  return html`<ol class="timeline">${newest.slice(0, SHOWN).map(lineOf)}</ol>${
     rest.length === 0
       ? null
-      : html`<details><summary>${counted(rest.length, 'earlier entry', 'earlier entries')}</summary><ol class="timeline">${rest.map(entryOf)}</ol></details>`
+      : html`<details><summary>${counted(rest.length, 'earlier entry', 'earlier entries')}</summary><ol class="timeline">${rest.map(lineOf)}</ol></details>`
   }`;
 }
 
-function entryOf({ at, what, operation, revision, detail }: TimelineEntry): Html {
-  const iso = new Date(at).toISOString();
+function entryLine({ at, what, operation, revision, detail }: TimelineEntry): Line {
   const of =
     operation === null
       ? null
       : html` <span class="quiet">${operation}${revision === null ? null : `, revision ${revision}`}</span>`;
+  return { at, text: html`<b>${stateName(what)}</b>${of}${detail === null ? null : html`<br />${detail}`}` };
+}
+
+function actionLine({ at, who, via, action, outcome }: ActionRow): Line {
+  return {
+    at,
+    text: html`<b>${who}</b> asked for <b>${action}</b> <span class="quiet">(${via})</span>${outcome === null ? null : html`<br />${outcome}`}`,
+  };
+}
+
+function lineOf({ at, text }: Line): Html {
+  const iso = new Date(at).toISOString();
   return html`<li><time datetime="${iso}" title="${iso}">${iso.slice(0, 19).replace('T', ' ')} UTC</time>
-<div><b>${stateName(what)}</b>${of}${detail === null ? null : html`<br />${detail}`}</div></li>`;
+<div>${text}</div></li>`;
+}
+
+/** The actions of people that name the item, by its key or its natural key. */
+export function actionsAbout(
+  { key, naturalKey }: { key: string; naturalKey: string | null },
+  actions: readonly ActionRow[],
+): ActionRow[] {
+  const names = new Set([key, naturalKey]);
+  return actions.filter(({ detail }) =>
+    Object.values(detail).some(
+      (value) => typeof value === 'string' && (names.has(value) || value.split(', ').some((part) => names.has(part))),
+    ),
+  );
 }

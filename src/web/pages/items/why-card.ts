@@ -11,12 +11,17 @@ const STANDINGS: Record<WhyStep['standing'], { name: string; tone: string }> = {
   unknown: { name: 'not known yet', tone: 'idle' },
 };
 
+/** The parts of a text that stand between backticks are what a person types. */
+function withCode(text: string): Html {
+  return html`${text.split('`').map((part, at) => (at % 2 === 0 ? html`${part}` : html`<code>${part}</code>`))}`;
+}
+
 /** Why a passport is not published: the answer in one sentence, then the way from the source's row to the passport. */
 export function whyCard(why: Why): Html {
   const title = why.published ? 'It is published' : 'Why is this not published?';
   const steps = why.steps.map(step);
   return card(title, [
-    html`<p class="answer">${why.answer}</p>`,
+    html`<p class="answer">${withCode(why.answer)}</p>`,
     steps.length === 0
       ? null
       : html`<details${why.published ? null : html` open`}><summary>From the row to the passport</summary><ol class="steps">${steps}</ol></details>`,
@@ -31,5 +36,5 @@ function step({ standing, text, command, item, record }: WhyStep): Html {
     record === null || standing === 'ok' ? null : html` <a href="/attention?type=quarantine">Quarantined row</a>`;
   const cure =
     command === null ? null : html`<br /><span class="quiet">On the terminal:</span> <code>${command}</code>`;
-  return html`<li class="${standing}"><span class="badge ${tone}">${name}</span> <div>${text}${link}${quarantined}${cure}</div></li>`;
+  return html`<li class="${standing}"><span class="badge ${tone}">${name}</span> <div>${withCode(text)}${link}${quarantined}${cure}</div></li>`;
 }

@@ -19,6 +19,8 @@ export interface ConfirmView {
     state: PassportState;
     blockers: readonly string[];
   }[];
+  /** What may keep even complete products from being published; null if nothing does. */
+  warning: string | null;
   /** The hidden fields that name the selection. */
   fields: readonly (readonly [string, string])[];
   csrf: string;
@@ -27,20 +29,20 @@ export interface ConfirmView {
 /** What becomes of a passport in each state. `maybe`: its product is looked at when it is asked for. */
 const EFFECTS: Record<WantedStatus, Record<PassportState, { acts: 'yes' | 'maybe' | 'no'; text: string }>> = {
   published: {
-    initialized: { acts: 'yes', text: 'It is published.' },
-    unpublished: { acts: 'yes', text: 'It was withdrawn, and is published again.' },
-    none: { acts: 'maybe', text: 'It is initialised and published if its product is complete.' },
-    incomplete: { acts: 'no', text: 'It cannot be published: its product is not complete.' },
-    blocked: { acts: 'maybe', text: 'It is tried again if its product is complete.' },
-    published: { acts: 'no', text: 'It is public already.' },
+    initialized: { acts: 'yes', text: 'Will be published.' },
+    unpublished: { acts: 'yes', text: 'Were withdrawn, and will be published again.' },
+    none: { acts: 'maybe', text: 'Will be initialised and published if the product is complete.' },
+    incomplete: { acts: 'no', text: 'Cannot be published: the product is not complete.' },
+    blocked: { acts: 'maybe', text: 'Will be tried again if the product is complete.' },
+    published: { acts: 'no', text: 'Nothing: already public.' },
   },
   unpublished: {
-    published: { acts: 'yes', text: 'It is withdrawn: nobody can see it any more.' },
-    initialized: { acts: 'maybe', text: 'It is not public. It stays so until a person publishes it.' },
-    unpublished: { acts: 'no', text: 'It is withdrawn already.' },
-    none: { acts: 'no', text: 'There is no passport.' },
-    incomplete: { acts: 'maybe', text: 'It is not public. It stays so until a person publishes it.' },
-    blocked: { acts: 'maybe', text: 'It is withdrawn if it is public.' },
+    published: { acts: 'yes', text: 'Will be withdrawn: nobody can see it any more.' },
+    initialized: { acts: 'maybe', text: 'Not public. Stays so until a person publishes it.' },
+    unpublished: { acts: 'no', text: 'Nothing: already withdrawn.' },
+    none: { acts: 'no', text: 'Nothing: there is no passport.' },
+    incomplete: { acts: 'maybe', text: 'Not public. Stays so until a person publishes it.' },
+    blocked: { acts: 'maybe', text: 'Will be withdrawn if it is public.' },
   },
 };
 
@@ -74,7 +76,7 @@ export function confirmPage(view: ConfirmView): Html {
   });
   const title = status === 'published' ? 'Publish passports' : 'Withdraw passports';
   return html`${pageHead(title, { lead: `${counted(all, 'passport')} selected. Nothing has been sent yet.` })}
-${card('What will happen', table)}${examplesCard(view)}${card(null, form)}`;
+${card('What will happen', [table, status === 'published' && view.warning !== null ? html`<p class="warn">Initialised passports may have to wait as well: ${view.warning}</p>` : null])}${examplesCard(view)}${card(null, form)}`;
 }
 
 /** How many passports the request is about: all but those that certainly stay as they are. */

@@ -125,5 +125,5 @@ function whyNot({ state, reason, blockers, product }: PassportRow): Html | null 
 function documents({ state, product, naturalKey, remoteId }: PassportRow, template: string | null): Html | null {
   if (state === 'none' || state === 'incomplete' || remoteId === null) return null;
   const link = state === 'published' ? publicLink(publicUrl(template, { sku: naturalKey, id: remoteId })) : null;
-  return html`<a href="${pdfPath(product)}">PDF</a>${link === null ? null : html` · ${link}`}`;
+  return html`<a href="${pdfPath(product)}">PDF</a>${link === null ? null : html`<br /><span class="nowrap">${link}</span>`}`;
 }

@@ -42,13 +42,13 @@ export function passportsRoutes(context: PageContext): Route[] {
   async function confirm({ form, csrf }: WebRequest): Promise<WebAnswer> {
     const selection = selectionOf(form);
     const { status, products, filter } = selection;
-    const view = products === null ? await ofFilter(filter) : ofProducts(products);
+    const view = products === null ? await ofFilter(filter) : ofProducts(products, status);
     const body = confirmPage({ ...view, status, fields: fieldsOf(selection), csrf });
     const title = status === 'published' ? 'Publish passports' : 'Withdraw passports';
     return { type: 'page', title, body, at: '/passports' };
   }
 
-  type Found = Pick<ConfirmView, 'counts' | 'examples'>;
+  type Found = Pick<ConfirmView, 'counts' | 'examples' | 'warning'>;
 
   async function ofFilter(filter: PassportFilter): Promise<Found> {
     const mayLack = filter.state === undefined || filter.state === 'incomplete';
@@ -56,24 +56,33 @@ export function passportsRoutes(context: PageContext): Route[] {
       dashboard.passportCounts(filter),
       mayLack ? dashboard.passports({ ...filter, state: 'incomplete' }, { limit: EXAMPLES_SHOWN }) : null,
     ]);
-    return { counts, examples: incomplete?.rows ?? [] };
+    return { counts, examples: incomplete?.rows ?? [], warning: await commonBlocker(filter, counts) };
   }
 
-  function ofProducts(products: readonly string[]): Found {
+  /** What keeps all passports from being published, such as a guard that holds a source: then even complete products wait. */
+  async function commonBlocker(filter: PassportFilter, counts: PassportCounts): Promise<string | null> {
+    if ((counts.initialized ?? 0) === 0) return null;
+    const { rows } = await dashboard.passports({ ...filter, state: 'initialized' }, { limit: 1 });
+    const [first] = rows;
+    return first === undefined ? null : (runtime.views.passport(first.product)?.blockers[0] ?? null);
+  }
+
+  function ofProducts(products: readonly string[], status: WantedStatus): Found {
     const counts: PassportCounts = {};
     const examples: ConfirmView['examples'][number][] = [];
     for (const product of products) {
       const passport = runtime.views.passport(product);
       if (passport === null) throw badRequest(`The ledger has no product ${product} any more. Load the list again.`);
       const { blockers } = passport;
-      // Where the policy wants no passport, a product that is not complete has the state `none`.
-      const state = passport.state === 'none' && blockers.length > 0 ? 'incomplete' : passport.state;
+      // An initialised passport may have become incomplete, and one that no policy wants has the state `none`.
+      const cannot = status === 'published' && passport.state !== 'published' && blockers.length > 0;
+      const state = cannot ? 'incomplete' : passport.state;
       counts[state] = (counts[state] ?? 0) + 1;
       if (state === 'incomplete' && examples.length < EXAMPLES_SHOWN) {
         examples.push({ product, naturalKey: null, state, blockers });
       }
     }
-    return { counts, examples };
+    return { counts, examples, warning: null };
   }
 
   async function change({ form, person }: WebRequest): Promise<WebAnswer> {

@@ -1,5 +1,6 @@
 // What came of a task, in sentences with links. The results come from the handlers, in the memory of this process.
 
+import type { PassportsOfSelection } from '../../../admin/handlers/change-passports.ts';
 import type { Replayed } from '../../../admin/handlers/replay.ts';
 import type { CauseReplayed } from '../../../admin/handlers/replay-cause.ts';
 import type { Retried, RetriedDelivery } from '../../../admin/handlers/retry-deliveries.ts';
@@ -27,6 +28,7 @@ interface Results {
   'correct-rows': CorrectionResult;
   'retry-deliveries': Retried;
   sync: Synced;
+  'change-passports': PassportsOfSelection;
 }
 
 const TEXTS: { [Name in keyof Results]: (result: Results[Name]) => Sentences } = {
@@ -43,6 +45,7 @@ const TEXTS: { [Name in keyof Results]: (result: Results[Name]) => Sentences } =
   'correct-rows': correctedText,
   'retry-deliveries': retriedText,
   sync: (synced) => syncedText(synced),
+  'change-passports': passportsText,
 };
 
 /** What came of a task that has ended well; null for a handler without sentences. */
@@ -176,4 +179,21 @@ function retriedText({ needless, replayed, outcomes, delivered, stillStuck, sync
 function retriedLine({ kind, key, naturalKey, operation, state, reason }: RetriedDelivery): Html {
   const standing = state === null ? 'gone' : stateName(state);
   return html`<li><a href="${itemPath(kind, key)}">${operation} ${naturalKey ?? key}</a>: ${standing}.${reason === null ? null : ` ${reason}`}</li>`;
+}
+
+function passportsText({ selected, status, changed, left, leftCount, synced }: PassportsOfSelection): Sentences {
+  const are = changed === 1 ? 'is' : 'are';
+  const lines = left.map(({ asked, key, naturalKey, result, blockers, passport }) => {
+    const why = result === 'unknown' ? 'There is no such product any more.' : blockers.join(' ');
+    return html`<li><a href="${itemPath('product', key ?? asked)}">${naturalKey ?? asked}</a>: ${why === '' ? (passport?.reason?.message ?? 'Its write is under way.') : why}</li>`;
+  });
+  const more = leftCount - left.length;
+  return [
+    html`<p><b class="${leftCount === 0 ? 'good' : 'warn'}">${changed} of ${counted(selected, 'passport')} ${are} ${status === 'published' ? 'published' : 'not public'} now.</b></p>`,
+    leftCount === 0
+      ? null
+      : html`<p>${counted(leftCount, 'passport')} ${leftCount === 1 ? 'is' : 'are'} not:</p><ul>${lines}${more > 0 ? html`<li>and ${more} more</li>` : null}</ul>`,
+    synced.fault === null ? null : html`<p class="bad">${synced.fault.message} ${synced.fault.suggestion}</p>`,
+    html`<p><a href="/passports">Passports</a></p>`,
+  ];
 }
