@@ -34,6 +34,7 @@ import { replayDelivery } from './replay-delivery.ts';
 import { createMappers, type Mappers } from './sources/mappers.ts';
 import type { RuntimeConfig } from './sources/open-source.ts';
 import { createPulls, type Pulls } from './sources/pulls.ts';
+import { withValuesByHand } from './sources/values-by-hand.ts';
 import { createApiWaitWatch } from './watches/api-wait-watch.ts';
 import { createOutageWatch } from './watches/outage-watch.ts';
 import { createPauseWatch } from './watches/pause-watch.ts';
@@ -168,12 +169,13 @@ interface Opened {
 
 /** Puts a process together that works on an opened ledger. */
 async function runtimeOn(
-  { mappers, client, ledger, rules }: Opened,
+  { mappers, client, ledger: opened, rules }: Opened,
   options: RuntimeOptions & { connections: number },
 ): Promise<Runtime> {
   const { config, secrets, clock, log, queueTiming, connections, random = Math.random, beforeMapping } = options;
   const { profile } = config;
   const { target, reader } = client;
+  const ledger = await withValuesByHand(opened, mappers);
   const { views } = ledger;
   const bus = createEventBus({ log });
   const { emit } = bus;
@@ -188,6 +190,11 @@ async function runtimeOn(
   const pauseWatch = createPauseWatch(queues);
 
   async function replayNow(request: ReplayRequest): Promise<ReplayReport> {
+    if (request.dryRun) {
+      // Changed mappings and lookup files take effect by a replay, and not by finding out what it would do.
+      const fresh = await mappers.compile(config.sources);
+      return await replay(request, { ledger, mapperOf: (source) => fresh.get(source) ?? null });
+    }
     if (beforeMapping === undefined) {
       await mappers.refreshAll();
       await ledger.defineLookups(mappers.lookups(), { isAll: true });

@@ -216,6 +216,7 @@ function compose(
     beginAction: (action) => commit.run(() => parts.people.beginAction(action)),
     endAction: (id, outcome) => commit.run(() => parts.people.endAction(id, outcome)),
     noteCause: (cause, note) => commit.run(() => parts.people.noteCause(cause, note)),
+    valuesByHand: async () => reading(() => parts.people.valuesByHand()),
     setLookupValue: (value) => commit.run(() => ({ records: parts.people.setLookupValue(value) })),
     removeLookupValue: (lookup, key) => commit.run(() => ({ records: parts.people.removeLookupValue(lookup, key) })),
     prune: () => commit.run(parts.prune),

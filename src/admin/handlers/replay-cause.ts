@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { fault } from '../../domain/faults.ts';
-import type { CauseMember, CauseType } from '../../domain/ports/dashboard-views.ts';
-import type { ReplayState } from '../../domain/ports/replay.ts';
+import type { CauseMember } from '../../domain/ports/dashboard-views.ts';
 import type { ReplayReport } from '../../pipeline/replay.ts';
 import type { Handler, HandlerContext } from '../handler.ts';
 import { type Synced, selectedSources, syncIn } from '../synced.ts';
@@ -29,15 +28,6 @@ export interface CauseReplayed {
 }
 
 const PAGE = 500;
-const STATES: Record<CauseType, ReplayState | null> = {
-  quarantine: 'quarantined',
-  blocked: 'blocked',
-  rejected: 'rejected',
-  parked: 'parked',
-  unconfirmed: 'in_doubt',
-  run: null,
-};
-
 /**
  * Maps the stored records behind one cause again with the present mapping, and sends what passes.
  *
@@ -50,21 +40,11 @@ export const replayCause: Handler<ReplayCauseAsked, CauseReplayed> = {
     const { runtime } = context;
     const cause = await runtime.dashboard.cause(id);
     if (cause === null) throw nothingStuck();
-    const state = STATES[cause.type];
-    if (state === null) {
+    if (cause.type === 'run') {
       throw fault('usage', 'A failed run has no records to replay.', { suggestion: 'Run the source again.' });
     }
-    // All names are gathered first, because a replay changes which members the cause has.
-    const names = await namesOf(id, context);
-    const replayed = nothingReplayed();
-    for (const [source, keys] of names) {
-      for (let at = 0; at < keys.length; at += PAGE) {
-        context.abort.throwIfAborted();
-        const sources = source === '' ? [] : [source];
-        const selection = { states: [state], sources, keys: keys.slice(at, at + PAGE), deliveryIds: [] };
-        add(replayed, await runtime.replay({ selection, force: false, dryRun }));
-      }
-    }
+    const selection = { states: [], sources: [], keys: [], deliveryIds: [], cause: id };
+    const replayed = await runtime.replay({ selection, force: false, dryRun });
     const done = { cause: id, title: cause.title, members: cause.count, dryRun, replayed };
     if (dryRun) return { ...done, left: cause.count, synced: null };
     const sources = cause.source === null ? [] : [cause.source];
@@ -81,20 +61,6 @@ export function nothingStuck(): Error {
   });
 }
 
-/** The keys of the members, by source. */
-async function namesOf(cause: string, { runtime, abort }: HandlerContext): Promise<Map<string, string[]>> {
-  const names = new Map<string, string[]>();
-  for await (const { record, item } of membersOf(cause, { runtime, abort })) {
-    const source = record?.source ?? '';
-    const key = record?.key ?? item?.key;
-    if (key === undefined) continue;
-    const keys = names.get(source) ?? [];
-    keys.push(key);
-    names.set(source, keys);
-  }
-  return names;
-}
-
 /** All members of a cause, page by page. */
 export async function* membersOf(
   cause: string,
@@ -107,21 +73,4 @@ export async function* membersOf(
     yield* page.rows;
     after = page.next ?? undefined;
   } while (after !== undefined);
-}
-
-function nothingReplayed(): ReplayReport {
-  const passports = { asked: 0, incomplete: 0 };
-  return { records: 0, passing: 0, staged: 0, quarantined: 0, leftUnconfirmed: 0, passports };
-}
-
-function add(sum: ReplayReport, { passports, ...counts }: ReplayReport): void {
-  sum.records += counts.records;
-  sum.passing += counts.passing;
-  sum.staged += counts.staged;
-  sum.quarantined += counts.quarantined;
-  sum.leftUnconfirmed += counts.leftUnconfirmed;
-  sum.passports = {
-    asked: sum.passports.asked + passports.asked,
-    incomplete: sum.passports.incomplete + passports.incomplete,
-  };
 }

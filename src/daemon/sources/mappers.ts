@@ -2,6 +2,7 @@ import pLimit from 'p-limit';
 import { ITEM_KINDS } from '../../domain/item.ts';
 import type { LookupTable } from '../../domain/lookup.ts';
 import type { LookupConfig, Mapper, MappingDefinition } from '../../domain/mapping.ts';
+import type { ValueByHand } from '../../domain/ports/people-ledger.ts';
 import { allowedFieldsOf, type Profile } from '../../domain/profile.ts';
 import { compileMappings } from '../../pipeline/mapping/compile-mappings.ts';
 import { mappingFault } from '../../pipeline/mapping/definition.ts';
@@ -27,6 +28,8 @@ export interface Mappers {
   replace(source: string, mapper: Mapper | null): void;
   /** The lookup tables of every source by its id. */
   lookups(): ReadonlyMap<string, readonly LookupTable[]>;
+  /** The values that people have given for keys of lookup tables. All mappers use them at once. */
+  useValues(values: readonly ValueByHand[]): void;
   /** Null for a source that is not in the config any more. */
   of(source: string): Mapper | null;
 }
@@ -52,12 +55,22 @@ export function createMappers(options: {
   const { sources, baseDir, profile } = options;
   const fields = allowedFields(profile);
   const compiled = new Map<string, Mapper>();
+  let byHand = new Map<string, string>();
+  const findByHand = (lookup: string, key: string) => (byHand.size === 0 ? undefined : byHand.get(nameOf(lookup, key)));
 
   async function compile(wanted: readonly MappedSource[]): Promise<Map<string, Mapper>> {
     provideSdk();
     const results = await pLimit(COMPILED_AT_ONCE).map(wanted, async ({ id, mappings, lookups, units }) => ({
       id,
-      result: await compileMappings({ source: id, definitions: mappings, baseDir, lookups, units, fields }),
+      result: await compileMappings({
+        source: id,
+        definitions: mappings,
+        baseDir,
+        lookups,
+        units,
+        fields,
+        byHand: findByHand,
+      }),
     }));
     const problems = results.flatMap(({ result }) => (result.ok ? [] : result.error));
     if (problems.length > 0) throw mappingFault(problems);
@@ -82,8 +95,16 @@ export function createMappers(options: {
       else compiled.set(source, mapper);
     },
     lookups: () => new Map([...compiled].map(([id, mapper]) => [id, mapper.lookups ?? []])),
+    useValues(values) {
+      byHand = new Map(values.map(({ lookup, key, value }) => [nameOf(lookup, key), value]));
+    },
     of: (source) => compiled.get(source) ?? null,
   };
+}
+
+/** No name of a table has this character. */
+function nameOf(lookup: string, key: string): string {
+  return `${lookup}\0${key}`;
 }
 
 function allowedFields(profile: Profile): AllowedFields {

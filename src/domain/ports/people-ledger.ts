@@ -1,5 +1,13 @@
 import type { JsonObject } from '../../lib/json.ts';
 
+/** A value that a person has given for a key of a lookup table. */
+export interface ValueByHand {
+  /** The name of the table. */
+  lookup: string;
+  key: string;
+  value: string;
+}
+
 /** What people leave in the ledger besides replays and manual resolutions. Each method is one whole transaction. */
 export interface PeopleLedger {
   /** Writes an entry of the audit log before the action begins, and gives its id. */
@@ -20,5 +28,7 @@ export interface PeopleLedger {
    * @throws Fault `lookup.unknown` where no table has this name, or where a table of this name gives several columns
    */
   setLookupValue(value: { lookup: string; key: string; value: string; by: string }): Promise<{ records: number }>;
+  /** All values that people have given. */
+  valuesByHand(): Promise<ValueByHand[]>;
   removeLookupValue(lookup: string, key: string): Promise<{ records: number }>;
 }

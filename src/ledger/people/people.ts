@@ -1,4 +1,4 @@
-import type { PeopleLedger } from '../../domain/ports/people-ledger.ts';
+import type { PeopleLedger, ValueByHand } from '../../domain/ports/people-ledger.ts';
 import type { Lookups } from '../records/lookups.ts';
 import type { LedgerContext } from '../store/context.ts';
 
@@ -13,6 +13,7 @@ export interface People {
   noteCause(cause: string, note: NoteCause): void;
   /** Returns how many records wait for the mapping because of it. */
   setLookupValue(value: SetLookupValue): number;
+  valuesByHand(): ValueByHand[];
   removeLookupValue(lookup: string, key: string): number;
 }
 
@@ -34,6 +35,7 @@ export function createPeople(
       `INSERT INTO lookup_values (lookup, key, value, set_by, set_at) VALUES (@lookup, @key, @value, @by, @at)
        ON CONFLICT (lookup, key) DO UPDATE SET value = @value, set_by = @by, set_at = @at`,
     ),
+    values: db.prepare<[], ValueByHand>('SELECT lookup, key, value FROM lookup_values'),
     removeValue: db.prepare<[string, string]>('DELETE FROM lookup_values WHERE lookup = ? AND key = ?'),
   };
 
@@ -47,6 +49,7 @@ export function createPeople(
       if (note.text === '' && note.owner === '') sql.dropNote.run(cause);
       else sql.note.run({ cause, ...note, at: clock.now() });
     },
+    valuesByHand: () => sql.values.all(),
     setLookupValue(value) {
       return lookups.setByHand(value, () => void sql.setValue.run({ ...value, at: clock.now() }));
     },

@@ -62,7 +62,7 @@ interface Compiled {
  */
 export async function compileMappings(options: SourceMappings): Promise<Result<Mapper, MappingProblem[]>> {
   const { definitions, fields } = options;
-  const tables = createLookupTables();
+  const tables = createLookupTables(options.byHand);
   const units = unitTable(options.units ?? {});
   const tools = createMappingTools({ tables, units });
   const findings: Compilation['findings'] = { lookups: new Set(), patterns: new Map() };

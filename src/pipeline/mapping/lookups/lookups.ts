@@ -24,7 +24,10 @@ export interface LookupTables {
   all(): readonly LookupTable[];
 }
 
-export function createLookupTables(): LookupTables {
+/** The value that a person has given for a key of the tables of a name; undefined for a key without one. */
+export type FindValueByHand = (lookup: string, key: string) => string | undefined;
+
+export function createLookupTables(findByHand: FindValueByHand = () => undefined): LookupTables {
   const byName = new Map<string, NamedTable>();
   let used = new Map<string, LookupUse>();
   let findEntry: FindEntry | undefined;
@@ -36,8 +39,14 @@ export function createLookupTables(): LookupTables {
     },
     named: (name) => byName.get(name),
     add: (name, table) => void byName.set(name, table),
-    find({ id, entries }, key) {
-      const entry = entries === null ? findEntry?.({ table: id, key }) : fileEntry(entries, key);
+    find({ id, name, entries }, key) {
+      const byHand = findByHand(name, key);
+      const entry =
+        byHand !== undefined
+          ? { values: [byHand], isRead: true }
+          : entries === null
+            ? findEntry?.({ table: id, key })
+            : fileEntry(entries, key);
       if (entry !== undefined) used.set(`${id} ${key}`, { table: id, key, stamp: stampOf(entry) });
       return entry;
     },

@@ -62,12 +62,20 @@ function hasText(name: string): name is keyof Results {
 
 function causeReplayedText({ cause, title, members, dryRun, replayed, left, synced }: CauseReplayed): Sentences {
   const link = html`<a href="${causePath(cause)}">${title}</a>`;
+  if (dryRun) {
+    const again = html`<p>Nothing was changed. <a href="${causePath(cause)}">Back to the cause, to replay the group</a></p>`;
+    return [...replayText(replayed, true), again];
+  }
   const rest =
     left === 0
-      ? html`<p class="good">Nothing is stuck any more for this cause: ${title}</p>`
-      : html`<p class="warn">${counted(left, 'member')} of ${members} ${left === 1 ? 'is' : 'are'} still stuck for the same cause: ${link}</p>`;
-  const again = html`<p>Nothing was changed. <a href="${causePath(cause)}">Back to the cause, to replay the group</a></p>`;
-  return [...replayText(replayed, dryRun), dryRun ? again : rest, ...(dryRun ? [] : syncedText(synced))];
+      ? html`<p class="good"><b>Nothing is stuck any more for this cause: ${title}</b></p>`
+      : html`<p class="warn"><b>${left} of ${members} ${left === 1 ? 'is' : 'are'} still stuck for the same cause:</b> ${link}</p>`;
+  const byThemselves = html`<p>A mapping or a lookup table has changed, so the rows were mapped again by themselves.</p>`;
+  return [
+    rest,
+    ...(replayed.records === 0 && left < members ? [byThemselves] : replayText(replayed, false)),
+    ...syncedText(synced),
+  ];
 }
 
 function replayText(report: ReplayReport, dryRun: boolean): Sentences {

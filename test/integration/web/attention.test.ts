@@ -1,0 +1,225 @@
+import { parse } from 'csv-parse/sync';
+import iconv from 'iconv-lite';
+import { afterEach, describe, expect, it } from 'vitest';
+import type { Daemon } from '../../../src/daemon/daemon.ts';
+import type { Cause, CauseType } from '../../../src/domain/ports/dashboard-views.ts';
+import { xlsxFile } from '../../../src/web/files/xlsx-file.ts';
+import { startDaemon, WEB_TOKEN } from '../../support/daemon-world.ts';
+import { type WebForms, webForms } from '../../support/web-forms.ts';
+import { createWorld, type World } from '../../support/world.ts';
+
+const SOURCE = {
+  id: 'erp',
+  connector: 'csv',
+  options: { path: './products.csv', key: ['SKU'], delimiter: ';', encoding: 'windows-1252' },
+  lookups: { states: { file: './states.csv', key: 'key', value: 'value' } },
+  mappings: [
+    {
+      to: 'product',
+      key: 'row.SKU',
+      fields: {
+        sku: 'row.SKU',
+        name: 'row.NAME',
+        status: 'lookup("states", row.STATE)',
+        country_of_origin: 'country(row.LAND)',
+      },
+    },
+  ],
+};
+/** Three rows whose state the table lacks, and one with an unknown country. The platform refuses the status of B-1. */
+const EXPORT = [
+  'SKU;NAME;STATE;LAND',
+  'A-1;Kessel;10;DE',
+  'A-2;=1+1;99;DE',
+  'A-3;"Größe ""M""";99;DE',
+  '007;@home;99;DE',
+  'A-5;Lampe;10; Nirgends',
+  'B-1;Alt;20;DE',
+  '',
+].join('\r\n');
+const STATES = 'key,value\n10,DRAFT\n20,RETIRED\n';
+
+let world: World;
+let daemon: Daemon;
+let web: WebForms;
+
+afterEach(async () => {
+  await daemon.stop();
+  await world.remove();
+});
+
+async function started(): Promise<void> {
+  world = await createWorld({
+    config: { web: { port: 0, token: WEB_TOKEN }, sources: [SOURCE] },
+    files: { 'products.csv': iconv.encode(EXPORT, 'windows-1252'), 'states.csv': STATES },
+  });
+  await world.sync();
+  const opened = await startDaemon(world);
+  daemon = opened.daemon;
+  web = webForms(opened.url);
+}
+
+const skus = () => world.contents().products.map(({ sku }) => sku);
+
+async function causeOf(type: CauseType, code?: string): Promise<Cause> {
+  const causes = await daemon.runtime.dashboard.causes({ type });
+  const cause = causes.find((one) => code === undefined || one.code === code);
+  if (cause === undefined) throw new Error(`There is no such cause among ${JSON.stringify(causes)}.`);
+  return cause;
+}
+
+async function bytesOf(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+  const pieces: Uint8Array[] = [];
+  for await (const chunk of chunks) pieces.push(chunk);
+  return Buffer.concat(pieces);
+}
+
+describe('what needs attention', () => {
+  it('is one inbox grouped by cause, and a cause shows its rows with the cell at fault marked', async () => {
+    await started();
+    const inbox = await web.get('/attention');
+    expect(inbox.status).toBe(200);
+    expect(inbox.text).toContain('3 rows');
+    expect(inbox.text).toContain('1 item');
+    const { id } = await causeOf('quarantine', 'lookup.unknown');
+    const { text } = await web.get(`/attention/${id}`);
+    expect(text.match(/<td class="wrong">/g)).toHaveLength(3);
+    expect(text).toContain('At fault: </span>99</td>');
+    expect(text).toContain('products.csv:3');
+    expect(await web.get('/attention/0123abcd')).toMatchObject({ status: 404 });
+  });
+
+  it('replays a group after its lookup file was fixed, having said how many would pass', async () => {
+    await started();
+    const { id } = await causeOf('quarantine', 'lookup.unknown');
+    const before = await web.post(`/attention/${id}/replay/try`);
+    expect((await web.get(before.to)).text).toContain('0 of 3 would pass now.');
+    world.write('states.csv', `${STATES}99,ACTIVE\n`);
+    const after = await web.post(`/attention/${id}/replay/try`);
+    expect((await web.get(after.to)).text).toContain('3 of 3 would pass now.');
+    expect(skus()).toEqual(['A-1']);
+    const { to } = await web.post(`/attention/${id}/replay`);
+    const task = await web.taskPage(to);
+    expect(task).toContain('Nothing is stuck any more for this cause');
+    expect(skus().toSorted()).toEqual(['007', 'A-1', 'A-2', 'A-3']);
+    expect(await web.get(`/attention/${id}`)).toMatchObject({ status: 404 });
+  });
+
+  it('maps the rows again when a person adds the value that a lookup table lacks, lists the value and removes it', async () => {
+    await started();
+    const { id } = await causeOf('quarantine', 'lookup.unknown');
+    expect((await web.get(`/attention/${id}`)).text).toContain('<option value="states">');
+    const { status, to } = await web.post(`/attention/${id}/lookup`, { lookup: 'states', key: '99', value: 'ACTIVE' });
+    expect({ status, to }).toEqual({ status: 303, to: `/attention/${id}` });
+    await expect.poll(() => skus().toSorted(), { timeout: 20_000 }).toEqual(['007', 'A-1', 'A-2', 'A-3']);
+    const list = await web.get('/attention/lookup-values');
+    expect(list.text).toMatch(/states[\s\S]*99[\s\S]*ACTIVE[\s\S]*token/);
+    await web.post('/attention/lookup-values/remove', { lookup: 'states', key: '99' });
+    await expect.poll(() => daemon.runtime.views.quarantinedCount(), { timeout: 20_000 }).toBe(4);
+    expect((await web.get('/attention/lookup-values')).text).toContain('Nobody has added a value.');
+    expect(await web.post('/attention/lookup-values', { lookup: 'none', key: 'a', value: 'b' })).toMatchObject({
+      status: 400,
+    });
+  });
+
+  it('keeps a note and an owner, and removes them', async () => {
+    await started();
+    const { id } = await causeOf('quarantine', 'lookup.unknown');
+    await web.post(`/attention/${id}/note`, { owner: 'Ada', text: 'Asked the ERP team <b>today</b>.' });
+    const noted = await web.get('/attention');
+    expect(noted.text).toContain('Ada');
+    expect(noted.text).toContain('Asked the ERP team &lt;b&gt;today&lt;/b&gt;.');
+    expect((await causeOf('quarantine', 'lookup.unknown')).note).toMatchObject({ owner: 'Ada', by: 'token' });
+    await web.post(`/attention/${id}/note`, { owner: '', text: '' });
+    expect((await causeOf('quarantine', 'lookup.unknown')).note).toBeNull();
+  });
+
+  it('settles an item by hand, alone or with its group', async () => {
+    await started();
+    const { id } = await causeOf('rejected');
+    expect((await web.get(`/attention/${id}`)).text).toContain('Settle B-1');
+    const { to } = await web.post(`/attention/${id}/settle`, { resolution: 'ignored', kind: 'product', key: 'B-1' });
+    expect(await web.taskPage(to)).toContain('1 item of 1 settled.');
+    expect(daemon.runtime.views.item('product', 'B-1')).toMatchObject({ state: 'superseded' });
+    expect(await web.post(`/attention/${id}/settle`, { resolution: 'perhaps' })).toMatchObject({ status: 404 });
+  });
+});
+
+describe('the files of a cause', () => {
+  it('are CSV in the delimiter and the encoding of the source, with no cell that a spreadsheet would run', async () => {
+    await started();
+    const { id } = await causeOf('quarantine', 'lookup.unknown');
+    const { bytes, headers } = await web.bytes(`/attention/${id}/rows.csv`);
+    expect(headers.get('content-disposition')).toContain('filename="erp-default-to-correct.csv"');
+    const rows = parse(iconv.decode(Buffer.from(bytes), 'windows-1252'), { delimiter: ';' });
+    expect(rows).toEqual([
+      ['SKU', 'NAME', 'STATE', 'LAND'],
+      ['A-2', "'=1+1", '99', 'DE'],
+      ['A-3', 'Größe "M"', '99', 'DE'],
+      ['007', "'@home", '99', 'DE'],
+    ]);
+  });
+
+  it('are workbooks whose cells are all text', async () => {
+    await started();
+    const { id } = await causeOf('quarantine', 'lookup.unknown');
+    const { bytes } = await web.bytes(`/attention/${id}/rows.xlsx`);
+    const sheet = await sheetOf(bytes);
+    expect(sheet).not.toContain('<f>');
+    expect(sheet.match(/<c /g)).toHaveLength(16);
+    expect(sheet.match(/t="inlineStr"/g)).toHaveLength(16);
+    expect(sheet).toContain('>=1+1</t>');
+    expect(sheet).toContain('>007</t>');
+  });
+
+  it('come back corrected: each row shows what would happen, and is stored only when a person confirms', async () => {
+    await started();
+    const { id } = await causeOf('quarantine', 'lookup.unknown');
+    const corrected = [
+      { SKU: 'A-2', NAME: '=1+1', STATE: '10', LAND: 'DE' },
+      { SKU: '007', NAME: '@home', STATE: '77', LAND: 'DE' },
+      { SKU: 'A-3', NAME: 'Größe "M"', STATE: '99', LAND: 'DE' },
+      { SKU: 'N-1', NAME: 'New', STATE: '10', LAND: 'DE' },
+    ];
+    async function* pages() {
+      yield corrected;
+    }
+    const bytes = await bytesOf(xlsxFile(['SKU', 'NAME', 'STATE', 'LAND'], pages()));
+    const sent = await web.upload(`/attention/${id}/upload`, { name: 'corrected.xlsx', bytes });
+    expect(sent).toMatchObject({ status: 303 });
+    const preview = await web.get(sent.to);
+    expect(preview.text).toMatch(/A-2[\s\S]*passes[\s\S]*STATE[\s\S]*99[\s\S]*10/);
+    expect(preview.text).toContain('1 row</li>');
+    expect(preview.text).toContain('an upload adds no rows');
+    expect(preview.text).toContain('The next export of the source wins');
+    expect(preview.text).toContain('Store 2 rows');
+    expect(daemon.runtime.views.quarantinedCount()).toBe(4);
+    const { to } = await web.post(sent.to);
+    const task = await web.taskPage(to);
+    expect(task).toContain('<b>2 rows stored:</b> 1 passed, 1 still fails');
+    await expect.poll(() => skus().toSorted(), { timeout: 20_000 }).toEqual(['A-1', 'A-2']);
+    expect(daemon.runtime.views.item('product', 'A-2')?.desired).toMatchObject({ name: '=1+1' });
+    expect(await web.post(sent.to)).toMatchObject({ status: 404 });
+  });
+
+  it('are refused where they are too large or have no key', async () => {
+    await started();
+    const { id } = await causeOf('quarantine', 'lookup.unknown');
+    const path = `/attention/${id}/upload`;
+    const huge = await web.upload(path, { name: 'a.csv', bytes: new Uint8Array(17 * 1024 * 1024) });
+    expect(huge.status).toBe(413);
+    const keyless = await web.upload(path, { name: 'a.csv', bytes: Buffer.from('NAME;STATE\nx;10\n') });
+    expect((await web.get(keyless.to)).text).toContain('SKU is empty or missing');
+  });
+});
+
+async function sheetOf(bytes: Uint8Array): Promise<string> {
+  const { fromBufferPromise } = await import('yauzl');
+  const zip = await fromBufferPromise(Buffer.from(bytes));
+  for await (const entry of zip.eachEntry()) {
+    if (entry.fileName !== 'xl/worksheets/sheet1.xml') continue;
+    const stream = await zip.openReadStreamPromise(entry);
+    return Buffer.from(await bytesOf(stream)).toString('utf8');
+  }
+  throw new Error('The workbook has no sheet.');
+}
