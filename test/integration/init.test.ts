@@ -125,6 +125,22 @@ describe('init --from recognises', () => {
     expect(found).toMatchObject({ key: ['sku'], counts: { records: 2, mapped: 2 } });
   });
 
+  it('the sheet with the records behind a cover, and names the other sheets', async () => {
+    const sheets = [{ name: 'Cover' }, { name: 'Codes' }, { name: 'Old', state: 'hidden' }, { name: 'Articles: all' }];
+    const sheet = textRow(1, 'sku', 'name', 'EAN') + textRow(2, 'A', 'Pump', '1') + textRow(3, 'B', 'Fan', '2');
+    const small = (rows: string) => Buffer.from(`<worksheet><sheetData>${rows}</sheetData></worksheet>`);
+    const parts = [
+      { name: 'xl/worksheets/sheet1.xml', data: small(textRow(1, 'Price list of 2026')) },
+      { name: 'xl/worksheets/sheet2.xml', data: small(textRow(1, 'code') + textRow(2, 'x') + textRow(3, 'y')) },
+    ];
+    const found = await initFrom(write('sheets.xlsx', workbook({ sheets, sheet, parts })));
+    expect(found.recognised).toMatchObject({
+      stream: [{ name: 'sheet', value: 'Articles: all', reason: 'of the 3 sheets the one with the most cells' }],
+      hints: ['Another stream could be of the sheet "Codes", which has 3 rows.'],
+    });
+    expect(found).toMatchObject({ key: ['sku'], counts: { records: 2, mapped: 2 } });
+  });
+
   it.each<[string, string, string | null, object]>([
     ['bmecat', 'catalog-2005.xml', 'bmecat-2005', { product: 2, bom_item: 2 }],
     ['bmecat', 'catalog-1.2.xml', 'bmecat-1.2', { product: 2, bom_item: 2 }],

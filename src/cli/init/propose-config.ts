@@ -2,6 +2,7 @@ import { basename, dirname, extname, relative, resolve, sep } from 'node:path';
 import { fault } from '../../domain/faults.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
 import { plural } from '../text/style.ts';
+import { sheetOptions } from './choose-sheet.ts';
 import { columnsOf } from './columns.ts';
 import { type FileHead, readHead } from './file-head.ts';
 import { keyColumnsOf } from './key-columns.ts';
@@ -10,7 +11,6 @@ import { proposeMapping } from './propose-mapping.ts';
 import type { ProposedMapping } from './proposed-line.ts';
 import { readSample, type Sample } from './read-sample.ts';
 import { type Recognised, recogniseFormat } from './recognise-format.ts';
-import { recogniseHeader, SHEET_ROWS } from './recognise-sheet.ts';
 import { headText, sourcesText } from './write-config.ts';
 
 /** A config for one file. */
@@ -49,7 +49,11 @@ export async function proposeConfig(
   };
   if (recognised.preset !== undefined) return withPreset(recognised);
 
-  if (recognised.connector === 'xlsx') recognised.stream.push(...(await sheetOptions(head, { log, signal })));
+  if (recognised.connector === 'xlsx') {
+    const { stream, hints } = await sheetOptions(head, { log, signal });
+    recognised.stream.push(...stream);
+    recognised.hints.push(...hints);
+  }
   const sample = await readSample(head.path, recognised, { log, signal });
   if (sample.rows.length === 0) throw noRecords(head, sample);
   const preset = presetOfRecords(recognised.connector, sample.rows);
@@ -89,14 +93,6 @@ function proposed({
       .map(({ name, reason }) => `${name}: ${reason}`),
     text,
   };
-}
-
-async function sheetOptions(head: FileHead, context: { log: Logger; signal: AbortSignal }) {
-  const withoutHeader = { name: 'header', value: false, reason: '' };
-  const request = { connector: 'xlsx', options: [], stream: [withoutHeader] };
-  const { rows, lines } = await readSample(head.path, request, { ...context, rowsMax: SHEET_ROWS });
-  const option = recogniseHeader(rows.map((fields, index) => ({ number: lines[index] ?? 0, fields })));
-  return option === null ? [] : [option];
 }
 
 function noRecords({ path }: FileHead, { broken }: Sample): Error {

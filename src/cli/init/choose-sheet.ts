@@ -1,0 +1,98 @@
+import { openArchive } from '../../../connectors/xlsx/archive.ts';
+import { openWorkbook } from '../../../connectors/xlsx/workbook.ts';
+import type { JsonObject } from '../../lib/json.ts';
+import type { Logger } from '../../lib/logging/logging.ts';
+import type { FileHead } from './file-head.ts';
+import { readSample } from './read-sample.ts';
+import type { FoundOption, Recognised } from './recognise-format.ts';
+import { recogniseHeader, SHEET_ROWS } from './recognise-sheet.ts';
+
+/** More sheets are not looked at. */
+const SHEETS_MAX = 20;
+/** So many rows of each sheet show which one is the largest. */
+const ROWS_MAX = 1_000;
+const UNPACKED_BYTES_MAX = 1024 * 1024 * 1024;
+const CELL_CHARACTERS_MAX = 32_767;
+
+interface FoundSheet {
+  /** Null for the sheet that is read without an option. */
+  name: string | null;
+  rows: JsonObject[];
+  lines: number[];
+  cells: number;
+  isWhole: boolean;
+}
+
+/**
+ * Finds the sheet of a workbook that has the records, and its header. The first sheet is often a cover or an explanation, so the one with
+ * the most cells is proposed, and the others are named.
+ */
+export async function sheetOptions(
+  head: FileHead,
+  context: { log: Logger; signal: AbortSignal },
+): Promise<Pick<Recognised, 'stream' | 'hints'>> {
+  const names = await sheetNames(head, context.signal);
+  const sheets: FoundSheet[] = [];
+  for (const name of names.length < 2 ? [null] : names.slice(0, SHEETS_MAX)) {
+    const sheet = await lookAt(head, name, context);
+    if (sheet !== null) sheets.push(sheet);
+  }
+  const largest = Math.max(0, ...sheets.map(({ cells }) => cells));
+  const chosen = sheets.find(({ cells }) => cells === largest);
+  if (chosen === undefined) return { stream: [], hints: [] };
+  const stream: FoundOption[] = [];
+  if (chosen.name !== null) {
+    const reason = `of the ${names.length} sheets the one with the most cells${names.length > SHEETS_MAX ? ' among the first' : ''}`;
+    stream.push({ name: 'sheet', value: chosen.name, reason });
+  }
+  const header = recogniseHeader(
+    chosen.rows.slice(0, SHEET_ROWS).map((fields, index) => ({ number: chosen.lines[index] ?? 0, fields })),
+  );
+  if (header !== null) stream.push(header);
+  const hints = sheets
+    .filter((sheet) => sheet !== chosen && sheet.rows.length > 1)
+    .map(({ name, rows, isWhole }) => {
+      const count = `${isWhole ? '' : 'more than '}${rows.length}`;
+      return `Another stream could be of the sheet ${JSON.stringify(name)}, which has ${count} rows.`;
+    });
+  return { stream, hints };
+}
+
+/** The names of the sheets that are not hidden. None where the file is packed once more, or cannot be read, which the sample says. */
+async function sheetNames(head: FileHead, signal: AbortSignal): Promise<string[]> {
+  try {
+    const archive = await openArchive(head.path, head.name);
+    try {
+      const limits = { cellMax: CELL_CHARACTERS_MAX, bytesMax: UNPACKED_BYTES_MAX, signal };
+      const { sheets } = await openWorkbook(archive, limits);
+      return sheets.flatMap(({ name, hidden }) => (hidden ? [] : [name]));
+    } finally {
+      archive.close();
+    }
+  } catch {
+    signal.throwIfAborted();
+    return [];
+  }
+}
+
+async function lookAt(
+  head: FileHead,
+  name: string | null,
+  context: { log: Logger; signal: AbortSignal },
+): Promise<FoundSheet | null> {
+  const stream: FoundOption[] = [{ name: 'header', value: false, reason: '' }];
+  if (name !== null) stream.push({ name: 'sheet', value: name, reason: '' });
+  const request = { connector: 'xlsx', options: [], stream };
+  const read = readSample(head.path, request, { ...context, rowsMax: name === null ? SHEET_ROWS : ROWS_MAX });
+  // A sheet among several that cannot be read is not the one to propose.
+  const sample = name === null ? await read : await read.catch(() => null);
+  context.signal.throwIfAborted();
+  if (sample === null) return null;
+  const { rows, lines, isWhole } = sample;
+  const cells = rows.reduce((sum, fields) => sum + Object.values(fields).filter(isFilled).length, 0);
+  return { name, rows, lines, cells, isWhole };
+}
+
+function isFilled(value: unknown): boolean {
+  return value !== null && value !== '';
+}
