@@ -46,15 +46,52 @@ export function createFileDecoder(declared: string, head: Buffer): FileDecoder {
   // Half a surrogate pair is as invalid in UTF-16 as a broken sequence is in UTF-8, where the decoder sees to it.
   const wide = /^(utf-?16|ucs-?2)/i.test(encoding);
   const clean = (text: string) => (wide ? text.toWellFormed() : text);
-  return {
+  return withoutEndMark({
     encoding,
     write: (bytes) => clean(decoder.write(bytes)),
     end: () => clean(decoder.end() ?? ''),
-  };
+  });
 }
 
 /** Most files are UTF-8, which Node decodes in half the time. */
 function createUtf8Decoder(encoding: string): FileDecoder {
   const decoder = new TextDecoder('utf-8');
-  return { encoding, write: (bytes) => decoder.decode(bytes, { stream: true }), end: () => decoder.decode() };
+  return withoutEndMark({
+    encoding,
+    write: (bytes) => decoder.decode(bytes, { stream: true }),
+    end: () => decoder.decode(),
+  });
+}
+
+/** Programs of the time of DOS end a text with Ctrl-Z, and some ERP systems write it to this day. */
+const END_MARK = 0x1a;
+/** A longer run of marks and white space is no end of a file. */
+const END_CHARACTERS_MAX = 1_000;
+
+/** Leaves the mark at the end of a file out, with the white space behind it. Within the text the character stays. */
+function withoutEndMark({ encoding, write, end }: FileDecoder): FileDecoder {
+  /** What may be the end of the file. */
+  let held = '';
+  const without = (added: string): string => {
+    const text = held === '' ? added : held + added;
+    const at = endMarkIn(text);
+    held = text.slice(at);
+    return at === text.length ? text : text.slice(0, at);
+  };
+  return {
+    encoding,
+    write: (bytes) => without(write(bytes)),
+    end: () => without(end()),
+  };
+}
+
+/** Where the marks at the end of a text begin, or its length. */
+function endMarkIn(text: string): number {
+  let first = text.length;
+  for (let at = text.length - 1; at >= 0 && text.length - at <= END_CHARACTERS_MAX; at--) {
+    const code = text.charCodeAt(at);
+    if (code === END_MARK) first = at;
+    else if (code !== 0x0a && code !== 0x0d && code !== 0x20 && code !== 0x09) return first;
+  }
+  return text.length <= END_CHARACTERS_MAX ? first : text.length;
 }
