@@ -3,7 +3,8 @@
 
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { createLedgerFixture, type LedgerFixture } from '../support/ledger.ts';
+import { createWhy } from '../../src/ledger/dashboard/why/why.ts';
+import { createLedgerFixture, type LedgerFixture, NO_PASSPORTS } from '../support/ledger.ts';
 
 describe('the statements of the ledger', () => {
   let fixture: LedgerFixture;
@@ -12,16 +13,18 @@ describe('the statements of the ledger', () => {
 
   beforeAll(async () => {
     // Rules under which products without a passport are looked for as well.
-    fixture = createLedgerFixture({ rules: { init: 'when-complete', publish: 'auto' } });
+    const rules = { init: 'when-complete', publish: 'auto' } as const;
+    fixture = createLedgerFixture({ rules });
     const prepare: unknown = Reflect.get(Database.prototype, 'prepare');
     const spy = vi.spyOn(Database.prototype, 'prepare').mockImplementation(function (this: Database.Database, sql) {
       statements.add(sql);
       return Reflect.apply(prepare as (sql: string) => Database.Statement<unknown[]>, this, [sql]);
     });
     // A second time, without the statements that make the tables.
-    await fixture.reopen();
-    spy.mockRestore();
+    const { views } = await fixture.reopen();
     db = new Database(fixture.file, { readonly: true });
+    createWhy(db, { ...NO_PASSPORTS, ...rules }, views);
+    spy.mockRestore();
   });
   afterAll(async () => {
     db.close();

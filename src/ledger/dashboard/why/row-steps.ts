@@ -62,9 +62,9 @@ export function createRowSteps(db: Sqlite, rules: PassportRules): RowSteps {
       `SELECT ${COLUMNS} contenders c JOIN records r ON r.id = c.record_id JOIN streams s ON s.id = r.stream_id
        WHERE c.kind IN ('product', 'material', 'bom_item') AND c.key = @name AND r.missing_since IS NULL
        ORDER BY r.id LIMIT @limit`,
-      `SELECT ${COLUMNS} streams s JOIN records r ON r.stream_id = s.id AND r.key = @name
+      `SELECT ${COLUMNS} streams s CROSS JOIN records r ON r.stream_id = s.id AND r.key = @name
        WHERE r.state <> 'mapped' ORDER BY r.id LIMIT @limit`,
-      `SELECT ${COLUMNS} (SELECT * FROM records WHERE state = 'quarantined' LIMIT ${SEARCHED_MAX}) r
+      `SELECT ${COLUMNS} (SELECT * FROM records INDEXED BY records_quarantined WHERE state = 'quarantined' LIMIT ${SEARCHED_MAX}) r
        JOIN streams s ON s.id = r.stream_id
        WHERE r.missing_since IS NULL AND instr(r.raw, @name)
          AND EXISTS (SELECT 1 FROM json_each(r.raw) f WHERE f.value = @name) LIMIT @limit`,
