@@ -73,6 +73,9 @@ function violations(tree: SchemaTree, value: unknown, path = ''): string[] {
       case 'pattern':
         if (typeof value === 'string' && !new RegExp(String(rule)).test(value)) found.push(`${path}: pattern`);
         break;
+      case 'maxItems':
+        if (Array.isArray(value) && value.length > Number(rule)) found.push(`${path}: too many`);
+        break;
       case 'minItems':
         if (Array.isArray(value) && value.length < Number(rule)) found.push(`${path}: too few`);
         break;

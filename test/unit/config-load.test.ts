@@ -49,6 +49,7 @@ const USER = `{ name: anna, role: editor, password: "${HASH}" }`;
 const user = (password: string, name = 'anna') =>
   `{ users: [{ name: ${name}, role: editor, password: "${password}" }] }`;
 const SECRET_FILES = { 'secrets/dpp_api_key': 'dpp_fromfile0123\n', 'secrets/web_token': '0123456789abcdefgh\n' };
+const HOOK_FILE = { 'secrets/chat_webhook': 'https://chat.example.com/hooks/0123456789\n' };
 
 describe('a sound config', () => {
   it('loads the example of the interface contract', async () => {
@@ -90,7 +91,7 @@ describe('a sound config', () => {
 
   it('loads the example that is shipped', async () => {
     const text = readFileSync(join(REPOSITORY, 'config/dpp-sync.example.yaml'), 'utf8').replaceAll('/run/', './');
-    const config = await loadText(text, { files: SECRET_FILES });
+    const config = await loadText(text, { files: { ...SECRET_FILES, ...HOOK_FILE } });
     expect(config.sources[0]?.mappings).toHaveLength(3);
     expect(config.warnings).toEqual([]);
   });
