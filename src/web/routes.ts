@@ -6,6 +6,7 @@ import { overviewRoutes } from './pages/overview/overview-routes.ts';
 import { passportsRoutes } from './pages/passports/passports-routes.ts';
 import { queuesRoutes } from './pages/queues/queues-routes.ts';
 import { runsRoutes } from './pages/runs/runs-routes.ts';
+import { settingsRoutes } from './pages/settings/settings-routes.ts';
 import { systemRoutes } from './pages/system-routes.ts';
 import { taskRoutes } from './pages/tasks/task-routes.ts';
 import type { PageContext } from './server/page-context.ts';
@@ -21,6 +22,7 @@ export function routesOf(context: PageContext): Route[] {
     ...passportsRoutes(context),
     ...attentionRoutes(context),
     ...queuesRoutes(context),
+    ...settingsRoutes(context),
     ...taskRoutes(context),
     ...auditRoutes(context),
     ...apiRoutes({ ...context, platform: context.runtime.platform }),

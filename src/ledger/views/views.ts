@@ -49,6 +49,7 @@ export function createViews(db: Sqlite, rules: PassportRules): LedgerViews {
     ${NEEDS_PERSON} AS needsPerson FROM items i`;
   const runColumns = `SELECT id, source, cause AS "trigger", started_at AS startedAt, ended_at AS endedAt, result, error FROM runs`;
   const sql = {
+    version: db.prepare<[], string>('SELECT sqlite_version()').pluck(),
     runs: db.prepare<[{ source: string | null; limit: number }], RunRow>(
       `${runColumns} WHERE cause <> 'upload' AND (@source IS NULL OR source = @source) ORDER BY id DESC LIMIT @limit`,
     ),
@@ -119,6 +120,10 @@ export function createViews(db: Sqlite, rules: PassportRules): LedgerViews {
     importProof: () => readImportProof(meta),
     itemCounts: createItemCounts(db),
     missingCounts: createMissingCounts(db, rules),
+    versions: () => ({
+      Ledger: String(db.pragma('user_version', { simple: true })),
+      SQLite: sql.version.get() ?? '',
+    }),
     runs: ({ source, limit }) => sql.runs.all({ source: source ?? null, limit }).map(withStreams),
     run(id) {
       const row = sql.run.get(id);

@@ -7,6 +7,7 @@ import type { Retried, RetriedDelivery } from '../../../admin/handlers/retry-del
 import type { CauseSettled } from '../../../admin/handlers/settle-cause.ts';
 import type { SettleSelectedResult } from '../../../admin/handlers/settle-selected.ts';
 import type { Synced } from '../../../admin/synced.ts';
+import type { BackupFile } from '../../../daemon/care.ts';
 import type { PartsAnswer } from '../../../domain/ports/first-contact.ts';
 import type { ReplayReport } from '../../../pipeline/replay.ts';
 import type { CorrectionResult } from '../../../pipeline/store-corrections.ts';
@@ -15,6 +16,7 @@ import { counted } from '../../parts/count-link.ts';
 import { stateName } from '../../parts/state-badge.ts';
 import type { Task } from '../../tasks/tasks.ts';
 import { attentionPath, causePath, itemPath, runPath } from '../links.ts';
+import type { SettingsChecked } from '../settings/check-settings.ts';
 
 type Sentences = readonly (Html | null)[];
 
@@ -27,6 +29,8 @@ interface Results {
   'settle-parts': PartsAnswer;
   'correct-rows': CorrectionResult;
   'retry-deliveries': Retried;
+  'check-settings': SettingsChecked;
+  'back-up-now': BackupFile;
   sync: Synced;
   'change-passports': PassportsOfSelection;
 }
@@ -44,6 +48,10 @@ const TEXTS: { [Name in keyof Results]: (result: Results[Name]) => Sentences } =
   ],
   'correct-rows': correctedText,
   'retry-deliveries': retriedText,
+  'check-settings': checkedText,
+  'back-up-now': ({ file, bytes }) => [
+    html`<p>The backup was made and verified: <span class="mono">${file}</span>, ${(bytes / 1_000_000).toFixed(1)} MB.</p>`,
+  ],
   sync: (synced) => syncedText(synced),
   'change-passports': passportsText,
 };
@@ -204,4 +212,22 @@ function passportsText({ selected, status, changed, left, leftCount, synced }: P
     synced.fault === null ? null : html`<p class="bad">${synced.fault.message} ${synced.fault.suggestion}</p>`,
     html`<p><a href="/passports">Passports</a></p>`,
   ];
+}
+
+function checkedText({ streams, queue, api }: SettingsChecked): Sentences {
+  const rows = streams.map(
+    ({ source, stream, found, warnings, problem }) =>
+      html`<li><b>${source}/${stream}</b>: ${found === null ? null : html`<span class="good">${found}</span>`} ${warnings.join(' ')} ${problemText(problem)}</li>`,
+  );
+  const scopes = Object.entries(api.scopes ?? {}).map(([scope, answer]) => html`<li>${scope}: ${String(answer)}</li>`);
+  return [
+    html`<h2>Sources</h2><ul>${rows}</ul>`,
+    html`<h2>Queue</h2><p>${queue.found} ${queue.warnings.join(' ')} ${problemText(queue.problem)}</p>`,
+    html`<h2>API</h2><p>${api.baseUrl}, key <code>${api.key ?? 'none'}</code>${api.plan === null ? null : `, plan: ${api.plan}`}. ${problemText(api.problem)}</p>`,
+    scopes.length === 0 ? null : html`<p>Scopes of the key:</p><ul>${scopes}</ul>`,
+  ];
+}
+
+function problemText(problem: SettingsChecked['queue']['problem']): Html | null {
+  return problem === null ? null : html`<span class="bad">${problem.message} ${problem.suggestion}</span>`;
 }

@@ -1,0 +1,132 @@
+import { readFile } from 'node:fs/promises';
+import { describeConfig } from '../../../config/describe-config.ts';
+import type { SecretSource } from '../../../config/secret-source.ts';
+import { maskSecret } from '../../../lib/logging/secrets.ts';
+import type { PageContext } from '../../server/page-context.ts';
+import type { Notice, Route, WebAnswer, WebRequest } from '../../server/route.ts';
+import { badRequest } from '../../server/web-fault.ts';
+import { backUpNow } from './back-up-now.ts';
+import { checkSettings } from './check-settings.ts';
+import { settingsPage } from './settings-page.ts';
+
+const PATH = '/settings';
+
+/** What the daemon works with: config, keys, backups, alerts, users and versions; for operators. */
+export function settingsRoutes(context: PageContext): Route[] {
+  const { runtime, care, tasks, clock, log, version, startedAt } = context;
+  const { config } = runtime;
+
+  async function page(request: WebRequest): Promise<WebAnswer> {
+    const { backups } = care;
+    const { alerts } = runtime;
+    const view = {
+      configFile: config.file,
+      entries: await entriesOf(context),
+      reload: care.lastReload(),
+      target: {
+        baseUrl: config.target.baseUrl,
+        key: await prefixOf(config.target.apiKey),
+        publishKey: config.target.publishKey === null ? null : await prefixOf(config.target.publishKey),
+      },
+      backups: {
+        configured: backups.configured,
+        files: await backups.list(),
+        lastTry: backups.lastTry(),
+        nextAt: backups.nextAt(),
+      },
+      alerts: alerts === null ? null : { channels: alerts.channels(), list: alerts.list() },
+      users: (config.web?.users ?? []).map(({ name, role }) => ({ name, role })),
+      hasToken: config.web?.token !== null,
+      versions: [
+        ['dpp-sync', version],
+        ['Node', process.version],
+        ...Object.entries(runtime.views.versions()),
+        ['Queue', config.queue.kind === 'embedded' ? 'embedded' : 'Redis (its version is part of the check)'],
+      ] as [string, string][],
+      startedAt,
+      now: clock.now(),
+      person: request.person,
+    };
+    return { type: 'page', title: 'Settings', at: PATH, body: settingsPage(view, request) };
+  }
+
+  async function reload(): Promise<WebAnswer> {
+    const { ok, errors, changed, after } = await care.reload('person');
+    return { type: 'redirect', to: PATH, notice: ok ? reloaded(changed, after) : refused(errors) };
+  }
+
+  async function mute({ form }: WebRequest): Promise<WebAnswer> {
+    const id = form.get('id') ?? '';
+    const forMs = Number(form.get('for') ?? '');
+    const { alerts } = runtime;
+    if (alerts === null || !Number.isFinite(forMs) || forMs < 0) throw badRequest('There is no such alert.');
+    if (forMs === 0) await alerts.unmute(id);
+    else await alerts.mute(id, clock.now() + forMs);
+    const text = forMs === 0 ? `Notices of ${id} are sent again.` : `No notices of ${id} are sent for a while.`;
+    return { type: 'redirect', to: PATH, notice: { text, tone: 'good' } };
+  }
+
+  async function testAlerts({ abort }: WebRequest): Promise<WebAnswer> {
+    const results = (await runtime.alerts?.test(abort)) ?? [];
+    const failed = results.filter(({ ok }) => !ok).map(({ channel, error }) => `${channel}: ${error ?? 'failed'}`);
+    const notice: Notice =
+      failed.length === 0
+        ? { text: `A test notice was sent to ${results.map(({ channel }) => channel).join(', ')}.`, tone: 'good' }
+        : { text: `The test notice was not sent everywhere. ${failed.join(' ')}`, tone: 'bad' };
+    return { type: 'redirect', to: PATH, notice };
+  }
+
+  const post = (path: string, action: string, handle: Route['handle']): Route => ({
+    method: 'POST',
+    path: `${PATH}${path}`,
+    role: 'operator',
+    action,
+    handle,
+  });
+  const by = ({ person }: WebRequest, title: string) => ({ who: person.name, via: 'web' as const, title });
+  return [
+    { method: 'GET', path: PATH, role: 'operator', handle: page },
+    post('/check', 'settings.check', async (request) => {
+      const task = await tasks.start(
+        checkSettings({ log, version }),
+        {},
+        by(request, 'Check of sources, queue and API'),
+      );
+      return { type: 'redirect', to: `/tasks/${task.id}` };
+    }),
+    post('/backup', 'ledger.backup', async (request) => {
+      const task = await tasks.start(backUpNow, {}, by(request, 'Backup of the ledger'));
+      return { type: 'redirect', to: `/tasks/${task.id}` };
+    }),
+    post('/reload', 'config.reload', reload),
+    post('/alerts/mute', 'alert.mute', mute),
+    post('/alerts/test', 'alert.test', testAlerts),
+  ];
+}
+
+/** The values of the file, without any known secret. */
+async function entriesOf({ runtime }: Pick<PageContext, 'runtime'>) {
+  const { config, secrets } = runtime;
+  const text = await readFile(config.file, 'utf8').catch(() => null);
+  const schemas = config.sources.map(({ connector }) => connector);
+  const entries = text === null ? null : describeConfig(text, schemas);
+  return entries?.map((entry) => ({ ...entry, value: secrets.scrub(entry.value) })) ?? null;
+}
+
+async function prefixOf(key: SecretSource): Promise<string | null> {
+  try {
+    return maskSecret(await key.read());
+  } catch {
+    return null;
+  }
+}
+
+function reloaded(changed: readonly string[], after: readonly string[]): Notice {
+  if (changed.length === 0) return { text: 'The config was read again. Nothing has changed.', tone: 'good' };
+  const later = after.length === 0 ? '' : ` ${after.join(', ')} follow when their runs have ended.`;
+  return { text: `The config was read again. Changed: ${changed.join(', ')}.${later}`, tone: 'good' };
+}
+
+function refused(errors: readonly string[]): Notice {
+  return { text: `The config was refused, and the settings before it go on. ${errors.join(' ')}`, tone: 'bad' };
+}

@@ -1,0 +1,76 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import type { Daemon } from '../../../src/daemon/daemon.ts';
+import { PRODUCTS, startDaemon, WEB_TOKEN } from '../../support/daemon-world.ts';
+import { type WebForms, webForms } from '../../support/web-forms.ts';
+import { API_KEY, createWorld, type World } from '../../support/world.ts';
+
+const PLANTED = 'planted-secret-of-a-header-0123456789';
+
+let world: World;
+let daemon: Daemon;
+let web: WebForms;
+
+afterEach(async () => {
+  await daemon.stop();
+  await world.remove();
+});
+
+async function started(): Promise<void> {
+  const { options } = PRODUCTS.source;
+  const access = { https: { token: PLANTED, headers: { 'x-key': PLANTED } } };
+  world = await createWorld({
+    config: {
+      web: { port: 0, token: WEB_TOKEN },
+      sources: [{ ...PRODUCTS.source, options: { ...options, access } }],
+    },
+    files: PRODUCTS.files,
+  });
+  const opened = await startDaemon(world);
+  daemon = opened.daemon;
+  web = webForms(opened.url);
+}
+
+describe('the settings', () => {
+  it('show each value of the config with where it comes from, and at most 8 characters of a secret', async () => {
+    await started();
+    const { status, text } = await web.get('/settings');
+    expect(status).toBe(200);
+    expect(text).toMatch(/sources\[0\]\.options\.path[\s\S]*?\.\/products\.csv[\s\S]*?file, line \d+/);
+    expect(text).toMatch(/sources\[0\]\.options\.delimiter<[\s\S]*?default/);
+    expect(text).toMatch(/target\.firstContact<[\s\S]*?list[\s\S]*?default/);
+    expect(text).toContain(API_KEY.slice(0, 8));
+    for (const secret of [API_KEY, WEB_TOKEN, PLANTED]) expect(text).not.toContain(secret.slice(0, 9));
+  });
+
+  it('show versions, who may log in, and that there are no backups', async () => {
+    await started();
+    const { text } = await web.get('/settings');
+    expect(text).toContain('1.2.3');
+    expect(text).toContain(process.version);
+    expect(text).toMatch(/SQLite<\/dt><dd>3\./);
+    expect(text).toContain('The token counts as an operator.');
+    expect(text).toContain('The config has no <code>backups</code>');
+  });
+
+  it('check the sources, the queue and the API on demand', async () => {
+    await started();
+    const { to } = await web.post('/settings/check');
+    const task = await web.taskPage(to);
+    expect(task).toMatch(/erp\/default<\/b>: <span class="good">.*columns SKU, NAME, STATE/);
+    expect(task).toContain('embedded, in the process');
+    expect(task).toContain(`<code>${API_KEY.slice(0, 8)}…</code>`);
+    expect(task).toMatch(/<li>publish: /);
+    expect(task).not.toContain(API_KEY.slice(0, 9));
+  });
+
+  it('read the config again, and report why a broken one is refused', async () => {
+    await started();
+    expect(await web.post('/settings/reload')).toMatchObject({ status: 303, to: '/settings' });
+    world.write('dpp-sync.yaml', 'target: [');
+    await web.post('/settings/reload');
+    const { text } = await web.get('/settings');
+    expect(text).toContain('The settings before it go on.');
+    expect(text).toContain('The file cannot be read as a config.');
+    expect(await web.post('/settings/backup')).toMatchObject({ status: 303 });
+  });
+});
