@@ -48,6 +48,7 @@ export default defineConfig({
     'sdk-testing': 'src/sdk/testing/index.ts',
     // A thread of its own, which is started by the name of its file.
     'reader-thread': 'src/ledger/reader/reader-thread.ts',
+    'backup-thread': 'src/ledger/backup/backup-thread.ts',
   },
   platform: 'node',
   external: (id) => /^[@\w]/.test(id) && !BUNDLED.includes(id.split('/')[0] ?? ''),

@@ -4,18 +4,21 @@ import type { Command } from 'commander';
 import { type Attention, attentionOf } from '../daemon/attention.ts';
 import { nextRunsOf } from '../daemon/next-runs.ts';
 import type { OpenedViews } from '../daemon/open-views.ts';
+import { createSourcePauses } from '../daemon/schedules/source-pauses.ts';
 import type { RuntimeConfig } from '../daemon/sources/open-source.ts';
 import { standingOf } from '../daemon/standing.ts';
 import { describeWait } from '../daemon/watches/api-wait-watch.ts';
 import type { ApiWait } from '../domain/api-wait.ts';
 import { type ImportProof, UNTRIED } from '../domain/import-proof.ts';
 import { ITEM_KINDS } from '../domain/item.ts';
+import type { BackupStatus, ReloadStatus } from '../domain/ports/daemon-notes.ts';
 import type { Deferred, ItemCounts, RunView } from '../domain/ports/ledger-views.ts';
 import type { QueueCounts, QueueName } from '../domain/ports/queues.ts';
 import { Fault } from '../lib/errors.ts';
 import { type Cause, causesOf } from '../observe/causes.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import { attentionLines, countOf, type Standing } from './text/attention.ts';
+import { careLines } from './text/care-lines.ts';
 import { NO_CONTACT_ATTENTION } from './text/contact-lines.ts';
 import { missedLines } from './text/missed-lines.ts';
 import type { Output } from './text/output.ts';
@@ -51,6 +54,8 @@ interface Queue {
 
 interface SourceStatus {
   source: string;
+  /** When the pause ends that is on now; null where none is on. */
+  pausedUntil: number | null;
   lastRun: RunView | null;
   nextRunAt: number | null;
 }
@@ -67,6 +72,8 @@ interface Found {
   deferred: Deferred | null;
   /** Whether bulk imports are used for new products. */
   importProof: ImportProof;
+  /** What the last daemon has noted. */
+  notes: { reload: ReloadStatus | null; backup: BackupStatus | null; dueRuns: string[] };
   sources: SourceStatus[];
   queue: Queue;
 }
@@ -76,6 +83,7 @@ async function status(context: CommandContext): Promise<number> {
   const config = await context.loadConfig('ledger_and_queue');
   const now = context.clock.now();
   const next = nextRunsOf(config, now);
+  const pausedUntil = createSourcePauses(config);
   const ids = config.sources.map(({ id }) => id);
   const opened = await context.withViews(config, async (ledger) => ledger && look(ledger));
 
@@ -93,7 +101,13 @@ async function status(context: CommandContext): Promise<number> {
         source: id,
         lastRun: views.runs({ source: id, limit: 1 })[0] ?? null,
         nextRunAt: next.get(id) ?? null,
+        pausedUntil: pausedUntil(id, now),
       })),
+      notes: {
+        reload: views.daemonNote('reload'),
+        backup: views.daemonNote('backup'),
+        dueRuns: Object.keys(views.daemonNote('dueRuns') ?? {}),
+      },
       queue: await queueOf(ledger, context, config),
     };
   }
@@ -112,7 +126,13 @@ async function status(context: CommandContext): Promise<number> {
     apiWait: null,
     deferred: null,
     importProof: UNTRIED,
-    sources: config.sources.map(({ id }) => ({ source: id, lastRun: null, nextRunAt: next.get(id) ?? null })),
+    sources: config.sources.map(({ id }) => ({
+      source: id,
+      lastRun: null,
+      nextRunAt: next.get(id) ?? null,
+      pausedUntil: pausedUntil(id, now),
+    })),
+    notes: { reload: null, backup: null, dueRuns: [] },
     queue: { kind: config.queue.kind, counts: null, paused: [], problem: null },
   };
   const causes = causesOf(atRest(found));
@@ -206,7 +226,9 @@ function statusDocument(
     deferred: found.deferred && { ...found.deferred, since: isoOrNull(found.deferred.since) },
     imports: { creates: importDocument(found.importProof, config) },
     queue: { kind: queue.kind, counts: queue.counts, paused: queue.paused, problem: queue.problem },
-    sources: sources.map(({ source, lastRun, nextRunAt }) => ({
+    reload: careDocument(found).reload,
+    backup: careDocument(found).backup,
+    sources: sources.map(({ source, lastRun, nextRunAt, pausedUntil }) => ({
       source,
       lastRun: lastRun && {
         trigger: lastRun.trigger,
@@ -217,7 +239,20 @@ function statusDocument(
         streams: lastRun.streams,
       },
       nextRunAt: isoOrNull(nextRunAt),
+      due: found.notes.dueRuns.includes(source),
+      pausedUntil: isoOrNull(pausedUntil),
     })),
+  };
+}
+
+function careDocument({ notes: { reload, backup } }: Found) {
+  return {
+    reload: reload && { ...reload, at: isoOrNull(reload.at) },
+    backup: backup && {
+      ...backup,
+      at: isoOrNull(backup.at),
+      last: backup.last && { ...backup.last, madeAt: isoOrNull(backup.last.madeAt) },
+    },
   };
 }
 
@@ -260,6 +295,8 @@ function printStatus(found: Found, config: RuntimeConfig, exists: boolean, outpu
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   output.print(`  ${paint('dim', `times are in ${zone}`)}`, '', queueLine(found.queue));
   if (found.freeBytes !== null && found.freeBytes < LITTLE_ROOM_BYTES) output.print(roomLine(found.freeBytes));
+  const care = careLines(found.notes, found.sources, config.backups !== null);
+  if (care.length > 0) output.print('', ...care);
   const underWay = countOf(found.standing.items, ['due', 'sending']);
   const { awaitingReadBack } = found.attention;
   if (found.apiWait !== null) output.print('', waitLine(found.apiWait, found.now));

@@ -10,7 +10,7 @@ import { createHealth, type Health } from '../observe/health.ts';
 import { createMetrics, type Metrics } from '../observe/metrics.ts';
 import type { StallTiming } from '../queue/backend.ts';
 import { createDaemonAlerts } from './alerts.ts';
-import { NO_BACKUPS } from './backups/no-backups.ts';
+import { createBackups } from './backups/backups.ts';
 import type { DaemonCare } from './care.ts';
 import { createCare, requestLeftRuns } from './create-care.ts';
 import { type CurrentState, createCurrentState } from './current-state.ts';
@@ -156,7 +156,8 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     clock,
     log,
   });
-  const care = createCare({ reload, backups: NO_BACKUPS, listeners, pausedUntil, clock });
+  const backups = createBackups({ config, ledgerId: opened.ledgerId, ledger, views, emit: bus.emit, clock, log });
+  const care = createCare({ reload, backups, listeners, pausedUntil, clock });
   const alerts = createDaemonAlerts({ runtime: opened, care, clock, log });
   const runtime: Runtime = {
     ...opened,
@@ -235,6 +236,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
   async function replace(next: RuntimeConfig, mappers: ReadonlyMap<string, Mapper>) {
     const { isNewKey, after } = await opened.replaceSettings(next, mappers);
     scheduler.replace(schedulesOf(config));
+    backups.renew();
     if (isNewKey) authorizationWatch.askNow().catch(() => undefined);
     const isNewToken = await renewWeb();
     for (const listener of listeners) listener(config);
@@ -254,7 +256,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     // First the parts that bring new work are stopped, then those that do it, and the ledger is closed last.
     watching.abort();
     await following;
-    await scheduler.stop();
+    await Promise.all([scheduler.stop(), backups.stop()]);
     await alerts.stop();
     await server?.close();
     await authorizationWatch.stop();
@@ -297,6 +299,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
       askRefused: () => authorizationWatch.askNow(),
     });
     scheduler.start();
+    backups.start();
     alerts.start();
     requestLeftRuns(config, { scheduler, dueRuns, lastRun: (source) => views.runs({ source, limit: 1 })[0], log });
     warnIfIdle(config, log);

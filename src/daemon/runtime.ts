@@ -69,6 +69,8 @@ export interface RuntimeOptions {
 export interface Runtime {
   config: RuntimeConfig;
   ledger: Ledger;
+  /** Random, and the same for the ledger's whole life. */
+  ledgerId: string;
   views: LedgerViews;
   /** The ledger's views for the dashboard, which a thread of its own reads. It starts at the first question. */
   dashboard: Asked<DashboardViews>;
@@ -272,6 +274,7 @@ async function runtimeOn(
   return {
     config,
     ledger,
+    ledgerId: ledger.id,
     views,
     dashboard: ledgerReader.views,
     counting: countingReader.views,

@@ -88,14 +88,23 @@ describe('after a sync', () => {
       'duplicates',
     ];
     const ofContact = ['adopted', 'unansweredParts', 'apiWait', 'deferred', 'imports'];
-    expect(Object.keys(json())).toEqual(['ok', 'ledger', ...counts, ...ofContact, 'queue', 'sources']);
+    expect(Object.keys(json())).toEqual([
+      'ok',
+      'ledger',
+      ...counts,
+      ...ofContact,
+      'queue',
+      'reload',
+      'backup',
+      'sources',
+    ]);
     expect(json()).toMatchObject({
       ok: false,
       items: { product: { delivered: 1 }, bom_item: { delivered: 1, waiting: 1 } },
       quarantined: 2,
       waitingFor: [{ kind: 'product', key: '2', count: 1 }],
       queue: { kind: 'embedded', counts: null },
-      sources: [{ source: 'erp', lastRun: { result: 'complete' }, nextRunAt: null }],
+      sources: [{ source: 'erp', lastRun: { result: 'complete' }, nextRunAt: null, pausedUntil: null }],
     });
   });
 

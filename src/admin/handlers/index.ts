@@ -1,4 +1,5 @@
 import type { Handler } from '../handler.ts';
+import { backUp } from './backup.ts';
 import { changeSelected } from './change-passports.ts';
 import { correctRows } from './correct-rows.ts';
 import { muteAlert } from './mute-alert.ts';
@@ -20,6 +21,7 @@ import { unpublishPassports } from './unpublish.ts';
 
 /** All that a person can ask of the process that holds the ledger. */
 export const handlers: readonly Handler<unknown, unknown>[] = [
+  backUp,
   changeSelected,
   correctRows,
   muteAlert,

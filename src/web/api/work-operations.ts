@@ -46,6 +46,8 @@ export const WORK: Readonly<Record<string, Described>> = {
   },
   'publish-complete': { summary: 'Publishes the passports of all complete products.', tag: 'work', role: 'operator' },
   unpublish: { summary: 'Withdraws the passports of named products.', tag: 'work', role: 'operator' },
+  reload: { summary: 'Has the daemon read its config again.', tag: 'work', role: 'operator' },
+  backup: { summary: 'Backs the ledger up into the folder of `backups`.', tag: 'work', role: 'operator' },
   'report-create': { summary: 'Asks the platform for a report, once.', tag: 'platform', role: 'operator' },
 };
 

@@ -1,0 +1,85 @@
+import { lstat, mkdir, open, readdir, unlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { systemCodeOf } from '../../lib/errors.ts';
+import type { BackupFile } from '../care.ts';
+
+/**
+ * The backups of one ledger in a folder. Their names have the ledger's id and their time. No file with another name is read,
+ * replaced or removed, so that several ledgers and other people can use the same folder.
+ */
+export interface BackupFolder {
+  /** Where a backup of this time is written. */
+  pathFor(at: number): string;
+  /** The newest first; empty where there is no such folder. */
+  list(): Promise<BackupFile[]>;
+  /** Makes the folder where it is missing, and removes what a killed attempt has left. */
+  prepare(): Promise<void>;
+  /** Removes the oldest backups beyond so many. Returns the removed files. */
+  removeOld(keep: number): Promise<string[]>;
+}
+
+const ID_CHARS = 12;
+
+export function createBackupFolder({ folder, ledgerId }: { folder: string; ledgerId: string }): BackupFolder {
+  const prefix = `dpp-sync-${ledgerId.replaceAll(/[^A-Za-z0-9]/g, '').slice(0, ID_CHARS)}-`;
+
+  /** When a backup of this name was made; null for the name of any other file. */
+  function madeAt(name: string): number | null {
+    if (!name.startsWith(prefix) || !name.endsWith('.db')) return null;
+    const [, year, month, day, hour, minute, second] =
+      /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/.exec(name.slice(prefix.length, -'.db'.length)) ?? [];
+    if (year === undefined) return null;
+    const at = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`);
+    return Number.isNaN(at) ? null : at;
+  }
+
+  async function names(): Promise<string[]> {
+    try {
+      return await readdir(folder);
+    } catch (error) {
+      if (systemCodeOf(error) === 'ENOENT') return [];
+      throw error;
+    }
+  }
+
+  async function list(): Promise<BackupFile[]> {
+    const files: BackupFile[] = [];
+    for (const name of await names()) {
+      const at = madeAt(name);
+      if (at === null) continue;
+      const file = join(folder, name);
+      const stats = await lstat(file).catch(() => null);
+      // A link or a folder of this name is no backup of this daemon.
+      if (stats?.isFile()) files.push({ file, madeAt: at, bytes: stats.size });
+    }
+    return files.sort((a, b) => b.madeAt - a.madeAt);
+  }
+
+  return {
+    pathFor: (at) =>
+      join(folder, `${prefix}${new Date(at).toISOString().replaceAll(/[-:]/g, '').replace(/\.\d+/, '')}.db`),
+    list,
+    async prepare() {
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      for (const name of await names()) {
+        if (!name.startsWith('.') || !name.endsWith('.part')) continue;
+        if (madeAt(name.slice(1, -'.part'.length)) !== null) await unlink(join(folder, name));
+      }
+    },
+    async removeOld(keep) {
+      const old = (await list()).slice(keep);
+      for (const { file } of old) await unlink(file);
+      if (old.length > 0) await syncFolder(folder);
+      return old.map(({ file }) => file);
+    },
+  };
+}
+
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

@@ -1,0 +1,143 @@
+// Backups of the ledger by schedule. A backup is verified before it appears under its name, and only after that are old ones removed.
+// What became of the last try is noted in the ledger, so that `status` shows it.
+
+import { fault } from '../../domain/faults.ts';
+import type { CareLedger } from '../../domain/ports/care-ledger.ts';
+import type { BackupStatus } from '../../domain/ports/daemon-notes.ts';
+import type { LedgerViews } from '../../domain/ports/ledger-views.ts';
+import type { Emit } from '../../domain/ports/progress.ts';
+import { runBackup } from '../../ledger/backup/run-backup.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { Fault, messageOf } from '../../lib/errors.ts';
+import type { Logger } from '../../lib/logging/logging.ts';
+import type { BackupFile, Backups } from '../care.ts';
+import { createScheduler, type Schedule } from '../scheduler.ts';
+import type { RuntimeConfig } from '../sources/open-source.ts';
+import { type BackupFolder, createBackupFolder } from './backup-folder.ts';
+
+export interface ScheduledBackups extends Backups {
+  start(): void;
+  /** Follows a config that was replaced. */
+  renew(): void;
+  /** Ends a backup that is being made. */
+  stop(): Promise<void>;
+}
+
+/** The scheduler plans by names, and there is one schedule. */
+const NAME = 'backups';
+
+export function createBackups(options: {
+  /** Read at each use, because a reload may replace it. */
+  config: Pick<RuntimeConfig, 'backups' | 'ledger'>;
+  ledgerId: string;
+  ledger: Pick<CareLedger, 'noteDaemon'>;
+  views: Pick<LedgerViews, 'daemonNote'>;
+  emit: Emit;
+  clock: Clock;
+  log: Logger;
+}): ScheduledBackups {
+  const { config, ledgerId, ledger, views, emit, clock, log } = options;
+  const abort = new AbortController();
+  let status: BackupStatus | null = views.daemonNote('backup');
+  let running: Promise<BackupFile> | null = null;
+  const scheduler = createScheduler({
+    schedules: schedulesIn(config),
+    startRun: async () => {
+      // The failure is logged and noted where the backup is made.
+      await backUpNow().catch(() => undefined);
+    },
+    clock,
+    log,
+  });
+
+  function settings(): { folder: BackupFolder; keep: number } {
+    if (config.backups === null) {
+      throw fault('usage', 'The config has no section `backups`.', {
+        suggestion: 'Add one with a folder, or make a single backup with `dpp-sync ledger backup FILE`.',
+      });
+    }
+    return { folder: createBackupFolder({ folder: config.backups.folder, ledgerId }), keep: config.backups.keep };
+  }
+
+  async function note(result: Pick<BackupStatus, 'ok' | 'error'>, last: BackupFile | null): Promise<void> {
+    status = { at: clock.now(), ...result, last };
+    emit({ type: 'backup', ok: result.ok });
+    try {
+      await ledger.noteDaemon('backup', status);
+    } catch (error) {
+      log.warn({ error: messageOf(error) }, `\`status\` does not show this backup: ${messageOf(error)}`);
+    }
+  }
+
+  async function make(): Promise<BackupFile> {
+    const { folder, keep } = settings();
+    // The name of the file has the time to the second.
+    const madeAt = Math.floor(clock.now() / 1000) * 1000;
+    try {
+      await folder.prepare();
+      const made = await runBackup({ file: config.ledger, to: folder.pathFor(madeAt), now: madeAt }, abort.signal);
+      const backup = { file: made.file, madeAt, bytes: made.bytes };
+      await note({ ok: true, error: null }, backup);
+      log.info({ ...backup }, `The ledger is backed up to ${backup.file}.`);
+      await removeOld(folder, keep);
+      return backup;
+    } catch (error) {
+      if (abort.signal.aborted) throw error;
+      const reason = messageOf(error);
+      log.error({ error: reason }, `The backup of the ledger has failed: ${reason}`);
+      await note({ ok: false, error: reason }, status?.last ?? null);
+      throw error instanceof Fault ? error : fault('ledger.unwritable', reason, { path: 'backups', cause: error });
+    }
+  }
+
+  /** A backup that stays too long is no failure of the new one. */
+  async function removeOld(folder: BackupFolder, keep: number): Promise<void> {
+    try {
+      const removed = await folder.removeOld(keep);
+      if (removed.length > 0) log.info({ removed }, `Removed old backups: ${removed.join(', ')}.`);
+    } catch (error) {
+      log.warn({ error: messageOf(error) }, `An old backup could not be removed: ${messageOf(error)}`);
+    }
+  }
+
+  function backUpNow(): Promise<BackupFile> {
+    running ??= make().finally(() => {
+      running = null;
+    });
+    return running;
+  }
+
+  return {
+    get configured() {
+      return config.backups !== null;
+    },
+    async list() {
+      if (config.backups === null) return [];
+      return await settings()
+        .folder.list()
+        .catch(() => []);
+    },
+    last: () => status?.last ?? null,
+    lastTry: () => (status === null ? null : { at: status.at, ok: status.ok, error: status.error }),
+    nextAt: () => scheduler.nextRun(NAME),
+    backUpNow: async () => {
+      settings();
+      return await backUpNow();
+    },
+    start() {
+      scheduler.start();
+      const last = status?.last?.madeAt ?? null;
+      if (config.backups !== null && last !== null && scheduler.missed(NAME, last)) scheduler.request(NAME);
+    },
+    renew: () => scheduler.replace(schedulesIn(config)),
+    async stop() {
+      abort.abort();
+      await scheduler.stop();
+      await running?.catch(() => undefined);
+    },
+  };
+}
+
+function schedulesIn({ backups }: Pick<RuntimeConfig, 'backups'>): Schedule[] {
+  return backups === null ? [] : [{ source: NAME, cron: backups.schedule, timezone: backups.timezone }];
+}

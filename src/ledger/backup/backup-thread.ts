@@ -1,0 +1,18 @@
+// The thread that makes one backup and ends. SQLite copies a large ledger for minutes, and the thread that syncs must not wait for it.
+
+import { parentPort, workerData } from 'node:worker_threads';
+import { messageOf } from '../../lib/errors.ts';
+import { ledgerFaultOf } from '../store/ledger-fault.ts';
+import { backUpLedger } from './backup.ts';
+import type { BackupAnswer, BackupTask } from './run-backup.ts';
+
+function answer(task: BackupTask): BackupAnswer {
+  try {
+    const { file, bytes } = backUpLedger({ ...task, force: false, onStep: () => undefined });
+    return { ok: true, file, bytes };
+  } catch (error) {
+    return { ok: false, message: messageOf(ledgerFaultOf(error) ?? error) };
+  }
+}
+
+parentPort?.postMessage(answer(workerData as BackupTask));

@@ -1,0 +1,65 @@
+import { Worker } from 'node:worker_threads';
+import { fault } from '../../domain/faults.ts';
+import { sentence } from '../../lib/sentence.ts';
+
+/** What the thread is started with. */
+export interface BackupTask {
+  /** The ledger. */
+  file: string;
+  /** The path of the backup. */
+  to: string;
+  now: number;
+}
+
+export type BackupAnswer = { ok: true; file: string; bytes: number } | { ok: false; message: string };
+
+/** A large ledger is copied by SQLite, outside this memory. */
+const HEAP_MB_MAX = 256;
+
+/**
+ * Makes a backup in a thread of its own, as `backUpLedger` does. After an abort the thread is ended, and its unfinished file stays.
+ *
+ * @throws Fault `ledger.unwritable` if it cannot be made, `interrupted` after an abort
+ */
+export async function runBackup(task: BackupTask, abort: AbortSignal): Promise<{ file: string; bytes: number }> {
+  if (abort.aborted) throw interruptedFault();
+  const worker = new Worker(threadFile(), {
+    workerData: task,
+    // The thread needs no secret that the environment may have.
+    env: {},
+    resourceLimits: { maxOldGenerationSizeMb: HEAP_MB_MAX },
+  });
+  const { promise, resolve, reject } = Promise.withResolvers<BackupAnswer>();
+  const onAbort = () => {
+    reject(interruptedFault());
+    void worker.terminate();
+  };
+  abort.addEventListener('abort', onAbort, { once: true });
+  worker.once('message', resolve);
+  worker.once('error', reject);
+  worker.once('exit', () => reject(failedFault('the thread that makes it has ended')));
+  try {
+    const answer = await promise;
+    if (!answer.ok) throw failedFault(answer.message);
+    return answer;
+  } finally {
+    abort.removeEventListener('abort', onAbort);
+  }
+}
+
+/** The thread's file: a source in a checkout, and a file of the build in an installed package. */
+function threadFile(): URL {
+  const suffix = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
+  return new URL(`backup-thread.${suffix}`, import.meta.url);
+}
+
+function failedFault(reason: string): Error {
+  return fault('ledger.unwritable', `The ledger could not be backed up: ${sentence(reason)}`, {
+    path: 'backups',
+    suggestion: 'Check that the folder of `backups` can be written and has room. The backups before it are kept.',
+  });
+}
+
+function interruptedFault(): Error {
+  return fault('interrupted', 'The backup was stopped before it was done.');
+}
