@@ -1,6 +1,9 @@
 import { execFileSync } from 'node:child_process';
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { buildInto } from '../support/build.ts';
 import { scaled } from '../support/chaos.ts';
 import { temporaryFolder } from '../support/connector-reader.ts';
 import { writeCatalog } from '../support/generated-catalog.ts';
@@ -20,3 +23,54 @@ it('reads a BMEcat file of any size in less than 150 MB of memory', { timeout: 3
   expect({ products, issues }).toEqual({ products: written, issues: 0 });
   expect(memory).toBeLessThan(150 * MEGABYTE);
 });
+
+it('previews all of it with the program as it is installed, in little more', { timeout: 300_000 }, async () => {
+  const root = join(import.meta.dirname, '../..');
+  const folder = mkdtempSync(join(tmpdir(), 'dpp-catalog-'));
+  try {
+    buildInto(join(folder, 'dist'));
+    for (const file of ['package.json', 'src/launcher.mjs', 'src/compile-cache.mjs', 'config'])
+      cpSync(join(root, file), join(folder, file), { recursive: true });
+    symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
+    const written = writeCatalog(join(folder, 'catalog.xml'), scaled(20, 500) * MEGABYTE);
+    writeFileSync(join(folder, 'dpp-sync.yaml'), CONFIG);
+    const measured = join(folder, 'peak');
+    const report = `import { writeFileSync } from 'node:fs';
+      process.on('exit', () => writeFileSync(${JSON.stringify(measured)}, String(process.resourceUsage().maxRSS)));`;
+    writeFileSync(join(folder, 'report.mjs'), report);
+    const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+      scripts: Record<string, string>;
+    };
+    const flags = (scripts['dpp-sync'] ?? '').split(' ').filter((word) => word.startsWith('--'));
+    const args = [
+      ...flags,
+      '--import',
+      join(folder, 'report.mjs'),
+      join(folder, 'src/launcher.mjs'),
+      'preview',
+      'catalog',
+    ];
+    const env = { PATH: process.env['PATH'], XDG_CACHE_HOME: join(folder, 'cache') };
+    const shown = execFileSync(process.execPath, [...args, '--json'], { cwd: folder, env, encoding: 'utf8' });
+    expect(shown).toContain(`"records":${written}`);
+    // Alone on the machine it is below 150 MB. Beside other work the collector of V8 falls behind.
+    expect(Number(readFileSync(measured, 'utf8')) * 1024).toBeLessThan(175 * MEGABYTE);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+const CONFIG = `
+target: { baseUrl: "http://127.0.0.1:1", apiKey: dpp_a_key_of_the_test }
+queue: embedded
+ledger: ./data/ledger.db
+sources:
+  - id: catalog
+    connector: bmecat
+    streams: { products: { path: ./catalog.xml, key: [SUPPLIER_PID] } }
+    mappings:
+      - stream: products
+        to: product
+        key: row.SUPPLIER_PID
+        fields: { sku: row.SUPPLIER_PID, name: row.DESCRIPTION_SHORT }
+`;
