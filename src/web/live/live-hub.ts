@@ -27,14 +27,19 @@ const STREAMS_MAX = 64;
 const STREAMS_OF_ONE_MAX = 12;
 /** Pages are told at most this often. */
 const EVERY_MS = 500;
+/** A page that was made less than this ago may lack the last change: it was not listening yet when that was reported. */
+const LATELY_MS = 10_000;
 /** A comment keeps proxies from ending a stream that is silent; and the session is looked at again. */
 const BEAT_MS = 15_000;
+
+const CHANGE = 'event: change\ndata: 1\n\n';
 
 export function createLiveHub({ bus }: { bus: Pick<EventBus, 'subscribe'> }): LiveHub {
   // A set remembers the order in which its members came.
   const listeners = new Set<LiveListener>();
   let timer: NodeJS.Timeout | null = null;
   let isDirty = false;
+  let changedAt = Number.NEGATIVE_INFINITY;
 
   /** A page that does not read as fast as it is told is told later: one change says as much as many. */
   function sendAll(text: string): boolean {
@@ -49,11 +54,12 @@ export function createLiveHub({ bus }: { bus: Pick<EventBus, 'subscribe'> }): Li
   function flush(): void {
     timer = null;
     if (!isDirty) return;
-    isDirty = !sendAll('event: change\ndata: 1\n\n');
+    isDirty = !sendAll(CHANGE);
     timer = setTimeout(flush, EVERY_MS);
   }
 
   function notify(): void {
+    changedAt = performance.now();
     if (listeners.size === 0) return;
     isDirty = true;
     timer ??= setTimeout(flush, EVERY_MS / 2);
@@ -82,6 +88,7 @@ export function createLiveHub({ bus }: { bus: Pick<EventBus, 'subscribe'> }): Li
       listeners.add(listener);
       listener.response.once('close', () => listeners.delete(listener));
       listener.response.write('retry: 3000\n\n');
+      if (performance.now() - changedAt < LATELY_MS) listener.response.write(CHANGE);
     },
     notify,
     disconnect,

@@ -49,6 +49,14 @@ describe('the stream of changes', () => {
     stream.end();
   });
 
+  it('reports a change that came shortly before the page listened, which the page may lack', async () => {
+    const { cookie } = await visitWeb(url, { password: WEB_TOKEN });
+    change();
+    const stream = listen(cookie);
+    await vi.waitUntil(() => changes(stream) === 1);
+    stream.end();
+  });
+
   it('ends at the logout, and is refused without a login', async () => {
     const person = await visitWeb(url, { password: WEB_TOKEN });
     const stream = listen(person.cookie);

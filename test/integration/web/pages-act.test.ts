@@ -70,6 +70,7 @@ describe('what an operator does on a page', () => {
         ['status', 'published'],
         ['product', 'P-1'],
         ['product', 'P-2'],
+        ['product', 'P-6'],
       ]),
     );
     expect(states()).toEqual(['P-1 published', 'P-2 published']);

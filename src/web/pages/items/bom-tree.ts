@@ -23,7 +23,8 @@ function branches({ children, cut, key }: BomNode, level: number): Html {
 
 function branch(node: BomNode, level: number): Html {
   if (node.children.length === 0 && node.cut === 0) return line(node);
-  return html`<details${level < OPEN_LEVELS ? html` open` : null}><summary>${line(node)}</summary>${branches(node, level + 1)}</details>`;
+  const count = node.children.length + node.cut;
+  return html`${line(node)}<details${level < OPEN_LEVELS ? html` open` : null}><summary class="quiet">${counted(count, 'part')} of ${node.naturalKey ?? node.key}</summary>${branches(node, level + 1)}</details>`;
 }
 
 function line({ bomItem, kind, key, naturalKey, name, state, cycle }: BomNode): Html {

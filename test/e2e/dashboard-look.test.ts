@@ -1,0 +1,191 @@
+// The dashboard as a person uses it: a real browser, a real daemon and the sandbox.
+
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import type { Daemon } from '../../src/daemon/daemon.ts';
+import { itemPath } from '../../src/web/pages/links.ts';
+import { seriousFindings } from '../support/axe.ts';
+import { browserNote, runsBrowser, startBrowser, type TestBrowser } from '../support/chromium.ts';
+import { startDaemon, WEB_TOKEN } from '../support/daemon-world.ts';
+import { ALL_PRODUCTS, createDashboardWorld, moreProducts, ODD_KEY, productsFile } from '../support/dashboard-world.ts';
+import type { World } from '../support/world.ts';
+
+const SOON = { timeout: 60_000 };
+const WIDTHS = [390, 1280] as const;
+const SCHEMES = ['light', 'dark'] as const;
+/** Where to keep what the browser shows, for people to look at. */
+const SHOTS = process.env['DPP_SYNC_TEST_SCREENSHOTS'];
+
+describe.skipIf(!runsBrowser)(`the dashboard${browserNote}`, () => {
+  let world: World;
+  let daemon: Daemon;
+  let url: string;
+  let browser: TestBrowser;
+  let page: Page;
+  /** What the browser complains of: scripts that fail, content that the security policy forbids, requests to other hosts. */
+  const complaints: string[] = [];
+
+  beforeAll(async () => {
+    world = await createDashboardWorld({ token: WEB_TOKEN });
+    ({ daemon, url } = await startDaemon(world));
+    browser = await startBrowser();
+    page = await browser.context.newPage();
+    page.setDefaultTimeout(60_000);
+    page.on('pageerror', (error) => complaints.push(error.message));
+    page.on('console', (message) => {
+      if (message.type() === 'error') complaints.push(`${page.url()}: ${message.text()}`);
+    });
+    page.on('request', (request) => {
+      if (!request.url().startsWith(url) && !request.url().startsWith('data:')) complaints.push(request.url());
+    });
+  });
+  afterAll(async () => {
+    await browser.close();
+    await daemon.stop();
+    await world.remove();
+  });
+
+  const publications = () =>
+    world
+      .contents()
+      .publications.map(({ sku, status }) => `${String(sku)} ${String(status)}`)
+      .toSorted();
+  /** A page that is loaded again loses this mark. */
+  const mark = () => page.evaluate('window.isSamePage = true');
+  const isSamePage = () => page.evaluate('window.isSamePage === true');
+
+  it('asks to log in, and goes on to the page that was asked for', async () => {
+    await page.goto(`${url}/runs`);
+    await page.waitForURL(/\/login\?next=/);
+    await page.fill('input[type=password]', WEB_TOKEN);
+    await page.click('main button[type=submit]');
+    await page.waitForURL(`${url}/runs`);
+    await page.getByText('No run matches the filter.').waitFor();
+  });
+
+  it('shows a sync while it goes on, and the overview without loading the page again', async () => {
+    const overview = await browser.context.newPage();
+    await overview.goto(url);
+    await overview.getByText('No passports yet').waitFor();
+    await overview.evaluate('window.isSamePage = true');
+    await overview.bringToFront();
+    await page.click('text=Run erp now');
+    await page.waitForURL(/\/tasks\//);
+    await page.locator('.badge', { hasText: 'done' }).waitFor();
+    await page.getByText('erp/products: 8 rows read').waitFor();
+    await overview.getByText('of 6 passports published').waitFor();
+    await overview.getByText('4 are ready to be published').waitFor();
+    expect(await overview.evaluate('window.isSamePage === true')).toBe(true);
+    await overview.close();
+  });
+
+  it('answers why a product is not published, from the search for its name', async () => {
+    await page.goto(`${url}/items`);
+    await page.fill('#filter-search', 'fan');
+    await page.press('#filter-search', 'Enter');
+    await page.waitForURL(/search=fan/);
+    await page.click('main table a');
+    await page.getByRole('heading', { name: 'Why is this not published?' }).waitFor();
+    const answer = await page.locator('.answer').textContent();
+    expect(answer).toContain('P-6');
+    await page.locator('.steps').getByText('No usable row gives the product or material M-404.').waitFor();
+    expect(await page.locator('main').textContent()).not.toContain('undefined');
+  });
+
+  it('publishes what is selected after it has said what will happen, and withdraws it again', async () => {
+    await page.goto(`${url}/passports`);
+    for (const name of ['Select P-1', 'Select P-2', 'Select P-6']) await page.getByRole('checkbox', { name }).check();
+    await page.click('button[value=published]');
+    await page.getByText('3 passports selected. Nothing has been sent yet.').waitFor();
+    await page.getByText('Its BOM item P-6/10 is waiting.').waitFor();
+    expect(publications()).toEqual([]);
+    await page.getByRole('button', { name: 'Publish 2 passports' }).click();
+    await page
+      .getByText('2 of 2 passports are published now.')
+      .or(page.getByText('2 of 3 passports are published now.'))
+      .waitFor();
+    expect(publications()).toEqual(['P-1 published', 'P-2 published']);
+
+    await page.goto(`${url}/passports?state=published`);
+    await page.getByRole('checkbox', { name: 'Select P-2' }).check();
+    await page.click('button[value=unpublished]');
+    await page.getByRole('button', { name: 'Withdraw 1 passport' }).click();
+    await page.getByText('1 of 1 passport is not public now.').waitFor();
+    expect(publications()).toEqual(['P-1 published', expect.stringMatching(/^P-2 (?!published)/)]);
+
+    await page.goto(`${url}${itemPath('passport', 'P-2')}`);
+    await page.getByText('token asked for passports.change').first().waitFor();
+  });
+
+  it('accepts a guarded export', async () => {
+    world.write('products.csv', productsFile(ALL_PRODUCTS.slice(0, 3)));
+    await daemon.startRun('erp', 'schedule');
+    await page.goto(url);
+    await page.click('text=Accept this export…');
+    await page.getByText('At most 5 records that the export lacks then count as missing.').waitFor();
+    await page.getByRole('button', { name: 'Accept this export of erp' }).click();
+    await page.locator('.badge', { hasText: 'done' }).waitFor();
+    expect(daemon.runtime.views.guardedReads()).toEqual([]);
+    world.write('products.csv', productsFile([...ALL_PRODUCTS, ...moreProducts(60)]));
+    await daemon.startRun('erp', 'schedule');
+    await vi.waitUntil(() => (daemon.runtime.views.passportCounts().initialized ?? 0) > 60, SOON);
+  });
+
+  it('is used by the keyboard alone: from the first key to the content, and through a filter', async () => {
+    await page.goto(`${url}/items`);
+    await page.keyboard.press('Tab');
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to the content');
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('Tab');
+    expect(await page.evaluate('document.activeElement.id')).toBe('filter-search');
+    await page.keyboard.type('kettle');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/search=kettle/);
+    await mark();
+    expect(await isSamePage()).toBe(true);
+  });
+
+  describe.each(WIDTHS)('at %i px', (width) => {
+    it.each(SCHEMES)(
+      'has no serious finding of axe on any page in %s colours, and nothing that is too wide',
+      async (scheme) => {
+        await page.setViewportSize({ width, height: 800 });
+        await page.emulateMedia({ colorScheme: scheme });
+        const found: string[] = [];
+        for (const [name, path] of PAGES) {
+          await page.goto(`${url}${path}`);
+          found.push(...(await seriousFindings(page)).map((finding) => `${name}: ${finding}`));
+          if (await page.evaluate('document.documentElement.scrollWidth > document.documentElement.clientWidth')) {
+            found.push(`${name} is too wide.`);
+          }
+          if (SHOTS !== undefined) {
+            await page.screenshot({ path: `${SHOTS}/${name}-${width}-${scheme}.png`, fullPage: true });
+          }
+        }
+        expect(found).toEqual([]);
+      },
+    );
+  });
+
+  it('needs nothing that the security policy forbids, and nothing from elsewhere', () => {
+    expect(complaints).toEqual([]);
+  });
+});
+
+const PAGES = Object.entries({
+  overview: '/',
+  runs: '/runs',
+  run: '/runs/1',
+  accept: '/runs/accept?source=erp',
+  items: '/items',
+  'items-filtered': '/items?state=attention&search=heater',
+  item: '/items/product/P-2',
+  'item-rejected': '/items/product/P-5',
+  'item-waiting': '/items/product/P-6',
+  'item-odd': itemPath('product', ODD_KEY),
+  'bom-item': '/items/bom_item/P-6%2F10',
+  material: '/items/material/M-1',
+  passport: '/items/passport/P-1',
+  passports: '/passports',
+  'passports-filtered': '/passports?state=incomplete',
+});

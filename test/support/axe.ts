@@ -1,0 +1,23 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { Page } from 'playwright-core';
+
+const SOURCE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+interface Violation {
+  id: string;
+  impact: string | null;
+  help: string;
+  nodes: { html: string; failureSummary: string }[];
+}
+
+/** What axe finds on a page that keeps people from using it: its findings of serious and critical impact, each with the element. */
+export async function seriousFindings(page: Page): Promise<string[]> {
+  await page.evaluate(SOURCE);
+  const violations: Violation[] = await page.evaluate('axe.run(document).then((result) => result.violations)');
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .flatMap(({ id, help, nodes }) =>
+      nodes.map(({ html, failureSummary }) => `${id}: ${help}: ${html.slice(0, 200)} ${failureSummary}`),
+    );
+}
