@@ -3,27 +3,84 @@
 
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { createWhy } from '../../src/ledger/dashboard/why/why.ts';
-import { createLedgerFixture, type LedgerFixture, NO_PASSPORTS } from '../support/ledger.ts';
+import type { DashboardViews, ItemListFilter } from '../../src/domain/ports/dashboard-views.ts';
+import { PASSPORT_STATES } from '../../src/domain/ports/ledger-views.ts';
+import { createDashboard } from '../../src/ledger/dashboard/dashboard-views.ts';
+import { createLedgerFixture, items, type LedgerFixture, NO_PASSPORTS, product, stageRows } from '../support/ledger.ts';
+
+const RULES = { ...NO_PASSPORTS, init: 'when-complete', publish: 'auto' } as const;
+const LIST_STATES: readonly ItemListFilter['state'][] = [
+  'waiting',
+  'due',
+  'sending',
+  'in_doubt',
+  'delivered',
+  'blocked',
+  'rejected',
+  'parked',
+  'superseded',
+  'missing',
+  'incomplete',
+  'open',
+  'attention',
+];
 
 describe('the statements of the ledger', () => {
   let fixture: LedgerFixture;
   let db: Database.Database;
   const statements = new Set<string>();
+  const ofDashboard = new Set<string>();
+
+  /** So that lists have something to continue after, and causes have members. */
+  async function fillALittle(): Promise<void> {
+    const issues = [{ code: 'country.unknown', message: 'No.', field: 'country_of_origin' }];
+    await stageRows(fixture.ledger, {
+      1: items(product('1'), product('2')),
+      2: { status: 'quarantined', issues, blockedProducts: ['1'] },
+    });
+    const [due] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
+    const reason = { code: 'internal' as const, message: 'It failed.' };
+    const { id, revision } = due ?? { id: 0, revision: 0 };
+    await fixture.ledger.deadLetter({ deliveryId: id, revision, reason, isOneOfMany: false });
+  }
+
+  /** Asks each view, with each filter. */
+  function askEverything(views: DashboardViews): void {
+    const page = { limit: 1 };
+    for (const state of LIST_STATES) views.items({ state, source: 'erp', kind: 'product', search: 's' }, page);
+    for (const filter of [{}, { search: 's' }, { source: 'erp' }, { kind: 'product' as const }, { run: 1 }]) {
+      views.items(filter, page);
+    }
+    for (const { id } of views.causes({})) {
+      views.cause(id);
+      views.causeMembers(id, page);
+      views.items({ cause: id }, page);
+    }
+    views.itemDetail('product', '1');
+    for (const state of PASSPORT_STATES) views.passports({ state, source: 'erp' }, page);
+    views.passports({ search: 's' }, page);
+    views.passportCounts({ source: 'erp' });
+    views.runs({ source: 'erp', stream: 'default', result: 'guarded' }, page);
+    views.run(1);
+    views.actions(page);
+    views.lookupValues();
+  }
 
   beforeAll(async () => {
     // Rules under which products without a passport are looked for as well.
-    const rules = { init: 'when-complete', publish: 'auto' } as const;
-    fixture = createLedgerFixture({ rules });
+    fixture = createLedgerFixture({ rules: RULES });
     const prepare: unknown = Reflect.get(Database.prototype, 'prepare');
     const spy = vi.spyOn(Database.prototype, 'prepare').mockImplementation(function (this: Database.Database, sql) {
       statements.add(sql);
       return Reflect.apply(prepare as (sql: string) => Database.Statement<unknown[]>, this, [sql]);
     });
     // A second time, without the statements that make the tables.
-    const { views } = await fixture.reopen();
+    await fixture.reopen();
+    await fillALittle();
     db = new Database(fixture.file, { readonly: true });
-    createWhy(db, { ...NO_PASSPORTS, ...rules }, views);
+    const before = new Set(statements);
+    askEverything(createDashboard(db, RULES).views);
+    for (const sql of statements) if (!before.has(sql)) ofDashboard.add(sql);
     spy.mockRestore();
   });
   afterAll(async () => {
@@ -48,7 +105,7 @@ describe('the statements of the ledger', () => {
   }
 
   /** Indexes that have an entry for every item or record. */
-  const WHOLE = 'sqlite_autoindex_(items|records)_1|items_by_natural_key|items_by_record';
+  const WHOLE = 'sqlite_autoindex_(items|records)_1|items_by_natural_key|items_by_record|items_by_time';
 
   /** The tables of items and records that a plan walks as a whole, or all items of one kind. */
   function walks(sql: string): string[] {
@@ -83,11 +140,25 @@ describe('the statements of the ledger', () => {
     ['SELECT 1 FROM records r CROSS JOIN items i', 'up to a limit, where records have released items'],
   ];
 
+  const MAY_SORT: [text: string, when: string][] = [
+    ['INDEXED BY items_missing', 'missing items, and counts of them'],
+    ['INDEXED BY items_ignored', 'items whose last write a person has ended'],
+    ['INDEXED BY items_scheduled', 'items that are looked up later'],
+  ];
+
   it('walk neither all items nor all records, but for those that are listed here', () => {
     const asked = [...statements].filter((sql) => /^\s*(SELECT|WITH|UPDATE|DELETE)\b/.test(sql));
     expect(asked.length).toBeGreaterThan(100);
     const walking = asked.filter((sql) => walks(sql).length > 0);
     expect(walking.filter((sql) => !MAY_WALK.some(([text]) => sql.includes(text)))).toEqual([]);
+  });
+
+  it('for the dashboard use an index, and sort only what a limit or a condition has made few', () => {
+    expect(ofDashboard.size).toBeGreaterThan(40);
+    const walking = [...ofDashboard].filter((sql) => /^\s*(SELECT|WITH)\b/.test(sql) && walks(sql).length > 0);
+    expect(walking.filter((sql) => !MAY_WALK.some(([text]) => sql.includes(text)))).toEqual([]);
+    const sorting = [...ofDashboard].filter((sql) => planOf(sql).some((step) => step.includes('TEMP B-TREE')));
+    expect(sorting.filter((sql) => !MAY_SORT.some(([text]) => sql.includes(text)))).toEqual([]);
   });
 
   it('look up a product by its key and by its natural key', () => {

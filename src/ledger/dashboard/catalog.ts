@@ -13,8 +13,14 @@ import { createTextIndex, searchable, type TextIndex } from './text-index.ts';
 export interface ItemMark {
   kind: SubjectKind;
   source: string;
-  /** True for a product with a passport. */
-  hasPassport: boolean;
+}
+
+/** Some of the items; what is left out does not narrow the choice. */
+export interface ItemChoice {
+  kind?: SubjectKind | undefined;
+  source?: string | undefined;
+  /** Products without a passport. */
+  withoutPassport?: true | undefined;
 }
 
 export interface Catalog {
@@ -26,16 +32,11 @@ export interface Catalog {
   gone(): void;
   mark(id: number): ItemMark | null;
   /** Ids in rising order, after an id. Call `refresh` before. */
-  ids(afterId: number): Generator<number>;
+  ids(afterId: number, of: ItemChoice): Generator<number>;
   /** Ids of items whose key, natural key or name has this part, in rising order. */
-  search(part: string, afterId: number): Generator<number>;
+  search(part: string, afterId: number, of: ItemChoice): Generator<number>;
   hasText(id: number, part: string): boolean;
-  /** How many items of this kind and source there are; of all where one is left out. */
-  count(of: {
-    kind?: SubjectKind | undefined;
-    source?: string | undefined;
-    withoutPassport?: boolean | undefined;
-  }): number;
+  count(of: ItemChoice): number;
 }
 
 type Row = [
@@ -54,6 +55,8 @@ const ROWS_OF_REFRESH = 3000;
 /** So many names may change before all are read again. */
 const RENAMED_MAX = 20_000;
 const HAS_PASSPORT = 128;
+/** More than there are kinds, with and without a passport. */
+const KINDS = 256;
 const COLUMNS = `id, kind, key, natural_key, source, CASE WHEN kind IN ('product', 'material') THEN desired ->> '$.name' END, staged_at`;
 
 /** The items that were read, by their place: the first item has the place 0. */
@@ -66,8 +69,10 @@ interface Tables {
   sources: string[];
   /** The present texts of items that have changed since they were read. */
   renamed: Map<number, string>;
-  /** The revision up to which changed items were read. */
-  upTo: Revision;
+  /** The revision up to which changed items were read, by source. */
+  upTo: Map<string, Revision>;
+  /** How many items there are of each kind and source; products with a passport count apart. */
+  counts: Map<number, number>;
 }
 
 interface Revision {
@@ -76,9 +81,20 @@ interface Revision {
 }
 
 function createTables(): Tables {
-  const upTo: Revision = { staged: 0, id: 0 };
   const [ids, kinds, sourcesOf] = [createNumbers(), createNumbers(), createNumbers()];
-  return { ids, texts: createTextIndex(), kinds, sourcesOf, sources: [], renamed: new Map(), upTo };
+  const lists = { ids, texts: createTextIndex(), kinds, sourcesOf, sources: [] };
+  return { ...lists, renamed: new Map(), upTo: new Map(), counts: new Map() };
+}
+
+/** Changes the kind or the source of an item, and counts it there. */
+function move({ kinds, sourcesOf, counts }: Tables, place: number, to: { kind: number; source: number }): void {
+  const before = kinds.at(place) + KINDS * sourcesOf.at(place);
+  const after = to.kind + KINDS * to.source;
+  if (before === after) return;
+  counts.set(before, (counts.get(before) ?? 0) - 1);
+  counts.set(after, (counts.get(after) ?? 0) + 1);
+  kinds.set(place, to.kind);
+  sourcesOf.set(place, to.source);
 }
 
 function sourceIndex({ sources }: Tables, source: string): number {
@@ -103,11 +119,15 @@ export function createCatalog(db: Sqlite): Catalog {
   const sql = {
     rows: db.prepare<[number, number], Row>(`SELECT ${COLUMNS} FROM items WHERE id > ? ORDER BY id LIMIT ?`).raw(),
     changed: db
-      .prepare<[number, number, number], Row>(
-        `SELECT ${COLUMNS} FROM items WHERE (staged_at, id) > (?, ?) ORDER BY staged_at, id LIMIT ?`,
+      .prepare<[string, number, number, number], Row>(
+        `SELECT ${COLUMNS} FROM items INDEXED BY items_by_time WHERE source = ? AND (staged_at, id) > (?, ?)
+         ORDER BY staged_at, id LIMIT ?`,
       )
       .raw(),
-    latest: db.prepare<[], number>('SELECT coalesce(max(staged_at), 0) FROM items').pluck(),
+    latest: db
+      .prepare<[string], number>('SELECT coalesce(max(staged_at), 0) FROM items INDEXED BY items_by_time WHERE source = ?')
+      .pluck(),
+    sources: db.prepare<[], string>('SELECT DISTINCT source FROM streams').pluck(),
     product: db.prepare<[string], number>("SELECT id FROM items WHERE kind = 'product' AND key = ?").pluck(),
   };
   let present = createTables();
@@ -120,39 +140,50 @@ export function createCatalog(db: Sqlite): Catalog {
   function add(tables: Tables, row: Row): void {
     const [id, kind, key, , source] = row;
     tables.ids.push(id);
-    tables.kinds.push(SUBJECT_KINDS.indexOf(kind));
-    tables.sourcesOf.push(sourceIndex(tables, source));
+    const of = SUBJECT_KINDS.indexOf(kind) + KINDS * sourceIndex(tables, source);
+    tables.kinds.push(of % KINDS);
+    tables.sourcesOf.push(Math.floor(of / KINDS));
+    tables.counts.set(of, (tables.counts.get(of) ?? 0) + 1);
     tables.texts.push(textOf(row));
     if (kind !== 'passport') return;
     const product = sql.product.get(key);
     const place = product === undefined ? null : placeOf(tables, product);
-    if (place !== null) tables.kinds.set(place, tables.kinds.at(place) | HAS_PASSPORT);
+    if (place === null) return;
+    move(tables, place, { kind: tables.kinds.at(place) | HAS_PASSPORT, source: tables.sourcesOf.at(place) });
   }
 
   /** Reads the next items; false where there are no more. */
   function readOn(tables: Tables): boolean {
-    if (tables.ids.length === 0) tables.upTo = { staged: sql.latest.get() ?? 0, id: 0 };
+    if (tables.ids.length === 0) {
+      for (const of of sql.sources.all()) tables.upTo.set(of, { staged: sql.latest.get(of) ?? 0, id: 0 });
+    }
     const rows = sql.rows.all(lastOf(tables), ROWS_AT_ONCE);
     for (const row of rows) add(tables, row);
     return rows.length === ROWS_AT_ONCE;
   }
 
-  /** Reads items again that have a new revision; false where there are no more. */
-  function readChanged(tables: Tables): boolean {
-    const rows = sql.changed.all(tables.upTo.staged, tables.upTo.id, ROWS_AT_ONCE);
+  /** Reads items of a source again that have a new revision; false where there are no more. */
+  function readChangedOf(tables: Tables, of: string): boolean {
+    const upTo = tables.upTo.get(of) ?? { staged: 0, id: 0 };
+    const rows = sql.changed.all(of, upTo.staged, upTo.id, ROWS_AT_ONCE);
     for (const row of rows) {
-      const [id, , , , source, , staged] = row;
-      tables.upTo = { staged: staged ?? 0, id };
-      const place = placeOf(tables, id);
+      const place = placeOf(tables, row[0]);
       if (place === null) continue;
       const text = searchable(textOf(row));
       if (tables.renamed.has(place) || !tables.texts.has(place, text)) tables.renamed.set(place, text);
-      tables.sourcesOf.set(place, sourceIndex(tables, source));
+      move(tables, place, { kind: tables.kinds.at(place), source: sourceIndex(tables, of) });
     }
-    if (rows.length === ROWS_AT_ONCE) return true;
+    const last = rows.at(-1);
+    const staged = last?.[6] ?? upTo.staged;
+    const isMore = rows.length === ROWS_AT_ONCE;
     // More revisions may begin in the same millisecond.
-    tables.upTo.id = 0;
-    return false;
+    tables.upTo.set(of, { staged, id: isMore ? (last?.[0] ?? 0) : 0 });
+    return isMore;
+  }
+
+  /** Reads items again that have a new revision; false where there are no more. */
+  function readChanged(tables: Tables): boolean {
+    return sql.sources.all().filter((of) => readChangedOf(tables, of)).length > 0;
   }
 
   function hasChanged(): boolean {
@@ -164,13 +195,41 @@ export function createCatalog(db: Sqlite): Catalog {
 
   function markAt(place: number): ItemMark {
     const kind = SUBJECT_KINDS[present.kinds.at(place) & (HAS_PASSPORT - 1)] ?? 'product';
-    const source = present.sources[present.sourcesOf.at(place)] ?? '';
-    return { kind, source, hasPassport: (present.kinds.at(place) & HAS_PASSPORT) !== 0 };
+    return { kind, source: present.sources[present.sourcesOf.at(place)] ?? '' };
+  }
+
+  /** The condition that a choice is for the item at a place; null for a choice of all. */
+  function fits({ kind, source, withoutPassport }: ItemChoice): ((place: number) => boolean) | null {
+    if (kind === undefined && source === undefined && withoutPassport === undefined) return null;
+    const { kinds, sources, sourcesOf } = present;
+    const kindAt = kind === undefined ? -1 : SUBJECT_KINDS.indexOf(kind);
+    // No item has the index of a source that is not known.
+    const sourceAt = source === undefined ? -1 : sources.includes(source) ? sources.indexOf(source) : sources.length;
+    return (place) => {
+      const found = kinds.at(place);
+      if (kindAt >= 0 && (found & (HAS_PASSPORT - 1)) !== kindAt) return false;
+      if (withoutPassport === true && (found & HAS_PASSPORT) !== 0) return false;
+      return sourceAt < 0 || sourcesOf.at(place) === sourceAt;
+    };
   }
 
   function hasTextAt(place: number, part: string): boolean {
     const now = present.renamed.get(place);
     return now === undefined ? present.texts.has(place, part) : now.includes(searchable(part));
+  }
+
+  /** The places of items with this part in their text, in rising order. */
+  function* placesWith(part: string, from: number): Generator<number> {
+    const { renamed, texts } = present;
+    const others = [...renamed]
+      .filter(([place, text]) => place >= from && text.includes(searchable(part)))
+      .map(([place]) => place)
+      .sort((a, b) => a - b);
+    for (const place of texts.find(part, from)) {
+      while (others.length > 0 && (others[0] ?? 0) < place) yield others.shift() ?? 0;
+      if (!renamed.has(place)) yield place;
+    }
+    yield* others;
   }
 
   return {
@@ -211,23 +270,20 @@ export function createCatalog(db: Sqlite): Catalog {
       return place === null ? null : markAt(place);
     },
 
-    *ids(afterId) {
+    *ids(afterId, of) {
       const { ids } = present;
-      for (let place = ids.indexAfter(afterId); place < ids.length; place += 1) yield ids.at(place);
+      const isChosen = fits(of);
+      for (let place = ids.indexAfter(afterId); place < ids.length; place += 1) {
+        if (isChosen === null || isChosen(place)) yield ids.at(place);
+      }
     },
 
-    *search(part, afterId) {
-      const { ids, renamed, texts } = present;
-      const from = ids.indexAfter(afterId);
-      const others = [...renamed]
-        .filter(([place, text]) => place >= from && text.includes(searchable(part)))
-        .map(([place]) => place)
-        .sort((a, b) => a - b);
-      for (const place of texts.find(part, from)) {
-        while (others.length > 0 && (others[0] ?? 0) < place) yield ids.at(others.shift() ?? 0);
-        if (!renamed.has(place)) yield ids.at(place);
+    *search(part, afterId, of) {
+      const { ids } = present;
+      const isChosen = fits(of);
+      for (const place of placesWith(part, ids.indexAfter(afterId))) {
+        if (isChosen === null || isChosen(place)) yield ids.at(place);
       }
-      for (const place of others) yield ids.at(place);
     },
 
     hasText(id, part) {
@@ -235,18 +291,16 @@ export function createCatalog(db: Sqlite): Catalog {
       return place !== null && hasTextAt(place, part);
     },
 
-    count({ kind, source, withoutPassport = false }) {
-      const { ids, kinds, sources, sourcesOf } = present;
-      if (kind === undefined && source === undefined && !withoutPassport) return ids.length;
-      const sourceAt = source === undefined ? -1 : sources.indexOf(source);
-      if (source !== undefined && sourceAt < 0) return 0;
-      const kindAt = kind === undefined ? -1 : SUBJECT_KINDS.indexOf(kind);
+    count({ kind, source, withoutPassport }) {
+      const { counts, sources } = present;
+      const kindAt = kind === undefined ? null : SUBJECT_KINDS.indexOf(kind);
+      const sourceAt = source === undefined ? null : sources.indexOf(source);
       let count = 0;
-      for (let place = 0; place < ids.length; place += 1) {
-        const found = kinds.at(place);
-        if (kindAt >= 0 && (found & (HAS_PASSPORT - 1)) !== kindAt) continue;
-        if (withoutPassport && (found & HAS_PASSPORT) !== 0) continue;
-        if (sourceAt < 0 || sourcesOf.at(place) === sourceAt) count += 1;
+      for (const [of, n] of counts) {
+        const found = of % KINDS;
+        if (kindAt !== null && (found & (HAS_PASSPORT - 1)) !== kindAt) continue;
+        if (withoutPassport === true && (found & HAS_PASSPORT) !== 0) continue;
+        if (sourceAt === null || Math.floor(of / KINDS) === sourceAt) count += n;
       }
       return count;
     },

@@ -44,7 +44,10 @@ export function createDashboard(
   const phases = createPassportPhases(db, catalog);
   const counts = createPassportCounts(db, catalog, () => clock.ticks());
   const runs = createRunLists(db);
-  const incomplete = () => phases('incomplete', wantedByPolicy(rules));
+  const incomplete = {
+    phases: () => phases('incomplete', wantedByPolicy(rules)),
+    count: (source: string | undefined) => counts(source, wantedByPolicy(rules)).incomplete ?? 0,
+  };
   const views: DashboardViews = {
     sourceCounts: createSourceCounts(db, rules),
     ...createItemLists(db, rules, { catalog, groups, incomplete }),

@@ -23,6 +23,8 @@ const BATCH = 500;
 /** How many ids one page looks at. */
 const LOOKED_AT_MAX = 20_000;
 const COUNTED_MAX = 100_000;
+/** How many ids are looked at to count those that fulfil a condition. */
+const LOOKED_AT_TO_COUNT = 10_000;
 
 /**
  * One page of a list of ids.
@@ -78,7 +80,7 @@ export function countIds(
       count += accepts === null ? batch.length : accepts(batch.map(({ id }) => id)).size;
       lookedAt += batch.length;
       if (batch.length < BATCH) break;
-      if (lookedAt >= LOOKED_AT_MAX) return { count, atLeast: true };
+      if (lookedAt >= LOOKED_AT_TO_COUNT) return { count, atLeast: true };
       after = batch.at(-1)?.after ?? null;
     }
   }

@@ -11,11 +11,20 @@ import type { StuckGroups } from './stuck-groups.ts';
 /** When the present state began: the last decision about its delivery, or when it was sent or staged. */
 export const SINCE = 'coalesce(i.settled_at, i.sent_at, i.staged_at)';
 
+/** Products whose passports are incomplete. */
+export interface Incomplete {
+  phases(): Phase[];
+  count(source: string | undefined): number;
+}
+
+type Condition = Pick<ItemListFilter, 'kind' | 'source' | 'state' | 'search'>;
+type Accepts = ((ids: readonly number[]) => ReadonlySet<number>) | null;
+
 /** Lists of items. `incomplete` gives the products whose passports are incomplete. */
 export function createItemLists(
   db: Sqlite,
   rules: PassportRules,
-  parts: { catalog: Catalog; groups: StuckGroups; incomplete: (source: string | undefined) => Phase[] },
+  parts: { catalog: Catalog; groups: StuckGroups; incomplete: Incomplete },
 ): Pick<DashboardViews, 'items'> {
   const { catalog, groups, incomplete } = parts;
   const phases = createItemPhases(db, rules, catalog);
@@ -30,7 +39,7 @@ export function createItemLists(
       .pluck(),
   };
 
-  function phasesOf({ cause, run, state, search, source }: ItemListFilter): Phase[] {
+  function phasesOf({ cause, run, state, search, source, kind }: ItemListFilter): Phase[] {
     if (cause !== undefined) {
       const group = groups.find(cause);
       return group === null ? [] : phases.ofGroup(group);
@@ -39,7 +48,7 @@ export function createItemLists(
     switch (state) {
       case undefined:
       case 'delivered':
-        return search === undefined ? phases.all() : phases.search(search);
+        return search === undefined ? phases.all({ kind, source }) : phases.search(search, { kind, source });
       case 'waiting':
       case 'due':
       case 'sending':
@@ -53,7 +62,7 @@ export function createItemLists(
       case 'open':
         return [...phases.stuck(), ...phases.readBack(), ...phases.waiting(), ...phases.due(), ...phases.sending()];
       case 'incomplete':
-        return incomplete(source);
+        return incomplete.phases();
       case 'blocked':
       case 'rejected':
       case 'parked':
@@ -61,30 +70,35 @@ export function createItemLists(
     }
   }
 
-  /** The conditions that the phases do not know; null for none. */
-  function conditionOf(filter: ItemListFilter): ((ids: readonly number[]) => ReadonlySet<number>) | null {
-    const { kind, source, state, search, cause, run } = filter;
-    const isWalk = cause !== undefined || run !== undefined;
-    const states = state !== undefined && (isWalk || state === 'delivered') ? [state] : [];
-    const text =
-      search !== undefined && (isWalk || (state !== undefined && state !== 'delivered')) ? search : undefined;
-    if (kind === undefined && source === undefined && text === undefined && states.length === 0) return null;
+  /** The ids of items that fulfil conditions; null without a condition. */
+  function conditionOf({ kind, source, state, search }: Condition): Accepts {
+    if (kind === undefined && source === undefined && search === undefined && state === undefined) return null;
     return (ids) => {
       const fitting = ids.filter((id) => {
-        if (kind === undefined && source === undefined && text === undefined) return true;
+        if (kind === undefined && source === undefined && search === undefined) return true;
         const mark = catalog.mark(id);
         if (mark === null || (kind !== undefined && mark.kind !== kind)) return false;
         if (source !== undefined && mark.source !== source) return false;
-        return text === undefined || catalog.hasText(id, text);
+        return search === undefined || catalog.hasText(id, search);
       });
-      return new Set(states.reduce((left, one) => sql.inState.all(JSON.stringify(left), one), fitting));
+      return new Set(state === undefined ? fitting : sql.inState.all(JSON.stringify(fitting), state));
     };
   }
 
-  function totalOf(filter: ItemListFilter, accepts: ReturnType<typeof conditionOf>, of: Phase[]) {
+  /** The conditions of a filter that its phases do not know. */
+  function restOf({ kind, source, state, search, cause, run }: ItemListFilter): Accepts {
+    if (cause !== undefined || run !== undefined) return conditionOf({ kind, source, search, state });
+    if (state === undefined) return null;
+    return state === 'delivered' ? conditionOf({ state }) : conditionOf({ kind, source, search });
+  }
+
+  function totalOf(filter: ItemListFilter, accepts: Accepts, of: Phase[]) {
     const { kind, source, state, search, cause, run } = filter;
     const isPlain = search === undefined && cause === undefined && run === undefined;
     if (isPlain && state === undefined) return { count: catalog.count({ kind, source }), atLeast: false };
+    if (isPlain && state === 'incomplete' && (kind === undefined || kind === 'product')) {
+      return { count: incomplete.count(source), atLeast: false };
+    }
     if (isPlain && state === 'delivered') {
       const others = [...phasesOf({ state: 'open' }), ...phases.superseded()];
       const open = countIds(others, conditionOf({ kind, source }));
@@ -97,11 +111,12 @@ export function createItemLists(
     items(filter, page) {
       catalog.refresh();
       const of = phasesOf(filter);
-      const accepts = conditionOf(filter);
+      const accepts = restOf(filter);
       const { ids, next } = pageOfIds(of, page, accepts);
       const rows = sql.rows.all(JSON.stringify(ids)).map(itemRow);
       if (rows.length < ids.length) catalog.gone();
-      return { rows, next, total: totalOf(filter, accepts, of) };
+      const isWhole = next === null && page.after === undefined;
+      return { rows, next, total: isWhole ? { count: ids.length, atLeast: false } : totalOf(filter, accepts, of) };
     },
   };
 }

@@ -4,7 +4,7 @@ import { OPERATIONS } from '../../domain/delivery.ts';
 import type { PassportRules } from '../../domain/passport.ts';
 import { IS_MISSING } from '../items/missing-items.ts';
 import type { Sqlite } from '../store/database.ts';
-import type { Catalog } from './catalog.ts';
+import type { Catalog, ItemChoice } from './catalog.ts';
 import type { Found, Phase } from './id-list.ts';
 import { FIRST_CODE, FIRST_FIELD, IS_QUARANTINED, NEEDS_PERSON, SHAPE, type StuckGroup } from './stuck-groups.ts';
 
@@ -12,8 +12,8 @@ type Value = string | number | null;
 
 export interface ItemPhases {
   /** All items, in the order of their ids. */
-  all(): Phase[];
-  search(part: string): Phase[];
+  all(of: ItemChoice): Phase[];
+  search(part: string, of: ItemChoice): Phase[];
   waiting(): Phase[];
   due(): Phase[];
   sending(): Phase[];
@@ -79,11 +79,17 @@ export function createItemPhases(db: Sqlite, rules: PassportRules, catalog: Cata
   });
 
   const fixed = {
-    waiting: byId("i.state = 'waiting'"),
-    due: OPERATIONS.map((operation) => byId(`i.state = 'due' AND i.operation = '${operation}'`)),
-    sending: byId("i.state = 'sending'"),
+    waiting: byId("i.state = 'waiting'", [], 'items i INDEXED BY items_waiting'),
+    due: OPERATIONS.map((operation) =>
+      byId(`i.state = 'due' AND i.operation = '${operation}'`, [], 'items i INDEXED BY items_due'),
+    ),
+    sending: byId("i.state = 'sending'", [], 'items i INDEXED BY items_sending'),
     stuck: (['blocked', 'rejected', 'parked', 'in_doubt'] as const).map((state) => ({ state, phase: stuckOf(state) })),
-    readBack: byId("i.state IN ('due', 'in_doubt') AND i.due_at > 0 AND i.state = 'in_doubt'"),
+    readBack: byId(
+      "i.state IN ('due', 'in_doubt') AND i.due_at > 0 AND i.state = 'in_doubt'",
+      [],
+      'items i INDEXED BY items_scheduled',
+    ),
     superseded: byId(
       "i.ignored_hash IS NOT NULL AND i.state IN ('delivered', 'superseded')",
       [],
@@ -109,21 +115,21 @@ export function createItemPhases(db: Sqlite, rules: PassportRules, catalog: Cata
          ORDER BY n.id LIMIT 1) AS "to" FROM runs r WHERE id = ?`,
     ),
     read: db
-      .prepare<[number, number, number, string, number], [number, number]>(
-        `SELECT i.staged_at, i.id FROM items i INDEXED BY items_by_time WHERE (i.staged_at, i.id) > (?, ?)
-         AND i.staged_at < ? AND i.source = ? ORDER BY i.staged_at, i.id LIMIT ?`,
+      .prepare<[string, number, number, number, number], [number, number]>(
+        `SELECT i.staged_at, i.id FROM items i INDEXED BY items_by_time WHERE i.source = ? AND (i.staged_at, i.id) > (?, ?)
+         AND i.staged_at < ? ORDER BY i.staged_at, i.id LIMIT ?`,
       )
       .raw(),
   };
 
   return {
-    all: () => [
+    all: (of) => [
       ofCatalog(
-        (afterId) => catalog.ids(afterId),
-        () => catalog.count({}),
+        (afterId) => catalog.ids(afterId, of),
+        () => catalog.count(of),
       ),
     ],
-    search: (part) => [ofCatalog((afterId) => catalog.search(part, afterId), undefined)],
+    search: (part, of) => [ofCatalog((afterId) => catalog.search(part, afterId, of), undefined)],
     waiting: () => [fixed.waiting],
     due: () => fixed.due,
     sending: () => [fixed.sending],
@@ -169,7 +175,7 @@ export function createItemPhases(db: Sqlite, rules: PassportRules, catalog: Cata
           read(after, limit) {
             const [staged = from - 1, id = Number.MAX_SAFE_INTEGER] = after ?? [];
             return runSql.read
-              .all(Number(staged), Number(id), to ?? Number.MAX_SAFE_INTEGER, source, limit)
+              .all(source, Number(staged), Number(id), to ?? Number.MAX_SAFE_INTEGER, limit)
               .map((found): Found => ({ id: found[1], after: found }));
           },
         },

@@ -13,6 +13,7 @@ import { IS_PRESENT, type PassportPhases } from './passport-phases.ts';
 import { passportState, STANDING, standingOf } from './standing.ts';
 
 const BLOCKERS_MAX = 5;
+const NONE: ReadonlySet<number> = new Set();
 
 interface StoredPassport extends EvaluatedProduct {
   naturalKey: string | null;
@@ -69,25 +70,27 @@ export function createPassportLists(
     read(after, limit) {
       const found: Found[] = [];
       for (const id of ids(Number(after?.[0] ?? 0))) {
-        if (catalog.mark(id)?.kind === 'product') found.push({ id, after: [id] });
+        found.push({ id, after: [id] });
         if (found.length === limit) break;
       }
       return found;
     },
   });
 
-  function phasesOf({ search, state }: PassportFilter): Phase[] {
-    if (search !== undefined) return [ofIds((afterId) => catalog.search(search, afterId))];
+  function phasesOf({ search, state, source }: PassportFilter): Phase[] {
+    const of = { kind: 'product', source } as const;
+    if (search !== undefined) return [ofIds((afterId) => catalog.search(search, afterId, of))];
     if (state !== undefined) return phases(state, wantedByPolicy(rules));
-    return [ofIds((afterId) => catalog.ids(afterId))];
+    return [ofIds((afterId) => catalog.ids(afterId, of))];
   }
 
   /** What the phases do not know; null for nothing. */
   function conditionOf({ search, state, source }: PassportFilter) {
     const inState = search === undefined ? undefined : state;
-    if (source === undefined && inState === undefined) return null;
+    const ofSource = search === undefined && state !== undefined ? source : undefined;
+    if (ofSource === undefined && inState === undefined) return null;
     return (ids: readonly number[]): ReadonlySet<number> => {
-      const fitting = ids.filter((id) => source === undefined || catalog.mark(id)?.source === source);
+      const fitting = ids.filter((id) => ofSource === undefined || catalog.mark(id)?.source === ofSource);
       if (inState === undefined) return new Set(fitting);
       const rows = rowsOf.all(JSON.stringify(fitting));
       return new Set(rows.filter((row) => stateOf(row) === inState).map(({ id }) => id));
@@ -121,12 +124,11 @@ export function createPassportLists(
       catalog.refresh();
       const found: ReturnType<typeof counts> = {};
       countIds(phasesOf(filter), (ids) => {
-        const fitting = conditionOf({ source, search: undefined })?.(ids) ?? new Set(ids);
-        for (const row of rowsOf.all(JSON.stringify([...fitting]))) {
+        for (const row of rowsOf.all(JSON.stringify(ids))) {
           const of = stateOf(row);
           if (state === undefined || of === state) found[of] = (found[of] ?? 0) + 1;
         }
-        return fitting;
+        return NONE;
       });
       return found;
     },

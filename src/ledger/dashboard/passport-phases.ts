@@ -49,12 +49,6 @@ export function createPassportPhases(db: Sqlite, catalog: Catalog): PassportPhas
 
   /** Products without a passport. */
   function withoutPassport(present: 0 | 1): Phase {
-    function* ids(afterId: number): Generator<number> {
-      for (const id of catalog.ids(afterId)) {
-        const mark = catalog.mark(id);
-        if (mark?.kind === 'product' && !mark.hasPassport) yield id;
-      }
-    }
     return {
       read(after, limit) {
         const found: Found[] = [];
@@ -64,7 +58,7 @@ export function createPassportPhases(db: Sqlite, catalog: Catalog): PassportPhas
           for (const id of batch) if (fitting.has(id)) found.push({ id, after: [id] });
           batch = [];
         };
-        for (const id of ids(Number(after?.[0] ?? 0))) {
+        for (const id of catalog.ids(Number(after?.[0] ?? 0), { kind: 'product', withoutPassport: true })) {
           batch.push(id);
           if (batch.length === BATCH) take();
           if (found.length >= limit) break;

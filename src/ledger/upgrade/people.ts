@@ -70,7 +70,7 @@ export const PEOPLE = `
   ) WHERE kind = 'passport';
 
   -- What a run has changed.
-  CREATE INDEX items_by_time ON items (staged_at);
+  CREATE INDEX items_by_time ON items (source, staged_at);
 `;
 
 /** Adds the shape to the reasons of items that may need a person. */
