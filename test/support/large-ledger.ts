@@ -106,7 +106,9 @@ const REFUSED = canonicalJson({
 
 function createWriter(db: Database.Database) {
   const sql = {
-    stream: db.prepare("INSERT INTO streams (id, source, name, mapping_revision, complete_read, was_read) VALUES (?, ?, ?, 'r1', 1, 1)"),
+    stream: db.prepare(
+      "INSERT INTO streams (id, source, name, mapping_revision, complete_read, was_read) VALUES (?, ?, ?, 'r1', 1, 1)",
+    ),
     run: db.prepare(
       "INSERT INTO runs (id, source, cause, started_at, ended_at, result) VALUES (?, ?, 'schedule', ?, ?, 'complete')",
     ),

@@ -125,7 +125,9 @@ export function createCatalog(db: Sqlite): Catalog {
       )
       .raw(),
     latest: db
-      .prepare<[string], number>('SELECT coalesce(max(staged_at), 0) FROM items INDEXED BY items_by_time WHERE source = ?')
+      .prepare<[string], number>(
+        'SELECT coalesce(max(staged_at), 0) FROM items INDEXED BY items_by_time WHERE source = ?',
+      )
       .pluck(),
     sources: db.prepare<[], string>('SELECT DISTINCT source FROM streams').pluck(),
     product: db.prepare<[string], number>("SELECT id FROM items WHERE kind = 'product' AND key = ?").pluck(),

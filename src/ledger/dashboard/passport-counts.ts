@@ -32,8 +32,8 @@ export function createPassportCounts(
          SELECT p.key, p.source FROM items p INDEXED BY items_missing
          WHERE p.kind = 'product' AND p.missing_since IS NOT NULL
          UNION ALL SELECT p.key, p.source FROM released l CROSS JOIN items p ON p.id = l.item_id
-         WHERE p.kind = 'product' AND p.missing_since IS NULL AND p.record_id IS NULL) p
-       LEFT JOIN items q ON q.kind = 'passport' AND q.key = p.key WHERE ${ofSource('p')} GROUP BY 1`,
+         WHERE p.kind = 'product' AND p.missing_since IS NULL AND p.record_id IS NULL) gone
+       LEFT JOIN items q ON q.kind = 'passport' AND q.key = gone.key WHERE ${ofSource('gone')} GROUP BY 1`,
     ),
   };
   const kept = new Map<string, { version: number; until: number; counts: PassportCounts }>();

@@ -28,7 +28,7 @@ export function createContactViews(db: Sqlite): Pick<LedgerViews, 'suspended' | 
     fields: db.prepare<[{ sources: string }], { source: string; kind: ItemKind; field: string; items: number }>(
       `SELECT s.source, s.kind, f.key AS field, count(*) AS items
        FROM (SELECT i.source, i.kind, i.reason FROM ${blocked} AND i.adopted = 1 AND ${reasonHas('i', 'adopted_change')}) s
-       CROSS JOIN json_each(s.reason, '$.fields') f GROUP BY 1, 2, 3 ORDER BY items DESC, field`,
+       CROSS JOIN json_each(s.reason, '$.fields') f GROUP BY +s.source, +s.kind, +f.key ORDER BY items DESC, field`,
     ),
     parts: db.prepare<[{ sources: string }], { products: number; bomItems: number }>(
       `SELECT count(DISTINCT f.key) AS products, count(*) AS bomItems FROM items i

@@ -28,7 +28,7 @@ export function createSourceCounts(db: Sqlite, rules: PassportRules): DashboardV
     ),
     ended: db.prepare<[], ItemCount>(
       `SELECT i.source, i.kind, 'superseded' AS state, count(*) AS count FROM items i
-       WHERE i.ignored_hash IS NOT NULL GROUP BY i.source, i.kind`,
+       WHERE i.ignored_hash IS NOT NULL GROUP BY +i.source, +i.kind`,
     ),
     unwritten: db.prepare<[], { source: string; count: number }>(
       "SELECT i.source, count(*) AS count FROM items i WHERE i.kind = 'passport' AND i.revision = 0 GROUP BY +i.source",
