@@ -95,7 +95,7 @@ export interface DaemonOptions {
   /** Not called where the config has no `web` section. */
   openWeb: OpenWeb;
   openAdmin: OpenAdmin;
-  /** Reads the config anew for a reload. By default it reads the file again. */
+  /** Reads the config again for a reload. By default it reads the file. */
   load?: (() => Promise<RuntimeConfig>) | undefined;
   /** Time between two requests to an API that refuses dpp-sync. */
   probeMs?: number;

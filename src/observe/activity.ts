@@ -44,8 +44,8 @@ interface Cell<Counts> {
   counts: Counts;
 }
 
-/** A ring of cells: a cell is begun anew when its place is taken by a later time. */
-function createRing<Counts>(size: number, begin: () => Counts) {
+/** A fixed number of cells: a cell begins again when its place is taken by a later time. */
+function createCounts<Counts>(size: number, begin: () => Counts) {
   const cells: (Cell<Counts> | undefined)[] = [];
   return {
     at(number: number): Counts {
@@ -67,8 +67,8 @@ function createRing<Counts>(size: number, begin: () => Counts) {
 const nothing = (): ActivityCounts => ({ requests: 0, refused: 0, delivered: 0, failed: 0, rows: 0 });
 
 export function createActivity(clock: Pick<Clock, 'now'>): Activity {
-  const minutes = createRing(MINUTES, nothing);
-  const seconds = createRing(SECONDS + 1, () => ({ requests: 0 }));
+  const minutes = createCounts(MINUTES, nothing);
+  const seconds = createCounts(SECONDS + 1, () => ({ requests: 0 }));
   const startedAt = clock.now();
   /** The rows that each stream had read at its last event, since an event reports the sum. */
   const readBefore = new Map<string, Map<string, number>>();

@@ -121,14 +121,14 @@ function createProcessGauges(gauge: MakeGauge): (standing: Standing, figures: Fi
 function createAlertMetrics(gauge: MakeGauge, counter: Instruments['counter']): (figures: Figures) => void {
   const firing = gauge('alerts_firing');
   const notices = counter('alert_notices_total');
-  return ({ alerts, notices: told }) => {
+  return ({ alerts, notices: sentNotices }) => {
     for (const condition of ALERT_CONDITIONS) {
       const count = alerts.filter((alert) => alert.firing && alert.condition === condition).length;
       firing.set({ condition }, count);
     }
     // The channels count for themselves; the counter shows their counts.
     notices.reset();
-    for (const { channel, sent, failed } of told) {
+    for (const { channel, sent, failed } of sentNotices) {
       notices.inc({ channel, result: 'sent' }, sent);
       notices.inc({ channel, result: 'failed' }, failed);
     }

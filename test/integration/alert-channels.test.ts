@@ -180,7 +180,7 @@ describe('mail', () => {
     expect(text).toContain('dpp-sync alerts mute run_failed/erp --for 4h');
   });
 
-  it('is checked by a login without a mail, and a wrong password is told without the password', async () => {
+  it('is checked by a login without a mail, and a wrong password is reported without the password', async () => {
     const port = await listen();
     await mail(port).check(NEVER);
     expect(mails).toEqual([]);
@@ -254,7 +254,7 @@ describe('a program', () => {
     await expect.poll(() => isRunning(child), { timeout: 10_000 }).toBe(false);
   });
 
-  it('need not read its stdin, and one that is not there is told', async () => {
+  it('need not read its stdin, and one that is not there is reported', async () => {
     await run(script('exit 0')).send(NOTICE, NEVER);
     await expect(run(join(folder, 'nothing')).send(NOTICE, NEVER)).rejects.toThrow(/could not be run: .*ENOENT/);
     await expect(run(join(folder, 'nothing')).check(NEVER)).rejects.toThrow(/cannot be run/);

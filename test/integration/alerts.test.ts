@@ -81,14 +81,14 @@ describe('the alerts of a daemon', () => {
     };
     await expect.poll(hasRun, SOON).toBe(true);
   }
-  const told = () => receiver.notices.map(({ alert, status }) => `${alert} ${status}`);
+  const reported = () => receiver.notices.map(({ alert, status }) => `${alert} ${status}`);
   const alerts = (...args: string[]) => runHere(['alerts', ...args, '-c', world.configFile, '--json']);
 
   it('report a failed run once, know that after a restart, and report its end once', async () => {
     world.write('products.csv', 'SKU;NAME\nA-1');
     const first = await start();
     await run(first.daemon);
-    await expect.poll(told, SOON).toEqual(['run_failed/erp firing']);
+    await expect.poll(reported, SOON).toEqual(['run_failed/erp firing']);
     expect(receiver.notices[0]?.message).toMatch(/^The last run of erp failed: .*dpp-sync sync erp$/s);
     // It fails again, which is no change of status.
     await run(first.daemon);
@@ -99,21 +99,22 @@ describe('the alerts of a daemon', () => {
     expect(second.daemon.runtime.alerts?.list()).toMatchObject([
       { id: 'run_failed/erp', firing: true, notices: [{ channel: 'team', state: 'sent', error: null }] },
     ]);
-    expect(told()).toEqual(['run_failed/erp firing']);
+    expect(reported()).toEqual(['run_failed/erp firing']);
     world.write('products.csv', PRODUCTS.files['products.csv']);
     await run(second.daemon);
-    await expect.poll(told, SOON).toEqual(['run_failed/erp firing', 'run_failed/erp resolved']);
+    await expect.poll(reported, SOON).toEqual(['run_failed/erp firing', 'run_failed/erp resolved']);
     expect(receiver.notices[1]?.message).toContain('This is over.');
     expect(JSON.stringify([first.log.lines, second.log.lines])).not.toContain(HOOK_TOKEN);
   });
 
-  it('do not hold up the sync while a channel is away, and are told when it is back', async () => {
+  it('do not hold up the sync while a channel is away, and arrive when it is back', async () => {
     receiver.status = 503;
     world.write('products.csv', 'SKU,NAME,STATE\nA-1,Kettle,10\nA-2,,10\n');
     const { daemon, log } = await start();
     await run(daemon);
     await expect.poll(() => world.contents().products.length, SOON).toBe(1);
-    const failures = () => log.lines.filter(({ message }) => message.startsWith('The channel team could not be told'));
+    const failures = () =>
+      log.lines.filter(({ message }) => message.startsWith('The channel team could not be reached'));
     await expect.poll(() => failures().length, SOON).toBe(1);
     expect(failures()[0]?.fields).toMatchObject({
       alert: 'quarantine/erp',
@@ -127,7 +128,7 @@ describe('the alerts of a daemon', () => {
     });
     expect(JSON.stringify(listed)).not.toContain(HOOK_TOKEN);
     receiver.status = 200;
-    await expect.poll(told, SOON).toEqual(['quarantine/erp firing']);
+    await expect.poll(reported, SOON).toEqual(['quarantine/erp firing']);
   });
 
   it('are muted beside the daemon and without one, and reported when the mute ends', async () => {
@@ -147,7 +148,7 @@ describe('the alerts of a daemon', () => {
     // The next daemon finds the mute in the ledger, and says nothing.
     const second = await start();
     await run(second.daemon);
-    expect(told()).toEqual([]);
+    expect(reported()).toEqual([]);
     await stop.pop()?.();
     expect((await alerts('unmute', 'quarantine/erp')).json()).toEqual({
       ok: true,
@@ -155,7 +156,7 @@ describe('the alerts of a daemon', () => {
       mutedUntil: null,
     });
     await start();
-    await expect.poll(told, SOON).toEqual(['quarantine/erp firing']);
+    await expect.poll(reported, SOON).toEqual(['quarantine/erp firing']);
   });
 
   it('report a refused key and its end', async () => {
@@ -163,9 +164,9 @@ describe('the alerts of a daemon', () => {
     world.sandbox.faults.add({ operation: 'product.list', kind: 'status', status: 401 });
     const { daemon } = await start({ probeMs: 200 });
     await run(daemon);
-    await expect.poll(told, SOON).toEqual(['key_refused firing']);
+    await expect.poll(reported, SOON).toEqual(['key_refused firing']);
     world.sandbox.faults.clear();
-    await expect.poll(told, SOON).toEqual(['key_refused firing', 'key_refused resolved']);
+    await expect.poll(reported, SOON).toEqual(['key_refused firing', 'key_refused resolved']);
   });
 
   it('can be tried by a message to each channel, and checked without one', async () => {

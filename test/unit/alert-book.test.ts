@@ -34,7 +34,7 @@ describe('the book of alerts', () => {
     expect(sent(book, 4000)).toEqual([]);
   });
 
-  it('knows after a restart what was told, and says nothing twice', () => {
+  it('knows after a restart what was reported, and says nothing twice', () => {
     const book = createAlertBook({ alerts: [] });
     book.update([FAILED, DOWN], 1000);
     sent(book, 1000);
@@ -49,7 +49,7 @@ describe('the book of alerts', () => {
     expect(sent(after, 3000)).toEqual(['team: run_failed/erp is over']);
   });
 
-  it('makes no noise for an alert that comes and goes before anybody was told', () => {
+  it('makes no noise for an alert that comes and goes before anybody knew of it', () => {
     const book = createAlertBook({ alerts: [] });
     book.update([DOWN], 1000);
     book.update([], 2000);
@@ -78,7 +78,7 @@ describe('the book of alerts', () => {
     expect(book.view(TEAM, 4 * 3_600_000)[0]?.notices).toEqual([
       { channel: 'team', state: 'given_up', at: tries.at(-1), error: 'Nobody answers.' },
     ]);
-    // Nobody knew of it, so nobody is told that it is over. The next time is tried anew.
+    // Nobody knew of it, so nobody learns that it is over. The next time is tried again.
     book.update([], 5 * 3_600_000);
     expect(book.due(TEAM, 5 * 3_600_000)).toEqual([]);
     book.update([DOWN], 6 * 3_600_000);
@@ -105,14 +105,14 @@ describe('the book of alerts', () => {
     expect(sent(book, 2000, ['team', 'mail'])).toEqual(['mail: api_down fires']);
   });
 
-  it('forgets what is over for long, but not what somebody has still to be told', () => {
-    const over = (id: string, told: boolean, since: number): KeptAlert => ({
+  it('forgets what is over for long, but not what has still to be reported', () => {
+    const over = (id: string, reported: boolean, since: number): KeptAlert => ({
       ...DOWN,
       id,
       firing: false,
       since,
       mutedUntil: null,
-      notices: { team: { told, tries: 1, nextAt: told ? 0 : null, at: 0, error: null } },
+      notices: { team: { reported, tries: 1, nextAt: reported ? 0 : null, at: 0, error: null } },
     });
     const many = Array.from({ length: 300 }, (_, index) => over(`run_failed/s${index}`, false, 300 + index));
     const book = createAlertBook({ alerts: [over('old', false, 0), over('owed', true, 0), ...many] });

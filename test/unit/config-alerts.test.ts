@@ -7,7 +7,7 @@ const HOOK = 'https://hooks.example.com/services/T0PSECRETx42x/Bxyz0123456789?ke
 const withAlerts = (text: string) => `${SOUND_CONFIG}alerts:\n${text.replace(/^/gm, '  ')}\n`;
 
 describe('the alerts of a config', () => {
-  it('are watched by default, and told to nobody', async () => {
+  it('are watched by default, and reported to nobody', async () => {
     const { alerts } = await loadText(SOUND_CONFIG);
     expect(alerts).toEqual({
       channels: [],

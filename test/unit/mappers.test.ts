@@ -39,5 +39,6 @@ it('reads the mappings of many sources a few at a time', async () => {
   const mappers = createMappers({ sources: () => sources, profile: Profile.parse({}), baseDir: folder });
   await mappers.refreshAll();
   expect(sources.map(({ id }) => mappers.of(id)).includes(null)).toBe(false);
-  expect(loading.most).toBe(4);
+  expect(loading.most).toBeGreaterThan(1);
+  expect(loading.most).toBeLessThanOrEqual(4);
 });

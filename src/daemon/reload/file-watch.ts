@@ -55,7 +55,7 @@ export function createFileWatch(clock: Clock): FileWatch {
   };
 }
 
-/** Follows symbolic links. A file that is written anew has another inode, size or time. */
+/** Follows symbolic links. A file that is written again has another inode, size or time. */
 async function factsOf(file: string): Promise<string> {
   try {
     const { dev, ino, size, mtimeNs, ctimeNs } = await stat(file, { bigint: true });

@@ -19,7 +19,7 @@ export function reportReload(options: { ledger: Pick<CareLedger, 'noteDaemon'>; 
   };
 }
 
-/** Tells whether the token of the dashboard is another one than at the last call. Keeps its hash alone. */
+/** Says whether the token of the dashboard is another one than at the last call. Keeps its hash alone. */
 export function createTokenWatch(config: Pick<RuntimeConfig, 'web'>): { isNew(): Promise<boolean> } {
   let known: string | null = null;
   return {

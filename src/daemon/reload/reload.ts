@@ -20,7 +20,7 @@ import { restartNeeded } from './restart-needed.ts';
 export interface ReloadOptions {
   /** The settings in use. They are replaced in place. */
   config: RuntimeConfig;
-  /** Reads the config anew. */
+  /** Reads the config again. */
   load: () => Promise<RuntimeConfig>;
   compile: (sources: RuntimeConfig['sources']) => Promise<ReadonlyMap<string, Mapper>>;
   /** The mappers in use, for the files that they are made of. */

@@ -6,7 +6,7 @@ import type { Logger } from '../../lib/logging/logging.ts';
 import type { Pulls } from '../sources/pulls.ts';
 
 /**
- * Remembers in the ledger which sources have a run that is due and has not come to its end. A queue that is out of reach, a pause
+ * Remembers in the ledger which sources have a run that is due and has not ended. A queue that is out of reach, a pause
  * or a killed process then delays the run, and the next daemon starts it.
  */
 export interface DueRuns {

@@ -3,7 +3,7 @@ import type { RuntimeConfig } from '../sources/open-source.ts';
 import { createPauses, type Pauses } from './pauses.ts';
 
 /**
- * Returns a function that tells when the pause of a source ends that is on at an instant; null where none is on. The sources are
+ * Returns a function that gives the time when the pause of a source ends that is on at an instant; null where none is on. The sources are
  * read at each call, because a reload of the config may replace them.
  */
 export function createSourcePauses(

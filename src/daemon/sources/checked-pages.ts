@@ -7,7 +7,7 @@ import { sourceFault } from '../../sdk/faults.ts';
 const DEPTH_MAX = 100;
 /** How long a connector may take to stop when it is asked to. */
 const STOP_WITHIN_MS = 5_000;
-/** A connector that gives more pages without rows than this, one behind the other, would never come to an end. */
+/** A connector that gives more pages without rows than this, one behind the other, would never end. */
 const EMPTY_PAGES_MAX = 10_000;
 
 /**

@@ -85,8 +85,8 @@ export interface KeptAlert extends Omit<AlertView, 'notices'> {
 }
 
 export interface KeptNotice {
-  /** The status that the channel was told last: true where it knows of the alert and not of its end. */
-  told: boolean;
+  /** The status that the channel got last: true where it got a notice of the alert and none of its end. */
+  reported: boolean;
   /** Tries for the present status. */
   tries: number;
   /** Not before this is the next one; null after the last. */

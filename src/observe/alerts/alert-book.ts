@@ -1,10 +1,10 @@
-// The alerts that are known, and what each channel was told of them.
+// The alerts that are known, and what was reported of each to each channel.
 //
-// For each alert and channel, what a channel should know is compared with what it was told last, as an item is with its baseline:
+// For each alert and channel, what a channel should know is compared with what was reported to it last, as an item is with its baseline:
 //
-//   the alert …              should know   told      what follows
+//   the alert …              should know   reported  what follows
 //   fires, is not muted      yes           no        a notice that it fires
-//   fires, is muted          as told       –         nothing, until the time is over
+//   fires, is muted          as reported   –         nothing, until the time is over
 //   is over                  no            yes       a notice that it is over
 //   is over                  no            no        nothing: nobody knew
 //
@@ -49,7 +49,7 @@ export function createAlertBook(note: Pick<AlertNote, 'alerts'>): AlertBook {
   function forgetOld(now: number): void {
     const over = [...alerts.values()].filter(({ firing }) => !firing).sort((a, b) => b.since - a.since);
     over.forEach((alert, index) => {
-      const isNeeded = Object.values(alert.notices).some(({ told, nextAt }) => told && nextAt !== null);
+      const isNeeded = Object.values(alert.notices).some(({ reported, nextAt }) => reported && nextAt !== null);
       const isMuted = alert.mutedUntil !== null && alert.mutedUntil > now;
       if (isNeeded || isMuted) return;
       if (index >= OVER_MAX || now - alert.since > SHOWN_MS) alerts.delete(alert.id);
@@ -63,20 +63,20 @@ export function createAlertBook(note: Pick<AlertNote, 'alerts'>): AlertBook {
   }
 
   function noticeOf(alert: KeptAlert, channel: string): KeptNotice {
-    return alert.notices[channel] ?? { told: false, tries: 0, nextAt: alert.since, at: null, error: null };
+    return alert.notices[channel] ?? { reported: false, tries: 0, nextAt: alert.since, at: null, error: null };
   }
 
-  /** Whether the channel is to be told the present status, as soon as `nextAt` has come. */
+  /** Whether the present status is reported to the channel as soon as `nextAt` has come. */
   function differs(alert: KeptAlert, channel: string, now: number): boolean {
-    const { told } = noticeOf(alert, channel);
-    if (alert.firing) return !told && (alert.mutedUntil === null || alert.mutedUntil <= now);
-    return told;
+    const { reported } = noticeOf(alert, channel);
+    if (alert.firing) return !reported && (alert.mutedUntil === null || alert.mutedUntil <= now);
+    return reported;
   }
 
   function stateOf(alert: KeptAlert, channel: string, now: number): NoticeState {
-    const { told, nextAt, at } = noticeOf(alert, channel);
+    const { reported, nextAt, at } = noticeOf(alert, channel);
     if (differs(alert, channel, now)) return nextAt === null ? 'given_up' : 'waiting';
-    return told === alert.firing && at !== null && at >= alert.since ? 'sent' : 'none';
+    return reported === alert.firing && at !== null && at >= alert.since ? 'sent' : 'none';
   }
 
   function viewOf(alert: KeptAlert, channels: readonly string[], now: number): AlertView {
@@ -142,8 +142,8 @@ export function createAlertBook(note: Pick<AlertNote, 'alerts'>): AlertBook {
       alert.notices[channel] = notice;
       notice.at = now;
       notice.error = error;
-      if (error === null) notice.told = firing;
-      // The status may have changed while the notice was on its way: then the tries begin anew.
+      if (error === null) notice.reported = firing;
+      // The status may have changed while the notice was on its way: then the tries begin again.
       if (alert.since !== since) return;
       notice.tries += 1;
       const waitMs = RETRY_MS[notice.tries - 1];

@@ -103,7 +103,7 @@ export function createAlerts(options: AlertsOptions): RunningAlerts {
       book.ended(due, reason, clock.now());
       log.warn(
         { alert: due.alert.id, channel: channel.id, error: reason },
-        `The channel ${channel.id} could not be told of an alert. It is tried again, seven times in all.`,
+        `The channel ${channel.id} could not be reached with an alert. The notice is sent again, seven times in all.`,
       );
     }
   }

@@ -7,7 +7,7 @@ export interface Channel {
   /**
    * Sends a notice once.
    *
-   * @throws Error whose message is a full sentence without secrets, as far as the channel can tell
+   * @throws Error whose message is a full sentence without secrets, as far as the channel knows them
    */
   send(notice: Notice, signal: AbortSignal): Promise<void>;
   /**
