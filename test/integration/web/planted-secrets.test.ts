@@ -1,0 +1,258 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import type { Daemon } from '../../../src/daemon/daemon.ts';
+import { loadRuntimeConfig } from '../../../src/daemon/load.ts';
+import { createLogger } from '../../../src/lib/logging/logging.ts';
+import { createSecretStore } from '../../../src/lib/logging/secrets.ts';
+import { hashPassword } from '../../../src/lib/password-hash.ts';
+import { openWeb, type ServedRoute } from '../../../src/web/web-server.ts';
+import { cli } from '../../support/cli.ts';
+import { PRODUCTS, startDaemon } from '../../support/daemon-world.ts';
+import { pathOf } from '../../support/guarded-web.ts';
+import { describeRedis, type RedisServer, startRedis } from '../../support/redis.ts';
+import { installSdk } from '../../support/sdk-package.ts';
+import { askWeb, visitWeb, type WebVisitor } from '../../support/web-visitor.ts';
+import { API_KEY, createWorld, type World } from '../../support/world.ts';
+
+const PLANTED = {
+  'the API key': API_KEY,
+  'the publish key': 'dpp_publ9876543210planted',
+  'the token of the dashboard': 'planted-web-token-1f2e3d',
+  'the password of a user': 'planted battery staple',
+  'the password of the queue': 'planted-queue-7a6b5c4d',
+  'the secret of a source': 'planted-source-0a9b8c7d',
+  'the path of a webhook': 'planted-hook-path-5e4d3c2b',
+  'the token of a webhook': 'planted-hook-token-9d8c7b',
+  'a guessed password': 'planted-guess-of-somebody',
+};
+
+/** It puts its password wherever a careless connector can: into the log, its messages, the causes of its errors, and a crash. */
+const CONNECTOR = `import { defineConnector, secret, sourceFault, z } from 'dpp-sync/sdk';
+export default defineConnector({
+  id: 'careless',
+  title: 'Careless',
+  reads: 'snapshot',
+  options: z.strictObject({ password: secret().describe('The password.'), crashes: z.boolean().default(false).describe('Crashes.') }),
+  streamOptions: z.strictObject({}),
+  async open({ password, crashes }, host) {
+    return {
+      async check() { return { found: 'a row' }; },
+      async *pull() {
+        host.log.warn({ password, nested: { url: 'https://u:' + password + '@h/' } }, 'Logging in with ' + password);
+        if (crashes) {
+          setTimeout(() => { throw new Error('Crashed with ' + password, { cause: new Error(password) }); }, 0);
+          await new Promise(() => {});
+        }
+        yield { rows: [{ fields: { id: 'X-1' }, place: { path: '1' } }] };
+        throw sourceFault('The password ' + password + ' is wrong.', { suggestion: 'Change ' + password + '.', cause: new Error(password) });
+      },
+      async close() {},
+    };
+  },
+});
+`;
+const careless = (id: string, more = {}) => ({
+  id,
+  connector: './careless.ts',
+  options: { password: '${file:./source-secret}', ...more },
+  mappings: [{ to: 'product', key: 'row.id', fields: { sku: 'row.id', name: '"x"' } }],
+});
+
+/** What of a secret must be nowhere: of a key all beyond the first 8 characters, in plain text and as it travels encoded. */
+function needles(secret: string): string[] {
+  const hidden = secret.slice(8);
+  const base64 = Buffer.from(secret).toString('base64').slice(0, -4);
+  return [hidden, encodeURIComponent(hidden), hidden.replaceAll(' ', '+'), base64];
+}
+
+function found(text: string): string[] {
+  return Object.entries(PLANTED).flatMap(([name, secret]) =>
+    needles(secret).some((needle) => text.includes(needle)) ? [name] : [],
+  );
+}
+
+describeRedis('a planted secret', () => {
+  let world: World;
+  let redis: RedisServer;
+  let daemon: Daemon;
+  let url: string;
+  let served: readonly ServedRoute[];
+  let person: WebVisitor;
+  let log = '';
+  let hash = '';
+
+  beforeAll(async () => {
+    redis = await startRedis({ password: PLANTED['the password of the queue'], settings: { rdbcompression: 'no' } });
+    hash = await hashPassword(PLANTED['the password of a user']);
+    world = await createWorld({
+      queue: redis.url,
+      target: { publishKey: PLANTED['the publish key'] },
+      config: {
+        web: {
+          port: 0,
+          token: '${file:./web-token}',
+          users: [{ name: 'anna', role: 'operator', password: '${file:./anna}' }],
+        },
+        alerts: {
+          channels: [
+            {
+              id: 'hook',
+              webhook: {
+                url: `http://127.0.0.1:9/${PLANTED['the path of a webhook']}`,
+                token: PLANTED['the token of a webhook'],
+              },
+            },
+          ],
+        },
+        passports: { init: 'when-complete', publish: 'auto' },
+        sources: [PRODUCTS.source, careless('own')],
+      },
+      files: {
+        ...PRODUCTS.files,
+        'careless.ts': CONNECTOR,
+        'web-token': `${PLANTED['the token of the dashboard']}\n`,
+        anna: `${hash}\n`,
+        'source-secret': `${PLANTED['the secret of a source']}\n`,
+      },
+    });
+    installSdk(world.folder);
+    world.sandbox.ensureKey({
+      organization: 'acme',
+      name: 'publish',
+      scopes: ['publish'],
+      key: PLANTED['the publish key'],
+    });
+    const secrets = createSecretStore();
+    const config = await loadRuntimeConfig(world.configFile, secrets);
+    ({ daemon, url } = await startDaemon(world, {
+      secrets,
+      config,
+      log: createLogger({ level: 'trace', secrets, write: (line) => (log += line) }),
+      openWeb: async (context, web) => {
+        const server = await openWeb(context, web);
+        ({ served } = server);
+        return server;
+      },
+    }));
+    for (const source of ['erp', 'own']) await daemon.startRun(source, 'schedule');
+    await vi.waitUntil(() => daemon.runtime.views.runs({ source: 'own', limit: 1 })[0]?.result === 'failed', {
+      timeout: 60_000,
+    });
+    await vi.waitUntil(async () => (await daemon.runtime.queues.failed('deliver')).length > 0, { timeout: 60_000 });
+
+    await askWeb(url, '/login', {
+      form: { name: 'anna', password: PLANTED['a guessed password'] },
+      headers: { origin: url },
+    });
+    await askWeb(url, '/metrics', { headers: { authorization: `Bearer ${PLANTED['a guessed password']}` } });
+    person = await visitWeb(url, { name: 'anna', password: PLANTED['the password of a user'] });
+    // Everything that can be done, with fields that mean nothing: each is refused or done, and written to the audit log.
+    for (const route of served.filter(({ method, path }) => method === 'POST' && path !== '/logout')) {
+      await askWeb(url, pathOf(route, '1'), {
+        method: 'POST',
+        headers: { authorization: `Bearer ${PLANTED['the token of the dashboard']}` },
+        form: { token: PLANTED['a guessed password'], password: PLANTED['a guessed password'] },
+      });
+    }
+  });
+  afterAll(async () => {
+    await daemon.stop();
+    await world.remove();
+    await redis.stop();
+  });
+
+  it('was used: people logged in, a source failed with it, and writes went out', () => {
+    expect(person.cookie).not.toBe('');
+    expect(log).toContain('own');
+    expect(world.contents().products.length).toBeGreaterThan(0);
+    expect(found(`x ${API_KEY} y`)).toEqual(['the API key']);
+  });
+
+  it('is in no line of the log, not even of the finest level', () => {
+    expect(log.split('\n').length).toBeGreaterThan(10);
+    expect(log.split('\n').filter((line) => found(line).length > 0)).toEqual([]);
+  });
+
+  it('is in no key and no value of the queue', async () => {
+    const client = new Redis(redis.url);
+    const keys = await client.keys('*');
+    expect(keys.length).toBeGreaterThan(3);
+    for (const key of keys) {
+      const bytes = await client.dumpBuffer(key);
+      expect([key, found(`${key} ${bytes?.toString('latin1') ?? ''}`)]).toEqual([key, []]);
+    }
+    client.disconnect();
+  });
+
+  it('is in no byte of the ledger and of the files beside it', () => {
+    const folder = join(world.folder, 'data');
+    const files = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isFile());
+    expect(files.map(({ name }) => name)).toContain('ledger.db');
+    for (const { name } of files) {
+      expect([name, found(readFileSync(join(folder, name)).toString('latin1'))]).toEqual([name, []]);
+    }
+  });
+
+  it('is on no page, in no metric and in no answer of the admin API', async () => {
+    let answered = 0;
+    for (const route of served.filter(({ method, path }) => method === 'GET' && path !== '/live')) {
+      for (const value of ['1', 'product', 'A-1', 'A-2', 'X-1', 'deliver', 'erp', 'own']) {
+        const path = pathOf(route, (name) => (name === 'kind' ? 'product' : value));
+        const { status, body, headers } = await person.get(path);
+        expect([path, found(`${JSON.stringify(headers)} ${body}`)]).toEqual([path, []]);
+        if (status === 200) answered += 1;
+        if (!route.path.includes(':')) break;
+      }
+    }
+    expect(answered).toBeGreaterThan(20);
+  });
+
+  it('is in no output of commands that fail with it, and of a process that crashes with it', async () => {
+    const other = await createWorld({
+      config: {
+        web: {
+          port: 0,
+          token: PLANTED['the token of the dashboard'],
+          users: [{ name: 'anna', role: 'viewer', password: hash }],
+        },
+        sources: [careless('own'), careless('crash', { crashes: true })],
+      },
+      target: { publishKey: PLANTED['the publish key'] },
+      files: { 'careless.ts': CONNECTOR, 'source-secret': PLANTED['the secret of a source'] },
+    });
+    installSdk(other.folder);
+    for (const args of [
+      ['check'],
+      ['preview', 'own'],
+      ['sync', 'own'],
+      ['sync', 'crash'],
+      ['status'],
+      ['sync', 'own', '--json'],
+    ]) {
+      const { stdout, stderr, exitCode } = await cli([...args, '-c', other.configFile, '--log-level', 'debug']);
+      expect([args, found(stdout + stderr)]).toEqual([args, []]);
+      if (args[0] === 'sync') expect(exitCode, args.join(' ')).not.toBe(0);
+    }
+    await other.remove();
+  });
+});
+
+describe('the password hash of a user', () => {
+  it('is a secret of the config, and stands in no message about it', async () => {
+    const hash = await hashPassword('another planted password');
+    const world = await createWorld({
+      config: {
+        web: { host: '0.0.0.0', users: [{ name: 'anna', role: 'king', password: hash }] },
+        sources: [PRODUCTS.source],
+      },
+      files: PRODUCTS.files,
+    });
+    const { stdout, stderr, exitCode } = await cli(['check', '-c', world.configFile]);
+    expect(exitCode).toBe(2);
+    expect(stdout + stderr).toContain('web.users[0].role');
+    expect(stdout + stderr).not.toContain(hash.slice(20));
+    await world.remove();
+  });
+});
