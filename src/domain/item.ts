@@ -5,6 +5,7 @@ import { sha256Url } from '../lib/hash.ts';
 import type { JsonObject, JsonValue } from '../lib/json.ts';
 import { err, ok, type Result } from '../lib/result.ts';
 import type { Issue } from './issue.ts';
+import { wordsOfProblem } from './item-words.ts';
 
 export const ITEM_KINDS = ['product', 'material', 'bom_item'] as const;
 export type ItemKind = (typeof ITEM_KINDS)[number];
@@ -191,7 +192,7 @@ export function parseItem(draft: Item): Result<Item, Issue[]> {
   for (const [name, value] of Object.entries(draft.payload)) {
     if (value !== null && value !== '') given[name] = value;
   }
-  const parsed = PAYLOADS[draft.kind].safeParse(given);
+  const parsed = PAYLOADS[draft.kind].safeParse(given, { error: wordsOfProblem });
   if (!parsed.success) {
     for (const problem of parsed.error.issues) issues.push(fieldIssue(draft.kind, given, problem));
   }

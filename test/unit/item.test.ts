@@ -23,6 +23,21 @@ const codes = (item: Item): string[] => {
 };
 
 describe('parseItem', () => {
+  it.each<[string, JsonValue, string]>([
+    ['sku', 5, 'sku: found a number, expected text. sku is text of 1 to 255 characters.'],
+    ['sku', ['a'], 'sku: found a list, expected text. sku is text of 1 to 255 characters.'],
+    ['status', true, 'status: found true, expected text. status is text of 1 to 64 characters.'],
+    [
+      'name',
+      'x'.repeat(501),
+      'name: the text has 501 characters, expected at most 500. name is text of 1 to 500 characters.',
+    ],
+  ])('says in its own words what is wrong with %s: %j', (field, value, message) => {
+    const payload = { sku: 'A', name: 'Pump', [field]: value };
+    const result = parseItem({ kind: 'product', key: 'A', payload, refs: [] });
+    expect(result).toMatchObject({ ok: false, error: [{ code: 'field.invalid', field, message }] });
+  });
+
   it('normalises decimals and leaves empty optional fields out', () => {
     const result = parseItem(bom({ payload: { quantity: '02.50', unit: '', position: null } }));
     expect(result.ok && result.value.payload).toEqual({ quantity: '2.5' });

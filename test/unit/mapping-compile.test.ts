@@ -225,7 +225,7 @@ describe('a mapping module', () => {
     [`return [{ kind: 'product', key: 'k', payload: { sku: 's' }, refs: [] }]`, 'field.required', /name is required/],
     [`return { issues: [{ code: 'house.rule', message: 'Not ours.' }] }`, 'house.rule', /Not ours/],
     [`return { issues: [] }`, 'module.result', /issues/],
-    [`return undefined`, 'module.result', /list of items: Invalid/],
+    [`return undefined`, 'module.result', /list of items: found nothing, expected an object\.$/],
     [
       `return [{ kind: 'product', key: 'k', payload: Object.fromEntries([['sku', 's'], ['name', 'n'], ['__proto__', {}]]), refs: [] }]`,
       'value.type',

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Issue } from '../../../domain/issue.ts';
 import { ITEM_KINDS, type Item, REF_KINDS, REF_ROLES } from '../../../domain/item.ts';
+import { wordsOfProblem } from '../../../domain/item-words.ts';
 import { type BlockedProducts, type MappableRecord, productsOf } from '../../../domain/mapping.ts';
 import type { MappingModule, MappingTools } from '../../../domain/mapping-module.ts';
 import { messageOf } from '../../../lib/errors.ts';
@@ -69,10 +70,10 @@ export function applyModule(
       tools,
     });
     if (Array.isArray(given)) {
-      const items = Items.safeParse(given);
+      const items = Items.safeParse(given, { error: wordsOfProblem });
       return items.success ? toItems(items.data, checks) : refuse([nonsense(given, items.error)]);
     }
-    const refused = RefusedRow.safeParse(given);
+    const refused = RefusedRow.safeParse(given, { error: wordsOfProblem });
     if (!refused.success) return refuse([nonsense(given, refused.error)]);
     const { issues, products } = refused.data;
     return refuse(
@@ -165,7 +166,7 @@ function nonsense(given: unknown, error: z.ZodError): Issue {
   };
 }
 
-/** The first problem of the result with its path, such as `0.kind: Invalid option`. */
+/** The first problem of the result with its path, such as `0.kind: expected one of product, material`. */
 function complaintOf(error: z.ZodError): string {
   const [first] = error.issues;
   if (first === undefined) return 'it is not sound';
