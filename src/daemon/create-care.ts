@@ -55,7 +55,7 @@ export function requestLeftRuns(
     else if (isScheduled && scheduler.missed(id, last.startedAt))
       why = 'was missed while no daemon ran and is started now';
     else continue;
-    log.info({ source: id, ...(last === undefined ? {} : { runId: last.id }) }, `A run of ${id} ${why}.`);
+    log.info({ source: id, ...(last === undefined ? {} : { run: last.id }) }, `A run of ${id} ${why}.`);
     scheduler.request(id);
   }
 }

@@ -16,6 +16,7 @@ import { createCare, requestLeftRuns } from './create-care.ts';
 import { type CurrentState, createCurrentState } from './current-state.ts';
 import { createFigures } from './figures.ts';
 import { loadRuntimeConfig } from './load.ts';
+import { logSettled } from './log-settled.ts';
 import { createReload } from './reload/reload.ts';
 import { createTokenWatch, reportReload } from './reload/reload-report.ts';
 import { openRuntime, type Runtime } from './runtime.ts';
@@ -200,6 +201,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
   const figures = createFigures({ runtime, care, alerts, clock, log });
   const metrics = createMetrics({ version, figures });
   bus.subscribe((event) => metrics.observe(event));
+  bus.subscribe((event) => logSettled(log, event));
   const activity = createActivity(clock);
   bus.subscribe((event) => activity.observe(event));
   bus.subscribe((event) => {

@@ -224,6 +224,7 @@ async function runtimeOn(
     scrub: (text) => secrets.scrub(text),
     connections,
     maxRate: config.target.maxRate,
+    views,
     ownPublishKey: config.target.publishKey !== null,
     failedJobs: options.showFailedJobs ? { views, replay: (id) => replayDelivery(id, replayNow) } : null,
     isStaging: () => pulls.pulling().length > 0 || mapping.busy(),

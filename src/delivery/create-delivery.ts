@@ -53,6 +53,8 @@ export interface DeliveryOptions {
   maxRate: number | null;
   /** Whether publishing has an API key of its own. */
   ownPublishKey: boolean;
+  /** Tells what a delivery is about, for the log. */
+  views?: Pick<LedgerViews, 'delivery'>;
   /** Null in a process that does not show failed jobs. */
   failedJobs: { views: LedgerViews; replay: FailedJobsOptions['replay'] } | null;
   /** Called at intervals for work that has to continue beside the deliveries. */
@@ -130,7 +132,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     onDropped: (deliveries) => dispatcher.done(deliveries.map(({ id }) => id)),
     clock,
   });
-  const deadLetter = createDeadLetter({ ledger, log, scrub });
+  const deadLetter = createDeadLetter({ ledger, views: options.views, log, scrub });
   const claims = createClaims({ ledger, queue, health, dispatcher, bulk, deadLetter, clock });
   const path = createDeliveryPath({ ...parts, admission, claims, dispatcher, deadLetter });
 

@@ -1,6 +1,7 @@
 import { isLedgerFault } from '../domain/faults.ts';
 import type { DeliveryName } from '../domain/ports/claim.ts';
 import type { DeliveryLedger } from '../domain/ports/delivery-ledger.ts';
+import type { LedgerViews } from '../domain/ports/ledger-views.ts';
 import type { Reason } from '../domain/reason.ts';
 import { messageOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logging/logging.ts';
@@ -24,13 +25,29 @@ export function createDeadLetter(options: {
   ledger: Pick<DeliveryLedger, 'deadLetter'>;
   log: Pick<Logger, 'error'>;
   scrub: (text: string) => string;
+  /** Tells what a delivery is about, for the log. */
+  views?: Pick<LedgerViews, 'delivery'> | undefined;
 }): DeadLetter {
-  const { ledger, log, scrub } = options;
+  const { ledger, views, log, scrub } = options;
+
+  function describe(id: number): object {
+    try {
+      const { source, kind, key } = views?.delivery(id) ?? {};
+      return { source, kind, key };
+    } catch {
+      // The ledger cannot be read, which the caller meets as well.
+      return {};
+    }
+  }
+
   return async (deliveries, error, isAgain = false) => {
     const message = scrub(messageOf(error)).slice(0, MESSAGE_LENGTH_MAX);
     const reason: Reason = { code: 'internal', message: `It cannot be sent: ${message}` };
     for (const { id: deliveryId } of isAgain ? [] : deliveries) {
-      log.error({ deliveryId, err: error }, 'A delivery cannot be attempted and is dead-lettered.');
+      log.error(
+        { deliveryId, ...describe(deliveryId), err: error },
+        'A delivery cannot be attempted and is dead-lettered.',
+      );
     }
     try {
       for (const { id: deliveryId, revision } of deliveries) {

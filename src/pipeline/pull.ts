@@ -16,6 +16,7 @@ import { createBitmap } from '../lib/bitmap.ts';
 import type { Clock } from '../lib/clock.ts';
 import { messageOf } from '../lib/errors.ts';
 import type { JsonValue } from '../lib/json.ts';
+import { addLogFields } from '../lib/logging/log-context.ts';
 import { createColumnCheck } from './column-check.ts';
 import { incomingRecords } from './incoming-record.ts';
 import type { MapQueue } from './map-queue.ts';
@@ -69,6 +70,7 @@ export async function pull(request: PullRequest, options: PullOptions, abort: Ab
   const streams = reader.streams.map(({ name }) => name);
   const start = { source, trigger, streams, mappingRevision: mapper.revision };
   const { runId, streams: progress } = await untilWritable(() => ledger.startRun(start), wait, abort);
+  addLogFields({ run: runId });
   const guarded: PullResult['guarded'] = [];
   try {
     for (const stream of inReadingOrder(request)) {

@@ -2,6 +2,7 @@ import { type Job, type Processor, UnrecoverableError, WaitingError } from 'bull
 import type { Consumer, JobResult, QueueName, ReceivedJob } from '../domain/ports/queues.ts';
 import { messageOf } from '../lib/errors.ts';
 import { isJsonObject, type JsonObject } from '../lib/json.ts';
+import { withLogFields } from '../lib/logging/log-context.ts';
 import type { Logger } from '../lib/logging/logging.ts';
 import type { QueueBackend } from './backend.ts';
 import type { ErrorSink } from './error-log.ts';
@@ -79,11 +80,20 @@ async function handleSafely(
   { job, data, log }: { job: Job; data: JsonObject; log: Logger },
 ): Promise<JobResult> {
   try {
-    return await handle({ id: job.id ?? '', name: job.name, data, retried: wasRetried(job) });
+    const received = { id: job.id ?? '', name: job.name, data, retried: wasRetried(job) };
+    return await withLogFields(fieldsOf(data), () => handle(received));
   } catch (error) {
-    log.error({ queue: job.queueName, jobId: job.id, err: error }, 'Processing a queue job failed.');
+    log.error({ queue: job.queueName, jobId: job.id, ...fieldsOf(data), err: error }, 'Processing a queue job failed.');
     return { status: 'failed', reason: messageOf(error) };
   }
+}
+
+/** What a job is about, for the log. */
+function fieldsOf({ source, run, kind, key }: JsonObject): Record<string, string | number> {
+  const known = Object.entries({ source, run, kind, key });
+  return Object.fromEntries(
+    known.flatMap(([name, value]) => (typeof value === 'string' || typeof value === 'number' ? [[name, value]] : [])),
+  );
 }
 
 /**

@@ -3,6 +3,7 @@ import type { LedgerViews, StreamAccount } from '../../domain/ports/ledger-views
 import type { Emit } from '../../domain/ports/progress.ts';
 import type { Queues } from '../../domain/ports/queues.ts';
 import { Fault, messageOf } from '../../lib/errors.ts';
+import { withLogFields } from '../../lib/logging/log-context.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
 import type { Runtime } from '../runtime.ts';
 
@@ -35,7 +36,11 @@ export function announced(
     }
   }
 
-  return async (source, trigger, abort, waitMs) => {
+  return (source, ...request) => withLogFields({ source }, () => pullLogged(source, ...request));
+
+  async function pullLogged(
+    ...[source, trigger, abort, waitMs]: Parameters<Runtime['pull']>
+  ): ReturnType<Runtime['pull']> {
     const isBusy = runtime.pulling().includes(source);
     const begins = isBusy ? 'is pulled again when the run that is under way has ended' : 'is being pulled';
     log.info({ source, trigger }, `The source ${source} ${begins}.`);
@@ -43,9 +48,9 @@ export function announced(
       const pulled = await runtime.pull(source, trigger, abort, waitMs);
       const { runId, result, guarded } = pulled;
       emit({ type: 'run_ended', source, result });
-      for (const held of guarded) warnOfGuard(log, { source, runId, ...held });
+      for (const held of guarded) warnOfGuard(log, { source, run: runId, ...held });
       const { counts, text } = accountOf(views.run(runId)?.streams ?? []);
-      log.info({ source, runId, result, ...counts }, `The run of ${source} is ${result}: ${text}.`);
+      log.info({ source, run: runId, result, ...counts }, `The run of ${source} is ${result}: ${text}.`);
       return pulled;
     } catch (error) {
       if (abort.aborted) throw error;
@@ -56,7 +61,7 @@ export function announced(
     } finally {
       await tidy(source);
     }
-  };
+  }
 }
 
 /** What came of the rows of a run, as numbers and in words. */
@@ -86,7 +91,7 @@ function accountOf(streams: readonly StreamAccount[]) {
 }
 
 /** Logs that the guard holds a stream, and what to do. */
-export function warnOfGuard(log: Logger, { message, ...fields }: HeldStream & { runId?: number }): void {
+export function warnOfGuard(log: Logger, { message, ...fields }: HeldStream & { run?: number }): void {
   const { source, stream } = fields;
   log.warn(
     fields,

@@ -6,6 +6,7 @@ import type { IntakeLedger } from '../../domain/ports/intake-ledger.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { type Fault, messageOf } from '../../lib/errors.ts';
 import { createKeyedLock } from '../../lib/keyed-lock.ts';
+import { withLogFields } from '../../lib/logging/log-context.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
 import { neededColumns } from '../../pipeline/column-check.ts';
 import { type PullOptions, type PullResult, pull } from '../../pipeline/pull.ts';
@@ -139,7 +140,8 @@ export function createPulls({ config, beforeRun, mapperOf, clock, log, onEnd, ..
       pulling.set(id, stopped);
       try {
         // A reload may have replaced the settings while the run waited.
-        return await pullLocked(sourceOf(id), trigger, AbortSignal.any([abort, stopped.signal]), waitMs);
+        const either = AbortSignal.any([abort, stopped.signal]);
+        return await withLogFields({ source: id }, () => pullLocked(sourceOf(id), trigger, either, waitMs));
       } finally {
         await prune(id);
         pulling.delete(id);

@@ -1,4 +1,5 @@
 import { pino } from 'pino';
+import { logFields } from './log-context.ts';
 import type { LogLevel } from './log-levels.ts';
 import type { SecretStore } from './secrets.ts';
 
@@ -9,6 +10,11 @@ export interface Logger {
   warn(fields: object, message: string): void;
   error(fields: object, message: string): void;
 }
+
+/** A copy, because pino may change what it is given. */
+const mixin = (): object => ({ ...logFields() });
+/** What a line says itself wins over what the work around it says. */
+const mixinMergeStrategy = (fields: object, ofWork: object): object => ({ ...ofWork, ...fields });
 
 /**
  * A logger that writes JSON lines to stderr, so that stdout stays free for results. Each line passes through the secret
@@ -21,7 +27,7 @@ export function createLogger(options: {
 }): Logger {
   const write = options.write ?? ((line: string) => void process.stderr.write(line));
   return pino(
-    { level: options.level, base: null, timestamp: pino.stdTimeFunctions.isoTime },
+    { level: options.level, base: null, timestamp: pino.stdTimeFunctions.isoTime, mixin, mixinMergeStrategy },
     { write: (line: string) => write(options.secrets.scrub(line)) },
   );
 }
