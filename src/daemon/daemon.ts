@@ -24,6 +24,7 @@ import { createScheduler } from './scheduler.ts';
 import { createDueRuns } from './schedules/due-runs.ts';
 import { schedulesOf, warnIfIdle } from './schedules/schedules-of.ts';
 import { createSourcePauses } from './schedules/source-pauses.ts';
+import { watchExports } from './schedules/watch-exports.ts';
 import { announced, warnOfGuard } from './sources/announced-pull.ts';
 import type { RuntimeConfig } from './sources/open-source.ts';
 import { createPullQueue } from './sources/pull-queue.ts';
@@ -179,9 +180,9 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
   });
   const scheduler = createScheduler({
     schedules: schedulesOf(config),
-    async startRun(source) {
+    async startRun(source, why) {
       await dueRuns.add(source);
-      await pulls.startRun(source, 'schedule');
+      await pulls.startRun(source, why);
     },
     pausedUntil,
     onDue: (source) => void dueRuns.add(source),
@@ -222,6 +223,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
   const startRun: Daemon['startRun'] = (source, trigger) => pulls.startRun(source, trigger);
   let admin: AdminServer | null = null;
   let following: Promise<void> = Promise.resolve();
+  let watchingExports: Promise<void> = Promise.resolve();
 
   /** A secret of the dashboard may be gone since the config was read: the server then goes on with the former one. */
   async function renewWeb(): Promise<boolean> {
@@ -258,7 +260,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     // First the parts that bring new work are stopped, then those that do it, and the ledger is closed last.
     watching.abort();
     await following;
-    await Promise.all([scheduler.stop(), backups.stop()]);
+    await Promise.all([scheduler.stop(), backups.stop(), watchingExports]);
     await alerts.stop();
     await server?.close();
     await authorizationWatch.stop();
@@ -306,6 +308,10 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     requestLeftRuns(config, { scheduler, dueRuns, lastRun: (source) => views.runs({ source, limit: 1 })[0], log });
     warnIfIdle(config, log);
     following = reload.follow(watching.signal);
+    watchingExports = watchExports(
+      { config, ledger, views, dueRuns, scheduler, pulling: () => runtime.pulling(), clock, log },
+      watching.signal,
+    );
   } catch (error) {
     await stop().catch((second: unknown) => log.error({ err: second }, 'What was opened could not be closed again.'));
     throw error;

@@ -17,7 +17,7 @@ export interface Scheduler {
   /** Uses other schedules from now on. A run that is due stays due. */
   replace(schedules: readonly Schedule[]): void;
   /** Makes a run of the source due now: it begins at once, or when the source's pause ends. */
-  request(source: string): void;
+  request(source: string, why?: 'schedule' | 'file'): void;
   /**
    * When a run of the source begins next by itself, as milliseconds since the epoch; null where none is due, or before
    * `start`.
@@ -48,7 +48,7 @@ const CORRECTION_MS = 600_000;
  */
 export function createScheduler(options: {
   schedules: readonly Schedule[];
-  startRun: (source: string) => Promise<void>;
+  startRun: (source: string, why: 'schedule' | 'file') => Promise<void>;
   pausedUntil?: (source: string, at: number) => number | null;
   onDue?: (source: string) => void;
   clock: Clock;
@@ -61,6 +61,8 @@ export function createScheduler(options: {
   const next = new Map<string, number | null>();
   /** Runs that are due although no schedule names the time: put off by a pause, or asked for. */
   const due = new Map<string, number>();
+  /** The runs of `due` that a changed export has asked for. */
+  const ofFiles = new Set<string>();
   const starting = new Set<string>();
   let running: Promise<void> = Promise.resolve();
   let startedAt = Number.NEGATIVE_INFINITY;
@@ -69,7 +71,8 @@ export function createScheduler(options: {
     if (starting.has(source)) return;
     starting.add(source);
     try {
-      await startRun(source);
+      const why = ofFiles.delete(source) ? 'file' : 'schedule';
+      await startRun(source, why);
     } catch (error) {
       // The next run is scheduled in any case, but an operator has to learn of this failure.
       log.error({ source, error: messageOf(error) }, `The scheduled run of ${source} could not be started.`);
@@ -136,7 +139,8 @@ export function createScheduler(options: {
       plan(clock.now());
       wake.abort();
     },
-    request(source) {
+    request(source, why = 'schedule') {
+      if (why === 'file') ofFiles.add(source);
       due.set(source, clock.now());
       wake.abort();
     },

@@ -33,6 +33,14 @@ export interface StreamCheck {
   columns?: readonly string[];
 }
 
+/** What a stream would read at the moment, for sources with `watch: true`. */
+export interface StreamLook {
+  /** Another text whenever a read would give something else; null where nothing can be read, or nobody can tell. */
+  facts: string | null;
+  /** How soon the stream may be looked at again, in milliseconds. */
+  againMs: number;
+}
+
 /** What a connector gets from its host. */
 export interface ConnectorHost {
   /** Resolves a path of the config: relative to the config file's folder. */
@@ -44,6 +52,11 @@ export interface ConnectorHost {
 export interface OpenSource<StreamOptions> {
   /** Tries that a stream can be read, without reading all of it. */
   check(stream: StreamTarget<StreamOptions>): Promise<StreamCheck>;
+  /**
+   * Tells by little work, without reading, whether a read would give something else than before. Give it where files are written
+   * by others: `watch: true` starts a run then.
+   */
+  look?(stream: StreamTarget<StreamOptions>): Promise<StreamLook>;
   /**
    * Reads a stream page by page. Pages are pulled: the next one is asked for only after the last one is stored, so a
    * connector holds one page at a time and needs no buffer of its own.

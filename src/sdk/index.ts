@@ -18,6 +18,7 @@ export type {
   ReadMode,
   SourceRow,
   StreamCheck,
+  StreamLook,
   StreamReads,
   StreamTarget,
 } from './connector.ts';

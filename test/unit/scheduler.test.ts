@@ -14,20 +14,30 @@ describe('the scheduler', () => {
   let clock: ManualClock;
   let log: RecordingLog;
   let started: string[];
+  let postponed: string[];
   let startRun: (source: string) => Promise<void>;
 
   afterEach(() => scheduler.stop());
 
-  async function start(cron: string, { timezone = 'UTC', at = '2027-03-29T00:00Z' } = {}): Promise<void> {
+  async function start(
+    cron: string,
+    { timezone = 'UTC', at = '2027-03-29T00:00Z', paused = [] as [from: string, to: string][] } = {},
+  ): Promise<void> {
     clock = createManualClock(Date.parse(at));
     log = createRecordingLog();
     started = [];
+    postponed = [];
     startRun = async (source) => {
       started.push(`${source} ${new Date(clock.now()).toISOString().slice(0, 19)}`);
     };
     scheduler = createScheduler({
       schedules: [{ source: 'erp', cron, timezone }],
       startRun: (source) => startRun(source),
+      pausedUntil: (_source, now) =>
+        paused
+          .map((pause) => pause.map((time) => Date.parse(time)))
+          .find(([from = 0, to = 0]) => from <= now && now < to)?.[1] ?? null,
+      onDue: (source) => postponed.push(source),
       clock,
       log,
     });
@@ -111,6 +121,36 @@ describe('the scheduler', () => {
     clock.jump(-2 * MINUTE);
     await pass(10 * MINUTE);
     expect(started).toEqual(['erp 2027-03-29T02:00:00']);
+  });
+
+  it('starts one run at the end of a pause for all times in it', async () => {
+    await start('*/10 * * * *', { paused: [['2027-03-29T00:15Z', '2027-03-29T01:05Z']] });
+    expect(scheduler.nextRun('erp')).toBe(Date.parse('2027-03-29T00:10Z'));
+    await pass(15 * MINUTE);
+    expect(scheduler.nextRun('erp')).toBe(Date.parse('2027-03-29T01:05Z'));
+    await pass(60 * MINUTE);
+    expect(postponed).toContain('erp');
+    expect(started).toEqual(['00:10', '01:05', '01:10'].map((time) => `erp 2027-03-29T${time}:00`));
+  });
+
+  it('starts a run that was asked for at once, or at the end of the pause', async () => {
+    await start('0 5 * * *', { paused: [['2027-03-29T01:00Z', '2027-03-29T02:00Z']] });
+    scheduler.request('erp', 'file');
+    await pass(MINUTE);
+    await pass(HOUR);
+    scheduler.request('erp', 'file');
+    expect(scheduler.nextRun('erp')).toBeLessThan(Date.parse('2027-03-29T02:00Z'));
+    await pass(2 * HOUR);
+    expect(started).toHaveLength(2);
+    expect(started[1]).toBe('erp 2027-03-29T02:00:00');
+  });
+
+  it('follows other schedules', async () => {
+    await start('0 5 * * *');
+    scheduler.replace([{ source: 'pim', cron: '0 1 * * *', timezone: 'UTC' }]);
+    expect(scheduler.nextRun('erp')).toBeNull();
+    await pass(6 * HOUR);
+    expect(started).toEqual(['pim 2027-03-29T01:00:00']);
   });
 
   const nights = [

@@ -3,7 +3,7 @@ import type { LoadedConfig, LoadedSource } from '../../config/loaded-config.ts';
 import type { Page, SourceReader, StreamReads } from '../../domain/ports/source.ts';
 import { Fault } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
-import type { Connector, ConnectorHost, StreamCheck } from '../../sdk/connector.ts';
+import type { Connector, ConnectorHost, StreamCheck, StreamLook } from '../../sdk/connector.ts';
 import { sourceFault } from '../../sdk/faults.ts';
 import { checkedPages } from './checked-pages.ts';
 import { streamReads } from './stream-reads.ts';
@@ -57,6 +57,31 @@ export async function checkStream(
     return await inTime(opened.check({ name, options: own, signal }), source.connector.id);
   } catch (error) {
     throw placed(error, path, config);
+  } finally {
+    await opened.close();
+  }
+}
+
+/**
+ * Looks at all streams of a source for `watch`. Null where its connector cannot tell.
+ *
+ * @returns `facts` is null while nothing can be read
+ */
+export async function lookAtSource(
+  source: ConfiguredSource,
+  { config, log, signal }: { config: RuntimeConfig; log: Logger; signal: AbortSignal },
+): Promise<StreamLook | null> {
+  const { options, streams } = await source.readSettings();
+  const opened = await open(source, options, { config, log });
+  try {
+    const found: StreamLook = { facts: null, againMs: 0 };
+    for (const { name, options: own } of streams) {
+      if (opened.look === undefined) return null;
+      const { facts, againMs } = await opened.look({ name, options: own, signal });
+      if (facts !== null) found.facts = `${found.facts ?? ''}${name} ${facts}\n`;
+      found.againMs = Math.max(found.againMs, againMs);
+    }
+    return found;
   } finally {
     await opened.close();
   }

@@ -21,7 +21,7 @@ export interface PullQueueOptions {
 export interface PullQueue {
   start(): Promise<void>;
   /**
-   * Enqueues a run. A scheduled run is enqueued again for as long as this process lives, if the queue is out of reach or loses it.
+   * Enqueues a run. A scheduled run, or one of a changed export, is enqueued again for as long as this process lives, if the queue is out of reach or loses it.
    *
    * @throws Fault `queue.unreachable` where a person asks for a run, who can ask again
    */
@@ -79,15 +79,22 @@ export function createPullQueue(options: PullQueueOptions): PullQueue {
   const enqueue = (source: string, trigger: RunTrigger): Promise<void> =>
     queues.enqueue('pull', [{ name: `pull ${source}`, data: { source, trigger } }]);
 
+  function isAutomaticallyWanted(source: string): boolean {
+    const trigger = wanted.get(source);
+    return trigger === 'schedule' || trigger === 'file';
+  }
+
   async function startRun(source: string, trigger: RunTrigger): Promise<void> {
+    const isAutomatic = trigger === 'schedule' || trigger === 'file';
+    const isWanted = isAutomaticallyWanted(source);
     // The job still waits, perhaps in a queue that is paused for hours. If it was lost, `watch` enqueues it again.
-    if (trigger === 'schedule' && wanted.get(source) === 'schedule') return;
-    if (trigger === 'schedule' || !wanted.has(source)) wanted.set(source, trigger);
+    if (isAutomatic && isWanted) return;
+    if (isAutomatic || !wanted.has(source)) wanted.set(source, trigger);
     try {
       await enqueue(source, trigger);
     } catch (error) {
-      if (trigger !== 'schedule') {
-        if (wanted.get(source) !== 'schedule') wanted.delete(source);
+      if (!isAutomatic) {
+        if (!isWanted) wanted.delete(source);
         throw error;
       }
       log.warn({ source, error: messageOf(error) }, `The run of ${source} waits for the queue: ${messageOf(error)}`);
@@ -127,5 +134,5 @@ export function createPullQueue(options: PullQueueOptions): PullQueue {
 
 function triggerOf({ data }: ReceivedJob): RunTrigger {
   const { trigger } = data;
-  return trigger === 'cli' || trigger === 'retry' ? trigger : 'schedule';
+  return trigger === 'cli' || trigger === 'retry' || trigger === 'file' ? trigger : 'schedule';
 }

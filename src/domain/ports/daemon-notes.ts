@@ -27,4 +27,6 @@ export interface DaemonNotes {
   backup: BackupStatus;
   /** The sources whose scheduled run has not begun, each with the time at which it was due. */
   dueRuns: Record<string, number>;
+  /** The hash of the export that has last started a run, for each source with `watch`. */
+  watched: Record<string, string>;
 }

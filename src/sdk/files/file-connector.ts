@@ -6,6 +6,7 @@ import { FILE_SOURCE, FILE_STREAM, type FileSource, type FileStream } from './fi
 import { createFileProgress } from './file-progress.ts';
 import { type FoundFiles, openFileSource, type SourceFiles } from './file-source.ts';
 import { formatFiles } from './find-files.ts';
+import { locate } from './location.ts';
 import type { OpenFile } from './open-file.ts';
 
 type OptionsOf<Shape extends z.ZodRawShape> = z.infer<z.ZodObject<Shape>>;
@@ -44,6 +45,10 @@ export interface FileConnectorDefinition<Options extends z.ZodRawShape, Stream e
 }
 
 const COLUMNS_SHOWN = 12;
+
+/** How often files are looked at for `watch`. A server may count logins. */
+const LOCAL_LOOK_MS = 2000;
+const SERVER_LOOK_MS = 60_000;
 
 /**
  * Declares a connector for a file format. The format says how one file is read; where files come from, which of them are
@@ -156,6 +161,14 @@ export function defineFileConnector<Options extends z.ZodRawShape, Stream extend
             found: `${formatFiles(found.files)}, ${shown === '' ? 'no columns' : `columns ${shown}${more}`}`,
             columns,
           };
+        },
+        async look({ name, options: stream, signal }) {
+          const { server } = locate(stream.path, (path) => host.resolvePath(path));
+          // A web server would have to be asked for the file itself.
+          if (server?.scheme === 'https' || server?.scheme === 'http') return { facts: null, againMs: SERVER_LOOK_MS };
+          const { files } = await source.find(name, stream, signal);
+          const facts = files.map(({ path, version }) => `${path} ${version}`).join('\n');
+          return { facts: facts === '' ? null : facts, againMs: server === null ? LOCAL_LOOK_MS : SERVER_LOOK_MS };
         },
         acknowledge: (streams, signal) => source.acknowledge(streams, signal),
         close: () => source.close(),

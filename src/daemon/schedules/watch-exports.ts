@@ -1,0 +1,109 @@
+import type { CareLedger } from '../../domain/ports/care-ledger.ts';
+import type { LedgerViews } from '../../domain/ports/ledger-views.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { messageOf } from '../../lib/errors.ts';
+import { sha256Hex } from '../../lib/hash.ts';
+import type { Logger } from '../../lib/logging/logging.ts';
+import type { Scheduler } from '../scheduler.ts';
+import { type ConfiguredSource, lookAtSource, type RuntimeConfig } from '../sources/open-source.ts';
+import type { DueRuns } from './due-runs.ts';
+
+/** How often the list of sources is gone through. A source is looked at as often as its connector says. */
+const ROUND_MS = 1000;
+/** A look that takes longer is given up, and the next one comes in its time. */
+const LOOK_WITHIN_MS = 60_000;
+/** After a look that failed. */
+const AGAIN_MS = 10_000;
+
+interface Watched {
+  /** The hash of what was found by the last look; null where nothing could be read. */
+  found: string | null;
+  lookAt: number;
+  looking: boolean;
+}
+
+/**
+ * Makes a run due when an export of a source with `watch: true` appears or changes. The export has to be the same in two looks, so
+ * that a file that is being written starts nothing. The ledger notes which export has started a run: an export that has changed while
+ * no daemon ran starts one as well. While a source is read it is not looked at, so what changes meanwhile starts the next run.
+ * Resolves after the signal.
+ */
+export async function watchExports(
+  options: {
+    /** Read at each round, because a reload may replace it. */
+    config: RuntimeConfig;
+    ledger: Pick<CareLedger, 'noteDaemon'>;
+    views: Pick<LedgerViews, 'daemonNote'>;
+    dueRuns: Pick<DueRuns, 'add'>;
+    scheduler: Pick<Scheduler, 'request'>;
+    pulling: () => string[];
+    clock: Clock;
+    log: Logger;
+  },
+  signal: AbortSignal,
+): Promise<void> {
+  const { config, ledger, views, dueRuns, scheduler, pulling, clock, log } = options;
+  const watched = new Map<string, Watched>();
+  const looks = new Set<Promise<void>>();
+  const unwatchable = new Set<string>();
+  let started = { ...views.daemonNote('watched') };
+  // A look that reports what it waits for would do so every two seconds.
+  const quiet: Logger = {
+    debug: () => undefined,
+    info: () => undefined,
+    warn: (fields, message) => log.warn(fields, message),
+    error: (fields, message) => log.error(fields, message),
+  };
+
+  async function startRun(id: string, hash: string): Promise<void> {
+    log.info({ source: id }, `The export of ${id} has changed, and a run begins.`);
+    await dueRuns.add(id);
+    scheduler.request(id, 'file');
+    started = { ...started, [id]: hash };
+    await ledger.noteDaemon('watched', started);
+  }
+
+  async function look(source: ConfiguredSource, state: Watched): Promise<void> {
+    const { id } = source;
+    const within = AbortSignal.any([signal, AbortSignal.timeout(LOOK_WITHIN_MS)]);
+    try {
+      const found = await lookAtSource(source, { config, log: quiet, signal: within });
+      if (found === null || signal.aborted) {
+        if (found === null) unwatchable.add(id);
+        if (found === null)
+          log.warn(
+            { source: id },
+            `The source ${id} cannot be watched: its connector ${source.connector.id} cannot tell what has changed.`,
+          );
+        return;
+      }
+      const hash = found.facts === null ? null : sha256Hex(found.facts);
+      const isStable = hash !== null && hash === state.found;
+      state.found = hash;
+      state.lookAt = clock.ticks() + found.againMs;
+      // A run that has begun since may read it already, so it is looked at again after the run.
+      if (isStable && hash !== started[id] && !pulling().includes(id)) await startRun(id, hash);
+    } catch (error) {
+      state.found = null;
+      log.debug({ source: id, error: messageOf(error) }, `There is no export of ${id} to look at: ${messageOf(error)}`);
+      state.lookAt = clock.ticks() + AGAIN_MS;
+    } finally {
+      state.looking = false;
+    }
+  }
+
+  while (!signal.aborted) {
+    const busy = pulling();
+    for (const source of config.sources) {
+      if (!source.watch || unwatchable.has(source.id) || busy.includes(source.id)) continue;
+      const state = watched.get(source.id) ?? { found: null, lookAt: 0, looking: false };
+      watched.set(source.id, state);
+      if (state.looking || clock.ticks() < state.lookAt) continue;
+      state.looking = true;
+      const looking = look(source, state).finally(() => looks.delete(looking));
+      looks.add(looking);
+    }
+    await clock.sleep(ROUND_MS, signal);
+  }
+  await Promise.all(looks);
+}
