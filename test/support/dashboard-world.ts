@@ -40,7 +40,7 @@ export function productsFile(rows: readonly string[] = PRODUCT_ROWS): string {
 
 export const ALL_PRODUCTS: readonly string[] = PRODUCT_ROWS;
 
-export const DASHBOARD_SOURCE = {
+const DASHBOARD_SOURCE = {
   id: 'erp',
   connector: 'csv',
   options: { delimiter: ';' },

@@ -139,6 +139,27 @@ describe('what an operator does on a page', () => {
     expect(await get('/runs/accept?source=erp')).toContain('Nothing of erp waits for a decision.');
   });
 
+  it('stops a run between two pages, and the next one reads everything', async () => {
+    const rows = Array.from({ length: 30_000 }, (_, at) => `S-${at};Part ${at};DRAFT;DE`);
+    world.write('products.csv', productsFile([...ALL_PRODUCTS.slice(0, 2), ...rows]));
+    const begun = new Promise<void>((resolve) => {
+      const end = daemon.runtime.bus.subscribe((event) => {
+        if (event.type !== 'page') return;
+        end();
+        resolve();
+      });
+    });
+    await post('/runs/start', [['source', 'erp']]);
+    await begun;
+    expect(await get('/runs')).toContain('Stop the run of erp');
+    const stopped = await post('/runs/stop', [['source', 'erp']]);
+    expect(stopped.status).toBe(303);
+    const last = () => daemon.runtime.views.runs({ limit: 1 })[0];
+    await expect.poll(() => last()?.result, SOON).toBe('interrupted');
+    expect(last()?.streams[0]?.read).toBeLessThan(30_002);
+    world.write('products.csv', productsFile(ALL_PRODUCTS.slice(0, 2)));
+  });
+
   it('runs a source now, and says so where no run is under way that could be stopped', async () => {
     const before = daemon.runtime.views.runs({ limit: 1 })[0]?.id ?? 0;
     await done(await post('/runs/start', [['source', 'erp']]));

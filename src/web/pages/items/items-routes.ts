@@ -91,7 +91,7 @@ export function itemsRoutes(context: PageContext): Route[] {
 }
 
 /** The filter that the address of a list stands for. What it does not know is left out. */
-export function itemFilterOf(query: URLSearchParams): ItemListFilter {
+function itemFilterOf(query: URLSearchParams): ItemListFilter {
   const kind = query.get('kind') ?? '';
   const state = query.get('state') ?? '';
   const run = query.get('run') ?? '';

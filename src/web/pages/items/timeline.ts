@@ -35,10 +35,12 @@ function entryLine({ at, what, operation, revision, detail }: TimelineEntry): Li
   return { at, text: html`<b>${stateName(what)}</b>${of}${detail === null ? null : html`<br />${detail}`}` };
 }
 
-function actionLine({ at, who, via, action, outcome }: ActionRow): Line {
+function actionLine({ at, who, via, action, detail, outcome }: ActionRow): Line {
+  const { status } = detail;
+  const wanted = typeof status === 'string' ? `: ${stateName(status)}` : '';
   return {
     at,
-    text: html`<b>${who}</b> asked for <b>${action}</b> <span class="quiet">(${via})</span>${outcome === null ? null : html`<br />${outcome}`}`,
+    text: html`<b>${who}</b> asked for <b>${action}${wanted}</b> <span class="quiet">(${via})</span>${outcome === null ? null : html`<br />${outcome}`}`,
   };
 }
 

@@ -1,5 +1,5 @@
 import type { Listed, PassportRow } from '../../../domain/ports/dashboard-views.ts';
-import { PASSPORT_STATES, type PassportCounts } from '../../../domain/ports/ledger-views.ts';
+import { PASSPORT_STATES, type PassportCounts, type PassportState } from '../../../domain/ports/ledger-views.ts';
 import { type Html, html } from '../../html.ts';
 import { countLink, formatCount } from '../../parts/count-link.ts';
 import { csrfField } from '../../parts/csrf-field.ts';
@@ -112,11 +112,18 @@ function table({ listed, operates, template }: PassportsView): Html {
 /** At most so many blockers are named in the list; the product's page has all of them. */
 const BLOCKERS_SHOWN = 2;
 
+/** Why a passport is not published that nothing keeps from it. */
+const UNHINDERED: Partial<Record<PassportState, string>> = {
+  initialized: 'Nobody has published it yet.',
+  unpublished: 'It was withdrawn.',
+};
+
 function whyNot({ state, reason, blockers, product }: PassportRow): Html | null {
   if (state === 'published') return null;
   if (reason !== null) return html`${reason.message}`;
   if (blockers.length === 0) {
-    return state === 'initialized' ? html`<span class="quiet">Nobody has published it yet.</span>` : null;
+    const why = UNHINDERED[state];
+    return why === undefined ? null : html`<span class="quiet">${why}</span>`;
   }
   const more = blockers.length - BLOCKERS_SHOWN;
   return html`${blockers.slice(0, BLOCKERS_SHOWN).join(' ')}${more > 0 ? html` <a href="${itemPath('product', product)}">${formatCount(more)} more</a>` : null}`;

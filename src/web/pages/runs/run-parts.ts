@@ -29,7 +29,7 @@ export function runBadge(run: Pick<RunView, 'result' | 'endedAt' | 'streams'>, i
   return stateBadge(run.endedAt === null && isRunning ? 'running' : 'interrupted');
 }
 
-export const TRIGGERS: Record<RunView['trigger'], string> = {
+const TRIGGERS: Record<RunView['trigger'], string> = {
   cli: 'a person',
   schedule: 'the schedule',
   retry: 'Retry in the queues',
