@@ -1,6 +1,6 @@
 import type { Daemon } from '../../src/daemon/daemon.ts';
 import { hashPassword } from '../../src/lib/password-hash.ts';
-import { openWeb, type ServedRoute } from '../../src/web/web-server.ts';
+import { type DashboardServer, openWeb, type ServedRoute } from '../../src/web/web-server.ts';
 import { PRODUCTS, startDaemon, WEB_TOKEN } from './daemon-world.ts';
 import type { RecordingLog } from './recording-log.ts';
 import { visitWeb, type WebVisitor } from './web-visitor.ts';
@@ -19,6 +19,7 @@ export interface GuardedWeb {
   log: RecordingLog;
   url: string;
   served: readonly ServedRoute[];
+  server: DashboardServer;
   people: Record<keyof typeof PASSWORDS, WebVisitor>;
   remove(): Promise<void>;
 }
@@ -35,22 +36,25 @@ export async function openGuardedWeb(
     })),
   );
   const world = await createWorld({ config: { web: { port: 0, token: WEB_TOKEN, users }, sources }, files });
-  let served: readonly ServedRoute[] = [];
+  let server: DashboardServer | null = null;
   const { daemon, log, url } = await startDaemon(world, {
     openWeb: async (context, web) => {
-      const server = await openWeb(context, web);
-      served = server.served;
+      server = await openWeb(context, web);
       return server;
     },
   });
   const visit = (role: keyof typeof PASSWORDS) => visitWeb(url, { name: `the-${role}`, password: PASSWORDS[role] });
   const people = { viewer: await visit('viewer'), editor: await visit('editor'), operator: await visit('operator') };
+  // The compiler does not see that the function above was called.
+  const opened = server as DashboardServer | null;
+  if (opened === null) throw new Error('The daemon has opened no web server.');
   return {
     world,
     daemon,
     log,
     url,
-    served,
+    server: opened,
+    served: opened.served,
     people,
     async remove() {
       await daemon.stop();

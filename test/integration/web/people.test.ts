@@ -1,0 +1,144 @@
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { WEB_TOKEN } from '../../support/daemon-world.ts';
+import { type GuardedWeb, openGuardedWeb, PASSWORDS } from '../../support/guarded-web.ts';
+import { askWeb, visitWeb } from '../../support/web-visitor.ts';
+
+describe('people of the dashboard', () => {
+  let web: GuardedWeb;
+  beforeAll(async () => {
+    web = await openGuardedWeb();
+  });
+  afterAll(() => web.remove());
+
+  const logIn = (name: string, password: string, more: { from?: string; headers?: Record<string, string> } = {}) =>
+    askWeb(web.url, '/login', {
+      form: { name, password },
+      headers: { origin: web.url, accept: 'text/html', ...more.headers },
+      ...(more.from === undefined ? {} : { from: more.from }),
+    });
+  const actions = async () => (await web.daemon.runtime.dashboard.actions({ limit: 500 })).rows;
+
+  it('see their name, their role and the pages that their role may see', async () => {
+    const { viewer, operator } = web.people;
+    const menu = ({ body }: { body: string }) => /<header[^]*<\/header>/.exec(body)?.[0] ?? '';
+    const seen = menu(await viewer.get('/'));
+    expect(seen).toContain('the-viewer <span class="quiet">(viewer)</span>');
+    expect(seen).toContain('<a href="/items">');
+    expect(seen).not.toContain('<a href="/queues">');
+    expect(menu(await operator.get('/'))).toContain('<a href="/queues">');
+  });
+
+  it('are held up by name wherever the guesses come from, and neither others nor the token are', async () => {
+    for (let guess = 0; guess < 10; guess += 1) {
+      expect((await logIn('the-editor', `guess-${guess}`, { from: `127.0.2.${guess}` })).status).toBe(401);
+    }
+    const held = await logIn('the-editor', PASSWORDS.editor, { from: '127.0.3.1' });
+    expect([held.status, Number(held.headers['retry-after']) > 0]).toEqual([429, true]);
+    expect(held.body).toContain('Too many wrong attempts. Try again in');
+    expect((await logIn('the-viewer', PASSWORDS.viewer, { from: '127.0.3.1' })).status).toBe(303);
+    expect((await logIn('', WEB_TOKEN, { from: '127.0.2.1' })).status).toBe(303);
+    // Here the editor has logged in before.
+    expect((await logIn('the-editor', PASSWORDS.editor)).status).toBe(303);
+    expect(web.log.lines).toContainEqual(
+      expect.objectContaining({ level: 'warn', message: expect.stringContaining('guessing') }),
+    );
+  });
+
+  it('learn from a refused login neither whether the name exists nor how the password differs', async () => {
+    const wrong = await logIn('the-viewer', 'wrong', { from: '127.0.4.1' });
+    const unknown = await logIn('nobody-here', 'wrong', { from: '127.0.4.2' });
+    expect([wrong.status, wrong.body]).toEqual([unknown.status, unknown.body]);
+  });
+
+  it('get a cookie that only this host can set, behind HTTPS', async () => {
+    const headers = { 'x-forwarded-proto': 'https' };
+    const answer = await logIn('the-viewer', PASSWORDS.viewer, { headers });
+    const [cookie = ''] = answer.headers['set-cookie'] ?? [];
+    expect(cookie).toMatch(
+      /^__Host-dpp_sync_session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict; Max-Age=43200; Secure$/,
+    );
+    const [pair = ''] = cookie.split(';');
+    expect((await askWeb(web.url, '/', { headers: { cookie: pair, ...headers } })).status).toBe(200);
+    // A cookie without the prefix may have been set by another host of the domain.
+    const plain = pair.replace('__Host-', '');
+    expect((await askWeb(web.url, '/', { headers: { cookie: plain, ...headers } })).status).toBe(401);
+  });
+
+  it('are named in the audit log with what they did and what came of it', async () => {
+    const { operator } = web.people;
+    const before = (await actions()).length;
+    const started = await operator.post('/runs/start', { source: 'erp' });
+    expect([started.status, started.headers.location]).toEqual([303, expect.stringMatching(/^\/tasks\/[0-9a-f]{32}$/)]);
+    await vi.waitUntil(async () => (await actions())[0]?.outcome !== null, { timeout: 60_000 });
+    expect((await operator.post('/runs/start', { source: 'nowhere' })).status).toBe(400);
+    const rows = await actions();
+    // The task has no entry of its own: it has taken over the one of the request that started it.
+    expect(rows.slice(0, rows.length - before)).toEqual([
+      expect.objectContaining({
+        who: 'the-operator',
+        via: 'web',
+        detail: { source: 'nowhere' },
+        outcome: 'Failed: The config has no such source.',
+      }),
+      expect.objectContaining({ who: 'the-operator', via: 'web', detail: { source: 'erp' }, outcome: 'Done.' }),
+    ]);
+    expect((await web.people.viewer.get('/audit')).status).toBe(403);
+    const { body } = await operator.get('/audit');
+    for (const text of ['the-operator', 'The config has no such source.', 'login']) expect(body).toContain(text);
+  });
+
+  it('may stop their own tasks, and those of others as operators alone', async () => {
+    const { operator, editor } = web.people;
+    web.world.sandbox.faults.add({ operation: 'product.create', kind: 'latency', ms: 3000 });
+    web.world.write('products.csv', 'SKU,NAME,STATE\nA-9,Slow,10\n');
+    const { location = '' } = (await operator.post('/runs/start', { source: 'erp' })).headers;
+    expect((await editor.get(location)).body).not.toContain('Stop this task');
+    expect((await editor.post(`${location}/stop`, {})).status).toBe(403);
+    expect((await operator.get(location)).body).toContain('Stop this task');
+    expect((await operator.post(`${location}/stop`, {})).status).toBe(303);
+    // What came of the form is shown once.
+    expect((await operator.get(location)).body).toContain('The task is being stopped.');
+    expect((await operator.get(location)).body).not.toContain('The task is being stopped.');
+    web.world.sandbox.faults.clear();
+    await vi.waitUntil(async () => (await operator.get(location)).body.includes('>running<') === false, {
+      timeout: 30_000,
+    });
+    expect((await operator.get(location)).body).toContain('The task was stopped.');
+  });
+
+  it('get an answer that a program can read from the admin API, also where it refuses', async () => {
+    const refused = await askWeb(web.url, '/api/v1/items');
+    expect([refused.status, refused.headers['content-type']]).toEqual([
+      401,
+      expect.stringContaining('application/problem+json'),
+    ]);
+    expect(JSON.parse(refused.body)).toMatchObject({ status: 401, detail: expect.any(String) });
+    const missing = await askWeb(web.url, '/api/v1/nothing', { headers: { authorization: `Bearer ${WEB_TOKEN}` } });
+    expect([missing.status, missing.headers['content-type']]).toEqual([
+      404,
+      expect.stringContaining('application/problem+json'),
+    ]);
+  });
+});
+
+describe('a reload of the config', () => {
+  it('lets new people in, and ends the sessions of those that have changed', async () => {
+    const web = await openGuardedWeb();
+    const { viewer, operator } = web.people;
+    const byToken = await visitWeb(web.url, { password: WEB_TOKEN });
+    const { config } = web.daemon.runtime;
+    if (config.web === null) throw new Error('There is no web section.');
+    const users = config.web.users.flatMap((user) =>
+      user.name === 'the-viewer' ? [] : [user.name === 'the-operator' ? { ...user, role: 'viewer' as const } : user],
+    );
+    await web.server.renew({ ...config.web, users, allowedHosts: ['new.example'] });
+    expect((await viewer.get('/')).status).toBe(303);
+    expect((await operator.get('/')).status).toBe(303);
+    expect((await web.people.editor.get('/')).status).toBe(200);
+    expect((await byToken.get('/')).status).toBe(200);
+    const again = await visitWeb(web.url, { name: 'the-operator', password: PASSWORDS.operator });
+    expect((await again.get('/audit')).status).toBe(403);
+    expect((await askWeb(web.url, '/healthz', { headers: { host: 'new.example' } })).status).toBe(200);
+    await web.remove();
+  });
+});
