@@ -119,10 +119,12 @@ form.login p { margin: .75rem 0 0; }
 .causes { list-style: none; margin: 0; padding: 0; }
 .cause p { margin: 0 0 .35rem; } .cause .title { font-weight: 650; font-size: 1.05rem; }
 .note { padding-left: .7rem; border-left: 3px solid var(--edge); }
-form.stack { display: grid; gap: .6rem; justify-items: start; } form.stack .field { width: 100%; } form.stack input:not([type="file"]), form.stack select { width: 100%; }
+form.stack { display: grid; gap: .6rem; justify-items: start; } form.stack > * { min-width: 0; max-width: 100%; } form.stack .field { width: 100%; } form.stack input[type="file"] { width: 100%; } form.stack input:not([type="file"]), form.stack select { width: 100%; }
 form.inline { display: flex; flex-wrap: wrap; gap: .4rem; }
-table.rows td { max-width: 22rem; overflow-wrap: anywhere; } table.rows th[rowspan] { min-width: 9rem; overflow-wrap: anywhere; }
-tr.issues td { border-top: 0; padding-top: 0; max-width: none; } tr.issues ul, ul.plain { margin: 0; padding-left: 1rem; }
+.standing + form, .standing + .confirm { margin-top: .8rem; }
+.key { display: inline-block; min-width: 6rem; }
+table.rows td { min-width: 4.5rem; max-width: 22rem; overflow-wrap: anywhere; } table.rows th[rowspan] { min-width: 9rem; overflow-wrap: anywhere; }
+tr.issues td { border-top: 0; padding-top: 0; max-width: none; } tr.issues ul, ul.plain { margin: 0; padding-left: 1rem; } tr.issues ul { max-width: min(60rem, 68vw); }
 
 @media (max-width: 40rem) {
   .top { padding: .4rem .9rem; }

@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFailed } from 'vitest';
 import type { Daemon } from '../../src/daemon/daemon.ts';
 import { browserNote, runsBrowser, startBrowser, type TestBrowser } from '../support/chromium.ts';
-import { PRODUCTS, startDaemon, WEB_TOKEN } from '../support/daemon-world.ts';
+import { PRODUCTS, REFUSAL, refuseCreates, startDaemon, WEB_TOKEN } from '../support/daemon-world.ts';
 import { type RedisServer, redisAvailable, startRedis } from '../support/redis.ts';
 import { createWorld, type World } from '../support/world.ts';
 
@@ -28,8 +28,9 @@ describe.skipIf(!runsBrowser).each(queues)(`bull-board over the %s queue${browse
         sources: [{ ...PRODUCTS.source, schedule: inSeconds(6) }],
       },
       queue: redis?.url ?? 'embedded',
-      files: PRODUCTS.files,
+      files: { ...PRODUCTS.files, ...PRODUCTS.mended },
     });
+    refuseCreates(world, 'A-2');
     ({ daemon, url } = await startDaemon(world));
     browser = await startBrowser();
     page = await browser.context.newPage();
@@ -66,7 +67,7 @@ describe.skipIf(!runsBrowser).each(queues)(`bull-board over the %s queue${browse
   it('shows what the API has refused, after the schedule has run the source once', async () => {
     onTestFailed(() => shoot('refused-failure'));
     await page.getByText('product.create A-2 (erp): rejected').waitFor();
-    await page.getByText('"RETIRED" is not a valid choice.').first().waitFor();
+    await page.getByText(REFUSAL).first().waitFor();
     await shoot('failed');
     expect(skus()).toEqual(['A-1']);
     expect(daemon.runtime.views.runs({ limit: 10 }).map(({ trigger, result }) => ({ trigger, result }))).toEqual([
@@ -82,9 +83,9 @@ describe.skipIf(!runsBrowser).each(queues)(`bull-board over the %s queue${browse
     expect(icons.join(' ')).not.toMatch(/trash|pencil|lucide-files/);
   });
 
-  it('sends the mended product on Retry, and shows the failed job no longer', async () => {
+  it('sends the product on Retry once the platform takes it, and shows the failed job no longer', async () => {
     onTestFailed(() => shoot('retry-failure'));
-    world.write('status.csv', PRODUCTS.mended['status.csv']);
+    world.sandbox.faults.clear();
     await page.locator('li button:has(> svg.lucide-refresh-cw):not(:has-text("Retry"))').click();
     const confirm = page.getByRole('button', { name: /^(confirm|yes|ok)$/i });
     await confirm.click();

@@ -36,6 +36,16 @@ export const PRODUCTS = {
   mended: { 'status.csv': 'key,value\n10,DRAFT\n20,ARCHIVED\n' },
 } as const;
 
+/**
+ * Has the platform refuse to create products whose request contains a text, until its faults are cleared. So a retry arrives without
+ * a changed file, which a daemon would notice by itself.
+ */
+export function refuseCreates({ sandbox }: Pick<World, 'sandbox'>, match: string): void {
+  sandbox.faults.add({ operation: 'product.create', match, kind: 'status', status: 422, body: REFUSAL });
+}
+
+export const REFUSAL = 'This product is locked at the platform.';
+
 /** A daemon in this process over a world's config. */
 export async function startDaemon(
   world: World,

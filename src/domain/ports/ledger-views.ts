@@ -193,7 +193,7 @@ export interface SourceCounts {
 export interface LedgerViews {
   itemCounts(sources?: readonly string[]): ItemCounts;
   /** The versions of the ledger's format and of the database. */
-  versions(): { Ledger: string; SQLite: string };
+  versions(): { ledger: string; sqlite: string };
   /** Runs that read a source, the newest first. Uploads of corrected rows are not among them. */
   runs(request: { source?: string; limit: number }): RunView[];
   run(id: number): RunView | null;

@@ -121,8 +121,8 @@ export function createViews(db: Sqlite, rules: PassportRules): LedgerViews {
     itemCounts: createItemCounts(db),
     missingCounts: createMissingCounts(db, rules),
     versions: () => ({
-      Ledger: String(db.pragma('user_version', { simple: true })),
-      SQLite: sql.version.get() ?? '',
+      ledger: String(db.pragma('user_version', { simple: true })),
+      sqlite: sql.version.get() ?? '',
     }),
     runs: ({ source, limit }) => sql.runs.all({ source: source ?? null, limit }).map(withStreams),
     run(id) {

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { Daemon } from '../../../src/daemon/daemon.ts';
 import type { Cause, CauseType } from '../../../src/domain/ports/dashboard-views.ts';
 import { xlsxFile } from '../../../src/web/files/xlsx-file.ts';
-import { startDaemon, WEB_TOKEN } from '../../support/daemon-world.ts';
+import { refuseCreates, startDaemon, WEB_TOKEN } from '../../support/daemon-world.ts';
 import { type WebForms, webForms } from '../../support/web-forms.ts';
 import { createWorld, type World } from '../../support/world.ts';
 
@@ -26,7 +26,7 @@ const SOURCE = {
     },
   ],
 };
-/** Three rows whose state the table lacks, and one with an unknown country. The platform refuses the status of B-1. */
+/** Three rows whose state the table lacks, and one with an unknown country. The platform refuses B-1 and B-2. */
 const EXPORT = [
   'SKU;NAME;STATE;LAND',
   'A-1;Kessel;10;DE',
@@ -35,9 +35,10 @@ const EXPORT = [
   '007;@home;99;DE',
   'A-5;Lampe;10; Nirgends',
   'B-1;Alt;20;DE',
+  'B-2;Uralt;20;DE',
   '',
 ].join('\r\n');
-const STATES = 'key,value\n10,DRAFT\n20,RETIRED\n';
+const STATES = 'key,value\n10,DRAFT\n20,ARCHIVED\n';
 
 let world: World;
 let daemon: Daemon;
@@ -53,6 +54,7 @@ async function started(): Promise<void> {
     config: { web: { port: 0, token: WEB_TOKEN }, sources: [SOURCE] },
     files: { 'products.csv': iconv.encode(EXPORT, 'windows-1252'), 'states.csv': STATES },
   });
+  refuseCreates(world, 'B-');
   await world.sync();
   const opened = await startDaemon(world);
   daemon = opened.daemon;
@@ -80,7 +82,7 @@ describe('what needs attention', () => {
     const inbox = await web.get('/attention');
     expect(inbox.status).toBe(200);
     expect(inbox.text).toContain('3 rows');
-    expect(inbox.text).toContain('1 item');
+    expect(inbox.text).toContain('2 items');
     const { id } = await causeOf('quarantine', 'lookup.unknown');
     const { text } = await web.get(`/attention/${id}`);
     expect(text.match(/<td class="wrong">/g)).toHaveLength(3);
@@ -89,19 +91,20 @@ describe('what needs attention', () => {
     expect(await web.get('/attention/0123abcd')).toMatchObject({ status: 404 });
   });
 
-  it('replays a group after its lookup file was fixed, having said how many would pass', async () => {
+  it('replays a group once the platform takes it, having said how many would pass', async () => {
     await started();
-    const { id } = await causeOf('quarantine', 'lookup.unknown');
-    const before = await web.post(`/attention/${id}/replay/try`);
-    expect((await web.get(before.to)).text).toContain('0 of 3 would pass now.');
-    world.write('states.csv', `${STATES}99,ACTIVE\n`);
-    const after = await web.post(`/attention/${id}/replay/try`);
-    expect((await web.get(after.to)).text).toContain('3 of 3 would pass now.');
-    expect(skus()).toEqual(['A-1']);
+    const stuck = await causeOf('quarantine', 'lookup.unknown');
+    const tried = await web.post(`/attention/${stuck.id}/replay/try`);
+    expect((await web.get(tried.to)).text).toContain('0 of 3 would pass now.');
+    const { id } = await causeOf('rejected');
+    const before = await web.post(`/attention/${id}/replay`);
+    expect(await web.taskPage(before.to)).toContain('2 of 2 are still stuck for the same cause');
+    world.sandbox.faults.clear();
     const { to } = await web.post(`/attention/${id}/replay`);
     const task = await web.taskPage(to);
     expect(task).toContain('Nothing is stuck any more for this cause');
-    expect(skus().toSorted()).toEqual(['007', 'A-1', 'A-2', 'A-3']);
+    expect(task).toContain('2 stored rows were mapped again: 2 passed the mapping.');
+    expect(skus().toSorted()).toEqual(['A-1', 'B-1', 'B-2']);
     expect(await web.get(`/attention/${id}`)).toMatchObject({ status: 404 });
   });
 
@@ -140,8 +143,10 @@ describe('what needs attention', () => {
     expect((await web.get(`/attention/${id}`)).text).toContain('Settle B-1');
     const { to } = await web.post(`/attention/${id}/settle`, { resolution: 'ignored', kind: 'product', key: 'B-1' });
     expect(await web.taskPage(to)).toContain('1 item of 1 settled.');
+    const group = await web.post(`/attention/${id}/settle`, { resolution: 'delivered' });
+    expect(await web.taskPage(group.to)).toContain('1 item could not be settled so');
     expect(daemon.runtime.views.item('product', 'B-1')).toMatchObject({ state: 'superseded' });
-    expect(await web.post(`/attention/${id}/settle`, { resolution: 'perhaps' })).toMatchObject({ status: 404 });
+    expect(await web.post(`/attention/${id}/settle`, { resolution: 'perhaps' })).toMatchObject({ status: 400 });
   });
 });
 

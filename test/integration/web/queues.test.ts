@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Daemon } from '../../../src/daemon/daemon.ts';
-import { PRODUCTS, startDaemon, WEB_TOKEN } from '../../support/daemon-world.ts';
+import { PRODUCTS, REFUSAL, refuseCreates, startDaemon, WEB_TOKEN } from '../../support/daemon-world.ts';
 import { type WebForms, webForms } from '../../support/web-forms.ts';
 import { createWorld, type World } from '../../support/world.ts';
 
@@ -13,12 +13,13 @@ afterEach(async () => {
   await world.remove();
 });
 
-/** A daemon of which one product was rejected, because the platform has no such status. */
+/** A daemon of which one product was rejected, because the platform refuses it. */
 async function withRejected(): Promise<void> {
   world = await createWorld({
     config: { web: { port: 0, token: WEB_TOKEN }, sources: [PRODUCTS.source] },
-    files: PRODUCTS.files,
+    files: { ...PRODUCTS.files, ...PRODUCTS.mended },
   });
+  refuseCreates(world, 'A-2');
   await world.sync();
   const started = await startDaemon(world);
   daemon = started.daemon;
@@ -39,13 +40,13 @@ describe('the page of the queues', () => {
     const { status, text } = await web.get('/queues');
     expect(status).toBe(200);
     expect(text).toContain('product.create A-2 (erp): rejected');
-    expect(text).toContain('&quot;RETIRED&quot; is not a valid choice.');
+    expect(text).toContain(REFUSAL);
     expect(text.replaceAll(/value="[^"]*"/g, '')).not.toContain(await jobId());
   });
 
-  it('retries a delivery after the mapping was fixed, and says that it arrived', async () => {
+  it('retries a delivery after the platform takes it, and says that it arrived', async () => {
     await withRejected();
-    world.write('status.csv', PRODUCTS.mended['status.csv']);
+    world.sandbox.faults.clear();
     const { status, to } = await web.post('/queues/deliver/retry', { job: await jobId() });
     expect(status).toBe(303);
     const task = await web.taskPage(to);
@@ -59,7 +60,7 @@ describe('the page of the queues', () => {
     const { to } = await web.post('/queues/deliver/retry-all');
     const task = await web.taskPage(to);
     expect(task).toContain('0 of 1 delivery arrived, and 1 still needs a person.');
-    expect(task).toContain('&quot;RETIRED&quot; is not a valid choice.');
+    expect(task).toContain(REFUSAL);
     expect(skus()).toEqual(['A-1']);
   });
 

@@ -65,7 +65,7 @@ function rowCells({ key, line, fate, changes, problems }: PlannedRow) {
     ({ column, from, to }) => html`<li><span class="mono">${column}</span>: ${value(from)} → ${value(to)}</li>`,
   );
   return [
-    key ?? '(no key)',
+    html`<span class="key">${key ?? '(no key)'}</span>`,
     line,
     html`<span class="badge ${tone}">${name}</span>`,
     changed.length === 0 ? null : html`<ul class="plain">${changed}</ul>`,

@@ -94,13 +94,11 @@ function failedCard({ name, failed, counts }: QueueView, request: Pick<WebReques
 const RETRY_DELIVERIES =
   'The stored records are mapped again with the present mapping, and what passes is sent as a new revision. The next page says what came of each.';
 
-function nameOf({ name, data }: FailedJob): Html {
-  const { item, source } = data;
-  const of = typeof source === 'string' ? html`<br /><span class="quiet">of ${source}</span>` : null;
-  if (!isJsonObject(item)) return html`${name}${of}`;
+function nameOf({ name, data }: FailedJob): Html | string {
+  const { item } = data;
+  if (!isJsonObject(item)) return name;
   const { kind, key } = item;
-  if (typeof key !== 'string' || !isSubjectKind(kind)) return html`${name}${of}`;
-  return html`<a href="${itemPath(kind, key)}">${name}</a>${of}`;
+  return typeof key === 'string' && isSubjectKind(kind) ? html`<a href="${itemPath(kind, key)}">${name}</a>` : name;
 }
 
 function isSubjectKind(kind: unknown): kind is SubjectKind {

@@ -4,6 +4,7 @@ import type { AlertView, ChannelView } from '../../../domain/ports/alerts.ts';
 import type { ReloadStatus } from '../../../domain/ports/daemon-notes.ts';
 import { type Html, html } from '../../html.ts';
 import { confirmForm } from '../../parts/confirm-form.ts';
+import { counted } from '../../parts/count-link.ts';
 import { csrfField } from '../../parts/csrf-field.ts';
 import { dataTable } from '../../parts/data-table.ts';
 import { keyValues } from '../../parts/key-values.ts';
@@ -190,7 +191,7 @@ function configCard({ entries, reload }: SettingsView): Html {
       columns: [{ name: 'key' }, { name: 'value' }, { name: 'from' }],
       rows,
     });
-    return html`<details><summary><b class="mono">${name}</b> <span class="quiet">${of.length} values</span></summary>${table}</details>`;
+    return html`<details><summary><b class="mono">${name}</b> <span class="quiet">${counted(of.length, 'value')}</span></summary>${table}</details>`;
   });
   const warning =
     reload?.ok === false

@@ -40,7 +40,8 @@ export function settingsRoutes(context: PageContext): Route[] {
       versions: [
         ['dpp-sync', version],
         ['Node', process.version],
-        ...Object.entries(runtime.views.versions()),
+        ['Format of the ledger', runtime.views.versions().ledger],
+        ['SQLite', runtime.views.versions().sqlite],
         ['Queue', config.queue.kind === 'embedded' ? 'embedded' : 'Redis (its version is part of the check)'],
       ] as [string, string][],
       startedAt,

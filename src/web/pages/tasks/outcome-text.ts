@@ -88,7 +88,7 @@ function causeReplayedText({ cause, title, members, dryRun, replayed, left, sync
 
 function replayText(report: ReplayReport, dryRun: boolean): Sentences {
   const { records, passing, staged, quarantined, leftUnconfirmed, passports } = report;
-  const would = dryRun ? 'would pass' : 'passed';
+  const would = dryRun ? 'would pass' : 'passed the mapping';
   return [
     html`<p><b>${counted(records, 'stored row')} ${records === 1 ? 'was' : 'were'} mapped again: ${passing} ${would}${
       quarantined === 0

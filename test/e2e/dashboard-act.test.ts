@@ -1,0 +1,224 @@
+// What people do on the dashboard about what is stuck: a real browser, a real daemon and the sandbox.
+
+import { readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { parse } from 'csv-parse/sync';
+import iconv from 'iconv-lite';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Daemon } from '../../src/daemon/daemon.ts';
+import { seriousFindings } from '../support/axe.ts';
+import { browserNote, runsBrowser, startBrowser, type TestBrowser } from '../support/chromium.ts';
+import { REFUSAL, refuseCreates, startDaemon, WEB_TOKEN } from '../support/daemon-world.ts';
+import { createWorld, type World } from '../support/world.ts';
+
+const SOON = { timeout: 60_000 };
+/** Where to keep what the browser shows, for people to look at. */
+const SHOTS = process.env['DPP_SYNC_TEST_SCREENSHOTS'];
+
+const SOURCE = {
+  id: 'erp',
+  connector: 'csv',
+  options: { path: './products.csv', key: ['SKU'], delimiter: ';', encoding: 'windows-1252' },
+  lookups: { states: { file: './states.csv', key: 'key', value: 'value' } },
+  mappings: [
+    {
+      to: 'product',
+      key: 'row.SKU',
+      fields: {
+        sku: 'row.SKU',
+        name: 'row.NAME',
+        status: 'lookup("states", row.STATE)',
+        country_of_origin: 'country(row.LAND)',
+      },
+    },
+  ],
+  guard: { maxMissing: '20%', maxDrop: '20%' },
+};
+const ROWS = [
+  'A-1;Kessel;10;DE',
+  'A-2;=1+1;99;DE',
+  'A-3;"Größe ""M"" <script>alert(1)</script>";99;DE',
+  '007;@home;99;DE',
+  'A-5;Lampe;10;Nirgends',
+  'A-6;Leuchte;10;Nirgendwo',
+  'B-1;Alt;20;DE',
+  'B-2;Uralt;20;DE',
+];
+const exportOf = (rows: readonly string[]) =>
+  iconv.encode(`SKU;NAME;STATE;LAND\r\n${rows.join('\r\n')}\r\n`, 'windows-1252');
+const STATES = 'key,value\n10,DRAFT\n20,ARCHIVED\n';
+
+describe.skipIf(!runsBrowser)(`acting on the dashboard${browserNote}`, () => {
+  let world: World;
+  let daemon: Daemon;
+  let url: string;
+  let browser: TestBrowser;
+  let page: Page;
+  /** What the browser complains of: scripts that fail, content that the security policy forbids, requests to other hosts. */
+  const complaints: string[] = [];
+
+  beforeAll(async () => {
+    world = await createWorld({
+      config: { web: { port: 0, token: WEB_TOKEN }, sources: [SOURCE] },
+      files: { 'products.csv': exportOf(ROWS), 'states.csv': STATES },
+    });
+    refuseCreates(world, 'B-');
+    await world.sync();
+    ({ daemon, url } = await startDaemon(world));
+    browser = await startBrowser();
+    page = await browser.context.newPage();
+    page.setDefaultTimeout(60_000);
+    page.on('pageerror', (error) => complaints.push(error.message));
+    page.on('console', (message) => {
+      if (message.type() === 'error') complaints.push(`${page.url()}: ${message.text()}`);
+    });
+    page.on('request', (request) => {
+      if (!request.url().startsWith(url) && !request.url().startsWith('data:')) complaints.push(request.url());
+    });
+  });
+  afterAll(async () => {
+    await browser.close();
+    await daemon.stop();
+    await world.remove();
+  });
+
+  const skus = () =>
+    world
+      .contents()
+      .products.map(({ sku }) => String(sku))
+      .toSorted();
+
+  /** Looks at a page as a person does, in each width and each scheme. */
+  async function lookAt(name: string): Promise<void> {
+    for (const colorScheme of ['light', 'dark'] as const) {
+      for (const width of [390, 1280]) {
+        await page.emulateMedia({ colorScheme });
+        await page.setViewportSize({ width, height: 800 });
+        if (SHOTS !== undefined) {
+          await page.screenshot({ path: `${SHOTS}/act-${name}-${width}-${colorScheme}.png`, fullPage: true });
+        }
+        expect(await seriousFindings(page), `${name} at ${width} px, ${colorScheme}`).toEqual([]);
+        const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - window.innerWidth');
+        expect(overflow, `${name} is wider than ${width} px`).toBeLessThanOrEqual(0);
+      }
+    }
+    await page.emulateMedia({ colorScheme: 'light' });
+    await page.setViewportSize({ width: 1280, height: 800 });
+  }
+
+  it('shows what needs attention by cause to who has logged in', async () => {
+    await page.goto(`${url}/attention`);
+    await page.waitForURL(/\/login\?next=/);
+    await page.fill('input[type=password]', WEB_TOKEN);
+    await page.click('main button[type=submit]');
+    await page.waitForURL(`${url}/attention`);
+    await page.getByText('3 rows').waitFor();
+    await lookAt('inbox');
+  });
+
+  it('sends a group after its mapping was fixed, and the products arrive', async () => {
+    await page.click('.cause:has-text("3 rows") .title');
+    await page.locator('td.wrong', { hasText: '99' }).first().waitFor();
+    await lookAt('cause');
+    await page.click('text=How many would pass now?');
+    await page.getByText('0 of 3 would pass now.').waitFor();
+    const file = readFileSync(world.configFile, 'utf8');
+    world.write('dpp-sync.yaml', file.replace(`lookup("states", row.STATE)`, `lookup("states", row.STATE, "ACTIVE")`));
+    await page.goto(`${url}/settings`);
+    await page.click('text=Read the config again');
+    await page.getByText('The config was read again.').waitFor();
+    // The daemon maps the stored rows again by itself when its config has changed.
+    await expect.poll(skus, SOON).toEqual(['007', 'A-1', 'A-2', 'A-3']);
+  });
+
+  it('replays a group that the platform refused, and the products arrive', async () => {
+    await page.goto(`${url}/attention?type=rejected`);
+    await page.click('.cause:has-text("2 items") .title');
+    await page.getByText('Settle by hand').waitFor();
+    await lookAt('cause-rejected');
+    world.sandbox.faults.clear();
+    refuseCreates(world, 'B-2');
+    await page.click('summary:has-text("Replay 2 items")');
+    await page.click('button:has-text("Replay 2 items")');
+    await page.waitForURL(/\/tasks\//);
+    await page.getByText('1 of 2 is still stuck for the same cause:').waitFor();
+    await expect.poll(skus, SOON).toContain('B-1');
+    await lookAt('task-replayed');
+  });
+
+  it('takes a downloaded file back corrected, after it has shown what would happen', async () => {
+    await page.goto(`${url}/attention?type=quarantine`);
+    await page.click('.cause:has-text("2 rows") .title');
+    const downloading = page.waitForEvent('download');
+    await page.click('text=Download as CSV');
+    const path = await (await downloading).path();
+    const rows = parse(iconv.decode(await readFile(path), 'windows-1252'), { delimiter: ';', columns: true });
+    expect(rows).toMatchObject([
+      { SKU: 'A-5', LAND: 'Nirgends' },
+      { SKU: 'A-6', LAND: 'Nirgendwo' },
+    ]);
+    const corrected = 'SKU;NAME;STATE;LAND\r\nA-5;Lampe;10;IT\r\nA-6;Leuchte;10;Utopia\r\nZ-9;New;10;DE\r\n';
+    await page.setInputFiles('input[type=file]', {
+      name: 'corrected.csv',
+      mimeType: 'text/csv',
+      buffer: Buffer.from(corrected),
+    });
+    await page.click('text=Upload and look at what would happen');
+    await page.getByText('an upload adds no rows').waitFor();
+    await lookAt('upload');
+    await page.click('text=Store 2 rows');
+    await page.getByText('1 passed, 1 still fails').waitFor();
+    await expect.poll(skus, SOON).toContain('A-5');
+    expect(skus()).not.toContain('Z-9');
+  });
+
+  it('retries a delivery from the page of the queues, and says what came of it', async () => {
+    await page.goto(`${url}/queues`);
+    await page.getByText('product.create B-2 (erp): rejected').waitFor();
+    await lookAt('queues');
+    await page.click('button[aria-label^="Retry product.create B-2"]');
+    await page.getByText('0 of 1 delivery arrived, and 1 still needs a person.').waitFor();
+    await page.getByText(REFUSAL).first().waitFor();
+    world.sandbox.faults.clear();
+    await expect.poll(async () => (await daemon.runtime.queues.failed('deliver')).length, SOON).toBe(1);
+    await page.goto(`${url}/queues`);
+    await page.click('button[aria-label^="Retry product.create B-2"]');
+    await page.getByText('1 of 1 delivery arrived.').waitFor();
+    await lookAt('task-retried');
+    await expect.poll(skus, SOON).toContain('B-2');
+  });
+
+  it('accepts a guarded export', async () => {
+    world.write('products.csv', exportOf(ROWS.slice(0, 4)));
+    await page.goto(`${url}/runs`);
+    await page.click('text=Run erp now');
+    await page.waitForURL(/\/tasks\//);
+    await expect.poll(() => daemon.runtime.views.guardedReads(), SOON).toHaveLength(1);
+    await page.goto(`${url}/runs/accept?source=erp`);
+    await page.locator('main form button').last().click();
+    await expect.poll(() => daemon.runtime.views.guardedReads(), SOON).toEqual([]);
+    await expect.poll(() => daemon.runtime.views.missingCounts(), SOON).not.toEqual({});
+  });
+
+  it('has its settings, tasks and values of lookup tables in the same form', async () => {
+    await page.goto(`${url}/settings`);
+    await page.locator('details > summary').first().click();
+    await lookAt('settings');
+    await page.click('text=Check sources, queue and API');
+    await page.getByText('embedded, in the process').waitFor();
+    await lookAt('task-checked');
+    await page.goto(`${url}/attention/lookup-values`);
+    await page.fill('#lookup-key', '77');
+    await page.fill('#lookup-value', 'DRAFT');
+    await page.click('button:has-text("Add the value")');
+    await page.getByText('means “DRAFT” now.').waitFor();
+    await lookAt('lookup-values');
+    await page.goto(`${url}/tasks`);
+    await lookAt('tasks');
+  });
+
+  it('needs nothing that the security policy forbids, and nothing from elsewhere', () => {
+    expect(complaints).toEqual([]);
+  });
+});
