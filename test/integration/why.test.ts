@@ -275,6 +275,15 @@ describe('why a delivery keeps a passport back', () => {
     expect(why('P1')?.published).toBe(false);
   });
 
+  it('due, while the API refuses the key for others', async () => {
+    await stageRows(fixture.ledger, { P1: items(product('P1')), P2: items(product('P2')) });
+    await settleNext('product', { kind: 'retry', dueAt: LATER, spend: false, reason: reason('denied_scope') });
+    const [other = ''] = ['P1', 'P2'].filter((key) => fixture.ledger.views.item('product', key)?.reason === null);
+    expect(open(other)).toEqual([
+      expect.stringMatching(/^stop: The API refuses the product: The API says so\. Put the key /),
+    ]);
+  });
+
   it('due, and being sent', async () => {
     await stageRows(fixture.ledger, { P1: items(product('P1')) });
     expect(open()).toEqual(['waits: The product is due. The next `dpp-sync sync` or the daemon sends it.']);
@@ -283,6 +292,26 @@ describe('why a delivery keeps a passport back', () => {
     const [due] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
     await claimOne(fixture.ledger, due?.id ?? 0);
     expect(open()).toEqual(['waits: The product is being sent.']);
+  });
+});
+
+describe('why nothing is created before the first contact', () => {
+  const first = useLedger({ rules: AUTO, contactRules: { firstContact: 'list', bom: 'ask' } });
+  const openThere = () =>
+    why('P1', {}, first.file)
+      ?.steps.filter(({ standing }) => standing !== 'ok')
+      .map(({ standing, text }) => `${standing}: ${text}`);
+
+  it('waits for the list, and stops where the list cannot be used', async () => {
+    await stageRows(first.ledger, { P1: items(product('P1')) });
+    const clause = "The product is not created before the platform's list of products was read and compared";
+    expect(openThere()).toEqual([`waits: ${clause}.`]);
+    await first.ledger.failListing({
+      kind: 'product',
+      reason: { code: 'unlisted', message: 'The list has no ids.' },
+      fromStart: true,
+    });
+    expect(openThere()).toEqual([`stop: ${clause}, and the list cannot be used: The list has no ids.`]);
   });
 });
 

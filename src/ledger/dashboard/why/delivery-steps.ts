@@ -15,6 +15,9 @@ type Delivered = Pick<
 /** Why the platform's list has to be read before an item is created; null where it has not. */
 export type FirstContact = (kind: ItemKind) => { failure: Reason | null } | null;
 
+/** Why the API refuses other deliveries of the same kind, so that this one is not sent; null where it refuses none. */
+export type Refusal = (item: Pick<Delivered, 'kind' | 'key'>) => Reason | null;
+
 export interface DeliverySteps {
   /**
    * Where the item stands.
@@ -24,7 +27,12 @@ export interface DeliverySteps {
   of(item: Delivered, what: string): Step;
 }
 
-export function createDeliverySteps(firstContact: FirstContact, apiWait: LedgerViews['apiWait']): DeliverySteps {
+export function createDeliverySteps(given: {
+  firstContact: FirstContact;
+  refusal: Refusal;
+  apiWait: LedgerViews['apiWait'];
+}): DeliverySteps {
+  const { firstContact, refusal, apiWait } = given;
   function ofDue({ kind, key, remoteId, reason, dueAt }: Delivered, what: string): Step {
     const rest = about(kind, key);
     const contact = remoteId === null && (kind === 'product' || kind === 'material') ? firstContact(kind) : null;
@@ -33,8 +41,9 @@ export function createDeliverySteps(firstContact: FirstContact, apiWait: LedgerV
       if (contact.failure === null) return step('waits', clause, rest);
       return step('stop', `${clause}, and the list cannot be used: ${contact.failure.message}`, rest);
     }
-    if (reason !== null && DENIED.includes(reason.code)) {
-      return step('stop', `the API refuses ${what}: ${reason.message}`, {
+    const refused = reason === null ? refusal({ kind, key }) : DENIED.includes(reason.code) ? reason : null;
+    if (refused !== null) {
+      return step('stop', `the API refuses ${what}: ${refused.message}`, {
         ...rest,
         cure: 'Put the key or its rights in order. What is due is sent then.',
         command: 'dpp-sync check',
@@ -95,6 +104,7 @@ export function createDeliverySteps(firstContact: FirstContact, apiWait: LedgerV
   return { of };
 }
 
+/** The API refuses the key, the plan or the scope, and not this item. */
 const DENIED: readonly ReasonCode[] = ['denied_key', 'denied_plan', 'denied_scope'];
 
 function ofUnconfirmed({ kind, key, dueAt }: Delivered, what: string, message: string): Step {

@@ -35,7 +35,7 @@ export interface RowSteps {
 const ROWS_MAX = 5;
 const ISSUES_MAX = 3;
 /** How many rows in quarantine are searched for a value. */
-const SEARCHED_MAX = 20_000;
+const SEARCHED_MAX = 10_000;
 
 const COLUMNS = `r.id, r.key, s.source, s.name AS stream, r.place, r.state, r.issues, r.missing_since IS NOT NULL AS missing,
   r.partial FROM`;

@@ -16,6 +16,9 @@ import { createRowSteps } from './row-steps.ts';
 import { createSourceSteps } from './source-steps.ts';
 import { about, type Step, step } from './step.ts';
 
+/** How many deliveries are searched for one that the API has refused. */
+const SCHEDULED_MAX = 1000;
+
 const MISSING = {
   row_gone: 'its source no longer has the product: its row is gone',
   row_changed: 'its source no longer has the product: no row makes it any more',
@@ -30,6 +33,16 @@ export function createWhy(
     contact: db.prepare<[string], { failure: string | null }>(
       'SELECT failure FROM listings WHERE kind = ? AND needed > 0',
     ),
+    // What the API has refused is due again at once, so it is among the first of the scheduled deliveries.
+    refusal: db
+      .prepare<[{ kind: string; key: string }], string>(
+        `SELECT d.reason FROM (
+           SELECT i.reason, i.operation FROM items i
+           WHERE i.state IN ('due', 'in_doubt') AND i.due_at > 0 AND i.state = 'due' ORDER BY i.due_at LIMIT ${SCHEDULED_MAX}) d
+         WHERE d.reason ->> '$.code' IN ('denied_key', 'denied_plan') OR (d.reason ->> '$.code' = 'denied_scope'
+           AND d.operation = (SELECT operation FROM items WHERE kind = @kind AND key = @key)) LIMIT 1`,
+      )
+      .pluck(),
     passportOperation: db
       .prepare<[string], Operation>(
         `SELECT i.operation FROM items i WHERE i.kind = 'passport' AND i.key = ? AND ${isOpen('i')}`,
@@ -38,7 +51,11 @@ export function createWhy(
   };
   const sources = createSourceSteps(db, rules);
   const rows = createRowSteps(db, rules);
-  const deliveries = createDeliverySteps(contactOf, () => views.apiWait());
+  const deliveries = createDeliverySteps({
+    firstContact: contactOf,
+    refusal: (item) => storedReason(sql.refusal.get(item) ?? null),
+    apiWait: () => views.apiWait(),
+  });
   const refSteps = createRefSteps(views, { rows, deliveries });
   const partSteps = createPartSteps(db, views, refSteps);
 
