@@ -12,6 +12,7 @@ import { replayRecords } from './replay.ts';
 import { replayCause } from './replay-cause.ts';
 import { reportCreate } from './report-create.ts';
 import { reportList } from './report-list.ts';
+import { retryDeliveries } from './retry-deliveries.ts';
 import { settle } from './settle.ts';
 import { settleCause } from './settle-cause.ts';
 import { settleParts } from './settle-parts.ts';
@@ -34,6 +35,7 @@ export const handlers: readonly Handler<unknown, unknown>[] = [
   replayRecords,
   reportCreate,
   reportList,
+  retryDeliveries,
   settle,
   settleCause,
   settleParts,

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { Route, WebAnswer, WebRequest } from '../server/route.ts';
 import { WebFault } from '../server/web-fault.ts';
+import { DAEMON_OPERATIONS } from './daemon-operations.ts';
 import { LOOK_OPERATIONS } from './look-operations.ts';
 import { openApiDocument } from './openapi.ts';
 import type { ApiContext, ApiOperation } from './operation.ts';
@@ -19,10 +20,11 @@ export const API_OPERATIONS: readonly ApiOperation[] = [
   ...WORK_OPERATIONS,
   ...PEOPLE_OPERATIONS,
   ...PLATFORM_OPERATIONS,
+  ...DAEMON_OPERATIONS,
 ];
 
 /** The admin API as routes of the web server, with the document that describes them. */
-export function apiRoutes(context: ApiContext & { version: string }): Route[] {
+export function apiRoutes(context: ApiContext): Route[] {
   const document = openApiDocument(API_OPERATIONS, context.version);
   return [
     ...API_OPERATIONS.map((operation) => routeOf(operation, context)),

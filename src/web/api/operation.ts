@@ -1,15 +1,10 @@
 import type { z } from 'zod';
 import type { PlatformRequests } from '../../delivery/platform-requests.ts';
-import type { Asked, DashboardViews } from '../../domain/ports/dashboard-views.ts';
-import type { PeopleLedger } from '../../domain/ports/people-ledger.ts';
+import type { PageContext } from '../server/page-context.ts';
 import type { Person, Role, WebAnswer } from '../server/route.ts';
-import type { Tasks } from '../tasks/tasks.ts';
 
 /** What an operation of the admin API works with. */
-export interface ApiContext {
-  dashboard: Asked<DashboardViews>;
-  people: PeopleLedger;
-  tasks: Tasks;
+export interface ApiContext extends PageContext {
   /** Requests to the platform that no ledger is needed for. */
   platform: PlatformRequests;
 }

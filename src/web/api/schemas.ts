@@ -7,7 +7,7 @@ import { ITEM_KINDS, SUBJECT_KINDS } from '../../domain/item.ts';
 import { PASSPORT_STATES } from '../../domain/ports/ledger-views.ts';
 
 /** Milliseconds since the Unix epoch. */
-const Time = z.number().int().describe('Milliseconds since 1970-01-01 UTC.');
+export const Time = z.number().int().describe('Milliseconds since 1970-01-01 UTC.');
 const Fields = z.record(z.string(), z.json());
 const Kind = z.enum(SUBJECT_KINDS);
 const ItemState = z.enum(DELIVERY_STATES);

@@ -30,6 +30,14 @@ export const WORK: Readonly<Record<string, Described>> = {
     tag: 'attention',
     role: 'editor',
   },
+  'retry-deliveries': {
+    summary: 'Maps the records of stuck deliveries again, sends what passes, and reports what came of each.',
+    tag: 'attention',
+    role: 'operator',
+  },
+  backup: { summary: 'Makes a backup of the ledger and verifies it.', tag: 'daemon', role: 'operator' },
+  reload: { summary: 'Reads the config and all that it names again.', tag: 'daemon', role: 'operator' },
+  'mute-alert': { summary: 'Has an alert send no notices for a time, or again.', tag: 'daemon', role: 'operator' },
   settle: { summary: 'Settles named deliveries by hand.', tag: 'attention', role: 'operator' },
   'settle-selected': { summary: 'Settles all deliveries in a state by hand.', tag: 'attention', role: 'operator' },
   'settle-cause': { summary: 'Settles the items of a cause by hand.', tag: 'attention', role: 'operator' },
@@ -46,8 +54,6 @@ export const WORK: Readonly<Record<string, Described>> = {
   },
   'publish-complete': { summary: 'Publishes the passports of all complete products.', tag: 'work', role: 'operator' },
   unpublish: { summary: 'Withdraws the passports of named products.', tag: 'work', role: 'operator' },
-  reload: { summary: 'Has the daemon read its config again.', tag: 'work', role: 'operator' },
-  backup: { summary: 'Backs the ledger up into the folder of `backups`.', tag: 'work', role: 'operator' },
   'report-create': { summary: 'Asks the platform for a report, once.', tag: 'platform', role: 'operator' },
 };
 

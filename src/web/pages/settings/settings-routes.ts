@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises';
+import { backUp } from '../../../admin/handlers/backup.ts';
 import { describeConfig } from '../../../config/describe-config.ts';
 import type { SecretSource } from '../../../config/secret-source.ts';
 import { maskSecret } from '../../../lib/logging/secrets.ts';
 import type { PageContext } from '../../server/page-context.ts';
 import type { Notice, Route, WebAnswer, WebRequest } from '../../server/route.ts';
 import { badRequest } from '../../server/web-fault.ts';
-import { backUpNow } from './back-up-now.ts';
 import { checkSettings } from './check-settings.ts';
 import { settingsPage } from './settings-page.ts';
 
@@ -96,7 +96,7 @@ export function settingsRoutes(context: PageContext): Route[] {
       return { type: 'redirect', to: `/tasks/${task.id}` };
     }),
     post('/backup', 'ledger.backup', async (request) => {
-      const task = await tasks.start(backUpNow, {}, by(request, 'Backup of the ledger'));
+      const task = await tasks.start(backUp, {}, by(request, 'Backup of the ledger'));
       return { type: 'redirect', to: `/tasks/${task.id}` };
     }),
     post('/reload', 'config.reload', reload),

@@ -30,7 +30,7 @@ interface Results {
   'correct-rows': CorrectionResult;
   'retry-deliveries': Retried;
   'check-settings': SettingsChecked;
-  'back-up-now': BackupFile;
+  backup: BackupFile;
   sync: Synced;
   'change-passports': PassportsOfSelection;
 }
@@ -49,7 +49,7 @@ const TEXTS: { [Name in keyof Results]: (result: Results[Name]) => Sentences } =
   'correct-rows': correctedText,
   'retry-deliveries': retriedText,
   'check-settings': checkedText,
-  'back-up-now': ({ file, bytes }) => [
+  backup: ({ file, bytes }) => [
     html`<p>The backup was made and verified: <span class="mono">${file}</span>, ${(bytes / 1_000_000).toFixed(1)} MB.</p>`,
   ],
   sync: (synced) => syncedText(synced),
