@@ -44,7 +44,7 @@ const TYPES_AS_TEXT: Readonly<Record<string, (expression: string) => string>> = 
   float: (expression) => `CONVERT(varchar(41), ${expression}, 3)`,
   real: (expression) => `CONVERT(varchar(41), ${expression}, 3)`,
   date: (expression) => `CONVERT(varchar(10), ${expression}, 23)`,
-  time: (expression) => `CONVERT(varchar(16), ${expression}, 114)`,
+  time: (expression) => `CONVERT(varchar(16), ${expression}, 121)`,
   // Style 121 has every digit of the seconds, and a zone where the type has one.
   datetime: (expression) => `CONVERT(varchar(27), ${expression}, 121)`,
   datetime2: (expression) => `CONVERT(varchar(27), ${expression}, 121)`,

@@ -6,12 +6,15 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { sql } from '../../connectors/sql/index.ts';
 import { type ConnectorFixtures, connectorChecks } from '../../src/sdk/testing/index.ts';
+import { CONTAINER_DATABASES, describeContainers, startContainerDatabase } from '../support/container-database.ts';
 import { serverFixtures, sqliteFixtures } from '../support/database-fixtures.ts';
 import type { DatabaseServer } from '../support/database-server.ts';
 import { describeMariaDb, startMariaDb } from '../support/mariadb-server.ts';
 import { describePostgres, startPostgres } from '../support/postgres-server.ts';
 
 const CHECK_MS_MAX = 60_000;
+/** The image of a container may have to be fetched. */
+const START_MS_MAX = 900_000;
 const MODES = [
   ['without a watermark', {}],
   ['with a watermark', { watermark: 'updated_at' }],
@@ -36,7 +39,7 @@ function serverSuite(start: () => Promise<DatabaseServer>): void {
   let server: DatabaseServer;
   beforeAll(async () => {
     server = await start();
-  });
+  }, START_MS_MAX);
   afterAll(() => server.stop());
   suite((watermark) => serverFixtures(server, watermark));
 }
@@ -44,3 +47,8 @@ function serverSuite(start: () => Promise<DatabaseServer>): void {
 describe('the sql connector on SQLite', () => suite((watermark) => sqliteFixtures(folder, watermark)));
 describePostgres('the sql connector on PostgreSQL', () => serverSuite(startPostgres));
 describeMariaDb('the sql connector on MariaDB', () => serverSuite(startMariaDb));
+for (const dialect of CONTAINER_DATABASES) {
+  describeContainers(`the sql connector on ${dialect} in a container`, () =>
+    serverSuite(() => startContainerDatabase(dialect)),
+  );
+}

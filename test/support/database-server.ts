@@ -2,7 +2,7 @@ import type { JsonObject } from '../../src/sdk/index.ts';
 
 /** A database server of a test, with a user `reader` who may read everything. */
 export interface DatabaseServer {
-  dialect: 'postgresql' | 'mariadb';
+  dialect: 'postgresql' | 'mariadb' | 'mysql' | 'sqlserver';
   port: number;
   /** The certificate that the server's own is signed by. */
   ca: string;
