@@ -248,10 +248,10 @@ const History = z
       .max(36_500)
       .optional()
       .describe(
-        'How many days runs, events and earlier revisions are kept. The last run of each source and what is open always stay. Without it their number alone is limited.',
+        'How many days runs and the events of items are kept. The last runs of each source always stay. Without it their number alone is limited.',
       ),
     maxBytes: Size.optional().describe(
-      'The size of the ledger, as `2 GB`, beyond which the oldest events and earlier revisions are removed. Items and records are never removed for it, so a ledger can be larger.',
+      'The size of what the ledger holds, as `2 GB`, beyond which the oldest events of items are removed. Items and records are never removed for it, so a ledger can be larger.',
     ),
   })
   .describe('How much history the ledger keeps.');

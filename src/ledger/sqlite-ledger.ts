@@ -219,7 +219,7 @@ function compose(
     valuesByHand: async () => reading(() => parts.people.valuesByHand()),
     setLookupValue: (value) => commit.run(() => ({ records: parts.people.setLookupValue(value) })),
     removeLookupValue: (lookup, key) => commit.run(() => ({ records: parts.people.removeLookupValue(lookup, key) })),
-    prune: () => commit.run(parts.prune),
+    prune: (limits) => commit.run(() => parts.prune(limits)),
     touch: () => commit.run(() => parts.meta.set('touched', new Date(clock.now()).toISOString())),
     async close() {
       await commit.close();

@@ -304,6 +304,21 @@ describe('intake', () => {
     expect(history()).toEqual({ from: 5, to: 24, count: 20 });
   });
 
+  it('removes runs beyond an age, and never the last one and the last complete one', async () => {
+    const { ledger, clock } = fixture;
+    const start = { source: 'erp', trigger: 'cli', streams: [], mappingRevision: '' } as const;
+    for (const result of ['complete', 'failed', 'failed'] as const) {
+      const { runId } = await ledger.startRun({ ...start, streams: [] });
+      await ledger.endRun({ runId, result, ...(result === 'failed' ? { error: 'away' } : {}) });
+      clock.advance(10 * 24 * 3_600_000);
+    }
+    const results = () => ledger.views.runs({ source: 'erp', limit: 10 }).map(({ result }) => result);
+    await ledger.prune({ keepDays: 35 });
+    expect(results()).toEqual(['failed', 'failed', 'complete']);
+    await ledger.prune({ keepDays: 5 });
+    expect(results()).toEqual(['failed', 'complete']);
+  });
+
   it('keeps the last of what has happened to an item, each time that it was pruned', async () => {
     const { ledger, clock } = fixture;
     await pullRows(ledger, { rows: [row('1')] });
@@ -327,6 +342,14 @@ describe('intake', () => {
     expect(told()).toEqual({ from: '4', to: '53', count: 50 });
     await failUpTo(55, 54);
     expect(told()).toEqual({ from: '6', to: '55', count: 50 });
+    await ledger.prune({ keepDays: 1, maxBytes: 1_000_000_000 });
+    expect(told().count).toBe(50);
+    clock.advance(25 * 3_600_000);
+    await ledger.prune({ keepDays: 1 });
+    expect(told().count).toBe(0);
+    await failUpTo(56, 56);
+    await ledger.prune({ maxBytes: 1 });
+    expect(told().count).toBe(0);
   });
 
   it('ignores a mapping result for a version of the record that is gone', async () => {

@@ -124,7 +124,7 @@ export function createPulls({ config, beforeRun, mapperOf, clock, log, onEnd, ..
   /** Prunes the ledger after every run, in a daemon and in a CLI command (I9). The run's result does not depend on it. */
   async function prune(source: string): Promise<void> {
     try {
-      await options.ledger.prune();
+      await options.ledger.prune(config.history);
     } catch (error) {
       const reason = messageOf(error);
       log.warn({ source, error: reason }, `The ledger could not be pruned after the run of ${source}: ${reason}`);

@@ -1,3 +1,4 @@
+import type { HistoryLimits } from '../../domain/ports/care-ledger.ts';
 import type { LedgerContext } from './context.ts';
 import { createMeta } from './meta.ts';
 
@@ -6,10 +7,14 @@ import { createMeta } from './meta.ts';
  */
 const KEEP = { eventsPerItem: 50, runsPerSource: 400, missingRecordDays: 30 };
 
+/** So many events are removed at once beyond the fixed limits. A run ends often enough for that to keep up. */
+const EVENTS_AT_ONCE = 20_000;
+const DAY_MS = 24 * 3_600_000;
+
 const PRUNED_EVENTS = 'pruned_events';
 
 /** Deletes events, runs and records beyond these limits. Call it inside a transaction. */
-export function createPrune({ db, clock }: Pick<LedgerContext, 'db' | 'clock'>): () => void {
+export function createPrune({ db, clock }: Pick<LedgerContext, 'db' | 'clock'>): (limits?: HistoryLimits) => void {
   const meta = createMeta(db);
   const runs = db.prepare<[number]>(
     `DELETE FROM runs WHERE id IN (
@@ -29,6 +34,22 @@ export function createPrune({ db, clock }: Pick<LedgerContext, 'db' | 'clock'>):
   const records = db.prepare<[number]>(
     `DELETE FROM records WHERE missing_since < ? AND NOT EXISTS (SELECT 1 FROM items WHERE items.record_id = records.id)`,
   );
+  // The last run, the last one that has read its source, and the last complete one always stay: they say how each source stands.
+  const oldRuns = db.prepare<[number]>(
+    `DELETE FROM runs WHERE started_at < ? AND id NOT IN (
+       SELECT max(id) FROM runs GROUP BY source
+       UNION SELECT max(id) FROM runs WHERE cause <> 'upload' GROUP BY source
+       UNION SELECT max(id) FROM runs WHERE cause <> 'upload' AND result = 'complete' GROUP BY source)`,
+  );
+  const oldestEvents = db.prepare<[{ before: number; limit: number }]>(
+    'DELETE FROM events WHERE id IN (SELECT id FROM events ORDER BY id LIMIT @limit) AND at < @before',
+  );
+  const usedBytes = db
+    .prepare<[], number>(
+      `SELECT (p.page_count - f.freelist_count) * s.page_size
+       FROM pragma_page_count p, pragma_freelist_count f, pragma_page_size s`,
+    )
+    .pluck();
   const latestEvent = db.prepare<[], number>('SELECT coalesce(max(id), 0) FROM events').pluck();
 
   /** The last event at the time of the last pruning. The present last event is stored for the next pruning. */
@@ -38,8 +59,20 @@ export function createPrune({ db, clock }: Pick<LedgerContext, 'db' | 'clock'>):
     return before;
   }
 
-  return () => {
-    records.run(clock.now() - KEEP.missingRecordDays * 24 * 3_600_000);
+  function pruneBeyond({ keepDays, maxBytes }: HistoryLimits): void {
+    if (keepDays !== undefined) {
+      const before = clock.now() - keepDays * DAY_MS;
+      oldRuns.run(before);
+      oldestEvents.run({ before, limit: EVENTS_AT_ONCE });
+    }
+    if (maxBytes !== undefined && (usedBytes.get() ?? 0) > maxBytes) {
+      oldestEvents.run({ before: Number.MAX_SAFE_INTEGER, limit: EVENTS_AT_ONCE });
+    }
+  }
+
+  return (limits = {}) => {
+    pruneBeyond(limits);
+    records.run(clock.now() - KEEP.missingRecordDays * DAY_MS);
     runs.run(KEEP.runsPerSource);
     for (const id of noisyItems.all(eventBefore(), KEEP.eventsPerItem)) events.run(id, id, KEEP.eventsPerItem);
   };
