@@ -99,7 +99,7 @@ describe.skipIf(!runsBrowser).each(queues)(`bull-board over the %s queue${browse
 
   it('shows on the status page that nothing needs a person', async () => {
     await page.goto(`${url}/`);
-    await page.getByRole('heading', { name: 'Sources' }).waitFor();
+    await page.getByRole('heading', { name: 'Last run of each source' }).waitFor();
     await page.getByText('Nothing.').waitFor();
     await shoot('status');
     await page.click('text=Log out');

@@ -25,7 +25,7 @@ export interface RunPageView {
 export function runPage(view: RunPageView): Html {
   const { run, isRunning, now } = view;
   const lasted = run.endedAt === null ? (isRunning ? now - run.startedAt : null) : run.endedAt - run.startedAt;
-  return html`${pageHead(html`Run ${formatCount(run.id)} of <a href="${runsPath({ source: run.source })}">${run.source}</a>`, { actions: actions(view) })}
+  return html`<div id="run" data-live>${pageHead(html`Run ${formatCount(run.id)} of <a href="${runsPath({ source: run.source })}">${run.source}</a>`, { actions: actions(view) })}
 ${card(null, [
   keyValues([
     ['result', runBadge(run, isRunning)],
@@ -46,7 +46,7 @@ ${card(null, [
         ],
   ),
 ])}
-${card('What it read', [accounts(run), changed(run)])}`;
+${card('What it read', [accounts(run), changed(run)])}</div>`;
 }
 
 function accounts(run: RunRow): Html {

@@ -55,8 +55,8 @@ export function runsPage(view: RunsView): Html {
     ],
   });
   return html`${pageHead('Runs', { lead: 'read = unchanged + changed + quarantined + excluded' })}
-${operates ? startForms(sources, running, csrf) : null}
-${card(null, [filter, table(view), pager({ path: '/runs', query, listed })])}`;
+<div id="runs" data-live>${operates ? startForms(sources, running, csrf) : null}
+${card(null, [filter, table(view), pager({ path: '/runs', query, listed })])}</div>`;
 }
 
 /** One button for each source that is not being read, and one to stop each that is. */
