@@ -14,6 +14,7 @@ export const MENU: readonly MenuEntry[] = [
   { path: '/items', name: 'Items' },
   { path: '/passports', name: 'Passports' },
   { path: '/runs', name: 'Runs' },
+  { path: '/tasks', name: 'Tasks' },
   { path: '/queues', name: 'Queues' },
   { path: '/settings', name: 'Settings' },
 ];

@@ -97,7 +97,12 @@ describe('a process whose ledger loses its lock file', () => {
       const health = await ask('/healthz');
       expect(health.status).toBe(503);
       expect(await health.json()).toMatchObject({ status: 'unhealthy', ledger: 'lost' });
-      expect(await (await ask('/')).text()).toContain('ledger.db was removed while this process worked on it.');
+      for (const path of ['/', '/items', '/api/v1/items', '/tasks']) {
+        const answer = await ask(path);
+        expect([path, answer.status]).toEqual([path, 503]);
+        expect(await answer.text()).toContain('ledger.db was removed while this process worked on it.');
+      }
+      expect((await ask('/metrics')).status).toBe(200);
     } finally {
       await daemon.stop();
     }

@@ -49,12 +49,13 @@ export function taskRoutes({ tasks, clock }: Pick<PageContext, 'tasks' | 'clock'
       role: 'viewer',
       async handle(request) {
         const task = taskOf(request);
-        const body = html`${pageHead(task.title)}<div id="task" data-live>${taskCard(task, clock.now())}${
+        const heading = task.title.replace(/\.$/, '');
+        const body = html`${pageHead(heading)}<div id="task" data-live>${taskCard(task, clock.now())}${
           task.endedAt === null && mayStop(task, request)
             ? confirmForm(request, { action: `/tasks/${task.id}/stop`, button: 'Stop this task', tone: 'grave' })
             : null
         }</div>`;
-        return { type: 'page', title: task.title, at: '/tasks', body };
+        return { type: 'page', title: heading, at: '/tasks', body };
       },
     },
     {
@@ -83,13 +84,19 @@ function standingOf({ outcome }: Task): Html {
   return outcome.ok ? html`<span class="badge good">done</span>` : html`<span class="badge bad">failed</span>`;
 }
 
+/** Sources report how far they are in a unit of their own: bytes of a file, or pages. */
+function shareOf(done: number | null, total: number | null): string {
+  if (done === null || total === null || total <= 0) return '';
+  return `, ${Math.min(100, Math.floor((100 * done) / total))} %`;
+}
+
 function taskCard(task: Task, now: number): Html {
   const { who, startedAt, endedAt, progress, outcome } = task;
   const failed =
     outcome === null || outcome.ok ? null : html`<p class="bad">${outcome.message} ${outcome.suggestion}</p>`;
   const reads = (progress?.streams ?? []).map(
-    ({ source, stream, read, total }) =>
-      html`<li>${source}/${stream}: ${formatCount(read)} records read${total === null ? '' : ` of ${formatCount(total)}`}</li>`,
+    ({ source, stream, read, done, total }) =>
+      html`<li>${source}/${stream}: ${formatCount(read)} records read${shareOf(done, total)}</li>`,
   );
   const settled = progress === null ? null : formatCount(progress.settled);
   const left = progress === null || endedAt !== null ? null : formatCount(progress.left);

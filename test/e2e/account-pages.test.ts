@@ -1,0 +1,97 @@
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { seriousFindings } from '../support/axe.ts';
+import { browserNote, runsBrowser, startBrowser, type TestBrowser } from '../support/chromium.ts';
+import { type GuardedWeb, openGuardedWeb, PASSWORDS } from '../support/guarded-web.ts';
+
+/** Where to keep what the browser shows, for people to look at. */
+const SHOTS = process.env['DPP_SYNC_TEST_SCREENSHOTS'];
+
+describe.skipIf(!runsBrowser)(`logging in, tasks, the audit log and error pages${browserNote}`, () => {
+  let web: GuardedWeb;
+  let browser: TestBrowser;
+  let page: Page;
+  let task = '';
+  const complaints: string[] = [];
+
+  beforeAll(async () => {
+    web = await openGuardedWeb();
+    task = (await web.people.operator.post('/runs/start', { source: 'erp' })).headers.location ?? '';
+    browser = await startBrowser();
+    page = await browser.context.newPage();
+    page.setDefaultTimeout(30_000);
+    page.on('pageerror', (error) => complaints.push(error.message));
+    page.on('console', (message) => {
+      // The browser itself reports the pages that are asked for to see their errors.
+      if (message.type() === 'error' && !/status of 40[134]/.test(message.text())) complaints.push(message.text());
+    });
+  });
+  afterAll(async () => {
+    await browser.close();
+    await web.remove();
+  });
+
+  async function logIn(role: keyof typeof PASSWORDS): Promise<void> {
+    await browser.context.clearCookies();
+    await page.goto(`${web.url}/login`);
+    await page.getByLabel('Name').fill(`the-${role}`);
+    await page.getByLabel('Password').fill(PASSWORDS[role]);
+    await page.getByRole('button', { name: 'Log in' }).click();
+    await page.waitForURL(`${web.url}/`);
+  }
+
+  it('logs a person in with the keyboard alone, and out again', async () => {
+    await browser.context.clearCookies();
+    await page.goto(`${web.url}/runs`);
+    await page.waitForURL(/\/login\?next=%2Fruns/);
+    // The cursor is in the first field.
+    await page.keyboard.type('the-viewer');
+    await page.keyboard.press('Tab');
+    await page.keyboard.type(PASSWORDS.viewer);
+    await page.keyboard.press('Enter');
+    await page.waitForURL(`${web.url}/runs`);
+    await page.getByRole('button', { name: 'Log out' }).click();
+    await page.waitForURL(`${web.url}/login`);
+    await page.goto(`${web.url}/runs`);
+    await page.waitForURL(/\/login/);
+  });
+
+  it('jumps over the menu to the content with the first Tab', async () => {
+    await logIn('viewer');
+    await page.goto(`${web.url}/tasks`);
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    expect(await page.evaluate('document.activeElement.id')).toBe('main');
+  });
+
+  describe.each([
+    { width: 390, colorScheme: 'light' },
+    { width: 390, colorScheme: 'dark' },
+    { width: 1280, colorScheme: 'light' },
+    { width: 1280, colorScheme: 'dark' },
+  ] as const)('at $width px, $colorScheme', ({ width, colorScheme }) => {
+    it('has nothing that keeps people from using it, and no page is wider than the screen', async () => {
+      await page.setViewportSize({ width, height: 800 });
+      await page.emulateMedia({ colorScheme });
+      const look = async (path: string) => {
+        await page.goto(`${web.url}${path}`);
+        if (SHOTS !== undefined) {
+          const name = `${path.replace(/[^a-z]/g, '').slice(0, 12)}-${width}-${colorScheme}`;
+          await page.screenshot({ path: `${SHOTS}/${name}.png`, fullPage: true });
+        }
+        expect([path, await seriousFindings(page)]).toEqual([path, []]);
+        expect([path, await page.evaluate('document.documentElement.scrollWidth')]).toEqual([path, width]);
+      };
+      await browser.context.clearCookies();
+      await look('/login');
+      await logIn('operator');
+      for (const path of ['/tasks', task, '/audit', '/no-such-page']) await look(path);
+      await logIn('viewer');
+      await look('/audit');
+    });
+  });
+
+  it('complains of nothing', () => {
+    expect(complaints).toEqual([]);
+  });
+});
