@@ -94,6 +94,20 @@ describe('the reading thread', () => {
     expect(JSON.parse(stdout)).toMatchObject({ source: 'erp', streams: [{ read: 1 }] });
   });
 
+  itWithAnotherUser('says what to do where the folder is shut and no process writes', async () => {
+    const { id } = fixture.ledger;
+    await fixture.ledger.close();
+    const folder = dirname(fixture.file);
+    for (const name of readdirSync(folder)) chownSync(join(folder, name), OTHER_USER, OTHER_USER);
+    chmodSync(folder, 0o555);
+    const child = join(import.meta.dirname, '../support/reading-child.ts');
+    const { stdout } = nodeAsAnotherUser([child, fixture.file, id]);
+    chmodSync(folder, 0o755);
+    expect(stdout).toContain('cannot be read: no process has it open, and this one may not write to its folder');
+    for (const name of readdirSync(folder)) chownSync(join(folder, name), 0, 0);
+    await fixture.reopen();
+  });
+
   it('is started again after it has ended, and its questions fail', async () => {
     const { views } = read({ thread: ODD });
     const asked = [views.run(NEVER), views.run(DIES), views.run(AT_ONCE)];

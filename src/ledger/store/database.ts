@@ -64,8 +64,22 @@ export function openDatabaseReadOnly(file: string): Sqlite | null {
     }
     return db;
   } catch (error) {
-    throw openFault(file, error);
+    throw systemCodeOf(error)?.startsWith('SQLITE_READONLY') ? shutFolderFault(file, error) : openFault(file, error);
   }
+}
+
+/** SQLite reads a ledger with the help of two files beside it, which are there while a process has the ledger open. */
+function shutFolderFault(file: string, cause: unknown): Fault {
+  return fault(
+    'ledger.unwritable',
+    `The ledger ${file} cannot be read: no process has it open, and this one may not write to its folder.`,
+    {
+      path: 'ledger',
+      suggestion:
+        'Run the command while the daemon runs, or where the folder may be written: to read, SQLite makes the files -wal and -shm beside the ledger.',
+      cause,
+    },
+  );
 }
 
 /**
