@@ -23,6 +23,7 @@ import {
   UnitCode,
   WEEKDAYS,
 } from './fields.ts';
+import { ObserveSection } from './observe-section.ts';
 
 const column = z.string().min(1, 'a column name');
 
@@ -350,6 +351,7 @@ export const Config = z.strictObject({
   sources: z.array(Source).min(1, 'at least one source').describe('The systems to read from.'),
   passports: Passports.optional(),
   alerts: AlertsSection.prefault({}),
+  observe: ObserveSection.prefault({}),
   backups: Backups.optional(),
   history: History.prefault({}),
 });

@@ -132,6 +132,20 @@ export async function loadConfig<Connector extends ConnectorSchemas>(
       return [loadedSource(source, { ...checked, readSettings }, index, resolvePath)];
     }),
     passports: config.passports ?? null,
+    observe: {
+      traces:
+        config.observe.traces === undefined
+          ? null
+          : {
+              ...config.observe.traces,
+              headers: Object.fromEntries(
+                Object.entries(config.observe.traces.headers).map(([name, text]) => [
+                  name,
+                  secretAt(['observe', 'traces', 'headers', name], text),
+                ]),
+              ),
+            },
+    },
     alerts: loadedAlerts(config.alerts, { secretAt: channelSecretAt, resolvePath }),
     backups: config.backups ? { ...config.backups, folder: resolvePath(config.backups.folder) } : null,
     history: config.history,

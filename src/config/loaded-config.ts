@@ -90,6 +90,10 @@ export interface LoadedConfig<Connector> {
   sources: LoadedSource<Connector>[];
   passports: Config['passports'] | null;
   alerts: LoadedAlerts;
+  observe: {
+    /** Null where nothing is traced. */
+    traces: { endpoint: string; headers: Record<string, SecretSource>; sampleRatio: number } | null;
+  };
   /** The folder is absolute. */
   backups: NonNullable<Config['backups']> | null;
   history: Config['history'];

@@ -27,6 +27,7 @@ import type { BullmqQueues } from '../queue/bullmq-queues.ts';
 import { createQueues } from '../queue/create-queues.ts';
 import type { DaemonCare } from './care.ts';
 import { openClient } from './open-client.ts';
+import { openTraces } from './open-traces.ts';
 import { queuePrefix } from './open-views.ts';
 import { passportRulesOf } from './passport-rules.ts';
 import { createReplaceSettings, type ReplaceSettings } from './reload/replace-settings.ts';
@@ -187,7 +188,10 @@ async function runtimeOn(
   const queues = await createQueues({ url, prefix: queuePrefix(ledger.id), log, clock, timing: queueTiming });
 
   const mapperOf = (source: string) => mappers.of(source);
-  const mapping = createMapping({ queues, ledger, views, mapperOf, emit: emitAndWake });
+  const traces = await openTraces(config, { ledger: ledger.id, views, version: options.version, clock, log });
+  if (traces !== null) bus.subscribe((event) => traces.observe(event));
+  const onPageStored = traces?.pageStored;
+  const mapping = createMapping({ queues, ledger, views, mapperOf, emit: emitAndWake, clock, onPageStored });
   const { mapQueue } = mapping;
   const pauseWatch = createPauseWatch(queues);
 
@@ -312,6 +316,7 @@ async function runtimeOn(
         () => apiWaitWatch.look(),
         () => queues.close(),
         () => target.close(),
+        async () => traces?.close(),
         // Before the ledger: the last connection that is closed removes the log.
         () => ledgerReader.close(),
         () => countingReader.close(),

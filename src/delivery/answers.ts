@@ -8,6 +8,8 @@ export interface Answered {
   request: ClaimedRequest;
   outcome: Outcome;
   latencyMs: number;
+  /** In milliseconds since the epoch. */
+  times: { sentAt: number; answeredAt: number };
   /** True if the API refuses this request a scope that it grants to others. */
   forbidden: boolean;
   slot: Slot;

@@ -90,6 +90,7 @@ export function createDeliveryPath(options: DeliveryPathOptions): DeliveryPath {
   async function send(request: ClaimedRequest, from: Admitted): Promise<void> {
     onTheWire += 1;
     retries.sent(clock.ticks());
+    const sentAt = clock.now();
     try {
       const sent = await target.send(writeOf(request));
       const about = { request, scope: scopeOfWrite(request.operation), wasTried: from.wasTried };
@@ -105,7 +106,8 @@ export function createDeliveryPath(options: DeliveryPathOptions): DeliveryPath {
       bulk.answered(request, outcome);
       emit({ type: 'request', operation: request.operation, outcome: outcome.kind, retry: request.sends > 1 });
       const forbidden = denial === 'request';
-      answers.add({ request, outcome, latencyMs: sent.latencyMs, forbidden, slot: from.slot });
+      const times = { sentAt, answeredAt: clock.now() };
+      answers.add({ request, outcome, latencyMs: sent.latencyMs, times, forbidden, slot: from.slot });
     } catch (error) {
       const abandoned = settling.abandon(request, error);
       // As after an answer, the slot is freed when the outcome is on its way to the ledger.

@@ -74,18 +74,18 @@ function putOff(decision: Decision, notBefore: number): Decision {
 
 /** The events that report what became of the members of a request, without members that had changed since then. */
 export function settledEvents(
-  { request, outcome, latencyMs }: Answered,
+  { request, outcome, latencyMs, times }: Answered,
   { settlements }: RequestSettlement,
   settled: readonly Settled[],
 ): ProgressEvent[] {
   const status = 'detail' in outcome ? outcome.detail.status : null;
-  return request.members.flatMap(({ kind, key, operation }, index): ProgressEvent[] => {
+  return request.members.flatMap(({ kind, key, revision, operation }, index): ProgressEvent[] => {
     const decision = settled[index]?.instead ?? settlements[index]?.decision;
     if (decision === undefined || settled[index]?.applied === false) return [];
     const state = DECISION_STATES[decision.kind];
     const reason = 'reason' in decision ? decision.reason : null;
     // All members share one request, so its duration is counted once.
     const ownLatencyMs = index === 0 ? latencyMs : null;
-    return [{ type: 'settled', kind, key, operation, state, status, latencyMs: ownLatencyMs, reason }];
+    return [{ type: 'settled', kind, key, revision, times, operation, state, status, latencyMs: ownLatencyMs, reason }];
   });
 }

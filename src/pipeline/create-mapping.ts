@@ -1,8 +1,10 @@
 import type { Mapper } from '../domain/mapping.ts';
 import type { IntakeLedger } from '../domain/ports/intake-ledger.ts';
 import type { LedgerViews } from '../domain/ports/ledger-views.ts';
+import type { OnPageStored } from '../domain/ports/page-trace.ts';
 import type { Emit } from '../domain/ports/progress.ts';
 import type { Queues } from '../domain/ports/queues.ts';
+import type { Clock } from '../lib/clock.ts';
 import { createMapQueue, type MapQueue } from './map-queue.ts';
 import { createStoredRecordMapper } from './map-stored.ts';
 import { createPageJobs } from './page-jobs.ts';
@@ -27,16 +29,21 @@ export function createMapping({
   views,
   mapperOf,
   emit,
+  clock,
+  onPageStored,
 }: {
   queues: Queues;
   ledger: Pick<IntakeLedger, 'pendingRecords' | 'stage' | 'stagePage' | 'findLookups'>;
   views: Pick<LedgerViews, 'pendingSources'>;
   mapperOf: (source: string) => Mapper | null;
   emit: Emit;
+  clock: Pick<Clock, 'now'>;
+  /** For traces. */
+  onPageStored?: OnPageStored | undefined;
 }): Mapping {
   const mapQueue = createMapQueue({
     queues,
-    pages: createPageJobs({ queues, ledger, emit }),
+    pages: createPageJobs({ queues, ledger, emit, clock, onPageStored }),
     storedRecords: createStoredRecordMapper({ ledger, mapperOf, emit }),
   });
   const pendingSources = (): string[] => views.pendingSources().filter((source) => mapperOf(source) !== null);

@@ -17,6 +17,8 @@ export interface PageToMap extends ReadPage {
 /** A page that the pull has read and a worker will map. */
 export interface HandedPage {
   page: PageToMap;
+  /** When it was read, in milliseconds since the epoch; 0 where nobody has measured it. */
+  at: number;
   /** True once a worker has begun to map it. */
   isTaken: boolean;
   /** Resolves or rejects when the mapping of the page ends. */
@@ -31,7 +33,8 @@ export interface HandedPage {
  * again by the next run, because the cursor has not moved (I1).
  */
 export interface PageHandover {
-  put(page: PageToMap): HandedPage;
+  /** @param at when it was read, in milliseconds since the epoch */
+  put(page: PageToMap, at?: number): HandedPage;
   /** Returns the page that a job names, once. Null if the page is gone, or if another job has taken it. */
   take(job: JsonObject): HandedPage | null;
   /** Removes a page that was stored or given up. */
@@ -53,11 +56,11 @@ export function createPageHandover(bytesMax = HANDED_BYTES_MAX): PageHandover {
   const waiting = new Set<() => void>();
 
   return {
-    put(page) {
+    put(page, at = 0) {
       const { promise: stored, resolve, reject } = Promise.withResolvers<StagedPage>();
       // The pull may have stopped since, so nobody may be waiting for this promise.
       stored.catch(() => undefined);
-      const handed: HandedPage = { page, isTaken: false, stored, resolve, reject };
+      const handed: HandedPage = { page, at, isTaken: false, stored, resolve, reject };
       pages.set(nameOf(jobDataOf(page)), handed);
       bytes += bytesOf(page);
       return handed;

@@ -1,10 +1,13 @@
 import { fault, isLedgerFault, isQueueFault } from '../domain/faults.ts';
+import type { ItemKind } from '../domain/item.ts';
 import type { Mapper, MapResult } from '../domain/mapping.ts';
 import type { MappedRows, ReadPage, StagedPage } from '../domain/ports/intake.ts';
 import type { IntakeLedger } from '../domain/ports/intake-ledger.ts';
+import type { OnPageStored } from '../domain/ports/page-trace.ts';
 import type { Emit } from '../domain/ports/progress.ts';
 import type { JobResult, Queues, ReceivedJob } from '../domain/ports/queues.ts';
 import { pausedFault } from '../domain/queue-paused.ts';
+import type { Clock } from '../lib/clock.ts';
 import { type Fault, messageOf } from '../lib/errors.ts';
 import type { JsonObject } from '../lib/json.ts';
 import { entriesOf, mapRecords, type ReadEntries } from './map-records.ts';
@@ -38,11 +41,16 @@ export function createPageJobs({
   ledger,
   emit,
   handover = createPageHandover(),
+  clock,
+  onPageStored,
 }: {
   queues: Queues;
   ledger: Pick<IntakeLedger, 'stagePage' | 'findLookups'>;
   emit: Emit;
   handover?: PageHandover;
+  clock?: Pick<Clock, 'now'>;
+  /** For traces; nothing is measured without it. */
+  onPageStored?: OnPageStored | undefined;
 }): PageJobs {
   async function enqueue({ page }: HandedPage): Promise<Fault | null> {
     const { source, stream, runId, number } = page;
@@ -86,7 +94,7 @@ export function createPageJobs({
 
   return {
     async mapPage(page, wait, abort) {
-      const handed = handover.put(page);
+      const handed = handover.put(page, clock?.now() ?? 0);
       try {
         return await untilStored(handed, wait, abort);
       } finally {
@@ -97,10 +105,17 @@ export function createPageJobs({
       const handed = handover.take(data);
       if (handed === null) return { status: 'done', note: 'The page is stored already, or its run has ended.' };
       const { page } = handed;
+      const mapBeganAt = clock?.now() ?? 0;
       const { number: _, toMap, mapper, ...read } = page;
       try {
         const mapped = await mapRows(page, toMap, { mapper, read: entriesOf(ledger) });
+        const stageBeganAt = clock?.now() ?? 0;
         const staged = await ledger.stagePage({ ...read, deferMapping: false, mapped });
+        if (onPageStored && clock) {
+          const { source, stream, runId: run, number } = page;
+          const times = { readAt: handed.at, mapBeganAt, stageBeganAt, storedAt: clock.now() };
+          onPageStored({ source, stream, run, page: number, ...times }, itemsOf(mapped));
+        }
         if (staged.summary) emitMapped(emit, page.source, staged.summary);
         handed.resolve(staged);
         return { status: 'done' };
@@ -121,6 +136,10 @@ export function createPageJobs({
       );
     },
   };
+}
+
+function* itemsOf({ results }: MappedRows): Generator<{ kind: ItemKind; key: string }> {
+  for (const result of results.values()) if (result.status === 'mapped') yield* result.items;
 }
 
 /** Reports the results of staging mapped records. */

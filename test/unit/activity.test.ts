@@ -12,6 +12,8 @@ const request = (outcome = 'accepted'): ProgressEvent => ({
 });
 const settled = (state: 'delivered' | 'rejected' | 'due'): ProgressEvent => ({
   type: 'settled',
+  revision: 1,
+  times: null,
   kind: 'product',
   key: 'A',
   operation: 'product.create',

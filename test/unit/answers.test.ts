@@ -6,6 +6,7 @@ const answer = (id: number, latencyMs = 0): Answered => ({
   request: { request: id, sends: 1, operation: 'product.create', path: '/', body: '', idempotencyKey: '', members: [] },
   outcome: { kind: 'accepted', remoteId: id },
   latencyMs,
+  times: { sentAt: 0, answeredAt: latencyMs },
   forbidden: false,
   slot: { begunAt: 0, free: () => undefined },
 });

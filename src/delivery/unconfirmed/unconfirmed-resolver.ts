@@ -85,7 +85,18 @@ export function createUnconfirmedResolver(options: UnconfirmedResolverOptions): 
     if (settled.kind !== 'unconfirmed') absence.forget(id);
     const state = DECISION_STATES[settled.kind];
     const reason = 'reason' in settled ? settled.reason : null;
-    emit({ type: 'settled', kind, key, operation, state, status: null, latencyMs: null, reason });
+    emit({
+      type: 'settled',
+      kind,
+      key,
+      revision,
+      times: null,
+      operation,
+      state,
+      status: null,
+      latencyMs: null,
+      reason,
+    });
   }
 
   /** Leaves deliveries to a person. */

@@ -28,6 +28,9 @@ export type ProgressEvent =
       key: string;
       operation: Operation;
       state: DeliveryState;
+      revision: number;
+      /** When the request was sent and when its answer came, in milliseconds since the epoch; null after a read-back. */
+      times: { sentAt: number; answeredAt: number } | null;
       /** HTTP status, null where there was no answer or no request. */
       status: number | null;
       /** Null after a read-back, or where another delivery of the same request has reported it. */

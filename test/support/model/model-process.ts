@@ -130,7 +130,7 @@ export function startModelProcess(options: ModelProcessOptions): { process: Mode
     for (const listener of listeners) listener(event);
   };
   const mapper = source.mapper();
-  const mapping = createMapping({ queues, ledger, views, mapperOf: () => mapper, emit });
+  const mapping = createMapping({ clock, queues, ledger, views, mapperOf: () => mapper, emit });
   const { mapQueue } = mapping;
   let pulling = 0;
   let wasOpen = false;

@@ -1,0 +1,26 @@
+import { z } from 'zod';
+import { BaseUrl, Secret } from './fields.ts';
+
+const Traces = z
+  .strictObject({
+    endpoint: BaseUrl.describe(
+      'Where traces are posted as OTLP over HTTP with JSON, such as https://collector.example.com:4318/v1/traces: https, except towards this machine itself.',
+    ),
+    headers: z
+      .record(z.string().regex(/^[A-Za-z0-9-]{1,100}$/, 'the name of a header'), Secret)
+      .default({})
+      .describe('Headers of each request, such as one with a token. They count as secrets.'),
+    sampleRatio: z
+      .number()
+      .min(0, 'a number from 0 to 1')
+      .max(1, 'a number from 0 to 1')
+      .default(0.01)
+      .describe('The share of the items that are traced, each with all its revisions.'),
+  })
+  .describe(
+    'Traces of OpenTelemetry, one for each delivery. Without this section no package of OpenTelemetry is loaded.',
+  );
+
+export const ObserveSection = z
+  .strictObject({ traces: Traces.optional() })
+  .describe('What is shown to other systems beside the metrics.');

@@ -1,0 +1,208 @@
+// One trace for each delivery: from the page of its record to the answer of the platform.
+//
+//   sync product            the whole, ended with the delivery
+//     pull                  the page was read from the source
+//     map                   the page waited in the `map` queue, and was mapped
+//     stage                 the page was stored, which made the delivery due
+//     deliver               one attempt: the request and its answer
+//     settle                the outcome was stored
+//
+// The packages of OpenTelemetry are loaded here alone, and this file is loaded where the config asks for traces. Spans are made when
+// their times are known, so nothing of the sync waits for them. The queue of spans is bounded; what does not fit is dropped.
+
+import { ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
+import { resourceFromAttributes } from '@opentelemetry/resources';
+import { BatchSpanProcessor, type IdGenerator, RandomIdGenerator, TracerProvider } from '@opentelemetry/sdk-trace';
+import type { OnPageStored } from '../../domain/ports/page-trace.ts';
+import type { ProgressEvent } from '../../domain/ports/progress.ts';
+import type { Logger } from '../../lib/logging/logging.ts';
+import { isTraced, traceOf } from './trace-ids.ts';
+
+export interface TracesOptions {
+  endpoint: string;
+  headers: Record<string, string>;
+  /** From 0 to 1. */
+  sampleRatio: number;
+  version: string;
+  /** The id of the ledger. */
+  ledger: string;
+  /** The revision of an item that is under way; null where nothing of it is. */
+  revisionOf: (kind: string, key: string) => number | null;
+  /** When a run began, in milliseconds since the epoch; null for an unknown one. */
+  runBeganAt: (run: number) => number | null;
+  now: () => number;
+  log: Pick<Logger, 'warn'>;
+}
+
+export interface Traces {
+  pageStored: OnPageStored;
+  observe(event: ProgressEvent): void;
+  /** Sends what is left, for a second at most. */
+  close(): Promise<void>;
+}
+
+/** States after which a delivery makes no further attempt by itself. */
+const ENDED = new Set(['delivered', 'rejected', 'parked', 'superseded', 'blocked']);
+const QUEUE_SPANS_MAX = 4096;
+const EXPORT_MS = 10_000;
+const CLOSE_MS = 1000;
+/** Failures are logged so often at most. */
+const LOG_EVERY_MS = 600_000;
+/** So many beginnings of traces are remembered. */
+const STARTS_MAX = 10_000;
+
+export function createTraces(options: TracesOptions): Traces {
+  const { sampleRatio, ledger, revisionOf, runBeganAt, now, log } = options;
+  const { tracer, close, root } = createSdk(options);
+  /** When the page of a traced delivery began to be read, by trace id. The oldest are forgotten. */
+  const startedAt = new Map<string, number>();
+  /** When the last page of a run was read. */
+  const lastReadAt = new Map<number, number>();
+  let loggedAt = Number.NEGATIVE_INFINITY;
+
+  type Ids = ReturnType<typeof traceOf>;
+  type Attributes = Record<string, string | number>;
+
+  function span(ids: Ids, name: string, from: number, to: number, attributes: Attributes): void {
+    const spanContext = { traceId: ids.traceId, spanId: ids.rootId, traceFlags: 1, isRemote: true };
+    const parent = trace.setSpanContext(ROOT_CONTEXT, spanContext);
+    tracer.startSpan(name, { startTime: from, attributes }, parent).end(Math.max(from, to));
+  }
+
+  function rememberStart(traceId: string, at: number): void {
+    startedAt.set(traceId, at);
+    if (startedAt.size <= STARTS_MAX) return;
+    const [oldest] = startedAt.keys();
+    if (oldest !== undefined) startedAt.delete(oldest);
+  }
+
+  /** Traces must never hurt the sync, whatever their packages do. */
+  function safely(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      if (now() - loggedAt < LOG_EVERY_MS) return;
+      loggedAt = now();
+      log.warn({ err: error }, 'A trace could not be made.');
+    }
+  }
+
+  function pageStored(...[times, items]: Parameters<OnPageStored>): void {
+    const { source, stream, run, page, readAt, mapBeganAt, stageBeganAt, storedAt } = times;
+    const pullBeganAt = lastReadAt.get(run) ?? runBeganAt(run) ?? readAt;
+    lastReadAt.set(run, readAt);
+    for (const { kind, key } of items) {
+      if (!isTraced(kind, key, sampleRatio)) continue;
+      const revision = revisionOf(kind, key);
+      if (revision === null) continue;
+      const ids = traceOf({ ledger, kind, key, revision });
+      rememberStart(ids.traceId, pullBeganAt);
+      const attributes = { source, stream, run, page };
+      span(ids, 'pull', pullBeganAt, readAt, attributes);
+      span(ids, 'map', readAt, stageBeganAt, { ...attributes, queued_ms: mapBeganAt - readAt });
+      span(ids, 'stage', stageBeganAt, storedAt, { ...attributes, kind, key, revision });
+    }
+  }
+
+  function settled({ kind, key, revision, times, ...event }: ProgressEvent & { type: 'settled' }): void {
+    if (!isTraced(kind, key, sampleRatio)) return;
+    const ids = traceOf({ ledger, kind, key, revision });
+    const { operation, state, status, reason } = event;
+    const attributes = {
+      operation,
+      state,
+      ...(status === null ? {} : { 'http.response.status_code': status }),
+      ...(reason === null ? {} : { reason: reason.code }),
+    };
+    const end = now();
+    if (times !== null) {
+      span(ids, 'deliver', times.sentAt, times.answeredAt, attributes);
+      span(ids, 'settle', times.answeredAt, end, { state });
+    }
+    if (!ENDED.has(state)) return;
+    const begin = startedAt.get(ids.traceId) ?? times?.sentAt ?? end;
+    startedAt.delete(ids.traceId);
+    root(ids, () => {
+      const whole = tracer.startSpan(
+        `sync ${kind}`,
+        { startTime: begin, kind: SpanKind.PRODUCER, attributes: { kind, key, revision, ...attributes } },
+        ROOT_CONTEXT,
+      );
+      if (state !== 'delivered') whole.setStatus({ code: SpanStatusCode.ERROR, message: reason?.code ?? state });
+      whole.end(Math.max(begin, end));
+    });
+  }
+
+  return {
+    pageStored: (...page) => safely(() => pageStored(...page)),
+    observe(event) {
+      if (event.type === 'settled') safely(() => settled(event));
+      else if (event.type === 'run_ended') lastReadAt.clear();
+    },
+    close,
+  };
+}
+
+function createSdk({ endpoint, headers, version, now, log }: TracesOptions) {
+  const random = new RandomIdGenerator();
+  /** The ids of the span that is made next, where they are given. */
+  let given: { traceId: string; rootId: string } | null = null;
+  const idGenerator: IdGenerator = {
+    generateTraceId: () => given?.traceId ?? random.generateTraceId(),
+    generateSpanId: () => given?.rootId ?? random.generateSpanId(),
+  };
+  const exporter = new OTLPTraceExporter({ url: endpoint, headers, timeoutMillis: EXPORT_MS });
+  let loggedAt = Number.NEGATIVE_INFINITY;
+  const watched = {
+    export(...[spans, done]: Parameters<OTLPTraceExporter['export']>) {
+      exporter.export(spans, (result) => {
+        if (result.code !== 0 && now() - loggedAt >= LOG_EVERY_MS) {
+          loggedAt = now();
+          log.warn(
+            { error: result.error?.message ?? 'unknown' },
+            'Traces could not be sent and were dropped. The sync goes on; this is logged every ten minutes.',
+          );
+        }
+        done(result);
+      });
+    },
+    forceFlush: () => exporter.forceFlush(),
+    shutdown: () => exporter.shutdown(),
+  };
+  const provider = new TracerProvider({
+    resource: resourceFromAttributes({ 'service.name': 'dpp-sync', 'service.version': version }),
+    idGenerator,
+    spanProcessors: [
+      new BatchSpanProcessor({
+        exporter: watched,
+        maxQueueSize: QUEUE_SPANS_MAX,
+        maxExportBatchSize: 512,
+        scheduledDelayMillis: 1000,
+        exportTimeoutMillis: EXPORT_MS,
+      }),
+    ],
+  });
+  return {
+    tracer: provider.getTracer('dpp-sync', version),
+    /** Makes one span with the ids of a root. */
+    root(ids: { traceId: string; rootId: string }, make: () => void): void {
+      given = ids;
+      try {
+        make();
+      } finally {
+        given = null;
+      }
+    },
+    async close(): Promise<void> {
+      const timer = new AbortController();
+      const late = new Promise<void>((resolve) => {
+        const patience = setTimeout(resolve, CLOSE_MS);
+        timer.signal.addEventListener('abort', () => clearTimeout(patience));
+      });
+      // A collector that is away must not keep the daemon from stopping.
+      await Promise.race([provider.shutdown().catch(() => undefined), late]);
+      timer.abort();
+    },
+  };
+}
