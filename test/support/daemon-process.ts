@@ -16,10 +16,20 @@ export interface DaemonProcess {
   exited: Promise<number | NodeJS.Signals>;
 }
 
-/** Starts it and waits until it works. It is killed with the test's process. */
-export async function startDaemonProcess(configFile: string, launcher = LAUNCHER): Promise<DaemonProcess> {
+/**
+ * Starts it and waits until it works. It is killed with the test's process.
+ *
+ * @param launcher the program; that of this checkout without it
+ * @param options `detached`: in a session of its own, without a terminal
+ */
+export async function startDaemonProcess(
+  configFile: string,
+  launcher = LAUNCHER,
+  { detached = false } = {},
+): Promise<DaemonProcess> {
   const child = spawn(process.execPath, [launcher, 'start', '--json', '-c', configFile], {
     stdio: ['ignore', 'pipe', 'pipe'],
+    detached,
   });
   const killWithTests = () => child.kill('SIGKILL');
   process.once('exit', killWithTests);
