@@ -149,4 +149,7 @@ ${['plus', 'trash-2', 'ban', 'chart-no-axes-gantt', 'gauge'].map((icon) => `[rol
 ${['files', 'pencil', 'trash-2'].map((icon) => `li:has(> button > svg.lucide-${icon}), li:has(> span > button > svg.lucide-${icon})`).join(',\n')} {
   display: none !important;
 }
+/* The id of a job says nothing to people. Its name stands below it. */
+a[class^="jobLink"] > span[class^="jobId"] { font-size: 0; }
+a[class^="jobLink"] > span[class^="jobId"]::after { content: "Open this job"; font-size: .8rem; }
 `;

@@ -97,7 +97,7 @@ describe.skipIf(!runsBrowser).each(queues)(`bull-board over the %s queue${browse
     expect(world.contents().products.find(({ sku }) => sku === 'A-2')).toMatchObject({ status: 'ARCHIVED' });
   });
 
-  it('shows on the status page that nothing needs a person', async () => {
+  it('shows on the overview that nothing needs a person', async () => {
     await page.goto(`${url}/`);
     await page.getByRole('heading', { name: 'Last run of each source' }).waitFor();
     await page.getByText('Nothing.').waitFor();

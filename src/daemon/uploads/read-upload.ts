@@ -19,7 +19,7 @@ export interface StreamDialect {
 const PLAIN: StreamDialect = { delimiter: ',', quote: '"', encoding: 'utf-8' };
 const DELIMITERS = [';', ',', '\t', '|'];
 /** Rows that an upload may have. */
-export const UPLOAD_ROWS_MAX = 20_000;
+const UPLOAD_ROWS_MAX = 20_000;
 /** A workbook may unpack to so much. */
 const UNPACKED_BYTES_MAX = 256_000_000;
 

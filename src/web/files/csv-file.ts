@@ -11,8 +11,6 @@ export interface CsvDialect {
   encoding: string;
 }
 
-export const PLAIN_CSV: CsvDialect = { delimiter: ',', quote: '"', encoding: 'utf-8' };
-
 /** A separate file for each encoding's mark: spreadsheets take a UTF-8 file without it for text in the encoding of the country. */
 const MARKED = /^(utf-?8|utf-?16(le|be)?)$/i;
 

@@ -94,7 +94,7 @@ function triedText(tried: Task | null, replayed: CauseReplayed | null): Html | n
 }
 
 /** What a replay would do, in a sentence. */
-export function passingText({ members, replayed }: CauseReplayed): Html {
+function passingText({ members, replayed }: CauseReplayed): Html {
   const { records, passing, leftUnconfirmed } = replayed;
   const of = records === 0 ? members : records;
   const look = passing === 0 ? 'bad' : passing < of ? 'warn' : 'good';
