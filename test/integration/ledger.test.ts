@@ -446,12 +446,29 @@ describe('items', () => {
     expect(fixture.ledger.views.item('material', 'C1')?.key).toBe('1');
   });
 
+  it('says that the mapping has another key now where a record claims the natural key of its own item', async () => {
+    const keyed =
+      (prefix: string) =>
+      ({ id }: JsonObject) =>
+        items({ ...product(`${prefix}${text(id)}`), payload: { sku: `S-${text(id)}`, name: 'x' } });
+    await sync([row('1'), ...others], keyed(''));
+    await sync([row('1', { name: 'changed' }), ...others], keyed('new-'));
+    const [record] = fixture.ledger.views.quarantined({ afterId: 0, limit: 10 });
+    const cure = expect.stringContaining('put `key` of the mapping back');
+    expect(record?.issues[0]).toMatchObject({ code: 'natural_key.taken', value: 'S-1', cure });
+  });
+
   it('quarantines a second item with the natural key of another', async () => {
     await sync([row('1'), row('2')], ({ id }) =>
       items({ ...product(text(id)), payload: { sku: 'SAME', name: `N${text(id)}` } }),
     );
     const [record] = fixture.ledger.views.quarantined({ afterId: 0, limit: 10 });
-    expect(record?.issues[0]).toMatchObject({ code: 'natural_key.taken', field: 'sku', value: 'SAME' });
+    expect(record?.issues[0]).toMatchObject({
+      code: 'natural_key.taken',
+      field: 'sku',
+      value: 'SAME',
+      cure: 'Give each product a sku of its own.',
+    });
   });
 
   it('drops an item that is excluded before it ever reached the API', async () => {

@@ -37,8 +37,8 @@ export function createContenders({ db, profile }: Pick<LedgerContext, 'db' | 'pr
        FROM records r JOIN streams s ON s.id = r.stream_id WHERE r.id = ?`,
     ),
     // A missing item does not keep its natural key from another item.
-    namesake: db.prepare<[string, string, string], { key: string; place: string }>(
-      `SELECT i.key, r.place FROM items i JOIN records r ON r.id = i.record_id
+    namesake: db.prepare<[string, string, string], { key: string; recordId: number; place: string }>(
+      `SELECT i.key, i.record_id AS recordId, r.place FROM items i JOIN records r ON r.id = i.record_id
        WHERE i.kind = +? AND i.natural_key = +? AND i.key <> +? AND r.missing_since IS NULL ORDER BY i.id LIMIT 1`,
     ),
   };
@@ -52,16 +52,25 @@ export function createContenders({ db, profile }: Pick<LedgerContext, 'db' | 'pr
   }
 
   /** The key of another item with the same natural key, and the issue that reports it; null if there is none. */
-  function naturalKeyTaken(item: MappedItem, { field, value }: NaturalKey): { by: string; issue: Issue } | null {
+  function naturalKeyTaken(
+    item: MappedItem,
+    { field, value }: NaturalKey,
+    record: { id: number; mapped: readonly MappedItem[] },
+  ): { by: string; issue: Issue } | null {
     const other = sql.namesake.get(item.kind, value, item.key);
     if (!other) return null;
     const place = parseJson<Place>(other.place);
+    const isMappedStill = record.mapped.some(({ kind, key }) => kind === item.kind && key === other.key);
+    const hasNewKey = other.recordId === record.id && !isMappedStill;
+    const cure = hasNewKey
+      ? `This record has made it under that key, and the mapping gives another one now. A ${item.kind} keeps the key under which it was delivered, so put \`key\` of the mapping back.`
+      : `Give each ${item.kind} a ${field} of its own.`;
     const issue: Issue = {
       code: 'natural_key.taken',
       field,
       value,
       message: `The API knows a ${item.kind} by its ${field}, and ${JSON.stringify(value)} belongs to the ${item.kind} with the key ${JSON.stringify(other.key)} (${formatPlace(place)}) already.`,
-      cure: `Give each ${item.kind} a ${field} of its own.`,
+      cure,
       other: place,
     };
     return { by: other.key, issue };
@@ -100,7 +109,7 @@ export function createContenders({ db, profile }: Pick<LedgerContext, 'db' | 'pr
       } else if (!other) {
         const naturalKey = naturalKeyOf(profile, item.kind, item.payload);
         own.push({ item, content, naturalKey, known });
-        const taken = naturalKey && naturalKeyTaken(item, naturalKey);
+        const taken = naturalKey && naturalKeyTaken(item, naturalKey, { id: recordId, mapped });
         if (!taken) continue;
         contested.push({ kind: item.kind, key: taken.by });
         issues.push(taken.issue);
