@@ -99,12 +99,12 @@ describe('a dashboard that listens on every address', () => {
 
   it('keeps the connection of who has logged in while strangers crowd in', async () => {
     const mine = await hold(`GET /metrics HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${WEB_TOKEN}\r\n\r\n`);
-    await vi.waitUntil(() => mine.said.includes('200 OK'));
+    await vi.waitUntil(() => mine.said.includes('200 OK'), { timeout: 20_000 });
     const held = await holdMany(300, '');
     await vi.waitUntil(() => held.filter(({ open }) => open).length < CONNECTIONS_MAX, { timeout: 20_000 });
     mine.said = '';
     mine.socket.write('GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n');
-    await vi.waitUntil(() => mine.said.includes('200 OK'));
+    await vi.waitUntil(() => mine.said.includes('200 OK'), { timeout: 20_000 });
     release([mine, ...held]);
   });
 

@@ -5,6 +5,9 @@ import { PRODUCTS, startDaemon, WEB_TOKEN } from '../../support/daemon-world.ts'
 import { askWeb, visitWeb } from '../../support/web-visitor.ts';
 import { createWorld, type World } from '../../support/world.ts';
 
+/** The machine may be busy with other tests. */
+const soon = (condition: () => boolean) => vi.waitUntil(condition, { timeout: 20_000 });
+
 describe('the stream of changes', () => {
   let world: World;
   let daemon: Daemon;
@@ -37,12 +40,12 @@ describe('the stream of changes', () => {
   it('reports a thousand changes as few, and carries no data', async () => {
     const { cookie } = await visitWeb(url, { password: WEB_TOKEN });
     const stream = listen(cookie);
-    await vi.waitUntil(() => stream.text.includes('retry:'));
+    await soon(() => stream.text.includes('retry:'));
     expect(stream.text).toMatch(/^HTTP\/1\.1 200 [^]*content-security-policy: [^]*text\/event-stream/i);
     for (let at = 0; at < 1000; at += 1) change();
-    await vi.waitUntil(() => changes(stream) > 0);
+    await soon(() => changes(stream) > 0);
     change();
-    await vi.waitUntil(() => changes(stream) === 2);
+    await soon(() => changes(stream) === 2);
     expect(stream.text.replace(/^[^]*?\r\n\r\n/, '').replace(/^[0-9a-f]+\r\n|\r\n/gm, '')).toMatch(
       /^retry: 3000\n\n(?:event: change\ndata: 1\n\n){2}$/,
     );
@@ -53,16 +56,16 @@ describe('the stream of changes', () => {
     const { cookie } = await visitWeb(url, { password: WEB_TOKEN });
     change();
     const stream = listen(cookie);
-    await vi.waitUntil(() => changes(stream) === 1);
+    await soon(() => changes(stream) === 1);
     stream.end();
   });
 
   it('ends at the logout, and is refused without a login', async () => {
     const person = await visitWeb(url, { password: WEB_TOKEN });
     const stream = listen(person.cookie);
-    await vi.waitUntil(() => stream.text.includes('retry:'));
+    await soon(() => stream.text.includes('retry:'));
     expect((await person.post('/logout', {})).status).toBe(303);
-    await vi.waitUntil(() => stream.text.endsWith('0\r\n\r\n'));
+    await soon(() => stream.text.endsWith('0\r\n\r\n'));
     stream.end();
     expect((await askWeb(url, '/live')).status).toBe(401);
     expect((await askWeb(url, '/live', { headers: { cookie: person.cookie } })).status).toBe(401);
@@ -74,9 +77,9 @@ describe('the stream of changes', () => {
     for (let at = 0; at < 14; at += 1) {
       const stream = listen(cookie);
       streams.push(stream);
-      await vi.waitUntil(() => stream.text.includes('retry:'));
+      await soon(() => stream.text.includes('retry:'));
     }
-    await vi.waitUntil(() => streams.filter(({ text }) => text.endsWith('0\r\n\r\n')).length === 2);
+    await soon(() => streams.filter(({ text }) => text.endsWith('0\r\n\r\n')).length === 2);
     expect(streams.slice(0, 2).every(({ text }) => text.endsWith('0\r\n\r\n'))).toBe(true);
     for (const { end } of streams) end();
   });
@@ -92,7 +95,7 @@ describe('the stream of changes', () => {
     let said = '';
     socket.setEncoding('utf8').on('data', (text: string) => (said += text));
     socket.write(`GET /live HTTP/1.1\r\nHost: localhost\r\nCookie: ${cookie}\r\n\r\n`);
-    await vi.waitUntil(() => said.includes('retry:'));
+    await soon(() => said.includes('retry:'));
     await started.daemon.stop();
     await other.remove();
   });
