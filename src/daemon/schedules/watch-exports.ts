@@ -73,7 +73,7 @@ export async function watchExports(
         if (found === null)
           log.warn(
             { source: id },
-            `The source ${id} cannot be watched: its connector ${source.connector.id} cannot tell what has changed.`,
+            `The source ${id} cannot be watched: its connector ${source.connector.id} has no method look.`,
           );
         return;
       }

@@ -63,7 +63,7 @@ export async function checkStream(
 }
 
 /**
- * Looks at all streams of a source for `watch`. Null where its connector cannot tell.
+ * Looks at all streams of a source for `watch`. Null where its connector has no `look`.
  *
  * @returns `facts` is null while nothing can be read
  */
