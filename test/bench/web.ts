@@ -6,9 +6,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { get, type IncomingMessage } from 'node:http';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { stringify } from 'yaml';
@@ -89,9 +91,12 @@ function startSync(config: string): ChildProcess {
 function pageLoader(port: number): (path: string) => Promise<number> {
   return async (path) => {
     const began = performance.now();
-    const response = await fetch(`http://127.0.0.1:${port}${path}`, { headers: { authorization: `Bearer ${TOKEN}` } });
-    await response.text();
-    if (response.status !== 200) throw new Error(`${path} answered ${response.status}`);
+    const headers = { authorization: `Bearer ${TOKEN}` };
+    // A connection of its own: one that was kept may be closed while it is used again.
+    const asked = get({ host: '127.0.0.1', port, path, headers, agent: false });
+    const [response] = (await once(asked, 'response')) as [IncomingMessage];
+    await buffer(response);
+    if (response.statusCode !== 200) throw new Error(`${path} answered ${response.statusCode}`);
     return performance.now() - began;
   };
 }
@@ -203,6 +208,9 @@ try {
     { isWhole: true },
   );
   if (ratio < LEAST_THROUGHPUT) process.exitCode = 1;
+} catch (error) {
+  process.stderr.write(daemon?.stderr() ?? '');
+  throw error;
 } finally {
   sync?.kill('SIGKILL');
   daemon?.signal('SIGKILL');

@@ -314,8 +314,13 @@ describe('the list of passports', () => {
     await reject('2');
     agree();
     expect(statesOf()).toEqual(['blocked', 'incomplete', 'unpublished']);
-    // The source has lost the products.
-    await pullRows(ledger, { rows: [] });
+    // The source has lost the third product, which had no passport yet.
+    await pullRows(ledger, { rows: ['1', '3', '4'].map((id) => row(id)) });
+    expect(keys({ state: 'missing' }).sort()).toEqual(['3', 'L1']);
+    agree();
+    // And the other ones, of which one has a passport that was withdrawn.
+    await pullRows(ledger, { rows: ['3', '4'].map((id) => row(id)) });
+    expect(keys({ state: 'missing' })).toContain('2');
     agree();
   });
 });
