@@ -12,6 +12,8 @@ import type { Runtime } from './runtime.ts';
 
 /** Prometheus asks every 15 seconds or more seldom. */
 const COUNTS_KEPT_MS = 5000;
+/** Prometheus waits for 10 seconds at most unless it is told otherwise. */
+const COUNT_WITHIN_MS = 4000;
 
 interface FiguresOptions {
   runtime: Pick<Runtime, 'config' | 'counting' | 'api' | 'pulling'>;
@@ -30,12 +32,26 @@ export function createFigures({ runtime, care, alerts, clock, log }: FiguresOpti
     loadedAt = clock.now();
   });
 
-  async function counts(): Promise<SourceCounts | null> {
+  let last: SourceCounts | null = null;
+
+  async function count(): Promise<SourceCounts | null> {
     try {
-      return await counted();
+      last = await counted();
     } catch (error) {
+      last = null;
       log.warn({ error: messageOf(error) }, 'The ledger could not be counted for the metrics.');
-      return null;
+    }
+    return last;
+  }
+
+  /** A scrape does not wait for a count that takes long: it gets the one before, or at first none. */
+  async function counts(): Promise<SourceCounts | null> {
+    const timer = new AbortController();
+    const late = clock.sleep(COUNT_WITHIN_MS, timer.signal).then(() => last);
+    try {
+      return await Promise.race([count(), late]);
+    } finally {
+      timer.abort();
     }
   }
 
