@@ -1,11 +1,12 @@
 import type { ApiWait } from '../domain/api-wait.ts';
+import type { PassportCounts } from '../domain/ports/ledger-views.ts';
 import { QUEUE_NAMES, type QueueCounts, type QueueName } from '../domain/ports/queues.ts';
 import type { Clock } from '../lib/clock.ts';
 import { kept } from '../lib/kept.ts';
 import type { ApiStanding } from '../observe/health.ts';
 import type { Standing } from '../observe/standing.ts';
 import type { Runtime } from './runtime.ts';
-import { standingOf } from './standing.ts';
+import { standingBesidePassports } from './standing.ts';
 
 const COUNTS_KEPT_MS = 2000;
 /** How many of a source's last runs are searched for a complete one. */
@@ -29,7 +30,7 @@ export function createCurrentState(options: {
   const counted = kept(
     () => ({
       items: views.itemCounts(),
-      ...standingOf(
+      ...standingBesidePassports(
         views,
         config,
         config.sources.map(({ id }) => id),
@@ -38,6 +39,8 @@ export function createCurrentState(options: {
     COUNTS_KEPT_MS,
     clock,
   );
+
+  const countedHere = kept(() => views.passportCounts(config.sources.map(({ id }) => id)), COUNTS_KEPT_MS, clock);
 
   function standingOfApi(): ApiStanding {
     const state = api.authorization();
@@ -55,6 +58,7 @@ export function createCurrentState(options: {
     async standing() {
       return {
         ...counted(),
+        passports: await passportCounts(),
         queues: await queueCounts(),
         api: standingOfApi(),
         apiWait: apiWait(),
@@ -67,6 +71,17 @@ export function createCurrentState(options: {
       };
     },
   };
+
+  /** The reading thread counts them, so that a large ledger does not hold up the deliveries. It runs where there are pages. */
+  async function passportCounts(): Promise<PassportCounts> {
+    if (config.web === null) return countedHere();
+    try {
+      return await runtime.dashboard.passportCounts({});
+    } catch {
+      // The thread is away; the figures have to be there all the same.
+      return countedHere();
+    }
+  }
 
   async function queueCounts(): Promise<Record<QueueName, QueueCounts> | null> {
     try {

@@ -14,10 +14,18 @@ export function standingOf(
   { sources }: Pick<RuntimeConfig, 'sources'>,
   selected: readonly string[],
 ): SourcesStanding {
+  return { ...standingBesidePassports(views, { sources }, selected), passports: views.passportCounts(selected) };
+}
+
+/** The state without the counts of passports, which take long in a large ledger. */
+export function standingBesidePassports(
+  views: LedgerViews,
+  { sources }: Pick<RuntimeConfig, 'sources'>,
+  selected: readonly string[],
+): Omit<SourcesStanding, 'passports'> {
   // Sources with `onMissing: ignore` are not counted.
   const watched = sources.filter(({ id, onMissing }) => selected.includes(id) && onMissing !== 'ignore');
   return {
-    passports: views.passportCounts(selected),
     quarantined: views.quarantinedCount(selected),
     guarded: views.guardedReads(selected),
     failedRuns: failedRunsOf(views, selected),
