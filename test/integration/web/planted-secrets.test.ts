@@ -1,4 +1,7 @@
+import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -25,6 +28,7 @@ const PLANTED = {
   'the secret of a source': 'planted-source-0a9b8c7d',
   'the path of a webhook': 'planted-hook-path-5e4d3c2b',
   'the token of a webhook': 'planted-hook-token-9d8c7b',
+  'the token of the trace collector': 'planted-collector-3c2b1a',
   'a guessed password': 'planted-guess-of-somebody',
 };
 
@@ -73,6 +77,26 @@ function found(text: string): string[] {
   );
 }
 
+/** A collector of traces that keeps what it is sent. */
+async function startCollector() {
+  let text = '';
+  const server = createServer((request, response) => {
+    request.setEncoding('utf8').on('data', (part: string) => (text += part));
+    request.on('end', () => response.writeHead(200, { 'content-type': 'application/json' }).end('{}'));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1/traces`,
+    text: () => text,
+    async close() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
 describeRedis('a planted secret', () => {
   let world: World;
   let redis: RedisServer;
@@ -80,10 +104,12 @@ describeRedis('a planted secret', () => {
   let url: string;
   let served: readonly ServedRoute[];
   let person: WebVisitor;
+  let collector: Awaited<ReturnType<typeof startCollector>>;
   let log = '';
   let hash = '';
 
   beforeAll(async () => {
+    collector = await startCollector();
     redis = await startRedis({ password: PLANTED['the password of the queue'], settings: { rdbcompression: 'no' } });
     hash = await hashPassword(PLANTED['the password of a user']);
     world = await createWorld({
@@ -105,6 +131,13 @@ describeRedis('a planted secret', () => {
               },
             },
           ],
+        },
+        observe: {
+          traces: {
+            endpoint: collector.url,
+            headers: { 'x-token': PLANTED['the token of the trace collector'] },
+            sampleRatio: 1,
+          },
         },
         passports: { init: 'when-complete', publish: 'auto' },
         sources: [PRODUCTS.source, careless('own')],
@@ -161,6 +194,7 @@ describeRedis('a planted secret', () => {
     await daemon.stop();
     await world.remove();
     await redis.stop();
+    await collector.close();
   });
 
   it('was used: people logged in, a source failed with it, and writes went out', () => {
@@ -193,6 +227,11 @@ describeRedis('a planted secret', () => {
     for (const { name } of files) {
       expect([name, found(readFileSync(join(folder, name)).toString('latin1'))]).toEqual([name, []]);
     }
+  });
+
+  it('is in no trace', async () => {
+    await vi.waitUntil(() => collector.text().includes('sync product'), { timeout: 30_000 });
+    expect(found(collector.text())).toEqual([]);
   });
 
   it('is on no page, in no metric and in no answer of the admin API', async () => {
