@@ -158,6 +158,15 @@ describe('corrected rows', () => {
     expect(await storedRows(opened, ['A-1'])).toEqual([{ SKU: 'A-1', NAME: 'Pot', LAND: 'DE' }]);
   });
 
+  it('lose the apostrophe that a download has put before what a spreadsheet would run', async () => {
+    const opened = await synced();
+    const plan = await planOf(opened, csv("SKU;NAME;LAND\r\nA-2;'=2+2;FR\r\nA-1;'Kessel;DE\r\n"));
+    expect(plan.corrections.map(({ fields }) => fields)).toEqual([
+      { SKU: 'A-2', NAME: '=2+2', LAND: 'FR' },
+      { SKU: 'A-1', NAME: "'Kessel", LAND: 'DE' },
+    ]);
+  });
+
   it('say what still fails', async () => {
     const opened = await synced();
     const plan = await planOf(opened, csv('SKU;NAME;LAND\r\n007;"Größe ""M""";Nirgends\r\n'));
