@@ -35,6 +35,19 @@ describe('the audit log', () => {
   });
 });
 
+describe('the pruning of the ledger', () => {
+  const fixture = useLedger();
+
+  it('keeps the last hundred thousand actions', async () => {
+    const db = new Database(fixture.file);
+    db.exec(`INSERT INTO actions (id, at, who, via, action, detail) VALUES (1, 1, 'a', 'web', 'x', '{}'),
+      (2, 1, 'a', 'web', 'x', '{}'), (100001, 1, 'a', 'web', 'x', '{}')`);
+    db.close();
+    await fixture.ledger.prune();
+    expect(rowsOf(fixture.file, 'SELECT id FROM actions')).toEqual([{ id: 2 }, { id: 100_001 }]);
+  });
+});
+
 describe('a note on a cause', () => {
   const fixture = useLedger();
 

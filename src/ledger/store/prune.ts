@@ -5,7 +5,7 @@ import { createMeta } from './meta.ts';
 /**
  * How much history is kept beside the earlier revisions of items, so that the ledger stays bounded over the years (I9).
  */
-const KEEP = { eventsPerItem: 50, runsPerSource: 400, missingRecordDays: 30 };
+const KEEP = { eventsPerItem: 50, runsPerSource: 400, missingRecordDays: 30, actions: 100_000 };
 
 /** So many events are removed at once beyond the fixed limits. A run ends often enough for that to keep up. */
 const EVENTS_AT_ONCE = 20_000;
@@ -27,6 +27,7 @@ export function createPrune({ db, clock }: Pick<LedgerContext, 'db' | 'clock'>):
        GROUP BY item_id HAVING count(*) > ?`,
     )
     .pluck();
+  const actions = db.prepare<[number]>('DELETE FROM actions WHERE id <= (SELECT max(id) FROM actions) - ?');
   const events = db.prepare<[number, number, number]>(
     'DELETE FROM events WHERE item_id = ? AND id NOT IN (SELECT id FROM events WHERE item_id = ? ORDER BY id DESC LIMIT ?)',
   );
@@ -74,6 +75,7 @@ export function createPrune({ db, clock }: Pick<LedgerContext, 'db' | 'clock'>):
     pruneBeyond(limits);
     records.run(clock.now() - KEEP.missingRecordDays * DAY_MS);
     runs.run(KEEP.runsPerSource);
+    actions.run(KEEP.actions);
     for (const id of noisyItems.all(eventBefore(), KEEP.eventsPerItem)) events.run(id, id, KEEP.eventsPerItem);
   };
 }
