@@ -154,14 +154,14 @@ describe('a command beside a daemon', () => {
     expect(accepted.json()).toMatchObject({ guarded: [], accepted: { guarded: [{ source: 'erp' }] } });
   });
 
-  it('works over the embedded queue, and warns of a config that has changed since the daemon was started', async () => {
+  it('works over the embedded queue, and warns of a change of the config that the daemon cannot take up', async () => {
     await started({ queue: 'embedded' });
-    appendFileSync(world.configFile, 'passports: { init: when-complete, publish: manual }\n');
+    appendFileSync(world.configFile, 'web: { port: 0, token: web-token-0123456789 }\n');
     const { stderr, stdout } = await run('sync');
     expect(stdout).toContain('erp/products');
     expect(world.contents().products).toHaveLength(3);
     expect(stderr).toContain('warning: The config has changed since the daemon was started');
-    expect(stderr.match(/Restart it/g)).toHaveLength(1);
+    expect(stderr.match(/says whether it has refused the change/g)).toHaveLength(1);
   });
 });
 
