@@ -209,16 +209,6 @@ export interface LookupValue {
   at: number;
 }
 
-/** What a query can see of the last revision of an item, for search results across kinds. */
-export interface SearchHit {
-  kind: SubjectKind;
-  key: string;
-  naturalKey: string | null;
-  name: string | null;
-  state: ItemState;
-  operation: Operation | null;
-}
-
 export interface DashboardViews {
   /** For the metrics. @param now in milliseconds since the epoch: what is due later does not count as due */
   sourceCounts(now: number): SourceCounts;

@@ -121,6 +121,6 @@ export function createItemLists(
   };
 }
 
-export function itemRow(row: SummaryRow & { since: number | null }): ItemRow {
+function itemRow(row: SummaryRow & { since: number | null }): ItemRow {
   return { id: row.id, ...summary(row), since: row.since };
 }

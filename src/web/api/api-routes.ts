@@ -9,7 +9,7 @@ import { PEOPLE_OPERATIONS } from './people-operations.ts';
 import { PLATFORM_OPERATIONS } from './platform-operations.ts';
 import { WORK_OPERATIONS } from './work-operations.ts';
 
-export const API_PATH = '/api/v1';
+const API_PATH = '/api/v1';
 
 /** Bytes of a request. A replay may name some ten thousand keys. */
 const BODY_BYTES_MAX = 1024 * 1024;
