@@ -93,7 +93,8 @@ describe.skipIf(!runsBrowser)(`acting on the dashboard${browserNote}`, () => {
   async function lookAt(name: string): Promise<void> {
     for (const colorScheme of ['light', 'dark'] as const) {
       for (const width of [390, 1280]) {
-        await page.emulateMedia({ colorScheme });
+        // Colours that are still changing would be measured in between.
+        await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
         await page.setViewportSize({ width, height: 800 });
         if (SHOTS !== undefined) {
           await page.screenshot({ path: `${SHOTS}/act-${name}-${width}-${colorScheme}.png`, fullPage: true });
