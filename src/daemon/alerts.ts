@@ -27,12 +27,21 @@ interface DaemonAlertsOptions {
 /** The alerts of a daemon, which follow its config when that is replaced. */
 export function createDaemonAlerts({ runtime, care, clock, log }: DaemonAlertsOptions): RunningAlerts {
   const { ledger, views, secrets, bus } = runtime;
+  let settings = runtime.config.alerts.channels;
   let channels = channelsOf(runtime.config);
+  /** A reload replaces the settings in place. */
+  const channelsNow = (): Channel[] => {
+    if (runtime.config.alerts.channels !== settings) {
+      settings = runtime.config.alerts.channels;
+      channels = channelsOf(runtime.config);
+    }
+    return channels;
+  };
   const alerts = createAlerts({
     note: views.daemonNote('alerts'),
     keep: (note) => ledger.noteDaemon('alerts', note),
     rules: () => runtime.config.alerts.rules,
-    channels: () => channels,
+    channels: channelsNow,
     facts: (watchedSince) => factsOf({ runtime, care, clock }, watchedSince),
     watched: () => [
       ...runtime.config.sources.filter(({ schedule }) => schedule !== null).map(({ id }) => id),
@@ -43,10 +52,7 @@ export function createDaemonAlerts({ runtime, care, clock, log }: DaemonAlertsOp
     clock,
     log,
   });
-  care.onReload((config) => {
-    channels = channelsOf(config);
-    alerts.wake();
-  });
+  care.onReload(() => alerts.wake());
   bus.subscribe(({ type }) => {
     if (type === 'run_ended' || type === 'guard_held' || type === 'paused' || type === 'resumed') alerts.wake();
   });

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -167,6 +168,26 @@ describe('the alerts of a daemon', () => {
     await expect.poll(reported, SOON).toEqual(['key_refused firing']);
     world.sandbox.faults.clear();
     await expect.poll(reported, SOON).toEqual(['key_refused firing', 'key_refused resolved']);
+  });
+
+  it('follow a reload: another channel is told of what fires, and the former one of nothing more', async () => {
+    world.write('products.csv', 'SKU,NAME,STATE\nA-1,Kettle,10\nA-2,,10\n');
+    const { daemon } = await start();
+    await run(daemon);
+    await expect.poll(reported, SOON).toEqual(['quarantine/erp firing']);
+    const other = await receive();
+    stop.push(async () => void (await other.close()));
+    const config = readFileSync(world.configFile, 'utf8');
+    world.write('dpp-sync.yaml', config.replace(receiver.url, other.url).replace('id: team', 'id: others'));
+    expect(await daemon.runtime.care?.reload('person')).toMatchObject({ ok: true });
+    await expect
+      .poll(() => other.notices.map(({ alert, status }) => `${alert} ${status}`), SOON)
+      .toEqual(['quarantine/erp firing']);
+    // A config with errors is an alert itself, by the settings that go on.
+    world.write('dpp-sync.yaml', config.replace('queue: embedded', 'queue: nonsense'));
+    expect(await daemon.runtime.care?.reload('person')).toMatchObject({ ok: false });
+    await expect.poll(() => other.notices.at(-1), SOON).toMatchObject({ alert: 'config_refused', status: 'firing' });
+    expect(reported()).toEqual(['quarantine/erp firing']);
   });
 
   it('can be tried by a message to each channel, and checked without one', async () => {

@@ -11,6 +11,7 @@ export function restartNeeded(present: RuntimeConfig, next: RuntimeConfig, canRe
     ['target.firstContact', present.target.firstContact, next.target.firstContact],
     ['target.bom', present.target.bom, next.target.bom],
     ['target.publishKey', present.target.publishKey === null, next.target.publishKey === null],
+    ['observe.traces', tracesOf(present), tracesOf(next)],
     ['web', addressOf(present), addressOf(next)],
     ...(canRenewWeb ? [] : [['web.allowedHosts', present.web?.allowedHosts, next.web?.allowedHosts] as const]).map(
       ([path, before, after]): [string, unknown, unknown] => [path, before, after],
@@ -22,6 +23,10 @@ export function restartNeeded(present: RuntimeConfig, next: RuntimeConfig, canRe
       ([path]) =>
         `${path}: It is another one now, and a daemon keeps the one that it was started with. Restart the daemon, or undo this change.`,
     );
+}
+
+function tracesOf({ observe: { traces } }: RuntimeConfig): unknown {
+  return traces === null ? null : { ...traces, headers: Object.keys(traces.headers) };
 }
 
 function addressOf({ web }: RuntimeConfig): unknown {
