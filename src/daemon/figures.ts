@@ -12,7 +12,7 @@ import type { Runtime } from './runtime.ts';
 
 /** Prometheus asks every 15 seconds or more seldom. */
 const COUNTS_KEPT_MS = 5000;
-/** Prometheus waits for 10 seconds at most unless it is told otherwise. */
+/** Prometheus waits for 10 seconds by default. */
 const COUNT_WITHIN_MS = 4000;
 
 interface FiguresOptions {
