@@ -36,7 +36,8 @@ const PLACEHOLDER = /^\$\{(?:file:[^}]+?|[A-Za-z_][A-Za-z0-9_]*)\}$/;
 export function describeConfig(text: string, schemas: readonly (SourceSchemas | null)[]): ConfigEntry[] | null {
   const document = parseDocumentText(text);
   if (!document.ok || !isJsonObject(document.value.value as never)) return null;
-  const { value, lineOf } = document.value;
+  const found = document.value;
+  const { value } = found;
   const secrets = new Set(secretPaths(value, schemas).map(formatPath));
   const isSecret = (path: readonly PathSegment[]) =>
     path.some((_, at) => secrets.has(formatPath(path.slice(0, at + 1))));
@@ -53,7 +54,7 @@ export function describeConfig(text: string, schemas: readonly (SourceSchemas | 
       path: formatPath(path),
       value: isSecret(path) && !PLACEHOLDER.test(shown) ? maskSecret(shown) : shown,
       from: 'file',
-      line: lineOf(path),
+      line: found.lineOf(path),
     });
   }
 

@@ -24,7 +24,12 @@ export function wordsOfProblem(problem: z.core.$ZodRawIssue): string | undefined
       return `${problem.keys.map((key) => JSON.stringify(key)).join(', ')} is no member of it`;
     case 'invalid_value':
       return `expected ${problem.values.length === 1 ? '' : 'one of '}${problem.values.map(String).join(', ')}`;
-    default:
+    case 'custom':
+    case 'invalid_element':
+    case 'invalid_format':
+    case 'invalid_key':
+    case 'not_multiple_of':
+    case 'too_small':
       return undefined;
   }
 }

@@ -5,9 +5,9 @@ import { z } from 'zod';
 export interface FileDecoder {
   /** The encoding in use: the declared one, or the one that the byte order mark says. */
   encoding: string;
-  write(bytes: Buffer): string;
+  write: (bytes: Buffer) => string;
   /** The rest, after the last bytes. */
-  end(): string;
+  end: () => string;
 }
 
 /** An option that names a text encoding. */

@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Daemon } from '../../src/daemon/daemon.ts';
 import { seriousFindings } from '../support/axe.ts';
 import { browserNote, runsBrowser, startBrowser, type TestBrowser } from '../support/chromium.ts';
+import { textOf } from '../support/connector-reader.ts';
 import { REFUSAL, refuseCreates, startDaemon, WEB_TOKEN } from '../support/daemon-world.ts';
 import { createWorld, type World } from '../support/world.ts';
 
@@ -86,7 +87,7 @@ describe.skipIf(!runsBrowser)(`acting on the dashboard${browserNote}`, () => {
   const skus = () =>
     world
       .contents()
-      .products.map(({ sku }) => String(sku))
+      .products.map(({ sku }) => textOf(sku))
       .toSorted();
 
   /** Looks at a page as a person does, in each width and each scheme. */

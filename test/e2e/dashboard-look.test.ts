@@ -6,6 +6,7 @@ import type { Daemon } from '../../src/daemon/daemon.ts';
 import { itemPath } from '../../src/web/pages/links.ts';
 import { seriousFindings } from '../support/axe.ts';
 import { browserNote, runsBrowser, startBrowser, type TestBrowser } from '../support/chromium.ts';
+import { textOf } from '../support/connector-reader.ts';
 import { startDaemon, WEB_TOKEN } from '../support/daemon-world.ts';
 import { ALL_PRODUCTS, createDashboardWorld, moreProducts, ODD_KEY, productsFile } from '../support/dashboard-world.ts';
 import type { World } from '../support/world.ts';
@@ -48,7 +49,7 @@ describe.skipIf(!runsBrowser)(`the dashboard${browserNote}`, () => {
   const publications = () =>
     world
       .contents()
-      .publications.map(({ sku, status }) => `${String(sku)} ${String(status)}`)
+      .publications.map(({ sku, status }) => `${textOf(sku)} ${textOf(status)}`)
       .toSorted();
   /** A page that is loaded again loses this mark. */
   const mark = () => page.evaluate('window.isSamePage = true');

@@ -71,13 +71,14 @@ describe('the alerts of a daemon', () => {
     return started;
   }
   /** Runs the source to its end. A run that is asked for while the one before it ends may become one with it, so it is asked for again. */
-  async function run({ runtime, startRun }: Daemon): Promise<void> {
+  async function run(daemon: Daemon): Promise<void> {
+    const { runtime } = daemon;
     const last = () => runtime.views.runs({ source: 'erp', limit: 1 })[0];
     const before = last()?.id ?? 0;
     const hasRun = async () => {
       const { id = 0, endedAt = null } = last() ?? {};
       if (id > before) return endedAt !== null;
-      await startRun('erp', 'schedule');
+      await daemon.startRun('erp', 'schedule');
       return false;
     };
     await expect.poll(hasRun, SOON).toBe(true);

@@ -7,6 +7,7 @@ import type { Reason } from '../../src/domain/reason.ts';
 import { createDashboard } from '../../src/ledger/dashboard/dashboard-views.ts';
 import { openDatabaseReadOnly } from '../../src/ledger/store/database.ts';
 import type { JsonObject } from '../../src/lib/json.ts';
+import { textOf } from '../support/connector-reader.ts';
 import {
   bomItem,
   deliverAll,
@@ -241,7 +242,7 @@ describe('a replay by cause', () => {
       views()
         .causes({})
         .find(({ code }) => code === 'country.unknown')?.id ?? '';
-    const passing = ({ id }: JsonObject) => items(product(`from row ${String(id)}`));
+    const passing = ({ id }: JsonObject) => items(product(`from row ${textOf(id)}`));
     expect(await replayed(cause, passing, true)).toMatchObject({ ids: ['3', '4'], staged: 2, quarantined: 0 });
     expect(views().cause(cause)?.count).toBe(2);
     const still = ({ id }: JsonObject) => (id === '3' ? unknownCountry('Narnia') : passing({ id: id ?? null }));

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { textOf } from '../support/connector-reader.ts';
 import { type DaemonProcess, startDaemonProcess } from '../support/daemon-process.ts';
 import { PRODUCTS, WEB_TOKEN } from '../support/daemon-world.ts';
 import { createWorld, type World } from '../support/world.ts';
@@ -31,7 +32,7 @@ describe('a daemon in a process of its own, without a terminal', () => {
     await world.remove();
   });
 
-  const names = () => world.contents().products.map(({ name }) => String(name));
+  const names = () => world.contents().products.map(({ name }) => textOf(name));
   const metrics = async (token: string) =>
     (await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${token}` } })).status;
 

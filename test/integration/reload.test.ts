@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import type { Daemon } from '../../src/daemon/daemon.ts';
+import { textOf } from '../support/connector-reader.ts';
 import { PRODUCTS, startDaemon, WEB_TOKEN } from '../support/daemon-world.ts';
 import type { RecordingLog } from '../support/recording-log.ts';
 import { createWorld, type World } from '../support/world.ts';
@@ -42,7 +43,7 @@ describe('a reload of the config', () => {
   }
   const products = () =>
     Object.fromEntries(
-      world.contents().products.map(({ sku, name, status }) => [String(sku), [name, status].join(' ')]),
+      world.contents().products.map(({ sku, name, status }) => [textOf(sku), [name, status].map(textOf).join(' ')]),
     );
   const keysRead = () =>
     log.lines.flatMap(({ fields }) =>

@@ -2,7 +2,6 @@
 // continue at, and answers about one item. Each method reads one moment of the ledger and takes below 50 ms with a million items.
 
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
-import type { Operation } from '../delivery.ts';
 import type { Issue } from '../issue.ts';
 import type { ItemKind, SubjectKind } from '../item.ts';
 import type { Place } from '../place.ts';

@@ -64,7 +64,7 @@ export function createDashboard(
     isListed = true;
   };
   return {
-    views: { ...inOneMoment(db, views, asked), sourceCounts: views.sourceCounts },
+    views: { ...inOneMoment(db, views, asked), sourceCounts: (...args) => views.sourceCounts(...args) },
     // A thread that only counts for the metrics needs no catalog.
     warm: () => isListed && catalog.warm(),
   };

@@ -75,7 +75,6 @@ function createTotals(db: Sqlite): () => { source: string; kind: SubjectKind; co
   const grouped = db.prepare<[], { source: string; kind: SubjectKind; count: number }>(
     `SELECT source, kind, sum(kind <> 'passport' OR revision > 0) AS count FROM items NOT INDEXED GROUP BY source, kind`,
   );
-  const written = db.prepare<[], number>(`SELECT count(*) FROM items WHERE kind = 'passport' AND revision > 0`).pluck();
   const ofAll = createItemTotals(db);
   return () => {
     const [only, ...more] = sources.all();

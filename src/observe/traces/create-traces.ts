@@ -54,7 +54,8 @@ const STARTS_MAX = 10_000;
 
 export function createTraces(options: TracesOptions): Traces {
   const { sampleRatio, ledger, revisionOf, runBeganAt, now, log } = options;
-  const { tracer, close, root } = createSdk(options);
+  const sdk = createSdk(options);
+  const { tracer } = sdk;
   /** When the page of a traced delivery began to be read, by trace id. The oldest are forgotten. */
   const startedAt = new Map<string, number>();
   /** When the last page of a run was read. */
@@ -123,7 +124,7 @@ export function createTraces(options: TracesOptions): Traces {
     if (!ENDED.has(state)) return;
     const begin = startedAt.get(ids.traceId) ?? times?.sentAt ?? end;
     startedAt.delete(ids.traceId);
-    root(ids, () => {
+    sdk.root(ids, () => {
       const whole = tracer.startSpan(
         `sync ${kind}`,
         { startTime: begin, kind: SpanKind.PRODUCER, attributes: { kind, key, revision, ...attributes } },
@@ -140,7 +141,7 @@ export function createTraces(options: TracesOptions): Traces {
       if (event.type === 'settled') safely(() => settled(event));
       else if (event.type === 'run_ended') lastReadAt.clear();
     },
-    close,
+    close: () => sdk.close(),
   };
 }
 

@@ -59,13 +59,14 @@ export const DAEMON_OPERATIONS: readonly ApiOperation[] = [
     query: Nothing,
     body: null,
     answer: { status: 200, schema: Status },
-    async handle(_, { health, standing, runtime, care, version, startedAt, running }) {
+    async handle(_, context) {
+      const { health, runtime, care, version, startedAt } = context;
       const [{ status, ledger, queue, api }, { items, passports, quarantined }] = await Promise.all([
         health.check(),
-        standing(),
+        context.standing(),
       ]);
       const counts = Object.fromEntries(PASSPORT_STATES.map((state) => [state, passports[state] ?? 0]));
-      const of = { version, startedAt, running: running(), lastReload: care.lastReload() };
+      const of = { version, startedAt, running: context.running(), lastReload: care.lastReload() };
       const lost = runtime.ledgerLost();
       if (lost !== null) throw lost;
       return { value: { ...of, status, ledger, queue, api, items, passports: counts, quarantined } };

@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Daemon } from '../../../src/daemon/daemon.ts';
+import { textOf } from '../../support/connector-reader.ts';
 import { startDaemon, WEB_TOKEN } from '../../support/daemon-world.ts';
 import { ALL_PRODUCTS, createDashboardWorld, productsFile } from '../../support/dashboard-world.ts';
 import type { World } from '../../support/world.ts';
@@ -48,7 +49,7 @@ describe('what an operator does on a page', () => {
   const states = () =>
     world
       .contents()
-      .publications.map(({ sku, status }) => `${String(sku)} ${String(status)}`)
+      .publications.map(({ sku, status }) => `${textOf(sku)} ${textOf(status)}`)
       .toSorted();
 
   it('is shown before it happens: how many are published, and which cannot and why', async () => {

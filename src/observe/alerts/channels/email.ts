@@ -1,3 +1,4 @@
+import type { Transporter } from 'nodemailer';
 import type { ChannelSettings, Notice } from '../../../domain/alert-settings.ts';
 import { type Channel, reasonOf, SEND_MS } from './channel.ts';
 
@@ -7,10 +8,7 @@ type EmailSettings = Extract<ChannelSettings, { type: 'email' }>;
 export function createEmail(settings: EmailSettings): Channel {
   const { id, host, port, security, login, from, to } = settings;
 
-  async function withTransport<T>(
-    use: (transport: import('nodemailer').Transporter) => Promise<T>,
-    signal: AbortSignal,
-  ): Promise<T> {
+  async function withTransport<T>(use: (transport: Transporter) => Promise<T>, signal: AbortSignal): Promise<T> {
     // Loaded for the first mail alone.
     const { createTransport } = await import('nodemailer');
     const auth = login === null ? {} : { auth: { user: login.user, pass: await login.password.read() } };
