@@ -4,6 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { Daemon } from '../../../src/daemon/daemon.ts';
 import type { Cause, CauseType } from '../../../src/domain/ports/dashboard-views.ts';
 import { xlsxFile } from '../../../src/web/files/xlsx-file.ts';
+import { textOf } from '../../support/connector-reader.ts';
 import { refuseCreates, startDaemon, WEB_TOKEN } from '../../support/daemon-world.ts';
 import { type WebForms, webForms } from '../../support/web-forms.ts';
 import { createWorld, type World } from '../../support/world.ts';
@@ -61,7 +62,7 @@ async function started(): Promise<void> {
   web = webForms(opened.url);
 }
 
-const skus = () => world.contents().products.map(({ sku }) => sku);
+const skus = () => world.contents().products.map(({ sku }) => textOf(sku));
 
 async function causeOf(type: CauseType, code?: string): Promise<Cause> {
   const causes = await daemon.runtime.dashboard.causes({ type });
