@@ -88,6 +88,10 @@ export const openWeb = (async (context, web): Promise<DashboardServer> => {
   addRoutes(app, routes, { answers, people, log, scrub, ledgerLost: () => runtime.ledgerLost() });
   await addBoard(app, { queues: runtime.queues.bullQueues, log });
   const url = await listen(app, web, log);
+  // The first question starts the reading thread, which needs seconds with a large ledger. So it is asked before anybody waits for it.
+  dashboard.items({}, { limit: 1 }).catch((error: unknown) => {
+    log.debug({ err: error }, 'The reading thread could not be started ahead of the first page.');
+  });
   return {
     url,
     async renew(renewed) {

@@ -242,7 +242,7 @@ describeRedis('the daemon over Redis', () => {
       await expect
         .poll(() => daemon.runtime.queues.counts('deliver'), SOON)
         .toMatchObject({ waiting: 0, active: 0, failed: 0 });
-      expect(daemon.runtime.views.itemCounts().product).toEqual({ delivered: 3 });
+      await expect.poll(() => daemon.runtime.views.itemCounts().product, SOON).toEqual({ delivered: 3 });
       expect(world.requests()).toEqual({ 'product.create': 1 });
       await daemon.stop();
       await world.remove();
