@@ -75,6 +75,9 @@ function createTotals(db: Sqlite): () => { source: string; kind: SubjectKind; co
   const grouped = db.prepare<[], { source: string; kind: SubjectKind; count: number }>(
     `SELECT source, kind, sum(kind <> 'passport' OR revision > 0) AS count FROM items NOT INDEXED GROUP BY source, kind`,
   );
+  const unwritten = db
+    .prepare<[], number>(`SELECT count(*) FROM items i WHERE i.kind = 'passport' AND i.revision = 0`)
+    .pluck();
   const ofAll = createItemTotals(db);
   return () => {
     const [only, ...more] = sources.all();
@@ -83,7 +86,7 @@ function createTotals(db: Sqlite): () => { source: string; kind: SubjectKind; co
     return (Object.entries(ofAll([])) as [SubjectKind, number][]).map(([kind, count]) => ({
       source: only,
       kind,
-      count,
+      count: kind === 'passport' ? count - (unwritten.get() ?? 0) : count,
     }));
   };
 }
