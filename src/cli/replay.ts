@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { replayRecords } from '../admin/handlers/replay.ts';
+import { replayRecords, statesToReplay } from '../admin/handlers/replay.ts';
 import { assertSources } from '../admin/named-sources.ts';
 import type { Synced } from '../admin/synced.ts';
 import { exitCodeOf } from '../daemon/sync.ts';
@@ -58,8 +58,7 @@ export function addReplayCommand(program: Command, run: RunAction): void {
 
 async function replay(options: ReplayOptions, context: CommandContext): Promise<number> {
   const { source: sources = [], key: keys = [], dryRun = false, force = false, wait } = options;
-  // What a person has ended is sent again only where a person names it.
-  const { state = keys.length > 0 ? REPLAY_STATES : REPLAY_STATES.filter((one) => one !== 'superseded') } = options;
+  const { state = statesToReplay(keys) } = options;
   const { output } = context;
   if (force && keys.length === 0) {
     throw fault('usage', '--force sends again what may have arrived, so it needs --key to say what.', {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Runtime } from '../../daemon/runtime.ts';
+import { fault } from '../../domain/faults.ts';
 import { REPLAY_STATES, type ReplayState } from '../../domain/ports/replay.ts';
 import type { ReplayLedger } from '../../domain/ports/replay-ledger.ts';
 import type { ReplayReport } from '../../pipeline/replay.ts';
@@ -10,6 +11,7 @@ import { type Synced, selectedSources, syncIn } from '../synced.ts';
 import { WaitMs } from '../wait.ts';
 
 export interface ReplayAsked {
+  /** Empty for what `statesToReplay` gives. */
   states: ReplayState[];
   /** Source ids; empty for all. */
   sources: string[];
@@ -19,6 +21,7 @@ export interface ReplayAsked {
   cause?: string | undefined;
   /** Only finds out what would pass. */
   dryRun: boolean;
+  /** Sends unconfirmed deliveries again as well; only for named keys. */
   force: boolean;
   waitMs: number;
 }
@@ -29,7 +32,16 @@ export interface Replayed {
   synced: Synced | null;
 }
 
-/** Maps stored records again with the present mapping, and sends what needs it. */
+/** The states that a replay takes where none is named. What a person has ended is sent again only where a person names it. */
+export function statesToReplay(keys: readonly string[]): readonly ReplayState[] {
+  return keys.length > 0 ? REPLAY_STATES : REPLAY_STATES.filter((state) => state !== 'superseded');
+}
+
+/**
+ * Maps stored records again with the present mapping, and sends what needs it.
+ *
+ * @throws Fault `usage` for `force` without keys, or for a whole cause
+ */
 export const replayRecords: Handler<ReplayAsked, Replayed> = {
   name: 'replay',
   request: z.strictObject({
@@ -43,9 +55,25 @@ export const replayRecords: Handler<ReplayAsked, Replayed> = {
   }),
   async handle({ states, sources, keys: pasted, cause, dryRun, force, waitMs }, context) {
     const { runtime } = context;
+    // A cause stands for all its members, whatever keys are named.
+    if (force && (pasted.length === 0 || cause !== undefined)) {
+      throw fault(
+        'usage',
+        '`force` sends again what may have arrived, so it needs `keys` to say what, and no `cause`.',
+        {
+          suggestion: 'Look at the platform whether the item is there, then name its key.',
+        },
+      );
+    }
     assertSources(runtime.config, sources);
     const keys = await knownKeys(runtime, pasted);
-    const selection = { states, sources, keys, deliveryIds: [], cause };
+    const selection = {
+      states: states.length > 0 ? states : statesToReplay(keys),
+      sources,
+      keys,
+      deliveryIds: [],
+      cause,
+    };
     const replayed = await runtime.replay({ selection, force, dryRun });
     if (dryRun) return { replayed, synced: null };
     const of = { sources: selectedSources(context, sources) };

@@ -19,7 +19,7 @@ interface Described {
 /** What the handlers of the admin channel do that are no reading of the platform. A test compares this list with the handlers. */
 export const WORK: Readonly<Record<string, Described>> = {
   sync: { summary: 'Pulls, maps, sends and publishes.', tag: 'work', role: 'operator' },
-  replay: { summary: 'Maps stored records again and sends what needs it.', tag: 'attention', role: 'editor' },
+  replay: { summary: 'Maps stored records again and sends what needs it.', tag: 'attention', role: 'operator' },
   'replay-cause': {
     summary: 'Maps all records of a cause again and sends what needs it.',
     tag: 'attention',

@@ -120,6 +120,27 @@ describe('the admin API', () => {
     expect(await resultOf(started)).toMatchObject({ ok: true, result: { synced: null } });
   });
 
+  it('replays whatever is stuck where no state is named, as the command does', async () => {
+    for (const body of [{}, { keys: ['A-2'] }]) {
+      const started = await ask('/operations/replay', { method: 'POST', body: { ...body, dryRun: true } });
+      expect(await resultOf(started)).toMatchObject({ ok: true, result: { replayed: { records: 1 } } });
+    }
+  });
+
+  it('sends by force only what is named by key, and lets operators alone replay so', async () => {
+    const causes = (await (await ask('/causes')).json()) as { id: string }[];
+    for (const body of [{}, { keys: ['A-2'], cause: causes[0]?.id }]) {
+      const started = await ask('/operations/replay', { method: 'POST', body: { ...body, force: true, dryRun: true } });
+      expect(await resultOf(started)).toMatchObject({ ok: false, code: 'usage' });
+    }
+    const named = await ask('/operations/replay', {
+      method: 'POST',
+      body: { keys: ['A-2'], force: true, dryRun: true },
+    });
+    expect(await resultOf(named)).toMatchObject({ ok: true });
+    expect([operationOf('replay').role, operationOf('replayCause').role]).toEqual(['operator', 'editor']);
+  });
+
   it('writes what was started to the audit log, with who did it and its outcome', async () => {
     await resultOf(await ask('/operations/sync', { method: 'POST', body: {} }));
     const { rows } = (await (await ask('/audit')).json()) as { rows: object[] };
