@@ -167,6 +167,28 @@ describe('corrected rows', () => {
     ]);
   });
 
+  it('are read as UTF-8 where the file is valid UTF-8, whatever the encoding of the source', async () => {
+    const opened = await synced();
+    const bytes = Buffer.from('SKU;NAME;LAND\r\nA-1;Größe – €;DE\r\n', 'utf8');
+    const plan = await planOf(opened, { name: 'corrected.csv', bytes });
+    expect(plan.corrections.map(({ fields }) => fields)).toEqual([{ SKU: 'A-1', NAME: 'Größe – €', LAND: 'DE' }]);
+    const own = await planOf(opened, csv('SKU;NAME;LAND\r\nA-1;Größe;DE\r\n'));
+    expect(own.corrections.map(({ fields }) => fields)).toEqual([{ SKU: 'A-1', NAME: 'Größe', LAND: 'DE' }]);
+  });
+
+  it('are refused as usage, with the name of the file, where a workbook is cut off or is none', async () => {
+    const opened = await synced();
+    const rows = await storedRows(opened, ['A-1', 'A-2', '007']);
+    const whole = await bytesOf(xlsxFile(['SKU', 'NAME', 'LAND'], pageOf(rows)));
+    for (const bytes of [whole.subarray(0, whole.length / 2), Buffer.from('SKU;NAME;LAND\r\nA-1;Pot;DE\r\n')]) {
+      const refused = planOf(opened, { name: 'corrected.xlsx', bytes });
+      await expect(refused).rejects.toMatchObject({
+        code: 'usage',
+        message: expect.stringMatching(/^corrected\.xlsx (?!.*dpp-sync-files)/),
+      });
+    }
+  });
+
   it('say what still fails', async () => {
     const opened = await synced();
     const plan = await planOf(opened, csv('SKU;NAME;LAND\r\n007;"Größe ""M""";Nirgends\r\n'));

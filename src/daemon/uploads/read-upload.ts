@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { fault } from '../../domain/faults.ts';
 import type { SourceRow } from '../../domain/ports/source.ts';
+import { Fault } from '../../lib/errors.ts';
 import { isJsonObject } from '../../lib/json.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
 import type { Connector } from '../../sdk/connector.ts';
@@ -20,6 +21,8 @@ const PLAIN: StreamDialect = { delimiter: ',', quote: '"', encoding: 'utf-8' };
 const DELIMITERS = [';', ',', '\t', '|'];
 /** Rows that an upload may have. */
 const UPLOAD_ROWS_MAX = 20_000;
+/** A file with such a name is a workbook, or is refused: its bytes are no text. */
+const WORKBOOK_NAME = /\.xls[xmb]?$/i;
 /** A workbook may unpack to so much. */
 const UNPACKED_BYTES_MAX = 256_000_000;
 
@@ -43,7 +46,7 @@ const isRecord = (value: unknown): value is Record<string, unknown> => isJsonObj
  * Reads the rows of an uploaded file with the connector for its format: a workbook (XLSX), or CSV in the dialect of the stream.
  * Spreadsheets save CSV with the delimiter of their country, so the one that parts the header into the key columns is taken.
  *
- * @throws Fault `source.unreadable` for a file that is neither, `usage` for one with too many rows
+ * @throws Fault `usage` for a file that cannot be read, or has too many rows
  */
 export async function readUpload(
   file: { name: string; bytes: Uint8Array },
@@ -53,39 +56,68 @@ export async function readUpload(
   try {
     const copy = await temporary.create();
     await writeFile(copy.path, file.bytes);
-    const { connector, options } = await formatOf(file.bytes, source, stream);
+    const { connector, options } = await formatOf(file, source, stream);
     const streamOptions = connector.streamOptions.parse({ path: copy.path });
-    const opened = await connector.open(connector.options.parse(options), { resolvePath: (path) => path, log });
     try {
-      const rows: SourceRow[] = [];
-      const request = { name: stream, options: streamOptions, mode: 'snapshot' as const, cursor: null, signal };
-      for await (const page of opened.pull(request)) {
-        for (const row of page.rows) rows.push({ ...row, place: { ...row.place, file: file.name } });
-        if (rows.length > UPLOAD_ROWS_MAX) throw tooMany();
+      const opened = await connector.open(connector.options.parse(options), { resolvePath: (path) => path, log });
+      try {
+        const rows: SourceRow[] = [];
+        const request = { name: stream, options: streamOptions, mode: 'snapshot' as const, cursor: null, signal };
+        for await (const page of opened.pull(request)) {
+          for (const row of page.rows) rows.push({ ...row, place: { ...row.place, file: file.name } });
+          if (rows.length > UPLOAD_ROWS_MAX) throw tooMany();
+        }
+        return rows;
+      } finally {
+        await opened.close();
       }
-      return rows;
-    } finally {
-      await opened.close();
+    } catch (error) {
+      throw isUnreadable(error) ? unreadable(error, { name: file.name, path: copy.path }) : error;
     }
   } finally {
     await temporary.close();
   }
 }
 
+const isUnreadable = (error: unknown): error is Fault => error instanceof Fault && error.code === 'source.unreadable';
+
+/** To the connector a file that it cannot read is a fault of the source. Here the person has sent it, under another name. */
+function unreadable({ message }: Fault, { name, path }: { name: string; path: string }): Error {
+  const named = message.replaceAll(path, () => name);
+  return fault('usage', named.includes(name) ? named : `${name} cannot be read: ${named}`, {
+    suggestion: 'Save the file again, as XLSX without a password or as CSV, and upload it.',
+  });
+}
+
 async function formatOf(
-  bytes: Uint8Array,
+  { name, bytes }: { name: string; bytes: Uint8Array },
   source: ConfiguredSource,
   stream: string,
 ): Promise<{ connector: Connector; options: unknown }> {
-  const isWorkbook = bytes[0] === 0x50 && bytes[1] === 0x4b;
+  const isWorkbook = WORKBOOK_NAME.test(name) || (bytes[0] === 0x50 && bytes[1] === 0x4b);
   const id = isWorkbook ? 'xlsx' : 'csv';
   const loaded = await connectorLoader.load(id, '.');
   if (loaded === null || !loaded.ok) throw new Error(`There is no connector ${id}.`);
   const connector = loaded.value;
   if (isWorkbook) return { connector, options: { maxUnpackedBytes: UNPACKED_BYTES_MAX } };
-  const dialect = dialectOf(source, stream);
+  const own = dialectOf(source, stream);
+  const dialect = isUtf8(bytes) ? { ...own, encoding: 'utf-8' } : own;
   const key = source.streams.find(({ name }) => name === stream)?.key ?? [];
   return { connector, options: { ...dialect, delimiter: delimiterOf(bytes, dialect, key) } };
+}
+
+/**
+ * True for text in UTF-8 with characters beyond ASCII. Text in another encoding is hardly ever valid UTF-8, and spreadsheets often
+ * save UTF-8 whatever encoding they were given.
+ */
+function isUtf8(bytes: Uint8Array): boolean {
+  // Text in UTF-16 has them, and may be valid UTF-8.
+  if (bytes.includes(0)) return false;
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes).length < bytes.length;
+  } catch {
+    return false;
+  }
 }
 
 function delimiterOf(bytes: Uint8Array, { delimiter, quote, encoding }: StreamDialect, key: readonly string[]): string {
