@@ -53,6 +53,7 @@ const VIEW = {
   members: { rows: [MEMBER], next: null, total: { count: 1, atLeast: false } },
   lookups: [],
   tried: null,
+  hasRows: true,
   noUpload: null,
   mayEdit: true,
   mayDecide: true,
@@ -101,6 +102,11 @@ describe('a cause', () => {
     const markup = causePage({ ...VIEW, mayEdit: false, mayDecide: false }, REQUEST).markup;
     expect(markup).not.toContain('method="post"');
     expect(markup).toContain('rows.xlsx');
+  });
+
+  it('offers no download where the cause has no rows, as for blocked passports', () => {
+    expect(causePage(VIEW, REQUEST).markup).toContain('/rows.xlsx');
+    expect(causePage({ ...VIEW, hasRows: false }, REQUEST).markup).not.toMatch(/rows\.(xlsx|csv)/);
   });
 
   it('names the whole group on the button that replays it', () => {

@@ -57,12 +57,14 @@ export function attentionRoutes(context: PageContext): Route[] {
     const cause = await causeOf(request);
     const after = query.get('after') ?? undefined;
     const tried = tasks.get(query.get('tried') ?? '');
+    const target = await targetOf(cause, runtime, abort);
     const view = {
       cause,
       members: await dashboard.causeMembers(cause.id, { after, limit: MEMBERS_SHOWN }),
       lookups: lookupNames(context, cause.source),
       tried: tried?.name === replayCause.name ? tried : null,
-      noUpload: noUploadReason(await targetOf(cause, runtime, abort)),
+      hasRows: target !== null,
+      noUpload: noUploadReason(target),
       mayEdit: mayDo(person, 'editor'),
       mayDecide: mayDo(person, 'operator'),
       query,

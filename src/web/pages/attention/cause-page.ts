@@ -21,6 +21,8 @@ export interface CauseView {
   lookups: readonly string[];
   /** A try of the replay that this page has started; null without one. */
   tried: Task | null;
+  /** True where the cause has rows of one stream, which can be downloaded. */
+  hasRows: boolean;
   /** Why no corrected file can be uploaded; null where one can. */
   noUpload: string | null;
   mayEdit: boolean;
@@ -153,8 +155,8 @@ function settleForm(
   return html`<form class="inline" method="post" action="${causePath(id)}/settle">${csrfField(request)}<input type="hidden" name="kind" value="${kind}" /><input type="hidden" name="key" value="${key}" /><select name="resolution" aria-label="What became of ${name}">${options}</select> <button class="plain" aria-label="Settle ${name}">Settle</button></form>`;
 }
 
-function fileCard({ cause, noUpload, mayEdit }: CauseView, request: Pick<WebRequest, 'csrf'>): Html | null {
-  if (cause.type === 'run') return null;
+function fileCard({ cause, hasRows, noUpload, mayEdit }: CauseView, request: Pick<WebRequest, 'csrf'>): Html | null {
+  if (!hasRows) return null;
   const path = causePath(cause.id);
   const upload =
     noUpload !== null
