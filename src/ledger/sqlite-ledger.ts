@@ -126,6 +126,7 @@ function compose(
         parts.followProfile();
         parts.reconcileGivenIds();
         parts.contact.atStart();
+        parts.people.endLeft();
         return { voided };
       }),
     startRun: (start) =>

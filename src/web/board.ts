@@ -22,10 +22,13 @@ const DESCRIPTIONS: Record<QueueName, string> = {
 /** What the board may do besides showing things. All the rest is the ledger's business. */
 const ALLOWED = new Set([
   '/api/queues/:queueName/:jobId/retry',
-  '/api/queues/:queueName/retry/:queueStatus',
   '/api/queues/:queueName/pause',
   '/api/queues/:queueName/resume',
 ]);
+
+const RETRY_ALL = '/api/queues/:queueName/retry/:queueStatus';
+/** The board would only report that the jobs were sent back, and not what came of them. */
+const RETRY_ALL_ELSEWHERE = 'Use "Retry all" on the page "Queues in short": it reports what came of each delivery.';
 
 /**
  * Adds bull-board over the queues. The queues hold no truth, so nothing that somebody does here could lose or double a
@@ -84,10 +87,10 @@ export async function addBoard(
 
 async function refuseWhatConfuses({ method, route, request }: HookContext): Promise<BeforeHookResult> {
   if (method === 'get') return { allow: true };
-  const { queueStatus, queueName, jobId } = request.params as Record<string, string | undefined>;
+  const { queueName, jobId } = request.params as Record<string, string | undefined>;
+  if (route === RETRY_ALL) return refusal(RETRY_ALL_ELSEWHERE);
   if (!ALLOWED.has(route)) return refusal('The ledger decides what is in the queues, so this is not done here.');
   // Completed work is never replayed: a new run sends whatever has changed since.
-  if (queueStatus !== undefined && queueStatus !== 'failed') return refusal('Only failed jobs can be retried.');
   if (jobId !== undefined) {
     const job = await request.queues.get(queueName ?? '')?.getJob(jobId);
     if (job && (await job.getState()) !== 'failed') return refusal('Only a failed job can be retried.');

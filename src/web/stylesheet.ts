@@ -55,7 +55,7 @@ main { max-width: 80rem; margin: 0 auto; padding: 1.5rem 1.25rem 4rem; }
 .row { display: flex; flex-wrap: wrap; gap: .5rem 1.25rem; align-items: center; }
 .figure { font-size: 1.7rem; font-weight: 650; line-height: 1.2; font-variant-numeric: tabular-nums; }
 
-.scroll { overflow-x: auto; }
+.scroll { overflow-x: auto; position: relative; }
 table { border-collapse: collapse; width: 100%; }
 th, td { text-align: left; padding: .45rem 1.1rem .45rem 0; border-top: 1px solid var(--line); vertical-align: top; }
 thead th { border-top: 0; padding-top: 0; color: var(--quiet); font-weight: 500; font-size: .88rem; white-space: nowrap; }

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse as parseCsv } from 'csv-parse/sync';
 import iconv from 'iconv-lite';
@@ -101,7 +101,8 @@ describe('the preset sap-flat-files', () => {
 });
 
 describeRealExport('akeneo-icecat', 'the preset akeneo-csv', (folder) => {
-  const file = (name: string) => readFileSync(join(folder, name), 'utf8');
+  // A skipped suite is gone through as well.
+  const file = (name: string) => (existsSync(folder) ? readFileSync(join(folder, name), 'utf8') : '');
   const rowsOf = (text: string) =>
     parseCsv<Record<string, string>>(text, { columns: true, delimiter: ';' }) as Record<string, string>[];
   const products = rowsOf(file('products.csv'));

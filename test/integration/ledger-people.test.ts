@@ -33,6 +33,15 @@ describe('the audit log', () => {
     await ledger.endAction(id, '9 records were mapped again.');
     expect(rowsOf(file, stored)).toEqual([{ ...begun, ended_at: at + 50, outcome: '9 records were mapped again.' }]);
   });
+
+  it('ends, at the next start, what a killed process had begun', async () => {
+    const { ledger, file } = fixture;
+    await ledger.beginAction({ who: 'anna', via: 'web', action: 'sync', detail: {} });
+    await ledger.recover(0);
+    const [action] = rowsOf(file, 'SELECT ended_at, outcome FROM actions') as { ended_at: number; outcome: string }[];
+    expect(action?.ended_at).not.toBeNull();
+    expect(action?.outcome).toContain('The daemon was ended before this was done.');
+  });
 });
 
 describe('the pruning of the ledger', () => {

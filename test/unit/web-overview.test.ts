@@ -93,6 +93,7 @@ const view: OverviewView = {
   hours: spans(24),
   passportsWanted: true,
   operates: true,
+  configRefusedAt: null,
   baseUrl: 'https://dpp.example.com',
   version: '1.2.3',
   startedAt: NOW - 60_000,

@@ -117,7 +117,7 @@ export function createItemPhases(db: Sqlite, rules: PassportRules, catalog: Cata
     read: db
       .prepare<[string, number, number, number, number], [number, number]>(
         `SELECT i.staged_at, i.id FROM items i INDEXED BY items_by_time WHERE i.source = ? AND (i.staged_at, i.id) > (?, ?)
-         AND i.staged_at < ? ORDER BY i.staged_at, i.id LIMIT ?`,
+         AND i.staged_at < ? AND i.kind <> 'passport' ORDER BY i.staged_at, i.id LIMIT ?`,
       )
       .raw(),
   };

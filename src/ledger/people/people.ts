@@ -13,9 +13,14 @@ export interface People {
   noteCause(cause: string, note: NoteCause): void;
   /** Returns how many records wait for the mapping because of it. */
   setLookupValue(value: SetLookupValue): number;
+  /** Ends the actions of a process that was killed. */
+  endLeft(): void;
   valuesByHand(): ValueByHand[];
   removeLookupValue(lookup: string, key: string): number;
 }
+
+/** The outcome of an action whose process ended before it. Its writes are in the ledger, and go on by themselves. */
+const LEFT = 'The daemon was ended before this was done. What was asked for by then goes on by itself.';
 
 export function createPeople(
   { db, clock }: Pick<LedgerContext, 'db' | 'clock'>,
@@ -26,6 +31,7 @@ export function createPeople(
       'INSERT INTO actions (at, who, via, action, detail) VALUES (@at, @who, @via, @action, @detail)',
     ),
     end: db.prepare<[number, string, number]>('UPDATE actions SET ended_at = ?, outcome = ? WHERE id = ?'),
+    endLeft: db.prepare<[number, string]>('UPDATE actions SET ended_at = ?, outcome = ? WHERE outcome IS NULL'),
     note: db.prepare<[NoteCause & { cause: string; at: number }]>(
       `INSERT INTO cause_notes (cause, text, owner, noted_by, noted_at) VALUES (@cause, @text, @owner, @by, @at)
        ON CONFLICT (cause) DO UPDATE SET text = @text, owner = @owner, noted_by = @by, noted_at = @at`,
@@ -44,6 +50,7 @@ export function createPeople(
       const begun = sql.begin.run({ ...action, detail: JSON.stringify(detail), at: clock.now() });
       return Number(begun.lastInsertRowid);
     },
+    endLeft: () => void sql.endLeft.run(clock.now(), LEFT),
     endAction: (id, outcome) => void sql.end.run(clock.now(), outcome, id),
     noteCause(cause, note) {
       if (note.text === '' && note.owner === '') sql.dropNote.run(cause);

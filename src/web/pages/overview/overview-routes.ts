@@ -27,6 +27,7 @@ async function overviewOf(context: PageContext, person: Person): Promise<Overvie
   const { activity } = context;
   const authorization = runtime.api.authorization();
   const lost = runtime.ledgerLost();
+  const reload = context.care.lastReload();
   // A lost ledger cannot be read any more, and the page has to say so.
   const causesRead =
     lost !== null
@@ -49,6 +50,7 @@ async function overviewOf(context: PageContext, person: Person): Promise<Overvie
     pausedQueues,
     trouble: trouble?.message ?? null,
     lost: lost?.message ?? null,
+    configRefusedAt: reload === null || reload.ok ? null : reload.at,
     refusal: authorization.open ? null : authorization.reason.message,
     refusedScopes: Array.from(runtime.api.refused(), ([scope, { message }]) => ({ scope, message })),
     causes: causes?.slice(0, CAUSES_SHOWN) ?? null,

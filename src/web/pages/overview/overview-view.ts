@@ -17,6 +17,8 @@ export interface OverviewView {
   trouble: string | null;
   /** Why the daemon may not write to its ledger any more, and ends. */
   lost: string | null;
+  /** When the daemon has refused a changed config; null where it works with the present one. */
+  configRefusedAt: number | null;
   /** The API's message where it refuses the key or the plan. */
   refusal: string | null;
   /** Its message about each scope that it refuses. */

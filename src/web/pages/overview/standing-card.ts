@@ -32,8 +32,12 @@ export function standingCard(view: OverviewView): Html {
 </ul>${troubles(view)}${speed(view)}</section>`;
 }
 
-function troubles({ lost, standing, trouble, refusal, refusedScopes }: OverviewView): Html {
+function troubles({ lost, standing, trouble, configRefusedAt, refusal, refusedScopes }: OverviewView): Html {
   return html`${lost === null ? null : html`<p class="bad">${lost} Nothing is sent any more, and the daemon ends.</p>`}${waitText(standing.apiWait)}${
+    configRefusedAt === null
+      ? null
+      : html`<p class="bad">The config was changed and is not valid. The daemon has refused it at ${timeOf(configRefusedAt)} and goes on with the former one. <a href="/settings">Settings</a> has the errors.</p>`
+  }${
     trouble === null
       ? null
       : html`<p class="bad">${trouble} Everything stays due; it goes on by itself when this is fixed.</p>`
