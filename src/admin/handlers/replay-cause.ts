@@ -20,6 +20,8 @@ export interface CauseReplayed {
   /** How many rows or items the cause had when the replay began. */
   members: number;
   dryRun: boolean;
+  /** True where the daemon has refused the present config, so that the mapping before it was used. */
+  usedFormerConfig: boolean;
   replayed: ReplayReport;
   /** How many it has now; as many as before after a dry run. */
   left: number;
@@ -45,7 +47,8 @@ export const replayCause: Handler<ReplayCauseAsked, CauseReplayed> = {
     }
     const selection = { states: [], sources: [], keys: [], deliveryIds: [], cause: id };
     const replayed = await runtime.replay({ selection, force: false, dryRun });
-    const done = { cause: id, title: cause.title, members: cause.count, dryRun, replayed };
+    const usedFormerConfig = runtime.care?.lastReload()?.ok === false;
+    const done = { cause: id, title: cause.title, members: cause.count, dryRun, usedFormerConfig, replayed };
     if (dryRun) return { ...done, left: cause.count, synced: null };
     const sources = cause.source === null ? [] : [cause.source];
     const of = { sources: selectedSources(context, sources) };

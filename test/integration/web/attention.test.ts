@@ -3,6 +3,7 @@ import iconv from 'iconv-lite';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Daemon } from '../../../src/daemon/daemon.ts';
 import type { Cause, CauseType } from '../../../src/domain/ports/dashboard-views.ts';
+import type { SandboxOptions } from '../../../src/sandbox/control/settings.ts';
 import { xlsxFile } from '../../../src/web/files/xlsx-file.ts';
 import { textOf } from '../../support/connector-reader.ts';
 import { refuseCreates, startDaemon, WEB_TOKEN } from '../../support/daemon-world.ts';
@@ -50,9 +51,10 @@ afterEach(async () => {
   await world.remove();
 });
 
-async function started(): Promise<void> {
+async function started(options: { config?: Record<string, unknown>; sandbox?: SandboxOptions } = {}): Promise<void> {
   world = await createWorld({
-    config: { web: { port: 0, token: WEB_TOKEN }, sources: [SOURCE] },
+    config: { web: { port: 0, token: WEB_TOKEN }, sources: [SOURCE], ...options.config },
+    sandbox: options.sandbox ?? {},
     files: { 'products.csv': iconv.encode(EXPORT, 'windows-1252'), 'states.csv': STATES },
   });
   refuseCreates(world, 'B-');
@@ -107,6 +109,44 @@ describe('what needs attention', () => {
     expect(task).toContain('2 stored rows were mapped again: 2 passed the mapping.');
     expect(skus().toSorted()).toEqual(['A-1', 'B-1', 'B-2']);
     expect(await web.get(`/attention/${id}`)).toMatchObject({ status: 404 });
+  });
+
+  it('leaves to the platform whether what it has refused would pass, also where no row is mapped for it', async () => {
+    const closed = { enabled: false };
+    await started({
+      config: { passports: { init: 'when-complete', publish: 'auto' } },
+      sandbox: {
+        gates: {
+          productComplete: closed,
+          bomPresent: closed,
+          materialData: closed,
+          review: { enabled: true, match: 'A-1' },
+        },
+      },
+    });
+    for (const [type, sum] of [
+      ['blocked', '1 of 1 would be sent again.</b> The platform decides whether it passes.'],
+      ['rejected', '2 of 2 would be sent again.</b> The platform decides whether they pass.'],
+    ] as const) {
+      const { id } = await causeOf(type);
+      const { to } = await web.post(`/attention/${id}/replay/try`);
+      expect((await web.get(to)).text).toContain(sum);
+      const task = await web.taskPage(`/tasks/${to.split('tried=')[1]}`);
+      expect(task).toContain(' would be sent, and the platform decides');
+      expect(task).not.toContain('0 stored rows');
+    }
+  });
+
+  it('says that the mapping before was used where the daemon has refused the present config', async () => {
+    await started();
+    const { id } = await causeOf('quarantine', 'lookup.unknown');
+    const before = await web.post(`/attention/${id}/replay/try`);
+    expect((await web.get(before.to)).text).not.toContain('refused the present config');
+    world.write('dpp-sync.yaml', 'sources: 1\n');
+    expect(await daemon.reload('person')).toMatchObject({ ok: false });
+    const { to } = await web.post(`/attention/${id}/replay/try`);
+    expect((await web.get(to)).text).toContain('refused the present config, so the mapping before it was used');
+    expect(await web.taskPage(`/tasks/${to.split('tried=')[1]}`)).toContain('refused the present config');
   });
 
   it('maps the rows again when a person adds the value that a lookup table lacks, lists the value and removes it', async () => {

@@ -11,6 +11,7 @@ import { timeOf } from '../../parts/time.ts';
 import type { WebRequest } from '../../server/route.ts';
 import type { Task } from '../../tasks/tasks.ts';
 import { causePath } from '../links.ts';
+import { formerConfigText } from '../tasks/outcome-text.ts';
 import { CAUSE_TYPES, effectText, membersText, placeText } from './causes.ts';
 import { memberTable } from './member-table.ts';
 
@@ -62,7 +63,7 @@ function membersTitle({ type }: Cause): string {
 function replayCard({ cause, tried, mayEdit }: CauseView, request: Pick<WebRequest, 'csrf'>): Html | null {
   if (cause.type === 'run') return null;
   const action = `${causePath(cause.id)}/replay`;
-  const passing = tried?.outcome?.ok === true ? triedReplay(tried.outcome.result) : null;
+  const replayed = tried?.outcome?.ok === true ? triedReplay(tried.outcome.result) : null;
   const text =
     cause.type === 'quarantine'
       ? 'Correct the mapping, a value of a lookup table, or the rows. A replay then maps the stored rows again.'
@@ -70,7 +71,7 @@ function replayCard({ cause, tried, mayEdit }: CauseView, request: Pick<WebReque
   const effect = `${membersText(cause)} ${cause.count === 1 ? 'is' : 'are'} mapped again, not only those on this page. What passes is sent to the platform.`;
   return card('Replay', [
     html`<p class="quiet">${text}</p>`,
-    html`<div id="tried" data-live>${triedText(tried, passing)}</div>`,
+    html`<div id="tried" data-live>${triedText(tried, cause, replayed)}</div>`,
     mayEdit
       ? html`<div class="row">${confirmForm(request, { action: `${action}/try`, button: 'How many would pass now?' })}${confirmForm(
           request,
@@ -85,26 +86,40 @@ function triedReplay(result: unknown): CauseReplayed | null {
   return typeof result === 'object' && result !== null && 'replayed' in result ? (result as CauseReplayed) : null;
 }
 
-function triedText(tried: Task | null, replayed: CauseReplayed | null): Html | null {
+function triedText(tried: Task | null, { type }: Pick<Cause, 'type'>, replayed: CauseReplayed | null): Html | null {
   if (tried === null) return null;
   const { outcome, id } = tried;
   if (outcome === null)
     return html`<p role="status">This is being found out. <a href="/tasks/${id}">Watch it</a>, or load the page again.</p>`;
   if (!outcome.ok) return html`<p class="bad" role="status">${outcome.message} ${outcome.suggestion}</p>`;
   if (replayed === null) return null;
-  return html`<p role="status">${passingText(replayed)}</p>`;
+  const text = type === 'quarantine' ? passingText(replayed) : askedText(replayed);
+  return html`<p role="status">${text}</p>${replayed.usedFormerConfig ? formerConfigText() : null}`;
 }
 
-/** What a replay would do, in a sentence. */
-function passingText({ members, replayed }: CauseReplayed): Html {
-  const { records, passing, leftUnconfirmed } = replayed;
+/** How many quarantined rows a replay would map, in a sentence. */
+function passingText({ members, replayed: { records, passing } }: CauseReplayed): Html {
   const of = records === 0 ? members : records;
   const look = passing === 0 ? 'bad' : passing < of ? 'warn' : 'good';
+  return html`<b class="${look}">${passing} of ${of} would pass now.</b>`;
+}
+
+/** How many stuck items a replay would send again, in sentences. Nobody but the platform knows whether it takes them. */
+function askedText({ members, replayed }: CauseReplayed): Html {
+  const { staged, quarantined, leftUnconfirmed, passports } = replayed;
+  const asked = Math.min(staged, members);
+  const look = asked === 0 ? 'bad' : 'warn';
+  const decides = asked === 0 ? null : ` The platform decides whether ${asked === 1 ? 'it passes' : 'they pass'}.`;
+  const failing = quarantined === 0 ? null : ` ${counted(quarantined, 'row')} would still fail in the mapping.`;
+  const incomplete =
+    passports.incomplete === 0
+      ? null
+      : ` ${counted(passports.incomplete, 'passport')} cannot be sent, because ${passports.incomplete === 1 ? 'its product is' : 'their products are'} incomplete.`;
   const unconfirmed =
     leftUnconfirmed === 0
       ? null
       : ` ${counted(leftUnconfirmed, 'item')} may have arrived, so a replay does not send ${leftUnconfirmed === 1 ? 'it' : 'them'} again. Settle ${leftUnconfirmed === 1 ? 'it' : 'them'} instead.`;
-  return html`<b class="${look}">${passing} of ${of} would pass now.</b>${unconfirmed}`;
+  return html`<b class="${look}">${asked} of ${members} would be sent again.</b>${decides}${failing}${incomplete}${unconfirmed}`;
 }
 
 function lookupCard({ cause, lookups, mayEdit }: CauseView, request: Pick<WebRequest, 'csrf'>): Html | null {

@@ -68,11 +68,13 @@ function hasText(name: string): name is keyof Results {
   return Object.hasOwn(TEXTS, name);
 }
 
-function causeReplayedText({ cause, title, members, dryRun, replayed, left, synced }: CauseReplayed): Sentences {
+function causeReplayedText(result: CauseReplayed): Sentences {
+  const { cause, title, members, dryRun, usedFormerConfig, replayed, left, synced } = result;
+  const former = usedFormerConfig ? formerConfigText() : null;
   const link = html`<a href="${causePath(cause)}">${title}</a>`;
   if (dryRun) {
     const again = html`<p>Nothing was changed. <a href="${causePath(cause)}">Back to the cause, to replay the group</a></p>`;
-    return [...replayText(replayed, true), again];
+    return [...replayText(replayed, true), former, again];
   }
   const rest =
     left === 0
@@ -82,31 +84,41 @@ function causeReplayedText({ cause, title, members, dryRun, replayed, left, sync
   return [
     rest,
     ...(replayed.records === 0 && left < members ? [byThemselves] : replayText(replayed, false)),
+    former,
     ...syncedText(synced),
   ];
 }
 
+/** What a replay has to say where the daemon has refused the present config. */
+export function formerConfigText(): Html {
+  return html`<p class="warn">The daemon has refused the present config, so the mapping before it was used: see <a href="/settings">the settings</a>.</p>`;
+}
+
 function replayText(report: ReplayReport, dryRun: boolean): Sentences {
   const { records, passing, staged, quarantined, leftUnconfirmed, passports } = report;
-  const would = dryRun ? 'would pass' : 'passed the mapping';
+  const would = dryRun ? 'would pass the mapping' : 'passed the mapping';
   return [
-    html`<p><b>${counted(records, 'stored row')} ${records === 1 ? 'was' : 'were'} mapped again: ${passing} ${would}${
-      quarantined === 0
-        ? null
-        : `, and ${quarantined} still ${dryRun ? 'would fail' : quarantined === 1 ? 'fails' : 'fail'}`
-    }.</b></p>`,
-    dryRun || staged === 0
+    records === 0 && passports.asked + passports.incomplete > 0
       ? null
-      : html`<p>${counted(staged, 'write')} ${staged === 1 ? 'was' : 'were'} made ready for the platform.</p>`,
+      : html`<p><b>${counted(records, 'stored row')} ${records === 1 ? 'was' : 'were'} mapped again: ${passing} ${would}${
+          quarantined === 0
+            ? null
+            : `, and ${quarantined} still ${dryRun ? 'would fail' : quarantined === 1 ? 'fails' : 'fail'}`
+        }.</b></p>`,
+    staged === 0
+      ? null
+      : dryRun
+        ? html`<p>${counted(staged, 'write')} would be sent, and the platform decides whether ${staged === 1 ? 'it passes' : 'they pass'}.</p>`
+        : html`<p>${counted(staged, 'write')} ${staged === 1 ? 'was' : 'were'} made ready for the platform.</p>`,
     quarantined === 0 || dryRun
       ? null
       : html`<p>Why rows fail stands in <a href="${attentionPath({ type: 'quarantine' })}">the quarantine</a>.</p>`,
     leftUnconfirmed === 0
       ? null
       : html`<p class="warn">${counted(leftUnconfirmed, 'write')} may have arrived, so ${leftUnconfirmed === 1 ? 'it is' : 'they are'} not sent again. <a href="${attentionPath({ type: 'unconfirmed' })}">Settle ${leftUnconfirmed === 1 ? 'it' : 'them'}</a></p>`,
-    passports.asked === 0
+    passports.asked === 0 || dryRun
       ? null
-      : html`<p>${counted(passports.asked, 'passport')} ${dryRun ? 'would be' : passports.asked === 1 ? 'is' : 'are'} sent again.</p>`,
+      : html`<p>${counted(passports.asked, 'passport')} ${passports.asked === 1 ? 'is' : 'are'} sent again.</p>`,
     passports.incomplete === 0
       ? null
       : html`<p class="warn">${counted(passports.incomplete, 'passport')} cannot be sent, because ${passports.incomplete === 1 ? 'its product is' : 'their products are'} incomplete.</p>`,
