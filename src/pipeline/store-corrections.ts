@@ -8,7 +8,7 @@ import type { Mapper } from '../domain/mapping.ts';
 import type { Correction } from '../domain/ports/intake.ts';
 import type { IntakeLedger } from '../domain/ports/intake-ledger.ts';
 import type { Emit } from '../domain/ports/progress.ts';
-import { identityOf } from '../domain/record.ts';
+import { identityOf, recordKey } from '../domain/record.ts';
 import { messageOf } from '../lib/errors.ts';
 import { incomingRecords } from './incoming-record.ts';
 import type { MapQueue } from './map-queue.ts';
@@ -91,16 +91,19 @@ export async function storeCorrections(
   return { ...done, result };
 }
 
-/** The rows whose records are as the person has seen them. */
+/** The rows whose records are as the person has seen them, and alone with their key. */
 async function stillThere(
   rows: readonly Correction[],
   { source, stream, key }: Pick<CorrectionRequest, 'source' | 'stream' | 'key'>,
   ledger: Pick<IntakeLedger, 'recordsByKey'>,
 ): Promise<Correction[]> {
   const keys = rows.map(({ fields }) => identityOf(fields, key) ?? '');
-  const stored = new Map((await ledger.recordsByKey({ source, stream, keys })).map((record) => [record.key, record]));
+  const asked = keys.flatMap((one) => [one, recordKey(one, 2)]);
+  const found = await ledger.recordsByKey({ source, stream, keys: asked });
+  const stored = new Map(found.map((record) => [record.key, record]));
   return rows.filter(({ version }, at) => {
     const record = stored.get(keys[at] ?? '');
+    if (stored.get(recordKey(keys[at] ?? '', 2))?.missing === false) return false;
     return record !== undefined && !record.missing && record.version === version;
   });
 }

@@ -33,10 +33,10 @@ afterEach(async () => {
   await world.remove();
 });
 
-async function synced(): Promise<Runtime> {
+async function synced(text = EXPORT): Promise<Runtime> {
   world = await createWorld({
     config: { sources: [SOURCE] },
-    files: { 'products.csv': Buffer.from(EXPORT, 'latin1') },
+    files: { 'products.csv': Buffer.from(text, 'latin1') },
   });
   await world.sync();
   runtime = await world.open();
@@ -58,14 +58,18 @@ async function storedRows({ ledger }: Runtime, keys: readonly string[]): Promise
   return found.map(({ fields }) => fields);
 }
 
-async function planOf(opened: Runtime, file: { name: string; bytes: Uint8Array }) {
+async function planOf(
+  opened: Runtime,
+  file: { name: string; bytes: Uint8Array },
+  members: ReadonlyMap<string, readonly string[]> | null = null,
+) {
   const [source] = opened.config.sources;
   if (source === undefined) throw new Error('There is no source.');
   const signal = new AbortController().signal;
   const rows = await readUpload(file, { source, stream: 'default', log: createRecordingLog(), signal });
   const mapper = await opened.mappers.refresh('erp');
   const of = { source: 'erp', stream: 'default', key: ['SKU'], omit: source.omit, isTable: true };
-  return await planCorrections({ ...of, rows }, { ledger: opened.ledger, mapper });
+  return await planCorrections({ ...of, rows, members }, { ledger: opened.ledger, mapper });
 }
 
 const csv = (text: string) => ({ name: 'corrected.csv', bytes: Buffer.from(text, 'latin1') });
@@ -187,6 +191,48 @@ describe('corrected rows', () => {
         message: expect.stringMatching(/^corrected\.xlsx (?!.*dpp-sync-files)/),
       });
     }
+  });
+
+  it('are refused where several rows of the source have the key, and unchanged where nobody has edited them', async () => {
+    const opened = await synced('SKU;NAME;LAND\r\nA-1;Kessel;DE\r\nA-1;Topf;FR\r\nA-2;Lampe;DE\r\n');
+    const second = 'A-1\u001f2';
+    expect(await storedRows(opened, [second])).toEqual([{ SKU: 'A-1', NAME: 'Topf', LAND: 'FR' }]);
+    const members = new Map([['A-1', [second]]]);
+    const unedited = await planOf(opened, csv('SKU;NAME;LAND\r\nA-1;Topf;FR\r\n'), members);
+    expect(unedited).toMatchObject({ rows: [{ fate: 'unchanged', problems: [], changes: [] }], corrections: [] });
+    const both = await planOf(opened, csv('SKU;NAME;LAND\r\nA-1;Kessel;DE\r\nA-1;Topf;FR\r\n'));
+    expect(both.rows.map(({ fate }) => fate)).toEqual(['unchanged', 'unchanged']);
+    const edited = await planOf(opened, csv('SKU;NAME;LAND\r\nA-1;Pot;FR\r\n'), members);
+    expect(edited).toMatchObject({
+      rows: [{ fate: 'refused', problems: [expect.stringContaining('Several rows of the source have this key')] }],
+      corrections: [],
+    });
+  });
+
+  it('are left out where another row has got the same key since the person has seen them', async () => {
+    const opened = await synced();
+    const plan = await planOf(opened, csv('SKU;NAME;LAND\r\nA-1;Pot;DE\r\n'));
+    await opened.close();
+    runtime = null;
+    world.write('products.csv', Buffer.from(`${EXPORT}A-1;Topf;FR;4\r\n`, 'latin1'));
+    await world.sync();
+    const after = await world.open();
+    runtime = after;
+    await after.startWorkers();
+    const request = { source: 'erp', stream: 'default', rows: plan.corrections };
+    expect(await after.correct(request, new AbortController().signal)).toMatchObject({ changed: 0, leftOut: 1 });
+    expect(await storedRows(after, ['A-1'])).toEqual([{ SKU: 'A-1', NAME: 'Kessel', LAND: 'DE' }]);
+  });
+
+  it('are refused where they are not among the rows that may be corrected', async () => {
+    const opened = await synced();
+    const file = csv('SKU;NAME;LAND\r\nA-1;Pot;DE\r\n007;"Größe ""M""";IT\r\n');
+    const plan = await planOf(opened, file, new Map([['007', ['007']]]));
+    expect(plan.rows.map(({ key, fate, problems }) => ({ key, fate, problems: problems.join(' ') }))).toEqual([
+      { key: 'A-1', fate: 'refused', problems: expect.stringContaining('not one of the rows of this cause') },
+      { key: '007', fate: 'passes', problems: '' },
+    ]);
+    expect(plan.corrections).toHaveLength(1);
   });
 
   it('say what still fails', async () => {

@@ -26,6 +26,10 @@ export function mergeRow(
 ): JsonObject {
   // A row that could not be split into columns has none in their order. The file has them.
   if (RAW_FIELD in stored.fields) {
+    const isUnedited = Object.entries(row.fields).every(
+      ([name, value]) => cellText(valueLike(stored.fields[name] ?? null, value)) === cellText(stored.fields[name]),
+    );
+    if (isUnedited) return stored.fields;
     return Object.fromEntries(Object.entries(row.fields).map(([name, value]) => [name, valueLike('', value)]));
   }
   const merged = new Map<string, JsonValue>(Object.entries(stored.fields));

@@ -3,7 +3,7 @@ import type { Mapper, MapResult } from '../../domain/mapping.ts';
 import type { Correction, StoredRecord } from '../../domain/ports/intake.ts';
 import type { IntakeLedger } from '../../domain/ports/intake-ledger.ts';
 import type { SourceRow } from '../../domain/ports/source.ts';
-import { identityOf, readableKey, serializeFields } from '../../domain/record.ts';
+import { identityOf, readableKey, recordKey, serializeFields } from '../../domain/record.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { entriesOf, mapRecords } from '../../pipeline/map-records.ts';
 import { cellText, mergeRow } from './merge-row.ts';
@@ -43,13 +43,20 @@ export interface PlanRequest {
   /** True where all rows of the stream have the same columns. */
   isTable: boolean;
   rows: readonly SourceRow[];
+  /**
+   * The keys of the records that may be corrected, by the values of the key columns. Several records may have the same values.
+   * Null if all records of the stream may be corrected.
+   */
+  members: ReadonlyMap<string, readonly string[]> | null;
 }
 
 const KEYS_AT_ONCE = 500;
+/** With so many records of the same key a row is compared, to find out whether it was edited. */
+const SAME_KEY_MAX = 100;
 
 /** Finds out what the rows of an uploaded file would change. Nothing is stored. */
 export async function planCorrections(
-  { source, stream, key, omit, isTable, rows }: PlanRequest,
+  { source, stream, key, omit, isTable, rows, members }: PlanRequest,
   { ledger, mapper }: { ledger: Pick<IntakeLedger, 'recordsByKey' | 'findLookups'>; mapper: Mapper },
 ): Promise<CorrectionPlan> {
   const seen = new Set<string>();
@@ -61,28 +68,33 @@ export async function planCorrections(
   for (let from = 0; from < rows.length; from += KEYS_AT_ONCE) {
     const part = rows.slice(from, from + KEYS_AT_ONCE);
     const identities = part.map((row) => identityOf(row.fields, key));
-    const keys = identities.filter((identity) => identity !== null);
-    const found = await ledger.recordsByKey({ source, stream, keys });
+    const wanted = new Set(identities.filter((identity) => identity !== null));
+    const keys = [...wanted].flatMap((one) => [one, recordKey(one, 2), ...membersWith(one, members)]);
+    const found = await ledger.recordsByKey({ source, stream, keys: [...new Set(keys)] });
     const stored = new Map(found.map((record) => [record.key, record]));
+    const merged = (record: StoredRecord, row: SourceRow) => withoutOmitted(mergeRow(record, row, isTable), omit);
     for (const [at, row] of part.entries()) {
       const identity = identities[at] ?? null;
-      const record = identity === null ? undefined : stored.get(identity);
       const base = { line: row.place.line ?? null, key: identity === null ? null : readableKey(identity) };
-      const refusal = refusalOf(row, { identity, record, isRepeated: identity !== null && seen.has(identity), key });
+      const isRepeated = identity !== null && seen.has(identity);
       if (identity !== null) seen.add(identity);
+      const candidates = candidatesOf(identity, stored, members);
+      const isSame = candidates.records.some((record) => isSameContent(record, merged(record, row)));
+      const refusal = refusalOf(row, { identity, candidates, isRepeated, isSame, key });
+      const [record] = candidates.records;
       if (refusal !== null || record === undefined) {
         planned.push({ ...base, fate: 'refused', problems: refusal === null ? [] : [refusal], changes: [] });
         continue;
       }
-      const fields = withoutOmitted(mergeRow(record, row, isTable), omit);
-      for (const name of Object.keys(row.fields)) if (!(name in fields) && isTable) unknown.add(name);
-      const changes = changesOf(record.fields, fields);
-      const isSame = serializeFields(fields).hash === serializeFields(record.fields, record.issues).hash;
-      if (!isSame) {
-        plannedAt.push(planned.length);
-        corrections.push({ version: record.version, fields, place: row.place });
+      const fields = merged(record, row);
+      if (isTable) for (const name of Object.keys(row.fields)) if (!(name in fields)) unknown.add(name);
+      if (isSame) {
+        planned.push({ ...base, fate: 'unchanged', problems: [], changes: [] });
+        continue;
       }
-      planned.push({ ...base, fate: isSame ? 'unchanged' : 'passes', problems: [], changes });
+      plannedAt.push(planned.length);
+      corrections.push({ version: record.version, fields, place: row.place });
+      planned.push({ ...base, fate: 'passes', problems: [], changes: changesOf(record.fields, fields) });
     }
   }
   const mappable = corrections.map(({ fields, place }) => ({ source, stream, fields, place, issues: [] }));
@@ -101,22 +113,61 @@ export async function planCorrections(
   };
 }
 
-function refusalOf(
-  row: SourceRow,
-  {
-    identity,
-    record,
-    isRepeated,
-    key,
-  }: { identity: string | null; record: StoredRecord | undefined; isRepeated: boolean; key: readonly string[] },
-): string | null {
+/** The stored records that an uploaded row may be. */
+interface Candidates {
+  /** Empty if no record has the key. */
+  records: StoredRecord[];
+  /** True if several records have the key. */
+  isShared: boolean;
+  mayBeCorrected: boolean;
+}
+
+function candidatesOf(
+  identity: string | null,
+  stored: ReadonlyMap<string, StoredRecord>,
+  members: PlanRequest['members'],
+): Candidates {
+  if (identity === null) return { records: [], isShared: false, mayBeCorrected: false };
+  const second = recordKey(identity, 2);
+  const isShared = stored.get(second)?.missing === false;
+  const mayBeCorrected = members === null || (members.get(identity)?.includes(identity) ?? false);
+  const keys = isShared ? new Set([...membersWith(identity, members), identity, second]) : [identity];
+  const records = [...keys].map((key) => stored.get(key)).filter((record) => record !== undefined);
+  return { records, isShared, mayBeCorrected };
+}
+
+function membersWith(identity: string, members: PlanRequest['members']): readonly string[] {
+  return members?.get(identity)?.slice(0, SAME_KEY_MAX) ?? [];
+}
+
+/** What a connector found wrong with the stored row stays, as long as nobody has edited the row. */
+function isSameContent({ fields }: StoredRecord, after: JsonObject): boolean {
+  return serializeFields(after).hash === serializeFields(fields).hash;
+}
+
+interface RowFindings {
+  identity: string | null;
+  candidates: Candidates;
+  isRepeated: boolean;
+  /** True if nobody has edited the row. */
+  isSame: boolean;
+  key: readonly string[];
+}
+
+function refusalOf(row: SourceRow, { identity, candidates, isRepeated, isSame, key }: RowFindings): string | null {
+  const { isShared, mayBeCorrected } = candidates;
+  const [record] = candidates.records;
   if (row.issues !== undefined && row.issues.length > 0) return row.issues.map(issueText).join(' ');
   if (identity === null) return `The key column ${key.join(', ')} is empty or missing. Nothing is stored of the row.`;
+  if (isShared && isSame) return null;
+  if (isShared)
+    return 'Several rows of the source have this key, so an upload cannot tell which of them is meant. Correct the row in the source.';
   if (isRepeated) return 'The file has this key more than once. Only its first row is used.';
   if (record === undefined)
     return 'No row of the source has this key, and an upload adds no rows. Add the row in the source.';
   if (record.missing) return 'The source no longer has this row. An upload does not bring it back.';
-  return null;
+  if (mayBeCorrected || isSame) return null;
+  return 'The row with this key is not one of the rows of this cause. Correct it in the source.';
 }
 
 function fateOf({ status }: MapResult): CorrectionFate {

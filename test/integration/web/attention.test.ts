@@ -51,11 +51,13 @@ afterEach(async () => {
   await world.remove();
 });
 
-async function started(options: { config?: Record<string, unknown>; sandbox?: SandboxOptions } = {}): Promise<void> {
+async function started(
+  options: { config?: Record<string, unknown>; sandbox?: SandboxOptions; rows?: string } = {},
+): Promise<void> {
   world = await createWorld({
     config: { web: { port: 0, token: WEB_TOKEN }, sources: [SOURCE], ...options.config },
     sandbox: options.sandbox ?? {},
-    files: { 'products.csv': iconv.encode(EXPORT, 'windows-1252'), 'states.csv': STATES },
+    files: { 'products.csv': iconv.encode(options.rows ?? EXPORT, 'windows-1252'), 'states.csv': STATES },
   });
   refuseCreates(world, 'B-');
   await world.sync();
@@ -246,6 +248,30 @@ describe('the files of a cause', () => {
     await expect.poll(() => skus().toSorted(), { timeout: 20_000 }).toEqual(['A-1', 'A-2']);
     expect(daemon.runtime.views.item('product', 'A-2')?.desired).toMatchObject({ name: '=1+1' });
     expect(await web.post(sent.to)).toMatchObject({ status: 404 });
+  });
+
+  it('change no row where several rows have the key: the unedited file differs in nothing, an edited one is refused', async () => {
+    await started({ rows: 'SKU;NAME;STATE;LAND\r\nA-1;Kessel;10;DE\r\nA-1;Größe;10;DE\r\n' });
+    const { id } = await causeOf('quarantine', 'claim.conflict');
+    const { bytes } = await web.bytes(`/attention/${id}/rows.csv`);
+    const text = iconv.decode(Buffer.from(bytes), 'windows-1252');
+    expect(text).toContain('A-1;Größe;10;DE');
+    const preview = async (content: string) => {
+      const file = { name: 'rows.csv', bytes: iconv.encode(content, 'windows-1252') };
+      const { to } = await web.upload(`/attention/${id}/upload`, file);
+      return { to, text: (await web.get(to)).text };
+    };
+    const unedited = await preview(text);
+    expect(unedited.text).toContain('Nothing in the file differs from what is stored');
+    const edited = await preview(text.replace('Größe', 'Kanne'));
+    expect(edited.text).toContain('Several rows of the source have this key');
+    expect(edited.text).toContain('There is nothing that can be stored.');
+    expect(await web.post(edited.to)).toMatchObject({ status: 400 });
+    const other = await web.upload(`/attention/${id}/upload`, {
+      name: 'rows.xlsx',
+      bytes: Buffer.from('SKU;NAME;STATE;LAND\r\nA-1;Pot;10;DE\r\n'),
+    });
+    expect(other).toMatchObject({ status: 400, text: expect.stringContaining('rows.xlsx') });
   });
 
   it('are refused where they are too large or have no key', async () => {

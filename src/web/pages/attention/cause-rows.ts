@@ -2,7 +2,7 @@ import { membersOf } from '../../../admin/handlers/replay-cause.ts';
 import type { Runtime } from '../../../daemon/runtime.ts';
 import type { ConfiguredSource } from '../../../daemon/sources/open-source.ts';
 import type { Cause, CauseMember } from '../../../domain/ports/dashboard-views.ts';
-import { RAW_FIELD } from '../../../domain/record.ts';
+import { identityOf, RAW_FIELD } from '../../../domain/record.ts';
 import type { JsonObject } from '../../../lib/json.ts';
 
 /** The stream whose rows a file of a cause has. */
@@ -41,7 +41,7 @@ async function firstPlace(cause: string, runtime: Reads, abort: AbortSignal) {
 async function rowOf(
   { record, item }: CauseMember,
   { dashboard }: Reads,
-): Promise<{ source: string; stream: string; fields: JsonObject } | null> {
+): Promise<{ source: string; stream: string; key?: string; fields: JsonObject } | null> {
   if (record !== null) return record;
   if (item === null || item.kind === 'passport') return null;
   return (await dashboard.itemDetail(item.kind, item.key))?.record ?? null;
@@ -64,6 +64,28 @@ export async function* rowsOf(
     page = [];
   }
   if (page.length > 0) yield page;
+}
+
+/** The keys of the stored records of a cause by the values of their key columns, as far as uploaded rows have these values. */
+export async function keysOf(
+  cause: string,
+  { target, uploaded }: { target: RowsTarget; uploaded: readonly JsonObject[] },
+  runtime: Reads,
+  abort: AbortSignal,
+): Promise<Map<string, string[]>> {
+  const asked = new Set(uploaded.map((fields) => identityOf(fields, target.key)));
+  const keys = new Map<string, string[]>();
+  for await (const member of membersOf(cause, { runtime, abort })) {
+    const row = await rowOf(member, runtime);
+    if (row === null || row.source !== target.source.id || row.stream !== target.stream) continue;
+    const identity = identityOf(row.fields, target.key);
+    if (identity === null || !asked.has(identity)) continue;
+    const known = keys.get(identity) ?? [];
+    keys.set(identity, known);
+    // A stuck item does not name the key of its record. The values of the key columns are the key where no other record has them.
+    known.push(row.key ?? identity);
+  }
+  return keys;
 }
 
 /** The columns of these rows, in the order in which the source gives them, as far as it is known from rows that are whole. */

@@ -9,7 +9,7 @@ import type { PageContext } from '../../server/page-context.ts';
 import type { Route, WebAnswer, WebRequest } from '../../server/route.ts';
 import { badRequest, notFound } from '../../server/web-fault.ts';
 import { causePath } from '../links.ts';
-import { columnsOf, type RowsTarget, rowsOf, targetOf } from './cause-rows.ts';
+import { columnsOf, keysOf, type RowsTarget, rowsOf, targetOf } from './cause-rows.ts';
 import { uploadPage } from './upload-page.ts';
 import { createUploads, type Upload } from './uploads.ts';
 
@@ -71,7 +71,9 @@ export function fileRoutes({ runtime, dashboard, tasks, clock, log }: PageContex
     const rows = await readUpload(file, { source, stream, log, signal: abort });
     const mapper = await runtime.mappers.refresh(source.id);
     const isTable = source.connector.fixedColumns === true;
-    const asked = { source: source.id, stream, key, omit: source.omit, isTable, rows };
+    const uploaded = rows.map(({ fields }) => fields);
+    const members = await keysOf(cause.id, { target, uploaded }, runtime, abort);
+    const asked = { source: source.id, stream, key, omit: source.omit, isTable, rows, members };
     const plan = await planCorrections(asked, { ledger: runtime.ledger, mapper });
     const kept = uploads.add({
       cause: cause.id,

@@ -10,6 +10,7 @@ import type { Upload } from './uploads.ts';
 
 const ROWS_SHOWN = 300;
 const VALUE_CHARACTERS = 60;
+const NO_DIFFERENCE = 'Nothing in the file differs from what is stored, so there is nothing to do.';
 
 const FATES: Record<CorrectionFate, { name: string; tone: string; order: number }> = {
   refused: { name: 'not stored', tone: 'bad', order: 0 },
@@ -39,7 +40,7 @@ ${card(null, [
     ? null
     : html`<p class="warn">The stream ${source}/${stream} has no column ${plan.unknownColumns.join(', ')}. What stands there is not stored.</p>`,
   stored === 0
-    ? html`<p>Nothing in the file differs from what is stored, so there is nothing to do. <a href="${causePath(cause)}">Back to the cause</a></p>`
+    ? html`<p>${count('refused') === 0 ? NO_DIFFERENCE : 'There is nothing that can be stored.'} <a href="${causePath(cause)}">Back to the cause</a></p>`
     : html`${confirmForm(request, { action: `${causePath(cause)}/uploads/${upload.id}`, button: `Store ${counted(stored, 'row')}` })}
 <p class="quiet">They take the place of the rows of ${source}/${stream} with the same key, and are mapped and sent. The next export of the source wins: if it still has the old rows, it replaces these.</p>`,
 ])}
