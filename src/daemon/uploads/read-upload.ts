@@ -1,4 +1,5 @@
 import { writeFile } from 'node:fs/promises';
+import { basename } from 'node:path';
 import { fault } from '../../domain/faults.ts';
 import type { SourceRow } from '../../domain/ports/source.ts';
 import { Fault } from '../../lib/errors.ts';
@@ -83,10 +84,16 @@ const isUnreadable = (error: unknown): error is Fault => error instanceof Fault 
 
 /** To the connector a file that it cannot read is a fault of the source. Here the person has sent it, under another name. */
 function unreadable({ message }: Fault, { name, path }: { name: string; path: string }): Error {
-  const named = message.replaceAll(path, () => name);
-  return fault('usage', named.includes(name) ? named : `${name} cannot be read: ${named}`, {
-    suggestion: 'Save the file again, as XLSX without a password or as CSV, and upload it.',
-  });
+  const copy = basename(path);
+  const isNamed = message.startsWith(`${copy} `) || message.startsWith(`${copy}/`);
+  const named = isNamed ? `${name}${message.slice(copy.length)}` : `${name} cannot be read: ${message}`;
+  return fault(
+    'usage',
+    named.replaceAll(path, () => name),
+    {
+      suggestion: 'Save the file again, as XLSX without a password or as CSV, and upload it.',
+    },
+  );
 }
 
 async function formatOf(
