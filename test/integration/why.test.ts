@@ -348,6 +348,21 @@ describe('why a passport itself stays back', () => {
     );
   });
 
+  it('waits for a business rule first, whatever the guard holds', async () => {
+    const more = { M7: ROWS['M1'] ?? EXCLUDED, M8: ROWS['M1'] ?? EXCLUDED };
+    await stageRows(fixture.ledger, { ...P1, ...more });
+    await deliverAll(fixture.ledger);
+    await evaluate();
+    await settleNext('passport', DONE);
+    await settleNext('passport', {
+      kind: 'blocked',
+      reason: { code: 'gate', message: 'review is missing', status: 409 },
+    });
+    await stageRows(fixture.ledger, P1);
+    expect(open()[0]).toContain('The guard holds');
+    expect(why('P1')?.answer).toContain('because the platform refuses the publication of its passport');
+  });
+
   it('was withdrawn by a person', async () => {
     await stageRows(fixture.ledger, P1);
     await publishAll();

@@ -95,7 +95,10 @@ export function createWhy(
     steps.push(...passportSteps({ product, passport, item, operation, isComplete }, rules, deliveries));
     const published = passport.acknowledged === 'published';
     const { key, naturalKey, name } = product;
-    return answered({ key, naturalKey, name, published, steps });
+    const last = steps.at(-1);
+    // The platform has refused a write of the passport itself. Whatever else stops the product would not publish it.
+    const refused = passport.state === 'blocked' && last?.standing === 'stop' ? last : null;
+    return answered({ key, naturalKey, name, published, steps }, refused);
   }
 
   /** A product that has no item: its row is in quarantine, or no mapping wants it. */
@@ -116,10 +119,15 @@ export function createWhy(
   });
 }
 
-function answered({ steps, ...why }: Omit<Why, 'answer' | 'steps'> & { steps: Step[] }): Why {
+/** @param direct the cause where one step is known to be it; else the first step that stops the passport is */
+function answered(
+  { steps, ...why }: Omit<Why, 'answer' | 'steps'> & { steps: Step[] },
+  direct: Step | null = null,
+): Why {
   const of = `The passport of ${why.naturalKey ?? why.key}`;
   // A cause that needs a person comes before work that goes on by itself.
-  const cause = steps.find(({ standing }) => standing === 'stop') ?? steps.find(({ standing }) => standing === 'waits');
+  const cause =
+    direct ?? steps.find(({ standing }) => standing === 'stop') ?? steps.find(({ standing }) => standing === 'waits');
   const because = cause === undefined ? null : cause.because;
   const answer = why.published
     ? because === null
