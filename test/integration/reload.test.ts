@@ -8,7 +8,7 @@ import { PRODUCTS, startDaemon, WEB_TOKEN } from '../support/daemon-world.ts';
 import type { RecordingLog } from '../support/recording-log.ts';
 import { createWorld, type World } from '../support/world.ts';
 
-const COUNT = 6000;
+const COUNT = 3000;
 const rows = Array.from({ length: COUNT }, (_, at) => `S-${String(at).padStart(4, '0')},Item ${at},10`);
 
 describe('a reload of the config', () => {

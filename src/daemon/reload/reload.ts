@@ -145,9 +145,20 @@ export function createReload(options: ReloadOptions): Reload {
     last: () => last,
     async follow(signal) {
       await watch.note(filesInUse());
+      if (await haveFilesChanged()) await reloadQuietly();
       await Promise.all([watch.follow(reloadQuietly, signal), retryRefused(signal)]);
     },
   };
+
+  /** True where the files are other ones than those that the daemon was started with: they may change before they are noted. */
+  async function haveFilesChanged(): Promise<boolean> {
+    const read = await readAll();
+    if (Array.isArray(read)) return true;
+    const { next, mappers } = read;
+    return (
+      next.digest !== config.digest || [...mappers].some(([id, { revision }]) => mapperOf(id)?.revision !== revision)
+    );
+  }
 
   async function reloadQuietly(): Promise<void> {
     try {

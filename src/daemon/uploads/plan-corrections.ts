@@ -161,7 +161,7 @@ function refusalOf(row: SourceRow, { identity, candidates, isRepeated, isSame, k
   if (identity === null) return `The key column ${key.join(', ')} is empty or missing. Nothing is stored of the row.`;
   if (isShared && isSame) return null;
   if (isShared)
-    return 'Several rows of the source have this key, so an upload cannot tell which of them is meant. Correct the row in the source.';
+    return 'Several rows of the source have this key, so it is not known which row is meant. Correct the row in the source.';
   if (isRepeated) return 'The file has this key more than once. Only its first row is used.';
   if (record === undefined)
     return 'No row of the source has this key, and an upload adds no rows. Add the row in the source.';
