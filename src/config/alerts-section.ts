@@ -40,7 +40,7 @@ const Email = z
 const Exec = z
   .strictObject({
     program: text('the path of a program').describe(
-      'The program to run, without a shell. It gets the notice as JSON on stdin; exit code 0 means that people were told.',
+      'The program to run, without a shell. It gets the notice as JSON on stdin; exit code 0 means that people got the notice.',
     ),
     args: z.array(z.string().max(1000, 'at most 1000 characters')).max(50).default([]).describe('Its arguments.'),
     timeout: Duration.prefault('30s').describe('It is killed when it takes longer.'),
@@ -86,6 +86,6 @@ export const AlertsSection = z
     when: When.prefault({}),
   })
   .describe(
-    'Who is told when something needs people. One notice is sent when a condition begins, and one when it is over.',
+    'Who gets a notice when something needs people. One notice is sent when a condition begins, and one when it is over.',
   );
 export type AlertsSection = z.infer<typeof AlertsSection>;

@@ -73,7 +73,7 @@ async function list(context: CommandContext): Promise<number> {
     return 0;
   }
   const names =
-    channels.length === 0 ? 'none; nobody is told' : channels.map(({ id, type }) => `${id} (${type})`).join(', ');
+    channels.length === 0 ? 'none; nobody gets a notice' : channels.map(({ id, type }) => `${id} (${type})`).join(', ');
   output.print(`Channels: ${names}.`);
   if (alerts.length === 0) output.print('No alert fires, and none has.');
   else output.print(...tableOf(alerts, output.paint), ...alerts.flatMap(failuresOf));

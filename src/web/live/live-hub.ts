@@ -41,7 +41,7 @@ export function createLiveHub({ bus }: { bus: Pick<EventBus, 'subscribe'> }): Li
   let isDirty = false;
   let changedAt = Number.NEGATIVE_INFINITY;
 
-  /** A page that does not read as fast as it is told is told later: one change says as much as many. */
+  /** A page that reads more slowly than changes come gets the next one later: one change says as much as many. */
   function sendAll(text: string): boolean {
     let all = true;
     for (const { response } of listeners) {
