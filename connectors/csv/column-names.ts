@@ -1,4 +1,4 @@
-import { sourceFault } from '../../src/sdk/index.ts';
+import { findOddCharacter, sourceFault } from '../../src/sdk/index.ts';
 import type { RecordScanner } from './record-scanner.ts';
 import type { Dialect } from './schema.ts';
 
@@ -31,8 +31,28 @@ export function columnNames(first: RecordScanner, dialect: Dialect, file: string
       suggestion: 'Set the option `encoding` to what the source system writes.',
     });
   }
+  assertPrintable(first.values, where);
   if (first.values.every((name) => name === '')) throw sourceFault(`The header names no column (${where}).`);
   return unique([...first.values], `The header (${where})`);
+}
+
+/**
+ * A file of zeros, as a failing disk leaves it, would be a header without rows, and all records would seem to be gone.
+ *
+ * @throws a `sourceFault` if a name has a character that no text has
+ */
+function assertPrintable(names: readonly string[], where: string): void {
+  for (const [index, name] of names.entries()) {
+    const odd = findOddCharacter(name);
+    if (odd === null) continue;
+    throw sourceFault(
+      `The name of column ${index + 1} in the header has the control character ${odd.name} (${where}).`,
+      {
+        suggestion:
+          'Set the option `encoding` to what the source system writes: UTF-16 without a byte order mark looks like this. If it is right, have the file written again.',
+      },
+    );
+  }
 }
 
 function unique(names: string[], where: string): string[] {

@@ -1,11 +1,10 @@
 import {
-  assertContent,
-  createFileDecoder,
   createPageBuffer,
-  type FileDecoder,
   type OpenFile,
   type Page,
+  readFileText,
   sourceFault,
+  type TextPiece,
 } from '../../src/sdk/index.ts';
 import { columnNames } from './column-names.ts';
 import { RecordScanner } from './record-scanner.ts';
@@ -22,11 +21,11 @@ export async function* readCsv(file: OpenFile, request: CsvRequest): AsyncGenera
   const page = createPageBuffer();
   const scanner = new RecordScanner(request.dialect);
   let build: ReturnType<typeof createRowBuilder> | undefined;
-  for await (const piece of readText(file, request)) {
+  for await (const piece of textOf(file, request)) {
     scanner.feed(piece.text, piece.final);
     while (scanner.next()) {
       if (build === undefined) {
-        const { encoding } = piece.decoder;
+        const { encoding } = piece;
         const names = columnNames(scanner, request.dialect, file.name, encoding);
         build = createRowBuilder({ file: file.name, names, encoding, dialect: request.dialect }, scanner);
         if (request.dialect.header) continue;
@@ -44,31 +43,16 @@ export async function* readCsv(file: OpenFile, request: CsvRequest): AsyncGenera
 /** The column names of a file, from its first bytes. */
 export async function readColumnNames(file: OpenFile, request: CsvRequest): Promise<string[]> {
   const scanner = new RecordScanner(request.dialect);
-  for await (const piece of readText(file, request)) {
+  for await (const piece of textOf(file, request)) {
     scanner.feed(piece.text, piece.final);
-    if (scanner.next()) return columnNames(scanner, request.dialect, file.name, piece.decoder.encoding);
+    if (scanner.next()) return columnNames(scanner, request.dialect, file.name, piece.encoding);
   }
   assertHeader(false, file, request.dialect);
   return request.dialect.columns ?? [];
 }
 
-interface TextPiece {
-  text: string;
-  final: boolean;
-  decoder: FileDecoder;
-}
-
-async function* readText(file: OpenFile, { dialect, signal }: CsvRequest): AsyncGenerator<TextPiece> {
-  let decoder: FileDecoder | undefined;
-  for await (const chunk of file.chunks(signal)) {
-    if (decoder === undefined) {
-      assertContent(file.name, chunk, { format: 'CSV' });
-      decoder = createFileDecoder(dialect.encoding, chunk);
-    }
-    yield { text: decoder.write(chunk), final: false, decoder };
-  }
-  if (decoder !== undefined) yield { text: decoder.end(), final: true, decoder };
-}
+const textOf = (file: OpenFile, { dialect, signal }: CsvRequest): AsyncGenerator<TextPiece> =>
+  readFileText(file, { encoding: dialect.encoding, format: 'CSV', signal });
 
 /** An empty file is more likely a failed export than an empty catalogue, and a header is the proof of the latter. */
 function assertHeader(found: boolean, file: OpenFile, dialect: Dialect): void {

@@ -1,4 +1,4 @@
-import { assertContent, createFileDecoder, createPageBuffer, type OpenFile, type Page } from '../../src/sdk/index.ts';
+import { createPageBuffer, type OpenFile, type Page, readFileText, type TextPiece } from '../../src/sdk/index.ts';
 import { RecordScanner } from './record-scanner.ts';
 import { createRowBuilder } from './row-builder.ts';
 import type { Layout } from './schema.ts';
@@ -12,7 +12,7 @@ export async function* readFixedWidth(
   const scanner = new RecordScanner({ recordLength: layout.recordLength, max: layout.maxRecordBytes });
   let build: ReturnType<typeof createRowBuilder> | undefined;
   let toSkip = layout.skipLines;
-  for await (const { text, final, encoding } of readText(file, layout.encoding, signal)) {
+  for await (const { text, final, encoding } of textOf(file, layout.encoding, signal)) {
     build ??= createRowBuilder({ file: file.name, encoding, layout });
     scanner.feed(text, final);
     for (let record = scanner.next(); record !== null; record = scanner.next()) {
@@ -31,22 +31,9 @@ export async function readColumnNames(
   file: OpenFile,
   { layout, signal }: { layout: Layout; signal: AbortSignal },
 ): Promise<string[]> {
-  for await (const _ of readText(file, layout.encoding, signal)) break;
+  for await (const _ of textOf(file, layout.encoding, signal)) break;
   return [...(layout.parent?.columns ?? []), ...layout.columns].map(({ name }) => name);
 }
 
-async function* readText(
-  file: OpenFile,
-  declared: string,
-  signal: AbortSignal,
-): AsyncGenerator<{ text: string; final: boolean; encoding: string }> {
-  let decoder: ReturnType<typeof createFileDecoder> | undefined;
-  for await (const chunk of file.chunks(signal)) {
-    if (decoder === undefined) {
-      assertContent(file.name, chunk, { format: 'text in columns of fixed width' });
-      decoder = createFileDecoder(declared, chunk);
-    }
-    yield { text: decoder.write(chunk), final: false, encoding: decoder.encoding };
-  }
-  if (decoder !== undefined) yield { text: decoder.end(), final: true, encoding: decoder.encoding };
-}
+const textOf = (file: OpenFile, encoding: string, signal: AbortSignal): AsyncGenerator<TextPiece> =>
+  readFileText(file, { encoding, format: 'text in columns of fixed width', signal });

@@ -1,4 +1,4 @@
-import type { JsonValue } from '../../src/sdk/index.ts';
+import type { FoundRows } from './found-rows.ts';
 import type { Options } from './schema.ts';
 
 /** What a column holds. Everything but `boolean` and `json` is given as text. */
@@ -27,8 +27,11 @@ export interface Statement {
 export interface Connection {
   /** The columns of a statement, of which no row is read. */
   columns(text: string): Promise<Column[]>;
-  /** The rows of a statement that gives these columns, with values that JSON can hold exactly. */
-  rows(statement: Statement, columns: readonly Column[]): Promise<JsonValue[][]>;
+  /**
+   * The first rows of a statement that gives these columns, with values that JSON can hold exactly. No more are held than a page has
+   * room for, and at least two: see `createRowGatherer`.
+   */
+  rows(statement: Statement, columns: readonly Column[]): Promise<FoundRows>;
   /** Stops the statement that is running, at the server. */
   cancel(): Promise<void>;
   /** Ends the connection in good order. */

@@ -11,6 +11,7 @@ import {
   selectWithLimit,
 } from './dialect.ts';
 import { codeOf, LOST, messageOf } from './faults.ts';
+import { createRowGatherer } from './found-rows.ts';
 import type { Options } from './schema.ts';
 import { jsonOf, singleText, textOf } from './values.ts';
 
@@ -125,18 +126,34 @@ function connected(driver: Driver): Promise<void> {
   return promise;
 }
 
-interface Answer {
-  rows: unknown[][];
-  fields: FieldPacket[];
-}
-
-function execute(driver: Driver, text: string, values: readonly (string | Buffer)[] = []): Promise<Answer> {
-  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
-  driver.execute({ sql: text, rowsAsArray: true }, [...values], (error, rows, fields) => {
-    if (error === null) resolve({ rows: rows as unknown as unknown[][], fields });
+function fieldsOf(driver: Driver, text: string): Promise<FieldPacket[]> {
+  const { promise, resolve, reject } = Promise.withResolvers<FieldPacket[]>();
+  driver.execute({ sql: text, rowsAsArray: true }, (error, _rows, fields) => {
+    if (error === null) resolve(fields);
     else reject(error);
   });
   return promise;
+}
+
+/** Runs a statement and passes its rows on one by one, so that the driver does not gather them. */
+async function stream(
+  driver: Driver,
+  { text, values }: { text: string; values: readonly (string | Buffer)[] },
+  onRow: (row: unknown[]) => void,
+): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  // Without a callback, an error of the statement is an event of the command, and a lost connection is one of the driver.
+  driver.on('error', reject);
+  try {
+    driver
+      .execute({ sql: text, rowsAsArray: true }, [...values])
+      .on('result', (row: unknown[]) => onRow(row))
+      .on('error', reject)
+      .on('end', resolve);
+    await promise;
+  } finally {
+    driver.off('error', reject);
+  }
 }
 
 /** The first row of a statement without values. */
@@ -150,12 +167,15 @@ async function ask(driver: Driver, text: string): Promise<unknown[]> {
 function connectionOf(driver: Driver, options: Options): Connection {
   return {
     async columns(text) {
-      const { fields } = await execute(driver, text);
+      const fields = await fieldsOf(driver, text);
       return fields.map((field) => ({ name: field.name, ...typeOf(field) }));
     },
     async rows({ text, values }, columns) {
-      const { rows } = await execute(driver, text, values.map(boundValue));
-      return rows.map((row) => row.map((value, at) => valueOf(value, columns[at])));
+      const gatherer = createRowGatherer();
+      await stream(driver, { text, values: values.map(boundValue) }, (row) =>
+        gatherer.add(() => row.map((value, at) => valueOf(value, columns[at]))),
+      );
+      return gatherer.found();
     },
     async cancel() {
       // A statement is cancelled over another connection, because this one is waiting for it.

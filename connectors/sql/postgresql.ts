@@ -1,4 +1,4 @@
-import { Client, type QueryArrayConfig, type QueryArrayResult } from 'pg';
+import { Client, Query, type QueryArrayConfig, type ResultBuilder } from 'pg';
 import type { JsonValue } from '../../src/sdk/index.ts';
 import {
   type Column,
@@ -10,6 +10,7 @@ import {
   selectWithLimit,
 } from './dialect.ts';
 import { codeOf, LOST, messageOf } from './faults.ts';
+import { createRowGatherer } from './found-rows.ts';
 import type { Options } from './schema.ts';
 import { jsonOf } from './values.ts';
 
@@ -94,14 +95,26 @@ function newClient(options: Options): Client {
   return client;
 }
 
+type Row = (string | null)[];
+
+function stream(client: Client, statement: QueryArrayConfig, onRow: (row: Row) => void): Promise<ResultBuilder<Row>> {
+  const { promise, resolve, reject } = Promise.withResolvers<ResultBuilder<Row>>();
+  const query = new Query<Row>(statement).on('row', onRow).on('error', reject).on('end', resolve);
+  client.query(query);
+  return promise;
+}
+
 function connectionOf(client: Client, { options, process }: { options: Options; process: string }): Connection {
-  /** Runs one statement. A query could take the setting of the session back, but not that of its own transaction. */
-  async function readOnly(statement: QueryArrayConfig): Promise<QueryArrayResult<(string | null)[]>> {
+  /**
+   * Runs one statement and passes its rows on one by one, so that the driver does not gather them. A query could take the setting of
+   * the session back, but not that of its own transaction.
+   */
+  async function readOnly(statement: QueryArrayConfig, onRow: (row: Row) => void): Promise<ResultBuilder<Row>> {
     // The extended protocol takes one statement at a time.
     const extended: QueryArrayConfig & { queryMode: 'extended' } = { ...statement, queryMode: 'extended' };
     await client.query('BEGIN READ ONLY');
     try {
-      return await client.query(extended);
+      return await stream(client, extended, onRow);
     } finally {
       // Where the connection has ended, so has the transaction, and the next statement reports it.
       await client.query('ROLLBACK').catch(() => {});
@@ -110,12 +123,15 @@ function connectionOf(client: Client, { options, process }: { options: Options; 
 
   return {
     async columns(text) {
-      const { fields } = await readOnly({ text, rowMode: 'array' });
+      const { fields } = await readOnly({ text, rowMode: 'array' }, () => {});
       return fields.map(({ name, dataTypeID }): Column => ({ name, kind: KINDS[dataTypeID] ?? 'text' }));
     },
     async rows({ text, values }, columns) {
-      const result = await readOnly({ text, values: values.map(boundValue), rowMode: 'array' });
-      return result.rows.map((row) => row.map((value, at) => valueOf(value, columns[at]?.kind)));
+      const gatherer = createRowGatherer();
+      await readOnly({ text, values: values.map(boundValue), rowMode: 'array' }, (row) =>
+        gatherer.add(() => row.map((value, at) => valueOf(value, columns[at]?.kind))),
+      );
+      return gatherer.found();
     },
     async cancel() {
       // A statement is cancelled over another connection, because this one is waiting for it.

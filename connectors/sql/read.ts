@@ -10,6 +10,7 @@ import {
 } from '../../src/sdk/index.ts';
 import { type Cursor, cursorOf } from './cursor.ts';
 import type { Column } from './dialect.ts';
+import { bytesOf } from './found-rows.ts';
 import type { Plan } from './plan.ts';
 import type { Session } from './session.ts';
 import { jsonOf, textOf } from './values.ts';
@@ -24,7 +25,7 @@ export interface Read {
   overlap: number;
 }
 
-/** Few at first, because nobody knows yet how large the rows are: a driver holds all rows of an answer at once. */
+/** Few at first, because nobody knows yet how large the rows are. */
 const FIRST_ROWS = 8;
 
 /** A row with its values in the columns that the read is ordered by. */
@@ -87,7 +88,8 @@ function namesOf(columns: readonly Column[]): string[] {
 }
 
 async function greatest({ plan, session, signal, overlap }: Read, column: Column): Promise<string | null> {
-  const [row] = await session.rows(plan.statements.greatest(column), [column], signal);
+  const { rows } = await session.rows(plan.statements.greatest(column), [column], signal);
+  const [row] = rows;
   const value = row?.[0] ?? null;
   if (value === null) return null;
   // The next read begins before it. If that start cannot be computed, this read fails before its first row.
@@ -118,7 +120,10 @@ interface Start {
   from?: string;
 }
 
-/** Asks for the rows behind the last one, again and again. The number of rows fits their size, so that a page fits into memory. */
+/**
+ * Asks for the rows behind the last one, again and again. The number of rows fits the size of those before. Where rows are larger
+ * than that, the answer is cut (`createRowGatherer`), and the next page begins where it was cut.
+ */
 async function* pagesOf(
   read: Read,
   { by, after, from }: Start & { by: readonly Column[] },
@@ -132,8 +137,9 @@ async function* pagesOf(
     const start = place === undefined ? (from === undefined ? {} : { from }) : { after: place };
     // One more than the page has: it shows that there are more, and which row comes next.
     const statement = plan.statements.page({ by, ...start, limit: limit + 1 });
-    const found = (await session.rows(statement, plan.columns, signal)).map((values) => orderedRow(read, by, values));
-    const isEnd = found.length <= limit;
+    const { rows, isCut } = await session.rows(statement, plan.columns, signal);
+    const found = rows.map((values) => orderedRow(read, by, values));
+    const isEnd = !isCut && found.length <= limit;
     assertDistinct(read, found);
     if (next !== undefined && !found.some((row) => isSame(row, next))) await assertGone(read, by, next);
     next = isEnd ? undefined : found.at(-1);
@@ -142,7 +148,8 @@ async function* pagesOf(
     if (isEnd) return;
     place = given.at(-1)?.at;
     const bytes = given.reduce((sum, row) => sum + row.bytes, 0);
-    limit = Math.max(1, Math.min(PAGE_ROWS_MAX, 4 * limit, Math.floor((limit * PAGE_BYTES_MAX) / Math.max(1, bytes))));
+    const count = given.length;
+    limit = Math.max(1, Math.min(PAGE_ROWS_MAX, 4 * count, Math.floor((count * PAGE_BYTES_MAX) / Math.max(1, bytes))));
   }
 }
 
@@ -158,11 +165,10 @@ function* inBytes(rows: readonly OrderedRow[], isEnd: boolean): Generator<PartOf
 
 function orderedRow({ stream, plan }: Read, by: readonly Column[], values: readonly JsonValue[]): OrderedRow {
   const fields: JsonObject = {};
-  let bytes = 0;
+  let bytes = bytesOf(values);
   for (const [at, { name }] of plan.columns.entries()) {
     const value = values[at] ?? null;
-    bytes +=
-      name.length + (typeof value === 'string' ? value.length : value === null ? 4 : JSON.stringify(value).length);
+    bytes += name.length;
     fields[name] = typeof value === 'string' && plan.json.has(name) ? jsonOf(value) : value;
   }
   const placeOf = (columns: readonly Column[]): string[] =>
@@ -175,7 +181,8 @@ function orderedRow({ stream, plan }: Read, by: readonly Column[], values: reado
 async function assertOrdered({ plan, session, signal, stream }: Read, from: string | null): Promise<void> {
   const { key, watermark } = plan;
   const compared = watermark === null ? key : [...key, watermark];
-  const [row] = await session.rows(plan.statements.unordered(key, watermark, from), compared, signal);
+  const { rows } = await session.rows(plan.statements.unordered(key, watermark, from), compared, signal);
+  const [row] = rows;
   if (row === undefined) return;
   const names = plan.key.filter((_, at) => row[at] === null).map(({ name }) => name);
   if (names.length > 0) {
@@ -204,8 +211,8 @@ async function assertAlone(
   by: readonly Column[],
   at: readonly string[],
 ): Promise<void> {
-  const equal = await session.rows(plan.statements.same(by, at), by, signal);
-  if (equal.length > 1) throw notDistinct(stream, by.map(({ name }, index) => `${name}=${at[index]}`).join(', '));
+  const { rows } = await session.rows(plan.statements.same(by, at), by, signal);
+  if (rows.length > 1) throw notDistinct(stream, by.map(({ name }, index) => `${name}=${at[index]}`).join(', '));
 }
 
 /**
@@ -219,9 +226,9 @@ async function assertGone(
   by: readonly Column[],
   row: OrderedRow,
 ): Promise<void> {
-  const equal = await session.rows(plan.statements.same(by, row.at), by, signal);
-  if (equal.length === 0) return;
-  if (equal.length > 1) throw notDistinct(stream, row.row.place.path);
+  const { rows } = await session.rows(plan.statements.same(by, row.at), by, signal);
+  if (rows.length === 0) return;
+  if (rows.length > 1) throw notDistinct(stream, row.row.place.path);
   throw sourceFault(
     `The database puts the rows of the stream ${stream} in another order than it compares them, at ${row.row.place.path}.`,
     { suggestion: 'Name other columns in `page`, such as those of the primary key, or cast them in the query.' },

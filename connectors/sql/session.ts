@@ -1,6 +1,7 @@
-import { type JsonValue, sourceFault } from '../../src/sdk/index.ts';
+import { sourceFault } from '../../src/sdk/index.ts';
 import type { Column, Connection, Dialect, Statement } from './dialect.ts';
 import { databaseFault, nameOf } from './faults.ts';
+import type { FoundRows } from './found-rows.ts';
 import type { Options } from './schema.ts';
 
 /** The server ends a statement that takes too long. It gets this much longer, before the connection is given up. */
@@ -9,7 +10,7 @@ const GRACE_MS = 5_000;
 /** The one connection of a source: opened by the first statement, and closed with the source. */
 export interface Session {
   columns(text: string, signal: AbortSignal): Promise<Column[]>;
-  rows(statement: Statement, columns: readonly Column[], signal: AbortSignal): Promise<JsonValue[][]>;
+  rows(statement: Statement, columns: readonly Column[], signal: AbortSignal): Promise<FoundRows>;
   close(): Promise<void>;
 }
 

@@ -2,6 +2,7 @@ import Database from 'better-sqlite3';
 import type { JsonValue } from '../../src/sdk/index.ts';
 import { type ColumnKind, type Connection, type Dialect, type KeyValue, selectWithLimit } from './dialect.ts';
 import { codeOf, messageOf } from './faults.ts';
+import { createRowGatherer } from './found-rows.ts';
 import { textOf } from './values.ts';
 
 const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`;
@@ -62,8 +63,12 @@ function connectionOf(database: Database.Database): Connection {
     },
     async rows({ text, values }) {
       const statement = database.prepare(text).raw().safeIntegers();
-      const rows = statement.all(...values.map(boundValue)) as unknown[][];
-      return rows.map((row) => row.map(valueOf));
+      const gatherer = createRowGatherer();
+      for (const row of statement.iterate(...values.map(boundValue))) {
+        gatherer.add(() => (row as unknown[]).map(valueOf));
+        if (gatherer.isCut) break;
+      }
+      return gatherer.found();
     },
     cancel: async () => {},
     end: async () => void database.close(),

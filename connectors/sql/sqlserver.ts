@@ -1,7 +1,16 @@
 import mssql from 'mssql';
 import type { JsonValue } from '../../src/sdk/index.ts';
-import { type Column, type Connection, type Dialect, type Explanation, hasTls, type KeyValue } from './dialect.ts';
+import {
+  type Column,
+  type Connection,
+  type Dialect,
+  type Explanation,
+  hasTls,
+  type KeyValue,
+  type Statement,
+} from './dialect.ts';
 import { codeOf, LOST, messageOf } from './faults.ts';
+import { createRowGatherer } from './found-rows.ts';
 import type { Options } from './schema.ts';
 import { textOf } from './values.ts';
 
@@ -94,12 +103,22 @@ function newPool(options: Options): mssql.ConnectionPool {
 
 function connectionOf(pool: mssql.ConnectionPool): Connection {
   let running: mssql.Request | null = null;
-  const ask = async ({ text, values }: { text: string; values: readonly KeyValue[] }) => {
+  /** @param onRow gets the rows one by one, so that they are not gathered in the result */
+  const ask = async ({ text, values }: Statement, onRow?: (row: unknown[]) => void) => {
     const request = new mssql.Request(pool);
+    const errors: unknown[] = [];
+    if (onRow !== undefined) {
+      request.stream = true;
+      request.on('row', onRow);
+      request.on('error', (error) => errors.push(error));
+    }
     for (const [at, value] of values.entries()) bind(request, `p${at + 1}`, value);
     running = request;
     try {
-      return await request.query<unknown[]>(text);
+      const result = await request.query<unknown[]>(text);
+      // With a listener for rows the driver reports errors as events, and not by the promise.
+      if (errors.length > 0) throw errors[0];
+      return result;
     } finally {
       running = null;
     }
@@ -110,8 +129,9 @@ function connectionOf(pool: mssql.ConnectionPool): Connection {
       return (columns[0] ?? []).map((column) => ({ name: column.name, ...typeOf(column) }));
     },
     async rows(statement, columns) {
-      const { recordset } = (await ask(statement)) as unknown as { recordset: unknown[][] };
-      return recordset.map((row) => row.map((value, at) => valueOf(value, columns[at])));
+      const gatherer = createRowGatherer();
+      await ask(statement, (row) => gatherer.add(() => row.map((value, at) => valueOf(value, columns[at]))));
+      return gatherer.found();
     },
     async cancel() {
       running?.cancel();

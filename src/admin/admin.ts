@@ -1,9 +1,9 @@
 import type { Handler, HandlerContext } from './handler.ts';
 import type { WorkProgress } from './work-progress.ts';
 
-/** What a caller wants to see of a handler while it works. */
+/** Shows a caller the work of a handler while it runs. */
 export interface Watch {
-  /** Called a few times a second with how the work stands. */
+  /** Called a few times a second with the progress of the work. */
   onProgress?: (progress: WorkProgress) => void;
   /** Called with each piece of what the handler writes to `context.bytes`. The next piece comes when the promise is fulfilled. */
   onBytes?: (chunk: Uint8Array) => Promise<void>;

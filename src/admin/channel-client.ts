@@ -24,7 +24,10 @@ export interface ChannelOptions {
 /** A dozen times the interval at which a daemon sends frames, for one that is busy with a long transaction. */
 const SILENT_MS = 60_000;
 
-/** Whether a daemon listens beside a ledger. `why` says what keeps one that may be there from being reached, or is null. */
+/**
+ * Whether a daemon listens beside a ledger. `why` says why a daemon that may be there cannot be reached; null where there is
+ * none.
+ */
 export type Reach = { reachable: true } | { reachable: false; why: string | null };
 
 /** Tries to connect to the daemon beside the ledger of a config. */
@@ -49,12 +52,18 @@ export async function reachDaemon(config: RuntimeConfig): Promise<Reach> {
   });
 }
 
-/** What is missing has no daemon; what is wrong with a missing ledger or folder, opening the ledger reports. */
+/**
+ * The reason in a sentence; null where the ledger or the socket is missing, because then no daemon runs. Opening the ledger
+ * reports that.
+ */
 function whyNot(error: unknown): string | null {
   return systemCodeOf(error) === 'ENOENT' ? null : `No daemon answers: ${messageOf(error)}.`;
 }
 
-/** Why what has the socket's name is no daemon of the ledger's owner or of root, or null. A link may lead anywhere. */
+/**
+ * Why the file with the socket's name cannot be trusted; null for a socket of the ledger's owner or of root. A link may lead
+ * anywhere.
+ */
 function distrust(path: string, ledger: string): string | null {
   const socket = lstatSync(path);
   if (socket.isSocket() && [ROOT, statSync(ledger).uid].includes(socket.uid)) return null;
@@ -138,7 +147,7 @@ export function createChannelClient(options: ChannelOptions): Admin {
     daemon: true,
     async run<Request, Result>({ name }: { name: string }, request: Request, watch: Watch = {}): Promise<Result> {
       const asked = { name, request, watched: watch.onProgress !== undefined };
-      // A document that nobody takes is read no further.
+      // The daemon stops reading a document when nobody takes it.
       const stopped = watch.onBytes === undefined ? STOPPED_WATCHING : STOPPED;
       const { result } = await watched(framesOf(asked, stopped), watch);
       // Both sides are the same version, so this is what the handler has returned.
@@ -148,24 +157,28 @@ export function createChannelClient(options: ChannelOptions): Admin {
 }
 
 const STOPPED = fault('interrupted', 'Stopped before it was done.');
-const STOPPED_WATCHING = fault('interrupted', 'Stopped watching. The daemon goes on with it.', {
-  suggestion: '`dpp-sync status` shows how it stands.',
+const STOPPED_WATCHING = fault('interrupted', 'Stopped watching. The daemon finishes the command.', {
+  suggestion: 'See `dpp-sync status` for the result.',
 });
 
-/** The daemon may have received the request all the same. */
-const STOPPED_EARLY = fault('interrupted', 'Stopped before the daemon answered. It may still begin with it.', {
-  suggestion: '`dpp-sync status` shows how it stands.',
-});
+/** The daemon may have received the request nevertheless. */
+const STOPPED_EARLY = fault(
+  'interrupted',
+  'Stopped before the daemon answered. The daemon may still run the command.',
+  {
+    suggestion: 'See `dpp-sync status` for the result.',
+  },
+);
 
 function lostFault({ command }: ChannelOptions, { hasBegun, cause }: { hasBegun: boolean; cause?: unknown }): Fault {
   const again = `run \`dpp-sync ${command}\` again.`;
   if (hasBegun) {
-    return fault('daemon.lost', 'The daemon ended amid this.', {
+    return fault('daemon.lost', 'The daemon ended during this command.', {
       cause,
       suggestion: `Nothing is lost: what it did is in the ledger. Start the daemon again where it is to run, and ${again}`,
     });
   }
-  return fault('daemon.lost', 'The daemon closed the connection before it began with this.', {
+  return fault('daemon.lost', 'The daemon closed the connection before it began this command.', {
     cause,
     suggestion: `It has ended, or too many commands are connected to it. Start the daemon again where it is to run, and ${again}`,
   });
@@ -173,7 +186,7 @@ function lostFault({ command }: ChannelOptions, { hasBegun, cause }: { hasBegun:
 
 function silentFault({ command }: ChannelOptions, socketPath: string): Fault {
   return fault('daemon.lost', `The daemon at ${socketPath} is connected and sends nothing.`, {
-    suggestion: `Its process may be stopped (SIGSTOP, a debugger, a paused container) or starved. It may still do this when it goes on. Have it go on or restart it, and run \`dpp-sync ${command}\` again.`,
+    suggestion: `Its process may be stopped (SIGSTOP, a debugger, a paused container) or starved. It may still run the command when it continues. Let it continue or restart it, and run \`dpp-sync ${command}\` again.`,
   });
 }
 

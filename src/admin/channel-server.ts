@@ -71,11 +71,14 @@ async function refuse(response: ServerResponse): Promise<void> {
   response.end(line({ type: 'error', failure: failureOf(BUSY) }));
 }
 
-/** Gives why nobody can connect, as sentences, or null. Only the user of this process can. */
+/**
+ * Listens at the socket, to which only the user of this process can connect. Returns why it cannot listen, in sentences; null
+ * where it can.
+ */
 async function listen(server: Server, path: string): Promise<string | null> {
   try {
     removeLeftover(path);
-    // Bound within the call, so that the socket never exists with a mode that lets others in.
+    // `listen` makes the socket within this call, so the socket never has a mode that lets other users in.
     const before = process.umask(0o177);
     try {
       server.listen(path);
@@ -156,7 +159,7 @@ function createAnswer(
     const gone = new AbortController();
     response.once('close', () => gone.abort());
     response.on('error', () => gone.abort());
-    /** False where the watcher does not take it as fast as it comes. */
+    /** False where the watcher takes the frames more slowly than they come. */
     const send = (frame: Frame): boolean => gone.signal.aborted || response.write(line(frame, scrub));
     const bytes = {
       async write(chunk: Uint8Array) {
@@ -178,7 +181,7 @@ function createAnswer(
       if (!parsed.success) throw fault('usage', `The daemon cannot read the request: ${parsed.error.message}`);
       log.info({ command: name }, `${name} is asked for by hand.`);
       send({ type: 'begun', configChanged: envelope.config !== config.digest });
-      // A watcher that is behind is given the next one, so that nothing piles up for it.
+      // A slow watcher misses progress frames, so that none pile up for it.
       beat = setInterval(() => {
         if (!response.writableNeedDrain) send({ type: 'alive' });
       }, ALIVE_MS);
@@ -207,7 +210,7 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // What is no JSON is no request either, and is refused as such.
+    // A text that is no JSON is refused as a wrong request.
     return undefined;
   }
 }
@@ -217,7 +220,7 @@ function line(frame: Frame, scrub?: (text: string) => string): string {
     scrub !== undefined && typeof member === 'string' ? scrub(member) : member,
   );
   if (text.length < FRAME_CHARS_MAX) return `${text}\n`;
-  const tooLong = fault('internal', 'It is done, and the report of it is too long to be handed over.', {
+  const tooLong = fault('internal', 'The command is done, and its report is too long to be sent.', {
     suggestion: 'See what it did with `dpp-sync status`.',
   });
   return line({ type: 'error', failure: failureOf(tooLong) });

@@ -2,7 +2,7 @@ import { fault } from '../domain/faults.ts';
 import { ledgerFaultOf } from '../ledger/store/ledger-fault.ts';
 import { Fault, messageOf } from '../lib/errors.ts';
 
-/** What a command ends with when it fails, as plain JSON. */
+/** The error of a command, as plain JSON. */
 export interface Failure {
   exitCode: number;
   code: string;
@@ -13,8 +13,8 @@ export interface Failure {
 }
 
 /**
- * An error as people and scripts get it. What SQLite reports of the ledger's file becomes a `Fault`; anything else that is
- * none is a defect here, and ends with exit code 1.
+ * An error as people and scripts get it. An error of SQLite about the ledger's file becomes a `Fault`. Any other error that is no
+ * `Fault` is a defect of the program, with exit code 1.
  */
 export function failureOf(error: unknown): Failure {
   const known = error instanceof Fault ? error : ledgerFaultOf(error);
@@ -29,7 +29,7 @@ export function failureOf(error: unknown): Failure {
   return { exitCode, code, path: path ?? null, message, suggestion: suggestion ?? null };
 }
 
-/** The error again that a failure was made of, in another process. */
+/** Makes a fault of a failure that came from another process. */
 export function faultOf({ exitCode, code, path, message, suggestion }: Failure): Fault {
   return new Fault(code, exitCode, message, {
     ...(path === null ? {} : { path }),

@@ -1,6 +1,6 @@
 import type { Runtime } from '../daemon/runtime.ts';
 
-/** After a manual resolution: what became due by it, passports included, is sent at once where workers run. */
+/** Call it after a manual resolution. Workers that run then send the deliveries that became due, those of passports included. */
 export function goOn({ passports, engine }: Pick<Runtime, 'passports' | 'engine'>): void {
   passports.markDirty();
   engine.wake();

@@ -3,19 +3,19 @@ import type { Runtime } from '../daemon/runtime.ts';
 import type { ByteSink } from '../domain/ports/platform.ts';
 import type { Clock } from '../lib/clock.ts';
 
-/** What a handler works with. */
+/** The parts of the process that handlers use. */
 export interface HandlerContext {
   runtime: Runtime;
   clock: Clock;
   /** Aborted when the process that runs the handler is stopped. */
   abort: AbortSignal;
-  /** True in a daemon, which goes on with what is left when the handler has ended; then others' work is under way as well. */
+  /** True in a daemon: it continues the remaining work after the handler has ended, and does other work at the same time. */
   goesOn: boolean;
   /** Takes a document that is no JSON, before the handler's result. */
   bytes: ByteSink;
 }
 
-/** What a handler works with that talks to the platform alone, so that it needs nobody who holds the ledger. */
+/** The context of a handler that sends requests to the platform only, and needs no ledger. */
 export interface PlatformContext extends Pick<HandlerContext, 'abort' | 'bytes'> {
   runtime: Pick<Runtime, 'platform'>;
 }

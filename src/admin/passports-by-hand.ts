@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { PassportAnswer } from '../domain/passport.ts';
 import type { PassportView } from '../domain/ports/ledger-views.ts';
 import type { HandlerContext } from './handler.ts';
+import { findPastedItem } from './pasted-keys.ts';
 import { type Synced, syncIn } from './synced.ts';
 import { unknownItem } from './unknown-item.ts';
 import { WaitMs } from './wait.ts';
@@ -17,7 +18,7 @@ export const PassportsAsked: z.ZodType<PassportsAsked> = z.strictObject({
   waitMs: WaitMs,
 });
 
-/** What became of one passport. */
+/** The result for one passport. */
 export interface PassportOutcome extends PassportAnswer {
   passport: PassportView | null;
 }
@@ -28,7 +29,7 @@ export interface PassportsChanged {
 }
 
 /**
- * Asks for passports by hand and waits until none of them goes on by itself.
+ * Requests that passports are published or withdrawn, and waits until their automatic work is done.
  *
  * @throws Fault `item.unknown` where the ledger does not have one of the products; nothing is asked for then
  */
@@ -38,7 +39,7 @@ export async function changePassports(
   context: HandlerContext,
 ): Promise<PassportsChanged> {
   const { views, ledger } = context.runtime;
-  const asked = [...new Set(products)];
+  const asked = [...new Set(products.map((product) => findPastedItem(product, views, ['product'])))];
   for (const product of asked) {
     if (views.item('product', product) === null) throw unknownItem('product', product, views);
   }
@@ -47,7 +48,7 @@ export async function changePassports(
   return { outcomes: answers.map((answer) => ({ ...answer, passport: views.passport(answer.asked) })), synced };
 }
 
-/** Waits until none of the passports that were asked for goes on by itself. */
+/** Waits until the automatic work for the requested passports is done. */
 export function settlePassports(
   answers: readonly PassportAnswer[],
   waitMs: number,

@@ -2,7 +2,7 @@ import type { PlatformRequests } from '../delivery/platform-requests.ts';
 import type { Admin } from './admin.ts';
 import type { PlatformContext } from './handler.ts';
 
-/** Runs handlers in this process that talk to the platform alone, beside any holder of the ledger. */
+/** Runs handlers that only send requests to the platform in this process, also while another process holds the ledger. */
 export function createPlatformAdmin({
   platform,
   abort,

@@ -1,7 +1,7 @@
 import type { Listing, ListOptions, OnPage } from '../domain/ports/target.ts';
 import type { PlatformContext } from './handler.ts';
 
-/** A page may be larger than what is handed over at once. */
+/** A page is handed over in pieces of at most this size. */
 const PIECE_BYTES = 262_144;
 
 /**

@@ -13,10 +13,11 @@ import type { JsonValue } from '../lib/json.ts';
 type Opened = Pick<Runtime, 'views' | 'platform'> & { ledger: Pick<ReplayLedger, 'boundTo'> };
 
 /**
- * The id of something that a person says is at the platform: as given, or as the listing shows it under the natural key that
- * was sent.
+ * The id of an item that a person reports as delivered: the given id, or the id that the platform's list shows for the natural
+ * key that was sent.
  *
- * @throws Fault `usage` where it cannot be told, or belongs to another item; what `outcomeFault` says where the API does not answer
+ * @throws Fault `usage` where the id is not known, or belongs to another item; the fault of `outcomeFault` where the API does not
+ *   answer
  */
 export async function remoteIdOf(
   unconfirmed: NamedDelivery,
@@ -26,7 +27,7 @@ export async function remoteIdOf(
 ): Promise<JsonValue> {
   const remoteId = given === null ? await readBack(unconfirmed, kind, platform, abort) : inOwnType(given, kind, views);
   const other = await ledger.boundTo(kind, remoteId);
-  // Its own id, where a worker found it meanwhile: the ledger refuses the manual resolution then.
+  // A worker may have found the item's own id meanwhile. Then the ledger refuses the manual resolution.
   if (other === null || other === unconfirmed.key) return remoteId;
   throw fault('usage', `The id ${idText(remoteId)} is that of the ${kindWord(kind)} "${other}" already.`, {
     suggestion: 'Look at the platform which id the item has there, and name it with --id.',
@@ -72,7 +73,7 @@ export function idText(id: JsonValue): string {
   return typeof id === 'string' ? id : JSON.stringify(id);
 }
 
-/** An id that a person has typed, as the platform gives those of its kind: all as numbers or all as texts. */
+/** Converts an id that a person has typed to the type of the platform's ids of this kind: all are numbers, or all are texts. */
 export function inOwnType(text: string, kind: SubjectKind, views: Runtime['views']): string | number {
   const known = views
     .items({ kind, afterId: 0, limit: KNOWN_LOOKED_AT })
@@ -84,7 +85,7 @@ export function inOwnType(text: string, kind: SubjectKind, views: Runtime['views
 const KNOWN_LOOKED_AT = 100;
 
 /**
- * What a person gives as an id, once it can be one, as those are that the platform gives.
+ * Checks that a text which a person gives as an id has the form of the platform's ids.
  *
  * @throws Fault `usage`
  */

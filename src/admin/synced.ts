@@ -4,7 +4,7 @@ import type { WorkOf } from '../domain/ports/due.ts';
 import { type Failure, failureOf } from './failure.ts';
 import type { HandlerContext } from './handler.ts';
 
-/** What a sync came to, as plain JSON. */
+/** The report of a sync, as plain JSON. */
 export interface Synced extends Omit<SyncReport, 'fault'> {
   fault: Failure | null;
   attention: Attention;
@@ -13,7 +13,7 @@ export interface Synced extends Omit<SyncReport, 'fault'> {
 /**
  * Syncs within a handler.
  *
- * @param of whose deliveries are waited for in a process that goes on with the others
+ * @param of the work that is waited for, in a process that continues other work
  */
 export async function syncIn(
   { runtime, clock, abort, goesOn }: HandlerContext,

@@ -6,7 +6,7 @@ import type { Fault } from '../lib/errors.ts';
 import { suggest } from '../lib/suggest.ts';
 
 /**
- * What to say of a key that the ledger does not have, with those that it may have meant.
+ * The fault for a key that the ledger does not have, with similar keys.
  *
  * @param views null where there is no ledger yet
  */
@@ -25,7 +25,7 @@ export function unknownItem(kind: SubjectKind, key: string, views: LedgerViews |
 const NEAR_MAX = 3;
 const CANDIDATES_MAX = 500;
 
-/** Keys and natural keys that have this text in them, or else the one that differs from it by a slip of the pen. */
+/** Keys and natural keys that contain this text, or else the one that differs from it by a typing error. */
 function keysNear(kind: SubjectKind, key: string, views: Pick<LedgerViews, 'items'>): string[] {
   const { items } = views.items({ kind, search: key, afterId: 0, limit: NEAR_MAX });
   if (items.length > 0) return items.map((item) => item.key);

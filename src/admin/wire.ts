@@ -7,13 +7,13 @@ import type { RuntimeConfig } from '../daemon/sources/open-source.ts';
 import { ledgerPath } from '../ledger/store/ledger-path.ts';
 import type { WorkProgress } from './work-progress.ts';
 
-/** What comes before a handler's name in the path of a request. */
+/** The beginning of a request's path, before the handler's name. */
 export const PATH = '/v1/';
 export const REQUEST_BYTES_MAX = 4 * 1024 * 1024;
-/** A result lists what needs a person, and is bounded by its handler; this is far beyond any. */
+/** The longest frame. Handlers bound their results, which are far shorter. */
 export const FRAME_CHARS_MAX = 64 * 1024 * 1024;
 
-/** What a client sends. The daemon answers it only where both mean the same. */
+/** The request of a client. The daemon refuses it if version or target differ. */
 export const Envelope = z.strictObject({
   /** The client's version of this package. Handlers change with it, so both have to be the same. */
   version: z.string(),
@@ -27,7 +27,7 @@ export const Envelope = z.strictObject({
 });
 export type Envelope = z.infer<typeof Envelope>;
 
-/** How often a daemon sends a frame at the least, to a watcher that takes them. */
+/** A daemon sends a frame at least this often. */
 export const ALIVE_MS = 5000;
 
 export const Frame = z.discriminatedUnion('type', [
@@ -51,7 +51,7 @@ export const Frame = z.discriminatedUnion('type', [
 ]);
 export type Frame = z.infer<typeof Frame>;
 
-/** The bytes that the kernel takes as the path of a socket; libuv cuts a longer one off without a word. */
+/** The longest path of a socket that the kernel takes, in bytes; libuv cuts a longer path without an error. */
 const SOCKET_PATH_BYTES_MAX = process.platform === 'linux' ? 107 : 103;
 
 /** Where the daemon of a config listens, or why it cannot listen there. */

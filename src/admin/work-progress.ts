@@ -6,13 +6,13 @@ import type { ProgressEvent } from '../domain/ports/progress.ts';
 import type { Reason } from '../domain/reason.ts';
 import type { Clock } from '../lib/clock.ts';
 
-/** How the work of a process stands. Each one replaces the one before, so a watcher may miss any but the last. */
+/** The progress of a process. Each progress replaces the one before, so a watcher may miss any but the last. */
 export interface WorkProgress {
-  /** Streams that were read since the watching began. */
+  /** Streams that were read since the watch began. */
   streams: { source: string; stream: string; read: number; done: number | null; total: number | null }[];
-  /** Lists of the platform that were read since then. */
+  /** Lists of the platform that were read since the watch began. */
   lists: { list: ContactList; read: number; done: boolean }[];
-  /** Deliveries that came to an end since then. */
+  /** Deliveries that have ended since the watch began. */
   settled: number;
   /** Deliveries that are left to be sent. */
   left: number;
@@ -85,7 +85,7 @@ export function watchWork(
     }
   }
 
-  /** Counting goes over the whole ledger, so it may take no more than a hundredth of the time. */
+  /** Counts the deliveries that are left. That reads the whole ledger, so it takes at most a hundredth of the time. */
   function count(): void {
     const now = clock.ticks();
     if (now < countAt) return;
@@ -96,7 +96,7 @@ export function watchWork(
         0,
       );
     } catch {
-      // A ledger that cannot be read ends the work that is watched, and that reports it. The last count stays.
+      // If the ledger cannot be read, the watched work ends and reports it. The last count stays.
     }
     countAt = now + Math.max(250, (performance.now() - begin) * 100);
   }

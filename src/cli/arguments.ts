@@ -1,4 +1,4 @@
-// Parsers of option values. What they throw is told as bad usage, together with the option's name.
+// Parsers of option values. The command line reports their errors as bad usage, with the name of the option.
 
 import { InvalidArgumentError } from 'commander';
 import { SUBJECT_KINDS, type SubjectKind } from '../domain/item.ts';

@@ -7,7 +7,7 @@ interface ListedCommand {
   /** Its name and what follows the name. */
   term: string;
   summary: string;
-  /** What is logged without `--log-level`; `warn` without it. */
+  /** The log level without `--log-level`; `warn` if absent. */
   level?: LogLevel;
   /** Loads the file that defines the command, and with it all that the command needs. */
   load: () => Promise<(program: Command, run: RunAction, loadAll: LoadedProgram) => void>;
@@ -16,8 +16,8 @@ interface ListedCommand {
 const publishing = async () => (await import('./platform/publish.ts')).addPublishCommands;
 
 /**
- * Every command, in the order of the list. The list is printed from this table alone, and a command line loads the file of
- * its own command: to load all of them, and the packages that they need, takes longer than most commands do.
+ * Every command, in the order of the list. The list is printed from this table alone. A command line loads only the
+ * file of its own command, because loading all of them takes longer than most commands run.
  */
 export const COMMANDS: readonly ListedCommand[] = [
   {
@@ -37,7 +37,7 @@ export const COMMANDS: readonly ListedCommand[] = [
   },
   {
     term: 'sync [options] [source...]',
-    summary: 'pull, map, push and publish until nothing is left that could go on by itself',
+    summary: 'pull, map, push and publish until no automatic work is left',
     load: async () => (await import('./source/sync.ts')).addSyncCommand,
   },
   {
@@ -63,7 +63,7 @@ export const COMMANDS: readonly ListedCommand[] = [
   },
   {
     term: 'show <kind> <key>',
-    summary: "one item's story: what is wanted, what the platform has, what it waits for, its timeline",
+    summary: "one item: the wanted values, the platform's values, what it waits for, its timeline",
     load: async () => (await import('./show.ts')).addShowCommand,
   },
   {
@@ -73,7 +73,7 @@ export const COMMANDS: readonly ListedCommand[] = [
   },
   {
     term: 'quarantine [options]',
-    summary: 'list the records that could not be mapped, with place, value, rule and cure',
+    summary: 'list the records that could not be mapped, with place, value, rule and correction',
     load: async () => (await import('./source/quarantine.ts')).addQuarantineCommand,
   },
   {
@@ -83,7 +83,7 @@ export const COMMANDS: readonly ListedCommand[] = [
   },
   {
     term: 'settle [options] [key...]',
-    summary: 'say what became of a write that does not go on by itself, or what was at the platform before',
+    summary: 'record what became of a write that needs a person, or what was at the platform before',
     load: async () => (await import('./settle/settle.ts')).addSettleCommand,
   },
   {

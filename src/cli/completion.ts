@@ -108,7 +108,7 @@ function fishScript(choices: readonly Choices[]): string {
       words.length === 0 ? [] : [`not __fish_seen_subcommand_from ${words.map(({ word }) => word).join(' ')}`];
     const condition = path === '' ? '__fish_use_subcommand' : [...seen, ...below].join('; and ');
     const optionLines = options.map(({ word, text, values }) => {
-      // The options of `dpp-sync` itself are of use after each command.
+      // Every command takes the options of `dpp-sync` itself.
       const when = path === '' ? '' : ` -n '${seen.join('; and ')}'`;
       const choice = values.length === 0 ? '' : ` -x -a '${values.join(' ')}'`;
       return `complete -c dpp-sync${when} -l ${word.slice(2)}${choice} -d ${quoted(text)}`;

@@ -16,7 +16,7 @@ export interface Confirmation {
  */
 export async function confirm(question: string, { input, output, signal }: Confirmation): Promise<boolean> {
   signal.throwIfAborted();
-  // Without the terminal mode Ctrl-C stays a signal to the process, which `signal` tells of.
+  // Without the terminal mode, Ctrl-C stays a signal to the process, and `signal` aborts.
   const lines = createInterface({ input, output, terminal: false });
   try {
     const answer = await new Promise<string>((resolve, reject) => {

@@ -20,7 +20,7 @@ import { formatLogLine } from './text/log-line.ts';
 import type { Output } from './text/output.ts';
 import { printable } from './text/style.ts';
 
-/** What every command is given. */
+/** The context of every command. */
 export interface CommandContext {
   output: Output;
   log: Logger;
@@ -28,10 +28,10 @@ export interface CommandContext {
   clock: Clock;
   /** This package, for its version and the files that it ships. */
   package: Package;
-  /** What `--config` names. */
+  /** The config file that `--config` names. */
   configFile: string;
   /**
-   * Loads the config that `--config` names, and tells its warnings.
+   * Loads the config that `--config` names, and prints its warnings.
    *
    * @param needs `ledger` for a command that only looks into the ledger: it needs no secret, and has no `web` section
    */
@@ -50,9 +50,9 @@ export interface CommandContext {
     command: string,
     use: (admin: Admin<PlatformContext>) => Promise<T>,
   ): Promise<T>;
-  /** Looks into the ledger beside whoever writes it. `null` is handed over where there is no ledger yet. */
+  /** Reads the ledger while another process may write it. `null` is passed where there is no ledger yet. */
   withViews<T>(config: RuntimeConfig, look: (opened: OpenedViews | null) => Promise<T>): Promise<T>;
-  /** Talks to the API beside whoever works on the ledger. */
+  /** Sends requests to the API while another process may hold the ledger. */
   withClient<T>(config: RuntimeConfig, talk: (client: ApiClient) => Promise<T>): Promise<T>;
   /**
    * From the first call on, Ctrl-C, SIGTERM and SIGHUP abort this signal in place of ending the process.
@@ -62,7 +62,7 @@ export interface CommandContext {
   interruption(onHangup?: () => void): AbortSignal;
 }
 
-/** Does the work of a command and gives its exit code. What it throws is told and becomes the exit code. */
+/** Does the work of a command and gives its exit code. An error that it throws is printed, and determines the exit code. */
 export type Action = (context: CommandContext) => Promise<number>;
 
 /** Runs a command's action with its context. */
@@ -71,14 +71,14 @@ export type RunAction = (action: Action) => Promise<void>;
 /** Loads the command line with all commands in full, which takes as long as all of their packages take. */
 export type LoadedProgram = () => Promise<Command>;
 
-/** Within the half minute that supervisors commonly give, and longer than the daemon gives itself. */
+/** Shorter than the half minute that supervisors commonly allow, and longer than the daemon's own limit. */
 const DRAIN_MS = 28_000;
 const SHOW_CURSOR = '\u001b[?25h';
 
-/** A context, and what its owner does with it at the end. */
+/** A context with the functions that its owner calls at the end. */
 export interface OwnedContext {
   context: CommandContext;
-  /** True for the error by which somebody who was reading or asking has obeyed an interruption. */
+  /** True for the error of a read or a question that an interruption has aborted. */
   wasStopped(error: unknown): boolean;
   dispose(): void;
 }
@@ -109,14 +109,17 @@ export function createContext(options: {
   const write = (line: string): void => output.log(output.watched ? formatLogLine(line) : line.trimEnd());
   const log = createLogger({ level, secrets, write });
   let interruption: Interruption | null = null;
-  /** While a daemon works, an interruption ends the watching alone. */
+  /** While a daemon does the work, an interruption only ends the display of its progress. */
   let isWatching = false;
   const onOtherConfig = (): void =>
     output.note(
-      'warning: The config has changed since the daemon was started, and the daemon works with the former one. `dpp-sync status` says whether it has refused the change.',
+      'warning: The config has changed, and the daemon still works with the former one. See `dpp-sync status` for whether it has refused the change.',
     );
 
-  /** Gives what has the daemon of a config's ledger run handlers, or why a daemon that may be there cannot be reached. */
+  /**
+   * Returns an `Admin` that runs handlers in the daemon of a config's ledger, or the reason why a daemon that may be there cannot
+   * be reached.
+   */
   async function askDaemon(config: RuntimeConfig, command: string): Promise<{ admin: Admin } | { why: string | null }> {
     const { createChannelClient, reachDaemon } = await import('../admin/channel-client.ts');
     const reach = await reachDaemon(config);
@@ -140,16 +143,16 @@ export function createContext(options: {
       return config;
     },
     async openRuntime(config, command) {
-      // Loaded by those who need it: queue and API client take longer to load than all that a listing needs.
+      // Loaded only for commands that need it: queue and API client take longer to load than a listing takes in all.
       const { openRuntime } = await import('../daemon/runtime.ts');
       const { version } = options.package;
-      // A command logs warnings alone, and an upgrade has to be seen.
+      // A command logs only warnings, and people have to see an upgrade.
       const reportUpgrade = (_fields: object, message: string) => output.note(printable(message));
       return openRuntime({ config, command, showFailedJobs: false, secrets, clock, log, version, reportUpgrade });
     },
     async withAdmin(config, command, use) {
       const abort = context.interruption();
-      // First of all: it loads nothing of what a runtime needs.
+      // The daemon is asked first, because that loads nothing of the runtime.
       const asked = await askDaemon(config, command);
       if ('admin' in asked) return use(asked.admin);
       const opened = await openUnlessLocked(context, config, command);
@@ -221,12 +224,12 @@ function beginInterruptible(
     onHangup,
     onFirst() {
       if (isWatching()) return;
-      output.note('Stopping: what is under way is finished first. Press Ctrl-C again to stop at once.');
+      output.note('Stopping: work in progress is finished first. Press Ctrl-C again to stop at once.');
     },
     onSecond: end,
     drainMs: DRAIN_MS,
     onLate() {
-      output.error('Not everything ended in time. What has no answer yet is looked up the next time.');
+      output.error('Not everything ended in time. Requests without an answer are looked up by the next sync.');
       end();
     },
   });

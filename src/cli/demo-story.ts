@@ -9,7 +9,7 @@ import { itemLines, passportLines } from './text/standing.ts';
 import { formatCount, formatDuration, plural, printable } from './text/style.ts';
 import { countKind, formatIssue } from './text/words.ts';
 
-/** The report of a sync that nothing has kept from its end. */
+/** The report of a sync that has finished. */
 export type FinishedReport = SyncReport & { fault: null };
 
 /** How the reader reaches the dashboard, if there is one, and the sandbox. */
@@ -38,6 +38,8 @@ export interface DemoStory {
 export function createDemoStory(output: Output, command: string): DemoStory {
   const { paint } = output;
   const { print, heading, say, commands } = createTeller(output);
+  // Its lines are indented by one more.
+  const table = { paint, width: output.width === null ? null : output.width - 1 };
   let folder = '';
 
   return {
@@ -57,8 +59,8 @@ export function createDemoStory(output: Output, command: string): DemoStory {
     firstSync(report, examples) {
       const { items, requests, durationMs, quarantined } = report;
       heading('The first sync');
-      print(...runLines(report, paint).map((line) => ` ${line}`), '');
-      print(...itemLines(items, paint).map((line) => ` ${line}`), '');
+      print(...runLines(report, table).map((line) => ` ${line}`), '');
+      print(...itemLines(items, table).map((line) => ` ${line}`), '');
       const delivered = (['product', 'material', 'bom_item'] as const).map((kind) =>
         countKind(items[kind].delivered ?? 0, kind),
       );
@@ -69,7 +71,9 @@ export function createDemoStory(output: Output, command: string): DemoStory {
       );
       if (quarantined > 0) {
         heading(`What is wrong with the export (on purpose)`);
-        say(`${plural(quarantined, 'row')} could not be used. Nothing is guessed: they are quarantined, for example`);
+        say(
+          `${plural(quarantined, 'row')} could not be used. Nothing is guessed: the rows are quarantined, for example`,
+        );
         for (const { place, issues } of examples) {
           const [issue] = issues;
           say(
@@ -113,9 +117,9 @@ export function createDemoStory(output: Output, command: string): DemoStory {
         `${paint('green', '✓')} ${plural(passports.published ?? 0, 'passport', 'passports')} of complete products published, in ${formatDuration(durationMs)}.`,
         '',
       );
-      print(...passportLines(passports, paint).map((line) => ` ${line}`));
+      print(...passportLines(passports, table).map((line) => ` ${line}`));
       if (gated.length > 0) {
-        say('', "The platform's gates hold the others back, and each says what is missing, for example");
+        say('', "The platform's gates refuse the other passports and name what is missing, for example");
         for (const { key, naturalKey, reason } of gated) {
           say(`${paint('yellow', '✗')} ${printable(naturalKey ?? key)}  ${printable(reason?.message ?? '')}`);
         }
@@ -124,10 +128,10 @@ export function createDemoStory(output: Output, command: string): DemoStory {
     goOn(port) {
       heading('How to go on');
       const config = `-c ${shellValue(`${folder}/dpp-sync.yaml`)}`;
-      say(`The demo is over and the sandbox with it; all that happened is kept in ${folder}. Look at it:`);
+      say(`The demo and its sandbox have ended. The results are in ${folder}. Look at them:`);
       commands([
-        [`${command} quarantine ${config}`, 'every row that is wrong, and what to do about it'],
-        [`${command} show product TWZ-180-LS ${config}`, "one item's story"],
+        [`${command} quarantine ${config}`, 'every wrong row, and how to correct it'],
+        [`${command} show product TWZ-180-LS ${config}`, 'the history of one item'],
         [`${command} preview erp ${config}`, 'rows beside the items that they map to'],
       ]);
       say('', 'Bring the sandbox back, edit a file in exports, and sync:');
@@ -147,8 +151,8 @@ export function createDemoStory(output: Output, command: string): DemoStory {
     serving(access) {
       heading('It stays');
       const lines = accessLines(access, paint);
-      lines.push('', `Edit a file in ${folder}/exports: it is taken up within a minute. Ctrl-C ends it all.`);
-      // Both were made for this demo and this reader.
+      lines.push('', `Edit a file in ${folder}/exports: the daemon reads it within a minute. Ctrl-C ends everything.`);
+      // The token and the key were made for this demo and this reader.
       output.reveal(...lines.map((line) => (line === '' ? '' : `   ${line}`)), '');
     },
   };

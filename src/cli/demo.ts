@@ -13,7 +13,7 @@ import type { QuarantinedRecord } from '../domain/ports/ledger-views.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import { createDemoStory, type DemoStory, type FinishedReport } from './demo-story.ts';
-import { ownCommand } from './own-command.ts';
+import { commandHere } from './own-command.ts';
 import { syncDocument } from './source/sync-report.ts';
 import { serveDaemon } from './start.ts';
 import { createProgress } from './text/progress.ts';
@@ -51,7 +51,7 @@ export function addDemoCommand(program: Command, run: RunAction): void {
 async function demo({ serve = false, dir }: DemoOptions, context: CommandContext): Promise<number> {
   const { output, clock, secrets } = context;
   const abort = context.interruption();
-  const story = createDemoStory(output, commandHere(context));
+  const story = createDemoStory(output, commandHere(context.package.root, processEnvironment()));
   const demoFolder = await openDemoFolder(dir, join(context.package.root, 'config', 'demo'));
   const shown = relative(process.cwd(), demoFolder.folder) || '.';
   story.folder(shown.startsWith('..') ? demoFolder.folder : shown);
@@ -111,7 +111,10 @@ interface NamedSync {
   report: FinishedReport;
 }
 
-/** The first sync, one that finds nothing to do, one with a single change, and one that the passports have waited for. */
+/**
+ * Four syncs: the first one, one that finds nothing to do, one with a single change, and one that publishes the
+ * passports.
+ */
 async function runSyncs(context: CommandContext, config: RuntimeConfig, stage: Stage): Promise<NamedSync[]> {
   const { clock } = context;
   const { demoFolder, sandbox, story, abort } = stage;
@@ -174,11 +177,11 @@ function assertFinished(report: SyncReport): asserts report is FinishedReport {
 
 function unexpected(what: string): Error {
   return fault('internal', `The demo did not go as it should: ${what}.`, {
-    suggestion: 'Where the export was edited, name a fresh folder with --dir.',
+    suggestion: 'If you have edited the export, name a fresh folder with --dir.',
   });
 }
 
-/** One record for each kind of mistake, the first that there are. */
+/** The first record of each kind of mistake. */
 function examplesOf(records: readonly QuarantinedRecord[]): QuarantinedRecord[] {
   const byCode = new Map<string, QuarantinedRecord>();
   for (const record of records) {
@@ -186,11 +189,6 @@ function examplesOf(records: readonly QuarantinedRecord[]): QuarantinedRecord[] 
     if (!byCode.has(code)) byCode.set(code, record);
   }
   return [...byCode.values()].slice(0, EXAMPLES_SHOWN);
-}
-
-function commandHere({ package: { root } }: CommandContext): string {
-  const path = processEnvironment()['PATH'] ?? '';
-  return ownCommand({ file: process.argv[1] ?? '', cwd: process.cwd(), path, root });
 }
 
 async function isFree(port: number): Promise<boolean> {

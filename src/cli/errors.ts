@@ -3,7 +3,7 @@ import { type Failure, failureOf as failureOfThrown } from '../admin/failure.ts'
 import { fault } from '../domain/faults.ts';
 import { printable } from './text/style.ts';
 
-/** An error as people and scripts get it. What the command line itself refuses is bad usage. */
+/** An error as people and scripts get it. A mistake in the command line is bad usage. */
 export function failureOf(error: unknown): Failure {
   if (!(error instanceof CommanderError)) return failureOfThrown(error);
   return failureOfThrown(
@@ -11,7 +11,7 @@ export function failureOf(error: unknown): Failure {
   );
 }
 
-/** `{"ok": false, "error": {…}}` as the interface contract has it. */
+/** `{"ok": false, "error": {…}}`, as the interface contract defines it. */
 export function failureDocument(failure: Failure): { ok: false; error: ErrorDocument } {
   return { ok: false, error: errorDocument(failure) };
 }

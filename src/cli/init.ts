@@ -3,8 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { fault } from '../domain/faults.ts';
-import { messageOf, systemCodeOf } from '../lib/errors.ts';
-import { shellValue } from '../lib/shell-word.ts';
+import { fileReasonOf, systemCodeOf } from '../lib/errors.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import type { ProposedConfig } from './init/propose-config.ts';
 import { previewSource } from './source/preview.ts';
@@ -47,7 +46,7 @@ async function initByHand({ force = false }: InitOptions, context: CommandContex
   writeConfig(configFile, example, force);
   if (output.json) output.document({ ok: true, file: resolve(configFile), from: null });
   output.print(
-    `An example config is in ${printable(configFile)}: change what is not yours, then run \`dpp-sync check\`.`,
+    `An example config is in ${printable(configFile)}. Put your own values into it, then run \`dpp-sync check\`.`,
   );
   return 0;
 }
@@ -68,13 +67,13 @@ async function initFrom(file: string, { force = false }: InitOptions, context: C
   const streams = source.streams.map(({ name }) => name);
   const preview = await previewSource(source, config, { limit: SHOWN, counts: true, streams }, context);
   if (output.json) output.document(initDocument(file, found, context, preview.counts));
-  const withConfig = configFile === 'dpp-sync.yaml' ? '' : ` -c ${shellValue(configFile)}`;
   const todo = found.todo.length === 1 ? 'line' : `${found.todo.length} lines`;
   output.print(
     'Next:',
     ...(found.todo.length === 0 ? [] : [`  look at the ${todo} with TODO in ${printable(configFile)}`]),
-    `  dpp-sync preview ${found.source} --issues${withConfig}`,
-    `  dpp-sync check${withConfig}, once the address and the key of the platform are set`,
+    `  dpp-sync preview ${found.source} --issues`,
+    '  set the address and the key of the platform in the config, or in the variables that it names',
+    '  dpp-sync check',
   );
   return 0;
 }
@@ -96,7 +95,7 @@ function initDocument(file: string, found: ProposedConfig, { configFile }: Comma
   };
 }
 
-/** Before a large file is looked at. */
+/** Call it before a large file is read. */
 function assertFree(file: string, force: boolean): void {
   if (!force && existsSync(file)) throw takenFault(file);
 }
@@ -113,7 +112,7 @@ function writeConfig(file: string, text: string, force: boolean): void {
     writeFileSync(file, text, { flag: force ? 'w' : 'wx' });
   } catch (error) {
     if (systemCodeOf(error) === 'EEXIST') throw takenFault(file);
-    throw fault('usage', `${file} cannot be written: ${messageOf(error)}.`, {
+    throw fault('usage', `${file} cannot be written: ${fileReasonOf(error)}.`, {
       suggestion: 'Name a file with -c in a folder that exists and may be written.',
       cause: error,
     });

@@ -3,7 +3,7 @@ import { closeSync, constants, openSync } from 'node:fs';
 /** A request to stop: Ctrl-C, a service manager, or a terminal that closes. */
 export interface Interruption {
   signal: AbortSignal;
-  /** Gives the signals their usual meaning back. */
+  /** Restores the usual effect of the signals. */
   dispose(): void;
 }
 

@@ -5,8 +5,7 @@ import type { ItemState, ItemSummary, LedgerViews } from '../domain/ports/ledger
 import { kindWord, stateWord } from '../domain/words.ts';
 import { subjectKind, wholeNumber } from './arguments.ts';
 import type { CommandContext, RunAction } from './context.ts';
-import type { Cell } from './text/style.ts';
-import { formatTable } from './text/style.ts';
+import { type Cell, type Column, formatTable, type TableStyle } from './text/table.ts';
 import { formatValue, STATE_COLOURS, STATES_IN_ORDER } from './text/words.ts';
 
 interface ItemsOptions {
@@ -70,22 +69,23 @@ async function items({ limit, ...filter }: ItemsOptions, context: CommandContext
       else for (const item of found) if (!(await output.jsonLine(item))) return 0;
     }
     if (output.json) return 0;
-    if (rows.length === 0) output.note('No item fits.');
-    else for (const line of tableOf(rows, output.paint)) if (!(await output.listLine(line))) return 0;
+    if (rows.length === 0) output.note('No item matches.');
+    else for (const line of tableOf(rows, output)) if (!(await output.listLine(line))) return 0;
     if (filter.state === 'missing' && rows.length > 0) output.note(MISSING_NOTE);
     if (filter.state === 'incomplete' && rows.length > 0) output.note(INCOMPLETE_NOTE);
     const more = left === 0 && views.items({ ...filter, afterId, limit: 1 }).items.length > 0;
-    if (more) output.note(`There are more; --limit ${(limit ?? SHOWN) * 10} shows more of them, --json all of them.`);
+    if (more)
+      output.note(`There are more items: --limit ${(limit ?? SHOWN) * 10} shows more of them, --json all of them.`);
     return 0;
   });
 }
 
 const MISSING_NOTE =
-  'The platform has these, and their sources do not give them any more. Why, and what can be done: dpp-sync show KIND KEY. To accept all: dpp-sync settle --state missing --ignore.';
+  'The platform has these items, and their sources no longer have them. For the reason and the next step: `dpp-sync show KIND KEY`. To accept all of them: `dpp-sync settle --state missing --ignore`.';
 
-const INCOMPLETE_NOTE = 'What else is missing, and what to do: dpp-sync why KEY.';
+const INCOMPLETE_NOTE = 'For everything that is missing, and the next step: `dpp-sync why KEY`.';
 
-/** A product with what keeps it from being complete: the first of the reasons, which is not the reason of its delivery. */
+/** A product with the first reason why it is not complete. The reason of its delivery is another one. */
 function withBlocker(item: ItemSummary, views: LedgerViews): ListedItem {
   return { ...item, missingFirst: views.passport(item.key)?.blockers[0] ?? null };
 }
@@ -93,12 +93,11 @@ function withBlocker(item: ItemSummary, views: LedgerViews): ListedItem {
 /** An item of the list. `missingFirst`: of a product that is not complete. */
 type ListedItem = ItemSummary & { missingFirst?: string | null };
 
-function tableOf(rows: readonly ListedItem[], paint: Parameters<typeof formatTable>[2]): string[] {
-  const columns = [
+function tableOf(rows: readonly ListedItem[], style: TableStyle): string[] {
+  const columns: Column[] = [
     { title: 'kind' },
-    // Keys are never shortened, because people paste them into other commands.
-    { title: 'key' },
-    { title: 'natural key' },
+    { title: 'key', cut: 'middle' },
+    { title: 'natural key', cut: 'middle' },
     { title: 'name', max: 40 },
     { title: 'state' },
     { title: 'remote id', max: 12 },
@@ -115,7 +114,7 @@ function tableOf(rows: readonly ListedItem[], paint: Parameters<typeof formatTab
       remoteId === null ? '' : formatValue(remoteId),
       missingFirst ?? reason?.message ?? '',
     ]),
-    paint,
+    style,
   );
 }
 

@@ -1,5 +1,6 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { basename, delimiter, dirname, join, relative, sep } from 'node:path';
+import type { Environment } from '../config/environment.ts';
 import { shellValue } from '../lib/shell-word.ts';
 
 /** How this process was started. */
@@ -24,6 +25,18 @@ export function ownCommand({ file, cwd, path, root }: Start): string {
   // Only a link that npm made is sure to be executable, and a name without a folder would be looked up in the PATH.
   if (basename(file) !== NAME) return `node ${shown}`;
   return shown.includes(sep) ? shown : `./${shown}`;
+}
+
+/** The command that starts this process again. */
+export function commandHere(root: string, env: Environment): string {
+  let cwd: string;
+  try {
+    cwd = process.cwd();
+  } catch {
+    // The working folder was deleted, so there is no shorter name to look for.
+    return NAME;
+  }
+  return ownCommand({ file: process.argv[1] ?? '', cwd, path: env['PATH'] ?? '', root });
 }
 
 /** Whether a shell finds the file by its name. npm adds folders of `node_modules` to the PATH of its own children alone. */

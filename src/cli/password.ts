@@ -49,7 +49,7 @@ async function asked(signal: AbortSignal): Promise<string> {
   signal.throwIfAborted();
   const { stdin: input, stderr } = process;
   const unseen = new Writable({ write: (_chunk, _encoding, done) => done() });
-  // The terminal shows nothing that is typed from here on, so the question comes after it.
+  // From here on the terminal shows nothing that is typed, so the question is printed after this line.
   const lines = createInterface({ input, output: unseen, terminal: true });
   const typed = (question: string) =>
     new Promise<string>((resolve, reject) => {
@@ -63,7 +63,7 @@ async function asked(signal: AbortSignal): Promise<string> {
     });
   try {
     const first = await typed('Password: ');
-    const second = await typed('\nThe same again: ');
+    const second = await typed('\nRepeat the password: ');
     if (first === second) return first;
     throw fault('usage', 'The two passwords differ.', { suggestion: 'Run the command again.' });
   } finally {

@@ -10,6 +10,8 @@ export interface Globals {
   logLevel?: LogLevel;
 }
 
+export const DEFAULT_CONFIG = 'dpp-sync.yaml';
+
 const ABOUT =
   'Pulls items from ERP and PIM exports, maps them onto products, materials and BOM items, and keeps a Digital Product Passport platform up to date with them.';
 
@@ -48,7 +50,7 @@ export async function createProgram(options: {
     .description(ABOUT)
     .version(version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'show help, also for a command')
-    .option('-c, --config <file>', 'the config file', 'dpp-sync.yaml')
+    .option('-c, --config <file>', 'the config file', DEFAULT_CONFIG)
     .option('--json', 'print one JSON document on stdout (JSON lines for lists)')
     .option('-q, --quiet', 'no progress and no comments')
     .addOption(new Option('--log-level <level>', 'what is logged to stderr').choices(LOG_LEVELS))
@@ -60,7 +62,7 @@ export async function createProgram(options: {
     .configureOutput({
       writeOut: (text) => void stdout.write(text),
       writeErr: (text) => output.error(text.trimEnd()),
-      // Errors are told in one place, which knows about --json.
+      // Errors are reported in one place, which knows about --json.
       outputError: () => {},
     })
     .exitOverride()

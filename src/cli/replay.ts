@@ -61,7 +61,7 @@ async function replay(options: ReplayOptions, context: CommandContext): Promise<
   const { state = statesToReplay(keys) } = options;
   const { output } = context;
   if (force && keys.length === 0) {
-    throw fault('usage', '--force sends again what may have arrived, so it needs --key to say what.', {
+    throw fault('usage', '--force sends again a write that may have arrived, so it needs --key.', {
       suggestion: 'Look at the platform whether the item is there, then name it with --key.',
     });
   }
@@ -96,7 +96,7 @@ function replayLines(
   dryRun: boolean,
 ): string[] {
   const { asked, incomplete } = passports;
-  if (records + asked + incomplete + leftUnconfirmed === 0) return ['Nothing fits: there is nothing to replay.'];
+  if (records + asked + incomplete + leftUnconfirmed === 0) return ['No record matches: there is nothing to replay.'];
   const failing = records - passing;
   const looked = `${plural(records, 'record')} mapped anew: ${passing} ${dryRun ? 'would pass' : 'passed'}, ${failing} still ${failing === 1 ? 'fails' : 'fail'}.`;
   const lines = [

@@ -6,10 +6,11 @@ import { createSecretStore } from '../lib/logging/secrets.ts';
 import { findPackage } from '../lib/package.ts';
 import type { Action } from './context.ts';
 import { failureDocument, failureLines, failureOf, stackOf } from './errors.ts';
-import { createProgram, type Globals } from './program.ts';
+import { commandHere } from './own-command.ts';
+import { createProgram, DEFAULT_CONFIG, type Globals } from './program.ts';
 import { createOutput, type OutputOptions } from './text/output.ts';
 
-/** Where a command line says what it has to say. */
+/** The streams to which a command line writes. */
 export type Streams = Pick<OutputOptions, 'stdout' | 'stderr'>;
 
 /**
@@ -22,16 +23,20 @@ export async function runCli(argv: readonly string[], streams: Streams = process
   const { stdout, stderr } = streams;
   const secrets = createSecretStore();
   const given = argv.slice(0, argv.includes('--') ? argv.indexOf('--') : argv.length);
-  // Known before the command line is parsed, since a mistake in it has to be told in the form that was asked for.
+  const env = processEnvironment();
+  const installed = findPackage();
+  let configFile: string | null = null;
+  let command: string | null = null;
+  // The form of the output is known before the command line is parsed, because a mistake in it is reported in that form.
   const output = createOutput({
     stdout,
     stderr,
-    env: processEnvironment(),
+    env,
     secrets,
     json: given.includes('--json'),
     quiet: given.includes('--quiet') || given.includes('-q'),
+    ownStart: () => ({ command: (command ??= commandHere(installed.root, env)), configFile }),
   });
-  const installed = findPackage();
   let exitCode = 0;
   let level: LogLevel = 'warn';
 
@@ -42,7 +47,7 @@ export async function runCli(argv: readonly string[], streams: Streams = process
     for (const line of failureLines(failure)) output.error(line);
     if (level === 'debug' || level === 'trace') output.error(stackOf(error));
   };
-  // It stays to the end of the process, so that what is thrown while the last output is written is scrubbed as well (I7).
+  // The listener stays until the process ends, so that errors of the last output are scrubbed as well (I7).
   if (streams === process) {
     process.once('uncaughtException', (error) => {
       fail(error);
@@ -52,7 +57,8 @@ export async function runCli(argv: readonly string[], streams: Streams = process
 
   async function run(action: Action, globals: Globals, defaultLevel: LogLevel): Promise<void> {
     level = globals.logLevel ?? defaultLevel;
-    // Loaded for a command alone: help needs none of it.
+    configFile = globals.config === DEFAULT_CONFIG ? null : globals.config;
+    // Loaded for commands only: help does not need it.
     const { createContext } = await import('./context.ts');
     const owned = createContext({ output, secrets, package: installed, configFile: globals.config, level });
     try {
@@ -68,7 +74,7 @@ export async function runCli(argv: readonly string[], streams: Streams = process
     const program = await createProgram({ version: installed.version, stdout, output, argv, run });
     await program.parseAsync(argv, { from: 'user' });
   } catch (error) {
-    // Help and the version are asked for by an exception as well.
+    // commander also throws after it has shown help or the version.
     if (!(error instanceof CommanderError) || error.exitCode !== 0) fail(error);
   }
   return exitCode;

@@ -1,4 +1,5 @@
 import { Argument, type Command } from 'commander';
+import { findPastedItem } from '../admin/pasted-keys.ts';
 import { unknownItem } from '../admin/unknown-item.ts';
 import type { SubjectKind } from '../domain/item.ts';
 import { formatPlace } from '../domain/place.ts';
@@ -22,7 +23,7 @@ Examples:
 export function addShowCommand(program: Command, run: RunAction): void {
   program
     .command('show')
-    .description("one item's story: what is wanted, what the platform has, what it waits for, its timeline")
+    .description("one item: the wanted values, the platform's values, what it waits for, its timeline")
     .addArgument(new Argument('<kind>', 'product, material, bom_item or passport').argParser(subjectKind))
     .argument('<key>', 'its key, or its SKU or code')
     .addHelpText('after', EXAMPLES)
@@ -33,7 +34,7 @@ async function show(kind: SubjectKind, key: string, context: CommandContext): Pr
   const { output } = context;
   const config = await context.loadConfig('ledger');
   return context.withViews(config, async (opened) => {
-    const item = opened?.views.item(kind, key) ?? null;
+    const item = opened?.views.item(kind, findPastedItem(key, opened.views, [kind])) ?? null;
     if (item === null) throw unknownItem(kind, key, opened?.views ?? null);
     const ofProduct = kind === 'product' || kind === 'passport';
     const passport = ofProduct ? (opened?.views.passport(item.key) ?? null) : null;
@@ -112,7 +113,7 @@ const WANTED_BY = {
   missing: 'since the source no longer has the product',
 } as const;
 
-/** Where the passport of a product stands, and all that keeps it from going on. */
+/** The state of a product's passport, with all reasons why it has to wait. */
 function passportLines({ kind, key }: ItemView, passport: PassportView, paint: Output['paint']): string[] {
   const { state, acknowledged, desired, reason, blockers } = passport;
   const far = state === 'blocked' && acknowledged !== null ? `, ${acknowledged} so far` : '';
@@ -122,7 +123,10 @@ function passportLines({ kind, key }: ItemView, passport: PassportView, paint: O
   }
   // The passport's own story has the reason above already.
   if (kind === 'product' && reason !== null) {
-    lines.push(`  ${printable(reason.message)}`, `  More of it: dpp-sync show passport ${printable(shellWord(key))}`);
+    lines.push(
+      `  ${printable(reason.message)}`,
+      `  For its timeline: dpp-sync show passport ${printable(shellWord(key))}`,
+    );
   }
   if (blockers.length > 0 && acknowledged !== 'published') {
     lines.push(
@@ -133,7 +137,7 @@ function passportLines({ kind, key }: ItemView, passport: PassportView, paint: O
   return lines;
 }
 
-/** The commands of a step as they can be pasted into a shell. */
+/** A step whose commands can be pasted into a shell. */
 function withKey(step: string, key: string): string {
   return step.replaceAll(/(--key )?KEY/g, (_, option?: string) =>
     option === undefined ? shellWord(key) : `${option}${shellValue(key)}`,
@@ -153,7 +157,7 @@ function missingText({ missingBecause, missingAccepted }: ItemView): string {
 }
 
 const KEPT = 'The platform keeps it, since no write of the API deletes it.';
-const ACCEPT = 'To accept that, run `dpp-sync settle --ignore KEY`. It is taken up again when a row makes it.';
+const ACCEPT = 'To accept that, run `dpp-sync settle --ignore KEY`. It counts as present again when a row makes it.';
 
 /** What a person can do about an item that the platform has and its source does not. */
 const MISSING_STEPS: Record<SubjectKind, string> = {
@@ -167,7 +171,7 @@ const MISSING_STEPS: Record<SubjectKind, string> = {
 const RELEASED_STEP =
   'It counts as present until the guard allows for the items that no row makes any more. `dpp-sync status` shows why the guard holds them, and what to do.';
 
-/** An item with a quarantined row is as it was before that row: what is to be done begins there. */
+/** An item with a quarantined row keeps its former state, so its next step begins with the row. */
 function nextStep({ kind, state, missing, missingAccepted, released, record, reason }: ItemView): string {
   const step = (state === 'blocked' && reason !== null ? REASON_STEPS[reason.code] : undefined) ?? NEXT_STEPS[state];
   if (released && (state === 'delivered' || state === 'superseded')) return RELEASED_STEP;

@@ -10,7 +10,7 @@ Examples:
 
 Pulls by the schedules of the sources, maps and delivers, and serves the dashboard of the config's web section.
 While it runs, commands that write to the ledger have it do the work.
-SIGTERM or Ctrl-C finishes what is under way and ends it; everything else stays due in the ledger. A changed config, mapping or
+SIGTERM or Ctrl-C finishes work in progress and ends the daemon; everything else stays due in the ledger. A changed config, mapping or
 lookup file is used without a restart, and SIGHUP has everything read again; in a terminal SIGHUP ends the daemon.`;
 
 export function addStartCommand(program: Command, run: RunAction): void {
@@ -45,7 +45,7 @@ export async function serveDaemon(
   const { runDaemon } = await import('../daemon/run-daemon.ts');
   let daemon: Daemon | null = null;
   const signal = context.interruption(() => {
-    // A daemon that is being started reads its config just now.
+    // A daemon that is starting reads its config anyway.
     daemon?.reload('signal').catch((error: unknown) => log.error({ err: error }, 'The config could not be reloaded.'));
   });
   const exitCode = await runDaemon({
@@ -63,7 +63,7 @@ export async function serveDaemon(
       onReady(started.url);
     },
   });
-  // What did not end within its time holds the process open: it may be cut off, since it is in doubt in the ledger.
+  // A request that did not end in time keeps the process open. It may be cut off, because the ledger has it as unconfirmed.
   if (exitCode !== 0) process.exit(exitCode);
   return exitCode;
 }

@@ -23,7 +23,8 @@ import { NO_CONTACT_ATTENTION } from './text/contact-lines.ts';
 import { missedLines } from './text/missed-lines.ts';
 import type { Output } from './text/output.ts';
 import { contactDocument, guardedDocument, itemLines, passportLines } from './text/standing.ts';
-import { formatBytes, formatCount, formatDuration, formatTable, formatTime, plural, printable } from './text/style.ts';
+import { formatBytes, formatCount, formatDuration, formatTime, plural, printable } from './text/style.ts';
+import { formatTable } from './text/table.ts';
 
 const EXAMPLES = `
 Examples:
@@ -54,7 +55,7 @@ interface Queue {
 
 interface SourceStatus {
   source: string;
-  /** When the pause ends that is on now; null where none is on. */
+  /** The end of the present pause; null where no pause is on. */
   pausedUntil: number | null;
   lastRun: RunView | null;
   nextRunAt: number | null;
@@ -72,7 +73,7 @@ interface Found {
   deferred: Deferred | null;
   /** Whether bulk imports are used for new products. */
   importProof: ImportProof;
-  /** What the last daemon has noted. */
+  /** The notes of the last daemon. */
   notes: { reload: ReloadStatus | null; backup: BackupStatus | null; dueRuns: string[] };
   sources: SourceStatus[];
   queue: Queue;
@@ -159,7 +160,7 @@ function waitLine(wait: ApiWait, now: number): string {
   const next =
     wait.askAgainAt > now
       ? `It is asked again at ${formatTime(wait.askAgainAt)}`
-      : 'The daemon or the next `dpp-sync sync` asks again';
+      : 'The daemon or the next sync asks again';
   return `${printable(describeWait(wait, formatTime))} ${next}; everything stays due.`;
 }
 
@@ -169,7 +170,7 @@ async function queueOf(ledger: OpenedViews, { log }: CommandContext, config: Run
     const found = await ledger.queues(log);
     return { kind, counts: found?.counts ?? null, paused: found?.paused ?? [], problem: null };
   } catch (error) {
-    // The ledger has the truth: what it says is worth showing without the queue.
+    // The ledger's counts are shown even without the queue.
     if (error instanceof Fault) return { kind, counts: null, paused: [], problem: error.message };
     throw error;
   }
@@ -275,8 +276,8 @@ function printStatus(found: Found, config: RuntimeConfig, exists: boolean, outpu
       '',
     );
   } else {
-    output.print(...itemLines(found.standing.items, paint), '');
-    const passports = passportLines(found.standing.passports, paint);
+    output.print(...itemLines(found.standing.items, output), '');
+    const passports = passportLines(found.standing.passports, output);
     if (passports.length > 0) output.print(...passports, '');
   }
   const rows = found.sources.map(({ source, lastRun, nextRunAt }) => [
@@ -289,7 +290,7 @@ function printStatus(found: Found, config: RuntimeConfig, exists: boolean, outpu
     ...formatTable(
       [{ title: 'source' }, { title: 'last run' }, { title: 'result', max: 60 }, { title: 'next' }],
       rows,
-      paint,
+      output,
     ),
   );
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
@@ -324,7 +325,7 @@ function roomBeside(ledger: string): number | null {
     const { bavail, bsize } = statfsSync(dirname(ledger));
     return bavail * bsize;
   } catch {
-    // It is only told where the system knows it.
+    // The line is left out where the system does not know the free space.
     return null;
   }
 }
@@ -338,14 +339,14 @@ const FULL_BYTES = 64 * 1024;
 
 function underWayLine(count: number): string {
   const are = count === 1 ? 'is' : 'are';
-  return `${plural(count, 'item')} ${are} sent by the daemon or the sync that is running; if none is running, by the next \`dpp-sync sync\`.`;
+  return `${plural(count, 'item')} ${are} sent by the running daemon or sync, else by the next sync.`;
 }
 
 /** Items whose write has no clear answer so far, and when it is looked up what became of them. */
 function readBackLine({ count, nextLookAt }: Attention['awaitingReadBack'], now: number): string {
   const what = count === 1 ? '1 item was sent, and' : `${formatCount(count)} items were sent, and`;
   const when = nextLookAt !== null && nextLookAt > now ? `, next at ${formatTime(nextLookAt)}` : '';
-  return `${what} no answer says for certain what became of ${count === 1 ? 'it' : 'them'}. The daemon or \`dpp-sync sync\` looks at the platform${when}.`;
+  return `${what} no answer says for certain what became of ${count === 1 ? 'it' : 'them'}. The daemon or the next sync looks at the platform${when}.`;
 }
 
 /** Why new products are sent one by one; null where they are not. */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { fault } from '../domain/faults.ts';
-import { Fault, messageOf, systemCodeOf } from '../lib/errors.ts';
+import { Fault, fileReasonOf, systemCodeOf } from '../lib/errors.ts';
 
 /**
  * Writes a file that appears whole or not at all: it is written beside its place, brought to the disk, and then renamed.
@@ -35,7 +35,7 @@ export async function writeWholeFile<T>(
     }
   } catch (error) {
     if (error instanceof Fault) throw error;
-    throw fault('usage', `${file} cannot be written: ${messageOf(error).replace(/\.$/, '')}.`, {
+    throw fault('usage', `${file} cannot be written: ${fileReasonOf(error)}.`, {
       suggestion: 'Name a file with --out in a folder that exists and may be written.',
       cause: error,
     });

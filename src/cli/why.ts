@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
+import { readingsOf } from '../admin/pasted-keys.ts';
 import { unknownItem } from '../admin/unknown-item.ts';
-import type { Why, WhyStep } from '../domain/ports/dashboard-views.ts';
+import type { DashboardViews, Why, WhyStep } from '../domain/ports/dashboard-views.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import type { Output } from './text/output.ts';
 import { type Colour, printable } from './text/style.ts';
@@ -33,12 +34,21 @@ async function why(sku: string, context: CommandContext): Promise<number> {
   const { output } = context;
   const config = await context.loadConfig('ledger');
   return context.withViews(config, async (opened) => {
-    const found = opened === null ? null : (await opened.dashboard()).why(sku);
+    const found = opened === null ? null : whyOf(sku, await opened.dashboard());
     if (found === null) throw unknownItem('product', sku, opened?.views ?? null);
     if (output.json) output.document({ ok: found.published, ...found });
     else output.print(...whyLines(found, output.paint));
     return found.published ? PUBLISHED : NOT_PUBLISHED;
   });
+}
+
+/** Null where no reading of the name is that of a product or of its row. */
+function whyOf(name: string, views: Pick<DashboardViews, 'why'>): Why | null {
+  for (const reading of readingsOf(name)) {
+    const found = views.why(reading);
+    if (found !== null) return found;
+  }
+  return null;
 }
 
 const SIGNS: Record<WhyStep['standing'], { sign: string; colour: Colour }> = {

@@ -16,7 +16,7 @@ const Webhook = z
       .enum(['json', 'slack'])
       .default('json')
       .describe(
-        '`json`: a document with all that is known of the alert. `slack`: a message as Slack and many others take it.',
+        '`json`: a document with all facts about the alert. `slack`: a message as Slack and many others take it.',
       ),
     token: Secret.optional().describe('Sent as `Authorization: Bearer …`.'),
   })
@@ -72,13 +72,13 @@ const When = z
       .default(0)
       .meta({ title: 'whole number or false' })
       .describe('A source has more records than this in quarantine. `false`: never.'),
-    nothingSynced: never('26h', 'A source with a schedule has completed no run for so long.'),
+    nothingSynced: never('26h', 'A source with a schedule has completed no run for this time.'),
     keyRefused: z.boolean().default(true).describe('The API refuses the key, the plan or a scope.'),
-    apiDown: never('15m', 'The API has taken no request for so long.'),
+    apiDown: never('15m', 'The API has accepted no request for this time.'),
     backupOld: never('2d', 'The last scheduled backup is older than this.'),
     configRefused: z.boolean().default(true).describe('A changed config file has errors and is not used.'),
   })
-  .describe('Which conditions are alerts.');
+  .describe('The conditions that are alerts.');
 
 export const AlertsSection = z
   .strictObject({

@@ -70,7 +70,7 @@ function checkMappings(
     return;
   }
   for (const name of streams.filter((stream) => !mapped.has(stream))) {
-    const message = `no mapping uses the stream ${name}, so nothing comes of its records`;
+    const message = `no mapping uses the stream ${name}, so its records are not used`;
     context.findings.addWarning([...path, 'streams', name], message, 'Add a mapping for it, or remove it.');
   }
 }

@@ -35,34 +35,40 @@ export const StreamKey = z
 
 const Target = z
   .strictObject({
-    baseUrl: BaseUrl.describe("The API's address: https, except towards this machine itself."),
-    apiKey: Secret.describe('The API key. Read again from its file or variable when the API says 401.'),
+    baseUrl: BaseUrl.describe(
+      'The address of the API. It begins with `https://`; `http://` is accepted for this machine alone.',
+    ),
+    apiKey: Secret.describe('The API key. When the API answers 401, the key is read again from its file or variable.'),
     publishKey: z
       .union([Secret, z.literal('')], { error: 'printable ASCII characters without spaces, or nothing' })
       .optional()
-      .describe('A key of its own for publishing, where the other one lacks the scope. Empty means none.'),
+      .describe('Another API key for publishing, if `apiKey` lacks that scope. Empty means none.'),
     profile: z
       .string()
       .min(1, 'the name of a profile or the path of a profile file')
       .default('default')
-      .describe('What to assume where the API document is silent: a name in `config/profiles`, or a path.'),
+      .describe(
+        'What dpp-sync assumes where the API document is silent: the name of a profile in `config/profiles`, or the path of a file.',
+      ),
     maxRate: z
       .number()
       .positive('a number above 0')
       .max(100_000)
       .optional()
-      .describe('The most requests per second. Without it the limit is learnt from the API alone.'),
+      .describe(
+        'The highest number of requests per second. Without it dpp-sync learns the limit from the answers of the API.',
+      ),
     firstContact: z
       .enum(['list', 'assume-empty'])
       .default('list')
       .describe(
-        'How a source finds out what the platform has of it before it creates anything there: by reading the lists of products, materials and publications; or not at all, where the platform holds nothing of it.',
+        'How dpp-sync finds out which items the platform already has before it creates the first one. `list`: it reads the lists of products, materials and publications. `assume-empty`: it reads nothing, because the platform has none of the items.',
       ),
     bom: z
       .enum(['ask', 'create', 'assume-present'])
       .default('ask')
       .describe(
-        'What becomes of the BOM items of a product that was at the platform before, since the API cannot be asked for them: a person answers with `settle --bom`; they are created; or those of the first complete read of their source are taken to be there, and later ones are created.',
+        'What happens to the BOM items of a product that the platform already had. The API cannot list them. `ask`: a person answers with `settle --bom`. `create`: they are created. `assume-present`: those of the first complete read of their source count as present, and later ones are created.',
       ),
   })
   .describe('The DPP platform.');
@@ -96,33 +102,31 @@ const Web = z
       .array(HostName)
       .default([])
       .describe(
-        'Names and addresses under which people reach it, without a port, besides `host` and the loopback names. Needed where `host` is no loopback address. A request that names any other host is refused, so that no web page can use it by a name of its own.',
+        'The names and addresses by which people open the dashboard, without a port. `host` and the loopback names are always allowed. Required if `host` is no loopback address. A request for any other host name is refused, so that a foreign web page cannot send requests to the dashboard.',
       ),
     token: Secret.min(16, 'at least 16 characters')
       .optional()
       .describe(
-        'What scripts send and people can log in with: at least 16 characters. It counts as an operator. Needed unless there are `users`.',
+        'The token that scripts send, and with which people can log in: at least 16 characters. It has the rights of an operator. Required if there are no `users`.',
       ),
     users: z
       .array(WebUser)
       .max(500, 'at most 500 users')
       .default([])
-      .describe('People who log in with a name and a password of their own, and may do what their role allows.'),
+      .describe('The people who log in with a name and a password. The role says what each may do.'),
   })
   .describe('The dashboard and admin API. Without this section there is none.');
 
 const Refs = z
   .strictObject({
     product: Expression.optional().describe('The key of the product that the BOM item belongs to.'),
-    material: Expression.optional().describe('The key of the material that it consists of.'),
-    component: Expression.optional().describe('The key of the product that it consists of.'),
+    material: Expression.optional().describe('The key of the material that the product contains.'),
+    component: Expression.optional().describe('The key of the product that the product contains.'),
     part: Expression.optional().describe(
-      'The key of the material or the product that it consists of, whichever has this key. It waits until one of them is there; if both are, the row is quarantined.',
+      'The key of the part, if it may be a material or a product. The BOM item waits until one of them exists. If both exist, the row is quarantined.',
     ),
   })
-  .describe(
-    'For BOM items: the product, and what it consists of. Of material, component and part each row must yield exactly one.',
-  );
+  .describe('For BOM items: the product and its part. Each row must give exactly one of material, component and part.');
 
 const Rule = z
   .strictObject({
@@ -133,13 +137,15 @@ const Rule = z
       .min(1, 'a pattern')
       .max(500, 'at most 500 characters')
       .optional()
-      .describe('A pattern that the text has, in the syntax of `matches`; with `^` and `$` for the text as a whole.'),
+      .describe(
+        'A pattern that the text must contain, in the syntax of `matches`. With `^` and `$` the whole text must match.',
+      ),
     required: z.boolean().default(false).describe('Whether a row without a value is an issue.'),
     empty: z
       .array(z.string())
       .max(100)
       .default([])
-      .describe('Texts that count as no value, such as `n/a`. Blank text and null always do.'),
+      .describe('Texts that count as no value, such as `n/a`. Blank text and null always count as no value.'),
   })
   .describe('Rules for the value of one field.');
 
@@ -151,7 +157,7 @@ export const Mapping = z
       'A list. The mapping makes one item of each entry; the other expressions then also know `item`, the entry, and `index`, its number from 0.',
     ),
     key: Expression.optional().describe('The key by which other streams refer to the item. Required without a module.'),
-    when: Expression.optional().describe('Whether a record is wanted; the others are excluded.'),
+    when: Expression.optional().describe('True for the records that are mapped. The others are excluded.'),
     refs: Refs.optional(),
     fields: z
       .record(z.string(), Expression)
@@ -165,7 +171,7 @@ export const Mapping = z
       .enum(['hold', 'report'])
       .default('hold')
       .describe(
-        'What an issue of this mapping does. `hold`: none of the items of the row are used, and the passports of its products wait. `report`: the issue is shown in quarantine, the other items of the row are used, and no passport waits.',
+        'What happens when this mapping fails for a record. `hold`: none of the items of the record is used, and the passports of its products wait. `report`: the quarantine shows the issue, the other items of the record are used, and no passport waits.',
       ),
     module: z
       .string()
@@ -175,7 +181,7 @@ export const Mapping = z
         'A TypeScript or JavaScript module that maps the records, in place of `to`, `each`, `key`, `refs` and `fields`.',
       ),
   })
-  .describe('How records of one stream become items: by expressions, or by a module.');
+  .describe('How records of one stream become items: by expressions or by a module.');
 
 const Columns = z
   .union([column.transform((name) => [name]), z.array(column).min(1, 'at least one column name')])
@@ -190,39 +196,47 @@ const Lookup = z
       .min(1, 'the path of a file')
       .optional()
       .describe('A CSV file with a header, or a JSON file with a list of objects.'),
-    key: Columns.describe('The column that is looked up, or several.'),
+    key: Columns.describe('The column, or the columns, by which an entry is found.'),
     value: z
       .union([column, z.array(column).min(1, 'at least one column name')])
       .meta({ title: 'column or list of columns' })
-      .describe('The column whose value is given, or several: then an object with these members is.'),
+      .describe(
+        'The column whose value the lookup gives. With several columns the lookup gives an object with these members.',
+      ),
   })
   .describe('A table that mappings look values up in with `lookup("NAME", key)` or `lookup_all("NAME", key)`.');
 
 const Guard = z
   .strictObject({
     maxMissing: Share.prefault('5%').describe(
-      'The most known records that may be missing from a complete read, and the most items of a kind that the records may no longer make.',
+      'The highest share of known records that may be missing from a complete read, and of items of one kind that the records no longer make.',
     ),
     maxDrop: Share.prefault('20%').describe(
-      'The most by which the number of records may fall from one read to the next.',
+      'The highest share by which the count of records may fall from one read to the next.',
     ),
   })
-  .describe('A read beyond these limits is taken for a broken export: nothing is concluded from what it lacks.');
+  .describe(
+    'If a read exceeds one of these limits, the export counts as broken: no record and no item becomes missing.',
+  );
 
 const Pause = z
   .strictObject({
-    from: TimeOfDay.describe('When it begins, as `22:00`, by the clocks of the time zone.'),
+    from: TimeOfDay.describe('When the pause begins, as `22:00` in the time zone.'),
     to: TimeOfDay.describe(
-      'When it ends. A time before `from` is one of the next day; the same time makes it last a whole day.',
+      'When the pause ends. A time before `from` is on the next day. The same time as `from` makes a pause of a whole day.',
     ),
     days: z
       .array(z.enum(WEEKDAYS))
       .min(1, 'at least one day')
       .optional()
-      .describe('The days on which it begins, as `[mon, tue]`. Without them every day.'),
-    timezone: TimeZone.optional().describe('Its IANA time zone. Without it that of the source.'),
+      .describe('The days on which the pause begins, as `[mon, tue]`. Without them it begins every day.'),
+    timezone: TimeZone.optional().describe(
+      'The IANA time zone of the pause. Without it the time zone of the source holds.',
+    ),
   })
-  .describe('A time of the day in which no run begins by itself. A run that is due begins when it ends.');
+  .describe(
+    'A time of the day in which no run begins by itself. A run that becomes due in this time begins when the pause ends.',
+  );
 
 const Backups = z
   .strictObject({
@@ -231,7 +245,7 @@ const Backups = z
     folder: z
       .string()
       .min(1, 'the path of a folder')
-      .describe('Where the backups are written, best on another disk. It is created where it is missing.'),
+      .describe('The folder of the backups, best on another disk. dpp-sync creates the folder.'),
     keep: z
       .int()
       .min(1)
@@ -249,25 +263,30 @@ const History = z
       .max(36_500)
       .optional()
       .describe(
-        'How many days runs and the events of items are kept. The last runs of each source always stay. Without it their number alone is limited.',
+        'How many days runs and events of items are kept. The last runs of each source always stay. Without this key only their number is limited.',
       ),
     maxBytes: Size.optional().describe(
-      'The size of what the ledger holds, as `2 GB`, beyond which the oldest events of items are removed. Items and records are never removed for it, so a ledger can be larger.',
+      'The size of the ledger, as `2 GB`, above which the oldest events of items are removed. Items and records always stay, so a ledger can be larger.',
     ),
   })
   .describe('How much history the ledger keeps.');
 
 const Source = z
   .strictObject({
-    id: Slug.describe('A name of your choosing; it stays with the records for good.'),
-    connector: z.string().min(1, 'the name of a connector').describe('What reads the source.'),
-    schedule: Schedule.optional().describe('When to pull, as a cron expression. Without it only on demand.'),
+    id: Slug.describe('A name of your choice. The ledger keeps it with the records, so it cannot be changed later.'),
+    connector: z
+      .string()
+      .min(1, 'the name of a connector')
+      .describe('The connector: the id of a built-in one, the path of a file, or the name of a package.'),
+    schedule: Schedule.optional().describe(
+      'When the source is read, as a cron expression. Without it the source is read on demand only.',
+    ),
     timezone: TimeZone.default('UTC').describe('The IANA time zone of the schedule.'),
     watch: z
       .boolean()
       .default(false)
       .describe(
-        'Whether a run also begins when a file of the source appears or changes, and is complete (`done`, `stableMs`). For sources of files, except those of a web server.',
+        'Whether a run also begins when a file of the source appears or changes and is complete (`done`, `stableMs`). For connectors that read files, except from a web server.',
       ),
     pause: z
       .array(Pause)
@@ -277,40 +296,40 @@ const Source = z
     options: z
       .record(z.string(), z.unknown())
       .default({})
-      .describe("The connector's own options. A single stream may stand here too: its name is `default` then."),
+      .describe(
+        "The options of the connector. The options of a single stream may stand here too; the stream's name is then `default`.",
+      ),
     streams: z
       .record(StreamName, z.looseObject({ key: StreamKey.optional() }))
       .optional()
-      .describe("The source's series of records by name, each with the connector's stream options."),
+      .describe('The streams of the source by name, each with the stream options of the connector.'),
     omit: z
       .array(column)
       .default([])
-      .describe(
-        'Columns that are never stored. Of a row that could not be told apart into columns only the key is kept then.',
-      ),
+      .describe('Columns that are never stored. If a row cannot be split into columns, only its key is stored.'),
     lookups: z
       .record(StreamName, Lookup)
       .default({})
-      .describe('Lookup tables by name: over records of this or of another source, or over files.'),
+      .describe('Lookup tables by name. A table has the records of a stream, or the entries of a file.'),
     units: z
       .record(z.string().min(1, 'the name of a unit'), UnitCode)
       .default({})
       .describe(
-        "The source's own names of units, with their codes of UNECE Rec 20 or 21, such as `Stk: C62`. They win over all that `unit()` knows.",
+        'The names of units in this source, with their codes of UNECE Rec 20 or 21, such as `Stk: C62`. `unit()` looks them up first.',
       ),
     mappings: z
       .array(Mapping)
       .default([])
-      .describe('What the records become. A source without mappings is only looked up by others.'),
+      .describe('What items the records become. A source without mappings serves only as a lookup table.'),
     onMissing: z
       .enum(['flag', 'ignore', 'unpublish'])
       .default('flag')
       .describe(
-        'What becomes of an item whose record is missing from a complete read: shown, left alone, or its passport unpublished.',
+        'What happens to an item whose record is missing from a complete read. `flag`: it is shown. `ignore`: nothing happens. `unpublish`: its passport is withdrawn.',
       ),
     guard: Guard.prefault({}),
     snapshotEvery: Period.prefault('7d').describe(
-      'How often a stream that gives changes is also read completely, as `12h` or `7d`: that finds what the changes have missed and what is gone.',
+      'How often a stream that gives changes is also read completely, as `12h` or `7d`. A complete read finds records that the changes have missed, and records that are gone.',
     ),
   })
   .describe('One configured system to read from.');
@@ -329,26 +348,26 @@ const Passports = z
       .default('manual')
       .describe('Whether an initialised passport is published by itself.'),
     publicUrl: PublicUrl.optional().describe(
-      'Where everybody can see a published passport, as `https://passports.example.com/{sku}`. The dashboard links to it. `{sku}` stands for the SKU and `{id}` for the id of the product at the platform.',
+      'The public address of a published passport, as `https://passports.example.com/{sku}`. The dashboard links to it. `{sku}` is replaced by the SKU, and `{id}` by the id of the product at the platform.',
     ),
   })
-  .describe('What becomes of passports. Without this section nothing is initialised.');
+  .describe('What happens to passports. Without this section no passport is initialised by itself.');
 
 /** The whole config file. Types, checks, JSON Schema and reference are all taken from this one tree. */
 export const Config = z.strictObject({
   target: Target,
-  queue: QueueSetting.prefault('embedded').describe(
-    'Where the work is queued: `embedded`, `redis://…` or `rediss://…`.',
-  ),
+  queue: QueueSetting.prefault('embedded').describe('The queue: `embedded`, `redis://…` or `rediss://…`.'),
   queuePassword: z
     .union([Secret, z.literal('')], { error: 'printable ASCII characters without spaces, or nothing' })
     .optional()
     .describe(
-      "Redis's password as it is, for a `queue` whose URL has none: in the URL it would have to be percent-encoded. Empty means none.",
+      'The password of Redis, if the URL of `queue` has none. Here it is not percent-encoded. Empty means none.',
     ),
-  ledger: LedgerPath.default('./data/ledger.db').describe('The file of the ledger. One process writes it.'),
+  ledger: LedgerPath.default('./data/ledger.db').describe(
+    'The file of the ledger. One process at a time writes to it.',
+  ),
   web: Web.optional(),
-  sources: z.array(Source).min(1, 'at least one source').describe('The systems to read from.'),
+  sources: z.array(Source).min(1, 'at least one source').describe('The systems that dpp-sync reads.'),
   passports: Passports.optional(),
   alerts: AlertsSection.prefault({}),
   observe: ObserveSection.prefault({}),

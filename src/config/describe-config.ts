@@ -11,7 +11,7 @@ import { secretPathsIn } from './schema-walk.ts';
 export interface ConfigEntry {
   /** `sources[0].options.delimiter` */
   path: string;
-  /** As it is written, placeholders included. Of a secret at most the first 8 characters. */
+  /** The value as it is written, placeholders included; of a secret at most the first 8 characters. */
   value: string;
   from: 'file' | 'default';
   /** The line in the file; null for a default. */
@@ -24,7 +24,7 @@ export interface SourceSchemas {
   streamOptions: z.ZodType;
 }
 
-/** A value that is one placeholder without a fallback shows no secret, but where the secret comes from. */
+/** A value that is one placeholder without a fallback contains no secret. It names the file or variable of the secret. */
 const PLACEHOLDER = /^\$\{(?:file:[^}]+?|[A-Za-z_][A-Za-z0-9_]*)\}$/;
 
 /**

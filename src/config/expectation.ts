@@ -12,8 +12,8 @@ const TYPES: Record<string, string> = {
 };
 
 /**
- * What zod expected, as the end of `expected …`. Serves as the error map of every parse of a config, so it speaks where
- * the schema itself has no message of its own.
+ * What zod expected, as the end of `expected …`. Every parse of a config uses it as the error map, for issues whose schema has no
+ * message of its own.
  */
 export function expectationOf(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {

@@ -65,7 +65,7 @@ function isHostName(text: string): boolean {
   return /^[^\s/:?#@[\]*]+$/.test(text) && URL.parse(`http://${text}`)?.pathname === '/';
 }
 
-/** Printable ASCII: anything else could not stand in a header. */
+/** Printable ASCII, because a header cannot have other characters. */
 export const Secret = z
   .string()
   .min(1, 'a value that is not empty')

@@ -11,8 +11,7 @@ export interface FreshSettings {
 }
 
 /**
- * Returns a function that gives the settings of a source with every secret as its file or variable has it now, as for the
- * keys of the API.
+ * Returns a function that gives the settings of a source with every secret read again from its file or variable.
  *
  * @param source the source as it stands in the config, with placeholders replaced
  * @param secretAt the secret at a path below the source

@@ -6,37 +6,60 @@ import { schemaTreeOf } from './schema-tree.ts';
 
 const INTRODUCTION = `# Configuration
 
-This page is generated from the code (\`npm run generate\`); change the descriptions there.
+This page is generated from the code (\`npm run generate\`). Change the descriptions there.
 
-Everything is in one file, \`dpp-sync.yaml\` in the working folder or the one that \`-c FILE\` names, as YAML or JSON.
-[\`config/dpp-sync.example.yaml\`](../config/dpp-sync.example.yaml) is an example with comments, and
-[\`config/dpp-sync.schema.json\`](../config/dpp-sync.schema.json) gives editors completion and hints.
+The config is one file in YAML or JSON: \`dpp-sync.yaml\` in the working folder, or the file that \`-c FILE\` names. This is the least that it
+needs:
 
-Every problem is reported at once, each with its path, its line, what was found and what was expected. Unknown keys are
-problems too.
+\`\`\`yaml
+target:
+  baseUrl: https://dpp.example.com
+  apiKey: \${file:/run/secrets/dpp_api_key}
+sources:
+  - id: erp
+    connector: csv
+    streams:
+      products: { path: ./exports/products.csv, key: [MATNR] }
+    mappings:
+      - stream: products
+        to: product
+        key: row.MATNR
+        fields: { sku: row.MATNR, name: row.MAKTX }
+\`\`\`
+
+[\`config/dpp-sync.example.yaml\`](../config/dpp-sync.example.yaml) is a longer example with comments. With
+[\`config/dpp-sync.schema.json\`](../config/dpp-sync.schema.json) an editor completes keys and shows their descriptions.
+
+\`dpp-sync check\` reports all problems of the config at once. For each problem it names the key, the line, the value that was found, and
+the value that was expected. An unknown key is a problem too.
 
 ## Values from outside
 
-In any text, but not in keys:
+A text may contain placeholders. A key may not.
 
-| written | becomes |
+| placeholder | becomes |
 |---|---|
-| \`\${VAR}\` | the environment variable; a problem when it is not set |
-| \`\${VAR:-default}\` | the environment variable, or the default when it is not set or empty |
-| \`\${file:/path}\` | the content of a file without its last line end; a problem when it cannot be read |
-| \`\${file:/path:-default}\` | the content of a file, or the default when it does not exist or is empty |
+| \`\${VAR}\` | the environment variable; a problem if it is not set |
+| \`\${VAR:-default}\` | the environment variable, or the default if the variable is not set or empty |
+| \`\${file:/path}\` | the content of a file without its last line end; a problem if it cannot be read |
+| \`\${file:/path:-default}\` | the content of a file, or the default if the file does not exist or is empty |
 | \`$\${\` | the characters \`\${\` themselves |
 
-What comes in is not looked at again. A placeholder that is the whole value takes the type of its place, so
+Placeholders within such a value are not replaced. A placeholder that is the whole value takes the type of its place, so
 \`port: \${PORT}\` is a number. Paths are relative to the folder of the config file.
 
-Secrets are never shown, logged or stored: the values marked so below, whatever comes from a file by \`\${file:…}\`, and variables whose
-names contain \`KEY\`, \`TOKEN\`, \`SECRET\` or \`PASSWORD\`. They are taken out of whatever others send back as well; of one that is longer
-than 12 characters the first 8 may be shown. A secret of fewer than 8 characters cannot be told from ordinary text and is not taken out,
-which \`check\` warns of. From 16 characters on every run of 6 goes, unless it is a plain word or a sequence such as \`123456\`. Keys are
-read again from their file or variable when the API rejects them.
+YAML takes \`[0123]\` for a number and would change it. Here it stays the text "0123".
 
-Numbers that YAML would rewrite stay the text that was written: \`[0123]\` is the text "0123".
+## Secrets
+
+These values are secrets: the keys that are marked so below, all values from \`\${file:…}\`, and all variables whose names contain \`KEY\`,
+\`TOKEN\`, \`SECRET\` or \`PASSWORD\`.
+
+- dpp-sync never shows, logs or stores a secret. Of a secret with more than 12 characters it may show the first 8.
+- It also removes secrets from texts that other systems send back. It cannot distinguish a secret of fewer than 8 characters from
+  ordinary text, so it does not remove it, and \`check\` warns. Of a secret of 16 characters or more it also removes each part of 6
+  characters, unless the part is a plain word or a sequence such as \`123456\`.
+- When the API rejects a key, dpp-sync reads the key again from its file or variable.
 `;
 
 /** The page that describes every key of the config file and of profiles. Connectors have pages of their own. */
@@ -50,21 +73,21 @@ export function configReference(connectors: readonly { id: string; title: string
 
 const CONNECTORS_TITLE = `## Connectors
 
-A source's \`options\` and what stands under its streams depend on its \`connector\`. Each has a page with its options, and those
-that have to do with [where files come from](connectors/files.md) are the same for all that read files.
+The connector of a source decides what its \`options\` and its streams may contain. Each connector has a page. [Where files come
+from](connectors/files.md) has the options that all connectors for files share.
 `;
 
 const FIELDS_TITLE = `## Fields of items
 
-The names that \`fields\` of a mapping may use; the profile can allow more. Fields in bold are required.
+\`fields\` of a mapping may use these names. \`extraFields\` of a profile adds others. Fields in bold are required.
 `;
 
 const PROFILES_TITLE = `
 ## Profiles
 
-A profile is what to assume where the API document is silent. \`target.profile\` names one in \`config/profiles\`, or the
-path of a file of your own, which begins with \`extends: default\` and holds what differs: objects are merged, lists and
-single values replaced. [\`config/profiles/default.yaml\`](../config/profiles/default.yaml) holds every value assumed.
+A profile says what dpp-sync assumes where the API document is silent. \`target.profile\` names a profile in \`config/profiles\`, or a file of
+your own. Such a file begins with \`extends: default\` and holds what differs: its objects are merged into the default, and its lists and
+single values replace those of the default. [\`config/profiles/default.yaml\`](../config/profiles/default.yaml) holds every value.
 `;
 
 function fieldsTable(): string {

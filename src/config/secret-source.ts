@@ -2,7 +2,7 @@ import { fault } from '../domain/faults.ts';
 import type { SecretStore } from '../lib/logging/secrets.ts';
 import { expandTemplate, type Interpolation } from './interpolate.ts';
 
-/** A secret of the config. Its value is in no config object, so that none can be printed by accident (I7). */
+/** A secret of the config. No config object has its value, so that the value cannot be printed by accident (I7). */
 export interface SecretSource {
   /** Where it stands in the config. */
   path: string;

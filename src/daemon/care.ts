@@ -16,7 +16,7 @@ export interface BackupFile {
   bytes: number;
 }
 
-/** What became of the last try to make a backup. */
+/** The result of the last try to make a backup. */
 export interface BackupTry {
   at: number;
   ok: boolean;
@@ -31,7 +31,7 @@ export interface Backups {
   list(): Promise<BackupFile[]>;
   /** The newest backup that was verified; null before the first. */
   last(): BackupFile | null;
-  /** The last try, whatever came of it; null before the first. */
+  /** The last try, successful or not; null before the first. */
   lastTry(): BackupTry | null;
   /** When the next one is due by the schedule; null without a schedule. */
   nextAt(): number | null;

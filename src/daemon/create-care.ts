@@ -7,7 +7,7 @@ import type { Scheduler } from './scheduler.ts';
 import type { DueRuns } from './schedules/due-runs.ts';
 import type { RuntimeConfig } from './sources/open-source.ts';
 
-/** Puts what a daemon shows of its care together. */
+/** Combines reloads, backups and pauses into what the dashboard, the admin API and the metrics read. */
 export function createCare(options: {
   reload: Pick<Reload, 'reload' | 'last'>;
   backups: DaemonCare['backups'];
@@ -32,8 +32,8 @@ export function createCare(options: {
 }
 
 /**
- * Makes the runs due that the process before this one has left out: those that were due and have not begun, those that were cut
- * short, and those whose time passed while no daemon ran. A source that has never run is first pulled at its next scheduled time.
+ * Makes the runs due that the previous process has left out: those that were due and have not begun, those that were cut short,
+ * and those whose time passed while no daemon ran. A source that has never run is first pulled at its next scheduled time.
  */
 export function requestLeftRuns(
   { sources }: Pick<RuntimeConfig, 'sources'>,

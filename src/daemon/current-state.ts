@@ -1,16 +1,14 @@
 import type { ApiWait } from '../domain/api-wait.ts';
-import type { PassportCounts } from '../domain/ports/ledger-views.ts';
+import type { LedgerCounts } from '../domain/ports/ledger-views.ts';
 import { QUEUE_NAMES, type QueueCounts, type QueueName } from '../domain/ports/queues.ts';
 import type { Clock } from '../lib/clock.ts';
-import { kept } from '../lib/kept.ts';
+import { kept, keptAnswer } from '../lib/kept.ts';
 import type { ApiStanding } from '../observe/health.ts';
 import type { Standing } from '../observe/standing.ts';
 import type { Runtime } from './runtime.ts';
-import { standingBesidePassports } from './standing.ts';
+import { failedRunsOf, standingOf, watchedOf } from './standing.ts';
 
 const COUNTS_KEPT_MS = 2000;
-/** How many of a source's last runs are searched for a complete one. */
-const RUNS_LOOKED_AT = 50;
 
 /** Reads the current state of ledger, queue and API. */
 export interface CurrentState {
@@ -27,20 +25,17 @@ export function createCurrentState(options: {
 }): CurrentState {
   const { runtime, nextRun, clock } = options;
   const { views, api, queues, config } = runtime;
-  const counted = kept(
-    () => ({
-      items: views.itemCounts(),
-      ...standingBesidePassports(
-        views,
-        config,
-        config.sources.map(({ id }) => id),
-      ),
-    }),
+  const ids = () => config.sources.map(({ id }) => id);
+  const countedHere = kept(
+    () => ({ items: views.itemCounts(), ...standingOf(views, config, ids()) }),
     COUNTS_KEPT_MS,
     clock,
   );
-
-  const countedHere = kept(() => views.passportCounts(config.sources.map(({ id }) => id)), COUNTS_KEPT_MS, clock);
+  const countedApart = keptAnswer(
+    () => runtime.dashboard.counts({ sources: ids(), watched: watchedOf(config, ids()) }),
+    COUNTS_KEPT_MS,
+    clock,
+  );
 
   function standingOfApi(): ApiStanding {
     const state = api.authorization();
@@ -57,28 +52,30 @@ export function createCurrentState(options: {
     apiWait,
     async standing() {
       return {
-        ...counted(),
-        passports: await passportCounts(),
+        ...(await counts()),
+        failedRuns: failedRunsOf(views, ids()),
         queues: await queueCounts(),
         api: standingOfApi(),
         apiWait: apiWait(),
         refusedScopes: [...api.refused().keys()],
         sources: config.sources.map(({ id: source }) => {
-          const runs = views.runs({ source, limit: RUNS_LOOKED_AT });
-          const completeAt = runs.find(({ result }) => result === 'complete')?.endedAt ?? null;
-          return { source, lastRun: runs[0] ?? null, completeAt, nextRunAt: nextRun(source) };
+          const [lastRun = null] = views.runs({ source, limit: 1 });
+          return { source, lastRun, completeAt: views.completeAt(source), nextRunAt: nextRun(source) };
         }),
       };
     },
   };
 
-  /** The reading thread counts them, so that a large ledger does not hold up the deliveries. It runs where there are pages. */
-  async function passportCounts(): Promise<PassportCounts> {
+  /**
+   * Counts in the reading thread, so that a large ledger does not hold up the deliveries. Only a daemon with a dashboard has that
+   * thread.
+   */
+  async function counts(): Promise<LedgerCounts> {
     if (config.web === null) return countedHere();
     try {
-      return await runtime.dashboard.passportCounts({});
+      return await countedApart();
     } catch {
-      // The thread is away; the figures have to be there all the same.
+      // The thread does not answer, and `status` needs the counts.
       return countedHere();
     }
   }

@@ -1,7 +1,7 @@
 import type { ProgressEvent } from '../domain/ports/progress.ts';
 import type { Logger } from '../lib/logging/logging.ts';
 
-/** Logs what became of each delivery. There may be a million in a night, so only at the level `debug`. */
+/** Logs the result of each delivery, at the level `debug` only: there may be a million in a night. */
 export function logSettled(log: Pick<Logger, 'debug'>, event: ProgressEvent): void {
   if (event.type !== 'settled') return;
   const { kind, key, operation, state, status, latencyMs, reason } = event;

@@ -27,7 +27,7 @@ export interface PreviewCounts {
   otherIssues: number;
 }
 
-/** A module may give any number of codes, so that no more kinds of issues than these are kept (I9). */
+/** The most kinds of issues that are counted one by one. A module may give any number of codes (I9). */
 const KINDS_MAX = 1_000;
 
 /** Counts previewed records, however many there are. */

@@ -5,7 +5,7 @@ import type { PreviewedRecord } from './preview.ts';
 
 /** Which records are shown. A record has to fit all that is given. */
 export interface PreviewFilter {
-  /** Only records that something is wrong with. */
+  /** Only records with issues. */
   issues?: boolean;
   /** Only the record with this key; the values of several key columns are joined by `/`. */
   key?: string;

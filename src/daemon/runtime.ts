@@ -197,7 +197,7 @@ async function runtimeOn(
 
   async function replayNow(request: ReplayRequest): Promise<ReplayReport> {
     if (request.dryRun) {
-      // Changed mappings and lookup files take effect by a replay, and not by finding out what it would do.
+      // A replay puts changed mappings and lookup files into use. Its dry run does not.
       const fresh = await mappers.compile(config.sources);
       return await replay(request, { ledger, mapperOf: (source) => fresh.get(source) ?? null });
     }
@@ -261,7 +261,7 @@ async function runtimeOn(
   };
   const ledgerReader = createLedgerReader(readerData);
   // Counting takes long with a million items, and a page does not wait for it.
-  const countingReader = createLedgerReader(readerData);
+  const countingReader = createLedgerReader({ ...readerData, warms: false });
   const settings = createReplaceSettings({
     config,
     rules,
@@ -317,7 +317,7 @@ async function runtimeOn(
         () => queues.close(),
         () => target.close(),
         async () => traces?.close(),
-        // Before the ledger: the last connection that is closed removes the log.
+        // The readers close before the ledger, because the last connection that is closed removes the log.
         () => ledgerReader.close(),
         () => countingReader.close(),
         () => ledger.close(),

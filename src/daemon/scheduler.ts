@@ -36,13 +36,12 @@ const LOOK_MS = 30_000;
 const CORRECTION_MS = 600_000;
 
 /**
- * Starts the scheduled runs. A time may pass while this process is busy, while the machine sleeps, or because the clock
- * is set forward. Its run is then started late, once for all missed times. If the clock is set back, the repeated times
- * start runs again, because the earlier ones may have had a wrong date. `missed` reports the times that passed while no
- * daemon ran.
+ * Starts the scheduled runs. A time may pass while this process is busy, while the machine sleeps, or because the clock is set
+ * forward. Its run is then started late, once for all missed times. If the clock is set back, the repeated times start runs
+ * again, because the earlier ones may have had a wrong date. `missed` reports the times that passed while no daemon ran.
  *
- * @param pausedUntil when the pause of a source ends that is on at an instant. A run that is due in it begins at its end, once
- *   for all times in it.
+ * @param pausedUntil gives the end of the pause in which an instant lies; null where it lies in none. A run that is due in it
+ *   begins at its end, once for all times in it.
  * @param onDue called when a run is due that a pause puts off
  * @param startRun called at each due time; while a call for a source is still running, its further times are left out
  */
@@ -59,7 +58,7 @@ export function createScheduler(options: {
   let wake = new AbortController();
   let crons = cronsOf(options.schedules);
   const next = new Map<string, number | null>();
-  /** Runs that are due although no schedule names the time: put off by a pause, or asked for. */
+  /** Runs that are due outside of the schedule, because a pause has put them off or somebody has asked for them. */
   const due = new Map<string, number>();
   /** The runs of `due` that a changed export has asked for. */
   const ofFiles = new Set<string>();
@@ -102,7 +101,7 @@ export function createScheduler(options: {
         due.set(source, until);
         log.info(
           { source, until: new Date(until).toISOString() },
-          `The run of ${source} is due and waits for the end of its pause.`,
+          `The run of ${source} is due and waits for the end of its pause at ${new Date(until).toISOString()}.`,
         );
         onDue(source);
       }

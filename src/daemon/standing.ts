@@ -11,28 +11,24 @@ export interface SourcesStanding extends Omit<LedgerStanding, 'items'> {
 /** @param selected ids of configured sources */
 export function standingOf(
   views: LedgerViews,
-  { sources }: Pick<RuntimeConfig, 'sources'>,
+  config: Pick<RuntimeConfig, 'sources'>,
   selected: readonly string[],
 ): SourcesStanding {
-  return { ...standingBesidePassports(views, { sources }, selected), passports: views.passportCounts(selected) };
-}
-
-/** The state without the counts of passports, which take long in a large ledger. */
-export function standingBesidePassports(
-  views: LedgerViews,
-  { sources }: Pick<RuntimeConfig, 'sources'>,
-  selected: readonly string[],
-): Omit<SourcesStanding, 'passports'> {
-  // Sources with `onMissing: ignore` are not counted.
-  const watched = sources.filter(({ id, onMissing }) => selected.includes(id) && onMissing !== 'ignore');
+  const watched = watchedOf(config, selected);
   return {
+    passports: views.passportCounts(selected),
     quarantined: views.quarantinedCount(selected),
     guarded: views.guardedReads(selected),
     failedRuns: failedRunsOf(views, selected),
     suspended: views.suspended(selected),
     // An empty list would stand for all sources.
-    missing: watched.length === 0 ? {} : views.missingCounts(watched.map(({ id }) => id)),
+    missing: watched.length === 0 ? {} : views.missingCounts(watched),
   };
+}
+
+/** The sources whose missing items count: all without `onMissing: ignore`. */
+export function watchedOf({ sources }: Pick<RuntimeConfig, 'sources'>, selected: readonly string[]): string[] {
+  return sources.filter(({ id, onMissing }) => selected.includes(id) && onMissing !== 'ignore').map(({ id }) => id);
 }
 
 /** Sources whose last finished run failed. A run that has not ended does not count. */

@@ -5,7 +5,7 @@ export interface ReadableSecret {
   read(): Promise<string>;
 }
 
-/** How people are reached. */
+/** The settings of a channel that notifies people. */
 export type ChannelSettings = { id: string } & (
   | {
       type: 'webhook';

@@ -4,7 +4,7 @@ import { Fault, type FaultDetails } from '../lib/errors.ts';
  * Every code that a `Fault` can carry, with the exit code it ends a command with: 1 failed while running, 2 bad usage or
  * config, 3 the environment is out of reach or refuses.
  */
-const FAULTS = {
+export const FAULT_EXIT_CODES = {
   usage: 2,
   'config.missing': 2,
   'config.invalid': 2,
@@ -46,11 +46,11 @@ const FAULTS = {
   internal: 1,
 } as const satisfies Record<string, 1 | 2 | 3>;
 
-export type FaultCode = keyof typeof FAULTS;
+export type FaultCode = keyof typeof FAULT_EXIT_CODES;
 
 /** Builds a registered error, for the caller to throw. */
 export function fault(code: FaultCode, message: string, details: FaultDetails = {}): Fault {
-  return new Fault(code, FAULTS[code], message, details);
+  return new Fault(code, FAULT_EXIT_CODES[code], message, details);
 }
 
 /** True if the ledger cannot be written or read for now. Any other error of a ledger is a defect. */

@@ -39,7 +39,7 @@ export interface LookupKey {
   key: string;
 }
 
-/** A looked up key with what it had then. If the table has something else by now, the record is mapped again. */
+/** A key that a record has looked up, with its entry at that time. If the entry has changed since, the record is mapped again. */
 export interface LookupUse extends LookupKey {
   stamp: string;
 }

@@ -35,7 +35,7 @@ export const Profile = z
         material: names.default(['code', 'name']).describe('For materials.'),
       })
       .prefault({})
-      .describe('Canonical fields by which the API identifies items of a kind; the first that has a value counts.'),
+      .describe('The fields by which the API identifies an item. The first one with a value counts.'),
     idPaths: z
       .strictObject({
         product: idPaths('product_id').describe('For products.'),
@@ -43,7 +43,7 @@ export const Profile = z
         bom_item: idPaths('bom_item_id').describe('For BOM items.'),
       })
       .prefault({})
-      .describe('Where an answer carries the id: dotted paths into the body, tried in this order.'),
+      .describe('Where an answer has the id: dotted paths into the body, tried in this order.'),
     wireNames: z
       .strictObject({
         product: wireNames('product').describe('For products.'),
@@ -51,15 +51,15 @@ export const Profile = z
         bom_item: wireNames('bom_item').describe('For BOM items.'),
       })
       .prefault({})
-      .describe('What the API calls each canonical field.'),
+      .describe('The name of each field in the API.'),
     refNames: z
       .strictObject({
         product: memberName.default('product').describe('The product that a BOM item belongs to.'),
-        material: memberName.default('material').describe('The material that it consists of.'),
-        component: memberName.default('component').describe('The product that it consists of.'),
+        material: memberName.default('material').describe('The material that the product contains.'),
+        component: memberName.default('component').describe('The product that the product contains.'),
       })
       .prefault({})
-      .describe("What the API calls a BOM item's pointers; their values are ids."),
+      .describe('The names of the refs of a BOM item in the API. Their values are ids.'),
     extraFields: z
       .strictObject({
         product: extraFields.describe('For products.'),
@@ -67,7 +67,7 @@ export const Profile = z
         bom_item: extraFields.describe('For BOM items.'),
       })
       .prefault({})
-      .describe('Fields beyond the canonical ones that mappings may fill. They are sent as the mapping gives them.'),
+      .describe('Further fields that mappings may fill. They are sent as the mapping gives them.'),
     decimals: z
       .enum(['string', 'number'])
       .default('string')
@@ -95,14 +95,14 @@ export const Profile = z
         bodyMember: memberName
           .nullable()
           .default('products')
-          .describe('The member of the body that holds the products; null for a bare list of them.'),
-        membersMax: z.int().min(1).max(10_000).default(100).describe('Products in one import at most.'),
+          .describe('The member of the body that has the products; null if the body is a list of products.'),
+        membersMax: z.int().min(1).max(10_000).default(100).describe('The highest number of products in one import.'),
         bytesMax: z
           .int()
           .min(1_024)
           .max(67_108_864)
           .default(1_048_576)
-          .describe('Bytes of one import at most, unless a single product is larger.'),
+          .describe('The highest number of bytes of one import, unless a single product is larger.'),
         creates: z
           .enum(['auto', 'off'])
           .default('auto')
@@ -134,15 +134,13 @@ export const Profile = z
           ),
       })
       .prefault({})
-      .describe('The bulk import of products: its shape, its size, and what it is used for.'),
+      .describe('The bulk import of products: its form, its size, and its use.'),
     publications: z
       .strictObject({
         idPaths: names.default(['id', 'uuid', 'pk', 'publication_id']).describe("The publication's own id."),
-        productIdPaths: names
-          .default(['product_id', 'product.id', 'product'])
-          .describe('The id of the product that it is of.'),
+        productIdPaths: names.default(['product_id', 'product.id', 'product']).describe('The id of its product.'),
         skuPaths: names.default(['sku', 'product_sku', 'product.sku']).describe("The product's SKU."),
-        statusPaths: names.default(['status', 'state']).describe('Where its state is said.'),
+        statusPaths: names.default(['status', 'state']).describe('Its state.'),
         publishedAtPaths: names
           .default(['published_at', 'published_on', 'created_at'])
           .describe('When it was published.'),
@@ -154,31 +152,35 @@ export const Profile = z
           .describe('The address of the public passport.'),
         publicStates: names
           .default(['published', 'public', 'active', 'live'])
-          .describe('States in which a passport is public, in any case of letters. One without a state is.'),
+          .describe(
+            'The states in which a passport is public, in upper or lower case. A passport without a state is public.',
+          ),
       })
       .prefault({})
-      .describe('Where an entry of the publications carries what: dotted paths, tried in their order.'),
+      .describe('Where an entry of the publications has each value: dotted paths, tried in this order.'),
     reports: z
       .strictObject({
         idPaths: names.default(['id', 'uuid', 'pk', 'report_id', 'data.id']).describe("The report's id."),
-        typePaths: names.default(['type', 'report_type', 'kind', 'name', 'title']).describe('What it is about.'),
+        typePaths: names.default(['type', 'report_type', 'kind', 'name', 'title']).describe('Its kind.'),
         statusPaths: names.default(['status', 'state']).describe('Whether it is ready.'),
         createdAtPaths: names.default(['created_at', 'generated_at', 'date']).describe('When it was made.'),
       })
       .prefault({})
-      .describe('Where a report carries what: dotted paths, tried in their order.'),
+      .describe('Where a report has each value: dotted paths, tried in this order.'),
     pdfBytesMax: z
       .int()
       .min(1_024)
       .max(1_073_741_824)
       .default(67_108_864)
-      .describe('Of a passport as PDF, this many bytes are read at most.'),
+      .describe('The highest number of bytes of a passport as PDF. A larger one is an error.'),
     scopes: z
       .strictObject({
         reportCreate: z
           .enum(['read', 'write'])
           .default('read')
-          .describe('The scope that creating a report takes; the document lists it under read without saying so.'),
+          .describe(
+            'The scope that creating a report needs. The document lists the operation under read and does not name its scope.',
+          ),
       })
       .prefault({})
       .describe('Scopes that the document does not state.'),
@@ -186,7 +188,9 @@ export const Profile = z
       .strictObject({
         itemsAt: names
           .default(['results', 'data', 'items', 'content', 'value', 'edges', 'nodes'])
-          .describe('Members that may hold the entries of a listing. A bare list needs none.'),
+          .describe(
+            'The members of an answer that may have the entries of a list. Not needed if the answer itself is a list.',
+          ),
         paging: z
           .enum(['auto', 'page', 'offset', 'cursor', 'link', 'none'])
           .default('auto')
@@ -226,7 +230,9 @@ export const Profile = z
         moreAt: places.describe(
           'Where it says true or false to whether there are more pages. None for the usual ones.',
         ),
-        countAt: places.describe('Where it says how many entries there are on all pages. None for the usual ones.'),
+        countAt: places.describe(
+          'Where an answer has the number of entries on all pages. An empty list means the usual places.',
+        ),
         lagMs: ms(0)
           .default(30_000)
           .describe(
@@ -262,7 +268,7 @@ export const Profile = z
       .describe('How answers are understood.'),
     timeouts: z
       .strictObject({
-        connectMs: ms(100).default(10_000).describe('To connect: DNS, TCP and TLS together.'),
+        connectMs: ms(100).default(10_000).describe('For the connection: DNS, TCP and TLS together.'),
         headersMs: ms(1_000).default(30_000).describe("From the request's last byte to the answer's headers."),
         bodyMs: ms(1_000).default(30_000).describe("Between two pieces of the answer's body."),
         totalMs: ms(1_000).default(120_000).describe('For a whole request.'),
@@ -273,8 +279,10 @@ export const Profile = z
       .strictObject({
         reset: ms(0)
           .default(2_000)
-          .describe('After the connection was lost, with this process perhaps, or the answer was of no use.'),
-        timeout: ms(0).default(30_000).describe('After a time limit passed: the request may still be at work.'),
+          .describe('After the connection or this process was lost, or the answer could not be used.'),
+        timeout: ms(0)
+          .default(30_000)
+          .describe('After a time limit has passed. The platform may still work on the request.'),
       })
       .prefault({})
       .describe(
@@ -308,7 +316,7 @@ export const Profile = z
       .min(1_024)
       .max(1_073_741_824)
       .default(8_388_608)
-      .describe('Of an answer in JSON, this many bytes are read at most.'),
+      .describe('The highest number of bytes of an answer in JSON. A larger one is an error.'),
   })
   .superRefine((profile, context) => {
     for (const kind of ITEM_KINDS) {

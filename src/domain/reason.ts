@@ -11,7 +11,7 @@ import type { DeliveryState } from './delivery.ts';
 export type ReasonTrait =
   /** Sending again is no way out of the unconfirmed delivery: the list has to be read. */
   | 'needs_reading'
-  /** An item that is found at the platform then may have other content than this write. */
+  /** An item that is then found at the platform may differ from the content of this write. */
   | 'content_unknown'
   /** A create was refused because the item exists, or may exist. An item that is found then is adopted. */
   | 'found_before'
@@ -106,7 +106,7 @@ const CODES = {
   restored: unconfirmed('resend', ['due'], 'needs_reading', 'content_unknown', 'since_backup'),
   shared_id: unconfirmed('ask_person', [...RESENT, 'blocked'], 'needs_reading', 'content_unknown', 'of_another_item'),
 
-  // The API has refused it.
+  // The API has refused the delivery.
   exists: unconfirmed('reject_as_hidden', [...RESENT, 'rejected'], 'needs_reading', 'content_unknown', 'found_before'),
   may_exist: unconfirmed('by_status', [], 'needs_reading', 'content_unknown', 'found_before', 'may_exist'),
   gate: unconfirmed('block', ['blocked'], 'needs_reading', 'asked_again'),

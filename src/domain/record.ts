@@ -1,5 +1,6 @@
 import { sha256Url } from '../lib/hash.ts';
 import type { JsonObject } from '../lib/json.ts';
+import { findOddCharacter } from '../lib/odd-character.ts';
 import type { Issue } from './issue.ts';
 import type { Place } from './place.ts';
 
@@ -19,7 +20,7 @@ export interface IncomingRecord {
   issues: Issue[];
 }
 
-/** Separates key parts and occurrence numbers; it cannot be typed into an ERP field. */
+/** Separates key parts and occurrence numbers. A value that has it is no key: see `identityOf`. */
 const SEPARATOR = '\u001f';
 
 /**
@@ -31,8 +32,8 @@ export function recordKey(identity: string, occurrence: number): string {
 }
 
 /**
- * The identity that a stream's key columns give a row. Null if one of them is absent or empty, or has half a character
- * (a lone surrogate): SQLite would store U+FFFD for every half, so that different keys would become one.
+ * The identity that a stream's key columns give a row. Null if one of them is absent or empty, or has characters that no text has:
+ * different keys would become one, since the separator is such a character, and SQLite stores U+FFFD for each lone surrogate.
  */
 export function identityOf(fields: JsonObject, keyColumns: readonly string[]): string | null {
   const parts: string[] = [];
@@ -41,8 +42,7 @@ export function identityOf(fields: JsonObject, keyColumns: readonly string[]): s
     if (value === undefined || value === null || value === '') return null;
     parts.push(typeof value === 'string' ? value : JSON.stringify(value));
   }
-  const identity = parts.join(SEPARATOR);
-  return identity.isWellFormed() ? identity : null;
+  return parts.some((part) => findOddCharacter(part) !== null) ? null : parts.join(SEPARATOR);
 }
 
 /** A key as people read it: with ` / ` between its parts. */

@@ -32,6 +32,24 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
+const FILE_REASONS: Readonly<Record<string, string>> = {
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
+  ENOENT: 'no such file or folder',
+  ENOTDIR: 'a part of the path is not a folder',
+  EISDIR: 'it is a folder',
+  EROFS: 'the file system is read-only',
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the disk quota is used up',
+};
+
+/** Why a file could not be read or written, for a message that names the file itself. */
+export function fileReasonOf(error: unknown): string {
+  const code = systemCodeOf(error) ?? '';
+  const reason = FILE_REASONS[code];
+  return reason === undefined ? messageOf(error).replace(/\.$/, '') : `${reason} (${code})`;
+}
+
 /** The `code` that Node and SQLite put on their errors (`ENOENT`, `SQLITE_BUSY`), or undefined. */
 export function systemCodeOf(error: unknown): string | undefined {
   if (typeof error !== 'object' || error === null || !('code' in error)) return undefined;

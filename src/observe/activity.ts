@@ -35,7 +35,7 @@ export interface Activity {
 
 const MINUTE_MS = 60_000;
 const MINUTES = 24 * 60;
-/** The rate is taken over the last of so many seconds. */
+/** The rate of requests is taken over this many seconds. */
 const SECONDS = 10;
 
 interface Cell<Counts> {

@@ -4,8 +4,8 @@ import type { Logger } from '../lib/logging/logging.ts';
 /** Passes the engine's events to all listeners. */
 export interface EventBus {
   /**
-   * Never throws: what a listener makes of an event must not undo what the event reports. The error of a listener is logged, once
-   * for each listener, and the others get the event all the same.
+   * Never throws: a failing listener must not undo the change that the event reports. Its first error is logged, and the other
+   * listeners get the event all the same.
    */
   emit: Emit;
   /** Returns the function that ends the subscription. */
@@ -14,7 +14,7 @@ export interface EventBus {
 
 export function createEventBus({ log }: { log: Pick<Logger, 'error'> }): EventBus {
   const listeners = new Set<(event: ProgressEvent) => void>();
-  /** Those that have thrown: thousands of events a second must not become as many lines of the log. */
+  /** The listeners that have thrown. Thousands of events a second must not become as many lines of the log. */
   const failing = new Set<(event: ProgressEvent) => void>();
   return {
     emit(event) {

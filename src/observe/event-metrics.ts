@@ -4,7 +4,7 @@ import type { Instruments } from './instruments.ts';
 
 export const RUN_RESULTS = ['complete', 'failed', 'interrupted'] as const;
 
-/** What is counted as it happens. */
+/** The metrics that events change. */
 export interface EventMetrics {
   observe(event: ProgressEvent): void;
   /** Gives each stream of the config its series, so that the first event is an increase from 0. */

@@ -14,7 +14,7 @@ export interface HealthReport {
   ledger: 'ok' | 'unwritable' | 'lost';
   queue: 'ok' | 'unreachable';
   api: ApiStanding;
-  /** There where the last reload refused the config, so that the settings before it go on. */
+  /** `refused` if the last reload refused the config; the former settings stay in use. */
   config?: 'refused';
   /** The wait beyond a minute that the API has asked for, where it has, as times in ISO 8601. */
   apiWait?: { since: string; until: string | null; askAgainAt: string };
@@ -26,7 +26,7 @@ export interface Health {
 
 /** A part that takes longer than this to answer counts as out of reach. */
 const ANSWER_WITHIN_MS = 3000;
-/** For so long an answer of ledger and queue is used again, however often the health is asked for. */
+/** An answer of ledger and queue is used again for this time, however often the health is asked for. */
 const KEPT_MS = 2000;
 
 /**
@@ -40,7 +40,7 @@ export function createHealth(options: {
   askQueue: () => Promise<unknown>;
   api: () => ApiStanding;
   apiWait: () => ApiWait | null;
-  /** What came of the last reload of the config; null before the first. */
+  /** The result of the last reload of the config; null before the first. */
   reload?: () => Pick<ReloadStatus, 'ok'> | null;
   stopping: () => boolean;
   clock: Clock;

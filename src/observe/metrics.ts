@@ -21,7 +21,7 @@ export interface Metrics {
 export function createMetrics(options: { version: string; figures: () => Promise<Figures> }): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
-  // A gauge with the ending of a counter. `nodejs_active_handles` and its likes show the same by type.
+  // These gauges have names of counters. `nodejs_active_handles` and its siblings show the same by type.
   for (const what of ['handles', 'requests', 'resources']) registry.removeSingleMetric(`nodejs_active_${what}_total`);
   const instruments = createInstruments(registry);
   instruments.gauge('build_info').set({ version: options.version }, 1);

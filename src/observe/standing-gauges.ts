@@ -13,7 +13,7 @@ import type { Figures, Standing } from './standing.ts';
 const QUEUE_STATES = ['waiting', 'active', 'failed'] as const satisfies (keyof QueueCounts)[];
 const ACCOUNT = ['read', 'unchanged', 'changed', 'quarantined', 'excluded', 'missing'] as const;
 
-/** What is shown as it is at the moment of the scrape. A source or stream that the config no longer has loses its series. */
+/** The gauges that show the state at the moment of the scrape. A source or stream that the config no longer has loses its series. */
 export function createStandingGauges({ gauge, counter }: Instruments): (standing: Standing, figures: Figures) => void {
   const showLedger = createLedgerGauges(gauge);
   const showSources = createSourceGauges(gauge);
@@ -95,7 +95,7 @@ function createSourceGauges(gauge: MakeGauge): (standing: Standing, figures: Fig
   };
 }
 
-/** What belongs to no source: the API, the queues, backups and the config. */
+/** The gauges that belong to no source: the API, the queues, backups and the config. */
 function createProcessGauges(gauge: MakeGauge): (standing: Standing, figures: Figures) => void {
   const queueJobs = gauge('queue_jobs');
   const api = gauge('api_state');
@@ -126,7 +126,7 @@ function createAlertMetrics(gauge: MakeGauge, counter: Instruments['counter']): 
       const count = alerts.filter((alert) => alert.firing && alert.condition === condition).length;
       firing.set({ condition }, count);
     }
-    // The channels count for themselves; the counter shows their counts.
+    // The alerts count their notices themselves, and the counter takes over their sums.
     notices.reset();
     for (const { channel, sent, failed } of sentNotices) {
       notices.inc({ channel, result: 'sent' }, sent);

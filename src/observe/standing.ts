@@ -26,7 +26,7 @@ export interface Standing extends LedgerStanding {
   }[];
 }
 
-/** What only the metrics show, asked for at each scrape. Times are in milliseconds since the epoch. */
+/** The figures that only the metrics show, asked for at each scrape. Times are in milliseconds since the epoch. */
 export interface Figures {
   now: number;
   /** The streams of the config, which have a series from the start. */

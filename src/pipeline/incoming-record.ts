@@ -2,6 +2,7 @@ import type { Issue } from '../domain/issue.ts';
 import type { SourceRow } from '../domain/ports/source.ts';
 import { type IncomingRecord, identityOf, RAW_FIELD, serializeFields } from '../domain/record.ts';
 import type { JsonObject } from '../lib/json.ts';
+import { findOddCharacter } from '../lib/odd-character.ts';
 
 /** The rows of a page as they are stored. Every row of every export passes through here, so it is a plain loop. */
 export function incomingRecords(
@@ -55,14 +56,17 @@ function keyIssue(row: SourceRow, keyColumns: readonly string[]): Issue {
 }
 
 function malformedKeyIssue(row: SourceRow, keyColumns: readonly string[]): Issue {
-  const malformed = keyColumns.filter((column) => {
+  const found = keyColumns.flatMap((column) => {
     const value = row.fields[column];
-    return typeof value === 'string' && !value.isWellFormed();
+    const odd = findOddCharacter(typeof value === 'string' ? value : JSON.stringify(value));
+    return odd === null ? [] : [{ column, character: odd.name }];
   });
+  const columns = found.map(({ column }) => column).join(', ');
+  const characters = found.map(({ character }) => character).join(', ');
   return {
     code: 'record.key',
-    field: malformed.join(', '),
-    message: `The key column ${malformed.join(', ')} has half a character in it (a lone surrogate).`,
+    field: columns,
+    message: `The key column ${columns} has a character in it that no text has: ${characters}.`,
     cure: 'Correct the text in the source, or give the right encoding in the options of the source.',
   };
 }

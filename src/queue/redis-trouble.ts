@@ -34,6 +34,8 @@ const UNREACHABLE_CURE =
 
 /** How messages of ioredis begin that report a missing or lost connection and have no code. */
 const LOST = /^(?:Connection is closed|Socket |Command timed out|connect ETIMEDOUT|Reached the max retries|no answer)/;
+/** What ioredis says of a command while there is no connection. */
+const UNWRITABLE = /^Stream isn't writeable/;
 const ECHO = /^(?:Stream isn't writeable|Connection is closed)/;
 
 export function isRefusal(error: unknown): boolean {
@@ -46,10 +48,18 @@ export function isEcho(error: unknown): boolean {
 }
 
 export function redisTroubleOf(error: unknown): RedisTrouble {
+  const message = messageOf(error);
+  const what = /[.!?]$/.test(message) ? message : `${message}.`;
+  return knownTroubleOf(error) ?? { kind: message, what, cure: UNREACHABLE_CURE };
+}
+
+/** Null for an error that may have nothing to do with Redis. */
+export function knownTroubleOf(error: unknown): RedisTrouble | null {
   const local = localTroubleOf(error);
   if (local !== null) return { kind: 'local', ...local };
   const message = messageOf(error);
   if (REFUSAL.test(message)) return { kind: 'password', ...PASSWORD };
+  if (UNWRITABLE.test(message)) return { kind: 'unreachable', what: 'it cannot be reached.', cure: UNREACHABLE_CURE };
   const word = message.split(' ', 1)[0] ?? '';
   const known = Object.hasOwn(WORDS, word) ? WORDS[word] : undefined;
   if (known !== undefined) return { kind: word, ...known };
@@ -57,5 +67,5 @@ export function redisTroubleOf(error: unknown): RedisTrouble {
   if (code !== undefined || LOST.test(message)) {
     return { kind: 'unreachable', what: `it cannot be reached (${code ?? message}).`, cure: UNREACHABLE_CURE };
   }
-  return { kind: message, what: /[.!?]$/.test(message) ? message : `${message}.`, cure: UNREACHABLE_CURE };
+  return null;
 }

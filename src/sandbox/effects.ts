@@ -18,7 +18,7 @@ export interface AdmittedRequest
   idempotencyKey: string | undefined;
 }
 
-/** What came of a request's own work. */
+/** The result of a request's own work. */
 export interface Performed {
   answer: Answer;
   naturalKey: string | undefined;
@@ -36,11 +36,11 @@ interface Success {
   about: readonly string[];
 }
 
-/** The work of requests, without the faults around it. */
+/** Does the work of requests, without the faults. */
 export interface Effects {
   /** Does the work, or recalls the answer that the key had before. Work that is done `times` over is answered as the first. */
   perform: (request: AdmittedRequest, use: KeyUse | undefined, times?: number) => Performed;
-  /** For a request that has no effect: what it would have been about. */
+  /** Describes the subject of a request that has no effect. */
   describe: (request: AdmittedRequest) => string | undefined;
 }
 

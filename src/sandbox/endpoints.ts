@@ -12,8 +12,8 @@ export interface Endpoint {
   /** The scope that an API key needs; `administrator` is the one operation that takes a session instead of a key. */
   scope: Scope | 'administrator';
   /**
-   * What the document says of Idempotency-Key here: named for this operation, recommended for writes in general, or
-   * without a meaning because nothing is written.
+   * What the API document says about Idempotency-Key for this operation: named for this operation, recommended for writes in
+   * general, or without a meaning because nothing is written.
    */
   idempotencyKey: 'named' | 'recommended' | 'meaningless';
 }

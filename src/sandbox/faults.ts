@@ -130,7 +130,7 @@ export interface FaultUse {
   used: number;
 }
 
-/** What the rules have in store for one request: at most one delay and at most one outcome, and what a list shows. */
+/** The faults for one request: at most one delay, at most one outcome, and changes of a list. */
 export interface FaultPlan {
   latencyMs: number;
   outcome: Exclude<FaultRule, { kind: 'latency' | ListFaultKind }> | null;
@@ -139,10 +139,10 @@ export interface FaultPlan {
   taken: FaultUse | null;
 }
 
-/** What almost every request gets. Nobody writes to it. */
+/** The plan of a request that no rule fits. It is shared and never changed. */
 const NO_FAULT: Readonly<FaultPlan> = { latencyMs: 0, outcome: null, view: null, taken: null };
 
-/** The sandbox's faults, to be changed while it runs. */
+/** The fault rules of the sandbox, which can be changed while it runs. */
 export interface Faults {
   /** Appends a rule. Of several that fit a request, the first that is not used up applies. */
   add(rule: FaultRule): void;
@@ -268,7 +268,7 @@ function reaches(
 ): boolean {
   const { rule } = active;
   if (active.until !== null) return lasts(active, now);
-  // Nothing can be done twice where nothing is done.
+  // A refused or absent effect cannot happen twice.
   if (rule.kind === 'duplicate' && ENDPOINTS[operation].method === 'GET') return false;
   if (rule.operation !== '*' && rule.operation !== operation) return false;
   if (rule.match !== undefined && !body.includes(rule.match)) return false;

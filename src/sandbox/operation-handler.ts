@@ -8,7 +8,7 @@ import { sendBadly } from './server/bad-body.ts';
 import type { Connections } from './server/connections.ts';
 import { callerOf, type Responder, type ResponderParts } from './server/responder.ts';
 
-/** Nobody adds to it. */
+/** It stays empty. */
 const NO_QUERY = new URLSearchParams();
 
 export interface OperationHandlerParts extends ResponderParts {
@@ -68,7 +68,7 @@ export function createOperationHandler(
       if (conclusion instanceof Promise) {
         return conclusion
           .then((settled) => {
-            // What was in progress when an outage began has its effect, and nobody to answer.
+            // A request that was in progress when an outage began has its effect, but its client gets no answer.
             const unheard = connections.wasReset(request.raw.socket) ? { ...settled, answer: null } : settled;
             return conclude(request, reply, unheard);
           })

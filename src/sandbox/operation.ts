@@ -31,13 +31,13 @@ export interface QueryParameter {
   schema: JsonObject;
 }
 
-/** What the sandbox does for one row of the endpoint table. */
+/** The work of the sandbox for one row of the endpoint table. */
 export interface Operation {
-  /** What validates the body, which is also what the published schema shows. Reads have none. */
+  /** The schema that validates the body, and that the published schema shows. Reads have none. */
   accepts?: z.ZodType;
   /** Every query parameter that `execute` reads. */
   query?: readonly QueryParameter[];
-  /** What a person would call the thing that is written; undefined for reads and where the request does not tell. */
+  /** The natural key of the thing that is written; undefined for reads, and where the request does not have it. */
   naturalKey(request: OperationRequest): string | undefined;
   /** The natural keys of everything that the request is about, where it can be about several things. */
   naturalKeys?(request: OperationRequest): string[];
@@ -54,7 +54,7 @@ export function textMember(body: unknown, name: string): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-/** A member of a body, whatever it is. */
+/** A member of a body, of any type. */
 export function member(body: unknown, name: string): unknown {
   return typeof body === 'object' && body !== null ? Reflect.get(body, name) : undefined;
 }

@@ -15,7 +15,7 @@ import { createReportCreation } from './resources/reports.ts';
 import { createListOperation } from './server/paging.ts';
 import type { Collections } from './storage/storage.ts';
 
-/** What the operations work on. */
+/** The parts that the operations use. */
 export interface OperationParts {
   collections: Collections;
   ids: IdScheme;

@@ -9,7 +9,7 @@ import { type Answer, refusal } from './server/answer.ts';
 import { fingerprintOf, honoursKeys, type IdempotencyStore, type KeyUse } from './storage/idempotency.ts';
 import type { Storage } from './storage/storage.ts';
 
-/** What to do to the client. */
+/** The end of a request towards the client. */
 export interface Conclusion {
   /** Null for a connection that is reset in place of an answer. */
   answer: Answer | null;
@@ -90,10 +90,12 @@ export function createProcessor(parts: ProcessorParts): (request: AdmittedReques
   const drawn = (conclusion: Conclusion): Conclusion | Promise<Conclusion> => {
     if (!conclusion.answer?.draw) return conclusion;
     const { draw, ...answer } = conclusion.answer;
-    return draw(parts.closing).then((document) => ({ ...conclusion, answer: { ...answer, document } }));
+    return draw().then((document) => ({ ...conclusion, answer: { ...answer, document } }));
   };
 
-  /** A failure is what a key's first request came to, and never takes the place of an answer that was given before. */
+  /**
+   * A failure is stored for its key only if it is the first answer. It never replaces an answer that was given before.
+   */
   const answerInstead = (
     request: AdmittedRequest,
     use: KeyUse | undefined,
@@ -147,7 +149,7 @@ function createOncePerKey({
   };
 }
 
-/** How the client gets to know of an import that failed after some of its rows. */
+/** The end of a request whose import failed after some of its rows. */
 function endedBy(ending: 'error' | 'reset' | 'silence' | undefined, conclusion: Conclusion): Conclusion {
   if (ending === 'reset') return { ...conclusion, answer: null };
   return ending === 'silence' ? { ...conclusion, answer: null, silent: true } : conclusion;

@@ -16,7 +16,7 @@ export interface StreamTarget<StreamOptions> {
 }
 
 export interface PullRequest<StreamOptions> extends StreamTarget<StreamOptions> {
-  /** What to give: everything, or what has changed since the cursor. A stream that can do one of them is asked for that one. */
+  /** What to give: everything, or the changes since the cursor. A stream that can give only one of them is asked for that one. */
   mode: ReadMode;
   /**
    * With `changes`: the cursor of the last stored page, or null on the first pull. With `snapshot` always null: a read
@@ -35,13 +35,13 @@ export interface StreamCheck {
 
 /** What a stream would read at the moment, for sources with `watch: true`. */
 export interface StreamLook {
-  /** Another text whenever a read would give something else; null where nothing can be read, or nobody can tell. */
+  /** A text that changes whenever a read would give other rows; null where nothing can be read, or where that cannot be known. */
   facts: string | null;
   /** How soon the stream may be looked at again, in milliseconds. */
   againMs: number;
 }
 
-/** What a connector gets from its host. */
+/** The services that the program gives to a connector. */
 export interface ConnectorHost {
   /** Resolves a path of the config: relative to the config file's folder. */
   resolvePath(path: string): string;
@@ -53,8 +53,8 @@ export interface OpenSource<StreamOptions> {
   /** Tries that a stream can be read, without reading all of it. */
   check(stream: StreamTarget<StreamOptions>): Promise<StreamCheck>;
   /**
-   * Tells by little work, without reading, whether a read would give something else than before. Give it where files are written
-   * by others: `watch: true` starts a run then.
+   * Finds out without reading, at little cost, whether a read would give other rows than before. Give it where other programs
+   * write files: `watch: true` then starts a run.
    */
   look?(stream: StreamTarget<StreamOptions>): Promise<StreamLook>;
   /**
@@ -65,9 +65,9 @@ export interface OpenSource<StreamOptions> {
    */
   pull(request: PullRequest<StreamOptions>): AsyncIterable<Page>;
   /**
-   * Called once after all streams were read to the end and stored, before the source is closed, with those of them that
-   * the guard has let pass: the place to archive or delete the files that were read. A crash can come before it, so the
-   * same files may be read again.
+   * Called once after all streams were read to the end and stored, before the source is closed. It gets the names of the streams
+   * that the guard has let pass. Archive or delete the files that were read here. A crash can come before it, so the same files
+   * may be read again.
    */
   acknowledge?(streams: readonly string[], signal: AbortSignal): Promise<void>;
   close(): Promise<void>;

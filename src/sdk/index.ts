@@ -8,6 +8,7 @@ export { normalizeDecimal } from '../lib/decimal.ts';
 export type { JsonObject, JsonValue } from '../lib/json.ts';
 export { isJsonObject } from '../lib/json.ts';
 export type { Logger } from '../lib/logging/logging.ts';
+export { findOddCharacter } from '../lib/odd-character.ts';
 export type {
   Connector,
   ConnectorDefinition,
@@ -28,6 +29,8 @@ export { createDecimalReader } from './decimal-notation.ts';
 export { sourceFault } from './faults.ts';
 export type { FileConnectorDefinition, FileRequest } from './files/file-connector.ts';
 export { defineFileConnector } from './files/file-connector.ts';
+export type { TextPiece } from './files/file-text.ts';
+export { readFileText } from './files/file-text.ts';
 export type { FileQuery } from './files/find-files.ts';
 export { findFiles, formatFiles } from './files/find-files.ts';
 export type { OpenFile } from './files/open-file.ts';

@@ -42,7 +42,7 @@ export interface SizedPage {
   bytes: number;
 }
 
-/** Lets the last pages of small files share one page, because every page is looked up and stored by itself. */
+/** Joins the last pages of small files into one page, because each page costs a transaction of its own. */
 export async function* sharedPages(pages: AsyncIterable<SizedPage>): AsyncGenerator<Page> {
   let held: Page | null = null;
   let heldBytes = 0;
@@ -59,7 +59,7 @@ export async function* sharedPages(pages: AsyncIterable<SizedPage>): AsyncGenera
       yield full;
     }
   } catch (error) {
-    // The rows before a file that cannot be read are good.
+    // The rows before a file that cannot be read are given before its error.
     if (held !== null) yield held;
     throw error;
   }

@@ -6,7 +6,7 @@ export interface FileDecoder {
   /** The encoding in use: the declared one, or the one that the byte order mark says. */
   encoding: string;
   write: (bytes: Buffer) => string;
-  /** The rest, after the last bytes. */
+  /** Gives the rest of the text after the last bytes. */
   end: () => string;
 }
 
@@ -43,13 +43,18 @@ export function createFileDecoder(declared: string, head: Buffer): FileDecoder {
   const encoding = mark === undefined || /^utf-?32/i.test(declared) ? declared : mark[0];
   if (/^utf-?8$/i.test(encoding)) return createUtf8Decoder(encoding);
   const decoder = iconv.getDecoder(encoding);
-  // Half a surrogate pair is as invalid in UTF-16 as a broken sequence is in UTF-8, where the decoder sees to it.
+  // Half a surrogate pair is invalid in UTF-16. The decoder replaces invalid sequences of UTF-8 only.
   const wide = /^(utf-?16|ucs-?2)/i.test(encoding);
   const clean = (text: string) => (wide ? text.toWellFormed() : text);
+  let isOdd = false;
   return withoutEndMark({
     encoding,
-    write: (bytes) => clean(decoder.write(bytes)),
-    end: () => clean(decoder.end() ?? ''),
+    write(bytes) {
+      isOdd = isOdd !== (bytes.length % 2 === 1);
+      return clean(decoder.write(bytes));
+    },
+    // The decoder drops half a character, with which a file ends that was cut off.
+    end: () => clean(decoder.end() ?? '') + (wide && isOdd ? '\u{fffd}' : ''),
   });
 }
 
@@ -70,7 +75,7 @@ const END_CHARACTERS_MAX = 1_000;
 
 /** Leaves the mark at the end of a file out, with the white space behind it. Within the text the character stays. */
 function withoutEndMark({ encoding, write, end }: FileDecoder): FileDecoder {
-  /** What may be the end of the file. */
+  /** Marks and white space that may be the end of the file. */
   let held = '';
   const without = (added: string): string => {
     const text = held === '' ? added : held + added;

@@ -6,7 +6,7 @@ import { createAttemptLimit } from './attempt-limit.ts';
 import type { Person, Role } from './server/route.ts';
 import { createSessions, SESSION_MS, type Session } from './sessions.ts';
 
-/** What a request shows of whoever sent it. */
+/** What a request shows of its sender. */
 export interface Visitor {
   headers: IncomingHttpHeaders;
   /** The address that it came from. */
@@ -37,11 +37,11 @@ export interface Credentials {
 /**
  * Decides who may use the dashboard: users by name and password, and whoever has the token, who counts as an operator.
  *
- * The right token is taken whatever came before it: behind a proxy everybody has one address, so a limit that refused the
- * right token would let anybody lock out its owner. Comparing costs microseconds and takes one time, so nothing is gained by
- * leaving it out. What keeps guessers out is the token's length; the limits only slow them down and show them.
- * A password may be weak, so it is not compared where the address or the name has guessed too often. It is compared by scrypt,
- * which costs memory and time, so few are compared at once.
+ * The right token is accepted after any number of wrong ones: behind a proxy everybody has one address, so a limit that refused
+ * the right token would let anybody lock out its owner. The comparison costs microseconds and takes the same time for every
+ * token. The token's length keeps guessers out; the limits only slow them down and report them. A password may be weak, so it is
+ * not compared after too many guesses from the address or for the name. The comparison uses scrypt, which costs memory and time,
+ * so few passwords are compared at once.
  */
 export interface Access {
   recognise(visitor: Visitor): { ok: true; person: Person; session: Session | null } | Stranger;
@@ -75,7 +75,7 @@ export function createAccess(credentials: Credentials, clock: Clock): Access {
   };
   const sessions = createSessions(clock);
   const compare = createPasswordQueue();
-  // Where each name has logged in: somebody who guesses a name elsewhere does not lock its owner out.
+  // The addresses from which each name has logged in. Guesses from another address do not lock the owner of the name out.
   const known = new Set<string>();
   /** An unknown name takes as long as a known one. */
   let nobody: Promise<string> | null = null;
@@ -83,7 +83,7 @@ export function createAccess(credentials: Credentials, clock: Clock): Access {
     user === undefined ? (nobody ??= hashPassword(randomUUID())) : user.password;
   let { token, users } = credentials;
   let expected = digest(token ?? '');
-  // Hashes have one length, and comparing them takes one time.
+  // Hashes have one length, so comparing them always takes the same time.
   const isToken = (given: string) => token !== null && given !== '' && timingSafeEqual(digest(given), expected);
 
   function refused(ip: string, name: string): Stranger {
@@ -95,7 +95,7 @@ export function createAccess(credentials: Credentials, clock: Clock): Access {
   return {
     recognise({ headers, ip }) {
       const id = sessionOf(headers);
-      // A page that renews itself is no sign that somebody is there.
+      // A page that renews itself does not show that a person is there.
       const session = id === null ? null : sessions.find(id, { isUse: headers['x-live'] === undefined });
       if (session !== null) {
         return { ok: true, person: { name: session.name, role: session.role, by: 'session' }, session };
@@ -146,7 +146,7 @@ export function createAccess(credentials: Credentials, clock: Clock): Access {
 
 const BUSY_MS = 1000;
 
-/** Compares few passwords at once, and refuses more than can wait: gives null for them. */
+/** Compares few passwords at once. Returns null for a password that finds the queue full. */
 function createPasswordQueue(): (compare: () => Promise<boolean>) => Promise<boolean | null> {
   const waiting: (() => void)[] = [];
   let running = 0;
@@ -173,7 +173,7 @@ function userCredential({ name, password, role }: User): string {
   return `user ${digest(JSON.stringify([name, password, role])).toString('hex')}`;
 }
 
-/** The value of a Set-Cookie header; without a session it ends the one that there is. */
+/** The value of a Set-Cookie header. Without a session it ends the present session. */
 export function sessionCookie(session: string | null, headers: IncomingHttpHeaders): string {
   const lifetime = session === null ? 0 : SESSION_MS / 1000;
   const parts = [`${cookieName(headers)}=${session ?? ''}`, 'Path=/', 'HttpOnly', 'SameSite=Strict'];
@@ -185,7 +185,10 @@ function cookieName(headers: IncomingHttpHeaders): string {
   return isHttps(headers) ? `__Host-${COOKIE}` : COOKIE;
 }
 
-/** The server speaks plain HTTP itself; a proxy in front of it says what the visitor speaks. Lying gains nobody anything. */
+/**
+ * True if the visitor uses HTTPS. The server itself speaks plain HTTP, so a proxy reports it in a header. A forged header gains a
+ * visitor nothing.
+ */
 function isHttps(headers: IncomingHttpHeaders): boolean {
   return headers['x-forwarded-proto'] === 'https';
 }

@@ -3,7 +3,7 @@ import type { Clock } from '../lib/clock.ts';
 /** Counts wrong guesses by address. */
 export interface AttemptLimit {
   /**
-   * Notes a wrong guess, and says what the address has left.
+   * Counts a wrong guess.
    *
    * @returns milliseconds until a wrong guess is free again; 0 where this one was
    */
@@ -15,7 +15,7 @@ export interface AttemptLimit {
 /** Wrong guesses that an address has free; one comes back every `REGAIN_MS`. */
 const FREE = 10;
 const REGAIN_MS = 30_000;
-/** Addresses that are remembered (I9). Whoever has that many is not held up by limits per address anyway. */
+/** Addresses that are remembered (I9). Limits for each address do not stop somebody who has more than this. */
 const ADDRESSES_MAX = 10_000;
 
 export function createAttemptLimit(clock: Clock): AttemptLimit {

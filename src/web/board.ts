@@ -7,6 +7,7 @@ import type { FastifyInstance } from 'fastify';
 import type { QueueName } from '../domain/ports/queues.ts';
 import { messageOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logging/logging.ts';
+import { knownTroubleOf } from '../queue/redis-trouble.ts';
 import { errorStatus } from './error-status.ts';
 
 /** Where the board is. */
@@ -19,7 +20,7 @@ const DESCRIPTIONS: Record<QueueName, string> = {
     'Writes to the API. What needs a person is among the failed: Retry maps the stored record anew and sends it.',
 };
 
-/** What the board may do besides showing things. All the rest is the ledger's business. */
+/** The changes that the board may make. Every other change is made through the ledger. */
 const ALLOWED = new Set([
   '/api/queues/:queueName/:jobId/retry',
   '/api/queues/:queueName/pause',
@@ -27,12 +28,12 @@ const ALLOWED = new Set([
 ]);
 
 const RETRY_ALL = '/api/queues/:queueName/retry/:queueStatus';
-/** The board would only report that the jobs were sent back, and not what came of them. */
+/** The board would only report that the jobs were enqueued again, and not their results. */
 const RETRY_ALL_ELSEWHERE = 'Use "Retry all" on the page "Queues in short": it reports what came of each delivery.';
 
 /**
- * Adds bull-board over the queues. The queues hold no truth, so nothing that somebody does here could lose or double a
- * delivery; what would only confuse, like adding, emptying or editing jobs, is refused all the same.
+ * Adds bull-board over the queues. The queues hold no truth, so no action here can lose or double a delivery. Actions that would
+ * only confuse, such as adding, emptying or editing jobs, are refused all the same.
  */
 export async function addBoard(
   app: FastifyInstance,
@@ -57,21 +58,23 @@ export async function addBoard(
         hideDocsLink: true,
         hideRedisDetails: true,
         showMetrics: false,
-        // Our workers are in this process; the board would look for them among the connections of a Redis.
+        // The workers are in this process. The board would look for them among the connections of Redis.
         showWorkers: false,
         sortQueues: false,
         pollingInterval: { showSetting: true },
-        // It has the reason of a failed job, and what came of one that was retried.
+        // This tab has the reason of a failed job, and the result of a retry.
         jobDetails: { defaultTab: 'Data' },
         locale: { lng: 'en-GB' },
       },
       handlerHooks: { before: refuseWhatConfuses },
     },
   });
-  // The board's own handler would show what the queue's datastore says of itself.
+  // The board's own handler would show internal messages of the queue's datastore.
   serverAdapter.setErrorHandler((error) => {
     if (errorStatus(error) < 500) return refused(400, messageOf(error));
     if (isOvertaken(error)) return refused(409, 'The job has changed meanwhile. Look at the list again.');
+    const trouble = knownTroubleOf(error);
+    if (trouble !== null) return unavailable(`Redis cannot be used: ${trouble.what} ${trouble.cure}`);
     log.error({ error: messageOf(error) }, `The board could not answer: ${messageOf(error)}`);
     return { status: 500, body: { error: 'ERRORS.INTERNAL_SERVER_ERROR' } };
   });
@@ -103,9 +106,14 @@ function isOvertaken(error: Error): boolean {
   return 'code' in error && (error.code === ErrorCode.JobNotInState || error.code === ErrorCode.JobNotExist);
 }
 
-/** What the board shows of a request that cannot be done, as it does of a refusal. */
+/** The board's answer to a request that cannot be carried out. */
 function refused(status: 400 | 409, message: string) {
   return { status, body: { error: { key: 'ERRORS.FORBIDDEN' }, message } };
+}
+
+/** What the board shows while it cannot read the queues. It sends every status, but its types have no 503. */
+function unavailable(message: string) {
+  return { status: 503 as number as 500, body: { error: { key: 'ERRORS.INTERNAL_SERVER_ERROR' }, message } };
 }
 
 function refusal(message: string): BeforeHookResult {

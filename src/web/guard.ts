@@ -3,9 +3,9 @@ import { isIPv6 } from 'node:net';
 import { isLoopback } from '../lib/loopback.ts';
 
 /**
- * Checks the host that a request names. The config's hosts, the listening host and loopback names are allowed.
- * Another name means that a web page has pointed its own name at this machine (DNS rebinding), to use what the browser of
- * somebody beside it can reach. No such page can have a loopback name.
+ * Checks the host that a request names. The config's hosts, the listening host and loopback names are allowed. Another name means
+ * that a web page has pointed its own name at this machine (DNS rebinding), to use what its visitor's browser can reach. No such
+ * page can have a loopback name.
  */
 export function createHostCheck(web: {
   host: string;
@@ -18,7 +18,7 @@ export function createHostCheck(web: {
   };
 }
 
-/** A name or address as `URL.hostname` writes it. What is no host is left as it is, and no request can name it. */
+/** A name or address as `URL.hostname` writes it. A text that is no host stays as it is, and no request can name it. */
 function hostnameOf(host: string): string {
   return URL.parse(`http://${isIPv6(host) ? `[${host}]` : host}`)?.hostname ?? host;
 }
@@ -30,7 +30,7 @@ function hostnameOf(host: string): string {
 export function isOwnPage(headers: IncomingHttpHeaders): boolean {
   const site = headers['sec-fetch-site'];
   if (site !== undefined) return site === 'same-origin';
-  // Over plain HTTP browsers leave that header out, but not this one.
+  // Over plain HTTP browsers leave `sec-fetch-site` out, but send `origin`.
   const { origin, host } = headers;
   return origin !== undefined && host !== undefined && URL.parse(origin)?.host === host.toLowerCase();
 }
@@ -58,6 +58,6 @@ export const SECURITY_HEADERS = {
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-resource-policy': 'same-origin',
   'permissions-policy': 'camera=(), geolocation=(), microphone=()',
-  // Pages show what only who has logged in may see.
+  // Pages show data that only people who have logged in may see.
   'cache-control': 'no-store',
 } as const;

@@ -1,4 +1,7 @@
-/** Markup that may go out as it is. */
+import { decodeXML } from 'entities/decode';
+import { escapeUTF8 } from 'entities/escape';
+
+/** Markup that is sent unchanged. */
 export class Html {
   readonly markup: string;
   constructor(markup: string) {
@@ -8,16 +11,29 @@ export class Html {
 
 type Content = Html | string | number | null | readonly Content[];
 
-const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
-
 function render(content: Content): string {
   if (content === null) return '';
   if (content instanceof Html) return content.markup;
   if (typeof content === 'object') return content.map(render).join('');
-  return String(content).replace(/[&<>"']/g, (character) => ENTITIES[character] ?? character);
+  return escapeUTF8(String(content));
 }
 
-/** Builds markup. Everything that is put in is escaped, unless it was built by this function too. */
+/** Elements that stand on lines of their own. */
+const BLOCK_END = /<\/(?:p|li|h\d|ul|div)>/;
+
+/** The sentences of markup as one line of text. */
+export function plainText({ markup }: Html): string {
+  const lines = markup.split(BLOCK_END).map((line) =>
+    line
+      .replaceAll(/<[^>]*>/g, '')
+      .replaceAll(/\s+/g, ' ')
+      .trim(),
+  );
+  const sentences = lines.filter((line) => line !== '').map((line) => (/[.:!?]$/.test(line) ? line : `${line}.`));
+  return decodeXML(sentences.join(' '));
+}
+
+/** Builds markup. All content is escaped, except markup that this function has built. */
 export function html(parts: TemplateStringsArray, ...contents: Content[]): Html {
   return new Html(parts.reduce((before, part, at) => before + render(contents[at - 1] ?? null) + part));
 }

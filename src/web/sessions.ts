@@ -6,9 +6,9 @@ import type { Notice, Role } from './server/route.ts';
 export interface Session {
   name: string;
   role: Role;
-  /** What the session stands on: a hash of the token, or of the user's name, password and role. */
+  /** The credential of the session: a hash of the token, or of the user's name, password and role. */
   credential: string;
-  /** What each form of the session carries. */
+  /** The CSRF token of the session's forms. */
   csrf: string;
   /** Shown on the next page, once. */
   notice: Notice | null;
@@ -21,9 +21,9 @@ export interface Sessions {
   /** Null where there is no such session, or its time is over. With `isUse` the session's idle time begins anew. */
   find(id: string, options: { isUse: boolean }): Session | null;
   close(id: string): void;
-  /** Ends all sessions that stand on anything else. */
+  /** Ends all sessions with another credential. */
   keepOnly(credentials: ReadonlySet<string>): void;
-  /** Aborted when the session ends, for what is open longer than a request. Null where there is no such session. */
+  /** Aborted when the session ends, for streams that outlast their request. Null where there is no such session. */
   signal(id: string): AbortSignal | null;
 }
 
@@ -41,7 +41,7 @@ interface Entry {
 }
 
 export function createSessions(clock: Clock): Sessions {
-  /** By hash, so that looking one up takes no time that tells anything about the ids that exist. */
+  /** By the hash of the id, so that the time of a search does not reveal which ids exist. */
   const entries = new Map<string, Entry>();
   const nameOf = (id: string) => createHash('sha256').update(id).digest('base64url');
 

@@ -8,10 +8,12 @@ import type { Logger } from '../lib/logging/logging.ts';
 import { isLoopback } from '../lib/loopback.ts';
 import { type Credentials, createAccess } from './access.ts';
 import { addBoard } from './board.ts';
-import { createHostCheck } from './guard.ts';
+import { errorStatus } from './error-status.ts';
+import { createHostCheck, SECURITY_HEADERS } from './guard.ts';
 import { createLiveHub } from './live/live-hub.ts';
 import { liveRoutes } from './live/live-routes.ts';
 import { accountRoutes } from './pages/account/account-routes.ts';
+import { outcomeLine } from './pages/tasks/outcome-text.ts';
 import { routesOf } from './routes.ts';
 import { addRoutes, BODY_BYTES_MAX } from './server/add-routes.ts';
 import { type Answers, createAnswers } from './server/answers.ts';
@@ -22,7 +24,7 @@ import { createBoundedServers } from './server-limits.ts';
 import { createTasks } from './tasks/create-tasks.ts';
 import { createWrongTokens } from './wrong-tokens.ts';
 
-/** What the server answers, with the board of the queues. Tests walk it: nothing may be served without a role. */
+/** The routes that the server answers, with those of the queues' board. Tests walk this list: no route may be without a role. */
 export interface ServedRoute {
   method: string;
   path: string;
@@ -58,6 +60,7 @@ export const openWeb = (async (context, web): Promise<DashboardServer> => {
     clock,
     log,
     askRefused: () => context.askRefused(),
+    describe: outcomeLine,
     onChange: () => hub.notify(),
   });
   const ways = () => ({ token: credentials.token !== null, users: credentials.users.length > 0 });
@@ -68,6 +71,7 @@ export const openWeb = (async (context, web): Promise<DashboardServer> => {
     ...routesOf(pageContext),
   ];
   let isMeantHost = createHostCheck(web);
+  const answers = createAnswers(() => routes);
 
   const app = fastify({
     logger: false,
@@ -76,20 +80,27 @@ export const openWeb = (async (context, web): Promise<DashboardServer> => {
     forceCloseConnections: true,
     bodyLimit: BODY_BYTES_MAX,
     routerOptions: { maxParamLength: PARAM_CHARS_MAX },
+    // Such an address reaches no hook and no route.
+    frameworkErrors: (error, request, reply) => {
+      reply.headers(SECURITY_HEADERS);
+      const message = error.code === 'FST_ERR_BAD_URL' ? BAD_ADDRESS : LONG_ADDRESS;
+      const status = errorStatus(error);
+      return answers.sendFault(request, reply, null, { status, code: 'request', message, suggestion: null });
+    },
   });
   const served: ServedRoute[] = [];
   app.addHook('onRoute', ({ method, url: path, config, bodyLimit = BODY_BYTES_MAX }) => {
     const role = config?.role ?? DEFAULT_ROLE;
     for (const one of [method].flat()) served.push({ method: one, path, role, bodyBytesMax: bodyLimit });
   });
-  const answers = createAnswers(() => routes);
   addErrorPages(app, answers, log);
   addGuard(app, { isMeantHost: (headers) => isMeantHost(headers), access, servers, wrongTokens, answers });
   addRoutes(app, routes, { answers, people, log, scrub, ledgerLost: () => runtime.ledgerLost() });
   await addBoard(app, { queues: runtime.queues.bullQueues, log });
   const url = await listen(app, web, log);
-  // The first question starts the reading thread, which needs seconds with a large ledger. So it is asked before anybody waits for it.
-  dashboard.items({}, { limit: 1 }).catch((error: unknown) => {
+  // The first question starts the reading thread. Between questions the thread then reads what lists need in memory, which takes
+  // seconds with a large ledger.
+  dashboard.lookupValues().catch((error: unknown) => {
     log.debug({ err: error }, 'The reading thread could not be started ahead of the first page.');
   });
   return {
@@ -108,6 +119,10 @@ export const openWeb = (async (context, web): Promise<DashboardServer> => {
     served,
   };
 }) satisfies OpenWeb;
+
+const BAD_ADDRESS =
+  'The address cannot be read: a % in it is not followed by two hexadecimal digits of UTF-8. Write a % itself as %25.';
+const LONG_ADDRESS = `A part of the address has more than ${PARAM_CHARS_MAX} characters. Send a long key in the query, as ?key=.`;
 
 type WebConfig = NonNullable<RuntimeConfig['web']>;
 
@@ -154,7 +169,10 @@ function hostsOf(allowedHosts: readonly string[]): string {
     : `Hosts that it answers to, besides the configured one and localhost: ${allowedHosts.join(', ')}.`;
 }
 
-/** What went wrong inside is for the log alone. Set before the routes, which take over the handlers that they find. */
+/**
+ * Answers errors; internal details go to the log only. Call it before the routes are added, because routes take the error handler
+ * that is set at that time.
+ */
 function addErrorPages(app: FastifyInstance, answers: Answers, log: Logger): void {
   app.setNotFoundHandler((request, reply) =>
     answers.sendFault(request, reply, request.visit, {

@@ -2,7 +2,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logging/logging.ts';
 import type { Stranger } from './access.ts';
 
-/** What is done about wrong tokens beyond refusing them. */
+/** Slows down guessers of tokens, and logs them. */
 export interface WrongTokens {
   /** Resolves when the refusal may be given. */
   note(address: string, stranger: Stranger): Promise<void>;
@@ -15,8 +15,8 @@ const HELD_MAX = 32;
 const WARNED_EVERY_MS = 60_000;
 
 /**
- * Slows down those who go on guessing, all of them together, and says in the log that somebody does. The right token never
- * waits here.
+ * Delays refusals to addresses that go on guessing, and warns of them in the log. The limits hold for all guessers together. The
+ * right token never waits here.
  */
 export function createWrongTokens({ clock, log }: { clock: Clock; log: Logger }): WrongTokens {
   let held = 0;

@@ -5,13 +5,13 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { exitCodeOf, type SyncReport } from '../../src/daemon/sync.ts';
 import type { SandboxOptions } from '../../src/sandbox/control/settings.ts';
 import type { FaultRule } from '../../src/sandbox/faults.ts';
-import { scaled } from '../support/chaos.ts';
-import { evidenceOf, violations } from '../support/invariants.ts';
-import { text } from '../support/ledger.ts';
-import { quickQueue } from '../support/quick-queue.ts';
-import { covers, ORACLE } from '../support/reliability.ts';
-import { largeExport, SMALL_SOURCES, type SmallExport, smallFiles } from '../support/small-export.ts';
-import { createWorld, type World } from '../support/world.ts';
+import { covers, ORACLE } from '../support/docs/reliability.ts';
+import { evidenceOf, violations } from '../support/ledger/invariants.ts';
+import { text } from '../support/ledger/ledger.ts';
+import { scaled } from '../support/runner/chaos.ts';
+import { quickQueue } from '../support/servers/quick-queue.ts';
+import { largeExport, SMALL_SOURCES, type SmallExport, smallFiles } from '../support/worlds/small-export.ts';
+import { createWorld, type World } from '../support/worlds/world.ts';
 
 /** Answers that mislead: a 503 or 504 after the effect, the answer of another request, refusals in words of all kinds. */
 const queue = quickQueue();

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
-import { chaosSeed, IS_FULL, scaled, seededRandom } from '../support/chaos.ts';
-import { documentIn } from '../support/cli.ts';
-import { createCutWorld } from '../support/cut-world.ts';
-import { covers, ORACLE } from '../support/reliability.ts';
-import { describeStrace, type Injection, runTraced } from '../support/strace.ts';
+import { documentIn } from '../support/cli/cli.ts';
+import { covers, ORACLE } from '../support/docs/reliability.ts';
+import { describeStrace, type Injection, runTraced } from '../support/machine/strace.ts';
+import { chaosSeed, IS_FULL, scaled, seededRandom } from '../support/runner/chaos.ts';
+import { createCutWorld } from '../support/worlds/cut-world.ts';
 
 // The disk refuses calls of a sync on the files of its ledger, from some call on: one call, a few, or all of them.
 

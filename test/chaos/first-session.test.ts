@@ -2,15 +2,15 @@ import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, expect, it, vi } from 'vitest';
-import { announcedRandom } from '../support/announced-random.ts';
-import { scaled } from '../support/chaos.ts';
-import { type CliProcess, startCli } from '../support/cli.ts';
-import { runHere } from '../support/cli-here.ts';
-import { evidenceOf, violations } from '../support/invariants.ts';
-import { text } from '../support/ledger.ts';
-import { covers, ORACLE } from '../support/reliability.ts';
-import { largeExport, SMALL_SOURCES, smallFiles } from '../support/small-export.ts';
-import { createWorld, type World } from '../support/world.ts';
+import { type CliProcess, startCli } from '../support/cli/cli.ts';
+import { runHere } from '../support/cli/cli-here.ts';
+import { covers, ORACLE } from '../support/docs/reliability.ts';
+import { evidenceOf, violations } from '../support/ledger/invariants.ts';
+import { text } from '../support/ledger/ledger.ts';
+import { announcedRandom } from '../support/runner/announced-random.ts';
+import { scaled } from '../support/runner/chaos.ts';
+import { largeExport, SMALL_SOURCES, smallFiles } from '../support/worlds/small-export.ts';
+import { createWorld, type World } from '../support/worlds/world.ts';
 
 // The first session of a ledger is killed, and the log of the ledger is gone: what is left must not be taken for a new ledger.
 

@@ -4,15 +4,15 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { stuckJob } from '../../src/delivery/delivery-jobs.ts';
-import { IS_FULL, scaled } from '../support/chaos.ts';
-import { type DaemonProcess, startDaemonProcess } from '../support/daemon-process.ts';
-import { PRODUCTS, startDaemon } from '../support/daemon-world.ts';
-import { type FlightRecorder, startFlightRecorder } from '../support/flight-recorder.ts';
-import { HASTY_TIMING } from '../support/hasty-timing.ts';
-import { QUEUE_BACKENDS } from '../support/queue-backends.ts';
-import { describeRedis, type RedisServer, startRedis } from '../support/redis.ts';
-import { covers } from '../support/reliability.ts';
-import { createWorld, type World } from '../support/world.ts';
+import { type DaemonProcess, startDaemonProcess } from '../support/cli/daemon-process.ts';
+import { HASTY_TIMING } from '../support/cli/hasty-timing.ts';
+import { covers } from '../support/docs/reliability.ts';
+import { IS_FULL, scaled } from '../support/runner/chaos.ts';
+import { type FlightRecorder, startFlightRecorder } from '../support/sandbox/flight-recorder.ts';
+import { QUEUE_BACKENDS } from '../support/servers/queue-backends.ts';
+import { describeRedis, type RedisServer, startRedis } from '../support/servers/redis.ts';
+import { PRODUCTS, startDaemon } from '../support/worlds/daemon-world.ts';
+import { createWorld, type World } from '../support/worlds/world.ts';
 
 const SOON = { timeout: 120_000 };
 /** More than can be in hand at once: doorbells of the rest are being heard when the freeze comes. */
@@ -21,7 +21,7 @@ const rows = Array.from({ length: COUNT }, (_, at) => `S-${String(at).padStart(4
 
 const HASTY = {
   daemon: 'whose locks lapse soon',
-  launcher: join(import.meta.dirname, '../support/hasty-daemon-process.ts'),
+  launcher: join(import.meta.dirname, '../support/cli/hasty-daemon-process.ts'),
   frozenMs: 2_000,
   latencyMs: 600,
 };

@@ -4,10 +4,10 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { temporaryFolder } from '../support/connector-reader.ts';
-import { describeStrace, runTraced } from '../support/strace.ts';
+import { temporaryFolder } from '../support/connectors/connector-reader.ts';
+import { describeStrace, runTraced } from '../support/machine/strace.ts';
 
-const CHILD = join(import.meta.dirname, '../support/archive-kill-child.ts');
+const CHILD = join(import.meta.dirname, '../support/children/archive-kill-child.ts');
 const NAMES = ['a', 'b', 'c'];
 
 /** What every file of a folder holds, without the semaphores and without names that were only reserved. */

@@ -1,15 +1,15 @@
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { announcedRandom } from '../support/announced-random.ts';
-import { scaled } from '../support/chaos.ts';
-import { startCli } from '../support/cli.ts';
-import { type CountingProxy, startCountingProxy } from '../support/counting-proxy.ts';
-import { violations } from '../support/invariants.ts';
-import { describeRedis, type RedisServer, startRedis } from '../support/redis.ts';
-import { covers, ORACLE } from '../support/reliability.ts';
-import { largeExport, SMALL_SOURCES, smallFiles } from '../support/small-export.ts';
-import { API_KEY, createWorld, type World } from '../support/world.ts';
+import { startCli } from '../support/cli/cli.ts';
+import { covers, ORACLE } from '../support/docs/reliability.ts';
+import { violations } from '../support/ledger/invariants.ts';
+import { announcedRandom } from '../support/runner/announced-random.ts';
+import { scaled } from '../support/runner/chaos.ts';
+import { type CountingProxy, startCountingProxy } from '../support/servers/counting-proxy.ts';
+import { describeRedis, type RedisServer, startRedis } from '../support/servers/redis.ts';
+import { largeExport, SMALL_SOURCES, smallFiles } from '../support/worlds/small-export.ts';
+import { API_KEY, createWorld, type World } from '../support/worlds/world.ts';
 
 // BOM items cannot be read back, so each one that was claimed when the process died is left to a person. There may be no more
 // of them than requests may be under way at once: an answer that is not stored yet still counts as one.

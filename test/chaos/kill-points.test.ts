@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { chaosSeed, IS_FULL, scaled, seededRandom } from '../support/chaos.ts';
-import { startCli } from '../support/cli.ts';
-import { createCutWorld } from '../support/cut-world.ts';
-import { covers, ORACLE } from '../support/reliability.ts';
-import { type DiskCall, describeStrace, runTraced, straceAvailable } from '../support/strace.ts';
+import { startCli } from '../support/cli/cli.ts';
+import { covers, ORACLE } from '../support/docs/reliability.ts';
+import { type DiskCall, describeStrace, runTraced, straceAvailable } from '../support/machine/strace.ts';
+import { chaosSeed, IS_FULL, scaled, seededRandom } from '../support/runner/chaos.ts';
+import { createCutWorld } from '../support/worlds/cut-world.ts';
 
 // A sync is killed just before each call by which it writes to the files of its ledger, and finished by another one.
 

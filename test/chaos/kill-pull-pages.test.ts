@@ -6,13 +6,13 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { BUILT_IN } from '../../connectors/index.ts';
 import type { ConnectorFixtures, Settings } from '../../src/sdk/testing/index.ts';
-import { IS_FULL } from '../support/chaos.ts';
-import { fixturesOf } from '../support/connector-fixtures.ts';
-import { temporaryFolder } from '../support/connector-reader.ts';
-import { sqliteFixtures } from '../support/database-fixtures.ts';
-import { contentsOf } from '../support/page-world.ts';
+import { fixturesOf } from '../support/connectors/connector-fixtures.ts';
+import { temporaryFolder } from '../support/connectors/connector-reader.ts';
+import { sqliteFixtures } from '../support/connectors/database-fixtures.ts';
+import { IS_FULL } from '../support/runner/chaos.ts';
+import { contentsOf } from '../support/worlds/page-world.ts';
 
-const CHILD = join(import.meta.dirname, '../support/killed-pull-child.ts');
+const CHILD = join(import.meta.dirname, '../support/children/killed-pull-child.ts');
 /** Three pages. */
 const ROWS = 1_500;
 const RUNS_MAX = 10;

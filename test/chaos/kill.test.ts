@@ -1,15 +1,15 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { announcedRandom } from '../support/announced-random.ts';
-import { IS_FULL, scaled } from '../support/chaos.ts';
-import { type CliProcess, cli, startCli } from '../support/cli.ts';
-import { allSkus, type Evidence, violations } from '../support/invariants.ts';
-import { type MortalSandbox, startMortalSandbox } from '../support/mortal-sandbox.ts';
-import { describeRedis, type RedisServer, startRedis } from '../support/redis.ts';
-import { covers, ORACLE } from '../support/reliability.ts';
-import { largeExport, SMALL_SOURCES, smallFiles } from '../support/small-export.ts';
-import { API_KEY, createWorld, type World } from '../support/world.ts';
+import { type CliProcess, cli, startCli } from '../support/cli/cli.ts';
+import { covers, ORACLE } from '../support/docs/reliability.ts';
+import { allSkus, type Evidence, violations } from '../support/ledger/invariants.ts';
+import { announcedRandom } from '../support/runner/announced-random.ts';
+import { IS_FULL, scaled } from '../support/runner/chaos.ts';
+import { type MortalSandbox, startMortalSandbox } from '../support/sandbox/mortal-sandbox.ts';
+import { describeRedis, type RedisServer, startRedis } from '../support/servers/redis.ts';
+import { largeExport, SMALL_SOURCES, smallFiles } from '../support/worlds/small-export.ts';
+import { API_KEY, createWorld, type World } from '../support/worlds/world.ts';
 
 /** Of products, each with a material, a line for it, and a passport that is initialised and published. */
 const COUNT = scaled(50, 1_667);

@@ -3,10 +3,10 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { buildInto } from '../support/build.ts';
-import { scaled } from '../support/chaos.ts';
-import { temporaryFolder } from '../support/connector-reader.ts';
-import { writeCatalog } from '../support/generated-catalog.ts';
+import { buildInto } from '../support/cli/build.ts';
+import { temporaryFolder } from '../support/connectors/connector-reader.ts';
+import { writeCatalog } from '../support/connectors/generated-catalog.ts';
+import { scaled } from '../support/runner/chaos.ts';
 
 const MEGABYTE = 1_000_000;
 
@@ -14,7 +14,7 @@ it('reads a BMEcat file of any size in less than 150 MB of memory', { timeout: 3
   await using folder = await temporaryFolder();
   const path = join(folder.path, 'catalog.xml');
   const written = writeCatalog(path, scaled(20, 500) * MEGABYTE);
-  const child = join(import.meta.dirname, '../support/catalog-memory-child.ts');
+  const child = join(import.meta.dirname, '../support/children/catalog-memory-child.ts');
   // Without a bound V8 lets garbage grow as it likes. With this one a reader that keeps what it has read ends with an error.
   const flags = ['--max-old-space-size=32', '--max-semi-space-size=4'];
   const { products, issues, memory } = JSON.parse(

@@ -2,12 +2,12 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openLedgerViews } from '../../src/ledger/read-ledger.ts';
-import { runHere } from '../support/cli-here.ts';
-import { type DaemonProcess, startDaemonProcess } from '../support/daemon-process.ts';
-import { PRODUCTS, WEB_TOKEN } from '../support/daemon-world.ts';
-import { NO_PASSPORTS } from '../support/ledger.ts';
-import { covers } from '../support/reliability.ts';
-import { createWorld, type World } from '../support/world.ts';
+import { runHere } from '../support/cli/cli-here.ts';
+import { type DaemonProcess, startDaemonProcess } from '../support/cli/daemon-process.ts';
+import { covers } from '../support/docs/reliability.ts';
+import { NO_PASSPORTS } from '../support/ledger/ledger.ts';
+import { PRODUCTS, WEB_TOKEN } from '../support/worlds/daemon-world.ts';
+import { createWorld, type World } from '../support/worlds/world.ts';
 
 const COUNT = 400;
 const rows = Array.from({ length: COUNT }, (_, at) => `S-${String(at).padStart(4, '0')},Item ${at},10`);

@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { afterEach, describe, expect, it } from 'vitest';
 import { exitCodeOf, type SyncReport } from '../../src/daemon/sync.ts';
-import { chaosSeed, IS_FULL, scaled, seededRandom } from '../support/chaos.ts';
-import { allSkus, evidenceOf, violations } from '../support/invariants.ts';
-import { text } from '../support/ledger.ts';
-import { covers, ORACLE } from '../support/reliability.ts';
-import { largeExport, SMALL_SOURCES, smallFiles } from '../support/small-export.ts';
-import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
-import { through, type Weather } from '../support/weather.ts';
-import { createWorld, type World } from '../support/world.ts';
+import { covers, ORACLE } from '../support/docs/reliability.ts';
+import { allSkus, evidenceOf, violations } from '../support/ledger/invariants.ts';
+import { text } from '../support/ledger/ledger.ts';
+import { chaosSeed, IS_FULL, scaled, seededRandom } from '../support/runner/chaos.ts';
+import { startTcpProxy, type TcpProxy } from '../support/servers/tcp-proxy.ts';
+import { through, type Weather } from '../support/servers/weather.ts';
+import { largeExport, SMALL_SOURCES, smallFiles } from '../support/worlds/small-export.ts';
+import { createWorld, type World } from '../support/worlds/world.ts';
 
 let world: World;
 let proxy: TcpProxy;
@@ -108,7 +108,7 @@ const LOSSY: Weather[] = [
 
 const DOWN: Weather[] = [{ what: 'nobody listens', toxic: { kind: 'down' }, onMs: 400, offMs: 300 }];
 
-/** All of them, or in `npm test` one that the seed chooses. */
+/** All of them, or in `npm run test:slow` one that the seed chooses. */
 function some(weathers: Weather[]): Weather[] {
   const one = weathers[Math.floor(seededRandom(seed)() * weathers.length)];
   return IS_FULL || one === undefined ? weathers : [one];

@@ -1,13 +1,13 @@
 import { afterEach, expect, it, vi } from 'vitest';
 import { exitCodeOf, type SyncReport } from '../../src/daemon/sync.ts';
-import { chaosSeed, IS_FULL, scaled, seededRandom } from '../support/chaos.ts';
-import { allSkus, evidenceOf, violations } from '../support/invariants.ts';
-import { describeRedis, type RedisServer, startRedis } from '../support/redis.ts';
-import { covers, ORACLE } from '../support/reliability.ts';
-import { largeExport, SMALL_SOURCES, smallFiles } from '../support/small-export.ts';
-import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
-import { through, type Weather } from '../support/weather.ts';
-import { createWorld, type World } from '../support/world.ts';
+import { covers, ORACLE } from '../support/docs/reliability.ts';
+import { allSkus, evidenceOf, violations } from '../support/ledger/invariants.ts';
+import { chaosSeed, IS_FULL, scaled, seededRandom } from '../support/runner/chaos.ts';
+import { describeRedis, type RedisServer, startRedis } from '../support/servers/redis.ts';
+import { startTcpProxy, type TcpProxy } from '../support/servers/tcp-proxy.ts';
+import { through, type Weather } from '../support/servers/weather.ts';
+import { largeExport, SMALL_SOURCES, smallFiles } from '../support/worlds/small-export.ts';
+import { createWorld, type World } from '../support/worlds/world.ts';
 
 // What is lost with a worker's connection is heard again after a minute at most, several times where it is lost again.
 vi.setConfig({ testTimeout: 600_000 });

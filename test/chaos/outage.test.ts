@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Outcome } from '../../src/domain/outcome.ts';
-import { IS_FULL, scaled } from '../support/chaos.ts';
-import { bomItem, material, product } from '../support/ledger.ts';
-import { covers } from '../support/reliability.ts';
-import { createVirtualWorld, type ModelFailure, type VirtualWorld } from '../support/virtual-world.ts';
+import { covers } from '../support/docs/reliability.ts';
+import { bomItem, material, product } from '../support/ledger/ledger.ts';
+import { IS_FULL, scaled } from '../support/runner/chaos.ts';
+import { createVirtualWorld, type ModelFailure, type VirtualWorld } from '../support/time/virtual-world.ts';
 
 const detail = (status: number | null) => ({ detail: { status, message: 'Away.' } });
 const REFUSED: Outcome = { kind: 'unavailable', sent: false, retryAfterMs: null, ...detail(null) };

@@ -2,18 +2,18 @@ import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
-import { chaosSeed, scaled, seededRandom } from '../support/chaos.ts';
-import { type CutWorld, createCutWorld } from '../support/cut-world.ts';
-import { type DiskEvent, readDiskRecording } from '../support/disk-recording.ts';
-import { REVISIONS } from '../support/ledger-revisions.ts';
-import { createLossyDisk, writeFiles } from '../support/lossy-disk.ts';
-import { covers, ORACLE } from '../support/reliability.ts';
-import { type DiskCall, describeStrace, runTraced } from '../support/strace.ts';
+import { covers, ORACLE } from '../support/docs/reliability.ts';
+import { REVISIONS } from '../support/ledger/ledger-revisions.ts';
+import { type DiskEvent, readDiskRecording } from '../support/machine/disk-recording.ts';
+import { createLossyDisk, writeFiles } from '../support/machine/lossy-disk.ts';
+import { type DiskCall, describeStrace, runTraced } from '../support/machine/strace.ts';
+import { chaosSeed, scaled, seededRandom } from '../support/runner/chaos.ts';
+import { type CutWorld, createCutWorld } from '../support/worlds/cut-world.ts';
 
 // A power cut takes the process and whatever was not fsynced. The calls of a sync on the files of its ledger are recorded
 // with all their bytes, so that the disk can be made as it would have been after a cut at any of them.
 
-const CHILD = join(import.meta.dirname, '../support/settled-sync-child.ts');
+const CHILD = join(import.meta.dirname, '../support/children/settled-sync-child.ts');
 /** Of the calls of a whole sync, at how many the power is cut: at each, or at every how many-th. */
 const STRIDE = scaled(12, 1);
 /** Besides the cut that drops everything: how often some of it is kept at random. */

@@ -1,13 +1,13 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { Fault } from '../../src/lib/errors.ts';
-import { announcedRandom } from '../support/announced-random.ts';
-import { IS_FULL } from '../support/chaos.ts';
-import { createCutWorld } from '../support/cut-world.ts';
-import { describeRedis, redisTraceable, startRedis } from '../support/redis.ts';
-import { covers, ORACLE } from '../support/reliability.ts';
-import { largeExport, SMALL, type SmallExport } from '../support/small-export.ts';
-import { describeStrace, straceCommand } from '../support/strace.ts';
+import { covers, ORACLE } from '../support/docs/reliability.ts';
+import { describeStrace, straceCommand } from '../support/machine/strace.ts';
+import { announcedRandom } from '../support/runner/announced-random.ts';
+import { IS_FULL } from '../support/runner/chaos.ts';
+import { describeRedis, redisTraceable, startRedis } from '../support/servers/redis.ts';
+import { createCutWorld } from '../support/worlds/cut-world.ts';
+import { largeExport, SMALL, type SmallExport } from '../support/worlds/small-export.ts';
 
 // Redis is killed just before each call by which it writes to its append-only file, while a sync is under way, and is
 // started again on what it has written by then. A command is acknowledged after its fdatasync: before the write it has

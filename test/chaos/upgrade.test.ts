@@ -4,15 +4,15 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { verifyLedger } from '../../src/ledger/backup/verify.ts';
-import { chaosSeed, IS_FULL, seededRandom } from '../support/chaos.ts';
-import { createOldLedger, OLD_VERSION } from '../support/old-ledger.ts';
-import { fillOldLedger } from '../support/old-ledger-cases.ts';
-import { covers } from '../support/reliability.ts';
-import { type DiskCall, describeStrace, runTraced } from '../support/strace.ts';
+import { covers } from '../support/docs/reliability.ts';
+import { createOldLedger, OLD_VERSION } from '../support/ledger/old-ledger.ts';
+import { fillOldLedger } from '../support/ledger/old-ledger-cases.ts';
+import { type DiskCall, describeStrace, runTraced } from '../support/machine/strace.ts';
+import { chaosSeed, IS_FULL, seededRandom } from '../support/runner/chaos.ts';
 
 // An upgrade of a ledger is killed just before each call by which it writes to its files, and repeated.
 
-const CHILD = join(import.meta.dirname, '../support/upgrading-child.ts');
+const CHILD = join(import.meta.dirname, '../support/children/upgrading-child.ts');
 const CALLS: readonly DiskCall[] = ['pwrite64', 'fsync', 'ftruncate', 'unlink'];
 /** When the older version has written to the ledger last. The name of the backup says so. */
 const WRITTEN = new Date(Date.UTC(2027, 0, 15, 2, 30));

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { loadBuiltIn } from '../../connectors/index.ts';
 import { type Connector, z } from '../../src/sdk/index.ts';
 import { connectorChecks } from '../../src/sdk/testing/index.ts';
-import { fixturesOf } from '../support/connector-fixtures.ts';
+import { fixturesOf } from '../support/connectors/connector-fixtures.ts';
 
 // What every connector owes its host, by the kit that other authors use too. Each connector of this package brings
 // `fixtures/samples.json`, which says how its own fixtures are read.

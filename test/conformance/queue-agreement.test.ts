@@ -4,8 +4,8 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../src/lib/clock.ts';
 import { createMemoryBackend, createMemoryQueues } from '../../src/queue/memory/memory-backend.ts';
-import { describeRedis, type RedisServer, startRedis } from '../support/redis.ts';
-import '../support/property-seed.ts';
+import { describeRedis, type RedisServer, startRedis } from '../support/servers/redis.ts';
+import '../support/runner/property-seed.ts';
 
 // The embedded queue and Redis, given the same operations, must show the same. What is compared is what BullMQ's own classes
 // show of them, for these are what workers and the dashboard use.

@@ -11,9 +11,9 @@ import {
 } from '../../src/domain/ports/queues.ts';
 import type { BullmqQueues } from '../../src/queue/bullmq-queues.ts';
 import { createQueues } from '../../src/queue/create-queues.ts';
-import { createListener, type Listener } from '../support/listener.ts';
-import { QUEUE_BACKENDS, type QueuePlace } from '../support/queue-backends.ts';
-import { createRecordingLog } from '../support/recording-log.ts';
+import { QUEUE_BACKENDS, type QueuePlace } from '../support/servers/queue-backends.ts';
+import { createListener, type Listener } from '../support/worlds/listener.ts';
+import { createRecordingLog } from '../support/worlds/recording-log.ts';
 
 const TIMING = { lockMs: 2_000, stalledCheckMs: 200 };
 const WHILE_LOCKED = { timeout: TIMING.lockMs * 4 };

@@ -4,9 +4,14 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { SandboxOptions } from '../../src/sandbox/control/settings.ts';
 import { ENDPOINTS, OPERATION_NAMES, type OperationName, SCOPES } from '../../src/sandbox/endpoints.ts';
-import { type CallAnswer, type CallOptions, type RunningSandbox, startSandbox } from '../support/sandbox-caller.ts';
-import { CASES, type CaseRequest, prepareGround } from '../support/sandbox-cases.ts';
-import { allRefusalsOf } from '../support/sandbox-coverage.ts';
+import { allRefusalsOf } from '../support/docs/sandbox-coverage.ts';
+import {
+  type CallAnswer,
+  type CallOptions,
+  type RunningSandbox,
+  startSandbox,
+} from '../support/sandbox/sandbox-caller.ts';
+import { CASES, type CaseRequest, prepareGround } from '../support/sandbox/sandbox-cases.ts';
 
 const DOCUMENT = join(import.meta.dirname, '../../../shared/passport-api.md');
 

@@ -1,8 +1,9 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { seriousFindings } from '../support/axe.ts';
-import { browserNote, runsBrowser, startBrowser, type TestBrowser } from '../support/chromium.ts';
-import { type GuardedWeb, openGuardedWeb, PASSWORDS } from '../support/guarded-web.ts';
+import { seriousFindings } from '../support/browser/axe.ts';
+import { browserNote, runsBrowser, type TestBrowser } from '../support/browser/chromium.ts';
+import { type GuardedWeb, openGuardedWeb, PASSWORDS } from '../support/browser/guarded-web.ts';
+import { openWatchedPage } from '../support/browser/watched-page.ts';
 
 /** Where to keep what the browser shows, for people to look at. */
 const SHOTS = process.env['DPP_SYNC_TEST_SCREENSHOTS'];
@@ -12,19 +13,13 @@ describe.skipIf(!runsBrowser)(`logging in, tasks, the audit log and error pages$
   let browser: TestBrowser;
   let page: Page;
   let task = '';
-  const complaints: string[] = [];
+  let complaints: string[];
 
   beforeAll(async () => {
     web = await openGuardedWeb();
     task = (await web.people.operator.post('/runs/start', { source: 'erp' })).headers.location ?? '';
-    browser = await startBrowser();
-    page = await browser.context.newPage();
-    page.setDefaultTimeout(30_000);
-    page.on('pageerror', (error) => complaints.push(error.message));
-    page.on('console', (message) => {
-      // The browser itself reports the pages that are asked for to see their errors.
-      if (message.type() === 'error' && !/status of 40[134]/.test(message.text())) complaints.push(message.text());
-    });
+    // The browser itself reports the pages that are asked for to see their errors.
+    ({ browser, page, complaints } = await openWatchedPage(web.url, (text) => /status of 40[134]/.test(text)));
   });
   afterAll(async () => {
     await browser.close();

@@ -1,10 +1,11 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFailed } from 'vitest';
 import type { Daemon } from '../../src/daemon/daemon.ts';
-import { browserNote, runsBrowser, startBrowser, type TestBrowser } from '../support/chromium.ts';
-import { PRODUCTS, REFUSAL, refuseCreates, startDaemon, WEB_TOKEN } from '../support/daemon-world.ts';
-import { type RedisServer, redisAvailable, startRedis } from '../support/redis.ts';
-import { createWorld, type World } from '../support/world.ts';
+import { browserNote, runsBrowser, type TestBrowser } from '../support/browser/chromium.ts';
+import { openWatchedPage } from '../support/browser/watched-page.ts';
+import { type RedisServer, redisAvailable, startRedis } from '../support/servers/redis.ts';
+import { PRODUCTS, REFUSAL, refuseCreates, startDaemon, WEB_TOKEN } from '../support/worlds/daemon-world.ts';
+import { createWorld, type World } from '../support/worlds/world.ts';
 
 const queues = redisAvailable ? (['embedded', 'redis'] as const) : (['embedded'] as const);
 /** Where to keep what the browser shows, for people to look at. */
@@ -17,8 +18,7 @@ describe.skipIf(!runsBrowser).each(queues)(`bull-board over the %s queue${browse
   let url: string;
   let browser: TestBrowser;
   let page: Page;
-  /** What the browser complains of: scripts that fail, content that the security policy forbids. */
-  const complaints: string[] = [];
+  let complaints: string[];
 
   beforeAll(async () => {
     redis = queue === 'redis' ? await startRedis() : null;
@@ -32,16 +32,7 @@ describe.skipIf(!runsBrowser).each(queues)(`bull-board over the %s queue${browse
     });
     refuseCreates(world, 'A-2');
     ({ daemon, url } = await startDaemon(world));
-    browser = await startBrowser();
-    page = await browser.context.newPage();
-    page.setDefaultTimeout(60_000);
-    page.on('pageerror', (error) => complaints.push(error.message));
-    page.on('console', (message) => {
-      if (message.type() === 'error') complaints.push(message.text());
-    });
-    page.on('request', (request) => {
-      if (!request.url().startsWith(url) && !request.url().startsWith('data:')) complaints.push(request.url());
-    });
+    ({ browser, page, complaints } = await openWatchedPage(url));
   });
   afterAll(async () => {
     await browser.close();

@@ -7,11 +7,12 @@ import iconv from 'iconv-lite';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Daemon } from '../../src/daemon/daemon.ts';
-import { seriousFindings } from '../support/axe.ts';
-import { browserNote, runsBrowser, startBrowser, type TestBrowser } from '../support/chromium.ts';
-import { textOf } from '../support/connector-reader.ts';
-import { REFUSAL, refuseCreates, startDaemon, WEB_TOKEN } from '../support/daemon-world.ts';
-import { createWorld, type World } from '../support/world.ts';
+import { seriousFindings } from '../support/browser/axe.ts';
+import { browserNote, runsBrowser, type TestBrowser } from '../support/browser/chromium.ts';
+import { openWatchedPage } from '../support/browser/watched-page.ts';
+import { textOf } from '../support/connectors/connector-reader.ts';
+import { REFUSAL, refuseCreates, startDaemon, WEB_TOKEN } from '../support/worlds/daemon-world.ts';
+import { createWorld, type World } from '../support/worlds/world.ts';
 
 const SOON = { timeout: 60_000 };
 /** Where to keep what the browser shows, for people to look at. */
@@ -56,8 +57,7 @@ describe.skipIf(!runsBrowser)(`acting on the dashboard${browserNote}`, () => {
   let url: string;
   let browser: TestBrowser;
   let page: Page;
-  /** What the browser complains of: scripts that fail, content that the security policy forbids, requests to other hosts. */
-  const complaints: string[] = [];
+  let complaints: string[];
 
   beforeAll(async () => {
     world = await createWorld({
@@ -67,16 +67,7 @@ describe.skipIf(!runsBrowser)(`acting on the dashboard${browserNote}`, () => {
     refuseCreates(world, 'B-');
     await world.sync();
     ({ daemon, url } = await startDaemon(world));
-    browser = await startBrowser();
-    page = await browser.context.newPage();
-    page.setDefaultTimeout(60_000);
-    page.on('pageerror', (error) => complaints.push(error.message));
-    page.on('console', (message) => {
-      if (message.type() === 'error') complaints.push(`${page.url()}: ${message.text()}`);
-    });
-    page.on('request', (request) => {
-      if (!request.url().startsWith(url) && !request.url().startsWith('data:')) complaints.push(request.url());
-    });
+    ({ browser, page, complaints } = await openWatchedPage(url));
   });
   afterAll(async () => {
     await browser.close();

@@ -4,11 +4,12 @@ import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Daemon } from '../../src/daemon/daemon.ts';
-import { browserNote, runsBrowser, startBrowser, type TestBrowser } from '../support/chromium.ts';
-import { startDaemon, WEB_TOKEN } from '../support/daemon-world.ts';
-import { createDashboardWorld } from '../support/dashboard-world.ts';
-import { type LargeLedger, writeLargeLedger } from '../support/large-ledger.ts';
-import type { World } from '../support/world.ts';
+import { browserNote, runsBrowser, type TestBrowser } from '../support/browser/chromium.ts';
+import { openWatchedPage } from '../support/browser/watched-page.ts';
+import { type LargeLedger, writeLargeLedger } from '../support/ledger/large-ledger.ts';
+import { startDaemon, WEB_TOKEN } from '../support/worlds/daemon-world.ts';
+import { createDashboardWorld } from '../support/worlds/dashboard-world.ts';
+import type { World } from '../support/worlds/world.ts';
 
 const ITEMS = 100_000;
 
@@ -19,23 +20,15 @@ describe.skipIf(!runsBrowser)(`the dashboard over ${ITEMS} items${browserNote}`,
   let ledger: LargeLedger;
   let browser: TestBrowser;
   let page: Page;
-  const complaints: string[] = [];
+  let complaints: string[];
 
   beforeAll(async () => {
     world = await createDashboardWorld({ token: WEB_TOKEN });
     ledger = await writeLargeLedger(join(world.folder, 'data', 'ledger.db'), ITEMS, world.baseUrl);
     ({ daemon, url } = await startDaemon(world));
-    browser = await startBrowser();
-    page = await browser.context.newPage();
-    page.setDefaultTimeout(60_000);
-    page.on('pageerror', (error) => complaints.push(error.message));
-    page.on('console', (message) => {
-      if (message.type() === 'error') complaints.push(`${page.url()}: ${message.text()}`);
-    });
-    await page.goto(`${url}/login`);
-    await page.fill('input[type=password]', WEB_TOKEN);
-    await page.click('main button[type=submit]');
-    await page.waitForURL(`${url}/`);
+    const watched = await openWatchedPage(url);
+    ({ browser, page, complaints } = watched);
+    await watched.logIn();
   });
   afterAll(async () => {
     await browser.close();

@@ -4,12 +4,19 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Daemon } from '../../src/daemon/daemon.ts';
 import { itemPath } from '../../src/web/pages/links.ts';
-import { seriousFindings } from '../support/axe.ts';
-import { browserNote, runsBrowser, startBrowser, type TestBrowser } from '../support/chromium.ts';
-import { textOf } from '../support/connector-reader.ts';
-import { startDaemon, WEB_TOKEN } from '../support/daemon-world.ts';
-import { ALL_PRODUCTS, createDashboardWorld, moreProducts, ODD_KEY, productsFile } from '../support/dashboard-world.ts';
-import type { World } from '../support/world.ts';
+import { seriousFindings } from '../support/browser/axe.ts';
+import { browserNote, runsBrowser, type TestBrowser } from '../support/browser/chromium.ts';
+import { openWatchedPage } from '../support/browser/watched-page.ts';
+import { textOf } from '../support/connectors/connector-reader.ts';
+import { startDaemon, WEB_TOKEN } from '../support/worlds/daemon-world.ts';
+import {
+  ALL_PRODUCTS,
+  createDashboardWorld,
+  moreProducts,
+  ODD_KEY,
+  productsFile,
+} from '../support/worlds/dashboard-world.ts';
+import type { World } from '../support/worlds/world.ts';
 
 const SOON = { timeout: 60_000 };
 const WIDTHS = [390, 1280] as const;
@@ -23,22 +30,12 @@ describe.skipIf(!runsBrowser)(`the dashboard${browserNote}`, () => {
   let url: string;
   let browser: TestBrowser;
   let page: Page;
-  /** What the browser complains of: scripts that fail, content that the security policy forbids, requests to other hosts. */
-  const complaints: string[] = [];
+  let complaints: string[];
 
   beforeAll(async () => {
     world = await createDashboardWorld({ token: WEB_TOKEN });
     ({ daemon, url } = await startDaemon(world));
-    browser = await startBrowser();
-    page = await browser.context.newPage();
-    page.setDefaultTimeout(60_000);
-    page.on('pageerror', (error) => complaints.push(error.message));
-    page.on('console', (message) => {
-      if (message.type() === 'error') complaints.push(`${page.url()}: ${message.text()}`);
-    });
-    page.on('request', (request) => {
-      if (!request.url().startsWith(url) && !request.url().startsWith('data:')) complaints.push(request.url());
-    });
+    ({ browser, page, complaints } = await openWatchedPage(url));
   });
   afterAll(async () => {
     await browser.close();

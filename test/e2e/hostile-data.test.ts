@@ -3,9 +3,9 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { ITEM_KINDS } from '../../src/domain/item.ts';
 import { BOARD_PATH } from '../../src/web/board.ts';
 import type { ServedRoute } from '../../src/web/web-server.ts';
-import { browserNote, runsBrowser, startBrowser, type TestBrowser } from '../support/chromium.ts';
-import { WEB_TOKEN } from '../support/daemon-world.ts';
-import { type GuardedWeb, openGuardedWeb, pathOf } from '../support/guarded-web.ts';
+import { browserNote, runsBrowser, startBrowser, type TestBrowser } from '../support/browser/chromium.ts';
+import { type GuardedWeb, openGuardedWeb, pathOf } from '../support/browser/guarded-web.ts';
+import { WEB_TOKEN } from '../support/worlds/daemon-world.ts';
 
 const RUN = 'window.hostile=1';
 /** What somebody could write into an ERP system to harm whoever looks at it elsewhere. */

@@ -1,9 +1,10 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Daemon } from '../../src/daemon/daemon.ts';
-import { browserNote, runsBrowser, startBrowser, type TestBrowser } from '../support/chromium.ts';
-import { PRODUCTS, startDaemon, WEB_TOKEN } from '../support/daemon-world.ts';
-import { createWorld, type World } from '../support/world.ts';
+import { browserNote, runsBrowser, type TestBrowser } from '../support/browser/chromium.ts';
+import { openWatchedPage } from '../support/browser/watched-page.ts';
+import { PRODUCTS, startDaemon, WEB_TOKEN } from '../support/worlds/daemon-world.ts';
+import { createWorld, type World } from '../support/worlds/world.ts';
 
 /** A page of ours whose content the test decides, so that each change is a known one. */
 const pageOf = (part: string) => `<!doctype html><html lang="en"><head><title>x</title>
@@ -19,7 +20,7 @@ describe.skipIf(!runsBrowser)(`a page that renews itself${browserNote}`, () => {
   let browser: TestBrowser;
   let page: Page;
   let content = '';
-  const complaints: string[] = [];
+  let complaints: string[];
 
   beforeAll(async () => {
     world = await createWorld({
@@ -27,17 +28,9 @@ describe.skipIf(!runsBrowser)(`a page that renews itself${browserNote}`, () => {
       files: PRODUCTS.files,
     });
     ({ daemon, url } = await startDaemon(world));
-    browser = await startBrowser();
-    page = await browser.context.newPage();
-    page.setDefaultTimeout(30_000);
-    page.on('pageerror', (error) => complaints.push(error.message));
-    page.on('console', (message) => {
-      if (message.type() === 'error') complaints.push(message.text());
-    });
-    await page.goto(`${url}/login`);
-    await page.fill('#token', WEB_TOKEN);
-    await page.click('button[type=submit]');
-    await page.waitForURL(`${url}/`);
+    const watched = await openWatchedPage(url);
+    ({ browser, page, complaints } = watched);
+    await watched.logIn();
     await page.route(`${url}/example`, (route) => route.fulfill({ contentType: 'text/html', body: pageOf(content) }));
   });
   afterAll(async () => {

@@ -10,8 +10,8 @@ import type { FileStore } from '../../src/sdk/files/file-store.ts';
 import { createLocalStore } from '../../src/sdk/files/local-store.ts';
 import { type Location, locate } from '../../src/sdk/files/location.ts';
 import { findReady } from '../../src/sdk/files/ready-files.ts';
-import { type TemporaryFolder, temporaryFolder } from '../support/connector-reader.ts';
-import { type FileWorld, openFileWorld } from '../support/file-world.ts';
+import { type TemporaryFolder, temporaryFolder } from '../support/connectors/connector-reader.ts';
+import { type FileWorld, openFileWorld } from '../support/worlds/file-world.ts';
 
 let folder: TemporaryFolder;
 let world: FileWorld | undefined;

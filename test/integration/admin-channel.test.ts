@@ -19,11 +19,11 @@ import { fault } from '../../src/domain/faults.ts';
 import type { Reason } from '../../src/domain/reason.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { untilAborted } from '../../src/lib/until-aborted.ts';
-import { itWithAnotherUser, nodeAsAnotherUser, OTHER_USER } from '../support/as-another-user.ts';
-import { PRODUCTS } from '../support/daemon-world.ts';
-import { quickQueue } from '../support/quick-queue.ts';
-import { createRecordingLog, type RecordingLog } from '../support/recording-log.ts';
-import { createWorld, type World } from '../support/world.ts';
+import { itWithAnotherUser, nodeAsAnotherUser, OTHER_USER } from '../support/machine/as-another-user.ts';
+import { quickQueue } from '../support/servers/quick-queue.ts';
+import { PRODUCTS } from '../support/worlds/daemon-world.ts';
+import { createRecordingLog, type RecordingLog } from '../support/worlds/recording-log.ts';
+import { createWorld, type World } from '../support/worlds/world.ts';
 
 const SOON = { timeout: 30_000 };
 const VERSION = '1.2.3';
@@ -292,7 +292,7 @@ describe('the admin channel', () => {
     await expect(run).rejects.toMatchObject({
       code: 'interrupted',
       exitCode: 1,
-      message: 'Stopped watching. The daemon goes on with it.',
+      message: 'Stopped watching. The daemon finishes the command.',
     });
     go();
     await expect.poll(() => ended, SOON).toBe(true);
@@ -361,7 +361,7 @@ describe('the admin channel', () => {
     clients[0]?.abort();
     await expect(run).rejects.toMatchObject({
       code: 'interrupted',
-      message: 'Stopped before the daemon answered. It may still begin with it.',
+      message: 'Stopped before the daemon answered. The daemon may still run the command.',
     });
   });
 
@@ -381,7 +381,7 @@ describe('the admin channel', () => {
     await Promise.all(others.map((other) => once(other, 'connect')));
     await expect(client().run(echo, 'x')).rejects.toMatchObject({
       code: 'daemon.lost',
-      message: 'The daemon closed the connection before it began with this.',
+      message: 'The daemon closed the connection before it began this command.',
       suggestion: expect.stringContaining('too many commands are connected'),
     });
     for (const other of others) other.destroy();

@@ -6,13 +6,13 @@ import {
   adventureworksTables,
   fillAdventureworks,
   readAdventureworks,
-} from '../support/adventureworks.ts';
-import type { DatabaseServer } from '../support/database-server.ts';
-import { text } from '../support/ledger.ts';
-import { describeMariaDb, startMariaDb } from '../support/mariadb-server.ts';
-import { describePostgres, startPostgres } from '../support/postgres-server.ts';
-import { describeRealExport } from '../support/real-exports.ts';
-import { createWorld } from '../support/world.ts';
+} from '../support/connectors/adventureworks.ts';
+import { describeRealExport } from '../support/connectors/real-exports.ts';
+import { text } from '../support/ledger/ledger.ts';
+import type { DatabaseServer } from '../support/servers/database-server.ts';
+import { describeMariaDb, startMariaDb } from '../support/servers/mariadb-server.ts';
+import { describePostgres, startPostgres } from '../support/servers/postgres-server.ts';
+import { createWorld } from '../support/worlds/world.ts';
 
 const TEST_MS_MAX = 120_000;
 

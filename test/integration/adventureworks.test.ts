@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { exitCodeOf, type SyncReport } from '../../src/daemon/sync.ts';
-import { adventureworksSources, readAdventureworks } from '../support/adventureworks.ts';
-import { text } from '../support/ledger.ts';
-import { describeRealExport } from '../support/real-exports.ts';
-import { describeRedis, type RedisServer, startRedis } from '../support/redis.ts';
-import { createWorld, type World } from '../support/world.ts';
+import { adventureworksSources, readAdventureworks } from '../support/connectors/adventureworks.ts';
+import { describeRealExport } from '../support/connectors/real-exports.ts';
+import { text } from '../support/ledger/ledger.ts';
+import { describeRedis, type RedisServer, startRedis } from '../support/servers/redis.ts';
+import { createWorld, type World } from '../support/worlds/world.ts';
 
 describeRealExport('adventureworks', 'AdventureWorks', (folder) => {
   describe('over the embedded queue', () => suite(folder, 'embedded'));

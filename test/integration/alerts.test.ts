@@ -4,9 +4,10 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Daemon, DaemonOptions } from '../../src/daemon/daemon.ts';
 import { findPackage } from '../../src/lib/package.ts';
-import { runHere } from '../support/cli-here.ts';
-import { PRODUCTS, startDaemon, WEB_TOKEN } from '../support/daemon-world.ts';
-import { createWorld, type World } from '../support/world.ts';
+import { webForms } from '../support/browser/web-forms.ts';
+import { runHere } from '../support/cli/cli-here.ts';
+import { PRODUCTS, startDaemon, WEB_TOKEN } from '../support/worlds/daemon-world.ts';
+import { createWorld, type World } from '../support/worlds/world.ts';
 
 const SOON = { timeout: 40_000 };
 const HOOK_TOKEN = 'T0PSECRETxHOOKxPATHx42';
@@ -131,6 +132,28 @@ describe('the alerts of a daemon', () => {
     expect(JSON.stringify(listed)).not.toContain(HOOK_TOKEN);
     receiver.status = 200;
     await expect.poll(reported, SOON).toEqual(['quarantine/erp firing']);
+  });
+
+  it('are muted, unmuted and tried on the page of the settings', async () => {
+    world.write('products.csv', 'SKU,NAME,STATE\nA-1,Kettle,10\nA-2,,10\n');
+    const { daemon, url } = await start();
+    const web = webForms(url);
+    await run(daemon);
+    await expect.poll(reported, SOON).toEqual(['quarantine/erp firing']);
+    const id = 'quarantine/erp';
+    expect((await web.get('/settings')).text).toContain(`aria-label="Mute ${id}"`);
+    await web.post('/settings/alerts/mute', { id, for: '3600000' });
+    expect((await web.get('/settings')).text).toContain(`aria-label="Unmute ${id}"`);
+    const mutedUntil = daemon.runtime.alerts?.list()[0]?.mutedUntil ?? 0;
+    expect(mutedUntil).toBeGreaterThan(Date.now());
+    expect(mutedUntil).toBeLessThanOrEqual(Date.now() + 3_600_000);
+    await web.post('/settings/alerts/mute', { id, for: '' });
+    expect(daemon.runtime.alerts?.list()).toMatchObject([{ id, mutedUntil: null }]);
+
+    await web.post('/settings/alerts/test');
+    await expect.poll(reported, SOON).toEqual(['quarantine/erp firing', 'test test']);
+    const actions = (await daemon.runtime.dashboard.actions({ limit: 3 })).rows.map(({ action }) => action);
+    expect(actions).toEqual(['alert.test', 'alert.mute', 'alert.mute']);
   });
 
   it('are muted beside the daemon and without one, and reported when the mute ends', async () => {

@@ -2,12 +2,13 @@ import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Daemon } from '../../src/daemon/daemon.ts';
+import { runBackup } from '../../src/ledger/backup/run-backup.ts';
 import { verifyLedger } from '../../src/ledger/backup/verify.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { systemClock } from '../../src/lib/clock.ts';
-import { PRODUCTS, startDaemon } from '../support/daemon-world.ts';
-import type { RecordingLog } from '../support/recording-log.ts';
-import { createWorld, type World } from '../support/world.ts';
+import { PRODUCTS, startDaemon } from '../support/worlds/daemon-world.ts';
+import type { RecordingLog } from '../support/worlds/recording-log.ts';
+import { createWorld, type World } from '../support/worlds/world.ts';
 
 describe('scheduled backups', () => {
   let world: World;
@@ -37,6 +38,21 @@ describe('scheduled backups', () => {
     aheadMs += minutes * 60_000;
     return await backups().backUpNow();
   };
+
+  it('are stopped at once, also while the thread that makes them loads SQLite', async () => {
+    for (let waitMs = 0; waitMs < 200; waitMs += 20) {
+      const stop = new AbortController();
+      const task = {
+        file: join(world.folder, 'data/ledger.db'),
+        to: join(world.folder, `stopped-${waitMs}.db`),
+        now: Date.now(),
+      };
+      const made = runBackup(task, stop.signal);
+      setTimeout(() => stop.abort(), waitMs);
+      const outcome = await made.catch((error: unknown) => error);
+      expect(outcome).toMatchObject(outcome instanceof Error ? { code: 'interrupted' } : { file: task.to });
+    }
+  });
 
   it('are sound copies that only their owner can read, and are known to the next daemon', async () => {
     const made = await backups().backUpNow();

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { Daemon } from '../../src/daemon/daemon.ts';
-import { runHere } from '../support/cli-here.ts';
-import { PRODUCTS, startDaemon, WEB_TOKEN } from '../support/daemon-world.ts';
-import { describeRedis, type RedisServer, startRedis } from '../support/redis.ts';
-import { createWorld, type World } from '../support/world.ts';
+import { runHere } from '../support/cli/cli-here.ts';
+import { describeRedis, type RedisServer, startRedis } from '../support/servers/redis.ts';
+import { PRODUCTS, startDaemon, WEB_TOKEN } from '../support/worlds/daemon-world.ts';
+import { createWorld, type World } from '../support/worlds/world.ts';
 
 const QUEUE = '/queues/board/api/queues/deliver';
 
@@ -47,6 +47,19 @@ describeRedis('the board over Redis', () => {
     const answer = await put('/retry/failed');
     expect(answer.status).toBe(403);
     expect(await answer.json()).toMatchObject({ message: expect.stringContaining('Queues in short') });
+  });
+
+  it('answers 503 while Redis is away, with what to do, and goes on when it is back', async () => {
+    const ask = () => fetch(`${url}/queues/board/api/queues`, { headers: { authorization: `Bearer ${WEB_TOKEN}` } });
+    expect((await ask()).status).toBe(200);
+    await redis.kill();
+    const answer = await ask();
+    expect(answer.status).toBe(503);
+    expect(await answer.json()).toMatchObject({
+      message: expect.stringMatching(/^Redis cannot be used: .* See whether Redis runs/),
+    });
+    await redis.restart();
+    await expect.poll(async () => (await ask()).status, { timeout: 30_000 }).toBe(200);
   });
 
   it('says so where somebody else was faster with the same job', async () => {

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/lib/json.ts';
 import type { SandboxOptions } from '../../src/sandbox/control/settings.ts';
-import { createDeliveryWorld, type DeliveryWorld } from '../support/delivery-world.ts';
-import { text } from '../support/ledger.ts';
+import { text } from '../support/ledger/ledger.ts';
+import { createDeliveryWorld, type DeliveryWorld } from '../support/worlds/delivery-world.ts';
 
 let world: DeliveryWorld;
 afterEach(() => world.remove());

@@ -5,11 +5,11 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { runCli } from '../../src/cli/run.ts';
 import { exitCodeOf } from '../../src/daemon/sync.ts';
 import type { SandboxOptions } from '../../src/sandbox/control/settings.ts';
-import { type CliResult, cli, startCli } from '../support/cli.ts';
-import { runHere } from '../support/cli-here.ts';
-import { type DaemonProcess, startDaemonProcess } from '../support/daemon-process.ts';
-import { quickQueue } from '../support/quick-queue.ts';
-import { covers } from '../support/reliability.ts';
+import { type CliResult, cli, startCli } from '../support/cli/cli.ts';
+import { runHere } from '../support/cli/cli-here.ts';
+import { type DaemonProcess, startDaemonProcess } from '../support/cli/daemon-process.ts';
+import { covers } from '../support/docs/reliability.ts';
+import { quickQueue } from '../support/servers/quick-queue.ts';
 import {
   createAtPlatform,
   createSettleWorld,
@@ -17,8 +17,8 @@ import {
   PRODUCT_P1,
   stageLostAnswers,
   syncThenBlock,
-} from '../support/settle-world.ts';
-import { API_KEY, type World } from '../support/world.ts';
+} from '../support/worlds/settle-world.ts';
+import { API_KEY, type World } from '../support/worlds/world.ts';
 
 const queue = quickQueue();
 let world: World;
@@ -217,7 +217,7 @@ describe('what people ask of the platform beside a daemon', () => {
       document: { ok: false, id: null, idempotencyKey: 'mine', error: { code: 'daemon.lost', path: null } },
     });
     expect(lost.stderr).toMatch(/It is unknown whether it took effect/);
-    expect(lost.stderr).toMatch(/dpp-sync report list.*--idempotency-key mine/);
+    expect(lost.stderr).toMatch(/ report list.*--idempotency-key mine/);
   });
 
   it('goes on with a report that nobody watches any more', async () => {

@@ -6,15 +6,15 @@ import { reportList } from '../../src/admin/handlers/report-list.ts';
 import { loadRuntimeConfig } from '../../src/daemon/load.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { createSecretStore } from '../../src/lib/logging/secrets.ts';
-import { cli, startCli } from '../support/cli.ts';
-import { runHere } from '../support/cli-here.ts';
-import { type DaemonProcess, startDaemonProcess } from '../support/daemon-process.ts';
-import { PRODUCTS, startDaemon } from '../support/daemon-world.ts';
-import { text } from '../support/ledger.ts';
-import { quickQueue } from '../support/quick-queue.ts';
-import { covers } from '../support/reliability.ts';
-import { SMALL, SMALL_SOURCES, smallFiles } from '../support/small-export.ts';
-import { createWorld, type World, type WorldOptions } from '../support/world.ts';
+import { cli, startCli } from '../support/cli/cli.ts';
+import { runHere } from '../support/cli/cli-here.ts';
+import { type DaemonProcess, startDaemonProcess } from '../support/cli/daemon-process.ts';
+import { covers } from '../support/docs/reliability.ts';
+import { text } from '../support/ledger/ledger.ts';
+import { quickQueue } from '../support/servers/quick-queue.ts';
+import { PRODUCTS, startDaemon } from '../support/worlds/daemon-world.ts';
+import { SMALL, SMALL_SOURCES, smallFiles } from '../support/worlds/small-export.ts';
+import { createWorld, type World, type WorldOptions } from '../support/worlds/world.ts';
 
 const SOON = { timeout: 60_000 };
 const queue = quickQueue();
@@ -160,8 +160,8 @@ describe('a command beside a daemon', () => {
     const { stderr, stdout } = await run('sync');
     expect(stdout).toContain('erp/products');
     expect(world.contents().products).toHaveLength(3);
-    expect(stderr).toContain('warning: The config has changed since the daemon was started');
-    expect(stderr.match(/says whether it has refused the change/g)).toHaveLength(1);
+    expect(stderr).toContain('warning: The config has changed, and the daemon still works with the former one.');
+    expect(stderr.match(/whether it has refused the change/g)).toHaveLength(1);
   });
 });
 
@@ -215,7 +215,7 @@ describe('work that is under way beside a command', () => {
     const { exitCode, json } = await command.ended;
     expect(exitCode).toBe(1);
     expect(json()).toMatchObject({
-      error: { code: 'interrupted', message: expect.stringContaining('The daemon goes on with it.') },
+      error: { code: 'interrupted', message: expect.stringContaining('The daemon finishes the command.') },
     });
     expect(arrived()).toBeLessThan(COUNT);
     world.sandbox.faults.clear();

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Decision } from '../../src/domain/ports/decision.ts';
-import { createDeliveryWorld, type DeliveryWorld } from '../support/delivery-world.ts';
+import { covers } from '../support/docs/reliability.ts';
 import {
   bomItem,
   claimOne,
@@ -11,8 +11,8 @@ import {
   settleOne,
   stageRows,
   useLedger,
-} from '../support/ledger.ts';
-import { covers } from '../support/reliability.ts';
+} from '../support/ledger/ledger.ts';
+import { createDeliveryWorld, type DeliveryWorld } from '../support/worlds/delivery-world.ts';
 
 const LOST = { code: 'reset', message: 'The connection was lost.' } as const;
 

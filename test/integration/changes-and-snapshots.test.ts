@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Page, SourceRow } from '../../src/domain/ports/source.ts';
 import type { JsonValue } from '../../src/lib/json.ts';
-import { createManualClock } from '../support/manual-clock.ts';
+import { createManualClock } from '../support/time/manual-clock.ts';
 import {
   createPageWorld,
   type PageRequest,
@@ -11,7 +11,7 @@ import {
   pagesOf,
   type ReadFrom,
   sourceRow,
-} from '../support/page-world.ts';
+} from '../support/worlds/page-world.ts';
 
 const DAY_MS = 86_400_000;
 

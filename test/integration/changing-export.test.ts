@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { exitCodeOf, sync } from '../../src/daemon/sync.ts';
 import { systemClock } from '../../src/lib/clock.ts';
-import { PRODUCTS } from '../support/daemon-world.ts';
-import { quickQueue } from '../support/quick-queue.ts';
-import { createWorld, type World } from '../support/world.ts';
+import { quickQueue } from '../support/servers/quick-queue.ts';
+import { PRODUCTS } from '../support/worlds/daemon-world.ts';
+import { createWorld, type World } from '../support/worlds/world.ts';
 
 /** Several chunks of 256 KiB, and several pages of each. */
 const COUNT = 3000;

@@ -1,11 +1,11 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { cli } from '../support/cli.ts';
-import { FLAWED_FILES, GOOD_FILES, SMALL_SOURCES } from '../support/cli-export.ts';
-import { runHere } from '../support/cli-here.ts';
-import { quickQueue } from '../support/quick-queue.ts';
-import { createWorld, type World } from '../support/world.ts';
+import { cli } from '../support/cli/cli.ts';
+import { runHere } from '../support/cli/cli-here.ts';
+import { quickQueue } from '../support/servers/quick-queue.ts';
+import { FLAWED_FILES, GOOD_FILES, SMALL_SOURCES } from '../support/worlds/cli-export.ts';
+import { createWorld, type World } from '../support/worlds/world.ts';
 
 const queue = quickQueue();
 let world: World;
@@ -99,7 +99,7 @@ describe('what is missing from its source', () => {
     const status = await look('status');
     expect(status.exitCode).toBe(0);
     expect(status.stdout).toContain('Missing from their sources, and kept at the platform: 1 product.');
-    expect((await run('sync', '--quiet')).stdout).toContain('dpp-sync items --state missing');
+    expect((await run('sync', '--quiet')).stdout).toContain(' items --state missing');
     expect((await look('items', '--state', 'missing', '--json')).stdout).toContain('"key":"2"');
 
     const accepted = await look('settle', '2', '--kind', 'product', '--ignore', '--json');

@@ -6,11 +6,11 @@ import { parse, stringify } from 'yaml';
 import { systemClock } from '../../src/lib/clock.ts';
 import type { SandboxOptions } from '../../src/sandbox/control/settings.ts';
 import { createSandbox } from '../../src/sandbox/sandbox.ts';
-import { cli } from '../support/cli.ts';
-import { GOOD_FILES, SMALL_SOURCES } from '../support/cli-export.ts';
-import { runHere } from '../support/cli-here.ts';
-import { describeRedis, type RedisOptions, type RedisServer, startRedis } from '../support/redis.ts';
-import { API_KEY, createWorld, type World } from '../support/world.ts';
+import { cli } from '../support/cli/cli.ts';
+import { runHere } from '../support/cli/cli-here.ts';
+import { describeRedis, type RedisOptions, type RedisServer, startRedis } from '../support/servers/redis.ts';
+import { GOOD_FILES, SMALL_SOURCES } from '../support/worlds/cli-export.ts';
+import { API_KEY, createWorld, type World } from '../support/worlds/world.ts';
 
 let world: World;
 

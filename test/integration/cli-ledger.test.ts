@@ -2,14 +2,14 @@ import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, statSync, wr
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { cli } from '../support/cli.ts';
-import { GOOD_FILES, SMALL_SOURCES } from '../support/cli-export.ts';
-import { runHere } from '../support/cli-here.ts';
-import { items, mapRows, product, pullRows, row, text } from '../support/ledger.ts';
-import { createOldLedger } from '../support/old-ledger.ts';
-import { covers } from '../support/reliability.ts';
-import { createWorld, type World } from '../support/world.ts';
-import { withLedger } from '../support/world-ledger.ts';
+import { cli } from '../support/cli/cli.ts';
+import { runHere } from '../support/cli/cli-here.ts';
+import { covers } from '../support/docs/reliability.ts';
+import { items, mapRows, product, pullRows, row, text } from '../support/ledger/ledger.ts';
+import { createOldLedger } from '../support/ledger/old-ledger.ts';
+import { withLedger } from '../support/ledger/world-ledger.ts';
+import { GOOD_FILES, SMALL_SOURCES } from '../support/worlds/cli-export.ts';
+import { createWorld, type World } from '../support/worlds/world.ts';
 
 let world: World;
 afterEach(() => world.remove());

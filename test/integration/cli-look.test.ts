@@ -4,12 +4,12 @@ import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import type { Reason } from '../../src/domain/reason.ts';
-import { cli } from '../support/cli.ts';
-import { FLAWED_FILES, SMALL_SOURCES } from '../support/cli-export.ts';
-import { PRODUCTS } from '../support/daemon-world.ts';
-import { claimOne, items, mapRows, product, pullRows, row, settleOne, text } from '../support/ledger.ts';
-import { API_KEY, createWorld, type World } from '../support/world.ts';
-import { withLedger } from '../support/world-ledger.ts';
+import { cli } from '../support/cli/cli.ts';
+import { claimOne, items, mapRows, product, pullRows, row, settleOne, text } from '../support/ledger/ledger.ts';
+import { withLedger } from '../support/ledger/world-ledger.ts';
+import { FLAWED_FILES, SMALL_SOURCES } from '../support/worlds/cli-export.ts';
+import { PRODUCTS } from '../support/worlds/daemon-world.ts';
+import { API_KEY, createWorld, type World } from '../support/worlds/world.ts';
 
 let world: World;
 
@@ -281,7 +281,7 @@ it('status counts the items that are still sent, and asks nobody about doubts th
     });
     const { exitCode, stdout } = await cli(['status', '-c', killed.configFile]);
     expect(exitCode).toBe(4);
-    expect(stdout).toContain('1 item is sent by the daemon or the sync that is running;');
+    expect(stdout).toContain('1 item is sent by the running daemon or sync, else by the next sync.');
     expect(stdout).toContain('1 item was sent, and no answer says for certain what became of it.');
     expect(stdout).toContain('1 item needs a person:\n  product 2 ');
   } finally {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { isPassword } from '../../src/lib/password-hash.ts';
-import { describeWhere } from '../support/describe-where.ts';
+import { describeWhere } from '../support/runner/describe-where.ts';
 
 const LAUNCHER = join(import.meta.dirname, '../../src/launcher.mjs');
 const PASSWORD = 'correct horse battery';

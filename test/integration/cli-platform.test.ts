@@ -2,12 +2,12 @@ import { readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { stringify } from 'yaml';
-import { cli } from '../support/cli.ts';
-import { GOOD_FILES, SMALL_SOURCES } from '../support/cli-export.ts';
-import { runHere } from '../support/cli-here.ts';
-import { answerWith, type Reply, startScriptedServer } from '../support/scripted-server.ts';
-import { API_KEY, createWorld, type World } from '../support/world.ts';
-import { withLedger } from '../support/world-ledger.ts';
+import { cli } from '../support/cli/cli.ts';
+import { runHere } from '../support/cli/cli-here.ts';
+import { withLedger } from '../support/ledger/world-ledger.ts';
+import { answerWith, type Reply, startScriptedServer } from '../support/servers/scripted-server.ts';
+import { GOOD_FILES, SMALL_SOURCES } from '../support/worlds/cli-export.ts';
+import { API_KEY, createWorld, type World } from '../support/worlds/world.ts';
 
 const KEY = 'dpp_full0123456789abcdefghijklmnop';
 /** What somebody typed where it does not belong. */

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { cli } from '../support/cli.ts';
-import { text } from '../support/ledger.ts';
-import { quickQueue } from '../support/quick-queue.ts';
-import { covers } from '../support/reliability.ts';
-import { SMALL, SMALL_SOURCES, smallFiles } from '../support/small-export.ts';
-import { API_KEY, createWorld, type World } from '../support/world.ts';
+import { cli } from '../support/cli/cli.ts';
+import { covers } from '../support/docs/reliability.ts';
+import { text } from '../support/ledger/ledger.ts';
+import { quickQueue } from '../support/servers/quick-queue.ts';
+import { SMALL, SMALL_SOURCES, smallFiles } from '../support/worlds/small-export.ts';
+import { API_KEY, createWorld, type World } from '../support/worlds/world.ts';
 
 const queue = quickQueue();
 let world: World;

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { startCli } from '../support/cli.ts';
-import { runHere } from '../support/cli-here.ts';
-import { startSandbox } from '../support/sandbox-caller.ts';
+import { startCli } from '../support/cli/cli.ts';
+import { runHere } from '../support/cli/cli-here.ts';
+import { startSandbox } from '../support/sandbox/sandbox-caller.ts';
 
 describe('the verbs of a sandbox', () => {
   async function started() {

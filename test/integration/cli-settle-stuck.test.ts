@@ -1,13 +1,23 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { exitCodeOf } from '../../src/daemon/sync.ts';
-import type { CliResult } from '../support/cli.ts';
-import { runHere } from '../support/cli-here.ts';
-import { bomItem, deliverAll, items, mapRows, material, product, pullRows, row, text } from '../support/ledger.ts';
-import { quickQueue } from '../support/quick-queue.ts';
-import { createSettleWorld, syncThenBlock } from '../support/settle-world.ts';
-import { SMALL, SMALL_SOURCES, smallFiles } from '../support/small-export.ts';
-import { createWorld, type World } from '../support/world.ts';
-import { withLedger } from '../support/world-ledger.ts';
+import type { CliResult } from '../support/cli/cli.ts';
+import { runHere } from '../support/cli/cli-here.ts';
+import {
+  bomItem,
+  deliverAll,
+  items,
+  mapRows,
+  material,
+  product,
+  pullRows,
+  row,
+  text,
+} from '../support/ledger/ledger.ts';
+import { withLedger } from '../support/ledger/world-ledger.ts';
+import { quickQueue } from '../support/servers/quick-queue.ts';
+import { createSettleWorld, syncThenBlock } from '../support/worlds/settle-world.ts';
+import { SMALL, SMALL_SOURCES, smallFiles } from '../support/worlds/small-export.ts';
+import { createWorld, type World } from '../support/worlds/world.ts';
 
 const queue = quickQueue();
 let world: World;
@@ -67,7 +77,7 @@ describe('dpp-sync settle of what is blocked', () => {
     });
     const before = await run('show', 'bom_item', '3');
     expect(before.stdout).toMatch(
-      /next step +Make the change at the platform by hand, then run `dpp-sync settle --delivered 3`/,
+      /next step +Make the change at the platform by hand, then run `.* settle --delivered 3`/,
     );
     expect(before.stdout).not.toContain('replay');
     const { exitCode, json } = await run('settle', '--state', 'blocked', '--ignore', '--yes', '--json');
@@ -95,10 +105,10 @@ describe('dpp-sync settle of what is blocked', () => {
     const about = (...args: string[]) => runHere(['-c', world.configFile, ...args]);
     const stepOf = async (key: string) =>
       (await about('show', 'bom_item', '--', key)).stdout.match(/next step .*/)?.[0];
-    expect(await stepOf("it's")).toContain("`dpp-sync settle --delivered 'it'\\''s'`");
-    expect(await stepOf('-7')).toContain('`dpp-sync settle --ignore -- -7`');
+    expect(await stepOf("it's")).toContain(" settle --delivered 'it'\\''s'`");
+    expect(await stepOf('-7')).toContain(' settle --ignore -- -7`');
     expect((await about('settle', '--rejected', '--', '-7')).exitCode).toBe(0);
-    expect(await stepOf('-7')).toContain('`dpp-sync replay --key -7`');
+    expect(await stepOf('-7')).toContain(' replay --key -7`');
   });
 
   it('settles several keys, or none where one of them is wrong', async () => {

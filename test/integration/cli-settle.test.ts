@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { CliResult } from '../support/cli.ts';
-import { runHere } from '../support/cli-here.ts';
-import { items, mapRows, material, product, pullRows, row } from '../support/ledger.ts';
-import { covers } from '../support/reliability.ts';
-import { createAtPlatform, loseAnswers, PRODUCT_P1, stageLostAnswers } from '../support/settle-world.ts';
-import { SMALL_SOURCES } from '../support/small-export.ts';
-import { createWorld, type World } from '../support/world.ts';
-import { withLedger } from '../support/world-ledger.ts';
+import type { CliResult } from '../support/cli/cli.ts';
+import { runHere } from '../support/cli/cli-here.ts';
+import { covers } from '../support/docs/reliability.ts';
+import { items, mapRows, material, product, pullRows, row } from '../support/ledger/ledger.ts';
+import { withLedger } from '../support/ledger/world-ledger.ts';
+import { createAtPlatform, loseAnswers, PRODUCT_P1, stageLostAnswers } from '../support/worlds/settle-world.ts';
+import { SMALL_SOURCES } from '../support/worlds/small-export.ts';
+import { createWorld, type World } from '../support/worlds/world.ts';
 
 let world: World;
 /** A product, a material and a BOM item of both; of the first two the answers are lost. */

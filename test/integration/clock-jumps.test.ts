@@ -11,7 +11,8 @@ import type { SqliteLedger } from '../../src/ledger/sqlite-ledger.ts';
 import { createFollowClock } from '../../src/ledger/store/follow-clock.ts';
 import { type Clock, systemClock } from '../../src/lib/clock.ts';
 import { createHealth } from '../../src/observe/health.ts';
-import { allSkus, evidenceOf, violations } from '../support/invariants.ts';
+import { covers, ORACLE } from '../support/docs/reliability.ts';
+import { allSkus, evidenceOf, violations } from '../support/ledger/invariants.ts';
 import {
   claimOne,
   createLedgerFixture,
@@ -24,11 +25,10 @@ import {
   row,
   settleOne,
   stageRows,
-} from '../support/ledger.ts';
-import { createManualClock } from '../support/manual-clock.ts';
-import { covers, ORACLE } from '../support/reliability.ts';
-import { SMALL, SMALL_SOURCES, smallFiles } from '../support/small-export.ts';
-import { API_KEY, createWorld, type World } from '../support/world.ts';
+} from '../support/ledger/ledger.ts';
+import { createManualClock } from '../support/time/manual-clock.ts';
+import { SMALL, SMALL_SOURCES, smallFiles } from '../support/worlds/small-export.ts';
+import { API_KEY, createWorld, type World } from '../support/worlds/world.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

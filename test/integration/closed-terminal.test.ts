@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { PRODUCTS } from '../support/daemon-world.ts';
-import { describeWhere } from '../support/describe-where.ts';
-import { covers } from '../support/reliability.ts';
-import { createWorld, type World } from '../support/world.ts';
+import { covers } from '../support/docs/reliability.ts';
+import { describeWhere } from '../support/runner/describe-where.ts';
+import { PRODUCTS } from '../support/worlds/daemon-world.ts';
+import { createWorld, type World } from '../support/worlds/world.ts';
 
 const COUNT = 300;
 const rows = Array.from({ length: COUNT }, (_, at) => `S-${at},Item ${at},10`);

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { runHere } from '../support/cli-here.ts';
+import { runHere } from '../support/cli/cli-here.ts';
 
 const run = promisify(execFile);
 

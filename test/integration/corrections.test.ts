@@ -5,8 +5,8 @@ import { dialectOf, readUpload } from '../../src/daemon/uploads/read-upload.ts';
 import type { JsonObject } from '../../src/lib/json.ts';
 import { csvFile } from '../../src/web/files/csv-file.ts';
 import { xlsxFile } from '../../src/web/files/xlsx-file.ts';
-import { createRecordingLog } from '../support/recording-log.ts';
-import { createWorld, type World } from '../support/world.ts';
+import { createRecordingLog } from '../support/worlds/recording-log.ts';
+import { createWorld, type World } from '../support/worlds/world.ts';
 
 const SOURCE = {
   id: 'erp',

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { startDaemonProcess } from '../support/daemon-process.ts';
-import { PRODUCTS, WEB_TOKEN } from '../support/daemon-world.ts';
-import { type RedisServer, redisAvailable, startRedis } from '../support/redis.ts';
-import { covers } from '../support/reliability.ts';
-import { createWorld, type World } from '../support/world.ts';
+import { startDaemonProcess } from '../support/cli/daemon-process.ts';
+import { covers } from '../support/docs/reliability.ts';
+import { type RedisServer, redisAvailable, startRedis } from '../support/servers/redis.ts';
+import { PRODUCTS, WEB_TOKEN } from '../support/worlds/daemon-world.ts';
+import { createWorld, type World } from '../support/worlds/world.ts';
 
 const COUNT = 300;
 const rows = Array.from({ length: COUNT }, (_, at) => `S-${String(at).padStart(4, '0')},Item ${at},10`);

@@ -10,11 +10,11 @@ import { runDaemon } from '../../src/daemon/run-daemon.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { createSecretStore } from '../../src/lib/logging/secrets.ts';
 import { openWeb } from '../../src/web/web-server.ts';
-import { PRODUCTS, startDaemon, WEB_TOKEN } from '../support/daemon-world.ts';
-import { createRecordingLog, type RecordingLog } from '../support/recording-log.ts';
-import { describeRedis, startRedis } from '../support/redis.ts';
-import { covers } from '../support/reliability.ts';
-import { API_KEY, createWorld, type World, type WorldOptions } from '../support/world.ts';
+import { covers } from '../support/docs/reliability.ts';
+import { describeRedis, startRedis } from '../support/servers/redis.ts';
+import { PRODUCTS, startDaemon, WEB_TOKEN } from '../support/worlds/daemon-world.ts';
+import { createRecordingLog, type RecordingLog } from '../support/worlds/recording-log.ts';
+import { API_KEY, createWorld, type World, type WorldOptions } from '../support/worlds/world.ts';
 
 const DAY_MS = 86_400_000;
 /** Within which something happens by itself, on a machine that is busy. */

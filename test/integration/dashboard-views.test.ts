@@ -7,7 +7,7 @@ import type { Reason } from '../../src/domain/reason.ts';
 import { createDashboard } from '../../src/ledger/dashboard/dashboard-views.ts';
 import { openDatabaseReadOnly } from '../../src/ledger/store/database.ts';
 import type { JsonObject } from '../../src/lib/json.ts';
-import { textOf } from '../support/connector-reader.ts';
+import { textOf } from '../support/connectors/connector-reader.ts';
 import {
   bomItem,
   deliverAll,
@@ -19,7 +19,7 @@ import {
   row,
   stageRows,
   useLedger,
-} from '../support/ledger.ts';
+} from '../support/ledger/ledger.ts';
 
 const RULES = { ...NO_PASSPORTS, init: 'when-complete', publish: 'auto' } as const;
 const fixture = useLedger({ rules: RULES });
@@ -287,6 +287,23 @@ describe('the list of passports', () => {
     ]);
   });
 
+  it('names what a complete passport waits for, in the words of why', async () => {
+    const { ledger } = fixture;
+    await given();
+    await deliverAll(ledger);
+    const waitsFor = () => views().passports({}, { limit: 1 }).rows[0]?.blockers;
+    const lastStep = () => views().why('1')?.steps.at(-1)?.text;
+    expect(waitsFor()).toEqual([
+      expect.stringMatching(/^Its passport is evaluated as soon as no other work is left\./),
+    ]);
+    expect(waitsFor()).toEqual([lastStep()]);
+    await ledger.evaluatePassports({ afterKey: null, limit: 100 });
+    expect(waitsFor()).toEqual([expect.stringMatching(/^The initialisation of its passport is due\./)]);
+    expect(waitsFor()).toEqual([lastStep()]);
+    await deliverAll(ledger);
+    expect(waitsFor()).toEqual([]);
+  });
+
   it('counts and lists each state as the views of the commands do', async () => {
     const { ledger } = fixture;
     await given();
@@ -295,6 +312,9 @@ describe('the list of passports', () => {
     await ledger.evaluatePassports({ afterKey: null, limit: 100 });
     const agree = () => {
       expect(views().passportCounts({})).toEqual(ledger.views.passportCounts());
+      // At first before any list was read, and afterwards from what the lists keep in memory.
+      const { items: found, passports } = views().counts({ sources: ['erp'], watched: ['erp'] });
+      expect([found, passports]).toEqual([ledger.views.itemCounts(), ledger.views.passportCounts()]);
       for (const state of ['published', 'initialized', 'unpublished', 'incomplete', 'blocked', 'none'] as const) {
         const { rows, total: of } = views().passports({ state }, { limit: 10 });
         expect([state, rows.length]).toEqual([state, ledger.views.passportCounts()[state] ?? 0]);

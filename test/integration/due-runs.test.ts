@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { afterEach, expect, it } from 'vitest';
 import type { Daemon } from '../../src/daemon/daemon.ts';
-import { PRODUCTS, startDaemon } from '../support/daemon-world.ts';
-import { describeWhere } from '../support/describe-where.ts';
-import { redisAvailable, startRedis } from '../support/redis.ts';
-import { createWorld, type World } from '../support/world.ts';
+import { describeWhere } from '../support/runner/describe-where.ts';
+import { redisAvailable, startRedis } from '../support/servers/redis.ts';
+import { PRODUCTS, startDaemon } from '../support/worlds/daemon-world.ts';
+import { createWorld, type World } from '../support/worlds/world.ts';
 
 describeWhere({ isThere: redisAvailable, what: 'redis-server' })(
   'a scheduled run of a source that was never read',

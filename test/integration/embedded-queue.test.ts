@@ -8,8 +8,8 @@ import { systemClock } from '../../src/lib/clock.ts';
 import { type BullmqQueues, createBullmqQueues } from '../../src/queue/bullmq-queues.ts';
 import { openEmbeddedBackend } from '../../src/queue/embedded-backend.ts';
 import { createErrorLog } from '../../src/queue/error-log.ts';
-import { createListener } from '../support/listener.ts';
-import { createRecordingLog } from '../support/recording-log.ts';
+import { createListener } from '../support/worlds/listener.ts';
+import { createRecordingLog } from '../support/worlds/recording-log.ts';
 
 const TIMING = { lockMs: 30_000, stalledCheckMs: 30_000 };
 const MIB = 1024 * 1024;
@@ -34,7 +34,7 @@ describe('the embedded queue', () => {
   }
 
   test('is open, its module loaded, within 50 ms', () => {
-    const child = join(import.meta.dirname, '../support/queue-opening-child.ts');
+    const child = join(import.meta.dirname, '../support/children/queue-opening-child.ts');
     const opening = Array.from({ length: 3 }, () =>
       Number(spawnSync(process.execPath, [child], { encoding: 'utf8' }).stdout),
     );

@@ -1,8 +1,8 @@
 import { afterEach, expect, it } from 'vitest';
 import { exitCodeOf } from '../../src/daemon/sync.ts';
-import { PRODUCTS } from '../support/daemon-world.ts';
-import { quickQueue } from '../support/quick-queue.ts';
-import { createWorld, type World } from '../support/world.ts';
+import { quickQueue } from '../support/servers/quick-queue.ts';
+import { PRODUCTS } from '../support/worlds/daemon-world.ts';
+import { createWorld, type World } from '../support/worlds/world.ts';
 
 const GOOD = 100;
 const BAD = 60;

@@ -4,10 +4,10 @@ import { parse as parseCsv } from 'csv-parse/sync';
 import iconv from 'iconv-lite';
 import { afterEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { runHere } from '../support/cli-here.ts';
-import { loadText, REPOSITORY } from '../support/config-folder.ts';
-import { describeRealExport } from '../support/real-exports.ts';
-import { API_KEY, createWorld, type World } from '../support/world.ts';
+import { runHere } from '../support/cli/cli-here.ts';
+import { describeRealExport } from '../support/connectors/real-exports.ts';
+import { loadText, REPOSITORY } from '../support/worlds/config-folder.ts';
+import { API_KEY, createWorld, type World } from '../support/worlds/world.ts';
 
 let world: World | undefined;
 afterEach(async () => {

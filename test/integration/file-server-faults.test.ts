@@ -14,11 +14,11 @@ import type { FileServer } from '../../src/sdk/files/servers/file-server.ts';
 import { createS3Server } from '../../src/sdk/files/servers/s3-server.ts';
 import { versionOf } from '../../src/sdk/files/source-file.ts';
 import { createTemporaryFiles } from '../../src/sdk/files/temporary-files.ts';
-import { type TemporaryFolder, temporaryFolder } from '../support/connector-reader.ts';
-import { type FileWorld, openFileWorld } from '../support/file-world.ts';
-import { describeFtp, type FtpTestServer, startFtpServer } from '../support/ftp-server.ts';
-import { describeSftp, type SftpTestServer, startSftpServer } from '../support/sftp-server.ts';
-import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
+import { type TemporaryFolder, temporaryFolder } from '../support/connectors/connector-reader.ts';
+import { describeFtp, type FtpTestServer, startFtpServer } from '../support/servers/ftp-server.ts';
+import { describeSftp, type SftpTestServer, startSftpServer } from '../support/servers/sftp-server.ts';
+import { startTcpProxy, type TcpProxy } from '../support/servers/tcp-proxy.ts';
+import { type FileWorld, openFileWorld } from '../support/worlds/file-world.ts';
 
 const ROWS = 3_000;
 const LARGE = `id\n${`${'x'.repeat(999)}\n`.repeat(ROWS)}`;

@@ -4,9 +4,9 @@ import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type TemporaryFolder, temporaryFolder } from '../support/connector-reader.ts';
-import { type FileWorld, openFileWorld } from '../support/file-world.ts';
-import { type Handler, type HttpsTestServer, startHttpsServer } from '../support/https-server.ts';
+import { type TemporaryFolder, temporaryFolder } from '../support/connectors/connector-reader.ts';
+import { type Handler, type HttpsTestServer, startHttpsServer } from '../support/servers/https-server.ts';
+import { type FileWorld, openFileWorld } from '../support/worlds/file-world.ts';
 
 const CONTENT = 'id\n1\n2\n';
 

@@ -4,11 +4,18 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { exitCodeOf } from '../../src/daemon/sync.ts';
 import type { SandboxOptions } from '../../src/sandbox/control/settings.ts';
-import { cli } from '../support/cli.ts';
-import { quickQueue } from '../support/quick-queue.ts';
-import { covers } from '../support/reliability.ts';
-import { changed, largeExport, SMALL, SMALL_SOURCES, type SmallExport, smallFiles } from '../support/small-export.ts';
-import { API_KEY, createWorld, type World, type WorldOptions } from '../support/world.ts';
+import { cli } from '../support/cli/cli.ts';
+import { covers } from '../support/docs/reliability.ts';
+import { quickQueue } from '../support/servers/quick-queue.ts';
+import {
+  changed,
+  largeExport,
+  SMALL,
+  SMALL_SOURCES,
+  type SmallExport,
+  smallFiles,
+} from '../support/worlds/small-export.ts';
+import { API_KEY, createWorld, type World, type WorldOptions } from '../support/worlds/world.ts';
 
 const queue = quickQueue();
 let world: World;
@@ -119,7 +126,7 @@ describe('the commands after a first contact', () => {
     const status = await run('status');
     expect(status.exitCode).toBe(4);
     expect(status.stdout).toContain('1 product of erp was at the platform before and would be changed:');
-    expect(status.stdout).toContain('dpp-sync sync --accept erp');
+    expect(status.stdout).toContain(' sync --accept erp');
     expect(status.stdout).toContain('5 BOM items of 3 products may be at the platform already');
     const settled = await run('settle', '--bom', 'present', '--all', '--json');
     expect(settled.json()).toEqual({ ok: true, products: 3, bomItems: 5, unknown: [] });

@@ -6,10 +6,10 @@ import type { Daemon } from '../../src/daemon/daemon.ts';
 import { stuckJob } from '../../src/delivery/delivery-jobs.ts';
 import type { StuckDelivery } from '../../src/domain/ports/ledger-views.ts';
 import type { QueueName } from '../../src/domain/ports/queues.ts';
-import { PRODUCTS, startDaemon } from '../support/daemon-world.ts';
-import { HASTY_TIMING } from '../support/hasty-timing.ts';
-import { QUEUE_BACKENDS, type QueuePlace } from '../support/queue-backends.ts';
-import { createWorld, type World } from '../support/world.ts';
+import { HASTY_TIMING } from '../support/cli/hasty-timing.ts';
+import { QUEUE_BACKENDS, type QueuePlace } from '../support/servers/queue-backends.ts';
+import { PRODUCTS, startDaemon } from '../support/worlds/daemon-world.ts';
+import { createWorld, type World } from '../support/worlds/world.ts';
 
 const SOON = { timeout: 20_000 };
 const DROPPED = 'Dropped: another version of dpp-sync wrote this job. What is due is enqueued again from the ledger.';

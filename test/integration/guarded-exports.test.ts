@@ -1,12 +1,12 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { cli } from '../support/cli.ts';
-import { SMALL_SOURCES } from '../support/cli-export.ts';
-import { runHere } from '../support/cli-here.ts';
-import { startDaemon, WEB_TOKEN } from '../support/daemon-world.ts';
-import { quickQueue } from '../support/quick-queue.ts';
-import { createWorld, type World } from '../support/world.ts';
+import { cli } from '../support/cli/cli.ts';
+import { runHere } from '../support/cli/cli-here.ts';
+import { quickQueue } from '../support/servers/quick-queue.ts';
+import { SMALL_SOURCES } from '../support/worlds/cli-export.ts';
+import { startDaemon, WEB_TOKEN } from '../support/worlds/daemon-world.ts';
+import { createWorld, type World } from '../support/worlds/world.ts';
 
 const queue = quickQueue();
 let world: World;
@@ -64,7 +64,7 @@ describe('a guard that held a run', () => {
     expect(told.stdout).not.toContain('All is delivered');
     for (const { stdout } of [told, await run('sync', '--quiet')]) {
       expect(stdout).toContain('erp/products: 3 of 6 records are missing');
-      expect(stdout).toContain('dpp-sync sync --accept erp');
+      expect(stdout).toContain(' sync --accept erp');
     }
   });
 

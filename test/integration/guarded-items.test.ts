@@ -3,9 +3,9 @@
 import { readFileSync } from 'node:fs';
 import { afterEach, describe, expect, it } from 'vitest';
 import { exitCodeOf } from '../../src/daemon/sync.ts';
-import { runHere } from '../support/cli-here.ts';
-import { text } from '../support/ledger.ts';
-import { createWorld, type World } from '../support/world.ts';
+import { runHere } from '../support/cli/cli-here.ts';
+import { text } from '../support/ledger/ledger.ts';
+import { createWorld, type World } from '../support/worlds/world.ts';
 
 interface Assembly {
   id: string;
@@ -126,7 +126,7 @@ describe('an export in which each record has lost its nested list', () => {
     const status = await look('status');
     expect(status.exitCode).toBe(4);
     expect(status.stdout).toContain('The guard holds erp/assemblies: The records that are still there no longer make');
-    expect(status.stdout).toContain('dpp-sync sync --accept erp');
+    expect(status.stdout).toContain(' sync --accept erp');
     const shown = await look('show', 'bom_item', 'A1/1');
     expect(shown.stdout).toContain('no row makes it any more, and the guard has not decided whether it is missing');
     expect((await look('items', '--state', 'missing', '--json')).stdout).not.toContain('A1/1');

@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import iconv from 'iconv-lite';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { cli } from '../support/cli.ts';
-import { runHere } from '../support/cli-here.ts';
-import { fixtureFolder, temporaryFolder } from '../support/connector-reader.ts';
-import { describeRealExport } from '../support/real-exports.ts';
-import { textRow, workbook, zip } from '../support/workbook.ts';
-import { API_KEY, createWorld } from '../support/world.ts';
+import { cli } from '../support/cli/cli.ts';
+import { runHere } from '../support/cli/cli-here.ts';
+import { fixtureFolder, temporaryFolder } from '../support/connectors/connector-reader.ts';
+import { describeRealExport } from '../support/connectors/real-exports.ts';
+import { textRow, workbook, zip } from '../support/connectors/workbook.ts';
+import { API_KEY, createWorld } from '../support/worlds/world.ts';
 
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
 beforeEach(async () => {
@@ -61,7 +61,7 @@ describe('init --from, check and preview in an empty folder', () => {
       const init = await run('init', '--from', 'exports/artikel.csv');
       expect(init).toMatchObject({ exitCode: 0, stderr: '' });
       expect(init.stdout).toContain('erp/artikel  40 records: 40 mapped');
-      expect(init.stdout).toContain('dpp-sync preview erp --issues\n');
+      expect(init.stdout).toContain(' preview erp --issues\n');
       expect(readFileSync(join(folder.path, 'dpp-sync.yaml'), 'utf8')).toContain(
         'gtin: gtin(row.EAN) # 40 of 40 values are GTINs with a right check digit',
       );

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, expect, it } from 'vitest';
-import { type Evidence, violations } from '../support/invariants.ts';
-import { SMALL, SMALL_SOURCES, smallFiles } from '../support/small-export.ts';
-import { API_KEY, createWorld, type World } from '../support/world.ts';
+import { type Evidence, violations } from '../support/ledger/invariants.ts';
+import { SMALL, SMALL_SOURCES, smallFiles } from '../support/worlds/small-export.ts';
+import { API_KEY, createWorld, type World } from '../support/worlds/world.ts';
 
 let world: World;
 afterEach(() => world.remove());

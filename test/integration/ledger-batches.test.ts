@@ -8,6 +8,7 @@ import type { Decision, Settled } from '../../src/domain/ports/decision.ts';
 import type { Reason } from '../../src/domain/reason.ts';
 import { verifyLedger } from '../../src/ledger/backup/verify.ts';
 import type { SqliteLedger } from '../../src/ledger/sqlite-ledger.ts';
+import { covers } from '../support/docs/reliability.ts';
 import {
   alone,
   bomItem,
@@ -17,8 +18,7 @@ import {
   product,
   stageRows,
   useLedger,
-} from '../support/ledger.ts';
-import { covers } from '../support/reliability.ts';
+} from '../support/ledger/ledger.ts';
 
 const fixture = useLedger();
 const REFUSED: Reason = { code: 'refused', message: 'why' };

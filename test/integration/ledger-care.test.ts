@@ -22,6 +22,7 @@ import { restoreLedger } from '../../src/ledger/backup/restore.ts';
 import { SOUND_CHECKS } from '../../src/ledger/backup/sound-checks.ts';
 import { verifyLedger } from '../../src/ledger/backup/verify.ts';
 import { assertNotGone } from '../../src/ledger/identity/recognise.ts';
+import { covers } from '../support/docs/reliability.ts';
 import {
   bomItem,
   claimOne,
@@ -37,8 +38,7 @@ import {
   TARGET,
   text,
   useLedger,
-} from '../support/ledger.ts';
-import { covers } from '../support/reliability.ts';
+} from '../support/ledger/ledger.ts';
 
 const fixture = useLedger({ rules: NO_PARTS });
 
@@ -161,7 +161,7 @@ describe('a backup', () => {
     );
     const stop = new SharedArrayBuffer(8);
     const told = new Int32Array(stop);
-    const writer = new Worker(join(import.meta.dirname, '../support/busy-writer-child.ts'), {
+    const writer = new Worker(join(import.meta.dirname, '../support/children/busy-writer-child.ts'), {
       workerData: { file: fixture.file, stop },
     });
     await new Promise((resolve, reject) => writer.once('message', resolve).once('error', reject));

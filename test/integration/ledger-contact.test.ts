@@ -17,7 +17,7 @@ import {
   TARGET,
   text,
   useLedger,
-} from '../support/ledger.ts';
+} from '../support/ledger/ledger.ts';
 
 const fixture = useLedger({ contactRules: { firstContact: 'list', bom: 'ask' } });
 

@@ -25,8 +25,7 @@ import type { SqliteLedger } from '../../src/ledger/sqlite-ledger.ts';
 import { openDatabase } from '../../src/ledger/store/database.ts';
 import { makeDurableFolder } from '../../src/ledger/store/durable-folder.ts';
 import { systemClock } from '../../src/lib/clock.ts';
-import { itWithAnotherUser, nodeAsAnotherUser, OTHER_USER } from '../support/as-another-user.ts';
-import { PRODUCTS } from '../support/daemon-world.ts';
+import { covers } from '../support/docs/reliability.ts';
 import {
   claimOne,
   items,
@@ -37,8 +36,9 @@ import {
   pullRows,
   row,
   TARGET,
-} from '../support/ledger.ts';
-import { covers } from '../support/reliability.ts';
+} from '../support/ledger/ledger.ts';
+import { itWithAnotherUser, nodeAsAnotherUser, OTHER_USER } from '../support/machine/as-another-user.ts';
+import { PRODUCTS } from '../support/worlds/daemon-world.ts';
 
 const CLI = join(import.meta.dirname, '../../src/launcher.mjs');
 const PARTS = ['', '-wal', '-shm', '.lock', '.mark'];

@@ -15,7 +15,7 @@ import {
   text,
   together,
   useLedger,
-} from '../support/ledger.ts';
+} from '../support/ledger/ledger.ts';
 
 const fixture = useLedger();
 beforeEach(async () => {

@@ -6,9 +6,9 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { verifyLedger } from '../../src/ledger/backup/verify.ts';
 import { openDatabase } from '../../src/ledger/store/database.ts';
 import { type Clock, systemClock } from '../../src/lib/clock.ts';
-import { createOldLedger } from '../support/old-ledger.ts';
-import { covers } from '../support/reliability.ts';
-import { describeSmallDisk, mountSmallDisk, type SmallDisk } from '../support/small-disk.ts';
+import { covers } from '../support/docs/reliability.ts';
+import { createOldLedger } from '../support/ledger/old-ledger.ts';
+import { describeSmallDisk, mountSmallDisk, type SmallDisk } from '../support/machine/small-disk.ts';
 
 const DISK_MB = 32;
 const PRODUCTS = 3000;

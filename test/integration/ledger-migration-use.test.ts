@@ -7,10 +7,10 @@ import type { ClaimedRequest } from '../../src/domain/ports/claim.ts';
 import type { Decision } from '../../src/domain/ports/decision.ts';
 import { verifyLedger } from '../../src/ledger/backup/verify.ts';
 import type { SqliteLedger } from '../../src/ledger/sqlite-ledger.ts';
-import { alone, NO_PASSPORTS, openLedger } from '../support/ledger.ts';
-import { createManualClock, type ManualClock } from '../support/manual-clock.ts';
-import { createOldLedger } from '../support/old-ledger.ts';
-import { fillOldLedger, LATER } from '../support/old-ledger-cases.ts';
+import { alone, NO_PASSPORTS, openLedger } from '../support/ledger/ledger.ts';
+import { createOldLedger } from '../support/ledger/old-ledger.ts';
+import { fillOldLedger, LATER } from '../support/ledger/old-ledger-cases.ts';
+import { createManualClock, type ManualClock } from '../support/time/manual-clock.ts';
 
 // A converted ledger is worked with until nothing goes on by itself: what is sent, and under which keys.
 

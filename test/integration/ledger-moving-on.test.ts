@@ -6,8 +6,17 @@ import type { Decision } from '../../src/domain/ports/decision.ts';
 import type { ListableKind } from '../../src/domain/ports/target.ts';
 import { verifyLedger } from '../../src/ledger/backup/verify.ts';
 import { openDatabaseReadOnly } from '../../src/ledger/store/database.ts';
-import { alone, bomItem, deliverAll, items, material, product, stageRows, useLedger } from '../support/ledger.ts';
-import { covers } from '../support/reliability.ts';
+import { covers } from '../support/docs/reliability.ts';
+import {
+  alone,
+  bomItem,
+  deliverAll,
+  items,
+  material,
+  product,
+  stageRows,
+  useLedger,
+} from '../support/ledger/ledger.ts';
 
 const fixture = useLedger();
 

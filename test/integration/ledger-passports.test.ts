@@ -12,7 +12,7 @@ import {
   settleOne,
   stageRows,
   useLedger,
-} from '../support/ledger.ts';
+} from '../support/ledger/ledger.ts';
 
 const fixture = useLedger({ rules: { init: 'when-complete', publish: 'auto' } });
 

@@ -5,10 +5,10 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { Mapper } from '../../src/domain/mapping.ts';
 import { verifyLedger } from '../../src/ledger/backup/verify.ts';
 import type { JsonObject } from '../../src/lib/json.ts';
-import { items, product, pullRows, row, stageRows, useLedger } from '../support/ledger.ts';
-import { mapperOf } from '../support/map-row.ts';
-import { undoPeople } from '../support/old-ledger.ts';
-import { createPageWorld, type PageWorld, pagesOf, sourceRow } from '../support/page-world.ts';
+import { mapperOf } from '../support/connectors/map-row.ts';
+import { items, product, pullRows, row, stageRows, useLedger } from '../support/ledger/ledger.ts';
+import { undoPeople } from '../support/ledger/old-ledger.ts';
+import { createPageWorld, type PageWorld, pagesOf, sourceRow } from '../support/worlds/page-world.ts';
 
 function rowsOf(file: string, sql: string): unknown[] {
   const db = new Database(file, { readonly: true });

@@ -4,8 +4,8 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Runtime } from '../../src/daemon/runtime.ts';
 import { exitCodeOf, sync } from '../../src/daemon/sync.ts';
 import { systemClock } from '../../src/lib/clock.ts';
-import { SMALL_SOURCES } from '../support/cli-export.ts';
-import { createWorld, type World } from '../support/world.ts';
+import { SMALL_SOURCES } from '../support/worlds/cli-export.ts';
+import { createWorld, type World } from '../support/worlds/world.ts';
 
 const PRODUCTS = 400;
 const QUESTIONS = 1000;

@@ -1,4 +1,5 @@
 import { chmodSync, chownSync, existsSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { getPriority } from 'node:os';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -7,10 +8,19 @@ import {
   type LedgerReader,
   type LedgerReaderOptions,
 } from '../../src/ledger/reader/ledger-reader.ts';
-import { itWithAnotherUser, nodeAsAnotherUser, OTHER_USER } from '../support/as-another-user.ts';
-import { items, NO_PASSPORTS, openLedger, product, pullRows, row, stageRows, useLedger } from '../support/ledger.ts';
+import {
+  items,
+  NO_PASSPORTS,
+  openLedger,
+  product,
+  pullRows,
+  row,
+  stageRows,
+  useLedger,
+} from '../support/ledger/ledger.ts';
+import { itWithAnotherUser, nodeAsAnotherUser, OTHER_USER } from '../support/machine/as-another-user.ts';
 
-const ODD = pathToFileURL(join(import.meta.dirname, '../support/odd-reader-child.ts'));
+const ODD = pathToFileURL(join(import.meta.dirname, '../support/children/odd-reader-child.ts'));
 const [DIES, NEVER, WHEN_GO, AT_ONCE] = [1, 2, 3, 4];
 
 const fixture = useLedger();
@@ -44,6 +54,14 @@ describe('the reading thread', () => {
     await pullRows(fixture.ledger, { rows: [row('a')] });
     writeFileSync(`${fixture.file}.go`, '');
     expect(await slow).toBe(WHEN_GO);
+  });
+
+  it.runIf(process.platform === 'linux')('gives way to the threads of the sync', async () => {
+    const { views } = read();
+    await views.run(1);
+    const ofThreads = readdirSync('/proc/self/task').map((id) => getPriority(Number(id)));
+    expect(ofThreads).toContain(Math.max(getPriority(), 5));
+    expect(getPriority(process.pid)).toBe(getPriority());
   });
 
   it('follows the rules for passports, which a reload may change', async () => {
@@ -87,7 +105,7 @@ describe('the reading thread', () => {
     const folder = dirname(fixture.file);
     for (const name of readdirSync(folder)) chownSync(join(folder, name), OTHER_USER, OTHER_USER);
     chmodSync(folder, 0o555);
-    const child = join(import.meta.dirname, '../support/reading-child.ts');
+    const child = join(import.meta.dirname, '../support/children/reading-child.ts');
     const { stdout, stderr } = nodeAsAnotherUser([child, fixture.file, fixture.ledger.id]);
     chmodSync(folder, 0o755);
     expect(stderr).toBe('');
@@ -100,7 +118,7 @@ describe('the reading thread', () => {
     const folder = dirname(fixture.file);
     for (const name of readdirSync(folder)) chownSync(join(folder, name), OTHER_USER, OTHER_USER);
     chmodSync(folder, 0o555);
-    const child = join(import.meta.dirname, '../support/reading-child.ts');
+    const child = join(import.meta.dirname, '../support/children/reading-child.ts');
     const { stdout } = nodeAsAnotherUser([child, fixture.file, id]);
     chmodSync(folder, 0o755);
     expect(stdout).toContain('cannot be read: no process has it open, and this one may not write to its folder');
@@ -138,6 +156,12 @@ describe('the reading thread', () => {
     await reader.close();
     await open;
     await expect(reader.views.run(1)).rejects.toMatchObject({ code: 'daemon.stopped' });
+
+    // Ended by force while it loads SQLite, the thread would end the process.
+    const early = read();
+    const asked = expect(early.views.run(1)).rejects.toMatchObject({ code: 'daemon.stopped' });
+    await early.close();
+    await asked;
 
     const other = read();
     await other.views.run(1);

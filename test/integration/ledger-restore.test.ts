@@ -5,13 +5,13 @@ import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import type { JsonObject } from '../../src/lib/json.ts';
-import { runHere } from '../support/cli-here.ts';
-import { evidenceOf, violations } from '../support/invariants.ts';
-import { text } from '../support/ledger.ts';
-import { quickQueue } from '../support/quick-queue.ts';
-import { covers, ORACLE } from '../support/reliability.ts';
-import { largeExport, SMALL, SMALL_SOURCES, type SmallExport, smallFiles } from '../support/small-export.ts';
-import { createWorld, type World } from '../support/world.ts';
+import { runHere } from '../support/cli/cli-here.ts';
+import { covers, ORACLE } from '../support/docs/reliability.ts';
+import { evidenceOf, violations } from '../support/ledger/invariants.ts';
+import { text } from '../support/ledger/ledger.ts';
+import { quickQueue } from '../support/servers/quick-queue.ts';
+import { largeExport, SMALL, SMALL_SOURCES, type SmallExport, smallFiles } from '../support/worlds/small-export.ts';
+import { createWorld, type World } from '../support/worlds/world.ts';
 
 const OPEN_GATES = {
   productComplete: { enabled: false },

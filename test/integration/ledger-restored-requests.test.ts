@@ -7,6 +7,7 @@ import { Profile } from '../../src/domain/profile.ts';
 import { backUpLedger } from '../../src/ledger/backup/backup.ts';
 import { restoreLedger } from '../../src/ledger/backup/restore.ts';
 import { verifyLedger } from '../../src/ledger/backup/verify.ts';
+import { covers } from '../support/docs/reliability.ts';
 import {
   claimOne,
   deliverAll,
@@ -18,8 +19,7 @@ import {
   stageRows,
   TARGET,
   useLedger,
-} from '../support/ledger.ts';
-import { covers } from '../support/reliability.ts';
+} from '../support/ledger/ledger.ts';
 
 const fixture = useLedger();
 afterEach(() => expect(verifyLedger(fixture.file, () => {})?.findings).toEqual([]));

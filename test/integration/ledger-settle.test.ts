@@ -10,6 +10,7 @@ import type { Reason } from '../../src/domain/reason.ts';
 import { restoreLedger } from '../../src/ledger/backup/restore.ts';
 import { verifyLedger } from '../../src/ledger/backup/verify.ts';
 import { replay } from '../../src/pipeline/replay.ts';
+import { covers } from '../support/docs/reliability.ts';
 import {
   bomItem,
   claimOne,
@@ -23,8 +24,7 @@ import {
   TARGET,
   text,
   useLedger,
-} from '../support/ledger.ts';
-import { covers } from '../support/reliability.ts';
+} from '../support/ledger/ledger.ts';
 
 const fixture = useLedger({ rules: NO_PARTS });
 afterEach(() => expect(verifyLedger(fixture.file, () => {})?.findings).toEqual([]));

@@ -15,8 +15,8 @@ import {
   settleOne,
   stageRows,
   useLedger,
-} from '../support/ledger.ts';
-import { undoPeople } from '../support/old-ledger.ts';
+} from '../support/ledger/ledger.ts';
+import { undoPeople } from '../support/ledger/old-ledger.ts';
 
 const PAGE = readFileSync(join(import.meta.dirname, '../../docs/ledger-sql.md'), 'utf8');
 const EXAMPLES = [...PAGE.matchAll(/\n([^\n]+):\n\n```sql\n(.*?)\n```/gs)].map(([, title = '', sql = '']) => ({

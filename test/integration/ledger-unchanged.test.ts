@@ -6,8 +6,18 @@ import type { MapResult } from '../../src/domain/mapping.ts';
 import { openDatabaseReadOnly } from '../../src/ledger/store/database.ts';
 import { createBitmap } from '../../src/lib/bitmap.ts';
 import type { JsonObject } from '../../src/lib/json.ts';
-import { announcedRandom } from '../support/announced-random.ts';
-import { deliverAll, items, mapRows, material, product, pullRows, row, text, useLedger } from '../support/ledger.ts';
+import {
+  deliverAll,
+  items,
+  mapRows,
+  material,
+  product,
+  pullRows,
+  row,
+  text,
+  useLedger,
+} from '../support/ledger/ledger.ts';
+import { announcedRandom } from '../support/runner/announced-random.ts';
 
 type Row = ReturnType<typeof row>;
 

@@ -10,6 +10,7 @@ import { openDatabase, openDatabaseReadOnly } from '../../src/ledger/store/datab
 import { acquireLock } from '../../src/ledger/store/lock.ts';
 import { createBitmap } from '../../src/lib/bitmap.ts';
 import type { JsonObject } from '../../src/lib/json.ts';
+import { covers } from '../support/docs/reliability.ts';
 import {
   bomItem,
   claimOne,
@@ -26,9 +27,8 @@ import {
   settleOne,
   text,
   useLedger,
-} from '../support/ledger.ts';
-import { REVISIONS } from '../support/ledger-revisions.ts';
-import { covers } from '../support/reliability.ts';
+} from '../support/ledger/ledger.ts';
+import { REVISIONS } from '../support/ledger/ledger-revisions.ts';
 
 const fixture = useLedger();
 

@@ -7,7 +7,7 @@ import { runDaemon } from '../../src/daemon/run-daemon.ts';
 import { exitCodeOf, sync } from '../../src/daemon/sync.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { createSecretStore } from '../../src/lib/logging/secrets.ts';
-import { startDaemon, WEB_TOKEN } from '../support/daemon-world.ts';
+import { covers } from '../support/docs/reliability.ts';
 import {
   claimOne,
   createLedgerFixture,
@@ -19,11 +19,11 @@ import {
   pullRows,
   row,
   settleOne,
-} from '../support/ledger.ts';
-import { createRecordingLog } from '../support/recording-log.ts';
-import { covers } from '../support/reliability.ts';
-import { SMALL, SMALL_SOURCES, smallFiles } from '../support/small-export.ts';
-import { createWorld, type World } from '../support/world.ts';
+} from '../support/ledger/ledger.ts';
+import { startDaemon, WEB_TOKEN } from '../support/worlds/daemon-world.ts';
+import { createRecordingLog } from '../support/worlds/recording-log.ts';
+import { SMALL, SMALL_SOURCES, smallFiles } from '../support/worlds/small-export.ts';
+import { createWorld, type World } from '../support/worlds/world.ts';
 
 const LOST = { code: 'ledger.lock_lost', exitCode: 3 };
 const NEVER = new AbortController().signal;

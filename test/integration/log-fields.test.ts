@@ -2,8 +2,8 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { addLogFields, withLogFields } from '../../src/lib/logging/log-context.ts';
 import { createLogger, type Logger } from '../../src/lib/logging/logging.ts';
 import { createSecretStore } from '../../src/lib/logging/secrets.ts';
-import { PRODUCTS, startDaemon } from '../support/daemon-world.ts';
-import { createWorld, type World } from '../support/world.ts';
+import { PRODUCTS, startDaemon } from '../support/worlds/daemon-world.ts';
+import { createWorld, type World } from '../support/worlds/world.ts';
 
 interface Line {
   msg: string;

@@ -2,10 +2,10 @@
 
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Daemon } from '../../src/daemon/daemon.ts';
-import { cli } from '../support/cli.ts';
-import { PRODUCTS, startDaemon, WEB_TOKEN } from '../support/daemon-world.ts';
-import { covers } from '../support/reliability.ts';
-import { createWorld, type World } from '../support/world.ts';
+import { cli } from '../support/cli/cli.ts';
+import { covers } from '../support/docs/reliability.ts';
+import { PRODUCTS, startDaemon, WEB_TOKEN } from '../support/worlds/daemon-world.ts';
+import { createWorld, type World } from '../support/worlds/world.ts';
 
 const A_DAY = { operation: '*', kind: 'status', status: 429, retryAfterSeconds: 86_400 } as const;
 const DAY_MS = 86_400_000;

@@ -2,10 +2,10 @@ import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Mapper } from '../../src/domain/mapping.ts';
 import type { JsonObject } from '../../src/lib/json.ts';
-import { text } from '../support/ledger.ts';
-import { mapperOf } from '../support/map-row.ts';
-import { createPageWorld, type PageWorld, pagesOf, sourceRow } from '../support/page-world.ts';
-import '../support/property-seed.ts';
+import { mapperOf } from '../support/connectors/map-row.ts';
+import { text } from '../support/ledger/ledger.ts';
+import { createPageWorld, type PageWorld, pagesOf, sourceRow } from '../support/worlds/page-world.ts';
+import '../support/runner/property-seed.ts';
 
 const NAMES = { names: { source: 'pim', stream: 'default', key: ['code'], value: 'name' } };
 /** Rows inherit the description of the row of their own stream that they name as parent. */

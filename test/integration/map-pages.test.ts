@@ -10,8 +10,8 @@ import { fault } from '../../src/domain/faults.ts';
 import type { Mapper, MapResult } from '../../src/domain/mapping.ts';
 import type { Page } from '../../src/domain/ports/source.ts';
 import { createBitmap } from '../../src/lib/bitmap.ts';
-import { items, product, row, text } from '../support/ledger.ts';
-import { createManualClock } from '../support/manual-clock.ts';
+import { items, product, row, text } from '../support/ledger/ledger.ts';
+import { createManualClock } from '../support/time/manual-clock.ts';
 import {
   createPageWorld,
   mapperOf,
@@ -19,8 +19,8 @@ import {
   type PageWorldOptions,
   pagesOf,
   sourceRow,
-} from '../support/page-world.ts';
-import { createWorld } from '../support/world.ts';
+} from '../support/worlds/page-world.ts';
+import { createWorld } from '../support/worlds/world.ts';
 
 let world: PageWorld;
 async function given(options?: PageWorldOptions): Promise<PageWorld> {
@@ -251,7 +251,7 @@ describe('a run that ends', () => {
   it('is killed between mapping a page and storing it: the next run reads that page again', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'dpp-killed-'));
     onTestFinished(() => rmSync(folder, { recursive: true }));
-    const child = join(import.meta.dirname, '../support/killed-at-page-child.ts');
+    const child = join(import.meta.dirname, '../support/children/killed-at-page-child.ts');
     const { signal, stderr } = spawnSync(process.execPath, [child, folder, '2'], { encoding: 'utf8' });
     expect(signal, stderr).toBe('SIGKILL');
     await given({ folder });

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { GOOD_FILES, SMALL_SOURCES } from '../support/cli-export.ts';
-import { runHere } from '../support/cli-here.ts';
-import { createWorld, type World } from '../support/world.ts';
+import { runHere } from '../support/cli/cli-here.ts';
+import { GOOD_FILES, SMALL_SOURCES } from '../support/worlds/cli-export.ts';
+import { createWorld, type World } from '../support/worlds/world.ts';
 
 let world: World;
 

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { runHere } from '../support/cli-here.ts';
-import { text } from '../support/ledger.ts';
-import { createWorld, type World } from '../support/world.ts';
+import { runHere } from '../support/cli/cli-here.ts';
+import { text } from '../support/ledger/ledger.ts';
+import { createWorld, type World } from '../support/worlds/world.ts';
 
 interface Part {
   pos: string;
@@ -144,10 +144,10 @@ describe('what a record does not make any more, though it is still there', () =>
     expect((await run('status')).stdout).toMatch(/Missing from their sources, and kept at the platform: 1 /);
     const listed = await run('items', '--state', 'missing');
     expect(listed.stdout).toContain(key);
-    expect(listed.stderr + listed.stdout).toContain('dpp-sync settle --state missing --ignore');
+    expect(listed.stderr + listed.stdout).toContain(' settle --state missing --ignore');
     const { stdout } = await run('show', kind, key);
     expect(stdout).toContain('missing from its source: no row makes it any more');
-    expect(stdout).toMatch(new RegExp(`To accept that, run \`dpp-sync settle --ignore ${key}\``));
+    expect(stdout).toMatch(new RegExp(`To accept that, run \`.* settle --ignore ${key}\``));
     expect((await run('settle', '--ignore', key, '--kind', kind)).exitCode).toBe(0);
     expect((await run('status', '--json')).json()).toMatchObject({ missing: {} });
     expect((await world.sync()).missing).toEqual({});

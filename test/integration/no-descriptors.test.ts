@@ -2,10 +2,10 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, expect, it } from 'vitest';
-import { PRODUCTS } from '../support/daemon-world.ts';
-import { createWorld, type World } from '../support/world.ts';
+import { PRODUCTS } from '../support/worlds/daemon-world.ts';
+import { createWorld, type World } from '../support/worlds/world.ts';
 
-const CHILD = join(import.meta.dirname, '../support/no-descriptors-child.ts');
+const CHILD = join(import.meta.dirname, '../support/children/no-descriptors-child.ts');
 const run = promisify(execFile);
 
 const CAUSE = 'This process has as many files and connections open as it may (EMFILE). Raise its limit: `ulimit -n`';

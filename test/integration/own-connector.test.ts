@@ -3,8 +3,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { cli } from '../support/cli.ts';
-import { API_KEY, createWorld, type World } from '../support/world.ts';
+import { cli } from '../support/cli/cli.ts';
+import { API_KEY, createWorld, type World } from '../support/worlds/world.ts';
 
 /** A connector of two rows. */
 function connectorModule({ id = 'two-rows', sdk = 'dpp-sync/sdk', definition = '' } = {}): string {

@@ -9,8 +9,8 @@ import { describe, expect, it } from 'vitest';
 import { ZipFile } from 'yazl';
 import { csv } from '../../connectors/csv/index.ts';
 import { createPageBuffer, defineFileConnector, type SourceRow } from '../../src/sdk/index.ts';
-import { readPages, readRows, temporaryFolder } from '../support/connector-reader.ts';
-import { openFileWorld } from '../support/file-world.ts';
+import { readPages, readRows, temporaryFolder } from '../support/connectors/connector-reader.ts';
+import { openFileWorld } from '../support/worlds/file-world.ts';
 
 const MEGABYTE = 1_000_000;
 

@@ -6,9 +6,9 @@ import type { Item } from '../../src/domain/item.ts';
 import type { MapResult } from '../../src/domain/mapping.ts';
 import type { SourceRow } from '../../src/domain/ports/source.ts';
 import type { JsonObject } from '../../src/lib/json.ts';
-import { bomItem, deliverAll, items, text } from '../support/ledger.ts';
-import { createManualClock } from '../support/manual-clock.ts';
-import { contentsOf, createPageWorld, mapperOf, pagesOf, sourceRow } from '../support/page-world.ts';
+import { bomItem, deliverAll, items, text } from '../support/ledger/ledger.ts';
+import { createManualClock } from '../support/time/manual-clock.ts';
+import { contentsOf, createPageWorld, mapperOf, pagesOf, sourceRow } from '../support/worlds/page-world.ts';
 
 const SIZES = [1, 7, 100, Number.POSITIVE_INFINITY] as const;
 const FLAVOURS = [

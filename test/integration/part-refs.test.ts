@@ -3,8 +3,8 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { type Item, partRef } from '../../src/domain/item.ts';
 import type { Mapper } from '../../src/domain/mapping.ts';
 import type { JsonObject } from '../../src/lib/json.ts';
-import { createPageWorld, type PageWorld, pagesOf, sourceRow } from '../support/page-world.ts';
-import '../support/property-seed.ts';
+import { createPageWorld, type PageWorld, pagesOf, sourceRow } from '../support/worlds/page-world.ts';
+import '../support/runner/property-seed.ts';
 
 /** A row of each kind of item. A part is a product or a material, whichever has the key. */
 type Row = { id: string; kind: 'product' | 'material' | 'part'; key: string };

@@ -3,7 +3,17 @@ import { describe, expect, it } from 'vitest';
 import { Profile } from '../../src/domain/profile.ts';
 import { backUpLedger } from '../../src/ledger/backup/backup.ts';
 import { restoreLedger } from '../../src/ledger/backup/restore.ts';
-import { deliverAll, items, mapRows, NO_PARTS, product, pullRows, row, TARGET, useLedger } from '../support/ledger.ts';
+import {
+  deliverAll,
+  items,
+  mapRows,
+  NO_PARTS,
+  product,
+  pullRows,
+  row,
+  TARGET,
+  useLedger,
+} from '../support/ledger/ledger.ts';
 
 describe('a product that left a source with `onMissing: ignore` can still be published', () => {
   const fixture = useLedger({ rules: NO_PARTS });

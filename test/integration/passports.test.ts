@@ -3,11 +3,11 @@ import { exitCodeOf, sync } from '../../src/daemon/sync.ts';
 import type { PassportView } from '../../src/domain/ports/ledger-views.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import type { SandboxOptions } from '../../src/sandbox/control/settings.ts';
-import { text } from '../support/ledger.ts';
-import { quickQueue } from '../support/quick-queue.ts';
-import { covers } from '../support/reliability.ts';
-import { SMALL, SMALL_SOURCES, type SmallExport, smallFiles } from '../support/small-export.ts';
-import { createWorld, type World } from '../support/world.ts';
+import { covers } from '../support/docs/reliability.ts';
+import { text } from '../support/ledger/ledger.ts';
+import { quickQueue } from '../support/servers/quick-queue.ts';
+import { SMALL, SMALL_SOURCES, type SmallExport, smallFiles } from '../support/worlds/small-export.ts';
+import { createWorld, type World } from '../support/worlds/world.ts';
 
 const queue = quickQueue();
 let world: World;

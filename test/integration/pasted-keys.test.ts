@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { findPastedKey } from '../../src/admin/pasted-keys.ts';
-import { printable, shorten } from '../../src/cli/text/style.ts';
+import { findPastedItem, findPastedKey } from '../../src/admin/pasted-keys.ts';
+import { printable, shorten, shortenMiddle } from '../../src/cli/text/style.ts';
 import type { Item } from '../../src/domain/item.ts';
 import { readableKey } from '../../src/domain/record.ts';
-import { bomItem, items, material, product, stageRows, useLedger } from '../support/ledger.ts';
+import { bomItem, items, material, product, stageRows, useLedger } from '../support/ledger/ledger.ts';
 
 const fixture = useLedger();
 
@@ -64,11 +64,21 @@ describe('a key as a command prints it', () => {
     await stage();
     expect(await find(shorten(LONG, 36))).toBe(LONG);
     expect(await find(`product ${shorten(LONG, 36)}`)).toBe(LONG);
+    expect(await find(shortenMiddle(LONG, 20))).toBe(LONG);
     expect(await find('4711-…')).toBe('4711-M');
+    await expect(find('A very…0002')).rejects.toMatchObject({ code: 'item.unknown' });
     await expect(find('471…')).rejects.toMatchObject({
       code: 'item.unknown',
       message: expect.stringContaining('several'),
     });
+  });
+
+  it('is found of an item of one kind, and is left as it is where no item has it', async () => {
+    await stageRows(fixture.ledger, { one: items(product('10\u001f20')), two: items(material('only a material')) });
+    const ofProduct = (text: string) => findPastedItem(text, fixture.ledger.views, ['product']);
+    expect(ofProduct(readableKey('10\u001f20'))).toBe('10\u001f20');
+    expect(ofProduct('product 10 / 20 (SKU-10)')).toBe('10\u001f20');
+    expect(ofProduct('only a material')).toBe('only a material');
   });
 
   it('is refused where nothing has it, with keys that are near', async () => {

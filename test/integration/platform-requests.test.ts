@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Runtime } from '../../src/daemon/runtime.ts';
-import { covers } from '../support/reliability.ts';
-import { SMALL_SOURCES } from '../support/small-export.ts';
-import { createWorld, type World } from '../support/world.ts';
+import { covers } from '../support/docs/reliability.ts';
+import { SMALL_SOURCES } from '../support/worlds/small-export.ts';
+import { createWorld, type World } from '../support/worlds/world.ts';
 
 let world: World;
 let runtime: Runtime;

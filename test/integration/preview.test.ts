@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { SMALL_SOURCES } from '../support/cli-export.ts';
-import { runHere } from '../support/cli-here.ts';
-import { createWorld, type World } from '../support/world.ts';
+import { runHere } from '../support/cli/cli-here.ts';
+import { SMALL_SOURCES } from '../support/worlds/cli-export.ts';
+import { createWorld, type World } from '../support/worlds/world.ts';
 
 /** Every seventh product has a country that is none, and every hundredth one has no name besides. */
 const ROWS = 2_100;
@@ -132,5 +132,16 @@ describe('preview', () => {
     expect(stdout).toContain('✗ 300  country.unknown in country_of_origin');
     expect(stdout).toContain('erp/materials  1 record: 1 mapped');
     expect(stdout).toContain('erp  2,104 records: 1,785 mapped, 319 quarantined');
+  });
+
+  it('names the condition that excludes a record', async () => {
+    const [source] = SMALL_SOURCES;
+    const mappings = source?.mappings.filter((one) => one.stream === 'products');
+    const excluding = mappings?.map((one) => ({ ...one, when: 'row.ID != "1"' }));
+    const streams = { products: source?.streams.products };
+    world = await createWorld({ config: { sources: [{ ...source, streams, mappings: excluding }] }, files: FILES });
+    const { stdout } = await runHere(['preview', 'erp', '--key', '1', '-c', world.configFile]);
+    expect(stdout).toContain('– excluded  products.csv:3');
+    expect(stdout).toContain('mappings[0]: when is false: row.ID != "1"');
   });
 });

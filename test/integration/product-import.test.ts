@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { JsonObject } from '../../src/lib/json.ts';
 import type { SandboxOptions } from '../../src/sandbox/control/settings.ts';
-import { createDeliveryWorld, type DeliveryWorld } from '../support/delivery-world.ts';
-import { claimOne, settleOne, text, together } from '../support/ledger.ts';
-import { API_KEY } from '../support/world.ts';
+import { claimOne, settleOne, text, together } from '../support/ledger/ledger.ts';
+import { createDeliveryWorld, type DeliveryWorld } from '../support/worlds/delivery-world.ts';
+import { API_KEY } from '../support/worlds/world.ts';
 
 let world: DeliveryWorld;
 afterEach(() => world.remove());

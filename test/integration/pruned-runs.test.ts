@@ -3,7 +3,7 @@ import Database from 'better-sqlite3';
 import { afterEach, expect, it, vi } from 'vitest';
 import { sync } from '../../src/daemon/sync.ts';
 import { type Clock, systemClock } from '../../src/lib/clock.ts';
-import { createWorld, type World } from '../support/world.ts';
+import { createWorld, type World } from '../support/worlds/world.ts';
 
 let world: World;
 afterEach(() => world.remove());

@@ -9,7 +9,7 @@ import { createSecretStore } from '../../src/lib/logging/secrets.ts';
 import type { PullResult } from '../../src/pipeline/pull.ts';
 import type { BullmqQueues } from '../../src/queue/bullmq-queues.ts';
 import { createQueues } from '../../src/queue/create-queues.ts';
-import { createRecordingLog } from '../support/recording-log.ts';
+import { createRecordingLog } from '../support/worlds/recording-log.ts';
 
 const SOON = { timeout: 60_000 };
 

@@ -6,7 +6,14 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { DashboardViews, ItemListFilter } from '../../src/domain/ports/dashboard-views.ts';
 import { PASSPORT_STATES } from '../../src/domain/ports/ledger-views.ts';
 import { createDashboard } from '../../src/ledger/dashboard/dashboard-views.ts';
-import { createLedgerFixture, items, type LedgerFixture, NO_PASSPORTS, product, stageRows } from '../support/ledger.ts';
+import {
+  createLedgerFixture,
+  items,
+  type LedgerFixture,
+  NO_PASSPORTS,
+  product,
+  stageRows,
+} from '../support/ledger/ledger.ts';
 
 const RULES = { ...NO_PASSPORTS, init: 'when-complete', publish: 'auto' } as const;
 const LIST_STATES: readonly ItemListFilter['state'][] = [
@@ -60,6 +67,7 @@ describe('the statements of the ledger', () => {
     for (const state of PASSPORT_STATES) views.passports({ state, source: 'erp' }, page);
     views.passports({ search: 's' }, page);
     views.passportCounts({ source: 'erp' });
+    views.counts({ sources: ['erp'], watched: ['erp'] });
     views.runs({ source: 'erp', stream: 'default', result: 'guarded' }, page);
     views.run(1);
     views.actions(page);
@@ -173,7 +181,8 @@ describe('the statements of the ledger', () => {
 
   it('count items by the indexes of those that are open', () => {
     const indexes = planOf(statementWith('GROUP BY +i.kind, +i.state')).flatMap((step) => /SCAN i .*/.exec(step) ?? []);
-    expect(indexes).toEqual(['waiting', 'due', 'sending', 'stuck'].map((name) => `SCAN i USING INDEX items_${name}`));
+    expect(indexes).toEqual(['waiting', 'sending', 'stuck'].map((name) => `SCAN i USING INDEX items_${name}`));
+    expect(planOf(statementWith('SELECT i.operation, count(*) AS n'))[0]).toBe('SCAN i USING INDEX items_due');
   });
 
   it('find what may be replayed by the indexes of what is stuck, ignored and quarantined', () => {

@@ -2,9 +2,9 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { QUEUE_BACKENDS } from '../support/queue-backends.ts';
+import { QUEUE_BACKENDS } from '../support/servers/queue-backends.ts';
 
-const CHILD = join(import.meta.dirname, '../support/queue-child.ts');
+const CHILD = join(import.meta.dirname, '../support/children/queue-child.ts');
 
 for (const backend of QUEUE_BACKENDS) {
   backend.describe(`a process with the ${backend.name} queues`, () => {

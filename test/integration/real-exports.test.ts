@@ -4,8 +4,8 @@ import { expect, it } from 'vitest';
 import { csv } from '../../connectors/csv/index.ts';
 import { json } from '../../connectors/json/index.ts';
 import type { SourceRow } from '../../src/sdk/index.ts';
-import { readRows, textOf } from '../support/connector-reader.ts';
-import { describeRealExport } from '../support/real-exports.ts';
+import { readRows, textOf } from '../support/connectors/connector-reader.ts';
+import { describeRealExport } from '../support/connectors/real-exports.ts';
 
 const broken = (rows: SourceRow[]) => rows.filter((row) => row.issues !== undefined);
 const column = (rows: SourceRow[], name: string) => rows.map((row) => row.fields[name]);

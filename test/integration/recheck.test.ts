@@ -1,8 +1,18 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Reason } from '../../src/domain/reason.ts';
-import { createDeliveryWorld, type DeliveryWorld } from '../support/delivery-world.ts';
-import { claimOne, items, mapRows, product, pullRows, row, settleOne, text, useLedger } from '../support/ledger.ts';
-import { covers } from '../support/reliability.ts';
+import { covers } from '../support/docs/reliability.ts';
+import {
+  claimOne,
+  items,
+  mapRows,
+  product,
+  pullRows,
+  row,
+  settleOne,
+  text,
+  useLedger,
+} from '../support/ledger/ledger.ts';
+import { createDeliveryWorld, type DeliveryWorld } from '../support/worlds/delivery-world.ts';
 
 const HOURS = 3_600_000;
 const GATE: Reason = { code: 'gate', message: 'The review is missing.', status: 409 };

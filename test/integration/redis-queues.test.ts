@@ -8,11 +8,11 @@ import { afterEach, expect, test } from 'vitest';
 import { systemClock } from '../../src/lib/clock.ts';
 import type { BullmqQueues } from '../../src/queue/bullmq-queues.ts';
 import { createQueues } from '../../src/queue/create-queues.ts';
-import { createListener } from '../support/listener.ts';
-import { createRecordingLog, type RecordingLog } from '../support/recording-log.ts';
-import { describeRedis, type RedisOptions, type RedisServer, startRedis } from '../support/redis.ts';
+import { describeRedis, type RedisOptions, type RedisServer, startRedis } from '../support/servers/redis.ts';
+import { createListener } from '../support/worlds/listener.ts';
+import { createRecordingLog, type RecordingLog } from '../support/worlds/recording-log.ts';
 
-const CHILD = join(import.meta.dirname, '../support/queue-away-child.ts');
+const CHILD = join(import.meta.dirname, '../support/children/queue-away-child.ts');
 const JOB = { name: 'push product A', data: { ids: [1] } };
 
 describeRedis('the queues on a Redis that is away or set up wrongly', () => {

@@ -3,12 +3,12 @@
 import { Redis } from 'ioredis';
 import { afterEach, expect, it } from 'vitest';
 import { createQueues } from '../../src/queue/create-queues.ts';
-import { runHere } from '../support/cli-here.ts';
-import { PRODUCTS, startDaemon, WEB_TOKEN } from '../support/daemon-world.ts';
-import { createRecordingLog } from '../support/recording-log.ts';
-import { describeRedis, type RedisServer, startRedis } from '../support/redis.ts';
-import { covers } from '../support/reliability.ts';
-import { createWorld, type World } from '../support/world.ts';
+import { runHere } from '../support/cli/cli-here.ts';
+import { covers } from '../support/docs/reliability.ts';
+import { describeRedis, type RedisServer, startRedis } from '../support/servers/redis.ts';
+import { PRODUCTS, startDaemon, WEB_TOKEN } from '../support/worlds/daemon-world.ts';
+import { createRecordingLog } from '../support/worlds/recording-log.ts';
+import { createWorld, type World } from '../support/worlds/world.ts';
 
 const SOON = { timeout: 60_000 };
 /** So many times has the engine tried again by then. */

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Outcome } from '../../src/domain/outcome.ts';
-import { scaled } from '../support/chaos.ts';
-import { covers } from '../support/reliability.ts';
-import { createVirtualWorld, type VirtualWorld } from '../support/virtual-world.ts';
+import { covers } from '../support/docs/reliability.ts';
+import { scaled } from '../support/runner/chaos.ts';
+import { createVirtualWorld, type VirtualWorld } from '../support/time/virtual-world.ts';
 
 let world: VirtualWorld;
 afterEach(() => world.remove());

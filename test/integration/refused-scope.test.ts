@@ -4,12 +4,12 @@ import { exitCodeOf, sync } from '../../src/daemon/sync.ts';
 import type { Scope } from '../../src/domain/scope.ts';
 import { type Clock, systemClock } from '../../src/lib/clock.ts';
 import type { SandboxOptions } from '../../src/sandbox/control/settings.ts';
-import { startDaemon, WEB_TOKEN } from '../support/daemon-world.ts';
-import { text } from '../support/ledger.ts';
-import { quickQueue } from '../support/quick-queue.ts';
-import { covers } from '../support/reliability.ts';
-import { SMALL, SMALL_SOURCES, smallFiles } from '../support/small-export.ts';
-import { API_KEY, createWorld, type World } from '../support/world.ts';
+import { covers } from '../support/docs/reliability.ts';
+import { text } from '../support/ledger/ledger.ts';
+import { quickQueue } from '../support/servers/quick-queue.ts';
+import { startDaemon, WEB_TOKEN } from '../support/worlds/daemon-world.ts';
+import { SMALL, SMALL_SOURCES, smallFiles } from '../support/worlds/small-export.ts';
+import { API_KEY, createWorld, type World } from '../support/worlds/world.ts';
 
 const OPEN_GATES = {
   productComplete: { enabled: false },

@@ -21,8 +21,8 @@ import {
   stageRows,
   text,
   useLedger,
-} from '../support/ledger.ts';
-import { undoPeople } from '../support/old-ledger.ts';
+} from '../support/ledger/ledger.ts';
+import { undoPeople } from '../support/ledger/old-ledger.ts';
 
 const GUARD: MissingGuard = { maxMissing: 0.2, maxDrop: 1 };
 const fixture = useLedger({

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { textOf } from '../support/connector-reader.ts';
-import { type DaemonProcess, startDaemonProcess } from '../support/daemon-process.ts';
-import { PRODUCTS, WEB_TOKEN } from '../support/daemon-world.ts';
-import { createWorld, type World } from '../support/world.ts';
+import { type DaemonProcess, startDaemonProcess } from '../support/cli/daemon-process.ts';
+import { textOf } from '../support/connectors/connector-reader.ts';
+import { PRODUCTS, WEB_TOKEN } from '../support/worlds/daemon-world.ts';
+import { createWorld, type World } from '../support/worlds/world.ts';
 
 const COUNT = 400;
 const rows = Array.from({ length: COUNT }, (_, at) => `S-${at},Item ${at},10`);

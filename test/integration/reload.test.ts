@@ -3,10 +3,12 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import type { Daemon } from '../../src/daemon/daemon.ts';
-import { textOf } from '../support/connector-reader.ts';
-import { PRODUCTS, startDaemon, WEB_TOKEN } from '../support/daemon-world.ts';
-import type { RecordingLog } from '../support/recording-log.ts';
-import { createWorld, type World } from '../support/world.ts';
+import { findPackage } from '../../src/lib/package.ts';
+import { runHere } from '../support/cli/cli-here.ts';
+import { textOf } from '../support/connectors/connector-reader.ts';
+import { PRODUCTS, startDaemon, WEB_TOKEN } from '../support/worlds/daemon-world.ts';
+import type { RecordingLog } from '../support/worlds/recording-log.ts';
+import { createWorld, type World } from '../support/worlds/world.ts';
 
 const COUNT = 3000;
 const rows = Array.from({ length: COUNT }, (_, at) => `S-${String(at).padStart(4, '0')},Item ${at},10`);
@@ -75,6 +77,27 @@ describe('a reload of the config', () => {
       .toEqual({ 'A-1': 'New Kettle DRAFT', 'A-2': 'New Toaster ARCHIVED' });
     await daemon.startRun('pim', 'cli');
     await expect.poll(() => products()['M-1'], { timeout: 30_000 }).toBe('Mixer DRAFT');
+  });
+
+  it('is asked for by the command, which names what has changed and what is refused', async () => {
+    const reload = () => runHere(['reload', '-c', world.configFile]);
+    // A command asks only a daemon of its own version.
+    await daemon.stop();
+    ({ daemon } = await startDaemon(world, { version: findPackage().version }));
+    expect(await reload()).toMatchObject({ exitCode: 0, stdout: 'Nothing has changed.\n' });
+    change((config) => {
+      config.target['maxRate'] = 3;
+      config['backups'] = { folder: './backups', schedule: '0 3 * * *' };
+    });
+    expect(await reload()).toMatchObject({ exitCode: 0, stdout: 'Changed: target.maxRate, backups.\n' });
+    expect(daemon.runtime.config).toMatchObject({ backups: { schedule: '0 3 * * *' } });
+    change((config) => {
+      config['web'] = { port: 47_123, token: '${file:./token}' };
+    });
+    const refused = await reload();
+    expect(refused).toMatchObject({ exitCode: 2 });
+    expect(refused.stderr).toContain('The daemon refuses the config, and goes on with the settings before it:');
+    expect(refused.stderr).toMatch(/^ {2}web\S*: .*Restart the daemon, or undo this change\.$/m);
   });
 
   it('refuses an invalid config as a whole, goes on with the former one, and says so until it is right', async () => {

@@ -3,6 +3,7 @@ import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import type { Decision } from '../../src/domain/ports/decision.ts';
 import { verifyLedger } from '../../src/ledger/backup/verify.ts';
+import { covers } from '../support/docs/reliability.ts';
 import {
   bomItem,
   claimOne,
@@ -16,9 +17,8 @@ import {
   settleOne,
   text,
   useLedger,
-} from '../support/ledger.ts';
-import { createOldLedger, type OldLedger } from '../support/old-ledger.ts';
-import { covers } from '../support/reliability.ts';
+} from '../support/ledger/ledger.ts';
+import { createOldLedger, type OldLedger } from '../support/ledger/old-ledger.ts';
 
 const fixture = useLedger({ rules: NO_PARTS });
 

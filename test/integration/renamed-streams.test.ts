@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { afterEach, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import type { JsonObject } from '../../src/lib/json.ts';
-import { createWorld, type World } from '../support/world.ts';
+import { createWorld, type World } from '../support/worlds/world.ts';
 
 let world: World;
 afterEach(() => world.remove());

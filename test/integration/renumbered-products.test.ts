@@ -1,6 +1,6 @@
 import { afterEach, expect, it } from 'vitest';
-import { covers } from '../support/reliability.ts';
-import { createWorld, type World } from '../support/world.ts';
+import { covers } from '../support/docs/reliability.ts';
+import { createWorld, type World } from '../support/worlds/world.ts';
 
 let world: World;
 afterEach(() => world.remove());

@@ -3,8 +3,8 @@ import type { HandlerContext } from '../../src/admin/handler.ts';
 import { replayCause } from '../../src/admin/handlers/replay-cause.ts';
 import type { Runtime } from '../../src/daemon/runtime.ts';
 import { systemClock } from '../../src/lib/clock.ts';
-import { PRODUCTS } from '../support/daemon-world.ts';
-import { createWorld, type World } from '../support/world.ts';
+import { PRODUCTS } from '../support/worlds/daemon-world.ts';
+import { createWorld, type World } from '../support/worlds/world.ts';
 
 let world: World;
 let runtime: Runtime;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Scope } from '../../src/sandbox/endpoints.ts';
-import { startSandbox } from '../support/sandbox-caller.ts';
+import { startSandbox } from '../support/sandbox/sandbox-caller.ts';
 
 const DAY_MS = 86_400_000;
 

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { request } from 'undici';
 import { expect, test } from 'vitest';
-import { startSandbox } from '../support/sandbox-caller.ts';
+import { startSandbox } from '../support/sandbox/sandbox-caller.ts';
 
 const PATH = '/api/products/';
 const product = (sku: string) => ({ body: { sku, name: 'x' } });

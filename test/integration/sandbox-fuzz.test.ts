@@ -2,8 +2,8 @@ import { connect } from 'node:net';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { ENDPOINTS, OPERATION_NAMES } from '../../src/sandbox/endpoints.ts';
-import { type Call, type RunningSandbox, startSandbox } from '../support/sandbox-caller.ts';
-import { CASES, prepareGround } from '../support/sandbox-cases.ts';
+import { type Call, type RunningSandbox, startSandbox } from '../support/sandbox/sandbox-caller.ts';
+import { CASES, prepareGround } from '../support/sandbox/sandbox-cases.ts';
 
 const ROUTES: [method: string, path: string, fields: string[]][] = [
   ['POST', '/api/products/', ['sku', 'name', 'status', 'country_of_origin', 'description', 'gtin']],

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { Agent, request } from 'undici';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { startSandbox } from '../support/sandbox-caller.ts';
+import { startSandbox } from '../support/sandbox/sandbox-caller.ts';
 
 const PATH = '/api/products/';
 

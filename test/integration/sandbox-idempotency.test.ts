@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { openDatabase } from '../../src/sandbox/storage/database.ts';
 import { createIdempotencyRecords } from '../../src/sandbox/storage/idempotency-records.ts';
-import { startSandbox } from '../support/sandbox-caller.ts';
+import { startSandbox } from '../support/sandbox/sandbox-caller.ts';
 
 const PATH = '/api/products/';
 const body = { sku: 'SKU-1', name: 'Bucket' };

@@ -1,6 +1,6 @@
 import { request } from 'undici';
 import { expect, test } from 'vitest';
-import { type RunningSandbox, startSandbox } from '../support/sandbox-caller.ts';
+import { type RunningSandbox, startSandbox } from '../support/sandbox/sandbox-caller.ts';
 
 const PATH = '/api/imports/products/';
 const rows = (...skus: string[]) => ({ body: skus.map((sku) => ({ sku, name: 'x' })) });

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { startSandbox } from '../support/sandbox-caller.ts';
+import { startSandbox } from '../support/sandbox/sandbox-caller.ts';
 
 const PATH = '/api/imports/products/';
 const row = (sku: string, more: object = {}) => ({ sku, name: 'x', ...more });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { type Call, type CallAnswer, startSandbox } from '../support/sandbox-caller.ts';
+import { type Call, type CallAnswer, startSandbox } from '../support/sandbox/sandbox-caller.ts';
 
 const PATH = '/api/imports/products/';
 const row = (sku: string, more: object = {}) => ({ sku, name: 'x', ...more });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { SandboxOptions } from '../../src/sandbox/control/settings.ts';
 import { PASSPORT_ACTIONS, PASSPORT_STATES } from '../../src/sandbox/resources/passport-states.ts';
-import { type Call, type RunningSandbox, startSandbox } from '../support/sandbox-caller.ts';
+import { type Call, type RunningSandbox, startSandbox } from '../support/sandbox/sandbox-caller.ts';
 
 const PRODUCT = { sku: 'BIKE-1', name: 'Bicycle', country_of_origin: 'DE' };
 const STEEL = { code: 'ST-1', name: 'Steel', origin_country: 'SE' };

@@ -7,8 +7,8 @@ import { createLateImports } from '../../src/sandbox/import/late-imports.ts';
 import { createOperations } from '../../src/sandbox/operations.ts';
 import { describeApi } from '../../src/sandbox/server/openapi.ts';
 import { openStorage } from '../../src/sandbox/storage/storage.ts';
-import { startSandbox } from '../support/sandbox-caller.ts';
-import { CASES, prepareGround } from '../support/sandbox-cases.ts';
+import { startSandbox } from '../support/sandbox/sandbox-caller.ts';
+import { CASES, prepareGround } from '../support/sandbox/sandbox-cases.ts';
 
 type Schema = Parameters<typeof z.fromJSONSchema>[0];
 

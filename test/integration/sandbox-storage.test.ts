@@ -15,10 +15,10 @@ import { request } from 'undici';
 import { expect, onTestFinished, test } from 'vitest';
 import { Fault } from '../../src/lib/errors.ts';
 import { createSandbox } from '../../src/sandbox/sandbox.ts';
-import { createManualClock } from '../support/manual-clock.ts';
-import { startMortalSandbox } from '../support/mortal-sandbox.ts';
-import { startSandbox } from '../support/sandbox-caller.ts';
-import { API_KEY } from '../support/world.ts';
+import { startMortalSandbox } from '../support/sandbox/mortal-sandbox.ts';
+import { startSandbox } from '../support/sandbox/sandbox-caller.ts';
+import { createManualClock } from '../support/time/manual-clock.ts';
+import { API_KEY } from '../support/worlds/world.ts';
 
 function temporaryFile(): string {
   const folder = mkdtempSync(join(tmpdir(), 'sandbox-'));

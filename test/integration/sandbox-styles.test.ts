@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { SandboxOptions } from '../../src/sandbox/control/settings.ts';
-import { type Call, startSandbox } from '../support/sandbox-caller.ts';
+import { type Call, startSandbox } from '../support/sandbox/sandbox-caller.ts';
 
 const PATH = '/api/products/';
 

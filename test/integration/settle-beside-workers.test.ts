@@ -4,11 +4,11 @@ import { settleSelected } from '../../src/admin/handlers/settle-selected.ts';
 import { createLocalAdmin } from '../../src/admin/local-admin.ts';
 import type { Runtime } from '../../src/daemon/runtime.ts';
 import { systemClock } from '../../src/lib/clock.ts';
-import { claimOne, settleOne } from '../support/ledger.ts';
-import { covers } from '../support/reliability.ts';
-import { createAtPlatform, LOST, MATERIAL_M1, PRODUCT_P1, stageLostAnswers } from '../support/settle-world.ts';
-import { SMALL_SOURCES } from '../support/small-export.ts';
-import { createWorld, type World } from '../support/world.ts';
+import { covers } from '../support/docs/reliability.ts';
+import { claimOne, settleOne } from '../support/ledger/ledger.ts';
+import { createAtPlatform, LOST, MATERIAL_M1, PRODUCT_P1, stageLostAnswers } from '../support/worlds/settle-world.ts';
+import { SMALL_SOURCES } from '../support/worlds/small-export.ts';
+import { createWorld, type World } from '../support/worlds/world.ts';
 
 let world: World;
 let runtime: Runtime;

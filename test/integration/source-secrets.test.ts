@@ -6,9 +6,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Runtime } from '../../src/daemon/runtime.ts';
 import { sync } from '../../src/daemon/sync.ts';
 import { systemClock } from '../../src/lib/clock.ts';
-import { cli } from '../support/cli.ts';
-import { installSdk } from '../support/sdk-package.ts';
-import { createWorld, type World } from '../support/world.ts';
+import { cli } from '../support/cli/cli.ts';
+import { installSdk } from '../support/cli/sdk-package.ts';
+import { createWorld, type World } from '../support/worlds/world.ts';
 
 const PLANTED = 'planted-hunter2-in-a-connector';
 const ROTATED = 'rotated-hunter3-in-a-connector';

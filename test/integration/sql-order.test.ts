@@ -8,10 +8,16 @@ import { loadDialect } from '../../connectors/sql/load-dialect.ts';
 import { planStream } from '../../connectors/sql/plan.ts';
 import { createSession } from '../../connectors/sql/session.ts';
 import type { JsonObject } from '../../src/sdk/index.ts';
-import { readPages, readRows, type TemporaryFolder, temporaryFolder, textOf } from '../support/connector-reader.ts';
-import type { DatabaseServer } from '../support/database-server.ts';
-import { describeMariaDb, startMariaDb } from '../support/mariadb-server.ts';
-import { describePostgres, startPostgres } from '../support/postgres-server.ts';
+import {
+  readPages,
+  readRows,
+  type TemporaryFolder,
+  temporaryFolder,
+  textOf,
+} from '../support/connectors/connector-reader.ts';
+import type { DatabaseServer } from '../support/servers/database-server.ts';
+import { describeMariaDb, startMariaDb } from '../support/servers/mariadb-server.ts';
+import { describePostgres, startPostgres } from '../support/servers/postgres-server.ts';
 
 interface TestDatabase {
   options: JsonObject;
@@ -55,7 +61,8 @@ async function walk(
     for (let after: string[] | undefined; found.length < 2 * most; ) {
       const start = after === undefined ? {} : { after };
       const statement = plan.statements.page({ by: plan.key, ...start, limit: 1 });
-      const [row] = await session.rows(statement, plan.columns, NO_SIGNAL);
+      const { rows } = await session.rows(statement, plan.columns, NO_SIGNAL);
+      const [row] = rows;
       if (row === undefined) break;
       found.push(Number(row[at('n')]));
       after = plan.key.map(({ name }) => textOf(row[at(name)]));

@@ -15,10 +15,10 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
-import { itWithAnotherUser, nodeAsAnotherUser, OTHER_USER } from '../support/as-another-user.ts';
-import { GOOD_FILES, SMALL_SOURCES } from '../support/cli-export.ts';
-import { probedCli, probedImport } from '../support/probed-cli.ts';
-import { API_KEY } from '../support/world.ts';
+import { probedCli, probedImport } from '../support/cli/probed-cli.ts';
+import { itWithAnotherUser, nodeAsAnotherUser, OTHER_USER } from '../support/machine/as-another-user.ts';
+import { GOOD_FILES, SMALL_SOURCES } from '../support/worlds/cli-export.ts';
+import { API_KEY } from '../support/worlds/world.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const { version, dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { Outcome } from '../../src/domain/outcome.ts';
 import type { DeliveryName } from '../../src/domain/ports/claim.ts';
 import type { Reason } from '../../src/domain/reason.ts';
+import { covers } from '../support/docs/reliability.ts';
 import {
   createLedgerFixture,
   deliverAll,
@@ -14,9 +15,8 @@ import {
   row,
   text,
   together,
-} from '../support/ledger.ts';
-import { covers } from '../support/reliability.ts';
-import { createVirtualWorld, type VirtualWorld } from '../support/virtual-world.ts';
+} from '../support/ledger/ledger.ts';
+import { createVirtualWorld, type VirtualWorld } from '../support/time/virtual-world.ts';
 
 let world: VirtualWorld;
 

@@ -7,11 +7,11 @@ import { exitCodeOf, sync } from '../../src/daemon/sync.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import type { JsonObject } from '../../src/lib/json.ts';
 import type { SandboxOptions } from '../../src/sandbox/control/settings.ts';
-import { text } from '../support/ledger.ts';
-import { quickQueue } from '../support/quick-queue.ts';
-import { covers } from '../support/reliability.ts';
-import { changed, SMALL, SMALL_SOURCES, type SmallExport, smallFiles } from '../support/small-export.ts';
-import { API_KEY, createWorld, type World } from '../support/world.ts';
+import { covers } from '../support/docs/reliability.ts';
+import { text } from '../support/ledger/ledger.ts';
+import { quickQueue } from '../support/servers/quick-queue.ts';
+import { changed, SMALL, SMALL_SOURCES, type SmallExport, smallFiles } from '../support/worlds/small-export.ts';
+import { API_KEY, createWorld, type World } from '../support/worlds/world.ts';
 
 /** What says that nothing has worked on the request. */
 const body = 'no healthy upstream';

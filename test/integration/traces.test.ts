@@ -6,9 +6,9 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Daemon } from '../../src/daemon/daemon.ts';
 import { isTraced } from '../../src/observe/traces/trace-ids.ts';
-import { PRODUCTS, startDaemon } from '../support/daemon-world.ts';
-import { describeRedis, startRedis } from '../support/redis.ts';
-import { createWorld, type World } from '../support/world.ts';
+import { describeRedis, startRedis } from '../support/servers/redis.ts';
+import { PRODUCTS, startDaemon } from '../support/worlds/daemon-world.ts';
+import { createWorld, type World } from '../support/worlds/world.ts';
 
 const SOON = { timeout: 40_000 };
 const TOKEN = 'collector-token-0123456789';

@@ -2,7 +2,7 @@ import { beforeEach, expect, it } from 'vitest';
 import { createDispatcher, type Dispatcher } from '../../src/delivery/dispatcher.ts';
 import { createReceivedQueue, type ReceivedQueue } from '../../src/delivery/received-queue.ts';
 import type { WakeUpJob } from '../../src/domain/ports/queues.ts';
-import { deliverAll, items, mapRows, product, pullRows, row, text, useLedger } from '../support/ledger.ts';
+import { deliverAll, items, mapRows, product, pullRows, row, text, useLedger } from '../support/ledger/ledger.ts';
 
 const DELIVERED = 70;
 /** More than the queue takes at once. */

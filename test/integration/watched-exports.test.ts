@@ -2,9 +2,9 @@ import { appendFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Daemon } from '../../src/daemon/daemon.ts';
-import { PRODUCTS, startDaemon } from '../support/daemon-world.ts';
-import type { RecordingLog } from '../support/recording-log.ts';
-import { createWorld, type World } from '../support/world.ts';
+import { PRODUCTS, startDaemon } from '../support/worlds/daemon-world.ts';
+import type { RecordingLog } from '../support/worlds/recording-log.ts';
+import { createWorld, type World } from '../support/worlds/world.ts';
 
 const HEADER = 'SKU,NAME,STATE\n';
 
@@ -38,7 +38,7 @@ describe('a source with `watch: true`', () => {
     writeFileSync(file(), `${HEADER}A-1,Teapot,10\n`);
     await expect.poll(names, { timeout: 30_000 }).toEqual(['Teapot']);
     expect(ended()).toHaveLength(2);
-    const begun = log.lines.filter(({ message }) => message.includes('has changed, and a run begins'));
+    const begun = log.lines.filter(({ message }) => message.includes('has changed, so a run is due'));
     expect(begun).toHaveLength(2);
     const last = log.lines.findLast(({ message }) => message.startsWith('The run of erp is'));
     expect(last?.message).toBe('The run of erp is complete: 1 rows read, 0 unchanged, 1 changed, 0 in quarantine.');

@@ -2,9 +2,9 @@ import { type IncomingHttpHeaders, request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Daemon } from '../../src/daemon/daemon.ts';
 import { openWeb } from '../../src/web/web-server.ts';
-import { PRODUCTS, startDaemon, WEB_TOKEN } from '../support/daemon-world.ts';
-import type { RecordingLog } from '../support/recording-log.ts';
-import { API_KEY, createWorld, type World } from '../support/world.ts';
+import { PRODUCTS, startDaemon, WEB_TOKEN } from '../support/worlds/daemon-world.ts';
+import type { RecordingLog } from '../support/worlds/recording-log.ts';
+import { API_KEY, createWorld, type World } from '../support/worlds/world.ts';
 
 interface Answer {
   status: number;

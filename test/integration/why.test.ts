@@ -22,7 +22,7 @@ import {
   settleOne,
   stageRows,
   useLedger,
-} from '../support/ledger.ts';
+} from '../support/ledger/ledger.ts';
 
 const AUTO = { init: 'when-complete', publish: 'auto' } as const;
 const fixture = useLedger({ rules: AUTO });
@@ -286,7 +286,7 @@ describe('why a delivery keeps a passport back', () => {
 
   it('due, and being sent', async () => {
     await stageRows(fixture.ledger, { P1: items(product('P1')) });
-    expect(open()).toEqual(['waits: The product is due. The next `dpp-sync sync` or the daemon sends it.']);
+    expect(open()).toEqual(['waits: The product is due. The daemon or the next sync sends it.']);
     await fixture.ledger.noteApiWait({ since: 0, until: LATER, askAgainAt: LATER, message: 'Slow down.' });
     expect(open()[0]).toContain('is due, and the API has asked to wait until 2027-01-15 03:00 UTC.');
     const [due] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
@@ -333,7 +333,7 @@ describe('why a passport itself stays back', () => {
     await stageRows(fixture.ledger, P1);
     await deliverAll(fixture.ledger);
     expect(open()).toEqual([
-      'waits: Its passport is evaluated as soon as no other work is left. The next `dpp-sync sync` or the daemon does that.',
+      'waits: Its passport is evaluated as soon as no other work is left. The daemon or the next sync does that.',
     ]);
     await evaluate();
     expect(open()[0]).toContain('waits: The initialisation of its passport is due.');

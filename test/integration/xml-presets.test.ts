@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { runHere } from '../support/cli-here.ts';
-import { loadText, REPOSITORY } from '../support/config-folder.ts';
-import { fixtureFolder } from '../support/connector-reader.ts';
-import { API_KEY, createWorld, type World } from '../support/world.ts';
+import { runHere } from '../support/cli/cli-here.ts';
+import { fixtureFolder } from '../support/connectors/connector-reader.ts';
+import { loadText, REPOSITORY } from '../support/worlds/config-folder.ts';
+import { API_KEY, createWorld, type World } from '../support/worlds/world.ts';
 
 let world: World | undefined;
 afterEach(async () => {

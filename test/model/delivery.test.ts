@@ -12,12 +12,12 @@
  */
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
-import { chaosSeed, scaled } from '../support/chaos.ts';
+import { covers, ORACLE } from '../support/docs/reliability.ts';
 import { createMilestones } from '../support/model/milestones.ts';
 import { runScript } from '../support/model/run-script.ts';
 import { KEY_MODE_NAMES, type KeyMode, type Script } from '../support/model/script.ts';
 import { scriptFor } from '../support/model/script-for.ts';
-import { covers, ORACLE } from '../support/reliability.ts';
+import { chaosSeed, scaled } from '../support/runner/chaos.ts';
 import { EXAMPLES } from './examples.ts';
 
 /** Of each of the six modes. */

@@ -4,7 +4,7 @@ import { createModelApi } from '../support/model/model-api.ts';
 import { KEY_MODE_NAMES, KEY_MODES } from '../support/model/script.ts';
 import type { Effect } from '../support/model/told-operations.ts';
 import { createVirtualTime } from '../support/model/virtual-time.ts';
-import { startSandbox } from '../support/sandbox-caller.ts';
+import { startSandbox } from '../support/sandbox/sandbox-caller.ts';
 
 const product = { sku: 'A-1', name: 'Kettle', country_of_origin: 'DE' };
 

@@ -6,9 +6,9 @@
  * A failure prints the script, which is ready to be kept in `examples.ts`.
  */
 import { describe, expect, it, vi } from 'vitest';
-import { IS_FULL, scaled } from '../support/chaos.ts';
+import { covers, ORACLE } from '../support/docs/reliability.ts';
 import { type Phase, type Played, playAt, pointsOf } from '../support/model/walk.ts';
-import { covers, ORACLE } from '../support/reliability.ts';
+import { IS_FULL, scaled } from '../support/runner/chaos.ts';
 import { allWalksOf, BATCHES, type ChangedWalk, longestWalkOf, REQUESTS, walksOfBatch } from './walks.ts';
 
 vi.setConfig({ testTimeout: scaled(300_000, 3_600_000) });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ProgressEvent } from '../../src/domain/ports/progress.ts';
 import { createActivity } from '../../src/observe/activity.ts';
-import { createManualClock } from '../support/manual-clock.ts';
+import { createManualClock } from '../support/time/manual-clock.ts';
 
 const HOUR_MS = 3_600_000;
 const request = (outcome = 'accepted'): ProgressEvent => ({

@@ -9,8 +9,8 @@ import type { Operation } from '../../src/domain/delivery.ts';
 import type { Outcome } from '../../src/domain/outcome.ts';
 import type { Scope } from '../../src/domain/scope.ts';
 import type { Clock } from '../../src/lib/clock.ts';
-import { createManualClock } from '../support/manual-clock.ts';
-import { createVirtualTime } from '../support/virtual-time.ts';
+import { createManualClock } from '../support/time/manual-clock.ts';
+import { createVirtualTime } from '../support/time/virtual-time.ts';
 
 const ACCEPTED: Outcome = { kind: 'accepted', remoteId: 1 };
 const NO_ANSWER: Outcome = { kind: 'ambiguous', cause: 'reset', detail: { status: null, message: 'No answer.' } };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type Answered, createAnswers } from '../../src/delivery/answers.ts';
-import { createManualClock } from '../support/manual-clock.ts';
+import { createManualClock } from '../support/time/manual-clock.ts';
 
 const answer = (id: number, latencyMs = 0): Answered => ({
   request: { request: id, sends: 1, operation: 'product.create', path: '/', body: '', idempotencyKey: '', members: [] },

@@ -3,9 +3,9 @@ import { type AuthorizationWatch, createAuthorizationWatch } from '../../src/dae
 import { type Authorization, createAuthorization } from '../../src/delivery/admission/authorization.ts';
 import type { Outcome } from '../../src/domain/outcome.ts';
 import type { Probe, ScopeAnswer } from '../../src/domain/ports/target.ts';
-import { createManualClock, type ManualClock } from '../support/manual-clock.ts';
-import { createRecordingLog } from '../support/recording-log.ts';
-import { covers } from '../support/reliability.ts';
+import { covers } from '../support/docs/reliability.ts';
+import { createManualClock, type ManualClock } from '../support/time/manual-clock.ts';
+import { createRecordingLog } from '../support/worlds/recording-log.ts';
 
 const LOOK_MS = 500;
 const INTERVAL_MS = 60_000;

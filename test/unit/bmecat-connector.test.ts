@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { bmecat } from '../../connectors/bmecat/index.ts';
 import type { SourceRow } from '../../src/sdk/index.ts';
-import { fixtureFolder, readPages, readRows, temporaryFolder } from '../support/connector-reader.ts';
-import { describeRealExport } from '../support/real-exports.ts';
+import { fixtureFolder, readPages, readRows, temporaryFolder } from '../support/connectors/connector-reader.ts';
+import { describeRealExport } from '../support/connectors/real-exports.ts';
 
 const folder = fixtureFolder('bmecat');
 const fixture = (name: string) => readFileSync(join(folder, name), 'utf8');

@@ -6,8 +6,8 @@ import type { ClaimedRequest } from '../../src/domain/ports/claim.ts';
 import type { UnconfirmedDelivery } from '../../src/domain/ports/unconfirmed.ts';
 import { Profile } from '../../src/domain/profile.ts';
 import type { ReasonCode } from '../../src/domain/reason.ts';
-import { claimedProduct } from '../support/ledger.ts';
-import { createManualClock } from '../support/manual-clock.ts';
+import { claimedProduct } from '../support/ledger/ledger.ts';
+import { createManualClock } from '../support/time/manual-clock.ts';
 
 const detail = { status: null, message: 'No.' };
 

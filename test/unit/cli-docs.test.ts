@@ -10,7 +10,14 @@ import { createSecretStore } from '../../src/lib/logging/secrets.ts';
 const ROOT = join(import.meta.dirname, '../..');
 const PAGE = readFileSync(join(ROOT, 'docs/cli.md'), 'utf8');
 const streams = { stdout: new PassThrough(), stderr: new PassThrough() };
-const output = createOutput({ ...streams, env: {}, secrets: createSecretStore(), json: false, quiet: false });
+const output = createOutput({
+  ...streams,
+  env: {},
+  secrets: createSecretStore(),
+  json: false,
+  quiet: false,
+  ownStart: () => ({ command: 'dpp-sync', configFile: null }),
+});
 const programFor = (...argv: string[]): Promise<Command> =>
   createProgram({ version: '0', stdout: streams.stdout, output, argv, run: () => Promise.resolve() });
 

@@ -5,7 +5,7 @@ import { faultFlag, faultWords } from '../../src/cli/fault-flag.ts';
 import { sandboxSettings } from '../../src/cli/sandbox/sandbox-settings.ts';
 import { SandboxSettings } from '../../src/sandbox/control/settings.ts';
 import { FaultRule } from '../../src/sandbox/faults.ts';
-import { configFolder } from '../support/config-folder.ts';
+import { configFolder } from '../support/worlds/config-folder.ts';
 
 describe('a fault on the command line', () => {
   it.each([

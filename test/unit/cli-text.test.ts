@@ -4,14 +4,8 @@ import { failureDocument, failureLines, failureOf } from '../../src/cli/errors.t
 import { attentionLines } from '../../src/cli/text/attention.ts';
 import { NO_CONTACT_ATTENTION } from '../../src/cli/text/contact-lines.ts';
 import { formatLogLine } from '../../src/cli/text/log-line.ts';
-import {
-  createPaint,
-  formatCount,
-  formatDuration,
-  formatTable,
-  printable,
-  wantsColour,
-} from '../../src/cli/text/style.ts';
+import { createPaint, formatCount, formatDuration, printable, wantsColour } from '../../src/cli/text/style.ts';
+import { formatTable } from '../../src/cli/text/table.ts';
 import { fault } from '../../src/domain/faults.ts';
 import { armFormula, defuseFormula } from '../../src/lib/formula-safety.ts';
 
@@ -65,7 +59,7 @@ describe('text on a terminal', () => {
       ['long\nname', 12_345],
     ];
     const columns = [{ title: 'name' }, { title: 'count', align: 'right' as const }];
-    expect(formatTable(columns, rows, createPaint(false))).toEqual([
+    expect(formatTable(columns, rows, { paint: createPaint(false), width: null })).toEqual([
       '  name        count',
       '  a               1',
       '  long⏎name  12,345',
@@ -106,7 +100,7 @@ describe('what needs a person', () => {
 
   it('is listed by the states that there are, and by no other', () => {
     expect(told({ delivered: 3, in_doubt: 2 })).toMatch(
-      /2 items need a person:\n.*for all: dpp-sync items --state in_doubt$/,
+      /2 items need a person:\n.*All of them: dpp-sync items --state in_doubt$/,
     );
     expect(told({ rejected: 1, blocked: 2 })).toMatch(
       /: dpp-sync items --state blocked and dpp-sync items --state rejected$/,

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createSecretStore } from '../../src/lib/logging/secrets.ts';
-import { faultOf, loadText, problemsIn, SOUND_CONFIG } from '../support/config-folder.ts';
+import { faultOf, loadText, problemsIn, SOUND_CONFIG } from '../support/worlds/config-folder.ts';
 
 const HOOK = 'https://hooks.example.com/services/T0PSECRETx42x/Bxyz0123456789?key=querysecret0123';
 const withAlerts = (text: string) => `${SOUND_CONFIG}alerts:\n${text.replace(/^/gm, '  ')}\n`;

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseDocumentText } from '../../src/config/document.ts';
 import { formatPath } from '../../src/config/problem.ts';
-import { faultOf } from '../support/config-folder.ts';
+import { faultOf } from '../support/worlds/config-folder.ts';
 
 function valueOf(text: string): unknown {
   const document = parseDocumentText(text);

@@ -7,8 +7,8 @@ import { Config } from '../../src/config/config.ts';
 import { configJsonSchema } from '../../src/config/json-schema.ts';
 import { type SchemaTree, schemaTreeOf } from '../../src/config/schema-tree.ts';
 import { Profile } from '../../src/domain/profile.ts';
-import { REPOSITORY } from '../support/config-folder.ts';
-import { generatedFiles } from '../support/generated-files.ts';
+import { generatedFiles } from '../support/docs/generated-files.ts';
+import { REPOSITORY } from '../support/worlds/config-folder.ts';
 
 function undescribed(tree: SchemaTree, path: string): string[] {
   return Object.entries(tree.properties ?? {}).flatMap(([name, member]) => {

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { interpolate } from '../../src/config/interpolate.ts';
 import { problemsOf } from '../../src/config/problem.ts';
-import { configFolder, faultOf, loadText, problemsIn, SOUND_CONFIG } from '../support/config-folder.ts';
+import { configFolder, faultOf, loadText, problemsIn, SOUND_CONFIG } from '../support/worlds/config-folder.ts';
 
 async function expand(value: unknown, env: Record<string, string> = {}, files: Record<string, string> = {}) {
   return interpolate(value, { env, folder: configFolder(files) });

@@ -6,7 +6,14 @@ import { problemsOf } from '../../src/config/problem.ts';
 import type { MappingDefinition } from '../../src/domain/mapping.ts';
 import { Fault } from '../../src/lib/errors.ts';
 import { createSecretStore } from '../../src/lib/logging/secrets.ts';
-import { configFolder, faultOf, loadText, problemsIn, REPOSITORY, SOUND_CONFIG } from '../support/config-folder.ts';
+import {
+  configFolder,
+  faultOf,
+  loadText,
+  problemsIn,
+  REPOSITORY,
+  SOUND_CONFIG,
+} from '../support/worlds/config-folder.ts';
 
 // The example of the interface contract, letter for letter but for the two paths of secrets.
 const CONTRACT = `target:

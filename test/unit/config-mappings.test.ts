@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { loadText, problemsIn, SOUND_CONFIG } from '../support/config-folder.ts';
+import { loadText, problemsIn, SOUND_CONFIG } from '../support/worlds/config-folder.ts';
 
 /** A source of texts that others look up, and a source that looks them up. */
 const JOINED = `target: { baseUrl: "https://dpp.example.com", apiKey: dpp_0123456789abcdef }

@@ -2,7 +2,14 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { loadProfile } from '../../src/config/load-profile.ts';
 import { Profile } from '../../src/domain/profile.ts';
-import { configFolder, faultOf, loadText, problemsIn, REPOSITORY, SOUND_CONFIG } from '../support/config-folder.ts';
+import {
+  configFolder,
+  faultOf,
+  loadText,
+  problemsIn,
+  REPOSITORY,
+  SOUND_CONFIG,
+} from '../support/worlds/config-folder.ts';
 
 const profilesDir = join(REPOSITORY, 'config/profiles');
 

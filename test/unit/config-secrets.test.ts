@@ -7,7 +7,7 @@ import { parseSettings } from '../../src/config/parse-settings.ts';
 import { problemsOf } from '../../src/config/problem.ts';
 import { secretPathsIn } from '../../src/config/schema-walk.ts';
 import { createSecretStore } from '../../src/lib/logging/secrets.ts';
-import { faultOf, loadText, SOUND_CONFIG } from '../support/config-folder.ts';
+import { faultOf, loadText, SOUND_CONFIG } from '../support/worlds/config-folder.ts';
 
 /** Printable, and with the characters that YAML, URLs and placeholders make something of. */
 const secretText = fc

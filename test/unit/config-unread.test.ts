@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { loadText, SOUND_CONFIG } from '../support/config-folder.ts';
+import { loadText, SOUND_CONFIG } from '../support/worlds/config-folder.ts';
 
 const MISSING = '${file:/nowhere/secret}';
 const WITHOUT_KEY = SOUND_CONFIG.replace('dpp_0123456789abcdef', `"${MISSING}"`);

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createCron } from '../../src/daemon/cron.ts';
 import { createZone } from '../../src/lib/zone.ts';
-import { covers } from '../support/reliability.ts';
+import { covers } from '../support/docs/reliability.ts';
 
 const HOUR = 3_600_000;
 
@@ -37,6 +37,11 @@ describe('a cron expression', () => {
     // Asked anew at a quarter past three, when it is still to come.
     expect(times('30 2 * * *', 'Europe/Berlin', '2027-03-28T01:15Z', 1)).toEqual(['2027-03-28T01:30']);
     expect(times('30 2 * * *', 'Australia/Lord_Howe', '2027-10-02T12:00Z', 1)).toEqual(['2027-10-02T15:30']);
+    // The skipped hour of Greenland is the last one of its day.
+    expect(times('30 23 * * *', 'America/Nuuk', '2027-03-27T12:00Z', 2)).toEqual([
+      '2027-03-28T01:30',
+      '2027-03-29T00:30',
+    ]);
   });
 
   it('names a time once that clocks show twice, the first time', covers('summer-time', 'I5'), () => {

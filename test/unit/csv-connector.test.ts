@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { csv } from '../../connectors/csv/index.ts';
 import { dialectOf, OPTIONS, STREAM_OPTIONS } from '../../connectors/csv/schema.ts';
 import { PAGE_BYTES_MAX, PAGE_ROWS_MAX, type SourceRow, z } from '../../src/sdk/index.ts';
-import { probe, readPages, readRows, temporaryFolder, textOf } from '../support/connector-reader.ts';
+import { probe, readPages, readRows, temporaryFolder, textOf } from '../support/connectors/connector-reader.ts';
 
 async function read(content: string | Uint8Array, options: object = {}, stream: object = {}): Promise<SourceRow[]> {
   await using folder = await temporaryFolder({ 'in.csv': content });
@@ -126,6 +126,10 @@ describe('rows that cannot be used', () => {
     await expect(read('')).rejects.toThrow('in.csv has no header row: it is empty.');
     await expect(read('\n\n')).rejects.toThrow('no header row');
     await expect(read(',,\n1,2,3\n')).rejects.toThrow('The header names no column');
+    await expect(read('\u0000'.repeat(4096))).rejects.toThrow(
+      'The name of column 1 in the header has the control character U+0000 (in.csv, line 1).',
+    );
+    await expect(read('a,b\u0001\n1,2\n')).rejects.toThrow('column 2 in the header has the control character U+0001');
   });
 
   it('do not exist in a file without header that is empty', async () => {

@@ -6,7 +6,7 @@ import type { RemoteItem } from '../../src/domain/ports/target.ts';
 import type { SentProduct, UnconfirmedDelivery } from '../../src/domain/ports/unconfirmed.ts';
 import { Profile } from '../../src/domain/profile.ts';
 import type { JsonObject, JsonValue } from '../../src/lib/json.ts';
-import { covers } from '../support/reliability.ts';
+import { covers } from '../support/docs/reliability.ts';
 
 const profile = Profile.parse({});
 const context = { profile, now: 1000, random: 0.5, takesOthers: false, forbidden: false };

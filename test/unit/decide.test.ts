@@ -6,7 +6,7 @@ import type { Outcome } from '../../src/domain/outcome.ts';
 import type { Decision } from '../../src/domain/ports/decision.ts';
 import { Profile } from '../../src/domain/profile.ts';
 import type { Reason } from '../../src/domain/reason.ts';
-import { covers } from '../support/reliability.ts';
+import { covers } from '../support/docs/reliability.ts';
 
 const DAY_MS = 86_400_000;
 const NOW = 30 * DAY_MS;

@@ -8,9 +8,9 @@ import type { DueDelivery } from '../../src/domain/ports/due.ts';
 import type { ProgressEvent } from '../../src/domain/ports/progress.ts';
 import type { SentWrite, Target } from '../../src/domain/ports/target.ts';
 import { Profile } from '../../src/domain/profile.ts';
-import { createManualClock } from '../support/manual-clock.ts';
-import { createPlainQueues } from '../support/plain-queues.ts';
-import { createRecordingLog } from '../support/recording-log.ts';
+import { createManualClock } from '../support/time/manual-clock.ts';
+import { createPlainQueues } from '../support/time/plain-queues.ts';
+import { createRecordingLog } from '../support/worlds/recording-log.ts';
 
 const ACCEPTED: Outcome = { kind: 'accepted', remoteId: 1 };
 

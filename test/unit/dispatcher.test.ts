@@ -4,7 +4,7 @@ import { createDispatcher, type Dispatcher } from '../../src/delivery/dispatcher
 import { createReceivedQueue, type ReceivedQueue } from '../../src/delivery/received-queue.ts';
 import type { DueDelivery } from '../../src/domain/ports/due.ts';
 import type { WakeUpJob } from '../../src/domain/ports/queues.ts';
-import { createManualClock } from '../support/manual-clock.ts';
+import { createManualClock } from '../support/time/manual-clock.ts';
 
 const due = (id: number, revision = 1): DueDelivery => ({
   id,

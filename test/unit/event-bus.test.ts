@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { ProgressEvent } from '../../src/domain/ports/progress.ts';
 import { createEventBus } from '../../src/observe/event-bus.ts';
-import { createRecordingLog } from '../support/recording-log.ts';
+import { createRecordingLog } from '../support/worlds/recording-log.ts';
 
 const EVENT: ProgressEvent = { type: 'request', operation: 'ping', outcome: 'accepted', retry: false };
 

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { assertSettings } from '../../src/sdk/files/acknowledge-files.ts';
 import { FILE_SOURCE, FILE_STREAM } from '../../src/sdk/files/file-options.ts';
 import { locate } from '../../src/sdk/files/location.ts';
-import { loadText } from '../support/config-folder.ts';
+import { loadText } from '../support/worlds/config-folder.ts';
 
 const page = readFileSync(join(import.meta.dirname, '../../docs/connectors/files.md'), 'utf8');
 

@@ -7,9 +7,9 @@ import { loadRuntimeConfig } from '../../src/daemon/load.ts';
 import { messageOf } from '../../src/lib/errors.ts';
 import { readBoundedFile } from '../../src/lib/files/bounded-file.ts';
 import { createSecretStore } from '../../src/lib/logging/secrets.ts';
-import { runHere } from '../support/cli-here.ts';
-import { SOUND_CONFIG } from '../support/config-folder.ts';
-import { problemsOf, productWith } from '../support/map-row.ts';
+import { runHere } from '../support/cli/cli-here.ts';
+import { problemsOf, productWith } from '../support/connectors/map-row.ts';
+import { SOUND_CONFIG } from '../support/worlds/config-folder.ts';
 
 let folder: string;
 beforeEach(() => {

@@ -3,7 +3,7 @@ import iconv from 'iconv-lite';
 import { describe, expect, it } from 'vitest';
 import { fixedWidth } from '../../connectors/fixed-width/index.ts';
 import type { SourceRow } from '../../src/sdk/index.ts';
-import { readRows, temporaryFolder } from '../support/connector-reader.ts';
+import { readRows, temporaryFolder } from '../support/connectors/connector-reader.ts';
 
 const COLUMNS = [
   { name: 'no', from: 1, length: 4 },

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { fault } from '../../src/domain/faults.ts';
 import type { Sqlite } from '../../src/ledger/store/database.ts';
 import { createGroupCommit } from '../../src/ledger/store/group-commit.ts';
-import { covers } from '../support/reliability.ts';
+import { covers } from '../support/docs/reliability.ts';
 
 describe('the group commit', () => {
   let db: Sqlite;

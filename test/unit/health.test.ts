@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ApiWait } from '../../src/domain/api-wait.ts';
 import { type ApiStanding, createHealth } from '../../src/observe/health.ts';
-import { createManualClock } from '../support/manual-clock.ts';
+import { createManualClock } from '../support/time/manual-clock.ts';
 
 function createWard() {
   const clock = createManualClock();

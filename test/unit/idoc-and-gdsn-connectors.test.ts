@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { gdsn } from '../../connectors/gdsn/index.ts';
 import { sapIdoc } from '../../connectors/sap-idoc/index.ts';
 import type { SourceRow } from '../../src/sdk/index.ts';
-import { fixtureFolder, readRows } from '../support/connector-reader.ts';
+import { fixtureFolder, readRows } from '../support/connectors/connector-reader.ts';
 
 const fieldsOf = (rows: SourceRow[]) => rows.map((row) => row.fields);
 

@@ -3,7 +3,7 @@ import { decide } from '../../src/delivery/outcome/decide.ts';
 import { readInitConflict } from '../../src/delivery/outcome/init-conflict.ts';
 import { Profile } from '../../src/domain/profile.ts';
 import { nextState, PASSPORT_STATES } from '../../src/sandbox/resources/passport-states.ts';
-import { covers } from '../support/reliability.ts';
+import { covers } from '../support/docs/reliability.ts';
 
 const EXISTS = [
   'The passport is initialized already.',

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { json } from '../../connectors/json/index.ts';
 import { PAGE_ROWS_MAX, type SourceRow } from '../../src/sdk/index.ts';
-import { probe, readPages, readRows, temporaryFolder, textOf } from '../support/connector-reader.ts';
+import { probe, readPages, readRows, temporaryFolder, textOf } from '../support/connectors/connector-reader.ts';
 
 async function read(content: string | Uint8Array, stream: object = {}, options: object = {}): Promise<SourceRow[]> {
   await using folder = await temporaryFolder({ 'in.json': content });

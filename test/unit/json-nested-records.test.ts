@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { json } from '../../connectors/json/index.ts';
 import { PAGE_ROWS_MAX, type SourceRow } from '../../src/sdk/index.ts';
-import { readPages, readRows, temporaryFolder } from '../support/connector-reader.ts';
+import { readPages, readRows, temporaryFolder } from '../support/connectors/connector-reader.ts';
 
 async function read(content: unknown, stream: object): Promise<SourceRow[]> {
   const text = typeof content === 'string' ? content : JSON.stringify(content);

@@ -3,7 +3,7 @@ import { createListingMatches } from '../../src/delivery/unconfirmed/listing-mat
 import type { NaturalKey } from '../../src/domain/natural-key.ts';
 import type { ListableKind } from '../../src/domain/ports/target.ts';
 import type { JsonObject } from '../../src/lib/json.ts';
-import { covers } from '../support/reliability.ts';
+import { covers } from '../support/docs/reliability.ts';
 
 const FIELDS = { product: ['sku'], material: ['code', 'name'] } as const;
 

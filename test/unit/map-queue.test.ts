@@ -4,7 +4,7 @@ import type { JobResult, Queues, ReceivedJob } from '../../src/domain/ports/queu
 import { createMapQueue } from '../../src/pipeline/map-queue.ts';
 import { createPageJobs, type PageJobs } from '../../src/pipeline/page-jobs.ts';
 import { createQueues } from '../../src/queue/create-queues.ts';
-import { createRecordingLog } from '../support/recording-log.ts';
+import { createRecordingLog } from '../support/worlds/recording-log.ts';
 
 const ledger = {
   findLookups: () => Promise.resolve([]),

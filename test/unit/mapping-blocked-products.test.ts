@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Mapper } from '../../src/domain/mapping.ts';
 import type { JsonObject } from '../../src/lib/json.ts';
-import { mapperOf } from '../support/map-row.ts';
+import { mapperOf } from '../support/connectors/map-row.ts';
 
 const PRODUCT = {
   stream: 'products',

@@ -7,7 +7,15 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Mapper } from '../../src/domain/mapping.ts';
 import { mappingFault } from '../../src/pipeline/mapping/definition.ts';
 import { isOwnSource } from '../../src/pipeline/mapping/modules/module-source.ts';
-import { type Draft, issuesOf, itemsOf, mapperOf, mapRow, problemsOf, productWith } from '../support/map-row.ts';
+import {
+  type Draft,
+  issuesOf,
+  itemsOf,
+  mapperOf,
+  mapRow,
+  problemsOf,
+  productWith,
+} from '../support/connectors/map-row.ts';
 
 const SOURCE = join(import.meta.dirname, '../../src');
 

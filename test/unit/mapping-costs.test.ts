@@ -2,7 +2,16 @@ import { Environment } from '@marcbachmann/cel-js';
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/lib/json.ts';
 import { createMeter, ROW_STEPS_MAX } from '../../src/pipeline/mapping/expressions/meter.ts';
-import { issueOf, issuesOf, itemsOf, mapperOf, mapRow, problemOf, productWith, valueOf } from '../support/map-row.ts';
+import {
+  issueOf,
+  issuesOf,
+  itemsOf,
+  mapperOf,
+  mapRow,
+  problemOf,
+  productWith,
+  valueOf,
+} from '../support/connectors/map-row.ts';
 
 const MIB = 1_048_576;
 const long = 'a'.repeat(MIB);
@@ -39,6 +48,7 @@ const COSTLY = [
   'pairs(row.A, row.B, "=")',
   'row.L.map(x, html_text(row.A))[0]',
   'row.L.map(x, decode_entities(row.A))[0]',
+  'row.L.map(x, printable(row.A))[0]',
   'row.L.map(x, as_list(row.L))[0]',
   'row.L.map(x, row.A.upperAscii() + x)[0]',
   'row.L.map(x, row.A.lowerAscii())[0]',

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/lib/json.ts';
-import { type Draft, issuesOf, itemsOf, mapperOf, mapRow, problemsOf } from '../support/map-row.ts';
+import { type Draft, issuesOf, itemsOf, mapperOf, mapRow, problemsOf } from '../support/connectors/map-row.ts';
 
 const PARTS: Draft = {
   to: 'bom_item',

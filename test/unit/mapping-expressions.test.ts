@@ -9,7 +9,7 @@ import {
   problemsOf,
   productWith,
   valueOf,
-} from '../support/map-row.ts';
+} from '../support/connectors/map-row.ts';
 
 describe('an expression', () => {
   it.each([
@@ -98,6 +98,9 @@ describe('an expression', () => {
     ['b"abc"', {}, 'value.type'],
     ['type(row.A)', { A: 'x' }, 'value.type'],
     ['row.A', { A: 'half \ud800' }, 'text.malformed'],
+    ['row.A', { A: 'NUL \u0000' }, 'text.malformed'],
+    ['{"name": [row.A]}', { A: 'C1 \u0080' }, 'text.malformed'],
+    ['{row.A: "x"}', { A: 'no character \ufffe' }, 'text.malformed'],
     ['country(row.A)', { A: 'Atlantis' }, 'country.unknown'],
     ['country(row.A)', { A: ['DE'] }, 'country.type'],
     ['decimal(row.A)', { A: '1,5' }, 'decimal.ambiguous'],
@@ -257,6 +260,13 @@ describe('a mapping', () => {
       ['key.type', 'refs.product'],
       ['number.inexact', 'position'],
     ]);
+  });
+
+  it('names the character that no text has, and where it stands', async () => {
+    expect(await issueOf('row.A', { A: 'ab\u001fc' })).toMatchObject({
+      message: 'The text has a control character: U+001F, as character 3.',
+      value: 'ab\u001fc',
+    });
   });
 
   it('trims keys and refs, so that padded columns still meet, and refuses control characters', async () => {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Draft, issuesOf, itemsOf, mapperOf, mapRow, problemsOf } from '../support/map-row.ts';
+import { type Draft, issuesOf, itemsOf, mapperOf, mapRow, problemsOf } from '../support/connectors/map-row.ts';
 
 const PRODUCT: Draft = {
   to: 'product',

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decodeEntities, htmlText } from '../../src/pipeline/mapping/functions/plain-text.ts';
-import { issueOf, problemOf, valueOf } from '../support/map-row.ts';
+import { issueOf, problemOf, valueOf } from '../support/connectors/map-row.ts';
 
 describe('html_text', () => {
   it.each([
@@ -64,6 +64,9 @@ describe('expressions over lists and packed texts', () => {
     ['"a b" in row ? row["a b"] : "none"', { 'a b': 'there' }, 'there'],
     ['"urn:samm:x" in row ? "yes" : "none"', {}, 'none'],
     ['html_text(row.x)', { x: '<p>Text</p>' }, 'Text'],
+    ['printable(row.x)', { x: 'a\u0000\tb\n\u0080\ud800\ufffe😀' }, 'a\tb\n😀'],
+    ['printable(row.x)', { x: '\u0000 ' }, undefined],
+    ['printable(row.x)', { x: 5 }, '5'],
   ])('%s over %j gives %j', async (expression, fields, expected) => {
     expect(await valueOf(expression, fields)).toEqual(expected);
   });

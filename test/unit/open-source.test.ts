@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { LoadedConfig } from '../../src/config/loaded-config.ts';
 import { checkStream, openSource } from '../../src/daemon/sources/open-source.ts';
 import { type Connector, defineConnector, sourceFault, z } from '../../src/sdk/index.ts';
-import { loadText, SOUND_CONFIG } from '../support/config-folder.ts';
-import { createRecordingLog } from '../support/recording-log.ts';
+import { loadText, SOUND_CONFIG } from '../support/worlds/config-folder.ts';
+import { createRecordingLog } from '../support/worlds/recording-log.ts';
 
 const STREAMS = SOUND_CONFIG.replace(
   'options: { path: products.csv, key: [SKU] }',

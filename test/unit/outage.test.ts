@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { createOutage, type Outage } from '../../src/delivery/admission/outage.ts';
 import { type Observation, observationOf } from '../../src/delivery/observation.ts';
 import type { Outcome } from '../../src/domain/outcome.ts';
-import { covers } from '../support/reliability.ts';
+import { covers } from '../support/docs/reliability.ts';
 
 const READ: Observation = { kind: 'answered', by: 'read' };
 const WRITTEN: Observation = { kind: 'answered', by: 'write' };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createPauses } from '../../src/daemon/schedules/pauses.ts';
-import { covers } from '../support/reliability.ts';
+import { covers } from '../support/docs/reliability.ts';
 
 const MINUTES = 60;
 

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { createErrorLog } from '../../src/queue/error-log.ts';
-import { createManualClock } from '../support/manual-clock.ts';
-import { createRecordingLog } from '../support/recording-log.ts';
+import { createManualClock } from '../support/time/manual-clock.ts';
+import { createRecordingLog } from '../support/worlds/recording-log.ts';
 
 test('the same error is logged once a minute, with the number of those left out', () => {
   const log = createRecordingLog();

@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { csv } from '../../connectors/csv/index.ts';
 import { json } from '../../connectors/json/index.ts';
 import { type Connector, recogniseContent } from '../../src/sdk/index.ts';
-import { probe, readRows, temporaryFolder } from '../support/connector-reader.ts';
-import { textRow, workbook } from '../support/workbook.ts';
+import { probe, readRows, temporaryFolder } from '../support/connectors/connector-reader.ts';
+import { textRow, workbook } from '../support/connectors/workbook.ts';
 
 const XML = '<?xml version="1.0"?>\n<BMECAT><T_NEW_CATALOG/></BMECAT>';
 const HTML = '\n<!DOCTYPE html>\n<html><title>504 Gateway Timeout</title></html>';

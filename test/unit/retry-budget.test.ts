@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { createRetryBudget } from '../../src/delivery/admission/retry-budget.ts';
 import { createReadBudget } from '../../src/delivery/unconfirmed/list-reads.ts';
-import { covers } from '../support/reliability.ts';
+import { covers } from '../support/docs/reliability.ts';
 
 const START = 1_000_000;
 

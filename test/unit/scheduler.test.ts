@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createScheduler, type Scheduler } from '../../src/daemon/scheduler.ts';
-import { createManualClock, type ManualClock } from '../support/manual-clock.ts';
-import { createRecordingLog, type RecordingLog } from '../support/recording-log.ts';
-import { covers } from '../support/reliability.ts';
+import { covers } from '../support/docs/reliability.ts';
+import { createManualClock, type ManualClock } from '../support/time/manual-clock.ts';
+import { createRecordingLog, type RecordingLog } from '../support/worlds/recording-log.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

@@ -4,7 +4,7 @@ import { createScopeProbe, type ScopeProbe } from '../../src/delivery/admission/
 import { createReceivedQueue, type Received, type ReceivedQueue } from '../../src/delivery/received-queue.ts';
 import type { Operation } from '../../src/domain/delivery.ts';
 import type { Outcome } from '../../src/domain/outcome.ts';
-import { covers } from '../support/reliability.ts';
+import { covers } from '../support/docs/reliability.ts';
 
 const DENIED: Outcome = { kind: 'denied', by: 'scope', detail: { status: 403, message: 'No.' } };
 const ACCEPTED: Outcome = { kind: 'accepted', remoteId: null };

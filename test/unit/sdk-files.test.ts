@@ -2,7 +2,7 @@ import { appendFile, chmod, mkdir, rename, rm, symlink, truncate, writeFile } fr
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { findFiles, openLocalFile, type SourceFile } from '../../src/sdk/index.ts';
-import { temporaryFolder } from '../support/connector-reader.ts';
+import { temporaryFolder } from '../support/connectors/connector-reader.ts';
 
 const never = new AbortController().signal;
 

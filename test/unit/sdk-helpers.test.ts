@@ -12,7 +12,7 @@ import {
   parseNumberFormat,
   unescapeCellText,
 } from '../../src/sdk/index.ts';
-import { probe, temporaryFolder } from '../support/connector-reader.ts';
+import { probe, temporaryFolder } from '../support/connectors/connector-reader.ts';
 
 describe('createRowNumbering', () => {
   it('counts rows with the same values, and no others', () => {

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createCleanText } from '../../src/api/answers/clean-text.ts';
 import { createSecretStore, maskSecret, SECRET_LENGTH_MIN } from '../../src/lib/logging/secrets.ts';
-import { faultOf, loadText, problemsIn, SOUND_CONFIG } from '../support/config-folder.ts';
+import { faultOf, loadText, problemsIn, SOUND_CONFIG } from '../support/worlds/config-folder.ts';
 
 const KEY = 'dpp_9fK2mQ7xVb41LtZ8rWc0Yh3N';
 

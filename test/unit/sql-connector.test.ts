@@ -7,8 +7,8 @@ import { sql } from '../../connectors/sql/index.ts';
 import { singleText } from '../../connectors/sql/values.ts';
 import { earlierBy } from '../../connectors/sql/watermark.ts';
 import type { JsonValue } from '../../src/sdk/index.ts';
-import { loadText, REPOSITORY } from '../support/config-folder.ts';
-import { probe, readPages, readRows, temporaryFolder } from '../support/connector-reader.ts';
+import { probe, readPages, readRows, temporaryFolder } from '../support/connectors/connector-reader.ts';
+import { loadText, REPOSITORY } from '../support/worlds/config-folder.ts';
 
 describe('a watermark less the overlap', () => {
   it.each([

@@ -4,7 +4,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createTemporaryFiles } from '../../src/sdk/files/temporary-files.ts';
-import { temporaryFolder } from '../support/connector-reader.ts';
+import { temporaryFolder } from '../support/connectors/connector-reader.ts';
 
 describe('temporary files', () => {
   it('can be read by their owner alone, and are gone at the end', async () => {

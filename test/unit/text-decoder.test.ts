@@ -27,3 +27,11 @@ describe('Ctrl-Z', () => {
 it('white space at the end of a file stays', () => {
   expect(decoded(['a \r\n', '\r\n \t'])).toBe('a \r\n\r\n \t');
 });
+
+it.each(['utf-16le', 'utf-16be'])('half a character at the end of a file in %s is invalid', (encoding) => {
+  const decoder = createFileDecoder(encoding, Buffer.alloc(0));
+  const pieces = [Buffer.of(0x61), Buffer.of(0x62, 0x63), Buffer.of(0x64, 0x65)];
+  const text = pieces.map((piece) => decoder.write(piece)).join('') + decoder.end();
+  expect(text).toHaveLength(3);
+  expect(text.at(-1)).toBe('\u{fffd}');
+});

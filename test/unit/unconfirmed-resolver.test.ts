@@ -8,8 +8,8 @@ import type { Listing, RemoteItem } from '../../src/domain/ports/target.ts';
 import type { UnconfirmedDelivery } from '../../src/domain/ports/unconfirmed.ts';
 import { Profile } from '../../src/domain/profile.ts';
 import type { Reason } from '../../src/domain/reason.ts';
-import { createManualClock } from '../support/manual-clock.ts';
-import { covers } from '../support/reliability.ts';
+import { covers } from '../support/docs/reliability.ts';
+import { createManualClock } from '../support/time/manual-clock.ts';
 
 const COUNT = 1000;
 

@@ -5,8 +5,8 @@ import { constants, crc32, deflateRawSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { xlsx } from '../../connectors/xlsx/index.ts';
 import { createStringTable } from '../../connectors/xlsx/shared-strings.ts';
-import { probe, readPages, readRows, temporaryFolder } from '../support/connector-reader.ts';
-import { textRow, workbook, type ZipPart, zip } from '../support/workbook.ts';
+import { probe, readPages, readRows, temporaryFolder } from '../support/connectors/connector-reader.ts';
+import { textRow, workbook, type ZipPart, zip } from '../support/connectors/workbook.ts';
 
 async function failure(
   content: Buffer | string,

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { xlsx } from '../../connectors/xlsx/index.ts';
 import type { SourceRow } from '../../src/sdk/index.ts';
-import { readRows, temporaryFolder } from '../support/connector-reader.ts';
-import { textCell, textRow, type WorkbookParts, workbook } from '../support/workbook.ts';
+import { readRows, temporaryFolder } from '../support/connectors/connector-reader.ts';
+import { textCell, textRow, type WorkbookParts, workbook } from '../support/connectors/workbook.ts';
 
 async function read(parts: WorkbookParts, stream: object = {}): Promise<SourceRow[]> {
   await using folder = await temporaryFolder({ 'in.xlsx': workbook(parts) });

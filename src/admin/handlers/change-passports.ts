@@ -15,15 +15,15 @@ export interface PassportsSelected {
   waitMs: number;
 }
 
-/** What became of the passports that were selected. */
+/** The result for the selected passports. */
 export interface PassportsOfSelection {
   status: PassportsSelected['status'];
   selected: number;
-  /** Those that have the wanted state now. */
+  /** Passports that have the wanted state now. */
   changed: number;
-  /** Those of products that are not complete, and products that are gone since they were selected. */
+  /** Passports of incomplete products, and of products that are gone since they were selected. */
   refused: number;
-  /** The first that do not have the wanted state, with the reason. */
+  /** The first passports that do not have the wanted state, each with the reason. */
   left: PassportOutcome[];
   leftCount: number;
   synced: Synced;

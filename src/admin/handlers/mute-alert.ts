@@ -3,7 +3,7 @@ import type { Runtime } from '../../daemon/runtime.ts';
 import { fault } from '../../domain/faults.ts';
 import type { Handler } from '../handler.ts';
 
-/** A mute ends by itself: what is muted for good is better turned off in the config. */
+/** A mute ends by itself. To silence an alert for good, turn it off in the config. */
 const MUTE_MS_MAX = 90 * 86_400_000;
 
 const Request = z.strictObject({
@@ -19,7 +19,7 @@ interface Muted {
   mutedUntil: number | null;
 }
 
-/** Has an alert send no notices for a time, or again. */
+/** Mutes an alert for a time, or ends its mute. */
 export const muteAlert: Handler<Request, Muted> = {
   name: 'mute-alert',
   request: Request,

@@ -12,13 +12,13 @@ export interface PublishCompleteAsked {
   waitMs: number;
 }
 
-/** Where the passports stand that are not published. */
+/** Counts of the passports that are not published. */
 export interface Unpublished {
-  /** Those of complete products, which are published. */
+  /** Passports of complete products, which can be published. */
   complete: number;
-  /** Those of products that are not complete. */
+  /** Passports of incomplete products. */
   incomplete: number;
-  /** Those that a person has withdrawn, which stay so until a person names them. */
+  /** Passports that a person has withdrawn. They stay withdrawn until a person names them. */
   withdrawn: number;
   /** The first of the products that are not complete, with what is missing. */
   firstIncomplete: { key: string; naturalKey: string | null; blockers: string[] }[];
@@ -29,7 +29,7 @@ export interface PublishedComplete {
   /** Null where nothing was asked for. */
   done: {
     published: number;
-    /** The first that were asked for and are not published. */
+    /** The first passports that were asked for and are not published. */
     left: PassportOutcome[];
     leftCount: number;
     synced: Synced;
@@ -48,7 +48,7 @@ export const publishComplete: Handler<PublishCompleteAsked, PublishedComplete> =
   async handle({ dryRun, waitMs }, context) {
     const { found, answers } = await ask(dryRun, context);
     if (answers.length === 0) {
-      // What was counted until then must not pass for all.
+      // After an abort the counts so far must not pass for the whole.
       context.abort.throwIfAborted();
       return { found, done: null };
     }
@@ -56,7 +56,7 @@ export const publishComplete: Handler<PublishCompleteAsked, PublishedComplete> =
     const left: PassportOutcome[] = [];
     let leftCount = 0;
     for (const [at, answer] of answers.entries()) {
-      // There may be a hundred thousand, and the process has other work.
+      // There may be a hundred thousand products, and the process has other work.
       if (at % PAGE === 0) await setImmediate();
       const passport = context.runtime.views.passport(answer.asked);
       if (passport?.acknowledged === 'published') continue;

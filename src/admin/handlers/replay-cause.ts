@@ -9,7 +9,7 @@ import { WaitMs } from '../wait.ts';
 export interface ReplayCauseAsked {
   /** The id of the cause. */
   cause: string;
-  /** Only finds out what would pass. */
+  /** Only finds out which records would pass. */
   dryRun: boolean;
   waitMs: number;
 }
@@ -23,7 +23,7 @@ export interface CauseReplayed {
   /** True where the daemon has refused the present config, so that the mapping before it was used. */
   usedFormerConfig: boolean;
   replayed: ReplayReport;
-  /** How many it has now; as many as before after a dry run. */
+  /** How many the cause has now. After a dry run that is the number before it. */
   left: number;
   /** Null after a dry run. */
   synced: Synced | null;

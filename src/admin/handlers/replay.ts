@@ -11,15 +11,15 @@ import { type Synced, selectedSources, syncIn } from '../synced.ts';
 import { WaitMs } from '../wait.ts';
 
 export interface ReplayAsked {
-  /** Empty for what `statesToReplay` gives. */
+  /** Empty for the states of `statesToReplay`. */
   states: ReplayState[];
   /** Source ids; empty for all. */
   sources: string[];
   /** Item keys, natural keys or record keys; empty for all. */
   keys: string[];
-  /** The id of a cause, as the dashboard shows it: its members alone. */
+  /** The id of a cause, as the dashboard shows it. Only its members are replayed. */
   cause?: string | undefined;
-  /** Only finds out what would pass. */
+  /** Only finds out which records would pass. */
   dryRun: boolean;
   /** Sends unconfirmed deliveries again as well; only for named keys. */
   force: boolean;
@@ -32,13 +32,16 @@ export interface Replayed {
   synced: Synced | null;
 }
 
-/** The states that a replay takes where none is named. What a person has ended is sent again only where a person names it. */
+/**
+ * The states that a replay takes where none is named. A delivery that a person has ended is sent again only where a person names
+ * it.
+ */
 export function statesToReplay(keys: readonly string[]): readonly ReplayState[] {
   return keys.length > 0 ? REPLAY_STATES : REPLAY_STATES.filter((state) => state !== 'superseded');
 }
 
 /**
- * Maps stored records again with the present mapping, and sends what needs it.
+ * Maps stored records again with the present mapping, and sends the items that have changed or need another try.
  *
  * @throws Fault `usage` for `force` without keys, or for a whole cause
  */

@@ -14,7 +14,7 @@ export interface RetryAsked {
   waitMs: number;
 }
 
-/** What became of one delivery by a retry. */
+/** The result of a retry for one delivery. */
 export interface RetriedDelivery {
   kind: SubjectKind;
   key: string;
@@ -22,12 +22,12 @@ export interface RetriedDelivery {
   operation: Operation;
   /** The state of the item afterwards; null where it is gone. */
   state: ItemState | null;
-  /** Why it is in this state; null where nothing has to be said. */
+  /** Why it is in this state; null for a state that needs no explanation. */
   reason: string | null;
 }
 
 export interface Retried {
-  /** Deliveries that needed nobody any more when the retry began. */
+  /** Deliveries that no longer needed a person when the retry began. */
   needless: number;
   replayed: ReplayReport;
   /** Each delivery that was retried, those that still fail first; at most the first of them. */
@@ -42,7 +42,10 @@ const OUTCOMES_KEPT = 200;
 const STATES = ['blocked', 'rejected', 'parked', 'in_doubt'] as const;
 const STUCK: ReadonlySet<string> = new Set(STATES);
 
-/** Maps the stored records behind deliveries that need a person again, sends what passes, and reports what came of each. */
+/**
+ * Maps again the stored records behind deliveries that need a person, sends the items that pass, and reports the result of each
+ * delivery.
+ */
 export const retryDeliveries: Handler<RetryAsked, Retried> = {
   name: 'retry-deliveries',
   request: z.strictObject({ deliveries: z.array(z.int()).min(1).max(DELIVERIES_MAX), waitMs: WaitMs }),

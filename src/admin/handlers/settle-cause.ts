@@ -20,7 +20,7 @@ export interface CauseSettled {
   resolution: Resolution;
   members: number;
   settled: number;
-  /** Those that could not be settled so, each with the reason; the first of them. */
+  /** The first items that could not be settled in this way, each with the reason. */
   failed: { kind: SubjectKind; key: string; message: string }[];
   failedCount: number;
   /** Deliveries that became due. */
@@ -30,7 +30,7 @@ export interface CauseSettled {
 /** How many failures are kept with their reasons. */
 const FAILURES_KEPT = 50;
 
-/** Settles what is stuck for one cause, one item after the other, and reports those that cannot be settled so. */
+/** Settles the stuck items of one cause one after the other, and reports those that cannot be settled in this way. */
 export const settleCause: Handler<SettleCauseAsked, CauseSettled> = {
   name: 'settle-cause',
   request: z.strictObject({

@@ -23,10 +23,10 @@ const SettleSelectedRequest = z
 export type SettleSelectedRequest = z.infer<typeof SettleSelectedRequest>;
 
 export interface SettleSelectedResult {
-  /** How many the selection held. What changed before it was settled is in none of the other counts. */
+  /** How many items the selection had. An item that changed before it was settled is in none of the other counts. */
   selected: number;
   settled: number;
-  /** Those that cannot be settled so, or not without an id. */
+  /** Items that cannot be settled in this way, or not without an id. */
   left: number;
   /** Deliveries that became due. */
   released: number;
@@ -35,7 +35,7 @@ export interface SettleSelectedResult {
 const PAGE = 500;
 
 /**
- * Settles all that is in a state.
+ * Settles all items in a state.
  *
  * @throws Fault `interrupted` where it was stopped in between, or `daemon.stopped` with its daemon
  */
@@ -83,7 +83,7 @@ async function settleAll(
   });
 }
 
-/** Others refer to it by its id, which has to be looked up for each. */
+/** True for a delivery that gives an item its id at the platform. The id has to be looked up for each item. */
 function needsId({ operation }: NamedDelivery, resolution: Resolution): boolean {
   return resolution === 'delivered' && kindToBind(operation) !== null;
 }

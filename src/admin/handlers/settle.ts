@@ -17,6 +17,7 @@ import type { JsonValue } from '../../lib/json.ts';
 import { shellWord } from '../../lib/shell-word.ts';
 import { goOn } from '../go-on.ts';
 import type { Handler, HandlerContext } from '../handler.ts';
+import { findPastedItem } from '../pasted-keys.ts';
 import { givenId, idText, inOwnType, remoteIdOf } from '../remote-id.ts';
 import { unknownItem } from '../unknown-item.ts';
 
@@ -25,7 +26,7 @@ const SettleRequest = z
     /** Keys or natural keys; of a passport those of its product. */
     names: z.array(z.string()).min(1),
     resolution: z.enum(RESOLUTIONS),
-    /** The id that the platform has it under; null to have it looked up where it is needed. */
+    /** The id of the item at the platform; null to look it up where it is needed. */
     id: z.string().nullable(),
     kind: z.enum(SUBJECT_KINDS).nullable(),
   })
@@ -44,7 +45,7 @@ interface SettledItem {
 }
 
 export type SettleResult =
-  /** The platform has several items under its key, and it is bound to the one that was named. */
+  /** The platform has several items with its key, and the item is bound to the one that was named. */
   | { bound: SettledItem }
   | {
       /** `operation` is null where a missing item was accepted. */
@@ -53,18 +54,21 @@ export type SettleResult =
       released: number;
     };
 
-/** What a name means: a delivery to be settled, or an item that is gone from its source. */
+/** The target of a name: a delivery to be settled, or an item that is gone from its source. */
 type Meant = { delivery: NamedDelivery; word: ManualResolution } | { missing: Pick<ItemView, 'kind' | 'key'> };
 
 /**
- * Settles what is named. All of it is looked up before the first is settled, so that a mistyped name settles nothing.
+ * Settles the named deliveries. All names are looked up before the first delivery is settled, so that a mistyped name settles
+ * nothing.
  *
  * @throws Fault `item.unknown`, `usage`, `item.changed`, and what `remoteIdOf` throws
  */
 export const settle: Handler<SettleRequest, SettleResult> = {
   name: 'settle',
   request: SettleRequest,
-  async handle({ names, resolution, id, kind }, { runtime, abort }) {
+  async handle({ names: pasted, resolution, id, kind }, { runtime, abort }) {
+    const asked = kind === null ? SUBJECT_KINDS : [kind];
+    const names = pasted.map((name) => findPastedItem(name, runtime.views, asked));
     const given = id === null ? null : givenId(id, createCleanText(runtime.secrets));
     const [only = ''] = names;
     if (given !== null) {
@@ -89,7 +93,8 @@ interface Asked {
 }
 
 /**
- * Binds an item of which the platform has several to the one that a person names. Null where there is no such item.
+ * Binds an item whose key the platform has several times to the id that a person names. Null where no item has this name and
+ * several ids.
  *
  * @throws Fault `usage` where the id belongs to another item
  */
@@ -200,7 +205,10 @@ function missingItem(name: string, kind: SubjectKind | null, views: Runtime['vie
   });
 }
 
-/** Workers may go on with a delivery between the look and the settling. What they did stays, and the person looks again. */
+/**
+ * Workers may continue a delivery after it was looked up and before it is settled. Their result stays, and the person looks
+ * again.
+ */
 function haveChanged(
   subjects: readonly Pick<ItemView, 'kind' | 'key'>[],
   settled: number,
@@ -247,7 +255,7 @@ function nothingToSettle(
   });
 }
 
-/** Why a delivery cannot be ignored, and what can be said of it. */
+/** Why a delivery cannot be ignored, and which resolutions are possible. */
 function otherThanIgnoring({ kind, key }: NamedDelivery): string {
   return kind === 'passport'
     ? `If nobody wants the passport any more, run \`dpp-sync unpublish ${shellWord(key)}\`.`

@@ -7,12 +7,12 @@ import { WaitMs } from '../wait.ts';
 export interface SyncAsked {
   /** Source ids; empty for all. */
   sources: string[];
-  /** Sources of which a person accepts what is held. */
+  /** Sources whose held exports a person accepts. */
   accept: string[];
   waitMs: number;
 }
 
-/** Pulls, maps, pushes and publishes until nothing of the sources goes on by itself. */
+/** Pulls, maps, delivers and publishes until all automatic work for the sources is done. */
 export const syncSources: Handler<SyncAsked, Synced> = {
   name: 'sync',
   request: z.strictObject({

@@ -19,7 +19,7 @@ export function countedOutcome(holder: JsonObject, memberCount: number): MemberO
   }
   const { created, updated, stored, refused } = sums;
   if (groups === 0 || refused > 0) return null;
-  // `imported` may be the sum of the others.
+  // `imported` may be the sum of `created` and `updated`.
   const counted = created + updated;
   if (counted !== memberCount && !(counted === 0 && stored === memberCount)) return null;
   const effect = effectOf(created, updated, memberCount);

@@ -23,7 +23,7 @@ export interface Place {
   pages: number;
   entries: number;
   widest: number;
-  /** True if a link or cursor led here. The listing then ends at a page without one. */
+  /** True if a link or cursor led to this page. The listing then ends at a page without link and cursor. */
   led: boolean;
   /** The page number that the first page states. */
   firstNumber: number | null;

@@ -4,14 +4,15 @@ import { fault } from '../../domain/faults.ts';
 import type { AlertView } from '../../domain/ports/alerts.ts';
 import { parsePeriod } from '../../lib/period.ts';
 import type { CommandContext, RunAction } from '../context.ts';
-import { formatTable, formatTime, type Paint, plural, printable } from '../text/style.ts';
+import { formatTime, plural, printable } from '../text/style.ts';
+import { type Column, formatTable, type TableStyle } from '../text/table.ts';
 
 const LIST_EXAMPLES = `
 Examples:
   $ dpp-sync alerts list
   $ dpp-sync alerts list --json | jq '.alerts[] | select(.firing)'
 
-It only reads what the daemon has noted last. Without a daemon nothing is watched.`;
+The daemon watches and notes the alerts; this command reads its last notes.`;
 
 const MUTE_EXAMPLES = `
 Examples:
@@ -24,7 +25,7 @@ const TEST_EXAMPLES = `
 Examples:
   $ dpp-sync alerts test
 
-Each channel of the config gets one message that says that it is a test. Exit code 3 says that one of them failed.`;
+Each channel of the config gets one message that says that it is a test. Exit code 3: at least one channel failed.`;
 
 export function addAlertsCommands(program: Command, run: RunAction): void {
   const alerts = program.command('alerts').description('see and mute the alerts, and test their channels');
@@ -56,7 +57,7 @@ export function addAlertsCommands(program: Command, run: RunAction): void {
 function period(text: string): number {
   const ms = parsePeriod(text);
   if (ms !== null) return ms;
-  throw fault('usage', `"${text}" is no time.`, { suggestion: 'Write a time such as 30m, 8h or 2d.' });
+  throw fault('usage', `"${text}" is not a time.`, { suggestion: 'Write a time such as 30m, 8h or 2d.' });
 }
 
 async function list(context: CommandContext): Promise<number> {
@@ -75,8 +76,8 @@ async function list(context: CommandContext): Promise<number> {
   const names =
     channels.length === 0 ? 'none; nobody gets a notice' : channels.map(({ id, type }) => `${id} (${type})`).join(', ');
   output.print(`Channels: ${names}.`);
-  if (alerts.length === 0) output.print('No alert fires, and none has.');
-  else output.print(...tableOf(alerts, output.paint), ...alerts.flatMap(failuresOf));
+  if (alerts.length === 0) output.print('No alert fires now, and none has fired before.');
+  else output.print(...tableOf(alerts, output), ...alerts.flatMap(failuresOf));
   for (const { id, message, firing } of alerts) if (firing) output.print('', printable(`${id}: ${message}`));
   return 0;
 }
@@ -91,8 +92,13 @@ function documentOf({ since, mutedUntil, notices, ...alert }: AlertView): object
   };
 }
 
-function tableOf(alerts: readonly AlertView[], paint: Paint): string[] {
-  const columns = [{ title: 'alert' }, { title: 'status' }, { title: 'since' }, { title: 'notices' }];
+function tableOf(alerts: readonly AlertView[], style: TableStyle): string[] {
+  const columns: Column[] = [
+    { title: 'alert', cut: 'middle' },
+    { title: 'status' },
+    { title: 'since' },
+    { title: 'notices' },
+  ];
   const rows = alerts.map(({ id, firing, since, mutedUntil, notices }) => {
     const told = notices
       .filter(({ state }) => state !== 'none')
@@ -100,14 +106,14 @@ function tableOf(alerts: readonly AlertView[], paint: Paint): string[] {
     const muted = mutedUntil === null ? [] : [`muted until ${formatTime(mutedUntil)}`];
     return [printable(id), firing ? 'fires' : 'over', formatTime(since), [...muted, ...told].join(', ')];
   });
-  return formatTable(columns, rows, paint);
+  return formatTable(columns, rows, style);
 }
 
 function failuresOf({ id, notices }: AlertView): string[] {
   return notices.flatMap(({ channel, state, error }) =>
     error === null || (state !== 'waiting' && state !== 'given_up')
       ? []
-      : [printable(`  ${channel} was not told of ${id}: ${error}`)],
+      : [printable(`  ${channel} did not get the notice of ${id}: ${error}`)],
   );
 }
 

@@ -1,4 +1,4 @@
-// What single values look like.
+// Recognises the kind of a single value.
 
 const NUMBER = /^[+-]?[\d.,'’\s]*\d[\d.,'’\s]*[-%]?$/;
 const DATE = /^\d{1,4}[-./]\d{1,2}[-./]\d{1,4}(?:[T ].*)?$/;

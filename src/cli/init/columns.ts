@@ -9,7 +9,7 @@ export interface Column {
   label: string;
   /** The expression for its value. */
   access: string;
-  /** The expression that asks whether it is there; null where every record has it. */
+  /** The expression that tests whether a record has the column; null where every record has it. */
   presence: string | null;
   /** The values that are not empty, in the order of the records. */
   values: readonly string[];
@@ -102,7 +102,7 @@ function addValue(column: Gathered, value: JsonValue): void {
   if (!column.isUnique) return;
   column.isUnique = !column.seen.has(text);
   column.seen.add(text);
-  // The values are only needed until one comes twice.
+  // The values are forgotten once one of them has come twice.
   if (!column.isUnique) column.seen.clear();
 }
 

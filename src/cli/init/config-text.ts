@@ -4,7 +4,7 @@ import { printable, wrap } from '../text/style.ts';
 /** Longer lines have their comment above them. */
 const LINE_MAX = 110;
 
-/** A line of YAML with what is said about it. */
+/** A line of YAML with a comment. */
 export function yamlLine(indent: number, text: string, comment = ''): string[] {
   const blanks = ' '.repeat(indent);
   if (comment === '') return [`${blanks}${text}`];
@@ -12,7 +12,7 @@ export function yamlLine(indent: number, text: string, comment = ''): string[] {
   return line.length <= LINE_MAX ? [line] : [...commentLines(indent, comment), `${blanks}${text}`];
 }
 
-/** A comment of its own, over as many lines as it needs. */
+/** A comment on lines of its own, as many as it needs. */
 export function commentLines(indent: number, comment: string): string[] {
   return wrap(printable(comment), LINE_MAX - indent - 2).map((line) => `${' '.repeat(indent)}# ${line}`);
 }

@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { fault } from '../../domain/faults.ts';
-import { messageOf } from '../../lib/errors.ts';
+import { fileReasonOf } from '../../lib/errors.ts';
 import { FILE_SOURCE } from '../../sdk/files/file-options.ts';
 import { openParts } from '../../sdk/files/open-parts.ts';
 import { localVersionOf } from '../../sdk/files/source-file.ts';
@@ -33,8 +33,8 @@ const WORKBOOK_ENTRY = '[Content_Types].xml';
 export async function readHead(file: string, signal: AbortSignal): Promise<FileHead> {
   const path = resolve(file);
   const stats = await stat(path, { bigint: true }).catch((error: unknown) => {
-    throw fault('usage', `${path} cannot be read: ${messageOf(error)}.`, {
-      suggestion: 'Check the path.',
+    throw fault('usage', `${path} cannot be read: ${fileReasonOf(error)}.`, {
+      suggestion: 'Check the path and its permissions.',
       cause: error,
     });
   });

@@ -9,7 +9,7 @@ const WIDTH = 100;
 const NAME_WIDTH = 22;
 const REASON_INDENT = ' '.repeat(NAME_WIDTH + 5);
 
-/** What was recognised in a file and what is proposed for it, for people. */
+/** Lines for people about the format that was recognised, and about the mapping that is proposed. */
 export function foundLines(file: string, found: ProposedConfig, output: Output): string[] {
   const { recognised, mapping, sample, todo } = found;
   const { paint } = output;

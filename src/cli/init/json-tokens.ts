@@ -1,4 +1,4 @@
-/** What the structure of a JSON text consists of. Values that are neither lists nor objects are left out. */
+/** The tokens of the structure of a JSON text. Values that are neither lists nor objects are left out. */
 export type JsonToken = { kind: 'list' | 'object' | 'close' } | { kind: 'name'; text: string };
 
 const NAME_MAX = 200;

@@ -3,7 +3,7 @@ import { plural } from '../text/style.ts';
 import { type Column, isComplete } from './columns.ts';
 import { rankOf } from './field-names.ts';
 
-/** The columns that identify a record, and what shows it. */
+/** The columns that identify a record, and the reason. */
 export interface FoundKey {
   columns: readonly Column[];
   reason: string;
@@ -11,7 +11,7 @@ export interface FoundKey {
   others: readonly Column[];
 }
 
-/** Pairs of these many columns are tried. */
+/** Pairs are formed of at most this many columns. */
 const PAIRED_MAX = 12;
 /** Nobody keys records by a text, a price or a time. */
 const KEY_LENGTH_MAX = 60;

@@ -34,7 +34,11 @@ export function lineIfAny(name: string, choice: Choice | null): ProposedLine | n
   return choice === null ? null : lineOf(name, choice);
 }
 
-/** @param what says more about the column */
+/**
+ * @param what more words about the column
+ *
+ * @param what says more about the column
+ */
 export function lineOf(name: string, choice: Choice, what?: string): ProposedLine {
   const { column, checked, others } = choice;
   const isComplete = column.values.length === column.records;

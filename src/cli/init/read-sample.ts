@@ -22,7 +22,7 @@ const CHARACTERS_MAX = 16 * 1024 * 1024;
 const STREAM = 'sample';
 
 /**
- * Reads the first records of a file with a connector, so that what is said about them is what a run will read.
+ * Reads the first records of a file with a connector, so that the sample is what a run will read.
  *
  * @throws Fault `source.unreadable` if the file cannot be read
  */

@@ -6,7 +6,7 @@ import { type FoundEncoding, recogniseEncoding } from './recognise-encoding.ts';
 import { recogniseJson } from './recognise-json.ts';
 import { type FoundXml, recogniseXml } from './recognise-xml.ts';
 
-/** An option of a connector, and what shows that it is right. */
+/** An option of a connector, and the reason why it is right. */
 export interface FoundOption {
   name: string;
   value: unknown;

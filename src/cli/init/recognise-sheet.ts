@@ -6,8 +6,8 @@ import type { FoundOption } from './recognise-format.ts';
 export const SHEET_ROWS = 30;
 
 /**
- * Finds the row of a sheet that has the names of the columns: the first one that is about as wide as the widest, and has
- * text alone.
+ * Finds the row of a sheet that has the names of the columns: the first row that has only text and is about as wide as the widest
+ * row.
  *
  * @param rows with their numbers, read without a header
  * @returns null if it is the first row, which needs no option

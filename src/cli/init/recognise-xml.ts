@@ -33,7 +33,7 @@ export function recogniseXml(text: string): FoundXml | null {
   const second = new Set<string>();
   let version: string | null = null;
   const parser = new SaxesParser({ position: false });
-  // What is wrong with a document is for the connector to say, which reads all of it.
+  // The connector reports mistakes of the document, because it reads all of it.
   parser.on('error', () => undefined);
   parser.on('opentag', ({ name, attributes }) => {
     const local = localName(name);

@@ -10,13 +10,13 @@ import type { Column } from './columns.ts';
 export interface Taken {
   taken: number;
   of: number;
-  /** Some that it does not take. */
+  /** Some values that the function does not accept. */
   refused: readonly string[];
 }
 
 /** An expression around the value of a column, with what it does with the values. */
 export interface CheckedExpression extends Taken {
-  /** Makes the expression of that of the column. */
+  /** Makes the expression for a value from the expression for its column. */
   expression: (access: string) => string;
   /** What the values are, as `decimal numbers with a comma`. */
   words: string;

@@ -5,7 +5,7 @@ import type { ProposedLine, ProposedMapping } from './proposed-line.ts';
 import type { FoundOption, Recognised } from './recognise-format.ts';
 import { asDecimal, isAmbiguousDecimal } from './value-checks.ts';
 
-/** What a config is made of. */
+/** The parts of a config. */
 export interface ConfigParts {
   source: string;
   stream: string;
@@ -27,7 +27,8 @@ export function headText(source: string, about: string): string {
 
 target:
   # TODO The address of the platform and an API key: write them here, or set the variables.
-  baseUrl: \${DPP_BASE_URL:-https://dpp.example.com}
+  # Without the variable the address is that of \`dpp-sync sandbox\`.
+  baseUrl: \${DPP_BASE_URL:-http://127.0.0.1:4290}
   apiKey: \${DPP_API_KEY:-no-key-yet}
 queue: embedded
 ledger: ./data/ledger.db
@@ -94,7 +95,7 @@ function fieldLines(fields: readonly ProposedLine[]): string[] {
 
 function mappedLine(indent: number, { name, expression, reason, isTodo }: ProposedLine): string[] {
   const said = isTodo ? `TODO ${reason}` : reason;
-  // What has to be there for the config to be one is empty: every record is then quarantined, and none is sent by a guess.
+  // A field that the config needs is written as empty text: every record is then quarantined, and none is sent by a guess.
   if (expression === null && isTodo) return yamlLine(indent, `${name}: '""'`, said);
   if (expression === null) return commentLines(indent, `${name}: ${said}`);
   return yamlLine(indent, `${name}: ${yamlValue(expression)}`, said);

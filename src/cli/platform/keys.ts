@@ -38,7 +38,7 @@ export function addKeysCommand(program: Command, run: RunAction): void {
     .argument('<key-id>', "the key's id at the platform, not the key")
     .option('--token-file <file>', `a file that holds the token; the variable ${TOKEN_VARIABLE} without it`)
     .option('--yes', 'do not ask')
-    // Known so that it can be refused without its value being shown.
+    // The option is declared so that its use can be refused without showing its value.
     .addOption(new Option('--token [value]').hideHelp())
     .addHelpText('after', EXAMPLES)
     .action((keyId: string, options: RevokeOptions) => run((context) => revoke(keyId, options, context)));
@@ -112,7 +112,10 @@ async function tokenOf({ tokenFile }: RevokeOptions, secrets: SecretStore): Prom
   return token;
 }
 
-/** The document does not say what a second revocation is answered; a refusal with these words says that it is done. */
+/**
+ * The API's document does not describe the answer to a second revocation. A refusal with these words means that the key is
+ * revoked already.
+ */
 function saysAlreadyRevoked(outcome: Outcome): boolean {
   if (outcome.kind !== 'refused' && outcome.kind !== 'gated') return false;
   return /\balready\b.{0,40}\brevoked\b|\brevoked\b.{0,20}\balready\b/i.test(outcome.detail.message);

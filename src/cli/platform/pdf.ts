@@ -4,6 +4,7 @@ import type { Command } from 'commander';
 import type { Admin } from '../../admin/admin.ts';
 import type { PlatformContext } from '../../admin/handler.ts';
 import { passportPdf } from '../../admin/handlers/passport-pdf.ts';
+import { findPastedItem } from '../../admin/pasted-keys.ts';
 import { unknownItem } from '../../admin/unknown-item.ts';
 import { outcomeFault } from '../../daemon/faults/outcome-fault.ts';
 import { fault } from '../../domain/faults.ts';
@@ -70,7 +71,7 @@ async function pdf(key: string, { out }: PdfOptions, context: CommandContext): P
 
 /** The platform's id of a product that the ledger knows. */
 function productOf(key: string, views: LedgerViews | null): { productId: RemoteId; sku: string } {
-  const item = views?.item('product', key) ?? null;
+  const item = views?.item('product', findPastedItem(key, views, ['product'])) ?? null;
   if (item === null) throw unknownItem('product', key, views);
   const { remoteId, naturalKey, state } = item;
   if (typeof remoteId !== 'string' && typeof remoteId !== 'number') {
@@ -105,7 +106,7 @@ async function readInto(
   );
   if (result.ok) return result.bytes;
   throw outcomeFault(result.outcome, {
-    failure: `The passport of ${sku} cannot be had`,
+    failure: `The passport of ${sku} could not be downloaded`,
     cure: `A passport has to be initialised first; \`dpp-sync show product ${sku}\` says where the product stands.`,
   });
 }
@@ -121,7 +122,7 @@ async function toStdout(admin: Admin<PlatformContext>, request: PdfRequest, outp
   try {
     await readInto(admin, request, sink);
   } catch (error) {
-    // A reader that has seen enough is no error, as in any listing.
+    // A reader that closes the pipe early is no error.
     if (!isGone) throw error;
   }
 }
@@ -146,7 +147,7 @@ export function fileNameOf(sku: string): string {
   return `passport-${short}.pdf`;
 }
 
-/** Shows in a terminal how much has come. */
+/** Shows in a terminal how many bytes have been received. */
 function createByteCounter(output: Output): { add: (count: number) => void; stop: () => void } {
   if (!output.watched || output.quiet || output.json) return { add: () => {}, stop: () => {} };
   const bar = new cliProgress.SingleBar({

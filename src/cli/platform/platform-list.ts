@@ -4,18 +4,18 @@ import type { Listing } from '../../domain/ports/target.ts';
 import { createLineSplitter } from '../../lib/files/line-splitter.ts';
 import type { CommandContext } from '../context.ts';
 import type { Output } from '../text/output.ts';
-import { type Cell, type Column, formatTable } from '../text/style.ts';
+import { type Cell, type Column, formatTable } from '../text/table.ts';
 
 /** A list of the platform, and how it is shown. */
 export interface PlatformList<Entry> {
   command: string;
-  /** What the document calls the entries. */
+  /** The name of the entries in the JSON document. */
   member: string;
   columns: readonly Column[];
   row(entry: Entry): (string | Cell)[];
-  /** What is said where there are none. */
+  /** The message for an empty list. */
   none: string;
-  /** What is said where the list cannot be read, as the beginning of a sentence. */
+  /** The beginning of the message for a list that cannot be read. */
   failure: string;
   /** Gives pages as lines, as `readList` writes them. */
   handler: PlatformHandler<Record<string, never>, Listing>;
@@ -48,7 +48,7 @@ export async function listPlatform<Entry>(context: CommandContext, list: Platfor
   try {
     listing = await context.withPlatform(config, list.command, (admin) => admin.run(list.handler, {}, { onBytes }));
   } catch (error) {
-    // A reader that has seen enough is no error.
+    // A reader that closes the pipe early is no error.
     if (isGone) return 0;
     throw error;
   }
@@ -68,7 +68,7 @@ function createPagedTable(output: Output, columns: readonly Column[]) {
   let isFirst = true;
   return {
     async add(rows: (string | Cell)[][]): Promise<boolean> {
-      const [titles = '', ...lines] = formatTable(columns, rows, output.paint);
+      const [titles = '', ...lines] = formatTable(columns, rows, output);
       for (const line of isFirst ? [titles, ...lines] : lines) {
         if (!(await output.listLine(line))) return false;
       }

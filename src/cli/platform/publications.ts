@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { publicationList } from '../../admin/handlers/publication-list.ts';
 import type { Publication } from '../../domain/ports/platform.ts';
 import type { CommandContext, RunAction } from '../context.ts';
-import type { Cell } from '../text/style.ts';
+import type { Cell } from '../text/table.ts';
 import { listPlatform } from './platform-list.ts';
 
 const EXAMPLES = `

@@ -23,7 +23,7 @@ Examples:
   $ dpp-sync publish --all --yes         the same without asking, for scripts
 
 A passport is published only when its product is complete: the product and its BOM items are at the platform as their
-source has them, and no row of theirs is in quarantine. What is missing is told, and nothing is sent (exit code 4).
+source has them, and no row of theirs is in quarantine. Otherwise the command names what is missing and sends nothing (exit code 4).
 A passport that was never initialised is initialised first.
 
 --all publishes the passports of all products that are complete and not published, but for those that were withdrawn by hand.
@@ -198,7 +198,7 @@ function isDone({ passport }: PassportOutcome, status: Asked): boolean {
   return passport !== null && passport.acknowledged !== 'published';
 }
 
-/** What was asked for decides; other items that need a person are none of this command's business. */
+/** The exit code depends on the passports that were asked for, and on no other item. */
 function exitCodeFor(outcomes: readonly PassportOutcome[], status: Asked, synced: Synced): number {
   if (outcomes.every((outcome) => isDone(outcome, status))) return 0;
   return synced.fault?.exitCode ?? 4;

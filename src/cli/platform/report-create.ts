@@ -75,7 +75,7 @@ async function create(options: CreateOptions, context: CommandContext): Promise<
       }),
     );
   } catch (error) {
-    // The request may have gone out, and nobody is left to say what became of it.
+    // The request may have been sent, and no answer says whether it took effect.
     if (!(error instanceof Fault) || !UNANSWERED.has(error.code)) throw error;
     failure = {
       ...failureOf(error),
@@ -88,7 +88,7 @@ async function create(options: CreateOptions, context: CommandContext): Promise<
   return failure.exitCode;
 }
 
-/** Faults by which the process ends that was to send it, or the watching of it. */
+/** Faults that end the process that sends the request, or the connection to it. */
 const UNANSWERED: ReadonlySet<string> = new Set(['daemon.lost', 'interrupted']);
 
 /** @throws Fault `usage` */

@@ -63,7 +63,7 @@ export function addSandboxAdminCommands(sandbox: Command, run: RunAction): void 
     .argument('<sku>')
     .action((sku: string, options: Reach) => run((context) => approve(sku, options, context)));
 
-  verb('stats', 'what the sandbox has been asked so far').action((options: Reach) =>
+  verb('stats', 'the requests to the sandbox so far').action((options: Reach) =>
     run((context) => stats(options, context)),
   );
 }
@@ -96,7 +96,7 @@ async function key(
   const made = await askControl(control, { path: '/keys', body, signal: context.interruption() });
   if (output.json)
     output.document({ ok: true, id: made['id'] ?? null, name, scopes, key: textIn(made, 'key') }, { reveal: true });
-  // The value alone goes to stdout, for `$(…)`.
+  // Only the value goes to stdout, for `$(…)`.
   output.note(`Key ${formatValue(made['id'])} of ${of}, for ${scopes.join(', ')}. It is shown this once.`);
   output.reveal(textIn(made, 'key'));
   return 0;

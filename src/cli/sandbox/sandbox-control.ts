@@ -43,5 +43,5 @@ export async function askControl(
 export function textIn(answer: JsonObject, name: string): string {
   const text = answer[name];
   if (typeof text === 'string') return text;
-  throw fault('sandbox.control', `What answers is no sandbox: it says nothing of a ${name}.`);
+  throw fault('sandbox.control', `The server at this address is not a sandbox: its answer has no ${name}.`);
 }

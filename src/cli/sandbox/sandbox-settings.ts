@@ -12,7 +12,7 @@ import { FaultRule } from '../../sandbox/faults.ts';
 import type { FaultDraft } from '../fault-flag.ts';
 import { readInputFile } from '../input-file.ts';
 
-/** The flags of `sandbox` that say how it behaves. */
+/** The flags of `sandbox` for its behaviour. */
 export interface SettingsFlags {
   settings?: string;
   set?: readonly Assignment[];
@@ -87,7 +87,7 @@ function refuseIdleFlags({ rate, burst, seed, fault: drafts = [] }: SettingsFlag
   }
 }
 
-/** What a settings file says, without defaults. The storage is relative to that file, as every path in a config is. */
+/** The settings of a file, without defaults. The storage is relative to that file, as every path in a config is. */
 async function settingsFile(file: string): Promise<Tree> {
   const document = await documentOf(file);
   const checked = check(SandboxSettings, document.value ?? {}, document);

@@ -2,10 +2,10 @@ import type { SandboxStatistics } from '../../sandbox/control/inspection.ts';
 import { faultWords } from '../fault-flag.ts';
 import { plural, printable } from '../text/style.ts';
 
-/** Doubles that are told one by one; of more there is only the number. */
+/** So many doubles are listed; the rest is only counted. */
 const DOUBLES_SHOWN = 20;
 
-/** What a sandbox has been asked and has written, in a few lines. */
+/** Lines about the requests and writes of a sandbox. */
 export function statisticsLines(statistics: SandboxStatistics): string[] {
   const { requests, throttled, replayed, faults, writes } = statistics;
   const entries = Object.entries(requests);
@@ -44,7 +44,7 @@ function sumOf(counts: readonly { count: number }[]): number {
   return counts.reduce((sum, { count }) => sum + count, 0);
 }
 
-/** Faults that were asked for and never happened: whatever was to be shown by them was not. */
+/** Lines about faults that were asked for and never happened. A test that relies on one of them has proved nothing. */
 export function unusedLines({ unusedFaults }: SandboxStatistics): string[] {
   if (unusedFaults.length === 0) return [];
   return [

@@ -101,7 +101,7 @@ async function serve(options: SandboxCommandOptions, context: CommandContext): P
         `The sandbox listens on ${host}, port ${new URL(baseUrl).port}, so other machines can reach it, in plain HTTP: anybody who reaches it with one of its keys can read and write all that it holds, and the keys can be read on the way. Without --host it listens on this machine alone.`,
       );
     }
-    // The keys were made for whoever reads this: it is the one time that they are shown.
+    // The keys were made for the reader, and this is the only time that they are shown.
     if (output.json) output.document({ ok: true, baseUrl, controlUrl, keys }, { reveal: true });
     output.reveal(
       `The sandbox of the DPP API serves at ${output.paint('bold', baseUrl)}`,
@@ -119,11 +119,11 @@ async function serve(options: SandboxCommandOptions, context: CommandContext): P
   } finally {
     await sandbox.close();
   }
-  // Requests that were under way are answered while it closes, and belong to what it was asked.
+  // Requests that were in flight are answered while the sandbox closes, and are counted.
   return tellEnd(sandbox, context);
 }
 
-/** Says what the sandbox was asked. A fault that was wanted and never happened ends it with 4. */
+/** Prints the statistics. A fault that was asked for and never happened makes the exit code 4. */
 function tellEnd(sandbox: Sandbox, { output }: CommandContext): number {
   const statistics = sandbox.statistics();
   const { faults, unusedFaults } = statistics;

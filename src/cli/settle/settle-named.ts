@@ -5,7 +5,7 @@ import type { CommandContext } from '../context.ts';
 import { releasedLines } from '../source/released.ts';
 import { printable } from '../text/style.ts';
 
-/** Settles what the keys name. */
+/** Settles the items that the keys name. */
 export async function settleNamed(
   request: SettleRequest,
   { context, config }: { context: CommandContext; config: RuntimeConfig },

@@ -38,7 +38,7 @@ export interface SettleOptions {
 export function addSettleCommand(program: Command, run: RunAction): void {
   program
     .command('settle')
-    .description('say what became of a write that does not go on by itself, or what was at the platform before')
+    .description('record what became of a write that needs a person, or what was at the platform before')
     .argument('[key...]', 'keys, or SKUs or codes; of a passport that of its product; with --bom, products')
     .option('--delivered', 'the platform has it')
     .option('--rejected', 'the platform has nothing of it')

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fault } from '../../domain/faults.ts';
-import { messageOf, systemCodeOf } from '../../lib/errors.ts';
+import { fileReasonOf, systemCodeOf } from '../../lib/errors.ts';
 
 /** npm leaves a `.gitignore` out of what it packs, so that the template has it under another name. */
 const RENAMED: Readonly<Record<string, string>> = { gitignore: '.gitignore' };
@@ -57,11 +57,11 @@ function assertEmpty(folder: string): void {
     throw unwritable(folder, error);
   }
   if (found.length === 0) return;
-  throw fault('usage', `The folder ${folder} has files in it.`, { suggestion: 'Name a new folder with --dir.' });
+  throw fault('usage', `The folder ${folder} is not empty.`, { suggestion: 'Name a new folder with --dir.' });
 }
 
 function unwritable(folder: string, error: unknown): Error {
-  return fault('usage', `The folder ${folder} cannot be written: ${messageOf(error)}.`, {
+  return fault('usage', `The folder ${folder} cannot be written: ${fileReasonOf(error)}.`, {
     suggestion: 'Name another folder with --dir.',
     cause: error,
   });

@@ -1,6 +1,7 @@
 import type { PreviewedRecord } from '../../daemon/preview.ts';
 import type { PreviewCounts } from '../../daemon/preview-counts.ts';
 import { ITEM_KINDS, type ItemRef } from '../../domain/item.ts';
+import type { MappingDefinition } from '../../domain/mapping.ts';
 import { formatPlace } from '../../domain/place.ts';
 import { kindWord } from '../../domain/words.ts';
 import type { Output } from '../text/output.ts';
@@ -10,21 +11,35 @@ import { countKind, formatIssue, formatValue } from '../text/words.ts';
 const MARKS = { mapped: '✓', excluded: '–', quarantined: '✗' } as const;
 const COLOURS = { mapped: 'green', excluded: 'dim', quarantined: 'red' } as const;
 
-/** What a line has besides its two cells. */
+/** The characters of a line besides its two cells. */
 const BETWEEN = 5;
 const LEFT_MAX = 46;
 const RIGHT_MIN = 30;
-/** Where no terminal shows it, a line has room for a value of this length. */
+/** Without a terminal, a line has room for a value of this length. */
 const RIGHT_WITHOUT_TERMINAL = 100;
 
-/** A record beside the items that it maps to. */
-export function recordLines(record: PreviewedRecord, { paint, width }: Output): string[] {
+/**
+ * A record beside the items that it maps to.
+ *
+ * @param mappings those of its stream
+ */
+export function recordLines(
+  record: PreviewedRecord,
+  mappings: readonly MappingDefinition[],
+  { paint, width }: Output,
+): string[] {
   const { place, status } = record;
   const left = width === null ? LEFT_MAX : Math.min(LEFT_MAX, Math.floor((width - BETWEEN) * 0.45));
   const right = width === null ? RIGHT_WITHOUT_TERMINAL : Math.max(RIGHT_MIN, width - BETWEEN - left);
   return [
     `${paint(COLOURS[status], `${MARKS[status]} ${status}`)}  ${printable(formatPlace(place))}`,
-    ...sideBySide(columnLines(record), itemLines(record, { paint, width: right }), { paint, width: left }),
+    ...sideBySide(
+      columnLines(record),
+      status === 'excluded'
+        ? excludedLines(mappings, { paint, width: right })
+        : itemLines(record, { paint, width: right }),
+      { paint, width: left },
+    ),
     '',
   ];
 }
@@ -42,8 +57,21 @@ interface Cell {
   width: number;
 }
 
-function itemLines({ status, items, issues }: PreviewedRecord, { paint, width }: Cell): string[] {
-  if (status === 'excluded') return [paint('dim', 'no mapping wants this record')];
+/** Why each mapping of the stream makes no item of a record. */
+function excludedLines(mappings: readonly MappingDefinition[], { paint, width }: Cell): string[] {
+  if (mappings.length === 0) return [paint('dim', 'no mapping uses this stream')];
+  return mappings.flatMap(({ path, when, each, module }) => {
+    const reasons = [
+      ...(when === undefined ? [] : [`when is false: ${when}`]),
+      ...(each === undefined ? [] : [`each is an empty list: ${each}`]),
+      ...(module === undefined ? [] : ['its module makes no item']),
+    ];
+    const name = path.slice(path.lastIndexOf('.') + 1);
+    return wrap(printable(`${name}: ${reasons.join('; or ')}`), width).map((line) => paint('dim', line));
+  });
+}
+
+function itemLines({ items, issues }: PreviewedRecord, { paint, width }: Cell): string[] {
   const lines = issues.flatMap((issue) => [
     ...wrap(formatIssue(issue), width).map((line) => paint('red', line)),
     ...(issue.cure === undefined ? [] : wrap(printable(issue.cure), width - 2).map((line) => `  ${line}`)),
@@ -82,7 +110,7 @@ function sideBySide(left: readonly string[], right: readonly string[], { paint, 
 
 const ISSUES_SHOWN = 20;
 
-/** What the whole of a stream or of a source has brought. */
+/** Lines about all records of a stream or of a source. */
 export function countLines(title: string, counts: PreviewCounts, { paint, width: terminal }: Output): string[] {
   const { records, items, issues, otherIssues } = counts;
   const lines = [`${paint('bold', title)}  ${recordWords(counts)}`];

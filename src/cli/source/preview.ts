@@ -91,7 +91,7 @@ export async function previewSource(
   const streams: PreviewedStream[] = [];
   try {
     for (const stream of options.streams) {
-      streams.push(await previewStream(opened, { ...options, source: source.id, stream, isShown, total }, output));
+      streams.push(await previewStream(opened, { ...options, source, stream, isShown, total }, output));
     }
   } finally {
     await opened.close();
@@ -116,7 +116,7 @@ function noneFits({ issues = false, key, item }: PreviewFilter): string {
 async function previewStream(
   opened: Preview,
   options: Pick<PreviewOptions, 'limit' | 'counts'> & {
-    source: string;
+    source: ConfiguredSource;
     stream: string;
     isShown: (record: PreviewedRecord) => boolean;
     total: ReturnType<typeof createPreviewCounter>;
@@ -124,7 +124,8 @@ async function previewStream(
   output: Output,
 ): Promise<PreviewedStream> {
   const { source, stream, limit, isShown, total } = options;
-  const title = `${source}/${stream}`;
+  const title = `${source.id}/${stream}`;
+  const mappings = source.mappings.filter((mapping) => mapping.stream === stream);
   const counter = createPreviewCounter();
   const records: PreviewedRecord[] = [];
   let matching = 0;
@@ -133,7 +134,7 @@ async function previewStream(
   let progress = createReadProgress(title, output);
   const show = (): void => {
     progress.stop();
-    for (const record of records) output.print(...recordLines(record, output));
+    for (const record of records) output.print(...recordLines(record, mappings, output));
   };
   try {
     for await (const page of opened.read(stream)) {
@@ -146,7 +147,7 @@ async function previewStream(
         if (matching > limit) continue;
         records.push(record);
         if (matching < limit) continue;
-        // Whoever reads the records need not wait for the counts.
+        // The records are shown before the rest of the stream is counted.
         show();
         if (!options.counts) return { stream, records, matching: null, counts: null };
         progress = createReadProgress(title, output);

@@ -22,8 +22,8 @@ Examples:
   $ dpp-sync quarantine --out wrong-rows.csv       the original rows with file, line and issues
   $ dpp-sync quarantine --json | jq -r '.issues[].code' | sort | uniq -c
 
-Correct the rows in the source, or the mapping: the next sync takes them up. After a mended mapping,
-\`dpp-sync replay --state quarantined\` does without another pull.
+Correct the rows in the source, or the mapping: the next sync takes them up. After you have corrected the
+mapping, \`dpp-sync replay --state quarantined\` maps the rows without another pull.
 In the file, a value that a spreadsheet would run as a formula has an apostrophe in front.`;
 
 const SHOWN = 50;
@@ -32,7 +32,7 @@ const PAGE = 500;
 export function addQuarantineCommand(program: Command, run: RunAction): void {
   program
     .command('quarantine')
-    .description('list the records that could not be mapped, with place, value, rule and cure')
+    .description('list the records that could not be mapped, with place, value, rule and correction')
     .option('--source <id>', 'only records of this source')
     .option('--out <file>', 'write them as CSV, for the team of the source')
     .option('--limit <n>', 'how many to list at most', wholeNumber(1, Number.MAX_SAFE_INTEGER))

@@ -2,11 +2,11 @@ import { barLabel, createBarGroup } from '../text/bars.ts';
 import type { Output } from '../text/output.ts';
 import { formatCount } from '../text/style.ts';
 
-/** Shows how far the read of one stream is. */
+/** Shows the progress of a read of one stream. */
 interface ReadProgress {
   /** @param place bytes or rows, where the connector knows them */
   show(rows: number, place: { done: number; total: number } | null): void;
-  /** Ends it, before something is printed. */
+  /** Ends the progress. Call it before something is printed. */
   stop(): void;
 }
 

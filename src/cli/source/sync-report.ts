@@ -6,12 +6,13 @@ import { errorDocument } from '../errors.ts';
 import { attentionLines } from '../text/attention.ts';
 import { missedLines } from '../text/missed-lines.ts';
 import { countCell, guardedDocument, itemLines, passportLines } from '../text/standing.ts';
-import { formatCount, formatDuration, formatTable, type Paint, plural, printable } from '../text/style.ts';
+import { formatCount, formatDuration, type Paint, plural, printable } from '../text/style.ts';
+import { formatTable, type TableStyle } from '../text/table.ts';
 import { countKind } from '../text/words.ts';
 
 const WARNINGS_MAX = 5;
 
-/** What a sync came to, without what it leaves to people. */
+/** The result of a sync, without the list of what needs a person. */
 export type Report = Omit<Synced, 'attention'>;
 
 /** The result of a sync as the interface contract has it. */
@@ -35,7 +36,7 @@ export function syncDocument(report: Report): { ok: boolean } & Record<string, u
     passports,
     requests: { sent, throttled, retried },
     durationMs: Math.round(durationMs),
-    // What the guard says was among the warnings before it had a member of its own.
+    // `warnings` also has the messages of the guard, because scripts may read them there.
     warnings: [...guarded.map(({ source, stream, message }) => `${source}/${stream}: ${message}`), ...warnings],
     guarded: guarded.map(guardedDocument),
     missing,
@@ -50,7 +51,7 @@ function acceptedDocument({ guarded, adopted }: Acceptance): object {
   return { guarded: guarded.map(guardedDocument), adopted };
 }
 
-export function runLines({ runs }: Report, paint: Paint): string[] {
+export function runLines({ runs }: Report, style: TableStyle): string[] {
   if (runs.length === 0) return [];
   const right = { align: 'right' } as const;
   const columns = ['read', 'unchanged', 'changed', 'quarantined', 'excluded', 'missing'] as const;
@@ -58,10 +59,14 @@ export function runLines({ runs }: Report, paint: Paint): string[] {
     `${account.source}/${account.stream}`,
     ...columns.map((name) => countCell(account[name], name === 'quarantined' || name === 'missing' ? 'yellow' : null)),
   ]);
-  return formatTable([{ title: 'stream' }, ...columns.map((title) => ({ title, ...right }))], rows, paint);
+  return formatTable(
+    [{ title: 'stream', cut: 'middle' }, ...columns.map((title) => ({ title, ...right }))],
+    rows,
+    style,
+  );
 }
 
-/** What `--accept` accepted, and the sources that had nothing to accept. */
+/** Lines about the exports that `--accept` has accepted, and the sources that had nothing to accept. */
 export function acceptedLines({ accepted }: Pick<Report, 'accepted'>): string[] {
   if (accepted === null) return [];
   const { sources, guarded, adopted } = accepted;
@@ -82,8 +87,9 @@ export function acceptedLines({ accepted }: Pick<Report, 'accepted'>): string[] 
   });
 }
 
-/** What a sync did, for people. */
-export function reportLines(report: Synced, paint: Paint): string[] {
+/** The result of a sync, for people. */
+export function reportLines(report: Synced, style: TableStyle): string[] {
+  const { paint } = style;
   const { items, requests, durationMs, warnings } = report;
   const notes = warnings
     .slice(0, WARNINGS_MAX)
@@ -96,9 +102,9 @@ export function reportLines(report: Synced, paint: Paint): string[] {
   const detail = extra.length === 0 ? '' : ` (${extra.join(', ')})`;
   const sections = [
     acceptedLines(report),
-    runLines(report, paint),
-    itemLines(items, paint),
-    passportLines(report.passports, paint),
+    runLines(report, style),
+    itemLines(items, style),
+    passportLines(report.passports, style),
     [...notes, ...missedLines(report.runs, paint)],
     attentionLines(report, report.attention, paint),
     [`${plural(requests.sent, 'request')}${detail} in ${formatDuration(durationMs)}. ${decision(report, paint)}`],

@@ -17,10 +17,10 @@ const EXAMPLES = `
 Examples:
   $ dpp-sync sync                        every source
   $ dpp-sync sync erp pim                these alone
-  $ dpp-sync sync --json --wait 600      for scripts; gives an API that is away ten minutes to come back
-  $ dpp-sync sync --accept erp           what is held of erp is right: a small export, changes of items that were there before
+  $ dpp-sync sync --json --wait 600      for scripts; waits up to ten minutes for an API that is out of reach
+  $ dpp-sync sync --accept erp           accepts what the guard or first contact holds of erp
 
-It may be stopped at any time (Ctrl-C finishes what is under way, a second one ends at once) and run again:
+It may be stopped at any time (Ctrl-C finishes work in progress, a second one ends at once) and run again:
 nothing is lost and nothing is sent twice.`;
 
 export const WAIT_SECONDS = 60;
@@ -28,7 +28,7 @@ export const WAIT_SECONDS = 60;
 export function addSyncCommand(program: Command, run: RunAction): void {
   program
     .command('sync')
-    .description('pull, map, push and publish until nothing is left that could go on by itself')
+    .description('pull, map, push and publish until no automatic work is left')
     .argument('[source...]', 'ids of sources; all of them without any')
     .option('--wait <seconds>', 'how long the API or the queue may be out of reach', seconds, WAIT_SECONDS)
     .addOption(
@@ -63,7 +63,7 @@ export function addSyncCommand(program: Command, run: RunAction): void {
 }
 
 /**
- * What is accepted is used by the run that follows, so its source has to be among those that are synced.
+ * The run that follows uses the acceptance, so its source has to be among those that are synced.
  *
  * @throws Fault `usage`
  */
@@ -75,10 +75,10 @@ function assertSelected(sources: readonly string[], accept: readonly string[]): 
   });
 }
 
-/** Prints what a sync did, for people. With `--quiet` only what needs them. */
+/** Prints the result of a sync for people. With `--quiet` it prints only what needs a person. */
 export function tellReport({ output }: CommandContext, report: Synced): void {
   if (output.quiet) output.print(...acceptedLines(report), ...attentionLines(report, report.attention, output.paint));
-  else output.print(...reportLines(report, output.paint));
+  else output.print(...reportLines(report, output));
   if (report.fault === null) return;
   for (const line of failureLines(report.fault)) output.error(line);
   const left = Object.values(report.items).reduce((sum, { due = 0, sending = 0 }) => sum + due + sending, 0);

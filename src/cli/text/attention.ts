@@ -8,7 +8,7 @@ import { contactLines } from './contact-lines.ts';
 import { formatCount, type Paint, plural, printable, shorten } from './style.ts';
 import { countKind } from './words.ts';
 
-/** How the ledger stands, with its items. */
+/** The state of the ledger, with its items. */
 export type Standing = SourcesStanding & { items: ItemCounts };
 
 /** States out of which a person has to help. */
@@ -26,7 +26,7 @@ export function attentionLines(standing: Standing, attention: Attention, paint: 
   if (waiting > 0 && attention.waitingFor.length > 0) {
     const goes = waiting === 1 ? 'It is sent by itself' : 'They are sent by themselves';
     lines.push(
-      paint('yellow', `${plural(waiting, 'item waits', 'items wait')} for others to be delivered. ${goes} then.`),
+      paint('yellow', `${plural(waiting, 'item waits', 'items wait')} for other items to be delivered. ${goes} then.`),
     );
     for (const { kind, key, state, count, either } of attention.waitingFor.slice(0, SHOWN_MAX)) {
       const why = state === null ? 'which no usable record gives' : `which is ${stateWord(state)}`;
@@ -36,7 +36,7 @@ export function attentionLines(standing: Standing, attention: Attention, paint: 
     if (attention.waitingFor.length > SHOWN_MAX) lines.push('  … all of them: dpp-sync items --state waiting');
   }
   const { blocked = 0, incomplete = 0 } = passports;
-  // A daemon beside may settle doubts between the two counts.
+  // A daemon that runs meanwhile may settle unconfirmed deliveries between the two counts.
   const needingIn = (state: (typeof NEEDING)[number]): number =>
     Math.max(0, countOf(items, [state]) - (state === 'in_doubt' ? attention.awaitingReadBack.count : 0));
   const needing = NEEDING.reduce((sum, state) => sum + needingIn(state), 0);
@@ -56,7 +56,7 @@ export function attentionLines(standing: Standing, attention: Attention, paint: 
     const lists = NEEDING.filter((state) => needingIn(state) > 0 || (state === 'blocked' && blocked > 0)).map(
       (state) => `dpp-sync items --state ${state}`,
     );
-    lines.push(`  What can be done: dpp-sync show KIND KEY, or for all: ${lists.join(' and ')}`);
+    lines.push(`  The next step for one: dpp-sync show KIND KEY. All of them: ${lists.join(' and ')}`);
   }
   if (incomplete > 0) {
     lines.push(
@@ -101,7 +101,7 @@ function duplicateLines({ duplicates: { count, examples } }: Attention, paint: P
       `  ${source}/${stream}, ${printable(formatPlace(place))}: ${kindWord(kind)} ${printable(key)}, as ${printable(formatPlace(first))}`,
   );
   const verb = count === 1 ? 'row makes an item' : 'rows make items';
-  const text = `${formatCount(count)} ${verb} that another row makes already, with the same content. Nothing comes of ${count === 1 ? 'it' : 'them'}.`;
+  const text = `${formatCount(count)} ${verb} that another row makes already, with the same content. ${count === 1 ? 'It is' : 'They are'} ignored.`;
   return [paint('yellow', text), ...rows, ...(count > examples.length ? ['  …'] : [])];
 }
 

@@ -1,6 +1,6 @@
 import cliProgress from 'cli-progress';
 
-/** Progress bars for a terminal, on stderr. They are gone when they are stopped. Each has a `label` and a `detail`. */
+/** Progress bars for a terminal, on stderr. They disappear when they are stopped. Each has a `label` and a `detail`. */
 export function createBarGroup(): cliProgress.MultiBar {
   return new cliProgress.MultiBar(
     {

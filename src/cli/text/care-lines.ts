@@ -1,7 +1,7 @@
 import type { BackupStatus, ReloadStatus } from '../../domain/ports/daemon-notes.ts';
 import { formatBytes, formatTime, printable } from './style.ts';
 
-/** What the last daemon has noted of its config and its backups, and which sources are paused. */
+/** Lines about the daemon's last reload, about backups, and about paused sources. */
 export function careLines(
   { reload, backup, dueRuns }: { reload: ReloadStatus | null; backup: BackupStatus | null; dueRuns: readonly string[] },
   sources: readonly { source: string; pausedUntil: number | null }[],

@@ -2,6 +2,8 @@ import type { Writable } from 'node:stream';
 import type { Environment } from '../../config/environment.ts';
 import { systemCodeOf } from '../../lib/errors.ts';
 import type { SecretStore } from '../../lib/logging/secrets.ts';
+import { fit } from './fit.ts';
+import { type OwnStart, withOwnCommands } from './own-hints.ts';
 import { createPaint, type Paint, wantsColour } from './style.ts';
 
 /** A standard stream of the process. */
@@ -14,11 +16,14 @@ export interface OutputOptions {
   secrets: SecretStore;
   json: boolean;
   quiet: boolean;
+  /** How the reader starts this program; asked when a text has a command in it. */
+  ownStart: () => OwnStart;
 }
 
 /**
- * What a command says. Results go to stdout; errors, notes and progress go to stderr. With `--json` stdout carries the
- * document and nothing else. All of it passes through the secret store (I7), but for what `reveal` is told to show.
+ * The output of a command. Results go to stdout; errors, notes and progress go to stderr. With `--json` stdout carries the
+ * document and nothing else. The secret store removes secrets from all of it (I7), except from the texts of `reveal`.
+ * Lines for people have commands that can be pasted, and fit the width of the terminal.
  */
 export interface Output {
   json: boolean;
@@ -41,9 +46,9 @@ export interface Output {
   listLine(line: string): Promise<boolean>;
   /** Bytes of a result that is no text, as they are. Resolves as `jsonLine` does. */
   bytes(chunk: Uint8Array): Promise<boolean>;
-  /** Says something beside the result. Nothing with `--quiet`. */
+  /** Prints a note beside the result. Nothing with `--quiet`. */
   note(line: string): void;
-  /** Says what went wrong. */
+  /** Prints an error. */
   error(line: string): void;
   /** A line of the log. */
   log(line: string): void;
@@ -52,12 +57,12 @@ export interface Output {
 }
 
 export function createOutput(options: OutputOptions): Output {
-  const { stdout, stderr, env, secrets, json, quiet } = options;
+  const { stdout, stderr, env, secrets, json, quiet, ownStart } = options;
   let gone = false;
   let diverted: ((text: string) => void) | null = null;
 
-  // A reader that has seen enough (`| head`) closes the pipe, and a terminal that is closed takes nothing any more (EIO):
-  // neither is an error, and what is under way is finished without a reader.
+  // A reader that has seen enough (`| head`) closes the pipe, and a closed terminal takes nothing any more (EIO).
+  // Neither is an error: the command finishes its work without a reader.
   for (const stream of [stdout, stderr]) {
     stream.on('error', (error: unknown) => {
       const code = systemCodeOf(error);
@@ -68,8 +73,11 @@ export function createOutput(options: OutputOptions): Output {
   }
 
   const toStdout = (text: string | Uint8Array): boolean => (gone ? true : stdout.write(text));
-  const toStderr = (line: string): void => {
-    const text = secrets.scrub(line);
+  const forPeople = (line: string, stream: Terminal): string => {
+    const text = withOwnCommands(secrets.scrub(line), ownStart);
+    return stream.isTTY === true && stream.columns ? fit(text, stream.columns).join('\n') : text;
+  };
+  const toStderr = (text: string): void => {
     if (diverted) diverted(text);
     else stderr.write(`${text}\n`);
   };
@@ -98,7 +106,7 @@ export function createOutput(options: OutputOptions): Output {
     width: stdout.isTTY === true ? (stdout.columns ?? null) : null,
     watched: stderr.isTTY === true && env['TERM'] !== 'dumb',
     print(...lines) {
-      if (!json) for (const line of lines) toStdout(`${secrets.scrub(line)}\n`);
+      if (!json) for (const line of lines) toStdout(`${forPeople(line, stdout)}\n`);
     },
     reveal(...lines) {
       if (!json) for (const line of lines) toStdout(`${line}\n`);
@@ -107,13 +115,13 @@ export function createOutput(options: OutputOptions): Output {
       toStdout(`${reveal ? JSON.stringify(value) : scrubbed(value)}\n`);
     },
     jsonLine: (value) => streamed(`${scrubbed(value)}\n`),
-    listLine: (line) => streamed(`${secrets.scrub(line)}\n`),
+    listLine: (line) => streamed(`${forPeople(line, stdout)}\n`),
     bytes: streamed,
     note(line) {
-      if (!quiet) toStderr(line);
+      if (!quiet) toStderr(forPeople(line, stderr));
     },
-    error: toStderr,
-    log: toStderr,
+    error: (line) => toStderr(forPeople(line, stderr)),
+    log: (line) => toStderr(secrets.scrub(line)),
     divert(write) {
       diverted = write;
     },

@@ -7,7 +7,7 @@ import { createBarGroup, barLabel as label } from './bars.ts';
 import type { Output } from './output.ts';
 import { formatCount, formatTime, printable, shorten } from './style.ts';
 
-/** Shows how the work comes along. */
+/** Shows the progress of the work. */
 export interface Progress {
   /** Null where nothing is to be shown. */
   show: ((progress: WorkProgress) => void) | null;
@@ -85,7 +85,8 @@ function restLine({ paused, outage, apiWait }: WorkProgress): string | null {
 }
 
 const LINE_EVERY_MS = 5000;
-const awayLine = (writesAlone: boolean): string => (writesAlone ? 'the API fails at every write' : 'the API is away');
+const awayLine = (writesAlone: boolean): string =>
+  writesAlone ? 'the API fails at every write' : 'the API is out of reach';
 
 function waitLine({ until }: ApiWait): string {
   return until === null
@@ -126,7 +127,7 @@ const NOTHING_YET: WorkProgress = {
   apiWait: null,
 };
 
-/** What began to keep deliveries from being sent, and what has ended. */
+/** Lines about reasons why nothing is sent that have begun, and that have ended. */
 function changesSince(before: WorkProgress, { paused, outage, apiWait }: WorkProgress): string[] {
   const lines: string[] = [];
   if (paused?.message !== before.paused?.message) {

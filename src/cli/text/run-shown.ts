@@ -14,7 +14,7 @@ export function runShown<Request, Result>(
   return context.withAdmin(config, command, (admin) => shown(context, admin, handler, request));
 }
 
-/** The same where an admin is open already. */
+/** The same with an admin that is open already. */
 export async function shown<Request, Result>(
   context: CommandContext,
   admin: Admin,

@@ -1,11 +1,18 @@
-// Where items and passports stand, as a sync and `status` show it alike.
+// The states of items and passports, in the form that a sync and `status` share.
 
+import { stripVTControlCharacters } from 'node:util';
 import type { ContactAttention } from '../../daemon/attention.ts';
 import type { ItemKind } from '../../domain/item.ts';
 import type { GuardedRead } from '../../domain/ports/guarded-read.ts';
-import { type ItemCounts, PASSPORT_STATES, type PassportCounts } from '../../domain/ports/ledger-views.ts';
+import {
+  type ItemCounts,
+  type ItemState,
+  PASSPORT_STATES,
+  type PassportCounts,
+} from '../../domain/ports/ledger-views.ts';
 import { kindWord, stateWord } from '../../domain/words.ts';
-import { type Cell, formatCount, formatTable, type Paint } from './style.ts';
+import { formatCount } from './style.ts';
+import { type Cell, formatTable, type TableStyle } from './table.ts';
 import { PASSPORT_COLOURS, STATE_COLOURS, STATES_IN_ORDER } from './words.ts';
 
 /** A read that the guard held, for scripts. */
@@ -13,35 +20,43 @@ export function guardedDocument({ since, ...read }: GuardedRead): object {
   return { ...read, since: new Date(since).toISOString() };
 }
 
-/** What first contact leaves to a person, for scripts. */
+/** The questions of first contact to a person, for scripts. */
 export function contactDocument({ adopted, parts }: ContactAttention): object {
   return { adopted, unansweredParts: parts };
 }
 
-/** A table of kinds by state; states that no item is in are left out. */
-export function itemLines(items: ItemCounts, paint: Paint): string[] {
+/** A table of kinds by state; states that no item is in are left out. In a narrow terminal each state has a line. */
+export function itemLines(items: ItemCounts, style: TableStyle): string[] {
   const kinds = Object.keys(items) as ItemKind[];
   const used = STATES_IN_ORDER.filter(
     (state) => state === 'delivered' || kinds.some((kind) => (items[kind][state] ?? 0) > 0),
   );
-  const rows = kinds.map((kind) => [
-    kindWord(kind),
-    ...used.map((state) => countCell(items[kind][state] ?? 0, STATE_COLOURS[state])),
-  ]);
-  const titles = used.map((state) => ({ title: stateWord(state), align: 'right' as const }));
-  return formatTable([{ title: 'item' }, ...titles], rows, paint);
+  const cellOf = (kind: ItemKind, state: ItemState): Cell => countCell(items[kind][state] ?? 0, STATE_COLOURS[state]);
+  const right = (title: string) => ({ title, align: 'right' as const });
+  const lines = formatTable(
+    [{ title: 'item' }, ...used.map((state) => right(stateWord(state)))],
+    kinds.map((kind) => [kindWord(kind), ...used.map((state) => cellOf(kind, state))]),
+    style,
+  );
+  const widest = Math.max(...lines.map((line) => stripVTControlCharacters(line).trimEnd().length));
+  if (style.width === null || widest <= style.width) return lines;
+  return formatTable(
+    [{ title: 'state' }, ...kinds.map((kind) => right(`${kindWord(kind)}s`))],
+    used.map((state) => [stateWord(state), ...kinds.map((kind) => cellOf(kind, state))]),
+    style,
+  );
 }
 
-/** Passports by where they stand, in one row; nothing where nobody wants any. */
-export function passportLines(passports: PassportCounts, paint: Paint): string[] {
+/** Passports by state, in one row; nothing where nobody wants any. */
+export function passportLines(passports: PassportCounts, style: TableStyle): string[] {
   const used = PASSPORT_STATES.filter((state) => (passports[state] ?? 0) > 0);
   if (used.every((state) => state === 'none')) return [];
   const row = ['passport', ...used.map((state) => countCell(passports[state] ?? 0, PASSPORT_COLOURS[state]))];
   const titles = used.map((title) => ({ title, align: 'right' as const }));
-  return formatTable([{ title: '' }, ...titles], [row], paint);
+  return formatTable([{ title: '' }, ...titles], [row], style);
 }
 
-/** A count for a table; none at all is no news. */
+/** A count for a table; a zero is dimmed. */
 export function countCell(count: number, colour: Cell['colour'] | null): Cell {
   if (count === 0) return { text: '0', colour: 'dim' };
   return colour === null || colour === undefined ? { text: formatCount(count) } : { text: formatCount(count), colour };

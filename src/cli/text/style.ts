@@ -1,14 +1,14 @@
-import { stripVTControlCharacters, styleText } from 'node:util';
+import { styleText } from 'node:util';
 
 export type Colour = 'green' | 'red' | 'yellow' | 'cyan' | 'dim' | 'bold';
-/** Colours a text, or leaves it as it is where nobody would see the colour. */
+/** Colours a text, or returns it unchanged where colours are off. */
 export type Paint = (colour: Colour, text: string) => string;
 
 export function createPaint(enabled: boolean): Paint {
   return enabled ? (colour, text) => styleText(colour, text, { validateStream: false }) : (_, text) => text;
 }
 
-/** Colours are for terminals, and for people who have not said otherwise (https://no-color.org). */
+/** True for a terminal whose environment does not refuse colours (https://no-color.org). */
 export function wantsColour(stream: { isTTY?: boolean }, env: Readonly<Record<string, string | undefined>>): boolean {
   return stream.isTTY === true && (env['NO_COLOR'] ?? '') === '' && env['TERM'] !== 'dumb';
 }
@@ -33,6 +33,13 @@ export function shorten(text: string, length: number): string {
   return text.length <= length ? text : `${text.slice(0, Math.max(0, length - 1))}…`;
 }
 
+/** The text cut in its middle to a number of characters, so that its beginning and its end can be seen. */
+export function shortenMiddle(text: string, length: number): string {
+  if (text.length <= length) return text;
+  const end = Math.floor((length - 1) / 2);
+  return `${text.slice(0, Math.max(0, length - 1 - end))}…${end > 0 ? text.slice(-end) : ''}`;
+}
+
 /** The text in lines of at most so many characters, divided between words. A longer word has a line of its own. */
 export function wrap(text: string, width: number): string[] {
   const lines: string[] = [];
@@ -44,55 +51,6 @@ export function wrap(text: string, width: number): string[] {
     } else line = line === '' ? word : `${line} ${word}`;
   }
   return [...lines, line];
-}
-
-/** A cell of a table. Its text is made printable by the table. */
-export interface Cell {
-  text: string;
-  colour?: Colour;
-}
-
-export interface Column {
-  title: string;
-  align?: 'right';
-  /** The most characters that a cell shows. */
-  max?: number;
-  /** The least width, so that the parts of a table that is printed bit by bit stand below each other. */
-  min?: number;
-}
-
-/** Lines of a table, each indented by two spaces. Numbers in right-aligned columns stand below each other. */
-export function formatTable(
-  columns: readonly Column[],
-  rows: readonly (string | number | Cell)[][],
-  paint: Paint,
-): string[] {
-  const cells = rows.map((row) => row.map((cell, index) => toCell(cell, columns[index]?.max)));
-  const widths = columns.map(({ title, min = 0 }, index) =>
-    Math.max(min, title.length, ...cells.map((row) => row[index]?.text.length ?? 0)),
-  );
-  const line = (row: readonly Cell[], colour?: Colour): string => {
-    const padded = row.map(({ text, ...cell }, index) => {
-      const width = widths[index] ?? 0;
-      const full = columns[index]?.align === 'right' ? text.padStart(width) : text.padEnd(width);
-      const chosen = colour ?? cell.colour;
-      return chosen === undefined ? full : paint(chosen, full);
-    });
-    return `  ${padded.join('  ')}`;
-  };
-  const titles = columns.map(({ title }) => ({ text: title }));
-  return [line(titles, 'dim'), ...cells.map((row) => line(row))].map(trimLine);
-}
-
-function toCell(cell: string | number | Cell, max = Number.POSITIVE_INFINITY): Cell {
-  if (typeof cell === 'number') return { text: formatCount(cell) };
-  const { text, ...rest } = typeof cell === 'string' ? { text: cell } : cell;
-  return { ...rest, text: shorten(printable(text), max) };
-}
-
-/** Without the padding behind the last cell, which would wrap on narrow terminals. */
-function trimLine(line: string): string {
-  return stripVTControlCharacters(line) === line ? line.trimEnd() : line;
 }
 
 /** `12,345` */

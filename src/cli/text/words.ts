@@ -1,4 +1,4 @@
-// How people are told of the domain's words.
+// The words for people about states, reasons, values and issues.
 
 import type { Issue } from '../../domain/issue.ts';
 import type { SubjectKind } from '../../domain/item.ts';
@@ -52,14 +52,14 @@ export const NEXT_STEPS: Record<ItemState, string> = {
   delivered: 'Nothing: the platform has it as the source wants it.',
   superseded:
     'Nothing: a person has ended this write, and it is sent again when its row changes. To send it now: `dpp-sync replay --key KEY`.',
-  due: 'Nothing: the next `dpp-sync sync` or the daemon sends it.',
-  sending: 'Nothing: it is under way.',
+  due: 'Nothing: the daemon or the next sync sends it.',
+  sending: 'Nothing: it is being sent.',
   waiting:
     'It is sent by itself once the items that it refers to are delivered. To leave it out, run `dpp-sync settle --ignore KEY`.',
   in_doubt:
-    'It is looked up by itself if the API can be asked. Else look at the platform, then run `dpp-sync settle --delivered KEY` or `dpp-sync settle --rejected KEY`. `dpp-sync replay --force --key KEY` sends it again.',
+    'dpp-sync looks it up where the API has a list of it. Otherwise look at the platform, then run `dpp-sync settle --delivered KEY` or `dpp-sync settle --rejected KEY`. `dpp-sync replay --force --key KEY` sends it again.',
   blocked:
-    'Fix what the platform names, then run `dpp-sync replay --key KEY`. If it was done at the platform by hand, run `dpp-sync settle --delivered KEY`; to leave the platform as it is, `dpp-sync settle --ignore KEY`.',
+    'Correct what the reason names, then run `dpp-sync replay --key KEY`. If it was done at the platform by hand, run `dpp-sync settle --delivered KEY`; to leave the platform as it is, `dpp-sync settle --ignore KEY`.',
   rejected:
     'Correct the row in the source, or the mapping; the next sync takes it up. Or run `dpp-sync replay --key KEY`. To do without it: `dpp-sync settle --ignore KEY`.',
   parked:
@@ -69,7 +69,8 @@ export const NEXT_STEPS: Record<ItemState, string> = {
 /** What a person can do about an item that is blocked for one of these reasons. */
 export const REASON_STEPS: Readonly<Partial<Record<ReasonCode, string>>> = {
   adopted: 'Compare the two, then accept the changes with `dpp-sync sync --accept SOURCE`, or correct the source.',
-  adopted_bom: 'Look at the platform, then say `dpp-sync settle --bom present SKU` or `--bom absent SKU`.',
+  adopted_bom:
+    'Look at the platform, then run `dpp-sync settle --bom present SKU` or `dpp-sync settle --bom absent SKU`.',
   unsupported:
     'Make the change at the platform by hand, then run `dpp-sync settle --delivered KEY`. To leave the platform as it is, run `dpp-sync settle --ignore KEY`.',
   ambiguous_key: 'Name the right one with `dpp-sync settle --delivered --id ID KEY`.',

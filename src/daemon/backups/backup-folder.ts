@@ -1,6 +1,7 @@
-import { lstat, mkdir, open, readdir, unlink } from 'node:fs/promises';
+import { lstat, mkdir, readdir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { systemCodeOf } from '../../lib/errors.ts';
+import { syncFolder } from '../../lib/files/sync-folder.ts';
 import type { BackupFile } from '../care.ts';
 
 /**
@@ -73,13 +74,4 @@ export function createBackupFolder({ folder, ledgerId }: { folder: string; ledge
       return old.map(({ file }) => file);
     },
   };
-}
-
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
 }

@@ -1,5 +1,5 @@
-// Backups of the ledger by schedule. A backup is verified before it appears under its name, and only after that are old ones removed.
-// What became of the last try is noted in the ledger, so that `status` shows it.
+// Backups of the ledger by schedule. A backup is verified before it appears under its name, and only after that are old ones
+// removed. The ledger keeps the result of the last try, which `status` shows.
 
 import { fault } from '../../domain/faults.ts';
 import type { CareLedger } from '../../domain/ports/care-ledger.ts';

@@ -4,7 +4,7 @@ import { copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promi
 import { dirname, join, relative, resolve } from 'node:path';
 import { fault } from '../../domain/faults.ts';
 import { acquireLock } from '../../ledger/store/lock.ts';
-import { Fault, messageOf, systemCodeOf } from '../../lib/errors.ts';
+import { Fault, fileReasonOf, systemCodeOf } from '../../lib/errors.ts';
 
 /** The folder of a demo: a copy of the shipped example, and what the demo itself writes. */
 export interface DemoFolder {
@@ -42,7 +42,7 @@ export async function openDemoFolder(path: string, shipped: string): Promise<Dem
     return await prepare(folder, shipped);
   } catch (error) {
     if (!isUnwritable(error)) throw error;
-    throw fault('usage', `The demo cannot write to the folder ${folder}: ${messageOf(error)}.`, {
+    throw fault('usage', `The demo cannot write to the folder ${folder}: ${fileReasonOf(error)}.`, {
       suggestion: 'Name a folder that can be written with --dir, such as `--dir /tmp/demo`.',
       cause: error,
     });

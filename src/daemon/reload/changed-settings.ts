@@ -1,6 +1,9 @@
 import type { RuntimeConfig } from '../sources/open-source.ts';
 
-/** The settings that two configs have differently, as places in the config. Secrets count where the config itself has them. */
+/**
+ * The settings that differ between two configs, as places in the config. A secret counts only where the config itself contains
+ * it.
+ */
 export function changedSettings(before: RuntimeConfig, after: RuntimeConfig): string[] {
   const parts = (config: RuntimeConfig): Map<string, string> =>
     new Map([
@@ -19,10 +22,10 @@ export function changedSettings(before: RuntimeConfig, after: RuntimeConfig): st
   return [...new Set([...old.keys(), ...present.keys()])].filter((name) => old.get(name) !== present.get(name));
 }
 
-/** What a config says of itself. */
+/** Facts about a config that are no settings. */
 const META = ['file', 'files', 'digest', 'folder', 'warnings', 'resolvePath', 'scrub'];
 
-/** A connector counts by its id. Functions are left out: those that read secrets look at their files each time. */
+/** Connectors are compared by their ids. Functions are left out: a function that reads a secret reads its file at each call. */
 function textOf(value: unknown): string {
   const text = JSON.stringify(value, (key, member: unknown) =>
     key === 'connector' && typeof member === 'object' && member !== null && 'id' in member ? member.id : member,

@@ -3,7 +3,7 @@ import type { Clock } from '../../lib/clock.ts';
 
 /** Finds out whether one of some files has changed since they were last read. */
 export interface FileWatch {
-  /** Takes the files as they are now for known. Call it before they are read. */
+  /** Notes the present state of the files. Call it before they are read. */
   note(files: readonly string[]): Promise<void>;
   /** Watches these files from now on. Those that were noted stay as they were noted. */
   also(files: readonly string[]): Promise<void>;
@@ -16,8 +16,8 @@ export interface FileWatch {
 const LOOK_MS = 1000;
 
 /**
- * Looks at the files once a second. That sees what notifications of the system do not: an editor that replaces the file, the
- * symbolic links of a mounted ConfigMap, and a folder of another machine. Only the files' facts are read, not their content.
+ * Looks at the files once a second. This finds changes that notifications of the system miss: an editor that replaces the file,
+ * the symbolic links of a mounted ConfigMap, and a folder of another machine. Only the files' facts are read, not their content.
  */
 export function createFileWatch(clock: Clock): FileWatch {
   let known = new Map<string, string>();

@@ -6,7 +6,7 @@ import { sha256Hex } from '../../lib/hash.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
 import type { RuntimeConfig } from '../sources/open-source.ts';
 
-/** Returns a function that stores what came of a reload, so that `status` shows it, and reports it. */
+/** Returns a function that counts the result of a reload and stores it for `status`. */
 export function reportReload(options: { ledger: Pick<CareLedger, 'noteDaemon'>; emit: Emit; log: Logger }) {
   const { ledger, emit, log } = options;
   return async (status: ReloadStatus): Promise<void> => {
@@ -19,7 +19,7 @@ export function reportReload(options: { ledger: Pick<CareLedger, 'noteDaemon'>; 
   };
 }
 
-/** Says whether the token of the dashboard is another one than at the last call. Keeps its hash alone. */
+/** Finds out whether the token of the dashboard has changed since the last call. Keeps only its hash. */
 export function createTokenWatch(config: Pick<RuntimeConfig, 'web'>): { isNew(): Promise<boolean> } {
   let known: string | null = null;
   return {

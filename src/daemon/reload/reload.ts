@@ -36,7 +36,7 @@ export interface ReloadOptions {
     next: RuntimeConfig,
     mappers: ReadonlyMap<string, Mapper>,
   ) => Promise<{ secrets: string[]; after: string[] }>;
-  /** Stores and reports what came of a reload. */
+  /** Stores and reports the result of a reload. */
   report: (status: ReloadStatus) => Promise<void>;
   clock: Clock;
   log: Logger;
@@ -57,7 +57,7 @@ export interface Reload {
   follow(signal: AbortSignal): Promise<void>;
 }
 
-/** What a refused config lacks may be a file that nobody watches. */
+/** A refused config is read again after this time: what it lacks may be a file that is not watched. */
 const AGAIN_MS = 30_000;
 
 export function createReload(options: ReloadOptions): Reload {
@@ -121,7 +121,7 @@ export function createReload(options: ReloadOptions): Reload {
   }
 
   function reload(cause: ReloadCause): Promise<Reloaded> {
-    // One after the other, each with the files as they are then.
+    // Reloads run one after the other. Each reads the files as they are when it begins.
     const next = running.then(() => reloadNow(cause));
     running = next.catch(() => undefined);
     return next;
@@ -150,7 +150,7 @@ export function createReload(options: ReloadOptions): Reload {
     },
   };
 
-  /** True where the files are other ones than those that the daemon was started with: they may change before they are noted. */
+  /** True if the files differ from those that the daemon was started with. They may have changed before their state was noted. */
   async function haveFilesChanged(): Promise<boolean> {
     const read = await readAll();
     if (Array.isArray(read)) return true;
@@ -189,7 +189,7 @@ function hasOtherLookups(before: Mapper, after: Mapper): boolean {
   return rowsOf(before) !== rowsOf(after);
 }
 
-/** Each problem of a config or of its mappings; or what else has kept it from being read. */
+/** The problems of a config and of its mappings, or the error that kept the config from being read. */
 function errorsOf(error: unknown): string[] {
   const problems = problemsOf(error);
   if (problems.length > 0) return problems.map((problem) => sentence(formatProblem(problem)));

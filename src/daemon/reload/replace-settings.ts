@@ -14,13 +14,13 @@ import type { Pulls } from '../sources/pulls.ts';
 /** Replaces the settings of a process by those of another config. */
 export interface ReplaceSettings {
   /**
-   * What the process uses follows at once, and the mapping of a source between two of its runs. A failed write is logged:
-   * the next run of the source makes up for it.
+   * Replaces the settings at once, but the mapping of a source between two of its runs. A failed write to the ledger is logged,
+   * and the next run of the source repeats it.
    *
    * @returns whether a key of the API is another one, and the sources whose run has to end first
    */
   replace(next: RuntimeConfig, mappers: ReadonlyMap<string, Mapper>): Promise<{ isNewKey: boolean; after: string[] }>;
-  /** Waits for no run any more. */
+  /** Ends the waiting for runs. */
   stop(): void;
 }
 

@@ -3,19 +3,19 @@ import { createZone, type Zone } from '../../lib/zone.ts';
 
 /** The pauses of one source, in which no run of it begins by itself. */
 export interface Pauses {
-  /** When the pause ends that is on at an instant; null where none is on. */
+  /** The end of the pause in which an instant lies; null where it lies in none. */
   endOf(at: number): number | null;
 }
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
-/** Pauses that follow each other without a gap are one. This many of them are looked at. */
+/** Pauses that follow each other without a gap count as one. At most this many are joined. */
 const JOINED_MAX = 50;
 
 /**
  * A pause follows the clocks of its zone: from 22:00 to 06:00 lasts an hour less in the night when they are set forward. A time
- * that they skip counts as the instant as long after; one that they show twice counts as the first one at the beginning of a
- * pause, and as the last one at its end, so that nothing begins too soon.
+ * that clocks skip counts as the time as long after it. A time that clocks show twice counts as the first one where a pause
+ * begins and as the last one where it ends, so that no run begins too soon.
  */
 export function createPauses(pauses: readonly LoadedPause[]): Pauses {
   const zoned = pauses.map((pause) => ({ ...pause, zone: createZone(pause.timezone) }));
@@ -36,7 +36,7 @@ function endOf({ zone, fromMinute, toMinute, days }: LoadedPause & { zone: Zone 
   const lengthMs = ((toMinute - fromMinute + 24 * 60) % (24 * 60) || 24 * 60) * MINUTE_MS;
   const today = Math.floor(zone.toLocal(at) / DAY_MS) * DAY_MS;
   let end: number | null = null;
-  // The one that began on the day before may still be on.
+  // The pause that began on the day before may still be on.
   for (const day of [today - DAY_MS, today]) {
     if (days !== null && !days.includes(new Date(day).getUTCDay())) continue;
     const local = day + fromMinute * MINUTE_MS;

@@ -8,11 +8,11 @@ import type { Scheduler } from '../scheduler.ts';
 import { type ConfiguredSource, lookAtSource, type RuntimeConfig } from '../sources/open-source.ts';
 import type { DueRuns } from './due-runs.ts';
 
-/** How often the list of sources is gone through. A source is looked at as often as its connector says. */
+/** Time between two rounds over the sources. A source is looked at as often as its connector says. */
 const ROUND_MS = 1000;
-/** A look that takes longer is given up, and the next one comes in its time. */
+/** A look that takes longer is given up; the next one comes at its usual time. */
 const LOOK_WITHIN_MS = 60_000;
-/** After a look that failed. */
+/** Time from a failed look to the next one. */
 const AGAIN_MS = 10_000;
 
 interface Watched {
@@ -47,7 +47,7 @@ export async function watchExports(
   const looks = new Set<Promise<void>>();
   const unwatchable = new Set<string>();
   let started = { ...views.daemonNote('watched') };
-  // A look that reports what it waits for would do so every two seconds.
+  // Looks happen every two seconds, so they must not log each time what they wait for.
   const quiet: Logger = {
     debug: () => undefined,
     info: () => undefined,
@@ -56,7 +56,7 @@ export async function watchExports(
   };
 
   async function startRun(id: string, hash: string): Promise<void> {
-    log.info({ source: id }, `The export of ${id} has changed, and a run begins.`);
+    log.info({ source: id }, `The export of ${id} has changed, so a run is due.`);
     await dueRuns.add(id);
     scheduler.request(id, 'file');
     started = { ...started, [id]: hash };
@@ -81,7 +81,7 @@ export async function watchExports(
       const isStable = hash !== null && hash === state.found;
       state.found = hash;
       state.lookAt = clock.ticks() + found.againMs;
-      // A run that has begun since may read it already, so it is looked at again after the run.
+      // A run that began during this look may read the export already, so the export is looked at again after that run.
       if (isStable && hash !== started[id] && !pulling().includes(id)) await startRun(id, hash);
     } catch (error) {
       state.found = null;

@@ -64,7 +64,7 @@ export function announced(
   }
 }
 
-/** What came of the rows of a run, as numbers and in words. */
+/** The counts of the rows of a run by their results, as numbers and in words. */
 function accountOf(streams: readonly StreamAccount[]) {
   const sum = (count: 'read' | 'unchanged' | 'changed' | 'excluded' | 'quarantined' | 'missing') =>
     streams.reduce((total, account) => total + account[count], 0);

@@ -7,13 +7,13 @@ import { sourceFault } from '../../sdk/faults.ts';
 const DEPTH_MAX = 100;
 /** How long a connector may take to stop when it is asked to. */
 const STOP_WITHIN_MS = 5_000;
-/** A connector that gives more pages without rows than this, one behind the other, would never end. */
+/** A connector that gives more empty pages than this one after the other counts as endless. */
 const EMPTY_PAGES_MAX = 10_000;
 
 /**
- * Passes the pages of a connector on as they are, if they keep the promises of `Page`. A connector of somebody else may give
- * anything. A row with a value that JSON does not have is quarantined. A page that is none ends the read, and so do empty pages
- * without an end, and a connector that does not stop when the signal asks it to.
+ * Passes on the pages of a connector of another author, and checks that they keep the promises of `Page`. A row with a value that
+ * JSON does not have is quarantined. The read fails at a page of another shape, after too many empty pages, and when the
+ * connector does not stop after the signal.
  *
  * @throws a `sourceFault`
  */
@@ -76,7 +76,7 @@ function issueOf(field: string, what: string): Issue {
   };
 }
 
-/** What stands in a value that JSON does not have, in words; null where all of it is JSON. */
+/** Describes the first part of a value that JSON does not have; null where all of it is JSON. */
 function faultIn(value: unknown, depth: number): string | null {
   switch (typeof value) {
     case 'string':
@@ -111,7 +111,7 @@ function textOf(value: unknown): string {
   return typeof value === 'object' && value !== null ? `a ${value.constructor?.name ?? 'object'}` : String(value);
 }
 
-/** Gives what an iterable gives, and waits only so long for it after the signal. */
+/** Gives the values of an iterable. After the signal it waits for them for a limited time. */
 async function* untilStopped<Value>(
   values: AsyncIterable<Value>,
   signal: AbortSignal,

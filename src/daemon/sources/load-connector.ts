@@ -31,7 +31,7 @@ function isPackageName(name: string): boolean {
   return PACKAGE_NAME.test(name) && (name.startsWith('@') || name.startsWith('dpp-sync-'));
 }
 
-/** A package stands beside the config, or is installed with this program. */
+/** Loads a package that is installed beside the config or with this program. */
 async function loadPackage(name: string, folder: string): Promise<Result<Connector, ConnectorFlaw>> {
   const hooks = registerHooks({
     resolve(specifier, context, next) {
@@ -74,7 +74,7 @@ function importFlaw(error: unknown, specifier: string, what: string): ConnectorF
   const code = systemCodeOf(error);
   const reason = messageOf(error);
   const isPath = specifier.startsWith('file:');
-  // The module may be there, and one that it imports be missing.
+  // The module may be there, and a module that it imports may be missing.
   const missing = isPath ? `Cannot find module '${fileURLToPath(specifier)}'` : `Cannot find package '${specifier}'`;
   if (code === 'ERR_MODULE_NOT_FOUND' && reason.startsWith(missing)) {
     return isPath
@@ -96,7 +96,7 @@ function importFlaw(error: unknown, specifier: string, what: string): ConnectorF
 const EXPORT =
   'Export it as the default: `export default defineConnector({ … })`, with `defineConnector` from dpp-sync/sdk.';
 
-/** What `defineConnector` gives, checked, because any module can stand at a path. */
+/** Checks that a module exports a connector of `defineConnector`, because any module can stand at a path. */
 function checked(value: unknown, what: string): Result<Connector, ConnectorFlaw> {
   if (typeof value !== 'object' || value === null)
     return err({ message: `${what} has no default export.`, cure: EXPORT });

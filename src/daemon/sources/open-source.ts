@@ -27,7 +27,7 @@ export async function openSource(source: ConfiguredSource, config: RuntimeConfig
       pull: (from, signal) =>
         pullAt(stream.path, config, () => {
           const pages = opened.pull({ name: stream.name, options: stream.options, ...from, signal });
-          // What this package's own connectors give is checked by their tests.
+          // The pages of this package's own connectors are checked by their tests.
           return isOwn ? pages : checkedPages(pages, { connector: connector.id, stream: stream.name, ...from, signal });
         }),
     })),
@@ -102,7 +102,7 @@ async function inTime<Result>(promise: Promise<Result>, connector: string): Prom
   }
 }
 
-/** As long as a login and a statement may take together. */
+/** A login and a statement may take this long together. */
 const CHECK_WITHIN_MS = 330_000;
 
 async function isBuiltIn(connector: Connector): Promise<boolean> {

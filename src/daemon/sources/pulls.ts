@@ -38,7 +38,7 @@ export interface Pulls {
    *   queue that takes no jobs; for ever without it
    */
   pull(source: string, trigger: RunTrigger, abort: AbortSignal, waitMs?: number): Promise<PullResult>;
-  /** Does something while no run of the source is under way; nothing if it is aborted before. */
+  /** Does the work while no run of the source is under way. If it is aborted before that, it does nothing. */
   betweenRuns(source: string, work: () => Promise<void>, abort: AbortSignal): Promise<void>;
   /**
    * Stores corrected rows of one stream, after the runs of its source have ended. The mappings are those of the config as
@@ -69,7 +69,7 @@ export function createPulls({ config, beforeRun, mapperOf, clock, log, onEnd, ..
     if (reason === null) resting.delete(source);
     else resting.set(source, { reason, since: clock.ticks() });
     if (reason === null) log.info({ source }, `The run of ${source} goes on.`);
-    else log.error({ source, error: reason.message }, `The run of ${source} rests: ${reason.message}`);
+    else log.error({ source, error: reason.message }, `The run of ${source} is paused: ${reason.message}`);
   }
 
   /**

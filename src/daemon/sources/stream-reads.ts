@@ -5,8 +5,8 @@ import { sourceFault } from '../../sdk/faults.ts';
 const READS: ReadonlySet<unknown> = new Set<StreamReads>(['snapshot', 'changes', 'changes-and-snapshot']);
 
 /**
- * What reads of a stream give. Nothing may be concluded from another word: if it were taken for `snapshot`, all records that a
- * connector does not give would count as missing.
+ * Checks what reads of a stream give. An unknown word is an error: if it were taken for `snapshot`, all records that a connector
+ * does not give would count as missing.
  *
  * @throws a `sourceFault`
  */

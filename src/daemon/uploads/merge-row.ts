@@ -4,7 +4,7 @@ import { RAW_FIELD } from '../../domain/record.ts';
 import { armFormula, defuseFormula } from '../../lib/formula-safety.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 
-/** Spreadsheet programs hold no longer text in a cell, so a download cuts it there. */
+/** The longest text that spreadsheet programs hold in a cell. A download cuts longer text. */
 export const CELL_CHARACTERS_MAX = 32_767;
 
 /** A stored value as the text of a cell: lists and objects as JSON, and no value as an empty cell. */
@@ -24,7 +24,7 @@ export function mergeRow(
   row: Pick<SourceRow, 'fields'>,
   isTable: boolean,
 ): JsonObject {
-  // A row that could not be split into columns has none in their order. The file has them.
+  // A stored row that could not be split into columns has no order of columns, so the order of the file is taken.
   if (RAW_FIELD in stored.fields) {
     const isUnedited = Object.entries(row.fields).every(
       ([name, value]) => cellText(valueLike(stored.fields[name] ?? null, value)) === cellText(stored.fields[name]),

@@ -51,7 +51,7 @@ export interface PlanRequest {
 }
 
 const KEYS_AT_ONCE = 500;
-/** With so many records of the same key a row is compared, to find out whether it was edited. */
+/** A row is compared with at most this many records of its key, to find out whether it was edited. */
 const SAME_KEY_MAX = 100;
 
 /** Finds out what the rows of an uploaded file would change. Nothing is stored. */
@@ -62,7 +62,7 @@ export async function planCorrections(
   const seen = new Set<string>();
   const planned: PlannedRow[] = [];
   const corrections: Correction[] = [];
-  /** Which planned row each correction is. */
+  /** The index of each correction's planned row. */
   const plannedAt: number[] = [];
   const unknown = new Set<string>();
   for (let from = 0; from < rows.length; from += KEYS_AT_ONCE) {

@@ -11,7 +11,7 @@ import { createFileDecoder } from '../../sdk/text-decoder.ts';
 import { connectorLoader } from '../sources/load-connector.ts';
 import type { ConfiguredSource } from '../sources/open-source.ts';
 
-/** How the CSV files of a stream are written, as far as a download and an upload of its rows keep to it. */
+/** The part of a stream's CSV dialect that downloads and uploads of its rows follow. */
 export interface StreamDialect {
   delimiter: string;
   quote: string;
@@ -20,14 +20,14 @@ export interface StreamDialect {
 
 const PLAIN: StreamDialect = { delimiter: ',', quote: '"', encoding: 'utf-8' };
 const DELIMITERS = [';', ',', '\t', '|'];
-/** Rows that an upload may have. */
+/** The most rows that an upload may have. */
 const UPLOAD_ROWS_MAX = 20_000;
 /** A file with such a name is a workbook, or is refused: its bytes are no text. */
 const WORKBOOK_NAME = /\.xls[xmb]?$/i;
-/** A workbook may unpack to so much. */
+/** The most bytes that a workbook may unpack to. */
 const UNPACKED_BYTES_MAX = 256_000_000;
 
-/** The delimiter, the quote and the encoding of a stream's own files; those of plain CSV for a stream that is no CSV. */
+/** The delimiter, the quote and the encoding of a stream's own files, or those of plain CSV where the files are of another format. */
 export function dialectOf(source: ConfiguredSource, stream: string): StreamDialect {
   if (source.connector.id !== 'csv') return PLAIN;
   const own = source.streams.find(({ name }) => name === stream)?.options;
@@ -45,7 +45,8 @@ const isRecord = (value: unknown): value is Record<string, unknown> => isJsonObj
 
 /**
  * Reads the rows of an uploaded file with the connector for its format: a workbook (XLSX), or CSV in the dialect of the stream.
- * Spreadsheets save CSV with the delimiter of their country, so the one that parts the header into the key columns is taken.
+ * Spreadsheets save CSV with the delimiter of their country, so the delimiter is used that splits the header into the key
+ * columns.
  *
  * @throws Fault `usage` for a file that cannot be read, or has too many rows
  */
@@ -82,7 +83,10 @@ export async function readUpload(
 
 const isUnreadable = (error: unknown): error is Fault => error instanceof Fault && error.code === 'source.unreadable';
 
-/** To the connector a file that it cannot read is a fault of the source. Here the person has sent it, under another name. */
+/**
+ * The connector reports an unreadable file as a fault of the source. Here a person has uploaded the file, so the fault names the
+ * upload.
+ */
 function unreadable({ message }: Fault, { name, path }: { name: string; path: string }): Error {
   const copy = basename(path);
   const isNamed = message.startsWith(`${copy} `) || message.startsWith(`${copy}/`);
@@ -118,7 +122,7 @@ async function formatOf(
  * save UTF-8 whatever encoding they were given.
  */
 function isUtf8(bytes: Uint8Array): boolean {
-  // Text in UTF-16 has them, and may be valid UTF-8.
+  // Text in UTF-16 has zero bytes, and may be valid UTF-8.
   if (bytes.includes(0)) return false;
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes).length < bytes.length;

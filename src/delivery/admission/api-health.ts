@@ -131,7 +131,7 @@ export function createApiHealth(options: ApiHealthOptions): ApiHealth {
     rate.observe({ kind: 'unused' }, latencyMs, now);
   }
 
-  /** Gives back what was admitted for a question that throws: it would keep every other half-open probe from being sent. */
+  /** Gives a half-open probe back if its question throws. Otherwise the probe would keep every other one from being sent. */
   async function givenBack<T>(question: Promise<T>): Promise<T> {
     try {
       return await question;

@@ -59,7 +59,7 @@ export interface Outage {
 }
 
 const FAILURES_MIN = 10;
-/** If so many different writes have failed and none was taken, the API is at fault and not the writes. */
+/** If this many different writes have failed and none has succeeded, the API is at fault and not the writes. */
 const WRITES_MIN = 30;
 const FAILING_MIN_MS = 5000;
 const TRICKLE_MS = 250;

@@ -35,7 +35,7 @@ export interface ImportDecision {
   decisions: Decision[];
   /** Whether the import is sent again with the same members and bytes. */
   keep: boolean;
-  /** How many members may share an import from now on; null for as many as before. */
+  /** How many members may share an import from now on; null if the limit does not change. */
   groupMax: number | null;
 }
 

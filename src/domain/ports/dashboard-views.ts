@@ -2,15 +2,15 @@
 // continue at, and answers about one item. Each method reads one moment of the ledger and takes below 50 ms with a million items.
 
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
-import type { Issue } from '../issue.ts';
 import type { ItemKind, SubjectKind } from '../item.ts';
-import type { Place } from '../place.ts';
 import type { Reason } from '../reason.ts';
 import type {
   ItemState,
   ItemSummary,
   ItemView,
+  LedgerCounts,
   PassportState,
+  QuarantinedRecord,
   RefStanding,
   RunView,
   SourceCounts,
@@ -135,15 +135,7 @@ export interface CauseNote {
 
 /** A member of a cause: a quarantined record, a stuck item or a failed run. */
 export interface CauseMember {
-  record: {
-    id: number;
-    source: string;
-    stream: string;
-    key: string;
-    place: Place;
-    fields: JsonObject;
-    issues: Issue[];
-  } | null;
+  record: QuarantinedRecord | null;
   item: {
     kind: SubjectKind;
     key: string;
@@ -164,7 +156,7 @@ export interface PassportRow {
   name: string | null;
   source: string | null;
   state: PassportState;
-  /** What keeps the passport from its desired state, the first cause first; empty where nothing does. */
+  /** What keeps the passport from its desired state, or what it waits for, the first cause first; empty where neither is known. */
   blockers: string[];
   reason: Reason | null;
   since: number | null;
@@ -211,6 +203,8 @@ export interface LookupValue {
 export interface DashboardViews {
   /** For the metrics. @param now in milliseconds since the epoch: what is due later does not count as due */
   sourceCounts(now: number): SourceCounts;
+  /** For the first page. Items that are missing from sources outside `watched` are not counted. */
+  counts(of: { sources: readonly string[]; watched: readonly string[] }): LedgerCounts;
   items(filter: ItemListFilter, page: ListPage): Listed<ItemRow>;
   /** By key or natural key. */
   itemDetail(kind: SubjectKind, key: string): ItemDetail | null;

@@ -190,6 +190,17 @@ export interface SourceCounts {
   dueSince: { source: string; at: number }[];
 }
 
+/** The state of the ledger in counts. All are of the same moment. */
+export interface LedgerCounts {
+  items: ItemCounts;
+  passports: PassportCounts;
+  quarantined: number;
+  guarded: readonly GuardedRead[];
+  /** Items that are missing from their sources, until a person decides. */
+  missing: MissingCounts;
+  suspended: readonly Suspended[];
+}
+
 export interface LedgerViews {
   itemCounts(sources?: readonly string[]): ItemCounts;
   /** The versions of the ledger's format and of the database. */
@@ -197,6 +208,8 @@ export interface LedgerViews {
   /** Runs that read a source, the newest first. Uploads of corrected rows are not among them. */
   runs(request: { source?: string; limit: number }): RunView[];
   run(id: number): RunView | null;
+  /** When the last complete run of a source ended; null where there was none. */
+  completeAt(source: string): number | null;
   /** Streams of these sources whose last complete read the guard took for broken, and that no person has accepted. */
   guardedReads(sources?: readonly string[]): GuardedRead[];
   /** Items that their sources no longer have, until a person or the config decides what becomes of them. */
@@ -228,7 +241,7 @@ export interface LedgerViews {
   suspended(sources?: readonly string[]): Suspended[];
   /** Changes of adopted items of these sources that wait for a person. */
   adoptedChanges(sources?: readonly string[]): AdoptedChanges[];
-  /** BOM items of adopted products of which a person has to say whether they are there. */
+  /** BOM items of adopted products for which a person has to answer whether the platform has them. */
   unansweredParts(sources?: readonly string[]): { products: number; bomItems: number };
   /** The wait beyond a minute that the API has last asked for, or null; it may have passed since. */
   apiWait(): ApiWait | null;

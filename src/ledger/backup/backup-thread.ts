@@ -2,9 +2,10 @@
 
 import { parentPort, workerData } from 'node:worker_threads';
 import { messageOf } from '../../lib/errors.ts';
+import { loadSqlite } from '../store/database.ts';
 import { ledgerFaultOf } from '../store/ledger-fault.ts';
 import { backUpLedger } from './backup.ts';
-import type { BackupAnswer, BackupTask } from './run-backup.ts';
+import { type BackupAnswer, type BackupTask, LOADED } from './run-backup.ts';
 
 function answer(task: BackupTask): BackupAnswer {
   try {
@@ -15,4 +16,6 @@ function answer(task: BackupTask): BackupAnswer {
   }
 }
 
+loadSqlite();
+parentPort?.postMessage(LOADED);
 parentPort?.postMessage(answer(workerData as BackupTask));

@@ -10,6 +10,7 @@ import { isOfPresentVersion, openDatabaseReadOnly, type Sqlite } from '../store/
 import { ledgerFaultOf } from '../store/ledger-fault.ts';
 import { ledgerPath, sidecarsOf } from '../store/ledger-path.ts';
 import { createItemCounts } from '../views/item-counts.ts';
+import { createItemTotals } from '../views/item-totals.ts';
 import { markAsBackup, syncFile } from './put-in-place.ts';
 
 export interface BackupRequest {
@@ -85,7 +86,8 @@ function countSound(file: string): ItemCounts {
   const db = new Database(file, { readonly: true });
   try {
     const found = db.pragma('quick_check(1)', { simple: true });
-    if (found === 'ok') return isOfPresentVersion(db) ? createItemCounts(db)() : countOlderItems(db);
+    if (found === 'ok')
+      return isOfPresentVersion(db) ? createItemCounts(db, createItemTotals(db))() : countOlderItems(db);
     throw fault('ledger.unreadable', `The copy is damaged, and so may be the ledger: ${String(found)}.`, {
       path: 'ledger',
       suggestion: 'Run `dpp-sync ledger verify`, and keep the backups that you have.',

@@ -11,6 +11,9 @@ export interface BackupTask {
   now: number;
 }
 
+/** The thread's first message: it may be ended from now on. */
+export const LOADED = 'loaded';
+
 export type BackupAnswer = { ok: true; file: string; bytes: number } | { ok: false; message: string };
 
 /** A large ledger is copied by SQLite, outside this memory. */
@@ -30,12 +33,17 @@ export async function runBackup(task: BackupTask, abort: AbortSignal): Promise<{
     resourceLimits: { maxOldGenerationSizeMb: HEAP_MB_MAX },
   });
   const { promise, resolve, reject } = Promise.withResolvers<BackupAnswer>();
+  const loaded = Promise.withResolvers<void>();
   const onAbort = () => {
     reject(interruptedFault());
-    void worker.terminate();
+    // A thread that is ended while it loads SQLite takes the process with it.
+    void loaded.promise.then(() => worker.terminate());
   };
   abort.addEventListener('abort', onAbort, { once: true });
-  worker.once('message', resolve);
+  worker.on('message', (message: typeof LOADED | BackupAnswer) => {
+    if (message === LOADED) loaded.resolve();
+    else resolve(message);
+  });
   worker.once('error', reject);
   worker.once('exit', () => reject(failedFault('the thread that makes it has ended')));
   try {

@@ -28,6 +28,8 @@ export interface Catalog {
   warm(): boolean;
   /** Reads what is new. The first time may take seconds with a million items; later what takes long is left to `warm`. */
   refresh(): void;
+  /** Reads what is new. True if the catalog then has each item of the ledger and no other; false before the first list was asked for. */
+  hasAll(): boolean;
   /** Reports that an item is not in the ledger any more. */
   gone(): void;
   mark(id: number): ItemMark | null;
@@ -39,25 +41,17 @@ export interface Catalog {
   count(of: ItemChoice): number;
 }
 
-type Row = [
-  id: number,
-  kind: SubjectKind,
-  key: string,
-  naturalKey: string | null,
-  source: string,
-  name: string | null,
-  staged: number | null,
-];
+type Row = [id: number, kind: SubjectKind, key: string, naturalKey: string | null, source: string, name: string | null];
 
 const ROWS_AT_ONCE = 1000;
-/** What a refresh reads at most, so that a page does not wait for it. */
+/** The most rows that a refresh reads, so that a page does not wait for it. */
 const ROWS_OF_REFRESH = 3000;
-/** So many names may change before all are read again. */
+/** After more changed names than this, all items are read again. */
 const RENAMED_MAX = 20_000;
 const HAS_PASSPORT = 128;
 /** More than there are kinds, with and without a passport. */
 const KINDS = 256;
-const COLUMNS = `id, kind, key, natural_key, source, CASE WHEN kind IN ('product', 'material') THEN desired ->> '$.name' END, staged_at`;
+const COLUMNS = `id, kind, key, natural_key, source, CASE WHEN kind IN ('product', 'material') THEN desired ->> '$.name' END`;
 
 /** The items that were read, by their place: the first item has the place 0. */
 interface Tables {
@@ -118,17 +112,19 @@ function lastOf({ ids }: Tables): number {
 export function createCatalog(db: Sqlite): Catalog {
   const sql = {
     rows: db.prepare<[number, number], Row>(`SELECT ${COLUMNS} FROM items WHERE id > ? ORDER BY id LIMIT ?`).raw(),
-    changed: db
-      .prepare<[string, number, number, number], Row>(
-        `SELECT ${COLUMNS} FROM items INDEXED BY items_by_time WHERE source = ? AND (staged_at, id) > (?, ?)
-         ORDER BY staged_at, id LIMIT ?`,
-      )
-      .raw(),
+    // The index has all that this reads. Most of these items are new, and their rows were read already.
+    changed: db.prepare<[string, number, number, number], Revision>(
+      `SELECT id, staged_at AS staged FROM items INDEXED BY items_by_time WHERE source = ? AND (staged_at, id) > (?, ?)
+       ORDER BY staged_at, id LIMIT ?`,
+    ),
+    row: db.prepare<[number], Row>(`SELECT ${COLUMNS} FROM items WHERE id = ?`).raw(),
     latest: db
       .prepare<[string], number>(
         'SELECT coalesce(max(staged_at), 0) FROM items INDEXED BY items_by_time WHERE source = ?',
       )
       .pluck(),
+    // SQLite counts a whole table without reading its rows.
+    all: db.prepare<[], number>('SELECT count(*) FROM items').pluck(),
     sources: db.prepare<[], string>('SELECT DISTINCT source FROM streams').pluck(),
     product: db.prepare<[string], number>("SELECT id FROM items WHERE kind = 'product' AND key = ?").pluck(),
   };
@@ -137,6 +133,7 @@ export function createCatalog(db: Sqlite): Catalog {
   /** The tables that are built beside the present ones. */
   let next: Tables | null = null;
   let isStale = false;
+  let isWhole = false;
   let version = -1;
 
   function add(tables: Tables, row: Row): void {
@@ -164,35 +161,55 @@ export function createCatalog(db: Sqlite): Catalog {
     return rows.length === ROWS_AT_ONCE;
   }
 
-  /** Reads items of a source again that have a new revision; false where there are no more. */
-  function readChangedOf(tables: Tables, of: string): boolean {
+  /** Reads an item again that has a new revision. */
+  function readAgain(tables: Tables, id: number, of: string): void {
+    const place = placeOf(tables, id);
+    const row = place === null ? undefined : sql.row.get(id);
+    if (place === null || row === undefined) return;
+    const text = searchable(textOf(row));
+    if (tables.renamed.has(place) || !tables.texts.has(place, text)) tables.renamed.set(place, text);
+    move(tables, place, { kind: tables.kinds.at(place), source: sourceIndex(tables, of) });
+  }
+
+  /** Reads items of a source again that have a new revision, up to an id; false where there are no more. */
+  function readChangedOf(tables: Tables, of: string, lastId: number): boolean {
     const upTo = tables.upTo.get(of) ?? { staged: 0, id: 0 };
-    const rows = sql.changed.all(of, upTo.staged, upTo.id, ROWS_AT_ONCE);
-    for (const row of rows) {
-      const place = placeOf(tables, row[0]);
-      if (place === null) continue;
-      const text = searchable(textOf(row));
-      if (tables.renamed.has(place) || !tables.texts.has(place, text)) tables.renamed.set(place, text);
-      move(tables, place, { kind: tables.kinds.at(place), source: sourceIndex(tables, of) });
-    }
-    const last = rows.at(-1);
-    const staged = last?.[6] ?? upTo.staged;
-    const isMore = rows.length === ROWS_AT_ONCE;
+    const found = sql.changed.all(of, upTo.staged, upTo.id, ROWS_AT_ONCE);
+    for (const { id } of found) if (id <= lastId) readAgain(tables, id, of);
+    const last = found.at(-1) ?? upTo;
+    const isMore = found.length === ROWS_AT_ONCE;
     // More revisions may begin in the same millisecond.
-    tables.upTo.set(of, { staged, id: isMore ? (last?.[0] ?? 0) : 0 });
+    tables.upTo.set(of, { staged: last.staged, id: isMore ? last.id : 0 });
     return isMore;
   }
 
-  /** Reads items again that have a new revision; false where there are no more. */
-  function readChanged(tables: Tables): boolean {
-    return sql.sources.all().filter((of) => readChangedOf(tables, of)).length > 0;
-  }
+  /**
+   * Reads what is new, of the same moment: the rows of new items are read once, although their revisions are new as well.
+   *
+   * @param rowsMax how many new items, and how many changed ones of each source, are read at most
+   * @returns false where there is more
+   */
+  const readNew = db.transaction((tables: Tables, rowsMax: number): boolean => {
+    const lastId = lastOf(tables);
+    const readsAll = (readSome: () => boolean): boolean => {
+      for (let rows = 0; rows < rowsMax; rows += ROWS_AT_ONCE) if (!readSome()) return true;
+      return false;
+    };
+    const hasItems = readsAll(() => readOn(tables));
+    const hasChanges = sql.sources.all().map((of) => readsAll(() => readChangedOf(tables, of, lastId)));
+    return hasItems && hasChanges.every(Boolean);
+  });
 
   function hasChanged(): boolean {
     const now = Number(db.pragma('data_version', { simple: true }));
     const changed = now !== version;
     version = now;
     return changed;
+  }
+
+  function readWhatIsNew(): void {
+    // Where there is more, the next refresh reads on, whether the ledger changes or not.
+    if (hasChanged() || !isWhole) isWhole = readNew(present, ROWS_OF_REFRESH);
   }
 
   function markAt(place: number): ItemMark {
@@ -242,25 +259,27 @@ export function createCatalog(db: Sqlite): Catalog {
       }
       if (next === null && (isStale || present.renamed.size > RENAMED_MAX)) next = createTables();
       if (next === null) {
-        const more = readOn(present);
-        return readChanged(present) || more;
+        isWhole = readNew(present, ROWS_AT_ONCE);
+        return !isWhole;
       }
       if (readOn(next)) return true;
       present = next;
       next = null;
       isStale = false;
-      return false;
+      isWhole = false;
+      return true;
     },
 
     refresh() {
       while (!isBuilt) isBuilt = !readOn(present);
-      if (!hasChanged()) return;
-      let rows = 0;
-      while (rows < ROWS_OF_REFRESH && readOn(present)) rows += ROWS_AT_ONCE;
-      rows = 0;
-      while (rows < ROWS_OF_REFRESH && readChanged(present)) rows += ROWS_AT_ONCE;
-      // The rest is read by the next refresh, whether the ledger changes or not.
-      if (rows >= ROWS_OF_REFRESH) version = -1;
+      readWhatIsNew();
+    },
+
+    hasAll() {
+      if (!isBuilt) return false;
+      readWhatIsNew();
+      if (isWhole && sql.all.get() !== present.ids.length) isStale = true;
+      return isWhole && !isStale;
     },
 
     gone() {

@@ -18,6 +18,7 @@ import {
   NEEDS_PERSON,
   type RecordGroup,
   SHAPE,
+  type StuckGroup,
   type StuckGroups,
 } from './stuck-groups.ts';
 
@@ -61,6 +62,14 @@ export function createCauseMembers(
     ),
   };
 
+  /** Finding a group counts all of them, so that the pages of one download would count them again and again. */
+  let lastFound: StuckGroup | null = null;
+  function groupOf(id: string, after: number): StuckGroup | null {
+    if (after > 0 && lastFound?.id === id) return lastFound;
+    lastFound = groups.find(id);
+    return lastFound;
+  }
+
   function page<Row extends { id: number }>(
     rows: readonly Row[],
     { limit, count }: { limit: number; count: number },
@@ -76,7 +85,7 @@ export function createCauseMembers(
     causeMembers(id, asked) {
       const limit = limitOf(asked);
       const bounds = { after: Number(placeOf(asked).after?.[0] ?? 0), limit: limit + 1 };
-      const group = groups.find(id);
+      const group = groupOf(id, bounds.after);
       if (group === null) {
         const failed = failedRuns().find((one) => one.id === id);
         const runs = (failed?.runs ?? []).toReversed().filter((runId) => runId > bounds.after);

@@ -1,10 +1,13 @@
+import { SUBJECT_KINDS, type SubjectKind } from '../../domain/item.ts';
 import { type PassportRules, wantedByPolicy } from '../../domain/passport.ts';
 import type { DashboardViews } from '../../domain/ports/dashboard-views.ts';
 import { type Clock, systemClock } from '../../lib/clock.ts';
 import type { Sqlite } from '../store/database.ts';
+import { createItemCounts } from '../views/item-counts.ts';
+import { createItemTotals, type ItemTotals } from '../views/item-totals.ts';
 import { createSourceCounts } from '../views/source-counts.ts';
 import { createViews } from '../views/views.ts';
-import { createCatalog } from './catalog.ts';
+import { type Catalog, createCatalog } from './catalog.ts';
 import { createCauseMembers } from './cause-members.ts';
 import { createCauses } from './causes.ts';
 import { createFailedRuns } from './failed-runs.ts';
@@ -16,6 +19,8 @@ import { createPassportPhases } from './passport-phases.ts';
 import { createPeopleViews } from './people-views.ts';
 import { createRunLists } from './run-lists.ts';
 import { createStuckGroups } from './stuck-groups.ts';
+import { createPassportWaits } from './why/passport-waits.ts';
+import { createStoredDeliverySteps } from './why/stored-delivery-steps.ts';
 import { createWhy } from './why/why.ts';
 
 /** The dashboard's views, and what prepares them. */
@@ -42,46 +47,62 @@ export function createDashboard(
   const groups = createStuckGroups(db);
   const failedRuns = createFailedRuns(db);
   const phases = createPassportPhases(db, catalog);
-  const counts = createPassportCounts(db, catalog, () => clock.ticks());
+  const totals = createTotals(db, catalog);
+  const counts = createPassportCounts(db, { catalog, totals }, () => clock.ticks());
+  const itemCounts = createItemCounts(db, totals);
   const runs = createRunLists(db);
+  const ofLedger = createViews(db, rules);
+  const passportWaits = createPassportWaits(db, rules, {
+    views: ofLedger,
+    deliveries: createStoredDeliverySteps(db, ofLedger),
+  });
   const incomplete = {
     phases: () => phases('incomplete', wantedByPolicy(rules)),
     count: (source: string | undefined) => counts(source, wantedByPolicy(rules)).incomplete ?? 0,
   };
   const views: DashboardViews = {
     sourceCounts: createSourceCounts(db, rules),
+    counts: ({ sources, watched }) => ({
+      items: itemCounts(),
+      passports: counts(undefined, wantedByPolicy(rules)),
+      quarantined: ofLedger.quarantinedCount(sources),
+      guarded: ofLedger.guardedReads(sources),
+      // An empty list would stand for all sources.
+      missing: watched.length === 0 ? {} : ofLedger.missingCounts(watched),
+      suspended: ofLedger.suspended(sources),
+    }),
     ...createItemLists(db, rules, { catalog, groups, incomplete }),
     ...createItemDetail(db, rules),
-    why: createWhy(db, rules, createViews(db, rules)),
+    why: createWhy(db, rules, ofLedger),
     ...createCauses(db, { groups, failedRuns }),
     ...createCauseMembers(db, { groups, failedRuns, run: (id) => runs.run(id) }),
-    ...createPassportLists(db, rules, { catalog, phases, counts }),
+    ...createPassportLists(db, rules, { catalog, phases, counts, waitOf: (key) => passportWaits.waitOf(key) }),
     ...runs,
     ...createPeopleViews(db),
   };
-  let isListed = false;
-  const asked = () => {
-    isListed = true;
-  };
-  return {
-    views: { ...inOneMoment(db, views, asked), sourceCounts: (...args) => views.sourceCounts(...args) },
-    // A thread that only counts for the metrics needs no catalog.
-    warm: () => isListed && catalog.warm(),
+  return { views: inOneMoment(db, views), warm: () => catalog.warm() };
+}
+
+/** The totals of all sources, from the catalog where it has read all items. They are kept while the ledger does not change. */
+function createTotals(db: Sqlite, catalog: Catalog): () => ReturnType<ItemTotals> {
+  const counted = createItemTotals(db);
+  let last: { version: unknown; totals: ReturnType<ItemTotals> } | null = null;
+  return () => {
+    const version = db.pragma('data_version', { simple: true });
+    if (last !== null && last.version === version) return last.totals;
+    const ofKind = (kind: SubjectKind) => [kind, catalog.count({ kind })];
+    const totals = catalog.hasAll() ? Object.fromEntries(SUBJECT_KINDS.map(ofKind)) : counted([]);
+    last = { version, totals };
+    return totals;
   };
 }
 
 /** Each view reads in one transaction, so that all that it reads is of the same moment. */
-function inOneMoment(db: Sqlite, views: DashboardViews, asked: () => void): DashboardViews {
-  const entries = Object.entries(views).map(([name, view]) => {
-    const ask = db.transaction(view as (...args: unknown[]) => unknown);
-    return [
-      name,
-      (...args: unknown[]) => {
-        asked();
-        return ask(...args);
-      },
-    ];
-  });
+function inOneMoment(db: Sqlite, views: DashboardViews): DashboardViews {
+  const entries = Object.entries(views).map(([name, view]) => [
+    name,
+    db.transaction(view as (...args: unknown[]) => unknown),
+  ]);
   return Object.fromEntries(entries) as unknown as DashboardViews;
 }
 

@@ -1,9 +1,9 @@
 import type { Sqlite } from '../store/database.ts';
 import { FIRST_CODE, FIRST_FIELD, IS_QUARANTINED, NEEDS_PERSON, SHAPE, type StuckGroup } from './stuck-groups.ts';
 
-/** A group with more members is not counted: nobody waits for that. */
+/** The passports of a group with more members are not counted, because counting takes too long. */
 const MEMBERS_MAX = 20_000;
-/** How many members one call looks at. What is left is counted by a later call. */
+/** How many members one call looks at. A later call counts the rest. */
 const LOOKED_AT_MAX = 25_000;
 
 /** How many passports the members of a group keep from being published; null where that is not known. */

@@ -19,6 +19,21 @@ export interface Phase {
   count?(most: number): number;
 }
 
+/** A phase over ids that are in memory, in their order. */
+export function phaseOfIds(ids: (afterId: number) => Generator<number>, count?: Phase['count']): Phase {
+  return {
+    read(after, limit) {
+      const found: Found[] = [];
+      for (const id of ids(Number(after?.[0] ?? 0))) {
+        found.push({ id, after: [id] });
+        if (found.length === limit) break;
+      }
+      return found;
+    },
+    ...(count === undefined ? {} : { count }),
+  };
+}
+
 const BATCH = 500;
 /** How many ids one page looks at. */
 const LOOKED_AT_MAX = 20_000;

@@ -5,7 +5,7 @@ import type { PassportRules } from '../../domain/passport.ts';
 import { IS_MISSING } from '../items/missing-items.ts';
 import type { Sqlite } from '../store/database.ts';
 import type { Catalog, ItemChoice } from './catalog.ts';
-import type { Found, Phase } from './id-list.ts';
+import { type Found, type Phase, phaseOfIds } from './id-list.ts';
 import { FIRST_CODE, FIRST_FIELD, IS_QUARANTINED, NEEDS_PERSON, SHAPE, type StuckGroup } from './stuck-groups.ts';
 
 type Value = string | number | null;
@@ -65,19 +65,6 @@ export function createItemPhases(db: Sqlite, rules: PassportRules, catalog: Cata
     count: (most) => stuckSql.count.get(state, most) ?? 0,
   });
 
-  /** A phase over ids that are in memory. */
-  const ofCatalog = (ids: (afterId: number) => Generator<number>, count: Phase['count']): Phase => ({
-    read(after, limit) {
-      const found: Found[] = [];
-      for (const id of ids(Number(after?.[0] ?? 0))) {
-        found.push({ id, after: [id] });
-        if (found.length === limit) break;
-      }
-      return found;
-    },
-    ...(count === undefined ? {} : { count }),
-  });
-
   const fixed = {
     waiting: byId("i.state = 'waiting'", [], 'items i INDEXED BY items_waiting'),
     due: OPERATIONS.map((operation) =>
@@ -124,12 +111,12 @@ export function createItemPhases(db: Sqlite, rules: PassportRules, catalog: Cata
 
   return {
     all: (of) => [
-      ofCatalog(
+      phaseOfIds(
         (afterId) => catalog.ids(afterId, of),
         () => catalog.count(of),
       ),
     ],
-    search: (part, of) => [ofCatalog((afterId) => catalog.search(part, afterId, of), undefined)],
+    search: (part, of) => [phaseOfIds((afterId) => catalog.search(part, afterId, of))],
     waiting: () => [fixed.waiting],
     due: () => fixed.due,
     sending: () => [fixed.sending],

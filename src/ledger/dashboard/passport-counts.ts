@@ -1,6 +1,7 @@
 import type { PassportStatus } from '../../domain/passport.ts';
 import type { PassportCounts, PassportState } from '../../domain/ports/ledger-views.ts';
 import type { Sqlite } from '../store/database.ts';
+import type { ItemTotals } from '../views/item-totals.ts';
 import type { Catalog } from './catalog.ts';
 import { type Presence, passportState, STANDING, standingOf } from './standing.ts';
 
@@ -15,7 +16,7 @@ const KEPT_TIMES = 20;
 /** How many passports are in each state. `now` gives milliseconds that only rise. */
 export function createPassportCounts(
   db: Sqlite,
-  catalog: Catalog,
+  { catalog, totals }: { catalog: Catalog; totals: () => ReturnType<ItemTotals> },
   now: () => number,
 ): (source: string | undefined, wanted: PassportStatus | null) => PassportCounts {
   const ofSource = (of: string) => `(@source IS NULL OR ${of}.source = @source)`;
@@ -25,7 +26,6 @@ export function createPassportCounts(
       `SELECT ${STANDING} AS standing, count(*) AS n FROM items q INDEXED BY passports_by_standing
        WHERE q.kind = 'passport' AND ${ofSource('q')} GROUP BY 1`,
     ),
-    kind: db.prepare<[string], number>('SELECT count(*) FROM items WHERE kind = ?').pluck(),
     // Missing and released products are few.
     gone: db.prepare<[Query], StandingCount>(
       `SELECT iif(q.id IS NULL, NULL, ${STANDING}) AS standing, count(*) AS n FROM (
@@ -39,7 +39,10 @@ export function createPassportCounts(
   const kept = new Map<string, { version: number; until: number; counts: PassportCounts }>();
 
   function withoutPassport(source: string | undefined): number {
-    if (source === undefined) return (sql.kind.get('product') ?? 0) - (sql.kind.get('passport') ?? 0);
+    if (source === undefined) {
+      const { product = 0, passport = 0 } = totals();
+      return product - passport;
+    }
     catalog.refresh();
     return catalog.count({ kind: 'product', source, withoutPassport: true });
   }

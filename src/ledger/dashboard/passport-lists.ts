@@ -1,5 +1,6 @@
 import { type PassportRules, wantedByPolicy } from '../../domain/passport.ts';
 import type { DashboardViews, PassportFilter, PassportRow } from '../../domain/ports/dashboard-views.ts';
+import type { PassportState } from '../../domain/ports/ledger-views.ts';
 import { storedReason } from '../../domain/reason.ts';
 import type { JsonValue } from '../../lib/json.ts';
 import { isOpen } from '../deliveries/delivery-states.ts';
@@ -7,10 +8,11 @@ import { createCompleteness, type EvaluatedProduct } from '../passports/complete
 import { parseJsonOrNull } from '../store/context.ts';
 import type { Sqlite } from '../store/database.ts';
 import type { Catalog } from './catalog.ts';
-import { countIds, type Found, type Phase, pageOfIds } from './id-list.ts';
+import { countIds, type Phase, pageOfIds, phaseOfIds } from './id-list.ts';
 import type { createPassportCounts } from './passport-counts.ts';
 import { IS_PRESENT, type PassportPhases } from './passport-phases.ts';
 import { passportState, STANDING, standingOf } from './standing.ts';
+import type { PassportWaits } from './why/passport-waits.ts';
 
 const BLOCKERS_MAX = 5;
 const NONE: ReadonlySet<number> = new Set();
@@ -30,9 +32,14 @@ interface StoredPassport extends EvaluatedProduct {
 export function createPassportLists(
   db: Sqlite,
   rules: PassportRules,
-  parts: { catalog: Catalog; phases: PassportPhases; counts: ReturnType<typeof createPassportCounts> },
+  parts: {
+    catalog: Catalog;
+    phases: PassportPhases;
+    counts: ReturnType<typeof createPassportCounts>;
+    waitOf: PassportWaits['waitOf'];
+  },
 ): Pick<DashboardViews, 'passports' | 'passportCounts'> {
-  const { catalog, phases, counts } = parts;
+  const { catalog, phases, counts, waitOf } = parts;
   const completeness = createCompleteness(db, rules);
   const columns = `p.id, p.key, p.appeared_at AS appearedAt, p.natural_key AS naturalKey, p.desired ->> '$.name' AS name, p.source,
     p.remote_id AS remoteId, ${IS_PRESENT} AS isPresent, iif(q.id IS NULL, NULL, ${STANDING}) AS standing,
@@ -49,10 +56,20 @@ export function createPassportLists(
     return passportState(stands, isPresent === 1 ? 'present' : 'gone', wantedByPolicy(rules));
   }
 
+  /** What keeps a passport from its desired state; where nothing does, what it waits for, as `why` says it. */
+  function blockersOf(row: StoredPassport, state: PassportState, common: () => string[]): string[] {
+    const isMoving = row.standing !== null && standingOf(row.standing).delivery === 'moves';
+    if (state !== 'incomplete' && !isMoving) return [];
+    const blockers = state === 'incomplete' ? [...common(), ...completeness.blockersOf(row, BLOCKERS_MAX)] : [];
+    if (blockers.length > 0 || row.reason !== null) return blockers;
+    const wait = waitOf(row.key);
+    return wait === null ? [] : [wait];
+  }
+
   function passportRow(row: StoredPassport, common: () => string[]): PassportRow {
     const { key, naturalKey, name, source, remoteId, reason, since } = row;
     const state = stateOf(row);
-    const blockers = state === 'incomplete' ? [...common(), ...completeness.blockersOf(row, BLOCKERS_MAX)] : [];
+    const blockers = blockersOf(row, state, common);
     return {
       product: key,
       remoteId: parseJsonOrNull<JsonValue>(remoteId),
@@ -66,25 +83,14 @@ export function createPassportLists(
     };
   }
 
-  const ofIds = (ids: (afterId: number) => Generator<number>): Phase => ({
-    read(after, limit) {
-      const found: Found[] = [];
-      for (const id of ids(Number(after?.[0] ?? 0))) {
-        found.push({ id, after: [id] });
-        if (found.length === limit) break;
-      }
-      return found;
-    },
-  });
-
   function phasesOf({ search, state, source }: PassportFilter): Phase[] {
     const of = { kind: 'product', source } as const;
-    if (search !== undefined) return [ofIds((afterId) => catalog.search(search, afterId, of))];
+    if (search !== undefined) return [phaseOfIds((afterId) => catalog.search(search, afterId, of))];
     if (state !== undefined) return phases(state, wantedByPolicy(rules));
-    return [ofIds((afterId) => catalog.ids(afterId, of))];
+    return [phaseOfIds((afterId) => catalog.ids(afterId, of))];
   }
 
-  /** What the phases do not know; null for nothing. */
+  /** The conditions of a filter that its phases do not have; null where there are none. */
   function conditionOf({ search, state, source }: PassportFilter) {
     const inState = search === undefined ? undefined : state;
     const ofSource = search === undefined && state !== undefined ? source : undefined;

@@ -6,7 +6,7 @@ type BeginAction = Parameters<PeopleLedger['beginAction']>[0];
 type NoteCause = Parameters<PeopleLedger['noteCause']>[1];
 type SetLookupValue = Parameters<PeopleLedger['setLookupValue']>[0];
 
-/** Stores what people leave in the ledger. Each function is the body of one transaction. */
+/** Stores notes, values of lookup tables, and the audit log. Each function is the body of one transaction. */
 export interface People {
   beginAction(action: BeginAction): number;
   endAction(id: number, outcome: string): void;
@@ -19,7 +19,7 @@ export interface People {
   removeLookupValue(lookup: string, key: string): number;
 }
 
-/** The outcome of an action whose process ended before it. Its writes are in the ledger, and go on by themselves. */
+/** The outcome of an action that its process did not finish. Its writes are in the ledger and are delivered by themselves. */
 const LEFT = 'The daemon was ended before this was done. What was asked for by then goes on by itself.';
 
 export function createPeople(

@@ -9,17 +9,20 @@ import { fault } from '../../domain/faults.ts';
 import type { PassportRules } from '../../domain/passport.ts';
 import type { Asked, DashboardViews } from '../../domain/ports/dashboard-views.ts';
 import { type Fault, messageOf } from '../../lib/errors.ts';
-import { type Answer, fromSent, type Question, type ReaderData } from './reader-messages.ts';
+import { type Answer, type EndRequest, fromSent, type Question, type ReaderData } from './reader-messages.ts';
 
 const WITH_THREAD_MAX = 4;
-/** More questions than people can ask: beyond it, something asks without end. */
+/** More questions than people can ask: a longer queue means that a program asks without end. */
 const WAITING_MAX = 5000;
 const ANSWER_WITHIN_MS = 60_000;
+/** A thread that does not end by itself within this time is ended. */
+const END_WITHIN_MS = 5000;
 /** An answer has at most some hundred rows. A thread that needs more memory ends, and the process goes on. */
 const HEAP_MB_MAX = 512;
 
 const VIEWS: Record<keyof DashboardViews, true> = {
   sourceCounts: true,
+  counts: true,
   items: true,
   itemDetail: true,
   why: true,
@@ -40,8 +43,10 @@ export interface LedgerReader {
   close(): Promise<void>;
 }
 
-export interface LedgerReaderOptions extends ReaderData {
+export interface LedgerReaderOptions extends Omit<ReaderData, 'warms'> {
   passportRules: () => PassportRules;
+  /** False for a thread that is not asked for lists. */
+  warms?: boolean;
   /** For tests. */
   answerWithinMs?: number;
   /** For tests: another thread than `reader-thread`. */
@@ -55,7 +60,8 @@ interface Asking extends Omit<Question, 'passportRules'> {
 
 /** Starts the thread at the first question. */
 export function createLedgerReader(options: LedgerReaderOptions): LedgerReader {
-  const { answerWithinMs = ANSWER_WITHIN_MS, thread = threadFile(), passportRules, ...data } = options;
+  const { answerWithinMs = ANSWER_WITHIN_MS, thread = threadFile(), passportRules, warms = true, ...rest } = options;
+  const data: ReaderData = { ...rest, warms };
   /** In the order in which they were asked. */
   const waiting = new Map<number, Asking>();
   const withThread = new Map<number, Asking>();
@@ -155,9 +161,22 @@ export function createLedgerReader(options: LedgerReaderOptions): LedgerReader {
       const reason = closedFault();
       for (const asking of waiting.values()) asking.fail(reason);
       for (const asking of withThread.values()) asking.fail(reason);
-      await worker?.terminate();
+      if (worker !== null) await endOf(worker);
     },
   };
+}
+
+/**
+ * Asks a thread to end, and waits until it has. A thread that is ended from outside while it loads SQLite takes the process with
+ * it, so that only a thread that does not answer is ended so.
+ */
+async function endOf(worker: Worker): Promise<void> {
+  const ended = new Promise((resolve) => worker.once('exit', resolve));
+  worker.ref();
+  worker.postMessage({ end: true } satisfies EndRequest);
+  const timer = setTimeout(() => void worker.terminate(), END_WITHIN_MS);
+  await ended;
+  clearTimeout(timer);
 }
 
 /** The thread's file: a source in a checkout, and a file of the build in an installed package. */

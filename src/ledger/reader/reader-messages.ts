@@ -9,6 +9,8 @@ export interface ReaderData {
   file: string;
   /** The id of the ledger that the main thread has open. */
   ledgerId: string;
+  /** Whether the thread reads what lists need in memory. Else that is read at the first question for a list. */
+  warms: boolean;
 }
 
 export interface Question {
@@ -17,6 +19,11 @@ export interface Question {
   args: unknown[];
   /** As they are at the time of the question: a reload of the config may change them. */
   passportRules: PassportRules;
+}
+
+/** Asks the thread to close the ledger and to end, after the questions before it. */
+export interface EndRequest {
+  end: true;
 }
 
 /** An error as another thread can get it: a fault keeps its code, and any other error its stack. */

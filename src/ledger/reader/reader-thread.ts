@@ -1,6 +1,9 @@
 // The thread that reads the ledger for the dashboard. It opens the ledger for reading only, at its first question, and answers one
 // question after the other. It writes nothing, and it never waits for the thread that writes.
 
+import { readlinkSync } from 'node:fs';
+import { getPriority, setPriority } from 'node:os';
+import { basename } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import { fault } from '../../domain/faults.ts';
 import type { PassportRules } from '../../domain/passport.ts';
@@ -11,9 +14,12 @@ import { assertPresentSchema } from '../store/database.ts';
 import { watchFile } from '../store/file-watch.ts';
 import { ledgerFaultOf } from '../store/ledger-fault.ts';
 import { createMeta } from '../store/meta.ts';
-import { type Answer, type Question, type ReaderData, toSent } from './reader-messages.ts';
+import { type Answer, type EndRequest, type Question, type ReaderData, toSent } from './reader-messages.ts';
 
-const { file, ledgerId } = workerData as ReaderData;
+/** Beside one other busy thread on its core, this thread gets a quarter of the core. */
+const NICENESS = 5;
+
+const { file, ledgerId, warms } = workerData as ReaderData;
 
 /** The rules of the last question. The views read them at each use. */
 let rules: PassportRules | null = null;
@@ -21,6 +27,7 @@ let rules: PassportRules | null = null;
 interface Opened extends Dashboard {
   /** How the file has changed since it was opened, as the end of a sentence; null while it has not. */
   change(): string | null;
+  close(): void;
 }
 
 let opened: Opened | null = null;
@@ -35,7 +42,7 @@ function open(passportRules: PassportRules): Opened {
     db.close();
     throw lostFault('was replaced by another ledger');
   }
-  return { ...createDashboard(db, passportRules), change };
+  return { ...createDashboard(db, passportRules), change, close: () => void db.close() };
 }
 
 /** The ledger's views. After the file was removed or replaced there are none, because this thread would show the old file. */
@@ -68,7 +75,7 @@ function answer({ id, view, args, passportRules }: Question): Answer {
 let isWarming = false;
 
 function warmLater(): void {
-  if (isWarming) return;
+  if (isWarming || !warms) return;
   isWarming = true;
   setImmediate(() => {
     isWarming = false;
@@ -85,7 +92,25 @@ function warm(): boolean {
   }
 }
 
-parentPort?.on('message', (question: Question) => {
-  parentPort?.postMessage(answer(question));
+/**
+ * Lets the thread that syncs go first where cores are few. Linux has a priority for each thread, and a link with the thread's id.
+ * Elsewhere this thread keeps the priority of the process.
+ */
+function giveWay(): void {
+  try {
+    const id = Number(basename(readlinkSync('/proc/thread-self')));
+    setPriority(id, Math.max(getPriority(id), NICENESS));
+  } catch {
+    // A system without such priorities, or one that forbids to change them: pages are then as urgent as deliveries.
+  }
+}
+
+giveWay();
+parentPort?.on('message', (message: Question | EndRequest) => {
+  if ('end' in message) {
+    opened?.close();
+    process.exit();
+  }
+  parentPort?.postMessage(answer(message));
   warmLater();
 });

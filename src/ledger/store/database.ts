@@ -20,6 +20,11 @@ export interface OpenOptions extends UpgradeOptions {
 
 const DEFAULTS: OpenOptions = { clock: systemClock, backsUp: true, report: () => {}, beforeUpgrade: () => {} };
 
+/** Loads SQLite's library, which else the first database of a thread does. */
+export function loadSqlite(): void {
+  new Database(':memory:').close();
+}
+
 /**
  * Opens the ledger's file for writing and brings its schema up to date. Only the owner can open the file and its log,
  * because they have confidential data.

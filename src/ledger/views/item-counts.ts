@@ -1,27 +1,32 @@
+import { kindOf, type Operation } from '../../domain/delivery.ts';
 import { ITEM_KINDS, type ItemKind } from '../../domain/item.ts';
 import type { ItemCounts, ItemState, LedgerViews } from '../../domain/ports/ledger-views.ts';
 import { isStuck } from '../deliveries/delivery-states.ts';
 import type { Sqlite } from '../store/database.ts';
-import { createItemTotals } from './item-totals.ts';
+import type { ItemTotals } from './item-totals.ts';
 
 /**
  * Open deliveries are few, and each of these conditions has an index. The `+` keeps SQLite from grouping by another
  * index.
  */
-const IS_OPEN = ["i.state = 'waiting'", "i.state = 'due'", "i.state = 'sending'", isStuck('i')];
+const IS_OPEN = ["i.state = 'waiting'", "i.state = 'sending'", isStuck('i')];
 
 /**
  * Counts items by kind and state, without passports. Nearly all items are delivered, so delivered items are not counted
  * one by one: their number is the total without the open and the ended ones.
  */
-export function createItemCounts(db: Sqlite): LedgerViews['itemCounts'] {
-  const totals = createItemTotals(db);
+export function createItemCounts(db: Sqlite, totals: ItemTotals): LedgerViews['itemCounts'] {
   const open = db.prepare<[{ sources: string }], { kind: ItemKind; state: ItemState; n: number }>(
     IS_OPEN.map(
       (isInState) =>
         `SELECT i.kind, i.state, count(*) AS n FROM items i WHERE ${isInState} AND i.kind <> 'passport'
          AND (@sources = '[]' OR i.source IN (SELECT value FROM json_each(@sources))) GROUP BY +i.kind, +i.state`,
     ).join(' UNION ALL '),
+  );
+  // During a large sync many are due, so they are counted in the order of their index.
+  const due = db.prepare<[{ sources: string }], { operation: Operation; n: number }>(
+    `SELECT i.operation, count(*) AS n FROM items i WHERE i.state = 'due'
+       AND (@sources = '[]' OR i.source IN (SELECT value FROM json_each(@sources))) GROUP BY i.operation`,
   );
   const ended = db.prepare<[{ sources: string }], { kind: ItemKind; n: number }>(
     `SELECT i.kind, count(*) AS n FROM items i WHERE i.ignored_hash IS NOT NULL
@@ -30,11 +35,15 @@ export function createItemCounts(db: Sqlite): LedgerViews['itemCounts'] {
   // One transaction, so that both queries see the same moment.
   return db.transaction((sources: readonly string[] = []) => {
     const counts: ItemCounts = { product: {}, material: {}, bom_item: {} };
-    const delivered = totals(sources);
+    const delivered = { ...totals(sources) };
     const listed = { sources: JSON.stringify(sources) };
     const superseded = ended.all(listed).map((row) => ({ ...row, state: 'superseded' as const }));
-    for (const { kind, state, n } of [...open.all(listed), ...superseded]) {
-      counts[kind][state] = n;
+    const dueItems = due
+      .all(listed)
+      .filter(({ operation }) => !operation.startsWith('passport.'))
+      .map(({ operation, n }) => ({ kind: kindOf(operation), state: 'due' as const, n }));
+    for (const { kind, state, n } of [...open.all(listed), ...dueItems, ...superseded]) {
+      counts[kind][state] = (counts[kind][state] ?? 0) + n;
       delivered[kind] = (delivered[kind] ?? 0) - n;
     }
     for (const kind of ITEM_KINDS) {

@@ -26,6 +26,7 @@ import { findCycles } from './bom-cycles.ts';
 import { createContactViews } from './contact-views.ts';
 import { createDuplicateViews } from './duplicate-views.ts';
 import { createItemCounts } from './item-counts.ts';
+import { createItemTotals } from './item-totals.ts';
 import { createItemViews } from './item-views.ts';
 import { createPassportViews } from './passport-views.ts';
 
@@ -54,6 +55,11 @@ export function createViews(db: Sqlite, rules: PassportRules): LedgerViews {
       `${runColumns} WHERE cause <> 'upload' AND (@source IS NULL OR source = @source) ORDER BY id DESC LIMIT @limit`,
     ),
     run: db.prepare<[number], RunRow>(`${runColumns} WHERE id = ?`),
+    completeAt: db
+      .prepare<[string], number | null>(
+        `SELECT ended_at FROM runs WHERE source = ? AND result = 'complete' AND cause <> 'upload' ORDER BY id DESC LIMIT 1`,
+      )
+      .pluck(),
     accounts: db.prepare<[number], StreamAccount>(
       `SELECT s.source, s.name AS stream, a.read, a.unchanged, a.changed, a.quarantined, a.excluded, a.missing, a.guarded, a.missed_by_changes AS missedByChanges
        FROM run_streams a JOIN streams s ON s.id = a.stream_id WHERE a.run_id = ? ORDER BY s.id`,
@@ -118,7 +124,7 @@ export function createViews(db: Sqlite, rules: PassportRules): LedgerViews {
     apiWait: () => readApiWait(meta),
     daemonNote: (name) => readDaemonNote(meta, name),
     importProof: () => readImportProof(meta),
-    itemCounts: createItemCounts(db),
+    itemCounts: createItemCounts(db, createItemTotals(db)),
     missingCounts: createMissingCounts(db, rules),
     versions: () => ({
       ledger: String(db.pragma('user_version', { simple: true })),
@@ -129,6 +135,7 @@ export function createViews(db: Sqlite, rules: PassportRules): LedgerViews {
       const row = sql.run.get(id);
       return row ? withStreams(row) : null;
     },
+    completeAt: (source) => sql.completeAt.get(source) ?? null,
     guardedReads: (sources) => sql.guardedReads.all(listed(sources)),
     pendingSources: () => sql.pendingSources.all(),
     quarantinedCount: (sources) => sql.quarantinedCount.get(listed(sources))?.n ?? 0,

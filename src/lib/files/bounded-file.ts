@@ -5,7 +5,7 @@ import { err, ok, type Result } from '../result.ts';
 
 /** Why a file's text cannot be had. */
 export interface FileFlaw {
-  /** `unfit`: something is there and can be opened, and it is not what was expected. */
+  /** `unfit`: the path can be opened, and is not a file of the expected kind or size. */
   kind: 'missing' | 'unreadable' | 'unfit';
   /** The end of a sentence that begins with the file, without a full stop: `is larger than 100 bytes`. */
   reason: string;

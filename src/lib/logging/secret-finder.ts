@@ -27,7 +27,7 @@ export function createSecretFinder(secrets: readonly { secret: string; shown: nu
   for (const target of targets) {
     const hash = hashOf(target.codes, 0);
     const namesakes = byHash.get(hash) ?? [];
-    // Whole secrets come before their parts, so that of a whole one what may be shown is kept.
+    // Whole secrets come before their parts, so that the first characters of a whole secret may stay.
     if (!namesakes.some((one) => isSame(one, target))) namesakes.push(target);
     byHash.set(
       hash,

@@ -17,7 +17,7 @@ import type { Holding } from './conditions.ts';
 /** Times between the tries of one notice, in milliseconds. After the last it is given up. */
 const RETRY_MS = [5_000, 30_000, 120_000, 600_000, 1_800_000, 3_600_000];
 export const TRIES_MAX: number = RETRY_MS.length + 1;
-/** Alerts that are over are shown for so long, and at most so many. */
+/** Alerts that are over are shown for this time, and at most this many. */
 const SHOWN_MS = 7 * 86_400_000;
 const OVER_MAX = 100;
 
@@ -29,13 +29,13 @@ export interface DueNotice {
 }
 
 export interface AlertBook {
-  /** Replaces which conditions hold. Gives the ids of the alerts whose status has changed. */
+  /** Takes the conditions that hold now. Returns the alerts whose status has changed. */
   update(holding: readonly Holding[], now: number): { fired: KeptAlert[]; resolved: KeptAlert[] };
   /** The notices that are due, the oldest change of status first. */
   due(channels: readonly string[], now: number): DueNotice[];
-  /** When the next notice is due that is not due yet; null where there is none. */
+  /** When the next notice becomes due; null where no notice waits. */
   nextAt(channels: readonly string[], now: number): number | null;
-  /** Notes what came of a notice. */
+  /** Notes whether a notice was sent. */
   ended(notice: DueNotice, error: string | null, now: number): void;
   /** False where no such alert is known. */
   mute(id: string, until: number | null): boolean;

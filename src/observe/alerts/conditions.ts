@@ -27,7 +27,7 @@ export interface AlertFacts {
   backup: { lastAt: number | null; error: string | null } | null;
   /** Why the config file was refused at the last reload; null where it was not. */
   configErrors: readonly string[] | null;
-  /** Since when a source is watched, and the backups under an empty name. */
+  /** Since when each source is watched. The backups have an empty name. */
   watchedSince: Readonly<Record<string, number>>;
 }
 

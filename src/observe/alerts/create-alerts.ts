@@ -9,7 +9,7 @@ import { type AlertFacts, holdingOf } from './conditions.ts';
 import { noticeOf, testNotice } from './notice.ts';
 
 export interface AlertsOptions {
-  /** What the daemon before this one has kept. */
+  /** The state that the previous daemon has kept. */
   note: AlertNote | null;
   /** Keeps the state over a restart. It may fail while the disk is full. */
   keep: (note: AlertNote) => Promise<void>;
@@ -38,7 +38,7 @@ export interface RunningAlerts extends Alerts {
 
 /** The conditions are looked at this often. */
 const LOOK_MS = 10_000;
-/** So many notices of one channel leave in so much time; the others wait. A disaster must not become a flood of mails. */
+/** A channel sends at most this many notices in this time; further ones wait. A large failure must not become a flood of mails. */
 const BUDGET = { notices: 20, ms: 10 * 60_000 };
 
 export function createAlerts(options: AlertsOptions): RunningAlerts {

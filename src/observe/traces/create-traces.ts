@@ -27,7 +27,7 @@ export interface TracesOptions {
   version: string;
   /** The id of the ledger. */
   ledger: string;
-  /** The revision of an item that is under way; null where nothing of it is. */
+  /** The revision of an item whose delivery is under way; null where there is none. */
   revisionOf: (kind: string, key: string) => number | null;
   /** When a run began, in milliseconds since the epoch; null for an unknown one. */
   runBeganAt: (run: number) => number | null;
@@ -38,7 +38,7 @@ export interface TracesOptions {
 export interface Traces {
   pageStored: OnPageStored;
   observe(event: ProgressEvent): void;
-  /** Sends what is left, for a second at most. */
+  /** Sends the remaining spans, for a second at most. */
   close(): Promise<void>;
 }
 
@@ -47,9 +47,9 @@ const ENDED = new Set(['delivered', 'rejected', 'parked', 'superseded', 'blocked
 const QUEUE_SPANS_MAX = 4096;
 const EXPORT_MS = 10_000;
 const CLOSE_MS = 1000;
-/** Failures are logged so often at most. */
+/** The shortest time between two logged failures. */
 const LOG_EVERY_MS = 600_000;
-/** So many beginnings of traces are remembered. */
+/** The most traces whose beginning is remembered. */
 const STARTS_MAX = 10_000;
 
 export function createTraces(options: TracesOptions): Traces {

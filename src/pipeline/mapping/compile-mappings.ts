@@ -123,7 +123,7 @@ async function compileModule(
   const path = `${definition.path}.module`;
   for (const name of ['to', 'each', 'key', 'refs', 'fields'] as const) {
     if (definition[name] === undefined) continue;
-    const message = `A mapping with a module has no "${name}": the module says it all.`;
+    const message = `A mapping with a module has no "${name}", because the module makes the items.`;
     compilation.problems.push({ path: `${definition.path}.${name}`, message });
   }
   const when = compileWhen(definition, compilation);

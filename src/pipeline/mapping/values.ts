@@ -1,5 +1,6 @@
 import { normalizeDecimal } from '../../lib/decimal.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
+import { characterName, findOddCharacter } from '../../lib/odd-character.ts';
 import { MappingError } from './mapping-error.ts';
 
 const DEPTH_MAX = 32;
@@ -60,14 +61,15 @@ export function keyText(value: unknown): string {
     throw new MappingError('key.type', `A key is text or a number, not ${kindOf(value)}.`);
   }
   const text = value.trim();
-  if (/\p{Cc}/u.test(text)) {
+  const at = text.search(/\p{Cc}/u);
+  if (at >= 0) {
     throw new MappingError(
       'key.characters',
-      'The key has control characters in it.',
-      'Clean the column in the source.',
+      `The key has a control character: ${characterName(text.codePointAt(at) ?? 0)}, as character ${at + 1}.`,
+      'Clean the column in the source, or remove such characters in the mapping with printable(…).',
     );
   }
-  return wellFormed(text);
+  return sendable(text);
 }
 
 /**
@@ -85,7 +87,7 @@ export function toPayload(value: unknown, calculated = false, depth = 0): JsonVa
   }
   if (value === null || value === undefined) return null;
   if (typeof value === 'boolean') return value;
-  if (typeof value === 'string') return value.trim() === '' ? null : wellFormed(value);
+  if (typeof value === 'string') return value.trim() === '' ? null : sendable(value);
   if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
   if (typeof value === 'number') return finite(calculated ? rounded(value) : value);
   if (Array.isArray(value)) return toPayloadList(value, calculated, depth);
@@ -120,7 +122,7 @@ function toPayloadObject(value: object, calculated: boolean, depth: number): Jso
     }
     const converted = toPayload(member, calculated, depth + 1);
     if (converted === null) continue;
-    members[wellFormed(name)] = converted;
+    members[sendable(name)] = converted;
     empty = false;
   }
   return empty ? null : members;
@@ -133,13 +135,18 @@ function isPlain(value: object): boolean {
   return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
-/** Refuses half surrogate pairs: RFC 8785 JSON, which is hashed, cannot express them. */
-function wellFormed(text: string): string {
-  if (text.isWellFormed()) return text;
+/**
+ * Refuses characters that no text for people has. The platform would show them in a passport, or refuse or change them, each platform in
+ * its own way. RFC 8785 JSON, which is hashed, cannot express half surrogate pairs.
+ */
+function sendable(text: string): string {
+  const odd = findOddCharacter(text);
+  if (odd === null) return text;
+  const kind = /^U\+D[89A-F]..$/.test(odd.name) ? 'half a character (a lone surrogate)' : 'a control character';
   throw new MappingError(
     'text.malformed',
-    'The text has half a character in it (a lone surrogate).',
-    'Correct the text in the source, or give the right encoding in the options of the source.',
+    `The text has ${kind}: ${odd.name}, as character ${odd.at + 1}.`,
+    'Correct the text in the source, give the right encoding in the options of the source, or remove such characters in the mapping with printable(…).',
   );
 }
 

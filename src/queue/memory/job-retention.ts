@@ -1,7 +1,7 @@
 import type { KeepJobs } from 'bullmq';
 import type { JobList, StoredJob } from './job-list.ts';
 
-/** How many jobs with an end are kept: true for none, false or undefined for all. */
+/** How many ended jobs are kept: true for none, false or undefined for all. */
 export type Keep = boolean | number | KeepJobs | undefined;
 
 /**

@@ -6,20 +6,20 @@ import type { KeyStore } from './keys.ts';
 import type { SessionStore } from './sessions.ts';
 import { createThrottle } from './throttle.ts';
 
-/** What a request says of who sends it, as the headers have it. */
+/** The headers of a request that identify its sender. */
 export interface Credentials {
   apiKey: string | undefined;
   authorization: string | undefined;
 }
 
-/** Who was let in. */
+/** A caller that was admitted. */
 export interface Caller {
   organizationId: number;
   /** To be sent with the answer, whatever it is. */
   headers: Record<string, string>;
 }
 
-/** Decides who is let in. */
+/** Admits callers. */
 export interface Admission {
   /**
    * Checks credentials, plan, scope or role, and rate, in this order, so that a refusal tells a stranger nothing about
@@ -38,7 +38,7 @@ const WRONG_PLAN = refusal(402, 'API access requires the Enterprise plan.');
 
 interface KnownCaller {
   organizationId: number;
-  /** Tells callers apart within an organisation. */
+  /** A number that identifies the caller within its organisation. */
   name: string;
 }
 

@@ -20,7 +20,7 @@ const fields = (known: readonly string[], assumed: readonly string[]) =>
     .default([...assumed])
     .describe('The fields that must have a value.');
 
-/** What stands between a passport and its publication. Every gate can be switched and limited to some products. */
+/** The conditions for publishing a passport. Every gate can be switched off, or limited to some products. */
 export const Gates = z.strictObject({
   productComplete: z
     .strictObject({
@@ -47,7 +47,7 @@ export const Gates = z.strictObject({
 });
 export type Gates = z.infer<typeof Gates>;
 
-/** What a judgement looks at. */
+/** The data that the gates check. */
 export interface GateSubject {
   product: Entity;
   bomItems: Entity[];
@@ -56,7 +56,7 @@ export interface GateSubject {
   reviewed: boolean;
 }
 
-/** A refusal names at most this many things; a product with more of them has its author's attention anyway. */
+/** A refusal names at most this many things, which are enough for a person to act on. */
 const MISSING_MAX = 100;
 
 /**

@@ -11,7 +11,7 @@ import type { OrganizationStore, Plan } from './organizations.ts';
 /** The last one that the API can show: an ISO 8601 date has four digits for the year. */
 const LAST_INSTANT = Date.UTC(10_000, 0) - 1;
 
-/** What is chosen when a key is created. */
+/** The properties of a new key. */
 export const KeyRequest = z.strictObject({
   organization: Label.describe('Name of the workspace; created on the enterprise plan when it is new.'),
   name: Label.describe('What the key is called in the administrator panel.'),
@@ -35,7 +35,7 @@ export interface IssuedKey {
 
 /** A key as the sandbox knows it: by its hash and prefix. */
 export interface StoredKey {
-  /** Tells it apart from other keys and from users. */
+  /** A name that no other key and no user has. */
   name: string;
   organizationId: number;
   scopes: Scope[];
@@ -106,8 +106,8 @@ export function createKeyStore(database: Database, organizations: OrganizationSt
   );
   const list = database.prepare<[], KeyRow>(`${select} ORDER BY k.id`);
 
-  // What was found is kept in memory, by the key as it was given, since every request asks and the hash takes longer than
-  // the rest of admitting it. Only keys that exist get in, and every change empties it.
+  // The keys that were found, by their text: every request looks up its key, and the hash takes longer than the rest of admitting
+  // the request. Only keys that exist are kept, and every change empties the map.
   const found = new Map<string, StoredKey>();
 
   const shownId = (row: Pick<KeyRow, 'id' | 'uuid'>): ResourceId => (ids.column === 'id' ? row.id : (row.uuid ?? ''));

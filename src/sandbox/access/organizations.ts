@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import { z } from 'zod';
 
-/** What an organisation pays for. Only `enterprise` has access to the API. */
+/** The plan of an organisation. Only `enterprise` has access to the API. */
 export const PLANS = ['enterprise', 'standard'] as const;
 export type Plan = (typeof PLANS)[number];
 

@@ -1,13 +1,13 @@
 import type { RateLimitSettings } from '../control/settings.ts';
 
-/** The limiter's word on one request. */
+/** The limiter's decision about one request. */
 export interface Admission {
   allowed: boolean;
   /** How long until another request would be let in; 0 for one that was. */
   retryAfterMs: number;
   /** How many more requests would be let in at once now. */
   remaining: number;
-  /** How long until the full allowance is there again, if nothing comes. */
+  /** The time until the full allowance is available again, if no request comes. */
   resetMs: number;
 }
 

@@ -5,7 +5,7 @@ import { err, ok, type Result } from '../../lib/result.ts';
 import { Label } from '../resources/fields.ts';
 import type { OrganizationStore, Plan } from './organizations.ts';
 
-/** What a person may do in an organisation. Owners and administrators manage its API keys. */
+/** The role of a person in an organisation. Owners and administrators manage its API keys. */
 export const ROLES = ['owner', 'administrator', 'member'] as const;
 export type Role = (typeof ROLES)[number];
 
@@ -54,7 +54,7 @@ export function createSessionStore(database: Database, organizations: Organizati
     `SELECT u.id AS userId, u.organization_id AS organizationId, u.role, o.plan
      FROM user u JOIN organization o ON o.id = u.organization_id WHERE u.id = ?`,
   );
-  // The text is what is compared: of its last character not every bit is part of the bytes.
+  // The text is compared and not its bytes, because not every bit of the last character is part of the bytes.
   const sign = (text: string): string => createHmac('sha256', secret).update(text).digest('base64url');
 
   return {

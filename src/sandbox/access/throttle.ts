@@ -3,7 +3,7 @@ import { RateLimit, type RateLimitSettings } from '../control/settings.ts';
 import { type Answer, refusal } from '../server/answer.ts';
 import { type ActiveLimit, type Admission, createRateLimiter, quotaOf, type RateLimiter } from './rate-limit.ts';
 
-/** Limits the rate of known callers, and tells them about it. */
+/** Limits the rate of known callers, and adds the headers that describe the limit. */
 export interface Throttle {
   /** The headers that an answer to the caller carries, or the 429. */
   admit(caller: { organizationId: number; name: string }, now: number): Result<Record<string, string>, Answer>;

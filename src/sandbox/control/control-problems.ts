@@ -17,7 +17,7 @@ export function parseControl<T>(schema: z.ZodType<T>, body: unknown): T {
   return schema.parse(body, { error: wordsOf });
 }
 
-/** What is wrong with a body, in one line: each problem behind the place where it is. */
+/** The problems of a body in one line, each after its place. */
 export function problemsOf({ issues }: z.ZodError): string {
   const told = issues.slice(0, PROBLEMS_MAX).map(({ path, message }) => `${placeOf(path)}: ${message}`);
   const more = issues.length - told.length;

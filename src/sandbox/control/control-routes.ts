@@ -10,7 +10,7 @@ import { parseControl } from './control-problems.ts';
 import type { Inspection } from './inspection.ts';
 import { RateLimit } from './settings.ts';
 
-/** What the control endpoint steers and shows. */
+/** The parts of the sandbox that the control endpoint shows and changes. */
 export interface ControlParts {
   faults: Faults;
   inspection: Inspection;

@@ -7,7 +7,7 @@ import { isLoopback } from '../../lib/loopback.ts';
 import { problemsOf } from './control-problems.ts';
 import { type ControlAnswer, type ControlParts, createControlRoutes, problem } from './control-routes.ts';
 
-/** The other door of the sandbox, for tests in other languages and for people. It asks for no key. */
+/** The control endpoint of the sandbox, for tests in other languages and for people. It asks for no key. */
 export interface ControlServer {
   listen(port: number): Promise<AddressInfo>;
   close(): Promise<void>;

@@ -15,7 +15,7 @@ export interface OrganizationSnapshot extends Record<ResourceKind, JsonObject[]>
   plan: Plan;
 }
 
-/** What happened, without the contents. */
+/** Counts of requests and writes, without their contents. */
 export interface SandboxStatistics {
   /** Requests since the process started, by operation (`other` where there is none), then by status or `reset`. */
   requests: Record<string, Record<string, number>>;
@@ -53,7 +53,7 @@ export interface InspectedParts {
   storeDue: () => void;
 }
 
-/** Looks at everything, for tests and for people. */
+/** Shows all data of the sandbox, for tests and for people. */
 export interface Inspection {
   statistics(): SandboxStatistics;
   snapshot(): SandboxSnapshot;

@@ -164,5 +164,5 @@ export const SandboxSettings = z
   });
 export type SandboxSettings = z.infer<typeof SandboxSettings>;
 
-/** What a caller gives: any of the settings, the others take their defaults. */
+/** The settings as a caller gives them; settings that are left out take their defaults. */
 export type SandboxOptions = z.input<typeof SandboxSettings>;

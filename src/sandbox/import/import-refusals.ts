@@ -3,7 +3,7 @@ import { type Answer, type Document, refusal } from '../server/answer.ts';
 import type { BadRow, GoodRow } from './import-rows.ts';
 import type { ImportSettings } from './import-settings.ts';
 
-/** The page that nginx answers to a body above its `client_max_body_size`, with `server_tokens off`. */
+/** nginx's answer to a body above its `client_max_body_size`, with `server_tokens off`. */
 const NGINX_PAGE: Document = {
   type: 'text/html',
   bytes: Buffer.from(

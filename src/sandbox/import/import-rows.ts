@@ -23,7 +23,7 @@ export interface BadRow {
   errors: JsonValue;
 }
 
-/** What storing some rows came to. */
+/** The result of storing some rows. */
 export interface StoredRows {
   /** The id of the product by the index of its row. A product that was stored twice has its first id here. */
   ids: Map<number, ResourceId>;

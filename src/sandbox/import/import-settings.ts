@@ -59,5 +59,5 @@ export const ImportSettings = z
       'found a delay with the answer per-row, expected 0 or another answer: a per-row answer has the ids of stored rows',
   });
 export type ImportSettings = z.infer<typeof ImportSettings>;
-/** The settings of the import as a caller writes them: what is left out takes its default. */
+/** The settings of the import as a caller writes them. A setting that is left out has its default. */
 export type ImportOptions = z.input<typeof ImportSettings>;

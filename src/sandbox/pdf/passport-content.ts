@@ -4,10 +4,8 @@ import { member, textMember } from '../operation.ts';
 import type { Entity } from '../resources/collection.ts';
 import { materialKey } from '../resources/materials.ts';
 import { stateOf } from '../resources/passports.ts';
-import type { Fact, PassportContent, Section } from './passport-layout.ts';
-import type { TableRow } from './pdf-table.ts';
 
-/** What a BOM item names: a material, or a component, which is a product. */
+/** A BOM item with its part: a material, or a component, which is a product. */
 export interface BomLine {
   item: Entity;
   part: Entity | undefined;
@@ -23,144 +21,83 @@ export interface PassportSource {
   bom: BomLine[];
 }
 
+/** The text of a passport's page. */
+export interface PassportContent {
+  title: string;
+  name: string;
+  /** The address in the QR code. */
+  link: string;
+  lines: string[];
+  /** Titles with a line for each entry. */
+  sections: { title: string; lines: string[] }[];
+}
+
 /** Puts a passport into words. Facts without a value are left out. */
 export function contentOf({ product, passport, link, bom }: PassportSource): PassportContent {
-  const sku = textMember(product.fields, 'sku') ?? '';
-  const gtin = textMember(product.fields, 'gtin');
-  const state = stateOf(passport);
+  const { fields } = product;
+  const materials = new Map<number, Entity>();
+  for (const { kind, part } of bom) if (kind === 'material' && part) materials.set(part.rowId, part);
+  const sku = textMember(fields, 'sku');
   return {
-    title: `Digital product passport ${sku}`,
-    name: textMember(product.fields, 'name') ?? sku,
-    identity: gtin === undefined ? `SKU ${sku}` : `SKU ${sku} · GTIN ${gtin}`,
-    state,
+    title: `Digital product passport ${sku ?? ''}`,
+    name: textMember(fields, 'name') ?? sku ?? '',
     link,
-    linkNote: state === 'published' ? 'Scan to open the passport.' : 'Opens the passport once it is published.',
-    groups: [
-      { title: 'Passport', facts: passportFacts(passport, link) },
-      { title: 'Product', facts: productFacts(product) },
+    lines: stated([
+      ['SKU', sku],
+      ['GTIN', textMember(fields, 'gtin')],
+      ['Name', textMember(fields, 'name')],
+      ['Status', textMember(fields, 'status')],
+      ['Country of origin', countryOf(textMember(fields, 'country_of_origin'))],
+      ['Description', textMember(fields, 'description')],
+      ['Passport', stateOf(passport)],
+      ['Published', momentOf(passport.fields, 'published_at')],
+      ['Unpublished', momentOf(passport.fields, 'unpublished_at')],
+      ['Reviewed', momentOf(passport.fields, 'reviewed_at')],
+      ['Address', link],
+    ]),
+    sections: [
+      { title: `Materials (${materials.size})`, lines: [...materials.values()].map(materialLine) },
+      { title: `Bill of materials (${bom.length})`, lines: bom.map(bomLine) },
     ],
-    sections: [materialSection(bom), bomSection(bom)],
   };
 }
 
-function passportFacts(passport: Entity, link: string): Fact[] {
-  const { fields } = passport;
-  return stated([
-    ['State', stateOf(passport)],
-    ['Published', momentOf(fields, 'published_at')],
-    ['Unpublished', momentOf(fields, 'unpublished_at')],
-    ['Reviewed', momentOf(fields, 'reviewed_at')],
-    ['Digital link', link],
-  ]);
-}
-
-function productFacts({ fields }: Entity): Fact[] {
-  return stated([
-    ['SKU', textMember(fields, 'sku')],
-    ['Name', textMember(fields, 'name')],
-    ['GTIN', textMember(fields, 'gtin')],
-    ['Status', textMember(fields, 'status')],
-    ['Country of origin', countryOf(textMember(fields, 'country_of_origin'))],
-    ['Description', textMember(fields, 'description')],
-  ]);
-}
-
-/** Every material on the BOM once. */
-function materialSection(bom: BomLine[]): Section {
-  const used = new Map<number, Entity>();
-  for (const { kind, part } of bom) if (kind === 'material' && part) used.set(part.rowId, part);
-  return {
-    title: 'Materials',
-    count: used.size,
-    columns: [
-      { title: 'Code', width: 96 },
-      { title: 'Name' },
-      { title: 'Category', width: 84 },
-      { title: 'Origin', width: 76 },
-      { title: 'Recycled', width: 54, align: 'right' },
-      { title: 'Hazardous', width: 60 },
-    ],
-    rows: map(used.values(), materialRow),
-  };
-}
-
-function materialRow({ fields }: Entity): TableRow {
+function materialLine({ fields }: Entity): string {
+  const recycled = percentOf(textMember(fields, 'recycled_mass_fraction'));
   const hazardous = member(fields, 'hazardous');
-  const note = [textMember(fields, 'description'), compositionOf(fields)].filter(Boolean).join('\n');
-  return {
-    cells: [
-      textMember(fields, 'code') ?? '',
-      textMember(fields, 'name') ?? '',
-      textMember(fields, 'category') ?? '',
-      countryOf(textMember(fields, 'origin_country')) ?? '',
-      percentOf(textMember(fields, 'recycled_mass_fraction')),
-      typeof hazardous === 'boolean' ? (hazardous ? 'yes' : 'no') : '',
-    ],
-    note,
-  };
-}
-
-function compositionOf(fields: JsonObject): string {
   const composition = member(fields, 'composition');
-  if (!Array.isArray(composition) || composition.length === 0) return '';
-  const substances = composition.map((substance) => {
-    const cas = textMember(substance, 'cas');
-    const share = percentOf(textMember(substance, 'mass_fraction'));
-    return `${textMember(substance, 'name') ?? ''}${cas === undefined ? '' : ` (CAS ${cas})`} ${share}`;
-  });
-  return `Composition: ${substances.join(', ')}`;
+  return joined([
+    textMember(fields, 'code'),
+    textMember(fields, 'name'),
+    textMember(fields, 'category'),
+    countryOf(textMember(fields, 'origin_country')),
+    recycled && `${recycled} recycled`,
+    typeof hazardous === 'boolean' ? (hazardous ? 'hazardous' : 'not hazardous') : undefined,
+    ...(Array.isArray(composition) ? composition.map(substanceText) : []),
+  ]);
 }
 
-function bomSection(bom: BomLine[]): Section {
-  return {
-    title: 'Bill of materials',
-    count: bom.length,
-    columns: [
-      { title: 'Pos.', width: 46 },
-      { title: 'Part', width: 110 },
-      { title: 'Name' },
-      { title: 'Kind', width: 56 },
-      { title: 'Quantity', width: 90, align: 'right' },
-    ],
-    rows: map(bom, ({ item: { fields }, part, kind }) => ({
-      cells: [
-        textMember(fields, 'position') ?? '–',
-        (kind === 'material' ? part && materialKey(part) : textMember(part?.fields, 'sku')) ?? '?',
-        textMember(part?.fields, 'name') ?? '',
-        kind,
-        quantityOf(fields),
-      ],
-      note: [massOf(fields), validityOf(fields)].filter(Boolean).join(' · '),
-    })),
-  };
+function substanceText(substance: unknown): string {
+  return `${textMember(substance, 'name') ?? ''} ${percentOf(textMember(substance, 'mass_fraction')) ?? ''}`.trim();
 }
 
-function quantityOf(fields: JsonObject): string {
+function bomLine({ item: { fields }, part, kind }: BomLine): string {
   const per = textMember(fields, 'per_quantity');
   const amount = [textMember(fields, 'quantity'), textMember(fields, 'unit')].filter(Boolean).join(' ');
-  return per === undefined ? amount : `${amount} per ${per}`;
-}
-
-function massOf(fields: JsonObject): string {
   const mass = member(fields, 'mass');
-  const share = percentOf(textMember(fields, 'mass_fraction'));
-  const facts = [
+  return joined([
+    textMember(fields, 'position'),
+    (kind === 'material' ? part && materialKey(part) : textMember(part?.fields, 'sku')) ?? '?',
+    textMember(part?.fields, 'name'),
+    per === undefined ? amount : `${amount} per ${per}`,
     [textMember(mass, 'value'), textMember(mass, 'unit')].filter(Boolean).join(' '),
-    share && `${share} of the mass`,
-  ].filter(Boolean);
-  return facts.length === 0 ? '' : `Mass: ${facts.join(', ')}`;
-}
-
-function validityOf(fields: JsonObject): string {
-  const from = textMember(fields, 'valid_from');
-  const to = textMember(fields, 'valid_to');
-  return [from && `Valid from ${from}`, to && (from ? `to ${to}` : `Valid to ${to}`)].filter(Boolean).join(' ');
+  ]);
 }
 
 /** A share from 0 to 1 in percent, digit by digit as it was given. */
-function percentOf(share: string | undefined): string {
+function percentOf(share: string | undefined): string | undefined {
   const percent = share === undefined ? null : normalizeDecimal(`${share}e2`);
-  return percent === null ? '' : `${percent} %`;
+  return percent === null ? undefined : `${percent} %`;
 }
 
 /** A country's English name with its code. */
@@ -168,16 +105,16 @@ function countryOf(code: string | undefined): string | undefined {
   return code && `${new Intl.DisplayNames('en', { type: 'region' }).of(code) ?? code} (${code})`;
 }
 
-/** A moment to the minute, which is what a person reads. */
+/** A moment to the minute. */
 function momentOf(fields: JsonObject, name: string): string | undefined {
   const moment = textMember(fields, name);
   return moment && `${moment.slice(0, 16).replace('T', ' ')} UTC`;
 }
 
-function stated(facts: [label: string, value: string | undefined][]): Fact[] {
-  return facts.flatMap(([label, value]) => (value === undefined ? [] : [{ label, value }]));
+function stated(facts: [label: string, value: string | undefined][]): string[] {
+  return facts.flatMap(([label, value]) => (value === undefined ? [] : [`${label}: ${value}`]));
 }
 
-function* map<T, U>(values: Iterable<T>, transform: (value: T) => U): Generator<U> {
-  for (const value of values) yield transform(value);
+function joined(parts: readonly (string | undefined)[]): string {
+  return parts.filter(Boolean).join(' · ');
 }

@@ -18,7 +18,7 @@ export interface Entity {
 /** Values for the columns that make a kind of resource unique or tie it to others. */
 export type Columns = Record<string, string | number | null>;
 
-/** The rows of one kind of resource. Every method sees one organisation alone: organisations are walls. */
+/** The rows of one kind of resource. Every method sees the rows of one organisation only. */
 export interface Collection {
   get(organizationId: number, id: ResourceId): Entity | undefined;
   /** The row with this value in one of the kind's own columns. */

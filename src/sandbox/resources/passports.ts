@@ -57,7 +57,7 @@ export function createPassportInit(parts: PassportParts): Operation {
   });
 }
 
-/** POST /api/dpp/{product_id}/publish/. Every publication is an entry of its own, so that a double one shows. */
+/** POST /api/dpp/{product_id}/publish/. Every publication is an entry of its own, so that tests see a double publication. */
 export function createPassportPublication(parts: PassportParts): Operation {
   const { collections, gates } = parts;
   const { passports, publications, bomItems, materials } = collections;

@@ -14,10 +14,9 @@ export interface Answer {
   /** Sent in place of the body. */
   document?: Document;
   /**
-   * Makes the document where that takes its time. It is called outside of transactions, and not at all for an answer that
-   * does not go out. Rejects once the signal is aborted.
+   * Makes the document. It is called outside of transactions, because it takes long, and only for an answer that is sent.
    */
-  draw?: (signal: AbortSignal) => Promise<Document>;
+  draw?: () => Promise<Document>;
   /** The request's natural key, from an operation that has it at hand. */
   naturalKey?: string;
   /** Natural keys of what was written, where the request's own is not the one. A failure has them that came after writes. */

@@ -8,8 +8,8 @@ import type { StyledAnswer } from './style.ts';
 const PIECES = 10;
 
 /**
- * Sends an answer whose body stops half-way, or one whose body takes its time. The headers promise all of it in both
- * cases. The reply must be hijacked.
+ * Sends an answer whose body stops half-way or comes slowly. In both cases the headers state the length of the whole body. The
+ * reply must be hijacked.
  */
 export async function sendBadly(
   reply: FastifyReply,

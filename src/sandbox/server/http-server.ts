@@ -159,7 +159,7 @@ function decode(body: Buffer, done: (error: Error | null, text?: string) => void
   else done(Object.assign(new Error('JSON parse error - the body is not UTF-8.'), { statusCode: 400 }));
 }
 
-/** A compressed body is of a type that is not taken (RFC 9110, section 15.5.16). */
+/** The error for a compressed body, whose type is not supported (RFC 9110, section 15.5.16). */
 function encodedBody(): RequestError {
   return Object.assign(new Error('Unsupported content encoding.'), {
     statusCode: 415,

@@ -1,7 +1,7 @@
 import type { ListView } from '../faults.ts';
 import type { Entity } from '../resources/collection.ts';
 
-/** Rows in their order, all of a collection's or those that a filter leaves. */
+/** All rows of a collection, or the rows that pass a filter, in their order. */
 export interface Rows {
   count: number;
   slice(range: { offset: number; limit: number }): Entity[];

@@ -55,7 +55,7 @@ export function createResponder(parts: ResponderParts, wasReset: (socket: Socket
     Object.assign(set, caller?.headers, headers);
     // A connection that is kept alive now would keep the closing server waiting.
     if (parts.closing.aborted) set.connection = 'close';
-    // Nothing is left to be done that Fastify's way of sending is for, and it takes longer than the operation itself.
+    // The answer needs nothing of Fastify's sending, which takes longer than the operation itself.
     reply.hijack();
     reply.raw.writeHead(status, set).end(bytes);
     return reply;

@@ -106,7 +106,7 @@ const APPLICATION_ID = 0x44505053;
 
 /** What to do about a file that may be anybody's. */
 const NAME_ANOTHER = 'Name another file, in a folder that can be written.';
-/** What to do about a file that is certainly a sandbox's. */
+/** The suggestion for a file that certainly belongs to a sandbox. */
 const NAME_OR_DELETE = 'Name another file, or delete this one to start with an empty sandbox.';
 
 /**

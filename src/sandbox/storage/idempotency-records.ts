@@ -44,7 +44,7 @@ export function createIdempotencyRecords(
     `INSERT OR REPLACE INTO idempotency_record (organization_id, key, fingerprint, status, headers, type, body, created_at)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
   );
-  // Two out for one in: the table shrinks back to what the retention asks for, and no write ever waits for a sweep.
+  // Each insert removes at most two old rows, so that the table shrinks to its retention and no write waits for a large removal.
   const prune = database.prepare(
     `DELETE FROM idempotency_record WHERE id IN
      (SELECT id FROM idempotency_record WHERE created_at <= ? ORDER BY created_at LIMIT 2)`,

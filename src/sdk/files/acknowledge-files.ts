@@ -1,4 +1,4 @@
-// What becomes of files after they were read and stored.
+// Keeps, archives or deletes files after they were read and stored.
 
 import { extname } from 'node:path';
 import type { Logger } from '../../lib/logging/logging.ts';
@@ -11,7 +11,7 @@ import type { Location } from './location.ts';
 import { semaphoresOf } from './ready-files.ts';
 import type { SourceFile } from './source-file.ts';
 
-/** What a stream has read to the end in this run, or known as read. */
+/** The files that a stream has read to the end, in this run or before. */
 export interface StreamRead {
   name: string;
   stream: FileStream;
@@ -24,9 +24,9 @@ export interface StreamRead {
 const NAMES_MAX = 10_000;
 
 /**
- * Archives or deletes the files of which every stream has read the present version. The listing is made again: files that
- * have appeared meanwhile, or were changed since they were read, stay for the next run, also where only one of two streams
- * has not seen them. Each file is moved or deleted by itself, so a crash between two files costs nothing: the rest is read again.
+ * Archives or deletes the files of which every stream has read the present version. The files are listed again: a file that has
+ * appeared meanwhile, or was changed since it was read, stays for the next run, also if only one of two streams has not read it.
+ * Each file is moved or deleted by itself, so a crash between two files costs nothing: the rest is read again.
  *
  * @param passed the names of the streams whose reads were stored and not held by the guard
  */
@@ -47,7 +47,7 @@ export async function acknowledgeFiles(
     if (file === undefined || isSemaphore(read, file)) return true;
     return passed.includes(read.name) && read.read.get(file.path)?.version === file.version;
   };
-  // A file that one stream wants to be kept otherwise than by default and another deleted is archived: nothing is lost by it.
+  // A file that one stream archives and another deletes is archived, so nothing is lost.
   const willing = reads.filter(({ stream }) => stream.after !== 'keep');
   for (const read of willing.toSorted((a, b) => (a.stream.after < b.stream.after ? -1 : 1))) {
     const files = [...(present.get(read)?.values() ?? [])].filter(
@@ -146,7 +146,7 @@ export function assertSettings(stream: FileStream, location: Location): void {
   const below =
     root === '' ? folder : folder === root ? '' : folder.startsWith(`${root}/`) ? folder.slice(root.length + 1) : null;
   if (below === null) return;
-  // A name that the pattern matches, put into the archive: is it matched there as well?
+  // A sample name that the pattern matches. The pattern must not match it in the archive as well.
   const sample = location.segments.map((segment) => segment.replaceAll('*', 'x').replaceAll('?', 'x')).join('/');
   const archived = below === '' ? sample : `${below}/${sample}`;
   if (!matchesSegments(archived, location.segments)) return;

@@ -11,7 +11,7 @@ import type { OpenFile } from './open-file.ts';
 
 type OptionsOf<Shape extends z.ZodRawShape> = z.infer<z.ZodObject<Shape>>;
 
-/** What a format gets to read a file. */
+/** The request of a format to read a file. */
 export interface FileRequest<Options, StreamOptions> {
   options: Options;
   stream: StreamOptions;
@@ -51,8 +51,8 @@ const LOCAL_LOOK_MS = 2000;
 const SERVER_LOOK_MS = 60_000;
 
 /**
- * Declares a connector for a file format. The format says how one file is read; where files come from, which of them are
- * read, where a read of changes goes on, and what becomes of files that were read, is the same for all of them.
+ * Declares a connector for a file format. The format reads the rows of one file. All formats share the rest: where files come
+ * from, which files are read, where a read of changes continues, and whether files are archived or deleted.
  */
 export function defineFileConnector<Options extends z.ZodRawShape, Stream extends z.ZodRawShape>(
   format: FileConnectorDefinition<Options, Stream>,
@@ -80,7 +80,7 @@ export function defineFileConnector<Options extends z.ZodRawShape, Stream extend
     }
   }
 
-  /** Whoever is given this page asks for no other, so that the files are noted before. */
+  /** The reader may ask for no page after this one, so the files are noted before it. */
   function* nothingNew({ name, source, found, stream }: Read): Generator<Page> {
     source.wasRead(name, stream, found);
     yield { rows: [], nothingNew: true };
@@ -121,7 +121,7 @@ export function defineFileConnector<Options extends z.ZodRawShape, Stream extend
   async function columnsOf({ source, found, ...request }: Read): Promise<string[]> {
     const columnsIn = (open: OpenFile) => format.columns?.(open, request) ?? columnsOfFirstPage(open, request);
     const columns: string[] = [];
-    // Of many files on a server one is enough, since each is downloaded.
+    // One file of a server is enough, because each is downloaded.
     const files = found.location.server === null ? found.files : found.files.slice(-1);
     for (const file of files) {
       for (const name of await source.first(file, { ...request, store: found.store }, columnsIn)) {
@@ -191,7 +191,7 @@ function createByteCount(files: readonly { bytes: number | null }[]) {
       }
       return { done: before + (progress?.done ?? 0), total };
     },
-    /** The file that was read last is behind. */
+    /** Call it when a file was read to its end. */
     end(): { done: number; total: number } {
       before += size;
       at += 1;

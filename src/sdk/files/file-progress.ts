@@ -4,7 +4,7 @@ import type { JsonValue } from '../../lib/json.ts';
 import { sourceFault } from '../faults.ts';
 import { type SourceFile, timeOf } from './source-file.ts';
 
-/** Each has an entry in the cursor, which is stored with every page. */
+/** The most files of a stream. Each has an entry in the cursor, which is stored with every page. */
 const FILES_MAX = 5_000;
 const ID_LENGTH = 16;
 
@@ -15,7 +15,10 @@ const Cursor = z.strictObject({
   part: z.strictObject({ file: z.string().length(ID_LENGTH), rows: z.int().min(0) }).nullable(),
 });
 
-/** Which files of changes were read. It goes by the files themselves, because the time of a copied file may be an old one. */
+/**
+ * Remembers which files of changes were read. Files are recognised by name and version and not by age, because a copied file may
+ * have an old time.
+ */
 export interface FileProgress {
   /** The files that were not read to their end, the oldest first and of several at one instant by name. */
   unread(): SourceFile[];

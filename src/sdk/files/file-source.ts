@@ -117,7 +117,7 @@ export function openFileSource(options: FileSource, host: ConnectorHost, documen
   };
 }
 
-/** Of a file that has neither a time nor a mark nobody can say whether it is the one that was read already. */
+/** A file without a time and without a mark cannot be recognised as one that was read already. */
 function assertVersioned({ label, version, bytes }: SourceFile): void {
   if (Number(timeOf(version)) !== 0 || !version.endsWith(`${bytes ?? '?'}/`)) return;
   throw sourceFault(

@@ -1,7 +1,7 @@
 import type { NameFilter } from './glob.ts';
 import type { SourceFile } from './source-file.ts';
 
-/** What stands in a folder under a name. */
+/** An entry of a folder. */
 export interface Entry {
   name: string;
   /** `other`: a device, a socket, a queue. */
@@ -20,10 +20,10 @@ export interface LocalCopy {
 
 /** Where files are: the folders of this machine, or a server. Paths are written with `/` on servers. */
 export interface FileStore {
-  /** What stands at a path; null where there is nothing. */
+  /** The entry at a path; null where there is none. */
   stat(path: string, signal: AbortSignal): Promise<Entry | null>;
   /**
-   * What a folder holds, as far as it is wanted.
+   * The wanted entries of a folder.
    *
    * @throws a `sourceFault` if there is no such folder, or it may not be read
    */

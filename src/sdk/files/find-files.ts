@@ -60,7 +60,11 @@ async function namedFile(store: FileStore, location: Location, signal: AbortSign
       suggestion: `To read the files in it, write a pattern such as ${location.pattern.replace(/\/$/, '')}/*.csv.`,
     });
   }
-  if (entry.kind === 'other') throw sourceFault(`${location.pattern} is not a regular file${shown}.`);
+  if (entry.kind === 'other') {
+    throw sourceFault(`${location.pattern} is not a regular file${shown}.`, {
+      suggestion: 'Name a file. What a pipe or a device gives has to be written to a file first.',
+    });
+  }
   return [fileFrom(location, name, entry)];
 }
 

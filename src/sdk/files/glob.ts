@@ -4,7 +4,7 @@ import { sourceFault } from '../faults.ts';
 
 /** Which names are wanted of a folder. */
 export interface NameFilter {
-  /** What all of them begin with: some servers can be asked for these alone. */
+  /** The beginning of all wanted names: some servers can list only names with a prefix. */
   prefix: string;
   kind: 'file' | 'folder';
   matches(name: string): boolean;

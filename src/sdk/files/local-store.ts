@@ -2,6 +2,7 @@ import type { BigIntStats } from 'node:fs';
 import { constants, copyFile, mkdir, open, readdir, rename, stat, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { systemCodeOf } from '../../lib/errors.ts';
+import { syncFolder } from '../../lib/files/sync-folder.ts';
 import type { Entry, FileStore } from './file-store.ts';
 import type { Location } from './location.ts';
 import { localVersionOf, statOf, unreadableFault } from './source-file.ts';
@@ -23,7 +24,7 @@ export function createLocalStore({ pattern }: Pick<Location, 'pattern'>): FileSt
       });
       for (const one of found) {
         if (!wanted.matches(one.name)) continue;
-        // Of a name that is certain not to be wanted nothing more is asked.
+        // No `stat` for an entry that cannot be wanted.
         if (wanted.kind === 'file' ? one.isDirectory() : !one.isDirectory() && !one.isSymbolicLink()) continue;
         entries.push(entryOf(one.name, await statOf(join(folder, one.name), pattern)));
       }
@@ -50,8 +51,8 @@ function isAbsent(error: unknown): boolean {
 }
 
 /**
- * Moves a file to a path that nothing has, also to another file system. The name is taken first by an empty file, so that no
- * file of somebody else is ever replaced. A crash leaves the file where it was, or in both places, or moved.
+ * Moves a file to a free path, also on another file system. An empty file reserves the path first, so that no other file is ever
+ * replaced. A crash leaves the file where it was, or in both places, or moved.
  */
 async function moveFile(from: string, to: string): Promise<boolean> {
   try {
@@ -86,14 +87,4 @@ async function copyAcross(from: string, to: string): Promise<void> {
   await rename(part, to);
   await syncFolder(dirname(to));
   await unlink(from);
-}
-
-/** Makes a new name in a folder last through a power cut. */
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
 }

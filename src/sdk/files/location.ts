@@ -26,7 +26,7 @@ export interface ServerAddress {
 
 /** A stream's `path`, taken apart. */
 export interface Location {
-  /** As it may be shown: without what stands behind `?` in a web address. */
+  /** The path as it may be shown: without the query of a web address. */
   pattern: string;
   /** Null for this machine. */
   server: ServerAddress | null;
@@ -104,7 +104,7 @@ function resolveThere(scheme: RemoteScheme, from: string, folder: string): strin
   return path.startsWith('/') ? path : `./${path}`;
 }
 
-/** Joins without `posix.join`, which takes the `./` away by which a path begins in the folder of the login. */
+/** Joins without `posix.join`, which would remove the `./` of a path that begins in the folder of the login. */
 function joined(folder: string, name: string): string {
   return folder === '' ? name : `${folder.replace(/\/$/, '')}/${name}`;
 }
@@ -115,7 +115,7 @@ function serverOf(scheme: string, authority: string): ServerAddress {
       suggestion: `Write a path of this machine, or one that begins with ${REMOTE_SCHEMES.filter((one) => one !== 'http').join('://, ')}://.`,
     });
   }
-  // What stands before the @ may be a password, so nothing of the address is shown.
+  // The text before the @ may be a password, so nothing of the address is shown.
   if (authority.includes('@')) {
     throw sourceFault(
       `A path that begins with ${scheme}:// holds a user or a password, which would be shown with it.`,
@@ -144,7 +144,7 @@ function isRemoteScheme(scheme: string): scheme is RemoteScheme {
   return (REMOTE_SCHEMES as readonly string[]).includes(scheme);
 }
 
-/** A web address names one file. What stands behind its `?` may be a key, so that is never shown. */
+/** A web address names one file. Its query may be a key, so the query is never shown. */
 function locateDownload(server: ServerAddress, base: string, rest: string): Location {
   const [path = ''] = rest.split(/[?#]/, 1);
   const pattern = base + path;

@@ -29,8 +29,8 @@ export interface FilePart {
 }
 
 /**
- * Opens a file of this machine, and unpacks it where its first bytes say that it is packed, whatever its name is. Each part is
- * read before the next one is opened. An archive within an archive is not unpacked.
+ * Opens a file of this machine, and unpacks it if its first bytes show that it is packed, whatever its name is. Each part is read
+ * before the next one is opened. An archive within an archive is not unpacked.
  */
 export async function* openParts(
   found: SourceFile & { bytes: number },
@@ -66,7 +66,7 @@ async function* plainPart(stored: StoredFile): AsyncGenerator<FilePart> {
     storedDone: (progress) => portion(progress, file.bytes),
     unpacked: () => (isPath ? null : stored.position()),
   };
-  // A format that reads in any order has nobody who looks at the file with every chunk.
+  // A format that reads in any order does not check the file with every chunk, so the file is checked here.
   if (isPath) await stored.assertSame();
 }
 

@@ -51,7 +51,7 @@ export function isSkipped({ absent, done, after }: FileStream): boolean {
   return (absent ?? (done !== undefined || after !== 'keep' ? 'skip' : 'fail')) === 'skip';
 }
 
-/** A folder that is not there is no lack of new files: a disk may not be mounted. */
+/** A missing folder does not mean that there are no new files: a disk may not be mounted. */
 async function assertFolder({ store, location }: ReadyQuery, signal: AbortSignal): Promise<void> {
   if (location.isPattern || location.server?.scheme === 'https' || location.server?.scheme === 'http') return;
   const folder = folderOf(location, location.pathOf(location.segments[0] ?? ''));
@@ -59,8 +59,8 @@ async function assertFolder({ store, location }: ReadyQuery, signal: AbortSignal
 }
 
 /**
- * A snapshot of all files is whole or is none: without one of its files, the records of that file would count as missing. Of
- * changes, those before the first file that is not ready can be read, since changes hold in their order.
+ * A snapshot of all files needs every file: without one of them, its records would count as missing. Files of changes are read up
+ * to the first one that is not ready, because changes hold in their order.
  */
 function select(
   matching: readonly SourceFile[],

@@ -1,6 +1,6 @@
 import { sourceFault } from '../faults.ts';
 
-/** What a file can turn out to be by its first bytes. */
+/** The kinds of content that the first bytes of a file show. */
 export type ContentKind = keyof typeof NAMES;
 
 const NAMES = {
@@ -37,7 +37,7 @@ const MAGIC: readonly [ContentKind, number[]][] = [
 const HEAD_BYTES = 1_024;
 
 /**
- * Recognises what no delimited text begins with by accident.
+ * Recognises content by first bytes with which no delimited text begins by accident.
  *
  * @returns null where the bytes may be any text
  */
@@ -61,7 +61,7 @@ export function recogniseContent(head: Buffer): ContentKind | null {
 }
 
 /**
- * Refuses a file that is something else than it is read as, and says what it is.
+ * Refuses a file whose content is of another format, and names that format.
  *
  * @param format what it should be, as `CSV`
  * @throws a `sourceFault` with what to do

@@ -1,10 +1,10 @@
 import type { BigIntStats } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { messageOf, systemCodeOf } from '../../lib/errors.ts';
+import { fileReasonOf, systemCodeOf } from '../../lib/errors.ts';
 import { localTroubleOf } from '../../lib/local-trouble.ts';
 import { sourceFault } from '../faults.ts';
 
-/** A file that was found, with what is needed to tell later that it is still the same. */
+/** A file that was found, with the facts by which it is later recognised as the same. */
 export interface SourceFile {
   /** Absolute on this machine, or as its server has it. */
   path: string;
@@ -20,12 +20,12 @@ export interface SourceFile {
 
 const TIME_LENGTH = 24;
 
-/** What a version is made of. */
+/** The parts of a version. */
 export interface VersionParts {
   /** Nanoseconds since the Unix epoch; 0 where the time is not known. */
   modifiedNs: bigint;
   bytes: number | bigint | null;
-  /** What else tells two contents apart: an inode, an ETag. */
+  /** Further facts that differ between two contents: an inode, an ETag. */
   tag: string;
 }
 
@@ -43,7 +43,7 @@ export function localVersionOf(stats: BigIntStats): string {
   return versionOf({ modifiedNs: stats.mtimeNs, bytes: stats.size, tag: String(stats.ino) });
 }
 
-/** What is at a path of this machine. */
+/** The facts of the file at a path of this machine. */
 export async function statOf(path: string, pattern: string): Promise<BigIntStats> {
   return stat(path, { bigint: true }).catch((error: unknown) => {
     throw unreadableFault(path, pattern, error);
@@ -55,7 +55,7 @@ export function assertSame(file: SourceFile, stats: BigIntStats): void {
   if (localVersionOf(stats) !== file.version) throw changedFault(file, changeOf(file.bytes, Number(stats.size)));
 }
 
-/** How a file was changed, by its sizes. */
+/** Describes by its sizes how a file was changed. */
 export function changeOf(before: number | null, after: number | null): string {
   if (before === null || after === null || before === after) return 'it was overwritten';
   return `it ${after > before ? 'grew' : 'shrank'} from ${before} to ${after} bytes`;
@@ -78,7 +78,7 @@ export function unreadableFault(path: string, pattern: string, error: unknown): 
       ? 'does not exist'
       : code === 'EACCES' || code === 'EPERM'
         ? 'may not be read by this user: permission denied'
-        : `cannot be read: ${messageOf(error)}`;
+        : `cannot be read: ${fileReasonOf(error)}`;
   return sourceFault(`${where} ${why}.`, {
     suggestion:
       code === 'ENOENT' || code === 'ENOTDIR'

@@ -1,7 +1,7 @@
 import { lstat, mkdtemp, open, readdir, rm, unlink } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { messageOf, systemCodeOf } from '../../lib/errors.ts';
+import { fileReasonOf, systemCodeOf } from '../../lib/errors.ts';
 import { sourceFault } from '../faults.ts';
 
 /** The host, the process and the start of the process stand in the name, so that what a crash has left is recognised. */
@@ -30,7 +30,7 @@ export function createTemporaryFiles(folder: string | undefined): TemporaryFiles
       await removeLeftFolders(parent);
       return await mkdtemp(join(parent, `dpp-sync-files-${hostname()}-${process.pid}-${startedAt()}-`));
     } catch (error) {
-      throw sourceFault(`No temporary file can be made in ${parent}: ${messageOf(error)}.`, {
+      throw sourceFault(`No temporary file can be made in ${parent}: ${fileReasonOf(error)}.`, {
         suggestion: 'Check the folder and its rights, or set `downloads.folder` in the options of the source.',
         cause: error,
       });

@@ -6,15 +6,15 @@ export interface TransferLimits {
 
 export interface Watch extends TransferLimits {
   signal: AbortSignal;
-  /** Ends the transfer at once; what it was doing then fails, which is not looked at any more. */
+  /** Ends the transfer at once. Its own error after that is ignored. */
   stop(): void;
   /** The error for a limit that was reached. */
   tooSlow(limit: keyof TransferLimits): Error;
 }
 
 /**
- * Waits for a transfer, and stops it when it stands still, takes too long or is aborted. It must not be left to the library
- * that does the transfer: a connection whose other end has vanished gives neither data nor an error.
+ * Waits for a transfer, and stops it when no data comes, when it takes too long, or when it is aborted. Libraries do not notice a
+ * connection whose other end has vanished: it gives neither data nor an error.
  *
  * @param work calls `alive` whenever something has come
  */

@@ -16,7 +16,7 @@ export interface ZipArchive {
   entries: readonly Entry[];
 }
 
-/** The entry of every document of Microsoft Office, by which it is told from an archive. */
+/** Every document of Microsoft Office has this entry, by which it is recognised. */
 const OFFICE_ENTRY = '[Content_Types].xml';
 
 /**
@@ -40,14 +40,14 @@ export async function openZip(
     // A name that leads out of a folder ends the loop with an error, though no entry is ever written under its name.
     for await (const entry of zip.eachEntry()) {
       if (entry.fileName === document) return null;
-      // A document of another office program is named best by the format of such documents.
+      // The format of such documents describes a document of another office program best.
       if (document !== undefined && entry.fileName === 'mimetype') return null;
       if (entry.fileName === OFFICE_ENTRY) throw officeFault(label);
       if (!entry.fileName.endsWith('/') && matcher.test(entry.fileName)) found.push(entry);
     }
   } catch (error) {
     if (error instanceof Error && error.name === 'Fault') throw error;
-    // What is wrong with a document is said best by its own format.
+    // The format of a damaged document describes the damage best.
     if (document !== undefined && zip === undefined) return null;
     throw brokenFault(label, messageOf(error).replace(/\.$/, ''));
   }

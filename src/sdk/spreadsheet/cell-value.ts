@@ -11,13 +11,13 @@ export interface SpreadsheetCell {
   type: string;
   /** The number of its style, for `styles`. */
   style: number;
-  /** What stands in `v`, or the inline text; null where there is neither. */
+  /** The text in `v`, or the inline text; null where there is neither. */
   text: string | null;
   /** True for a cell that is calculated. */
   formula: boolean;
 }
 
-/** What is wrong with a cell: an issue without its field. */
+/** A problem of a cell: an issue without its field. */
 export interface CellProblem {
   code: string;
   /** Goes on after the name of the cell, as `Cell C3 of the sheet Parts`. */
@@ -41,7 +41,7 @@ export interface SpreadsheetContext {
 
 /** A whole number has more digits than Excel can hold: the last ones are gone. */
 const DIGITS_MAX = 15;
-/** What Excel shows of a long number in a narrow column, and writes into a CSV file: `4.00638E+12`. */
+/** The form in which Excel shows a long number in a narrow column, and writes it into a CSV file: `4.00638E+12`. */
 const SHOWN_SHORT = /^[+-]?\d(?:[.,]\d+)?E\+\d{2,3}$/;
 
 /**
@@ -86,7 +86,7 @@ function checkedText(text: string, { maxCellCharacters }: SpreadsheetContext): s
   return SHOWN_SHORT.test(text) ? shortened(text) : text;
 }
 
-/** What most numbers are, and what no rule below changes. */
+/** Most numbers have this form, and no rule below changes them. */
 const SHORT_WHOLE = /^\d{1,15}$/;
 
 function numberValue(text: string, format: NumberFormat, is1904: boolean): string | CellProblem {

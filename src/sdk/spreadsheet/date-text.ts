@@ -18,7 +18,7 @@ const LAST_DAY = { false: 2_958_465, true: 2_957_003 };
  */
 export function dateText(value: number, format: NumberFormat & { kind: 'date' }, is1904: boolean): string | null {
   if (!Number.isFinite(value) || value < 0) return null;
-  // Excel keeps 15 digits, so a millisecond is what can be told.
+  // Excel keeps 15 digits, which is exact to the millisecond.
   const ms = Math.round(value * DAY_MS);
   if (!format.days) {
     const whole = format.elapsed ? ms : ms % DAY_MS;

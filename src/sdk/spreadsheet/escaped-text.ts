@@ -1,4 +1,4 @@
-/** What Office writes for characters that XML cannot hold: `_x000D_` (ECMA-376 part 1, 22.9.2.19). */
+/** The escapes of Office for characters that XML cannot hold: `_x000D_` (ECMA-376 part 1, 22.9.2.19). */
 const ESCAPED = /_x([0-9A-Fa-f]{4})_/g;
 
 /** The text of a cell as a person sees it: `_x000D_` becomes the character that it stands for. */

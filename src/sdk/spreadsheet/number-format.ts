@@ -1,4 +1,4 @@
-/** What a number format makes of a number, so far as values depend on it. */
+/** The effect of a number format on values. */
 export type NumberFormat =
   | { kind: 'plain' }
   /** `days`: shows a date. `time`: shows a time of day. `elapsed`: counts hours beyond a day. */

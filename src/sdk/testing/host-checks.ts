@@ -8,7 +8,7 @@ import type { CheckMaker } from './check.ts';
 import { errorOf, type SourceUnderTest, sourceUnderTest, withLarge } from './source-under-test.ts';
 
 const ROWS = 40_000;
-/** So many rows, held in memory, take more than is allowed. */
+/** This many rows in memory take more than is allowed. */
 const MANY_ROWS = 200_000;
 const HELD_BYTES_MAX = 16 * 1024 * 1024;
 const PAGES_TAKEN = 4;
@@ -17,7 +17,7 @@ const PAUSE_MS = 50;
 const PAGES_AFTER_ABORT_MAX = 1;
 const CLOSE_MS_MAX = 2_000;
 
-/** What a connector takes of the machine: memory, time and handles. */
+/** Checks how much memory, how much time and how many handles a connector uses. */
 export const hostChecks: CheckMaker = (connector, { folder, samples, unreachable, large }) => [
   {
     name: 'holds a page at a time, and reads no further than one page ahead',
@@ -98,7 +98,7 @@ async function takeAll(source: SourceUnderTest, signal: AbortSignal): Promise<vo
   for await (const _ of source.pages({ signal }));
 }
 
-/** What is in use after a garbage collection. The memory of buffers is given back a moment after the first one. */
+/** The bytes in use after two garbage collections, because the first one frees the memory of buffers only a moment later. */
 async function heldBytes(): Promise<number> {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;

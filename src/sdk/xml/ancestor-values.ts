@@ -1,9 +1,9 @@
 import type { JsonObject } from '../../lib/json.ts';
 import { setMember } from './element.ts';
 
-/** Where a value stands that rows get besides their own: in an element that is open around the record, or before it. */
+/** The place of a value outside of the record that its row gets: in an element around the record, or before the record. */
 interface ValuePath {
-  /** So many levels above the record; null: from the document's root. */
+  /** The number of levels above the record; null for a path from the document's root. */
   up: number | null;
   elements: readonly string[];
   attribute: string | null;
@@ -42,7 +42,7 @@ interface Level {
   text: string;
 }
 
-/** Keeps the values from around records that rows get: those that stand before the record, the first of each. */
+/** Keeps the values outside of records that rows get: of each path the first value that stands before the record. */
 export class AncestorValues {
   private readonly paths: readonly (readonly [member: string, path: ValuePath])[];
   private readonly levels: Level[] = [{ name: '', found: null, members: null, text: '' }];

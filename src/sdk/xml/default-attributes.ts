@@ -4,7 +4,7 @@ const ATTRIBUTE =
 
 export interface AttributeList {
   element: string;
-  /** Names with what stands between the quotes. Attributes without a default are left out. */
+  /** The names of attributes with the texts between their quotes. Attributes without a default are left out. */
   defaults: [name: string, text: string][];
 }
 

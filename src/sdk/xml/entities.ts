@@ -32,7 +32,7 @@ export interface EntityContext {
   where(): string;
   /** Characters that were read so far. */
   position(): number;
-  /** What a reference stands for, to be counted. */
+  /** Counts the characters that a reference stands for. */
   expanded(characters: number): void;
 }
 
@@ -55,8 +55,8 @@ export interface Entities {
 }
 
 /**
- * Entities are expanded within limits, so that a small file cannot become gigabytes of text: see "billion laughs". What
- * lies outside the document is never read, whatever the document says.
+ * Entities are expanded within limits, so that a small file cannot become gigabytes of text: see "billion laughs". Files outside
+ * the document are never read, whatever the document says.
  *
  * @param given entities that the operator declares, such as those of a DTD that is not read
  */
@@ -128,7 +128,7 @@ export function createEntities(given: Readonly<Record<string, string>>, context:
     );
   };
 
-  /** What stands for more text than the file has is counted wherever it is used. */
+  /** Counts the text of an entity at each use. */
   const counted = (text: string): string => {
     total += text.length;
     if (total > FREE_CHARACTERS && total > FACTOR_MAX * context.position()) {

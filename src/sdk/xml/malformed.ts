@@ -1,4 +1,4 @@
-/** What is wrong with a document that the parser refuses, and what to do. */
+/** Describes why the parser refuses a document, and what to do. */
 export function describeMalformed(
   reason: string,
   { open, closed }: { open: string | undefined; closed: string },

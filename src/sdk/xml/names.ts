@@ -9,7 +9,7 @@ export interface Names {
 const REMEMBERED_MAX = 10_000;
 
 /**
- * Gives the same string for the same name, which then is looked up by its identity.
+ * Gives the same string object for the same name, so that looking it up is fast.
  *
  * @param prefixes whether `g:name` stays or becomes `name`
  */
@@ -27,7 +27,7 @@ export function createNames(prefixes: 'strip' | 'keep'): Names {
 interface Remembered<Name> {
   raw: string;
   made: Name;
-  /** What came after it last time. */
+  /** The name that followed this one last time. */
   next: Remembered<Name> | undefined;
 }
 

@@ -5,7 +5,7 @@ interface Step {
   test: string | RegExp;
 }
 
-/** So many steps of one of the paths lead to the innermost open element. */
+/** How many steps of which path lead to the innermost open element. */
 type Position = readonly [path: number, steps: number];
 
 const NAME = String.raw`[\p{L}_*][\p{L}\p{N}_.\-*]*`;

@@ -54,7 +54,7 @@ export class RecordScanner {
   private readonly maxRecordBytes: number;
   private readonly rules: ElementRules;
   private readonly names: Names;
-  /** Where no language is to be chosen, none. */
+  /** Empty where no language is to be chosen. */
   private readonly languageAttributes: ReadonlySet<string>;
   private readonly ancestors: AncestorValues | null;
   /** The state of the path after each open tag, from the document itself on. */
@@ -62,7 +62,7 @@ export class RecordScanner {
   private readonly path: string[] = [];
   /** The element that ended last. */
   private closed = '';
-  /** The open elements of the outermost open record are the first so many; the others are there to be used. */
+  /** The elements of the outermost open record. The elements behind the open ones are kept for reuse. */
   private readonly elements: Element[] = [];
   private depth = 0;
   private open: OpenRecord[] = [];
@@ -173,7 +173,7 @@ export class RecordScanner {
     parser.off('text');
   }
 
-  /** Text is asked for only where it is wanted: the parser skips all other text faster. */
+  /** Listens to text only where it is needed: the parser skips other text faster. */
   private listenToText(): void {
     if (this.depth > 0 || this.ancestors?.wantsText === true) {
       this.parser.on('text', this.onText);

@@ -1,7 +1,7 @@
 /** The parser holds a text until it ends, also one that belongs to no record. */
 const TEXT_CHARACTERS_MAX = 16 * 1024 * 1024;
 
-/** Notices that a parser only gathers text, from what it reports and how much it was given in between. */
+/** Notices when a parser gathers too much text: it compares the parser's events with the characters that were given in between. */
 export class TextBounds {
   /** The longest text, comment or attribute. */
   readonly max: number;

@@ -86,7 +86,7 @@ function parametersOf(schema: z.ZodObject, where: 'path' | 'query'): JsonObject[
   }));
 }
 
-/** The JSON Schema of what validates or describes, without the line that names the dialect. */
+/** The JSON Schema of a zod schema, without the line that names the dialect. */
 function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): JsonObject {
   const { $schema: _dialect, ...described } = z.toJSONSchema(schema, { io, unrepresentable: 'any', reused: 'inline' });
   return described as JsonObject;

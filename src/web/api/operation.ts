@@ -3,9 +3,9 @@ import type { PlatformRequests } from '../../delivery/platform-requests.ts';
 import type { PageContext } from '../server/page-context.ts';
 import type { Person, Role, WebAnswer } from '../server/route.ts';
 
-/** What an operation of the admin API works with. */
+/** The parts of the daemon that operations of the admin API use. */
 export interface ApiContext extends PageContext {
-  /** Requests to the platform that no ledger is needed for. */
+  /** Requests to the platform that need no ledger. */
   platform: PlatformRequests;
 }
 

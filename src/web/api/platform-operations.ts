@@ -12,7 +12,10 @@ import type { ApiOperation } from './operation.ts';
 const Nothing = z.strictObject({});
 const NDJSON = 'application/x-ndjson';
 
-/** A list of the platform, a page a line as a JSON array. A list that cannot be read to its end breaks the connection. */
+/**
+ * Sends a list of the platform: each page is a line with a JSON array. Where the list cannot be read to its end, the connection
+ * breaks.
+ */
 function listOperation(
   handler: PlatformHandler<Record<string, never>, Listing>,
   { path, id, summary, failure }: { path: string; id: string; summary: string; failure: string },

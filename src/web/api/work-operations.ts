@@ -16,7 +16,7 @@ interface Described {
   role: Role;
 }
 
-/** What the handlers of the admin channel do that are no reading of the platform. A test compares this list with the handlers. */
+/** Describes the handlers of the admin channel, except those that read the platform. A test compares this list with the handlers. */
 export const WORK: Readonly<Record<string, Described>> = {
   sync: { summary: 'Pulls, maps, sends and publishes.', tag: 'work', role: 'operator' },
   replay: { summary: 'Maps stored records again and sends what needs it.', tag: 'attention', role: 'operator' },
@@ -101,7 +101,7 @@ function camelCase(name: string): string {
   return name.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** What a person can have done, and how it stands. */
+/** Starts work for a person, and shows how far it is. */
 export const WORK_OPERATIONS: readonly ApiOperation[] = [
   ...handlers.filter(({ name }) => !READ_DIRECTLY.has(name)).map(startOf),
   defineOperation({

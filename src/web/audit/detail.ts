@@ -5,7 +5,7 @@ const LIST_MAX = 20;
 /** Fields of forms that are secret, or say nothing about the action. */
 const LEFT_OUT = /^(csrf|password|token|secret)$/i;
 
-/** What of a request goes into the audit log: its values, shortened and without secrets (I7, I9). */
+/** The values of a request for the audit log, shortened and without secrets (I7, I9). */
 export function detailOf(request: unknown, scrub: (text: string) => string): JsonObject {
   if (typeof request !== 'object' || request === null) return {};
   return Object.fromEntries(

@@ -11,7 +11,7 @@ export interface CsvDialect {
   encoding: string;
 }
 
-/** A separate file for each encoding's mark: spreadsheets take a UTF-8 file without it for text in the encoding of the country. */
+/** Encodings whose files begin with a byte order mark: without it, spreadsheets read UTF-8 as text in the encoding of the country. */
 const MARKED = /^(utf-?8|utf-?16(le|be)?)$/i;
 
 /**

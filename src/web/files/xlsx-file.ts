@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream';
+import { escapeUTF8 } from 'entities/escape';
 import { ZipFile } from 'yazl';
 import { CELL_CHARACTERS_MAX, cellText } from '../../daemon/uploads/merge-row.ts';
 import type { JsonObject } from '../../lib/json.ts';
@@ -85,13 +86,12 @@ function cell(text: string, place: string, style: number): string {
   return `<c r="${place}" s="${style}" t="inlineStr"><is><t xml:space="preserve">${escapeXml(kept)}</t></is></c>`;
 }
 
-const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
 /** Characters that XML cannot hold, a carriage return, which XML would change, and text that looks like such an escape. */
 const UNHOLDABLE = /(?![\t\n])\p{Cc}|[\ufffe\uffff]|_(?=x[0-9A-Fa-f]{4}_)/gu;
 
 /** Office writes such a character as `_x000D_` (ECMA-376 part 1, 22.9.2.19). */
 function escapeXml(text: string): string {
-  return text
-    .replace(UNHOLDABLE, (found) => `_x${found.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}_`)
-    .replace(/[&<>"]/g, (found) => ENTITIES[found] ?? found);
+  return escapeUTF8(
+    text.replace(UNHOLDABLE, (found) => `_x${found.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}_`),
+  );
 }

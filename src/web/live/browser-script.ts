@@ -30,7 +30,7 @@ export const BROWSER_SCRIPT = `'use strict';
 
   function renewAttributes(old, fresh) {
     for (const { name } of [...old.attributes]) {
-      // What a person has opened stays open.
+      // A fold that a person has opened stays open.
       if (!fresh.hasAttribute(name) && !(name === 'open' && old.nodeName === 'DETAILS')) old.removeAttribute(name);
     }
     for (const { name, value } of fresh.attributes) {

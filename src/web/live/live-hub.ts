@@ -22,14 +22,17 @@ export interface LiveHub {
   close(): void;
 }
 
-/** Streams that are open at once, half of the server's connections; and those of one person, of whom the oldest is ended (I9). */
+/**
+ * The most streams that are open at once, half of the server's connections, and the most streams of one person, whose oldest
+ * stream is ended (I9).
+ */
 const STREAMS_MAX = 64;
 const STREAMS_OF_ONE_MAX = 12;
-/** Pages are told at most this often. */
+/** The shortest time between two messages to a page. */
 const EVERY_MS = 500;
-/** A page that was made less than this ago may lack the last change: it was not listening yet when that was reported. */
+/** A page that was made less than this ago may lack a change that was reported before the page began to listen. */
 const LATELY_MS = 10_000;
-/** A comment keeps proxies from ending a stream that is silent; and the session is looked at again. */
+/** At this interval a comment keeps proxies from ending a silent stream, and the session is checked again. */
 const BEAT_MS = 15_000;
 
 const CHANGE = 'event: change\ndata: 1\n\n';
@@ -41,7 +44,7 @@ export function createLiveHub({ bus }: { bus: Pick<EventBus, 'subscribe'> }): Li
   let isDirty = false;
   let changedAt = Number.NEGATIVE_INFINITY;
 
-  /** A page that reads more slowly than changes come gets the next one later: one change says as much as many. */
+  /** A page that reads more slowly than changes come gets one message for several changes. */
   function sendAll(text: string): boolean {
     let all = true;
     for (const { response } of listeners) {

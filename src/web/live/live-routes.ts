@@ -3,7 +3,7 @@ import type { Route } from '../server/route.ts';
 import { WebFault } from '../server/web-fault.ts';
 import type { LiveHub } from './live-hub.ts';
 
-/** The stream by which open pages hear that something has changed. */
+/** The stream that reports changes to open pages. */
 export function liveRoutes({ hub, access }: { hub: LiveHub; access: Access }): Route[] {
   return [
     {

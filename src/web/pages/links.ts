@@ -23,7 +23,7 @@ export const runPath = (id: number): string => `/runs/${id}`;
 /** Longer keys stand in the query, because the server limits the parts of a path. */
 const SEGMENT_MAX = 1000;
 
-/** A key may have any character. A browser reads a path with a segment of dots anew, so such a key stands in the query too. */
+/** A key may have any character. A browser changes a path with a segment of dots, so such a key stands in the query too. */
 export function itemPath(kind: SubjectKind, key: string): string {
   const segment = encodeURIComponent(key);
   return key === '' || segment.length > SEGMENT_MAX || /^\.+$/.test(key)

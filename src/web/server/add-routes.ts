@@ -35,7 +35,7 @@ export interface RouteParts {
   ledgerLost: () => Fault | null;
 }
 
-/** Serves the routes. Who may send requests to them has been decided by the guard, by the role of each. */
+/** Serves the routes. The guard has decided before who may send requests to each route. */
 export function addRoutes(app: FastifyInstance, routes: readonly Route[], parts: RouteParts): void {
   app.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, body, done) =>
     done(null, new URLSearchParams(String(body))),
@@ -87,7 +87,7 @@ async function formOf(body: unknown, type: string): Promise<FormBody> {
   return { form: new URLSearchParams(), file: null };
 }
 
-/** True of a request that changes something and does not carry what the forms of its session carry. */
+/** True for a request that changes something and lacks the CSRF token of its session. */
 function isForged({ visit, headers }: FastifyRequest, { method, role }: Route, { form, csrf }: WebRequest): boolean {
   if (method === 'GET' || role === 'open' || visit?.person.by === 'token') return false;
   const given = Buffer.from(String(headers['x-csrf-token'] ?? form.get('csrf') ?? ''));
@@ -95,7 +95,7 @@ function isForged({ visit, headers }: FastifyRequest, { method, role }: Route, {
   return expected.length === 0 || given.length !== expected.length || !timingSafeEqual(given, expected);
 }
 
-/** Writes the action to the audit log before it begins, and what came of it afterwards. */
+/** Writes the action to the audit log before it begins, and its result afterwards. */
 async function audited(route: Route, request: WebRequest, { people, log, scrub }: RouteParts): Promise<WebAnswer> {
   const { action } = route;
   if (action === undefined || route.role === 'open') return route.handle(request);

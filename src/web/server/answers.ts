@@ -43,7 +43,7 @@ export function createAnswers(routes: () => readonly Route[]): Answers {
         const { title, body, at, status = 200, headers = {} } = answer;
         const session = visit?.session ?? null;
         const notice = session?.notice ?? null;
-        // A page that is fetched again for its live parts must not use the notice up.
+        // A page that is fetched again for its live parts must not take the notice, which is shown once.
         if (session !== null && request.headers['x-live'] === undefined) session.notice = null;
         const person = visit?.person ?? null;
         const menu = person === null ? [] : menuOf(person);

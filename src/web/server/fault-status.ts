@@ -3,13 +3,13 @@ import { Fault } from '../../lib/errors.ts';
 import { errorStatus } from '../error-status.ts';
 import { WebFault } from './web-fault.ts';
 
-/** What an error becomes as an answer. A null message means that the error is a defect, which is for the log alone. */
+/** The answer to an error. A null message means that the error is a defect, which only the log describes. */
 export interface FaultAnswer {
   status: number;
   code: string;
   message: string | null;
   suggestion: string | null;
-  /** What is wrong with single members of the request, where that is known. */
+  /** The problems of single members of the request, where they are known. */
   errors?: readonly { path: string; message: string }[];
 }
 

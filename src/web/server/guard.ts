@@ -15,10 +15,7 @@ export interface Guard {
   answers: Answers;
 }
 
-/**
- * Refuses before a body is read whatever can be refused without it. The connection ends with the refusal: a body that is
- * still to come, however slowly, is of no use to anybody.
- */
+/** Refuses requests before their bodies are read. The refusal ends the connection, because the rest of the body is of no use. / */
 export function addGuard(app: FastifyInstance, guard: Guard): void {
   const { access, servers, wrongTokens, answers } = guard;
   app.decorateRequest('visit', null);
@@ -78,7 +75,7 @@ export function addGuard(app: FastifyInstance, guard: Guard): void {
 const FOREIGN_HOST =
   'The request names a host that is not one of this server. To serve under that name, add it to web.allowedHosts in the config.';
 
-/** Who may ask for what is in no table, as the board of the queues. */
+/** The role for requests outside of the route table, such as those to the board of the queues. */
 export const DEFAULT_ROLE: Role = 'operator';
 
 /** Who may send the request. */

@@ -3,12 +3,12 @@ import type { Asked, DashboardViews } from '../../domain/ports/dashboard-views.t
 import type { PeopleLedger } from '../../domain/ports/people-ledger.ts';
 import type { Tasks } from '../tasks/tasks.ts';
 
-/** What the routes are made with. */
+/** The parts of the daemon that routes use. */
 export interface PageContext extends WebContext {
   /** The ledger as pages show it, read in another thread. */
   dashboard: Asked<DashboardViews>;
   /** Work that people start from a page. */
   tasks: Tasks;
-  /** What people leave in the ledger: notes, values of lookup tables, and the audit log. */
+  /** Notes, values of lookup tables, and the audit log. */
   people: PeopleLedger;
 }

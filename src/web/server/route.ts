@@ -16,7 +16,7 @@ export interface Person {
   by: 'session' | 'token';
 }
 
-/** What came of a form, shown once on the next page. */
+/** The result of a form, shown once on the next page. */
 export interface Notice {
   text: string;
   tone: 'good' | 'bad' | 'warn';
@@ -32,7 +32,7 @@ export interface WebRequest {
   /** An uploaded file of a multipart form, bounded in size; null without one. */
   file: { name: string; bytes: Uint8Array } | null;
   person: Person;
-  /** What each form carries in its field `csrf`; `csrfField(request)` renders it. */
+  /** The token in the field `csrf` of each form; `csrfField(request)` renders the field. */
   csrf: string;
   headers: IncomingHttpHeaders;
   /** The address that it came from. */
@@ -65,7 +65,7 @@ export interface Route {
   path: string;
   /** `open`: nobody has to log in. */
   role: Role | 'open';
-  /** True for what is answered while the ledger is lost. Other routes then report why it is. */
+  /** True for a route that answers while the ledger is lost. Other routes then report why it is lost. */
   withoutLedger?: true;
   /** For the audit log, for anything but a GET: `replay.start`. */
   action?: string;

@@ -1,7 +1,7 @@
 /** An answer that ends a request: its status, and a message for whoever has sent it. */
 export class WebFault extends Error {
   readonly status: number;
-  /** What is wrong with single members of the request. */
+  /** The problems of single members of the request. */
   readonly errors: readonly { path: string; message: string }[];
 
   constructor(status: number, message: string, errors: WebFault['errors'] = []) {
@@ -12,12 +12,12 @@ export class WebFault extends Error {
   }
 }
 
-/** For a page to throw where what it would show is not there. */
+/** A page throws it where there is nothing to show. */
 export function notFound(message: string): WebFault {
   return new WebFault(404, message);
 }
 
-/** For a page to throw where the fields of a form or of the address are wrong. */
+/** A page throws it where the fields of a form or of the address are wrong. */
 export function badRequest(message: string): WebFault {
   return new WebFault(400, message);
 }

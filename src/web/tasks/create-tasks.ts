@@ -18,6 +18,9 @@ const KEPT_MAX = 200;
 /** Characters of JSON that the results of all kept tasks may have together. Beyond it the oldest results are forgotten (I9). */
 const RESULT_CHARS_MAX = 8 * 1024 * 1024;
 
+/** Characters of a result that the audit log keeps. */
+const OUTCOME_CHARS_MAX = 500;
+
 interface Kept {
   task: Task;
   abort: AbortController;
@@ -32,6 +35,8 @@ export interface TasksOptions {
   log: Logger;
   /** Asks the API again if it refuses the key, because a person may have corrected that before. */
   askRefused: () => Promise<void>;
+  /** The result of a task in sentences; null where there are none. */
+  describe: (task: Task) => string | null;
   /** Called when a task has begun, has made progress or has ended. */
   onChange?: () => void;
 }
@@ -43,9 +48,9 @@ const CLOSED = fault('daemon.stopped', 'The daemon was stopped before this was d
   suggestion: 'Nothing is lost: what it did is in the ledger. Start it again to go on.',
 });
 
-/** The tasks of one daemon. They are in memory: a restart forgets them, and the audit log keeps what they were. */
+/** The tasks of one daemon. They are in memory: a restart forgets them, and the audit log keeps an entry for each. */
 export function createTasks(options: TasksOptions): Tasks {
-  const { runtime, people, clock, log, askRefused, onChange = () => undefined } = options;
+  const { runtime, people, clock, log, askRefused, describe, onChange = () => undefined } = options;
   // A map remembers the order in which its members came.
   const kept = new Map<string, Kept>();
   let closed = false;
@@ -82,10 +87,17 @@ export function createTasks(options: TasksOptions): Tasks {
     forget();
     onChange();
     try {
-      await people.endAction(actionId, outcome.ok ? 'Done.' : `Failed: ${outcome.message}`);
+      await people.endAction(actionId, outcome.ok ? doneText(task) : `Failed: ${outcome.message}`);
     } catch (error) {
       log.warn({ err: error, task: task.name }, 'The end of a task could not be written to the audit log.');
     }
+  }
+
+  /** What came of a task that has ended well, with its counts. */
+  function doneText(task: Task): string {
+    const text = runtime.secrets.scrub(describe(task) ?? '');
+    const shown = text.length <= OUTCOME_CHARS_MAX ? text : `${text.slice(0, OUTCOME_CHARS_MAX)}…`;
+    return shown === '' ? 'Done.' : `Done. ${shown}`;
   }
 
   return {

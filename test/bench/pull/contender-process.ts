@@ -1,7 +1,7 @@
 // Reads one file once: with the connector and the hashing that a pull does, or with the parser alone.
 
 import { incomingRecords } from '../../../src/pipeline/incoming-record.ts';
-import { readPages } from '../../support/connector-reader.ts';
+import { readPages } from '../../support/connectors/connector-reader.ts';
 import { FORMATS } from './formats.ts';
 
 /** What the process is given, as JSON in its first argument. */

@@ -6,7 +6,7 @@ import { csv } from '../../../connectors/csv/index.ts';
 import { fixedWidth } from '../../../connectors/fixed-width/index.ts';
 import { xlsx } from '../../../connectors/xlsx/index.ts';
 import type { Connector } from '../../../src/sdk/index.ts';
-import { workbook } from '../../support/workbook.ts';
+import { workbook } from '../../support/connectors/workbook.ts';
 import { markup } from './markup.ts';
 
 /** A format that is measured: a new one is a new row of `FORMATS`. */

@@ -5,8 +5,8 @@ import { API_OPERATIONS } from '../../../src/web/api/api-routes.ts';
 import type { ApiOperation } from '../../../src/web/api/operation.ts';
 import { Operation, Problem } from '../../../src/web/api/schemas.ts';
 import { READ_DIRECTLY, WORK } from '../../../src/web/api/work-operations.ts';
-import { PRODUCTS, startDaemon, WEB_TOKEN } from '../../support/daemon-world.ts';
-import { createWorld, type World } from '../../support/world.ts';
+import { PRODUCTS, startDaemon, WEB_TOKEN } from '../../support/worlds/daemon-world.ts';
+import { createWorld, type World } from '../../support/worlds/world.ts';
 
 interface Given {
   method?: string;
@@ -145,7 +145,12 @@ describe('the admin API', () => {
     await resultOf(await ask('/operations/sync', { method: 'POST', body: {} }));
     const { rows } = (await (await ask('/audit')).json()) as { rows: object[] };
     expect(rows).toContainEqual(
-      expect.objectContaining({ who: 'token', via: 'api', action: 'sync', outcome: 'Done.' }),
+      expect.objectContaining({
+        who: 'token',
+        via: 'api',
+        action: 'sync',
+        outcome: expect.stringMatching(/^Done\. erp\/default: 2 rows read, /),
+      }),
     );
   });
 
@@ -180,6 +185,16 @@ describe('the admin API', () => {
       const answer = await ask('/nothing');
       expect(answer.status).toBe(404);
       expect(await problemOf(answer)).toMatchObject({ status: 404 });
+    });
+
+    it.each(['%', '%zz', 'A%FF'])('where the address has %s, which cannot be decoded', async (key) => {
+      const answer = await ask(`/items/product/${key}`);
+      expect(answer.status).toBe(400);
+      expect(await problemOf(answer)).toMatchObject({ status: 400, detail: expect.stringContaining('%25') });
+      const page = await fetch(`${url}/items/product/${key}`, { headers: { accept: 'text/html' } });
+      expect(page.status).toBe(400);
+      expect(page.headers.get('content-security-policy')).toContain("default-src 'none'");
+      expect(await page.text()).toContain('<p>The address cannot be read:');
     });
 
     it('where the item is unknown', async () => {

@@ -5,10 +5,10 @@ import type { Daemon } from '../../../src/daemon/daemon.ts';
 import type { Cause, CauseType } from '../../../src/domain/ports/dashboard-views.ts';
 import type { SandboxOptions } from '../../../src/sandbox/control/settings.ts';
 import { xlsxFile } from '../../../src/web/files/xlsx-file.ts';
-import { textOf } from '../../support/connector-reader.ts';
-import { refuseCreates, startDaemon, WEB_TOKEN } from '../../support/daemon-world.ts';
-import { type WebForms, webForms } from '../../support/web-forms.ts';
-import { createWorld, type World } from '../../support/world.ts';
+import { type WebForms, webForms } from '../../support/browser/web-forms.ts';
+import { textOf } from '../../support/connectors/connector-reader.ts';
+import { refuseCreates, startDaemon, WEB_TOKEN } from '../../support/worlds/daemon-world.ts';
+import { createWorld, type World } from '../../support/worlds/world.ts';
 
 const SOURCE = {
   id: 'erp',
@@ -111,6 +111,10 @@ describe('what needs attention', () => {
     expect(task).toContain('2 stored rows were mapped again: 2 passed the mapping.');
     expect(skus().toSorted()).toEqual(['A-1', 'B-1', 'B-2']);
     expect(await web.get(`/attention/${id}`)).toMatchObject({ status: 404 });
+    const [last] = (await daemon.runtime.dashboard.actions({ limit: 1 })).rows;
+    expect(last?.outcome).toMatch(
+      /^Done\. Nothing is stuck any more .* 2 stored rows were mapped again: 2 passed the mapping\./,
+    );
   });
 
   it('leaves to the platform whether what it has refused would pass, also where no row is mapped for it', async () => {

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BOARD_PATH } from '../../../src/web/board.ts';
 import type { ServedRoute } from '../../../src/web/web-server.ts';
-import { type GuardedWeb, openGuardedWeb, pathOf } from '../../support/guarded-web.ts';
+import { type GuardedWeb, openGuardedWeb, pathOf } from '../../support/browser/guarded-web.ts';
 
 const BODY_BYTES = 20 * 1024 * 1024;
 /** What the kernel holds of a connection beyond what the server has read. */

@@ -1,9 +1,9 @@
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Daemon } from '../../../src/daemon/daemon.ts';
-import { PRODUCTS, startDaemon, WEB_TOKEN } from '../../support/daemon-world.ts';
-import { askWeb, visitWeb } from '../../support/web-visitor.ts';
-import { createWorld, type World } from '../../support/world.ts';
+import { askWeb, visitWeb } from '../../support/browser/web-visitor.ts';
+import { PRODUCTS, startDaemon, WEB_TOKEN } from '../../support/worlds/daemon-world.ts';
+import { createWorld, type World } from '../../support/worlds/world.ts';
 
 /** The machine may be busy with other tests. */
 const soon = (condition: () => boolean) => vi.waitUntil(condition, { timeout: 20_000 });

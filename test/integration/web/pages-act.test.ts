@@ -2,10 +2,10 @@
 
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Daemon } from '../../../src/daemon/daemon.ts';
-import { textOf } from '../../support/connector-reader.ts';
-import { startDaemon, WEB_TOKEN } from '../../support/daemon-world.ts';
-import { ALL_PRODUCTS, createDashboardWorld, productsFile } from '../../support/dashboard-world.ts';
-import type { World } from '../../support/world.ts';
+import { textOf } from '../../support/connectors/connector-reader.ts';
+import { startDaemon, WEB_TOKEN } from '../../support/worlds/daemon-world.ts';
+import { ALL_PRODUCTS, createDashboardWorld, productsFile } from '../../support/worlds/dashboard-world.ts';
+import type { World } from '../../support/worlds/world.ts';
 
 const SOON = { timeout: 60_000 };
 /** More than the passports that are asked for in one transaction. */

@@ -3,9 +3,9 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Daemon } from '../../../src/daemon/daemon.ts';
 import { itemPath } from '../../../src/web/pages/links.ts';
-import { startDaemon, WEB_TOKEN } from '../../support/daemon-world.ts';
-import { createDashboardWorld, HOSTILE, ODD_KEY } from '../../support/dashboard-world.ts';
-import type { World } from '../../support/world.ts';
+import { startDaemon, WEB_TOKEN } from '../../support/worlds/daemon-world.ts';
+import { createDashboardWorld, HOSTILE, ODD_KEY } from '../../support/worlds/dashboard-world.ts';
+import type { World } from '../../support/worlds/world.ts';
 
 const SOON = { timeout: 60_000 };
 
@@ -82,8 +82,8 @@ describe('the pages to look at', () => {
 
     it('have a page each with the counts of each stream and the items that they changed', async () => {
       const markup = await expectAll('/runs/1', 'products', 'materials', 'boms', 'all streams', '18');
-      expect(markup).toContain('href="/items?run=1"');
-      await expectAll('/items?run=1', 'Only items that run 1 changed.', 'P-1', 'M-1');
+      const figure = />(\d+) items<\/a> were last changed by this run/.exec(markup)?.[1] ?? '';
+      await expectAll('/items?run=1', 'Only items that run 1 changed.', `${figure} items selected`, 'P-1', 'M-1');
     });
 
     it('are not found where there is no such run', async () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { WEB_TOKEN } from '../../support/daemon-world.ts';
-import { type GuardedWeb, openGuardedWeb, PASSWORDS } from '../../support/guarded-web.ts';
-import { askWeb, visitWeb } from '../../support/web-visitor.ts';
+import { type GuardedWeb, openGuardedWeb, PASSWORDS } from '../../support/browser/guarded-web.ts';
+import { askWeb, visitWeb } from '../../support/browser/web-visitor.ts';
+import { WEB_TOKEN } from '../../support/worlds/daemon-world.ts';
 
 describe('people of the dashboard', () => {
   let web: GuardedWeb;
@@ -80,7 +80,12 @@ describe('people of the dashboard', () => {
         detail: { source: 'nowhere' },
         outcome: 'Failed: The config has no such source.',
       }),
-      expect.objectContaining({ who: 'the-operator', via: 'web', detail: { source: 'erp' }, outcome: 'Done.' }),
+      expect.objectContaining({
+        who: 'the-operator',
+        via: 'web',
+        detail: { source: 'erp' },
+        outcome: expect.stringContaining(' rows read, '),
+      }),
     ]);
     expect((await web.people.viewer.get('/audit')).status).toBe(403);
     const { body } = await operator.get('/audit');

@@ -11,13 +11,13 @@ import { createLogger } from '../../../src/lib/logging/logging.ts';
 import { createSecretStore } from '../../../src/lib/logging/secrets.ts';
 import { hashPassword } from '../../../src/lib/password-hash.ts';
 import { openWeb, type ServedRoute } from '../../../src/web/web-server.ts';
-import { cli } from '../../support/cli.ts';
-import { PRODUCTS, startDaemon } from '../../support/daemon-world.ts';
-import { pathOf } from '../../support/guarded-web.ts';
-import { describeRedis, type RedisServer, startRedis } from '../../support/redis.ts';
-import { installSdk } from '../../support/sdk-package.ts';
-import { askWeb, visitWeb, type WebVisitor } from '../../support/web-visitor.ts';
-import { API_KEY, createWorld, type World } from '../../support/world.ts';
+import { pathOf } from '../../support/browser/guarded-web.ts';
+import { askWeb, visitWeb, type WebVisitor } from '../../support/browser/web-visitor.ts';
+import { cli } from '../../support/cli/cli.ts';
+import { installSdk } from '../../support/cli/sdk-package.ts';
+import { describeRedis, type RedisServer, startRedis } from '../../support/servers/redis.ts';
+import { PRODUCTS, startDaemon } from '../../support/worlds/daemon-world.ts';
+import { API_KEY, createWorld, type World } from '../../support/worlds/world.ts';
 
 const PLANTED = {
   'the API key': API_KEY,

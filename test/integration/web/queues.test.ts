@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Daemon } from '../../../src/daemon/daemon.ts';
-import { PRODUCTS, REFUSAL, refuseCreates, startDaemon, WEB_TOKEN } from '../../support/daemon-world.ts';
-import { type WebForms, webForms } from '../../support/web-forms.ts';
-import { createWorld, type World } from '../../support/world.ts';
+import { type WebForms, webForms } from '../../support/browser/web-forms.ts';
+import { PRODUCTS, REFUSAL, refuseCreates, startDaemon, WEB_TOKEN } from '../../support/worlds/daemon-world.ts';
+import { createWorld, type World } from '../../support/worlds/world.ts';
 
 let world: World;
 let daemon: Daemon;

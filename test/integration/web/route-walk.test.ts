@@ -3,9 +3,9 @@ import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BOARD_PATH } from '../../../src/web/board.ts';
 import type { ServedRoute } from '../../../src/web/web-server.ts';
-import { WEB_TOKEN } from '../../support/daemon-world.ts';
-import { type GuardedWeb, openGuardedWeb, pathOf } from '../../support/guarded-web.ts';
-import { askWeb, visitWeb, type WebVisitor } from '../../support/web-visitor.ts';
+import { type GuardedWeb, openGuardedWeb, pathOf } from '../../support/browser/guarded-web.ts';
+import { askWeb, visitWeb, type WebVisitor } from '../../support/browser/web-visitor.ts';
+import { WEB_TOKEN } from '../../support/worlds/daemon-world.ts';
 
 const ROLES = ['viewer', 'editor', 'operator'] as const;
 /** All that a stranger may ask for. */

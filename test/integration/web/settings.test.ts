@@ -1,8 +1,10 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Daemon } from '../../../src/daemon/daemon.ts';
-import { PRODUCTS, startDaemon, WEB_TOKEN } from '../../support/daemon-world.ts';
-import { type WebForms, webForms } from '../../support/web-forms.ts';
-import { API_KEY, createWorld, type World } from '../../support/world.ts';
+import { type WebForms, webForms } from '../../support/browser/web-forms.ts';
+import { PRODUCTS, startDaemon, WEB_TOKEN } from '../../support/worlds/daemon-world.ts';
+import { API_KEY, createWorld, type World } from '../../support/worlds/world.ts';
 
 const PLANTED = 'planted-secret-of-a-header-0123456789';
 
@@ -15,13 +17,14 @@ afterEach(async () => {
   await world.remove();
 });
 
-async function started(): Promise<void> {
+async function started(config: Record<string, unknown> = {}): Promise<void> {
   const { options } = PRODUCTS.source;
   const access = { https: { token: PLANTED, headers: { 'x-key': PLANTED } } };
   world = await createWorld({
     config: {
       web: { port: 0, token: WEB_TOKEN },
       sources: [{ ...PRODUCTS.source, options: { ...options, access } }],
+      ...config,
     },
     files: PRODUCTS.files,
   });
@@ -61,6 +64,19 @@ describe('the settings', () => {
     expect(task).toContain(`<code>${API_KEY.slice(0, 8)}…</code>`);
     expect(task).toMatch(/<li>publish: /);
     expect(task).not.toContain(API_KEY.slice(0, 9));
+  });
+
+  it('make a backup on demand, which the audit log and the page of the settings name', async () => {
+    await started({ backups: { folder: './backups', schedule: '0 3 * * *' } });
+    expect((await web.get('/settings')).text).toContain('Make a backup now');
+    const { to } = await web.post('/settings/backup');
+    const task = await web.taskPage(to);
+    expect(task).toContain('The backup was made and verified:');
+    const [file = ''] = readdirSync(join(world.folder, 'backups'));
+    expect(task).toContain(file);
+    expect((await web.get('/settings')).text).toContain(file);
+    const [action] = (await daemon.runtime.dashboard.actions({ limit: 1 })).rows;
+    expect(action).toMatchObject({ action: 'ledger.backup', outcome: expect.stringContaining(file) });
   });
 
   it('read the config again, and report why a broken one is refused', async () => {

@@ -8,7 +8,7 @@ import { backUpLedger } from '../../../src/ledger/backup/backup.ts';
 import { restoreLedger } from '../../../src/ledger/backup/restore.ts';
 import { readMark } from '../../../src/ledger/identity/mark.ts';
 import { Fault, messageOf } from '../../../src/lib/errors.ts';
-import { seededRandom } from '../chaos.ts';
+import { seededRandom } from '../runner/chaos.ts';
 import { checkAtRest, checkBooks, checkMended, type ItemState, readItems } from './check.ts';
 import { checkIntake } from './check-intake.ts';
 import { createFence, type Death, type Fence } from './fence.ts';

@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3';
 import type { Exchange } from '../../../src/api/transport.ts';
-import { IS_OPEN } from '../ledger-revisions.ts';
+import { IS_OPEN } from '../ledger/ledger-revisions.ts';
 import { TURNED_AWAY } from './model-api.ts';
 import type { Effect } from './told-operations.ts';
 

@@ -55,7 +55,7 @@ export function createDeliverySteps(given: {
     if (reason === null) {
       return step('waits', `${what} is due${waits}`, {
         ...rest,
-        cure: 'The next `dpp-sync sync` or the daemon sends it.',
+        cure: 'The daemon or the next sync sends it.',
       });
     }
     const again = dueAt === null ? 'It is sent again by itself.' : `It is sent again by itself at ${utc(dueAt)}.`;

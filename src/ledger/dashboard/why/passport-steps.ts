@@ -55,7 +55,7 @@ export function passportSteps(
     steps.push(
       step('waits', 'its passport is evaluated as soon as no other work is left', {
         ...about('passport', key),
-        cure: 'The next `dpp-sync sync` or the daemon does that.',
+        cure: 'The daemon or the next sync does that.',
       }),
     );
   }

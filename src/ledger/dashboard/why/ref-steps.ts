@@ -60,7 +60,7 @@ export function createRefSteps(
       );
   }
 
-  /** An item that is at fault by its own row is put right there. */
+  /** The steps for an item whose own row is in quarantine: that row has to be corrected. */
   function quarantinedSteps({ kind, key, record }: ItemView): Step[] {
     if ((record?.quarantined ?? null) === null) return [];
     return [step('unknown', `the row of the ${kindWord(kind)} ${key} is in quarantine by now`, about(kind, key))];

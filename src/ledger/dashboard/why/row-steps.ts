@@ -26,16 +26,17 @@ export interface RowSteps {
   heldBy(key: string, own: number | null): Step[];
   /** Rows in quarantine that may belong to any product. */
   heldByAny(): Step[];
-  /** The rows that name something that is no item: by the key of the row, of an item that it would make, or by a value. */
+  /**
+   * The rows in which a name occurs that no item has: as the key of the row, as the key of an item that it would make, or as a
+   * value.
+   */
   naming(name: string): StoredRow[];
-  /** What has become of a row. */
+  /** The steps of a row. */
   stepsOf(row: StoredRow, what: string): Step[];
 }
 
 const ROWS_MAX = 5;
 const ISSUES_MAX = 3;
-/** How many rows in quarantine are searched for a value. */
-const SEARCHED_MAX = 10_000;
 
 const COLUMNS = `r.id, r.key, s.source, s.name AS stream, r.place, r.state, r.issues, r.missing_since IS NOT NULL AS missing,
   r.partial FROM`;
@@ -64,9 +65,9 @@ export function createRowSteps(db: Sqlite, rules: PassportRules): RowSteps {
        ORDER BY r.id LIMIT @limit`,
       `SELECT ${COLUMNS} streams s CROSS JOIN records r ON r.stream_id = s.id AND r.key = @name
        WHERE r.state <> 'mapped' ORDER BY r.id LIMIT @limit`,
-      `SELECT ${COLUMNS} (SELECT * FROM records INDEXED BY records_quarantined WHERE state = 'quarantined' LIMIT ${SEARCHED_MAX}) r
-       JOIN streams s ON s.id = r.stream_id
-       WHERE r.missing_since IS NULL AND instr(r.raw, @name)
+      // No index has the values of rows, so this reads all rows in quarantine, one at a time.
+      `SELECT ${COLUMNS} records r INDEXED BY records_quarantined CROSS JOIN streams s ON s.id = r.stream_id
+       WHERE r.state = 'quarantined' AND r.missing_since IS NULL AND instr(r.raw, @name)
          AND EXISTS (SELECT 1 FROM json_each(r.raw) f WHERE f.value = @name) LIMIT @limit`,
     ].map((text) => db.prepare<[{ name: string; limit: number }], StoredRow>(text)),
   };

@@ -1,23 +1,16 @@
 // Why a product's passport is published or not: the way from the source's row to the passport, in the order of cause and effect.
 
-import type { Operation } from '../../../domain/delivery.ts';
-import type { ItemKind } from '../../../domain/item.ts';
 import type { PassportRules } from '../../../domain/passport.ts';
 import type { DashboardViews, Why, WhyStep } from '../../../domain/ports/dashboard-views.ts';
 import type { ItemView, LedgerViews, PassportView } from '../../../domain/ports/ledger-views.ts';
-import { storedReason } from '../../../domain/reason.ts';
-import { isOpen } from '../../deliveries/delivery-states.ts';
 import type { Sqlite } from '../../store/database.ts';
-import { createDeliverySteps } from './delivery-steps.ts';
 import { createPartSteps } from './part-steps.ts';
-import { passportSteps } from './passport-steps.ts';
+import { createPassportWaits } from './passport-waits.ts';
 import { createRefSteps } from './ref-steps.ts';
 import { createRowSteps } from './row-steps.ts';
 import { createSourceSteps } from './source-steps.ts';
 import { about, type Step, step } from './step.ts';
-
-/** How many deliveries are searched for one that the API has refused. */
-const SCHEDULED_MAX = 1000;
+import { createStoredDeliverySteps } from './stored-delivery-steps.ts';
 
 const MISSING = {
   row_gone: 'its source no longer has the product: its row is gone',
@@ -29,40 +22,12 @@ export function createWhy(
   rules: PassportRules,
   views: Pick<LedgerViews, 'item' | 'passport' | 'apiWait'>,
 ): DashboardViews['why'] {
-  const sql = {
-    contact: db.prepare<[string], { failure: string | null }>(
-      'SELECT failure FROM listings WHERE kind = ? AND needed > 0',
-    ),
-    // What the API has refused is due again at once, so it is among the first of the scheduled deliveries.
-    refusal: db
-      .prepare<[{ kind: string; key: string }], string>(
-        `SELECT d.reason FROM (
-           SELECT i.reason, i.operation FROM items i
-           WHERE i.state IN ('due', 'in_doubt') AND i.due_at > 0 AND i.state = 'due' ORDER BY i.due_at LIMIT ${SCHEDULED_MAX}) d
-         WHERE d.reason ->> '$.code' IN ('denied_key', 'denied_plan') OR (d.reason ->> '$.code' = 'denied_scope'
-           AND d.operation = (SELECT operation FROM items WHERE kind = @kind AND key = @key)) LIMIT 1`,
-      )
-      .pluck(),
-    passportOperation: db
-      .prepare<[string], Operation>(
-        `SELECT i.operation FROM items i WHERE i.kind = 'passport' AND i.key = ? AND ${isOpen('i')}`,
-      )
-      .pluck(),
-  };
   const sources = createSourceSteps(db, rules);
   const rows = createRowSteps(db, rules);
-  const deliveries = createDeliverySteps({
-    firstContact: contactOf,
-    refusal: (item) => storedReason(sql.refusal.get(item) ?? null),
-    apiWait: () => views.apiWait(),
-  });
+  const deliveries = createStoredDeliverySteps(db, views);
+  const waits = createPassportWaits(db, rules, { views, deliveries });
   const refSteps = createRefSteps(views, { rows, deliveries });
   const partSteps = createPartSteps(db, views, refSteps);
-
-  function contactOf(kind: ItemKind) {
-    const row = sql.contact.get(kind);
-    return row === undefined ? null : { failure: storedReason(row.failure) };
-  }
 
   /** The steps of a product up to its passport. */
   function productSteps(product: ItemView): Step[] {
@@ -86,13 +51,11 @@ export function createWhy(
   function whyOf(product: ItemView, passport: PassportView): Why {
     const steps = productSteps(product);
     const isHeld = steps.some(({ standing }) => standing === 'stop' || standing === 'waits');
-    // Completeness decides. What it knows and the steps above do not show is not left out.
+    // Completeness decides. Blockers that it knows and that the steps above do not show are added.
     if (!isHeld) for (const blocker of passport.blockers) steps.push(step('stop', blocker));
     const isComplete = !isHeld && passport.blockers.length === 0;
     if (isComplete) steps.push(step('ok', 'the product is complete', about('product', product.key)));
-    const item = views.item('passport', product.key);
-    const operation = sql.passportOperation.get(product.key) ?? null;
-    steps.push(...passportSteps({ product, passport, item, operation, isComplete }, rules, deliveries));
+    steps.push(...waits.stepsOf(product, passport, isComplete));
     const published = passport.acknowledged === 'published';
     const { key, naturalKey, name } = product;
     const last = steps.at(-1);

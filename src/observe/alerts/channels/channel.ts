@@ -1,6 +1,6 @@
 import type { Notice } from '../../../domain/alert-settings.ts';
 
-/** One way to reach people. */
+/** A way to send notices to people. */
 export interface Channel {
   id: string;
   type: 'webhook' | 'email' | 'exec';

@@ -6,16 +6,16 @@ import { type Channel, noticeDocument } from './channel.ts';
 
 type ExecSettings = Extract<ChannelSettings, { type: 'exec' }>;
 
-/** So much of what a program writes to stderr is kept for the reason. The rest is read and dropped. */
+/** The most bytes of a program's stderr that are kept for the reason of its failure. The rest is read and dropped. */
 const OUTPUT_BYTES_MAX = 2000;
-/** So long its output is waited for after it has ended. */
+/** How long the output is awaited after the program has ended. */
 const OUTPUT_MS = 500;
 
 /**
- * Runs a program, without a shell, with the notice as JSON on stdin. Nothing of a notice is in its arguments or its environment, and
- * the environment holds no secret of this process.
+ * Runs a program, without a shell, with the notice as JSON on stdin. The arguments and the environment contain nothing of the
+ * notice. The environment contains no secret of this process.
  *
- * @param environment what of this process' environment a program may see
+ * @param environment the variables of this process that the program may see
  */
 export function createExec(
   { id, program, args, timeoutMs }: ExecSettings,
@@ -65,7 +65,7 @@ export function createExec(
         child.on('exit', (code, killedBy) => {
           leave();
           killGroup(child.pid);
-          // Its last words may still be in the pipe, which a process that has left the group could hold open for ever.
+          // Its last output may still be in the pipe. A process that has left the group could hold the pipe open for ever.
           const patience = setTimeout(() => child.stderr.destroy(), OUTPUT_MS);
           child.on('close', () => {
             clearTimeout(patience);
@@ -94,6 +94,6 @@ function killGroup(pid: number | undefined): void {
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {
-    // All of it has ended by itself.
+    // The whole group has ended by itself.
   }
 }

@@ -34,7 +34,7 @@ export function createWebhook({ id, url, format, token }: WebhookSettings): Chan
           body,
           signal: AbortSignal.any([signal, AbortSignal.timeout(SEND_MS)]),
         });
-        // What it says is not read: it may be of any length, and may repeat the token.
+        // The body is not read: it may be of any length, and may repeat the token.
         await answer.body?.cancel();
         const { status } = answer;
         if (status >= 300 && status < 400) {
@@ -58,7 +58,7 @@ function withoutAddress(error: unknown, { host, href, pathname }: URL): Error {
   return new Error(pathname.length > 1 ? reason.replaceAll(pathname, '/…') : reason);
 }
 
-/** What Slack and the services that follow it take; `&`, `<` and `>` would be control characters there. */
+/** The format of Slack and of services that follow it. There `&`, `<` and `>` are control characters, so they are escaped. */
 function slackMessage({ title, message, status }: Notice): object {
   const escaped = (text: string) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
   const mark = { firing: ':red_circle:', resolved: ':large_green_circle:', test: ':white_circle:' }[status];

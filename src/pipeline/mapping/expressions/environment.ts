@@ -5,7 +5,7 @@ import { decimal } from '../functions/decimal.ts';
 import { gtin } from '../functions/gtin.ts';
 import { asList, first, pairs, separatorOf, split } from '../functions/lists.ts';
 import { lookup, lookupAll } from '../functions/lookup.ts';
-import { decodeEntities, htmlText, STEPS_PER_CHARACTER } from '../functions/plain-text.ts';
+import { decodeEntities, htmlText, printable, STEPS_PER_CHARACTER } from '../functions/plain-text.ts';
 import { BOUNDED, createSearch, requireDurationText } from '../functions/text.ts';
 import { type UnitTable, unit } from '../functions/unit.ts';
 import type { LookupTables } from '../lookups/lookups.ts';
@@ -87,6 +87,7 @@ function registerLists(environment: Environment, meter: Meter): void {
   };
   environment.registerFunction('html_text(dyn): dyn', (value: unknown) => counted(value, htmlText), sync);
   environment.registerFunction('decode_entities(dyn): dyn', (value: unknown) => counted(value, decodeEntities), sync);
+  environment.registerFunction('printable(dyn): dyn', (value: unknown) => counted(value, printable), sync);
   environment.registerFunction('first(dyn): dyn', first, sync);
   environment.registerFunction('as_list(dyn): dyn', asList, sync);
   environment.registerFunction(

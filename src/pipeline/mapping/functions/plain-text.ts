@@ -1,4 +1,5 @@
 import { decodeHTML } from 'entities/decode';
+import { withoutOddCharacters } from '../../../lib/odd-character.ts';
 import { MappingError } from '../mapping-error.ts';
 import { kindOf, requireNumberText } from '../values.ts';
 
@@ -38,6 +39,17 @@ export function htmlText(value: unknown): string | null {
 export function decodeEntities(value: unknown): string | null {
   const text = textOf('decode_entities', value);
   return text === null ? null : decodeHTML(text);
+}
+
+/**
+ * The text without control characters (tabs and line ends stay), half surrogate pairs and code points that are no characters.
+ *
+ * @returns null for an empty value
+ */
+export function printable(value: unknown): string | null {
+  const text = textOf('printable', value);
+  const kept = text === null ? '' : withoutOddCharacters(text);
+  return kept.trim() === '' ? null : kept;
 }
 
 /** The text of an argument; null for null and for blank text. There is no limit on its length. */

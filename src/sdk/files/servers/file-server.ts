@@ -10,7 +10,7 @@ export interface DownloadTarget {
   progress(bytes: number): void;
 }
 
-/** A server of files: what has to be written for each protocol. Whatever fails is a `sourceFault`. */
+/** A server of files; each protocol has its own. Every error is a `sourceFault`. */
 export interface FileServer {
   stat(path: string, signal: AbortSignal): Promise<Entry | null>;
   /** @param alive is called with every part of a listing that comes in parts */
@@ -19,7 +19,7 @@ export interface FileServer {
   /** Absent where a server cannot do it. Gives false where something has the path already. */
   move?: (file: SourceFile, path: string, signal: AbortSignal) => Promise<boolean>;
   remove?: (file: SourceFile, signal: AbortSignal) => Promise<void>;
-  /** Ends at once what is under way, which then fails. */
+  /** Ends the transfer under way at once; it then fails. */
   interrupt(): void;
   close(): Promise<void>;
 }

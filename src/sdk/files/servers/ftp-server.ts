@@ -15,7 +15,7 @@ type FtpAccess = NonNullable<Access['ftp']>;
 
 const PORT = 21;
 const IMPLICIT_TLS_PORT = 990;
-/** "Requested action not taken": of a file or folder, that it is not there or not to be had. */
+/** "Requested action not taken": a file or folder is missing or cannot be accessed. */
 const NOT_TAKEN = 550;
 
 interface Connection {
@@ -67,7 +67,7 @@ export function createFtpServer(
   const kept = createKeptConnection<Connection>({ open, close: async ({ client }) => client.close() });
   const absolute = (path: string, home: string) => (path.startsWith('/') ? path : posix.join(home, path));
 
-  /** Of servers that state no time in their listings each file is asked for by itself. */
+  /** Asks for the time of each file where the server's listings state no time. */
   async function fileEntry(client: Client, path: string, info: FileInfo | null): Promise<Entry | null> {
     try {
       const bytes = info?.size ?? (await client.size(path));
@@ -148,7 +148,7 @@ export function createFtpServer(
           const to = absolute(path, home);
           await client.ensureDir(posix.dirname(to));
           const base = posix.basename(to);
-          // Many servers replace what has the new name, so it is looked for.
+          // Many servers replace a file that has the new name, so that name is looked for first.
           if ((await entries(client, posix.dirname(to), (one) => one === base)).length > 0) return false;
           await client.rename(absolute(file.path, home), to);
           return true;

@@ -77,7 +77,7 @@ export function createHttpClient(options: {
   };
 }
 
-/** Where an answer leads, without what may be a key. */
+/** The address of a redirect, without its query, which may be a key. */
 function addressOf(location: string | null, url: string): string {
   if (location === null || !URL.canParse(location, url)) return '';
   const { origin, pathname } = new URL(location, url);

@@ -1,6 +1,6 @@
 /** A connection that is opened when it is needed. */
 export interface KeptConnection<T> {
-  /** Runs something on the connection. One that was not used for long, or on which something failed, is opened again. */
+  /** Does work on the connection. A connection that was idle for long, or on which work has failed, is opened again. */
   use<R>(work: (connection: T) => Promise<R>): Promise<R>;
   /** Cuts the connection, or the attempt to open it. */
   cut(): void;
@@ -10,7 +10,7 @@ export interface KeptConnection<T> {
 /** Servers close a connection on which nothing happens, and reading a file that was downloaded may take long. */
 const IDLE_MS = 10_000;
 
-/** One connection, with what cuts it. */
+/** One connection, with the function that cuts it. */
 interface Link<T> {
   opened: Promise<T>;
   cut(): void;
@@ -18,7 +18,7 @@ interface Link<T> {
 }
 
 export function createKeptConnection<T>(options: {
-  /** @param cutWith is given what cuts the connection, as soon as there is something to cut */
+  /** @param cutWith gets the function that cuts the connection, as soon as there is a connection */
   open(cutWith: (cut: () => void) => void): Promise<T>;
   close(connection: T): Promise<void>;
 }): KeptConnection<T> {

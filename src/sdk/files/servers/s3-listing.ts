@@ -2,7 +2,7 @@ import { SaxesParser } from 'saxes';
 import type { Entry } from '../file-store.ts';
 import { versionOf } from '../source-file.ts';
 
-/** One answer to ListObjectsV2. Keys and prefixes are whole ones. */
+/** One answer to ListObjectsV2. Keys and prefixes are complete, from the top of the bucket. */
 export interface S3Listing {
   files: Entry[];
   folders: string[];
@@ -42,7 +42,7 @@ export function parseS3Listing(text: string): S3Listing {
   parser.write(text).close();
 
   if (!isEncoded) return listing;
-  // The names are encoded, because XML cannot hold every character; the element that says so may come behind them.
+  // The names are encoded, because XML cannot hold every character. The element that says so may follow the names.
   return {
     files: listing.files.map((file) => ({ ...file, name: decoded(file.name) })),
     folders: listing.folders.map(decoded),
@@ -61,7 +61,10 @@ function fileOf(fields: Record<string, string>): Entry {
   };
 }
 
-/** The same for a listing, which states milliseconds, and for the headers of a file, which state seconds. */
+/**
+ * The version of an object. It is the same for a listing, which states milliseconds, and for the headers of a file, which state
+ * seconds.
+ */
 export function s3Version(of: { bytes: number; etag: string | null; modified: string | null }): string {
   const ms = Date.parse(of.modified ?? '');
   const modifiedNs = Number.isNaN(ms) ? 0n : BigInt(Math.trunc(ms / 1_000)) * 1_000_000_000n;

@@ -4,7 +4,10 @@ import { sourceFault } from '../../faults.ts';
 
 /** Makes the faults of one server. A text that a server has sent may repeat a password, so it goes through here (I7). */
 export interface ServerFaults {
-  /** What could not be done, as `/in/x.csv could not be downloaded`, and why. A fault says it already and is given back. */
+  /**
+   * Makes a fault of an action that failed, as `/in/x.csv could not be downloaded`, and the reason. An error that is a fault
+   * already is given back.
+   */
   of(what: string, error: unknown, suggestion?: string): Error;
   refused(what: string, suggestion: string): Error;
 }

@@ -40,7 +40,8 @@ export function createSftpServer(
     wrongKey = '';
     const socket = connect({ host: host.replace(/^\[|\]$/g, ''), port: port ?? PORT });
     cutWith(() => socket.destroy());
-    // Errors are reported by what is waited for; the library leaves some of them to the global listeners.
+    // The call that is waited for reports its error. The library also sends some errors to global listeners, which must not
+    // throw.
     const ignore = () => undefined;
     const client = new SftpClient('dpp-sync', { error: ignore, end: ignore, close: ignore });
     try {
@@ -99,7 +100,7 @@ export function createSftpServer(
       }),
     list: (folder, wanted, _signal, alive) =>
       kept.use(async ({ client, socket }) => {
-        // The library gives a listing as a whole, however long it takes.
+        // The library gives a listing as a whole, so data on the socket shows that the server is alive.
         socket.on('data', alive);
         try {
           const entries: Entry[] = [];
@@ -132,7 +133,7 @@ export function createSftpServer(
               try {
                 target.progress(total);
               } catch (error) {
-                // Nothing else stops the library.
+                // Only an error thrown here stops the library.
                 if (error instanceof Fault) tooMany = error;
                 kept.cut();
               }

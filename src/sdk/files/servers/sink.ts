@@ -2,7 +2,7 @@ import { createWriteStream } from 'node:fs';
 import { Writable } from 'node:stream';
 import type { DownloadTarget } from './file-server.ts';
 
-/** What a download is written to. It fails when the target takes no more bytes, or the disk does not. */
+/** The stream that a download is written to. It fails when the target or the disk takes no more bytes. */
 export function createSink(target: DownloadTarget): Writable {
   let bytes = 0;
   const file = createWriteStream(target.path, { mode: 0o600 });

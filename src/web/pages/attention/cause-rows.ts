@@ -9,7 +9,7 @@ import type { JsonObject } from '../../../lib/json.ts';
 export interface RowsTarget {
   source: ConfiguredSource;
   stream: string;
-  /** The columns that identify a row; empty where its content does. */
+  /** The columns that identify a row; empty where a row is identified by its content. */
   key: readonly string[];
 }
 
@@ -17,7 +17,7 @@ const PAGE = 200;
 
 type Reads = Pick<Runtime, 'dashboard' | 'config'>;
 
-/** The stream that the rows of a cause are of; null where there is none, or the config has it no more. */
+/** The stream of the rows of a cause; null where there is no such stream, or the config no longer has it. */
 export async function targetOf(cause: Cause, runtime: Reads, abort: AbortSignal): Promise<RowsTarget | null> {
   if (cause.type === 'run') return null;
   const place =
@@ -47,7 +47,7 @@ async function rowOf(
   return (await dashboard.itemDetail(item.kind, item.key))?.record ?? null;
 }
 
-/** The rows of a cause that are of one stream, in bounded pages. */
+/** The rows of a cause that belong to one stream, in bounded pages. */
 export async function* rowsOf(
   cause: string,
   { source, stream }: RowsTarget,

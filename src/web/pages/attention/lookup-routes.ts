@@ -19,7 +19,7 @@ export function lookupNames({ runtime }: Pick<PageContext, 'runtime'>, source: s
   return [...new Set(tables.map(({ name }) => name))].sort();
 }
 
-/** Stores the value of a form, and reports what comes of it. */
+/** Stores the value of a form, and reports the result. */
 export async function storeLookupValue(
   { form, person }: WebRequest,
   { people, runtime }: Pick<PageContext, 'people' | 'runtime'>,

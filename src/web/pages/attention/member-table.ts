@@ -14,7 +14,7 @@ type StuckItem = NonNullable<CauseMember['item']>;
 
 const CELL_CHARACTERS = 120;
 
-/** @param controls what a person can do about one item; null where nothing */
+/** @param controls the controls for one item; null where a person can do nothing */
 export function memberTable(
   { rows }: Pick<Listed<CauseMember>, 'rows'>,
   { type }: Pick<Cause, 'type'>,

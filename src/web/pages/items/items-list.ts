@@ -72,7 +72,7 @@ export function itemsPage({ listed, query, sources }: ItemsView): Html {
 ${card(null, [filter, narrowed(query), table(listed.rows), pager({ path: '/items', query, listed })])}`;
 }
 
-/** What else narrows the list: it came with a link, and the form has no field for it. */
+/** The filters of a link for which the form has no field. */
 function narrowed(query: URLSearchParams): Html | null {
   const run = query.get('run') ?? '';
   const cause = query.get('cause') ?? '';

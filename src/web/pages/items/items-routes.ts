@@ -75,7 +75,7 @@ export function itemsRoutes(context: PageContext): Route[] {
   return [
     { method: 'GET', path: '/items', role: 'viewer', handle: list },
     {
-      // Browsers read a path with a key of dots anew, and the server limits the length of a path. So a key may stand in the query.
+      // Browsers change a path with a key of dots, and the server limits the length of a path. So the key may stand in the query.
       method: 'GET',
       path: '/items/:kind',
       role: 'viewer',
@@ -90,7 +90,7 @@ export function itemsRoutes(context: PageContext): Route[] {
   ];
 }
 
-/** The filter that the address of a list stands for. What it does not know is left out. */
+/** The filter in the address of a list. Unknown values are left out. */
 function itemFilterOf(query: URLSearchParams): ItemListFilter {
   const kind = query.get('kind') ?? '';
   const state = query.get('state') ?? '';

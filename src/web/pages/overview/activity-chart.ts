@@ -4,10 +4,10 @@ import { formatCount } from '../../parts/count-link.ts';
 
 const WIDTH = 960;
 const HEIGHT = 120;
-/** Below the bars. */
+/** The height of the axis below the bars. */
 const AXIS = 18;
 
-/** What the last 24 hours did: bars of deliveries with the failed ones in another colour, and the same figures as a table. */
+/** The last 24 hours: bars of deliveries, the failed ones in another colour, and the same figures as a table. */
 export function activityChart(spans: readonly ActivitySpan[], hours: readonly ActivitySpan[]): Html {
   const highest = Math.max(0, ...spans.map(({ delivered, failed }) => delivered + failed));
   if (hours.every(({ requests, rows, failed }) => requests === 0 && rows === 0 && failed === 0)) {

@@ -23,7 +23,7 @@ function sourceRow(
   const next = nextRunAt === null ? html`<span class="quiet">on demand</span>` : timeOf(nextRunAt);
   const cells = RUN_COUNTS.map(
     (count) =>
-      html`<td class="number" data-label="${count}">${lastRun === null ? null : runCount(count, lastRun, sumOf(lastRun.streams, count))}</td>`,
+      html`<td class="number" data-label="${count}">${lastRun === null ? null : runCount(sumOf(lastRun.streams, count))}</td>`,
   );
   return html`<tr><th scope="row"><a href="${runsPath({ source })}">${source}</a></th>
 <td class="text" data-label="result">${resultOf(lastRun, running.includes(source), now)}</td>${cells}<td data-label="next run">${next}</td></tr>`;

@@ -77,7 +77,10 @@ function speed(view: OverviewView): Html {
 </dl>`;
 }
 
-/** What is left, and for how long at the present speed. Deliveries that wait for other items take their time by no speed. */
+/**
+ * How many deliveries are left, and how long they take at the present speed. No time can be given for deliveries that wait for
+ * other items.
+ */
 function left({ standing, rate }: OverviewView): Html {
   const countOf = (state: 'due' | 'sending' | 'waiting') =>
     ITEM_KINDS.reduce((sum, kind) => sum + (standing.items[kind][state] ?? 0), 0);

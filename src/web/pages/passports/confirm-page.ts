@@ -26,7 +26,7 @@ export interface ConfirmView {
   csrf: string;
 }
 
-/** What becomes of a passport in each state. `maybe`: its product is looked at when it is asked for. */
+/** Whether a request changes a passport in each state. `maybe`: that is decided when its product is looked at. */
 const EFFECTS: Record<WantedStatus, Record<PassportState, { acts: 'yes' | 'maybe' | 'no'; text: string }>> = {
   published: {
     initialized: { acts: 'yes', text: 'Will be published.' },

@@ -36,7 +36,7 @@ async function* chunksOf(chunks: readonly Uint8Array[]): AsyncIterable<Uint8Arra
   yield* chunks;
 }
 
-/** The whole document, since a status of an error can only be sent before the first byte. */
+/** Reads the whole document, because the status of an error can only be sent before the first byte. */
 async function read(id: RemoteId, abort: AbortSignal, runtime: PageContext['runtime']): Promise<Uint8Array[]> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
@@ -56,7 +56,7 @@ async function read(id: RemoteId, abort: AbortSignal, runtime: PageContext['runt
   });
 }
 
-/** What every file system and header takes. */
+/** A file name that every file system and every header accepts. */
 function fileName(key: string): string {
   return key.replace(/[^\w.-]+/g, '_').slice(0, 80);
 }

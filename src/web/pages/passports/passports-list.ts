@@ -109,10 +109,10 @@ function table({ listed, operates, template }: PassportsView): Html {
   return dataTable({ caption: 'Passports', columns, rows, empty: 'No passport matches the filter.' });
 }
 
-/** At most so many blockers are named in the list; the product's page has all of them. */
+/** The most blockers that the list names; the product's page has all of them. */
 const BLOCKERS_SHOWN = 2;
 
-/** Why a passport is not published that nothing keeps from it. */
+/** Why a passport without blockers is not published. */
 const UNHINDERED: Partial<Record<PassportState, string>> = {
   initialized: 'Nobody has published it yet.',
   unpublished: 'It was withdrawn.',

@@ -1,7 +1,7 @@
-import type { RunRow } from '../../../domain/ports/dashboard-views.ts';
+import type { Listed, RunRow } from '../../../domain/ports/dashboard-views.ts';
 import { type Html, html } from '../../html.ts';
 import { confirmForm } from '../../parts/confirm-form.ts';
-import { formatCount } from '../../parts/count-link.ts';
+import { counted, formatCount } from '../../parts/count-link.ts';
 import { dataTable } from '../../parts/data-table.ts';
 import { keyValues } from '../../parts/key-values.ts';
 import { card, pageHead } from '../../parts/page-head.ts';
@@ -12,6 +12,8 @@ import { askedBy, RUN_COUNTS, runBadge, runCount, sumOf } from './run-parts.ts';
 export interface RunPageView {
   run: RunRow;
   isRunning: boolean;
+  /** The items whose last change this run has brought. */
+  changedItems: Listed<unknown>['total'];
   /** True where the guard holds the source at present, so that its export can be accepted. */
   isHeld: boolean;
   /** False for a source that the config does not have any more. */
@@ -46,15 +48,12 @@ ${card(null, [
         ],
   ),
 ])}
-${card('What it read', [accounts(run), changed(run)])}</div>`;
+${card('What it read', [accounts(run), changed(view)])}</div>`;
 }
 
 function accounts(run: RunRow): Html {
-  const rows = run.streams.map((stream) => [
-    stream.stream,
-    ...RUN_COUNTS.map((count) => runCount(count, run, stream[count])),
-  ]);
-  const sum = ['all streams', ...RUN_COUNTS.map((count) => runCount(count, run, sumOf(run.streams, count)))];
+  const rows = run.streams.map((stream) => [stream.stream, ...RUN_COUNTS.map((count) => runCount(stream[count]))]);
+  const sum = ['all streams', ...RUN_COUNTS.map((count) => runCount(sumOf(run.streams, count)))];
   return html`${dataTable({
     caption: 'Rows by stream',
     columns: [{ name: 'stream' }, ...RUN_COUNTS.map((name) => ({ name, number: true }))],
@@ -63,8 +62,10 @@ function accounts(run: RunRow): Html {
   })}<p class="quiet">read = unchanged + changed + quarantined + excluded. Missing rows were in an earlier export.</p>`;
 }
 
-function changed(run: RunRow): Html {
-  return html`<p><a href="${itemsPath({ run: run.id })}">Items that this run changed</a> · <a href="${attentionPath({ source: run.source })}">What needs a person at ${run.source}</a></p>`;
+function changed({ run, changedItems: { count, atLeast } }: RunPageView): Html {
+  const items = `${atLeast ? 'more than ' : ''}${counted(count, 'item')}`;
+  const link = count === 0 ? html`No item` : html`<a href="${itemsPath({ run: run.id })}">${items}</a>`;
+  return html`<p>${link} ${count === 1 || count === 0 ? 'was' : 'were'} last changed by this run. · <a href="${attentionPath({ source: run.source })}">What needs a person at ${run.source}</a></p>`;
 }
 
 function actions({ run, isRunning, isHeld, isConfigured, operates, csrf }: RunPageView): Html[] {

@@ -1,8 +1,7 @@
 import type { RunView, StreamAccount } from '../../../domain/ports/ledger-views.ts';
 import { type Html, html } from '../../html.ts';
-import { countLink } from '../../parts/count-link.ts';
+import { formatCount } from '../../parts/count-link.ts';
 import { stateBadge } from '../../parts/state-badge.ts';
-import { attentionPath, itemsPath } from '../links.ts';
 
 /** The counts of a stream. The first is the sum of the four that follow it. */
 export const RUN_COUNTS = ['read', 'unchanged', 'changed', 'quarantined', 'excluded', 'missing'] as const;
@@ -12,12 +11,9 @@ export function sumOf(streams: readonly StreamAccount[], count: RunCount): numbe
   return streams.reduce((sum, stream) => sum + stream[count], 0);
 }
 
-/** A count of a run with the link to the list behind it; rows that changed nothing have no list. */
-export function runCount(count: RunCount, { id, source }: Pick<RunView, 'id' | 'source'>, figure: number): Html {
-  if (count === 'changed') return countLink(figure, itemsPath({ run: id }));
-  if (count === 'quarantined') return countLink(figure, attentionPath({ source, type: 'quarantine' }));
-  if (count === 'missing') return countLink(figure, itemsPath({ state: 'missing', source }));
-  return countLink(figure, `/runs/${id}`);
+/** A count of rows as they were at the time of the run. The ledger keeps no list of them, so the figure is no link. */
+export function runCount(figure: number): Html {
+  return html`<span class="${figure === 0 ? 'zero' : ''}">${formatCount(figure)}</span>`;
 }
 
 /** The result of a run. A guard that held one of its streams counts more than its result. */

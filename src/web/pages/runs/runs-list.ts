@@ -95,7 +95,7 @@ function table({ listed, running, now }: RunsView): Html {
         runBadge(run, isRunning),
         timeOf(run.startedAt),
         lasted === null ? null : durationOf(lasted),
-        ...RUN_COUNTS.map((count) => runCount(count, run, sumOf(run.streams, count))),
+        ...RUN_COUNTS.map((count) => runCount(sumOf(run.streams, count))),
         askedBy(run),
       ];
     }),

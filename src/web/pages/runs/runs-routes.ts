@@ -39,8 +39,10 @@ export function runsRoutes(context: PageContext): Route[] {
     const id = /^\d{1,15}$/.test(params['id'] ?? '') ? Number(params['id']) : null;
     const run = id === null ? null : await dashboard.run(id);
     if (run === null) throw notFound('There is no such run. Runs are forgotten after a while.');
+    const { total: changedItems } = await dashboard.items({ run: run.id }, { limit: 1 });
     const body = runPage({
       run,
+      changedItems,
       isRunning: run.endedAt === null && context.running().includes(run.source),
       isHeld: runtime.views.guardedReads([run.source]).length > 0,
       isConfigured: configured(run.source) !== null,

@@ -1,4 +1,4 @@
-// What came of a task, in sentences with links. The results come from the handlers, in the memory of this process.
+// The results of tasks, in sentences with links. The results come from the handlers, in the memory of this process.
 
 import type { PassportsOfSelection } from '../../../admin/handlers/change-passports.ts';
 import type { Replayed } from '../../../admin/handlers/replay.ts';
@@ -11,7 +11,7 @@ import type { BackupFile } from '../../../daemon/care.ts';
 import type { PartsAnswer } from '../../../domain/ports/first-contact.ts';
 import type { ReplayReport } from '../../../pipeline/replay.ts';
 import type { CorrectionResult } from '../../../pipeline/store-corrections.ts';
-import { type Html, html } from '../../html.ts';
+import { type Html, html, plainText } from '../../html.ts';
 import { counted } from '../../parts/count-link.ts';
 import { stateName } from '../../parts/state-badge.ts';
 import type { Task } from '../../tasks/tasks.ts';
@@ -56,12 +56,18 @@ const TEXTS: { [Name in keyof Results]: (result: Results[Name]) => Sentences } =
   'change-passports': passportsText,
 };
 
-/** What came of a task that has ended well; null for a handler without sentences. */
+/** The result of a task that has ended well; null for a handler without sentences. */
 export function outcomeText({ name, outcome }: Pick<Task, 'name' | 'outcome'>): Html | null {
   if (outcome?.ok !== true || outcome.result === null || !hasText(name)) return null;
   // A task's result is that of the handler with its name.
   const text = TEXTS[name] as (result: unknown) => Sentences;
   return html`${text(outcome.result)}`;
+}
+
+/** The same for the audit log. */
+export function outcomeLine(task: Pick<Task, 'name' | 'outcome'>): string | null {
+  const text = outcomeText(task);
+  return text === null ? null : plainText(text);
 }
 
 function hasText(name: string): name is keyof Results {
@@ -89,7 +95,7 @@ function causeReplayedText(result: CauseReplayed): Sentences {
   ];
 }
 
-/** What a replay has to say where the daemon has refused the present config. */
+/** The sentence of a replay for a daemon that has refused the present config. */
 export function formerConfigText(): Html {
   return html`<p class="warn">The daemon has refused the present config, so the mapping before it was used: see <a href="/settings">the settings</a>.</p>`;
 }

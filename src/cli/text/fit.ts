@@ -1,0 +1,44 @@
+import { stripVTControlCharacters } from 'node:util';
+
+/** What is pasted into a shell stays in one piece: a command between backticks, or one that names the program. */
+const PIECE =
+  /`[^`]+`|(?:npm run -s dpp-sync --|\S*\bdpp-sync) (?:-c \S+ )?[a-z]+(?: (?:--?[\w-]+(?: [^\s-]+)?|[A-Z]{2,}…?|'[^']*'))*/g;
+/** A label and the text behind it, as in `  state      delivered`. */
+const LABEL = /^ *\S+(?: \S+){0,3} {2,}(?=\S)/;
+/** The further lines of an entry of a list stand below its text. */
+const MARKED = /^ *(?:error:|warning:|[-✓✗!…→] )/;
+const KEPT_SPACE = '\u00a0';
+
+/**
+ * A line in lines of at most so many characters, divided between words. The further ones begin below the first word, or
+ * below the text behind a label. A word that is wider has a line of its own.
+ */
+export function fit(line: string, width: number): string[] {
+  if (visible(line).length <= width) return [line];
+  const plain = visible(line);
+  const label = LABEL.exec(plain)?.[0].length ?? 0;
+  const own = plain.length - plain.trimStart().length;
+  const indent = ' '.repeat(
+    label > 0 && label <= width / 2 ? label : Math.min(own + (MARKED.test(plain) ? 2 : 0), width / 4),
+  );
+  const start = line.length - line.trimStart().length;
+  const head = line.slice(0, start);
+  const lines: string[] = [];
+  let current = head;
+  let isEmpty = true;
+  for (const word of line
+    .slice(start)
+    .replaceAll(PIECE, (piece) => piece.replaceAll(' ', KEPT_SPACE))
+    .split(' ')) {
+    if (!isEmpty && visible(`${current} ${word}`).trimEnd().length > width) {
+      lines.push(current.trimEnd());
+      current = `${indent}${word}`;
+    } else current = isEmpty ? `${current}${word}` : `${current} ${word}`;
+    isEmpty = false;
+  }
+  return [...lines, current].map((one) => one.replaceAll(KEPT_SPACE, ' '));
+}
+
+function visible(text: string): string {
+  return stripVTControlCharacters(text);
+}

@@ -1,0 +1,88 @@
+import { stripVTControlCharacters } from 'node:util';
+import { type Colour, formatCount, type Paint, printable, shorten, shortenMiddle } from './style.ts';
+
+/** A cell of a table. Its text is made printable by the table. */
+export interface Cell {
+  text: string;
+  colour?: Colour;
+}
+
+export interface Column {
+  title: string;
+  align?: 'right';
+  /** The most characters that a cell shows in a terminal. */
+  max?: number;
+  /** The least width, so that the parts of a table that is printed bit by bit stand below each other. */
+  min?: number;
+  /** Where a cell that is too long is cut; at its end by default. Keys differ at both ends. */
+  cut?: 'middle';
+}
+
+export interface TableStyle {
+  paint: Paint;
+  /** The width of the terminal. `null`: no terminal shows the table, so every cell has its full text. */
+  width: number | null;
+}
+
+const GAP = '  ';
+/** A column with text does not become narrower than this. */
+const TEXT_MIN = 8;
+
+/** Lines of a table, each indented by two spaces. Numbers in right-aligned columns stand below each other. */
+export function formatTable(
+  columns: readonly Column[],
+  rows: readonly (string | number | Cell)[][],
+  { paint, width }: TableStyle,
+): string[] {
+  const cells = rows.map((row) => row.map(toCell));
+  const wanted = columns.map(({ title, min = 0, max = Number.POSITIVE_INFINITY }, index) => {
+    const longest = Math.max(min, title.length, ...cells.map((row) => row[index]?.text.length ?? 0));
+    return width === null ? longest : Math.min(longest, Math.max(max, title.length));
+  });
+  const widths = width === null ? wanted : narrowed(columns, wanted, width);
+  const line = (row: readonly Cell[], colour?: Colour): string => {
+    const padded = row.map(({ text, ...cell }, index) => {
+      const size = widths[index] ?? 0;
+      const column = columns[index];
+      const shown = column?.cut === 'middle' ? shortenMiddle(text, size) : shorten(text, size);
+      const full = column?.align === 'right' ? shown.padStart(size) : shown.padEnd(size);
+      const chosen = colour ?? cell.colour;
+      return chosen === undefined ? full : paint(chosen, full);
+    });
+    return `${GAP}${padded.join(GAP)}`;
+  };
+  const titles = columns.map(({ title }) => ({ text: title }));
+  return [line(titles, 'dim'), ...cells.map((row) => line(row))].map(trimLine);
+}
+
+/** The width of a table with columns of these widths. */
+function widthOf(widths: readonly number[]): number {
+  return widths.reduce((sum, width) => sum + GAP.length + width, 0);
+}
+
+/** Takes from the widest columns of text until the table fits, or until none of them can become narrower. */
+function narrowed(columns: readonly Column[], wanted: readonly number[], width: number): number[] {
+  const widths = [...wanted];
+  const least = columns.map(({ title, align }, index) =>
+    align === 'right' ? (wanted[index] ?? 0) : Math.max(TEXT_MIN, title.length),
+  );
+  const room = (index: number): number => (widths[index] ?? 0) - (least[index] ?? 0);
+  for (let over = widthOf(widths) - width; over > 0; over -= 1) {
+    const shrinkable = widths.map((size, index) => (room(index) > 0 ? size : 0));
+    const widest = shrinkable.indexOf(Math.max(...shrinkable));
+    if ((shrinkable[widest] ?? 0) === 0) break;
+    widths[widest] = (widths[widest] ?? 0) - 1;
+  }
+  return widths;
+}
+
+function toCell(cell: string | number | Cell): Cell {
+  if (typeof cell === 'number') return { text: formatCount(cell) };
+  const { text, ...rest } = typeof cell === 'string' ? { text: cell } : cell;
+  return { ...rest, text: printable(text) };
+}
+
+/** Without the padding behind the last cell, which would wrap on narrow terminals. */
+function trimLine(line: string): string {
+  return stripVTControlCharacters(line) === line ? line.trimEnd() : line;
+}

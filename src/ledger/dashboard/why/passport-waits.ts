@@ -1,0 +1,45 @@
+import type { Operation } from '../../../domain/delivery.ts';
+import type { PassportRules } from '../../../domain/passport.ts';
+import type { ItemView, LedgerViews, PassportView } from '../../../domain/ports/ledger-views.ts';
+import { isOpen } from '../../deliveries/delivery-states.ts';
+import type { Sqlite } from '../../store/database.ts';
+import type { DeliverySteps } from './delivery-steps.ts';
+import { passportSteps } from './passport-steps.ts';
+import type { Step } from './step.ts';
+
+/** The last steps on the way to a passport: what is wanted of it, its delivery, and what the platform has. */
+export interface PassportWaits {
+  /** @param isComplete true where no earlier step keeps the passport from going on */
+  stepsOf(product: ItemView, passport: PassportView, isComplete: boolean): Step[];
+  /** Why the passport of a complete product is not where it is to be, in full sentences; null where nothing is known. */
+  waitOf(key: string): string | null;
+}
+
+export function createPassportWaits(
+  db: Sqlite,
+  rules: PassportRules,
+  { views, deliveries }: { views: Pick<LedgerViews, 'item' | 'passport'>; deliveries: DeliverySteps },
+): PassportWaits {
+  const operationOf = db
+    .prepare<[string], Operation>(
+      `SELECT i.operation FROM items i WHERE i.kind = 'passport' AND i.key = ? AND ${isOpen('i')}`,
+    )
+    .pluck();
+
+  function stepsOf(product: ItemView, passport: PassportView, isComplete: boolean): Step[] {
+    const item = views.item('passport', product.key);
+    const operation = operationOf.get(product.key) ?? null;
+    return passportSteps({ product, passport, item, operation, isComplete }, rules, deliveries);
+  }
+
+  return {
+    stepsOf,
+    waitOf(key) {
+      const product = views.item('product', key);
+      const passport = product === null ? null : views.passport(product.key);
+      if (product === null || passport === null) return null;
+      const last = stepsOf(product, passport, true).at(-1);
+      return last === undefined || last.standing === 'ok' ? null : last.text;
+    },
+  };
+}

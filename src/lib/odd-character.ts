@@ -1,0 +1,33 @@
+/**
+ * What no text for people has: control characters but for tab and line ends, half surrogate pairs, and code points that Unicode
+ * reserves for programs, such as U+FFFE.
+ */
+const ODD = /[^\P{Cc}\t\n\r]|\p{Noncharacter_Code_Point}|\p{Surrogate}/u;
+const ALL_ODD = new RegExp(ODD, 'gu');
+
+/** The first such character of a text, as `U+001F`, and how many characters stand before it; null if the text has none. */
+export function findOddCharacter(text: string): { name: string; at: number } | null {
+  if (!isSuspect(text)) return null;
+  const at = text.search(ODD);
+  return at < 0 ? null : { name: characterName(text.codePointAt(at) ?? 0), at };
+}
+
+/** The text without these characters. */
+export function withoutOddCharacters(text: string): string {
+  return text.replaceAll(ALL_ODD, '');
+}
+
+/** A code point as people look it up: `U+001F`. */
+export function characterName(codePoint: number): string {
+  return `U+${codePoint.toString(16).toUpperCase().padStart(4, '0')}`;
+}
+
+/** Whether the text may have such a character. Every key of every row is looked at, and a loop takes less time than a pattern. */
+function isSuspect(text: string): boolean {
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code >= 0x20 && code < 0x7f) continue;
+    if (code < 0x20 ? code !== 0x09 && code !== 0x0a && code !== 0x0d : code <= 0x9f || code >= 0xd800) return true;
+  }
+  return false;
+}

@@ -1,0 +1,91 @@
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { isBuiltin } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterAll, describe, expect, it } from 'vitest';
+import { createLedgerReader } from '../../src/ledger/reader/ledger-reader.ts';
+import { buildInto } from '../support/cli/build.ts';
+import { NO_PASSPORTS, openLedger } from '../support/ledger/ledger.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const folder = mkdtempSync(join(tmpdir(), 'dpp-build-'));
+const dist = join(folder, 'dist');
+buildInto(dist);
+// The files of the build load other packages from node_modules.
+symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const read = (path: string): string => readFileSync(join(folder, path), 'utf8');
+const files = readdirSync(dist);
+const code = files.filter((file) => file.endsWith('.js')).map((file) => read(join('dist', file)));
+const foundBy = (pattern: RegExp): string[] => [
+  ...new Set(code.flatMap((text) => [...text.matchAll(pattern)].map((match) => match[1] ?? ''))),
+];
+
+describe('the build', () => {
+  it('holds compiled code and the licences of others, and no sources', () => {
+    expect(files.filter((file) => !file.endsWith('.js'))).toEqual(['THIRD-PARTY-LICENSES.txt']);
+    expect(files).toContain('main.js');
+  });
+
+  it('has ASCII alone, so that V8 keeps each file with one byte for a character', () => {
+    const beyond = code.flatMap((text) => /[^\p{ASCII}].*/u.exec(text)?.[0] ?? []);
+    expect(beyond).toEqual([]);
+  });
+
+  it('has the licence of every package that it contains, with its version', () => {
+    const packages = foundBy(/^\/\/ node_modules\/((?:@[^/\n]+\/)?[^/\n]+)\//gm);
+    expect(packages.toSorted()).toEqual(['commander', 'yaml', 'zod']);
+    const licences = read('dist/THIRD-PARTY-LICENSES.txt');
+    for (const name of packages) {
+      const own = join(ROOT, 'node_modules', name);
+      const { version } = JSON.parse(readFileSync(join(own, 'package.json'), 'utf8')) as { version: string };
+      expect(licences).toContain(`${name} ${version}\n\n${readFileSync(join(own, 'LICENSE'), 'utf8').trim()}\n`);
+    }
+  });
+
+  it('loads every other package from the dependencies of package.json', () => {
+    const { dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+      dependencies: Record<string, string>;
+    };
+    const loaded = foundBy(/^import (?:[^'"\n]* from )?"([^."][^"]*)";$/gm).filter((name) => !isBuiltin(name));
+    const packages = loaded.map((name) => name.split('/', name.startsWith('@') ? 2 : 1).join('/'));
+    expect(packages).toContain('better-sqlite3');
+    expect(packages.filter((name) => !Object.hasOwn(dependencies, name))).toEqual([]);
+  });
+
+  it('keeps what another command needs in other files, and the names of functions', () => {
+    expect(files).toEqual(expect.arrayContaining(['status.js', 'settle.js', 'pdf.js']));
+    expect(read('dist/main.js')).toMatch(/import\("\.\/status\.js"\)/);
+    expect(read('dist/status.js')).toContain('function addStatusCommand(');
+  });
+
+  it('reads the ledger in a thread of its own, which is a file beside the one that starts it', async () => {
+    expect(code.filter((text) => text.includes('`reader-thread.${suffix}`'))).toHaveLength(1);
+    expect(code.filter((text) => text.includes('`backup-thread.${suffix}`'))).toHaveLength(1);
+    const file = join(folder, 'ledger.db');
+    const ledger = openLedger(file);
+    const thread = pathToFileURL(join(dist, 'reader-thread.js'));
+    const reader = createLedgerReader({ file, ledgerId: ledger.id, passportRules: () => NO_PASSPORTS, thread });
+    expect(await reader.views.run(1)).toBeNull();
+    await reader.close();
+    await ledger.close();
+  });
+
+  it('names its functions and files where it shows a stack', () => {
+    for (const file of ['src', 'package.json', 'config'])
+      cpSync(join(ROOT, file), join(folder, file), {
+        recursive: true,
+        filter: (path) => !path.endsWith('.ts'),
+      });
+    const { status, stdout, stderr } = spawnSync(
+      process.execPath,
+      [join(folder, 'src/launcher.mjs'), 'status', '-c', 'nowhere.yaml', '--log-level', 'debug'],
+      { cwd: folder, encoding: 'utf8', env: { ...process.env, NODE_DISABLE_COMPILE_CACHE: '1' } },
+    );
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+    expect(stderr).toMatch(/ at (?:async )?loadConfig \(file:.*\/dist\/\w+\.js:\d+:\d+\)/);
+  });
+});

@@ -1,0 +1,121 @@
+// A connector outside the repository, made by `connector new`, and those of docs/connectors/writing.md beside it: their tests
+// pass, and the program uses them by their paths.
+
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { cli } from '../support/cli/cli.ts';
+import { installSdk } from '../support/cli/sdk-package.ts';
+import { filesOfPage } from '../support/docs/page-files.ts';
+import { API_KEY, createWorld, type World } from '../support/worlds/world.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const PAGE = filesOfPage('writing.md');
+/** Each kit makes and reads some thousands of rows a few dozen times. */
+const KITS_MS_MAX = 180_000;
+const base = mkdtempSync(join(tmpdir(), 'dpp-new-'));
+const folder = join(base, 'acme');
+afterAll(() => rmSync(base, { recursive: true }));
+
+const make = (name: string, ...args: string[]) => cli(['connector', 'new', name, '--dir', folder, ...args]);
+
+let made: Awaited<ReturnType<typeof make>>;
+beforeAll(async () => {
+  made = await make('acme', '--json');
+  for (const [path, content] of Object.entries(PAGE)) write(`page/${path}`, content);
+  installSdk(folder);
+});
+
+function write(path: string, content: string | Uint8Array): void {
+  mkdirSync(dirname(join(folder, path)), { recursive: true });
+  writeFileSync(join(folder, path), content);
+}
+
+const nodeHere = (...args: string[]) => spawnSync(process.execPath, args, { cwd: folder, encoding: 'utf8' });
+
+describe('connector new', () => {
+  it('makes a package and names its files', () => {
+    expect(made).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(made.json()).toMatchObject({ ok: true, folder });
+    expect(readFileSync(join(folder, 'package.json'), 'utf8')).toContain('"dpp-sync-connector-acme"');
+  });
+
+  it('leaves a folder with files in it alone, and refuses a name that is no id', async () => {
+    const again = await make('acme');
+    expect(again).toMatchObject({ exitCode: 2, stdout: '' });
+    expect(again.stderr).toMatch(/The folder .*acme is not empty\..*--dir/s);
+    const misnamed = await make('Acme PIM');
+    expect(misnamed).toMatchObject({ exitCode: 2, stdout: '' });
+    expect(misnamed.stderr).toMatch(/cannot be called "Acme PIM".*acme-pim/s);
+  });
+});
+
+describe('the connector that was made, and those of docs/connectors/writing.md,', () => {
+  const tests = Object.keys(PAGE).filter((path) => path.endsWith('.test.ts'));
+
+  it('pass the conformance kit', { timeout: KITS_MS_MAX }, () => {
+    expect(tests).toEqual(['connector.test.ts', 'api-connector.test.ts']);
+    const tested = nodeHere('--test', 'connector.test.ts', ...tests.map((path) => `page/${path}`));
+    expect(tested.status, tested.stdout).toBe(0);
+    expect(tested.stdout).toMatch(/fail 0/);
+  });
+
+  it('have types that fit the SDK', () => {
+    const code = Object.keys(PAGE).filter((path) => path.endsWith('.ts'));
+    const tsconfig = {
+      extends: './tsconfig.json',
+      compilerOptions: {
+        noEmit: true,
+        allowImportingTsExtensions: true,
+        noUncheckedIndexedAccess: true,
+        exactOptionalPropertyTypes: true,
+        typeRoots: [join(ROOT, 'node_modules/@types')],
+      },
+      files: ['connector.ts', 'connector.test.ts', ...code.map((path) => `page/${path}`)],
+    };
+    write('tsconfig.test.json', JSON.stringify(tsconfig));
+    const checked = nodeHere(join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', 'tsconfig.test.json');
+    expect(checked.stdout).toBe('');
+  });
+});
+
+describe('a config that names a connector by its path', () => {
+  let world: World;
+  beforeEach(async () => {
+    world = await createWorld({ config: { sources: [] } });
+  });
+  afterEach(() => world.remove());
+
+  const run = (command: string, config: string) =>
+    cli([command, '-c', join(folder, config), '--json'], {
+      env: { DPP_BASE_URL: world.baseUrl, DPP_API_KEY: API_KEY },
+    });
+
+  it('delivers what the connector that was made reads, and a broken row is quarantined', async () => {
+    const synced = await run('sync', 'dpp-sync.yaml');
+    expect(synced.exitCode).toBe(4);
+    expect(synced.json()).toMatchObject({
+      runs: [{ read: 3, changed: 2, quarantined: 1 }],
+      items: { product: { delivered: 2 } },
+    });
+  });
+
+  it('delivers what the catalogue of docs/connectors/writing.md has, with the lines of its bill of materials', async () => {
+    expect((await run('check', 'page/dpp-sync.yaml')).json()).toMatchObject({ ok: true });
+    const synced = await run('sync', 'page/dpp-sync.yaml');
+    expect(synced.exitCode).toBe(4);
+    expect(synced.json()).toMatchObject({
+      runs: [
+        { stream: 'articles', read: 3, quarantined: 1 },
+        { stream: 'references', read: 3, excluded: 1, quarantined: 0 },
+      ],
+      items: { product: { delivered: 2 }, bom_item: { delivered: 2 } },
+    });
+    expect(world.contents().products.map(({ sku, name, gtin }) => [sku, name, gtin])).toEqual([
+      ['A-100', 'Förderpumpe', '04006381333931'],
+      ['A-200', 'Seal', null],
+    ]);
+  });
+});

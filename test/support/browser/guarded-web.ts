@@ -1,0 +1,69 @@
+import type { Daemon } from '../../../src/daemon/daemon.ts';
+import { type DashboardServer, openWeb, type ServedRoute } from '../../../src/web/web-server.ts';
+import { PRODUCTS, startDaemon, WEB_TOKEN } from '../worlds/daemon-world.ts';
+import type { RecordingLog } from '../worlds/recording-log.ts';
+import { createWorld, type World } from '../worlds/world.ts';
+import { quickHash } from './quick-hash.ts';
+import { visitWeb, type WebVisitor } from './web-visitor.ts';
+
+export const PASSWORDS = {
+  viewer: 'viewers look at everything',
+  editor: 'editors correct the data',
+  operator: 'operators do the rest',
+} as const;
+
+/** A daemon with a person of each role, and all that its server serves. */
+export interface GuardedWeb {
+  world: World;
+  daemon: Daemon;
+  log: RecordingLog;
+  url: string;
+  served: readonly ServedRoute[];
+  server: DashboardServer;
+  people: Record<keyof typeof PASSWORDS, WebVisitor>;
+  remove(): Promise<void>;
+}
+
+export async function openGuardedWeb(
+  options: { files?: Record<string, string>; sources?: readonly object[] } = {},
+): Promise<GuardedWeb> {
+  const { files = PRODUCTS.files, sources = [PRODUCTS.source] } = options;
+  const users = Object.entries(PASSWORDS).map(([role, password]) => ({
+    name: `the-${role}`,
+    role,
+    password: quickHash(password),
+  }));
+  const world = await createWorld({ config: { web: { port: 0, token: WEB_TOKEN, users }, sources }, files });
+  let server: DashboardServer | null = null;
+  const { daemon, log, url } = await startDaemon(world, {
+    openWeb: async (context, web) => {
+      server = await openWeb(context, web);
+      return server;
+    },
+  });
+  const visit = (role: keyof typeof PASSWORDS) => visitWeb(url, { name: `the-${role}`, password: PASSWORDS[role] });
+  const people = { viewer: await visit('viewer'), editor: await visit('editor'), operator: await visit('operator') };
+  // The compiler does not see that the function above was called.
+  const opened = server as DashboardServer | null;
+  if (opened === null) throw new Error('The daemon has opened no web server.');
+  return {
+    world,
+    daemon,
+    log,
+    url,
+    server: opened,
+    served: opened.served,
+    people,
+    async remove() {
+      await daemon.stop();
+      await world.remove();
+    },
+  };
+}
+
+/** The path of a route with its parameters filled in. */
+export function pathOf(route: Pick<ServedRoute, 'path'>, value: string | ((name: string) => string)): string {
+  return route.path.replace(/:(\w+)|\*/g, (_, name: string | undefined) =>
+    typeof value === 'string' ? value : value(name ?? '*'),
+  );
+}

@@ -1,0 +1,50 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { WEB_TOKEN } from '../worlds/daemon-world.ts';
+
+/** Pages and forms of a daemon's dashboard, asked for by an operator. */
+export interface WebForms {
+  get(path: string): Promise<{ status: number; text: string }>;
+  bytes(path: string): Promise<{ status: number; bytes: Uint8Array; headers: Headers }>;
+  /** Sends a form. Gives where the answer leads to. */
+  post(path: string, fields?: Record<string, string>): Promise<{ status: number; to: string; text: string }>;
+  upload(
+    path: string,
+    file: { name: string; bytes: Uint8Array },
+  ): Promise<{ status: number; to: string; text: string }>;
+  /** The page of a task when it has ended. */
+  taskPage(path: string): Promise<string>;
+}
+
+const LOOK_MS = 50;
+
+export function webForms(url: string): WebForms {
+  const headers = { authorization: `Bearer ${WEB_TOKEN}`, accept: 'text/html' };
+  const send = async (path: string, body: URLSearchParams | FormData) => {
+    const answer = await fetch(`${url}${path}`, { method: 'POST', headers, body, redirect: 'manual' });
+    return { status: answer.status, to: answer.headers.get('location') ?? '', text: await answer.text() };
+  };
+  const get = async (path: string) => {
+    const answer = await fetch(`${url}${path}`, { headers, redirect: 'manual' });
+    return { status: answer.status, text: await answer.text() };
+  };
+  return {
+    get,
+    async bytes(path) {
+      const answer = await fetch(`${url}${path}`, { headers });
+      return { status: answer.status, bytes: await answer.bytes(), headers: answer.headers };
+    },
+    post: (path, fields = {}) => send(path, new URLSearchParams(fields)),
+    upload(path, { name, bytes }) {
+      const form = new FormData();
+      form.append('file', new Blob([new Uint8Array(bytes)]), name);
+      return send(path, form);
+    },
+    async taskPage(path) {
+      for (;;) {
+        const { text } = await get(path);
+        if (!text.includes('badge idle">running')) return text;
+        await pause(LOOK_MS);
+      }
+    },
+  };
+}

@@ -1,0 +1,14 @@
+// Reads the products of a BMEcat file and prints how many there are and the most memory that this process had, in bytes.
+
+import { basename, dirname } from 'node:path';
+import { bmecat } from '../../../connectors/bmecat/index.ts';
+import { readPages } from '../connectors/connector-reader.ts';
+
+const path = process.argv[2] ?? '';
+let products = 0;
+let issues = 0;
+for await (const page of readPages(bmecat, { folder: dirname(path), stream: { path: basename(path) } })) {
+  products += page.rows.length;
+  issues += page.rows.filter((row) => row.issues !== undefined).length;
+}
+process.stdout.write(JSON.stringify({ products, issues, memory: process.resourceUsage().maxRSS * 1024 }));

@@ -1,0 +1,21 @@
+// A reading thread that behaves as the test wants: a question for run 1 ends it, run 2 is never answered, run 3 is answered after
+// the file `go` is beside the ledger, and all others are answered at once.
+
+import { existsSync } from 'node:fs';
+import { parentPort, workerData } from 'node:worker_threads';
+import type { EndRequest, Question, ReaderData } from '../../../src/ledger/reader/reader-messages.ts';
+
+const { file } = workerData as ReaderData;
+const pause = new Int32Array(new SharedArrayBuffer(4));
+
+parentPort?.on('message', (message: Question | EndRequest) => {
+  if ('end' in message) process.exit();
+  const {
+    id,
+    args: [run],
+  } = message;
+  if (run === 1) throw new Error('planned end');
+  if (run === 2) return;
+  if (run === 3) while (!existsSync(`${file}.go`)) Atomics.wait(pause, 0, 0, 1);
+  parentPort?.postMessage({ id, ok: true, value: run });
+});

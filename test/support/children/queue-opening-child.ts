@@ -1,0 +1,16 @@
+import { systemClock } from '../../../src/lib/clock.ts';
+import { createQueues } from '../../../src/queue/create-queues.ts';
+import { createRecordingLog } from '../worlds/recording-log.ts';
+
+// A process that opens the embedded queue and prints how long that took, in milliseconds, until a first job was taken.
+const begun = systemClock.ticks();
+const queues = await createQueues({ url: 'embedded', prefix: 'child', log: createRecordingLog() });
+const taken = Promise.withResolvers<void>();
+await queues.consume('map', { concurrency: 1 }, () => {
+  taken.resolve();
+  return Promise.resolve({ status: 'done' });
+});
+await queues.enqueue('map', [{ name: 'map', data: {} }]);
+await taken.promise;
+process.stdout.write(`${systemClock.ticks() - begun}`);
+await queues.close();

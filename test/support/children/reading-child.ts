@@ -1,0 +1,18 @@
+// Asks the reading thread of a ledger for a run, and prints what comes of it: the arguments are the ledger's file and id.
+
+import type { PassportRules } from '../../../src/domain/passport.ts';
+import { createLedgerReader } from '../../../src/ledger/reader/ledger-reader.ts';
+
+const RULES: PassportRules = {
+  init: 'manual',
+  publish: 'manual',
+  sources: [],
+  partSources: [],
+  bomSources: [],
+  withdrawMissingOf: [],
+};
+const [file = '', ledgerId = ''] = process.argv.slice(2);
+const reader = createLedgerReader({ file, ledgerId, passportRules: () => RULES });
+const outcome = await reader.views.run(1).catch((error: unknown) => String(error));
+process.stdout.write(JSON.stringify(outcome));
+await reader.close();

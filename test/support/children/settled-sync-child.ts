@@ -1,0 +1,35 @@
+import { openSync, writeSync } from 'node:fs';
+import { loadRuntimeConfig } from '../../../src/daemon/load.ts';
+import { openRuntime } from '../../../src/daemon/runtime.ts';
+import { exitCodeOf, sync } from '../../../src/daemon/sync.ts';
+import { systemClock } from '../../../src/lib/clock.ts';
+import { createLogger } from '../../../src/lib/logging/logging.ts';
+import { createSecretStore } from '../../../src/lib/logging/secrets.ts';
+
+/**
+ * `node settled-sync-child.ts CONFIG LOG` syncs as `dpp-sync sync` does, and writes a line into LOG for each decision of the
+ * API once the ledger has said that it is stored.
+ */
+const [configFile = '', logFile = ''] = process.argv.slice(2);
+const secrets = createSecretStore();
+const config = await loadRuntimeConfig(configFile, secrets);
+const log = createLogger({ level: 'silent', secrets });
+const runtime = await openRuntime({
+  config,
+  command: 'sync',
+  showFailedJobs: false,
+  secrets,
+  clock: systemClock,
+  log,
+  version: '0.0.0',
+});
+const told = openSync(logFile, 'a');
+runtime.bus.subscribe((event) => {
+  if (event.type !== 'settled') return;
+  const { kind, key, operation, state } = event;
+  writeSync(told, `${JSON.stringify({ kind, key, operation, state })}\n`);
+});
+const abort = new AbortController().signal;
+const report = await sync(runtime, { sources: [], waitMs: 10_000, abort }, systemClock);
+await runtime.close();
+process.exitCode = exitCodeOf(report);

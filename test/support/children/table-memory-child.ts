@@ -1,0 +1,14 @@
+// Reads the table `pictures` of a database, and prints how many rows there are and the most memory that this process had, in bytes.
+
+import { sql } from '../../../connectors/sql/index.ts';
+import type { JsonObject } from '../../../src/sdk/index.ts';
+import { readPages } from '../connectors/connector-reader.ts';
+
+let rows = 0;
+const source = {
+  folder: '/',
+  options: JSON.parse(process.argv[2] ?? '') as JsonObject,
+  stream: { query: 'SELECT id, picture FROM pictures', page: ['id'] },
+};
+for await (const page of readPages(sql, source)) rows += page.rows.length;
+process.stdout.write(JSON.stringify({ rows, memory: process.resourceUsage().maxRSS * 1024 }));

@@ -1,0 +1,19 @@
+import { PassThrough } from 'node:stream';
+import { text as textOf } from 'node:stream/consumers';
+import { runCli } from '../../../src/cli/run.ts';
+import { type CliResult, documentIn } from './cli.ts';
+
+/**
+ * Runs a command line in this process, which takes a fraction of the time. For commands that end by themselves and neither
+ * ask anybody nor run workers.
+ */
+export async function runHere(args: readonly string[]): Promise<CliResult> {
+  const stdout = new PassThrough();
+  const stderr = new PassThrough();
+  const texts = Promise.all([textOf(stdout), textOf(stderr)]);
+  const exitCode = await runCli(args, { stdout, stderr });
+  stdout.end();
+  stderr.end();
+  const [out, err] = await texts;
+  return { exitCode, signal: null, stdout: out, stderr: err, json: () => documentIn(out) };
+}

@@ -1,0 +1,64 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+
+const LAUNCHER = join(import.meta.dirname, '../../../src/launcher.mjs');
+
+/** `dpp-sync start` in a process of its own. */
+export interface DaemonProcess {
+  pid: number;
+  /** Everything that it has written to stdout so far. */
+  stdout(): string;
+  /** Everything that it has written to stderr so far. */
+  stderr(): string;
+  signal(name: NodeJS.Signals): void;
+  /** Its exit code, or the signal that ended it. */
+  exited: Promise<number | NodeJS.Signals>;
+}
+
+/**
+ * Starts it and waits until it works. It is killed with the test's process.
+ *
+ * @param launcher the program; that of this checkout without it
+ * @param options `detached`: in a session of its own, without a terminal
+ */
+export async function startDaemonProcess(
+  configFile: string,
+  launcher = LAUNCHER,
+  { detached = false } = {},
+): Promise<DaemonProcess> {
+  const child = spawn(process.execPath, [launcher, 'start', '--json', '-c', configFile], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached,
+  });
+  const killWithTests = () => child.kill('SIGKILL');
+  process.once('exit', killWithTests);
+  let stdout = '';
+  let stderr = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text;
+  });
+  child.stdout.setEncoding('utf8');
+  const exited = once(child, 'exit').then(([code, signal]) => {
+    process.off('exit', killWithTests);
+    return (code ?? signal) as number | NodeJS.Signals;
+  });
+  const ready = new Promise<void>((resolve) => {
+    child.stdout.on('data', (text: string) => {
+      stdout += text;
+      if (stdout.includes('\n')) resolve();
+    });
+  });
+  const early = exited.then((code) => {
+    throw new Error(`The daemon ended with ${code} before it worked: ${stderr}`);
+  });
+  await Promise.race([ready, early]);
+  early.catch(() => undefined);
+  return {
+    pid: child.pid ?? 0,
+    stdout: () => stdout,
+    stderr: () => stderr,
+    signal: (name) => void child.kill(name),
+    exited,
+  };
+}

@@ -1,0 +1,79 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import type { Connector, ConnectorHost, JsonValue, Page, ReadMode, SourceRow } from '../../../src/sdk/index.ts';
+
+const SILENT = { debug() {}, info() {}, warn() {}, error() {} };
+
+/** A host whose config file stands in `folder`. */
+function connectorHost(folder: string): ConnectorHost {
+  return { resolvePath: (path) => resolve(folder, path), log: SILENT };
+}
+
+export interface SourceSetup {
+  folder: string;
+  options?: object;
+  stream: object;
+  mode?: ReadMode;
+  cursor?: JsonValue;
+  signal?: AbortSignal;
+}
+
+/** Opens a source as the pipeline does and reads one stream of it. */
+export async function* readPages(connector: Connector, setup: SourceSetup): AsyncGenerator<Page> {
+  const source = await connector.open(connector.options.parse(setup.options ?? {}), connectorHost(setup.folder));
+  try {
+    const { mode = 'snapshot', cursor = null } = setup;
+    yield* source.pull({
+      name: 'default',
+      options: connector.streamOptions.parse(setup.stream),
+      mode,
+      cursor,
+      signal: setup.signal ?? new AbortController().signal,
+    });
+  } finally {
+    await source.close();
+  }
+}
+
+export async function readRows(connector: Connector, setup: SourceSetup): Promise<SourceRow[]> {
+  const rows: SourceRow[] = [];
+  for await (const page of readPages(connector, setup)) rows.push(...page.rows);
+  return rows;
+}
+
+export async function probe(connector: Connector, setup: SourceSetup): Promise<string> {
+  const source = await connector.open(connector.options.parse(setup.options ?? {}), connectorHost(setup.folder));
+  try {
+    const { found } = await source.check({
+      name: 'default',
+      options: connector.streamOptions.parse(setup.stream),
+      signal: setup.signal ?? new AbortController().signal,
+    });
+    return found;
+  } finally {
+    await source.close();
+  }
+}
+
+export interface TemporaryFolder extends AsyncDisposable {
+  path: string;
+}
+
+/** A folder with these files in it, which is gone at the end of the block: `await using`. */
+export async function temporaryFolder(files: Record<string, string | Uint8Array> = {}): Promise<TemporaryFolder> {
+  const path = await mkdtemp(join(tmpdir(), 'dpp-sync-'));
+  for (const [name, content] of Object.entries(files)) await writeFile(join(path, name), content);
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true }) };
+}
+
+/** The folder of the shipped fixtures of a connector. */
+export function fixtureFolder(id: string): string {
+  return join(dirname(import.meta.dirname), '../..', 'connectors', id, 'fixtures');
+}
+
+/** A value that must be text. */
+export function textOf(value: JsonValue | undefined): string {
+  if (typeof value !== 'string') throw new Error(`Text was expected, found ${JSON.stringify(value)}.`);
+  return value;
+}

@@ -1,0 +1,184 @@
+import { createReadStream } from 'node:fs';
+import { open, readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import {
+  type Connector,
+  defineConnector,
+  type JsonValue,
+  type Page,
+  type PullRequest,
+  type SourceRow,
+  sourceFault,
+  z,
+} from '../../../src/sdk/index.ts';
+import { type ConnectorFixtures, fileDamages } from '../../../src/sdk/testing/index.ts';
+
+/** What can be wrong with a connector. */
+export type Flaw =
+  | 'bad id'
+  | 'no description'
+  | 'takes unknown options'
+  | 'check fails'
+  | 'missing file is empty'
+  | 'loses the last row'
+  | 'row without place'
+  | 'places twice'
+  | 'field that JSON cannot hold'
+  | 'other rows again'
+  | 'large pages'
+  | 'progress goes back'
+  | 'loses rows after a stop'
+  | 'repeats at a cursor'
+  | 'forgets the end'
+  | 'absurd cursor is the end'
+  | 'ignores changes'
+  | 'reads everything first'
+  | 'reads ahead'
+  | 'cannot be stopped'
+  | 'leaves a file open'
+  | 'leaves a timer'
+  | 'logs the secret'
+  | 'error has the secret';
+
+const SECRET = 'a-planted-secret-of-the-kit';
+const PAGE_ROWS = 500;
+const Stream = z.strictObject({ path: z.string().min(1).describe('The file.') });
+
+interface Reading {
+  path: string;
+  flaw: Flaw | null;
+  reads: number;
+  request: PullRequest<{ path: string }>;
+  onRow: () => void;
+}
+
+/** A connector that reads one record from each line of a file, with at most one thing wrong. */
+export function flawedConnector(flaw: Flaw | null, onRow: () => void = () => {}): Connector {
+  let reads = 0;
+  const options = z.strictObject({
+    token: z.string().min(1).meta({ secret: true }).describe('The password of the file.'),
+    limit: flaw === 'no description' ? z.int().optional() : z.int().optional().describe('Has no effect.'),
+  });
+  const connector = defineConnector({
+    id: flaw === 'bad id' ? 'Lines!' : 'lines',
+    title: 'Lines of a file',
+    reads: 'changes-and-snapshot',
+    options: flaw === 'takes unknown options' ? z.looseObject(options.shape) : options,
+    streamOptions: Stream,
+    async open({ token }, host) {
+      if (flaw === 'leaves a timer') setInterval(() => {}, 1e6);
+      const fail = flaw === 'error has the secret' ? ` with ${token}` : '';
+      return {
+        async check({ options: stream, signal }) {
+          if (flaw !== 'cannot be stopped') signal.throwIfAborted();
+          if (flaw === 'logs the secret') host.log.debug({ token }, 'The file is opened.');
+          const bytes = await sizeOf(host.resolvePath(stream.path), stream.path, fail);
+          if (flaw === 'check fails') throw new Error('The check is broken.');
+          return { found: `${bytes} bytes`, columns: ['line'] };
+        },
+        async *pull(request) {
+          const path = host.resolvePath(request.options.path);
+          reads += 1;
+          if (flaw === 'missing file is empty' && (await stat(path).catch(() => null)) === null) return;
+          await sizeOf(path, request.options.path, fail);
+          if (flaw === 'leaves a file open') leaked.push(await open(path));
+          yield* readLines({ path, flaw, reads, request, onRow });
+        },
+        async close() {},
+      };
+    },
+  });
+  return connector as unknown as Connector;
+}
+
+/** Keeps them from being closed by the garbage collection. */
+const leaked: unknown[] = [];
+
+async function sizeOf(path: string, name: string, fail: string): Promise<number> {
+  const found = await stat(path).catch(() => null);
+  if (found !== null) return found.size;
+  throw sourceFault(`The file ${name} does not exist${fail}.`, { suggestion: 'Write it.' });
+}
+
+async function* readLines(reading: Reading): AsyncGenerator<Page> {
+  const { path, flaw, request } = reading;
+  const { signal } = request;
+  if (flaw !== 'cannot be stopped') signal.throwIfAborted();
+  const before = await stat(path);
+  const start = startOf(request.cursor, flaw);
+  const all = flaw === 'reads everything first' ? (await readFile(path, 'utf8')).split('\n') : null;
+  const kept = all?.map((line, index) => rowOf(line, index + 1, reading)) ?? [];
+  let rows: SourceRow[] = [];
+  let at = 0;
+  const page = (): Page => {
+    const given = rows;
+    rows = [];
+    const done = flaw === 'progress goes back' ? -at : at;
+    return {
+      rows: given,
+      cursor: flaw === 'forgets the end' ? 0 : at,
+      progress: { done, total: flaw === 'progress goes back' ? 0 : at },
+    };
+  };
+  for await (const line of all ?? linesOf(path)) {
+    if (line === '') continue;
+    at += 1;
+    if (at <= start) continue;
+    reading.onRow();
+    if (flaw === 'loses rows after a stop' && reading.reads > 1 && at < 10) continue;
+    const row = kept[at - 1] ?? rowOf(line, at, reading);
+    rows.push(row);
+    if (rows.length < (flaw === 'large pages' ? 4 * PAGE_ROWS : PAGE_ROWS)) continue;
+    if (flaw === 'reads ahead') for (let ahead = 0; ahead < 10 * PAGE_ROWS; ahead++) reading.onRow();
+    if (flaw !== 'cannot be stopped') signal.throwIfAborted();
+    yield page();
+  }
+  const after = await stat(path).catch(() => before);
+  if (flaw !== 'ignores changes' && (after.size !== before.size || after.mtimeMs !== before.mtimeMs)) {
+    throw sourceFault('The file was changed while it was read.', { suggestion: 'Pull again.' });
+  }
+  if (flaw === 'loses the last row') rows.pop();
+  yield page();
+}
+
+function startOf(cursor: JsonValue, flaw: Flaw | null): number {
+  if (cursor === null) return 0;
+  if (typeof cursor === 'number' && cursor >= 0) return flaw === 'repeats at a cursor' ? cursor - 1 : cursor;
+  if (flaw === 'absurd cursor is the end') return Number.POSITIVE_INFINITY;
+  throw sourceFault('The stored position is not one of this connector.', { suggestion: 'Give the source another id.' });
+}
+
+function rowOf(line: string, at: number, { path, flaw, reads }: Reading): SourceRow {
+  const place = flaw === 'row without place' ? {} : { file: path, line: flaw === 'places twice' ? 1 : at };
+  const fields: Record<string, JsonValue> = { line: flaw === 'other rows again' ? `${line} ${reads}` : line };
+  if (flaw === 'field that JSON cannot hold') fields['number'] = Number.NaN;
+  return { fields, place };
+}
+
+function linesOf(path: string): AsyncIterable<string> {
+  return createInterface({ input: createReadStream(path), crlfDelay: Number.POSITIVE_INFINITY });
+}
+
+/** What the kit needs for it. The rows that the connector has taken are counted by `given`. */
+export function fixturesFor(folder: string, given: () => number, reset: () => void): ConnectorFixtures {
+  const options = { token: SECRET };
+  return {
+    folder,
+    samples: [{ about: 'three lines', options, stream: { path: 'lines.txt' }, rows: 3 }],
+    refused: [{ options, stream: { path: '' } }],
+    unreachable: { options, stream: { path: 'none.txt' }, names: 'none.txt' },
+    secrets: [SECRET],
+    async large(rows, at) {
+      reset();
+      const path = join(at, 'large.txt');
+      await writeFile(path, Array.from({ length: rows }, (_, index) => `line ${index} ${'x'.repeat(80)}\n`).join(''));
+      return {
+        options,
+        stream: { path },
+        given,
+        damages: fileDamages(path).filter(({ about }) => !about.includes('renamed')),
+      };
+    },
+  };
+}

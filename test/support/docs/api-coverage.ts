@@ -1,0 +1,352 @@
+import { meaningOf } from '../../../src/api/answers/classify.ts';
+import { ENDPOINT_NAMES, ENDPOINTS, type Endpoint, type EndpointName } from '../../../src/api/endpoints.ts';
+import { type SchemaTree, schemaTreeOf } from '../../../src/config/schema-tree.ts';
+import { Profile } from '../../../src/domain/profile.ts';
+
+/** A test by its file and, as it stands there, (part of) its name. */
+export interface NamedTest {
+  file: string;
+  name: string;
+}
+
+const sandboxWalk: NamedTest = {
+  file: 'test/integration/api-sandbox.test.ts',
+  name: 'the client does everything that the document has, whatever style the server is of',
+};
+const client = (name: string): NamedTest => ({ file: 'test/integration/api-client.test.ts', name });
+const reader = (name: string): NamedTest => ({ file: 'test/integration/api-reader.test.ts', name });
+const passports = (name: string): NamedTest => ({ file: 'test/integration/api-passports.test.ts', name });
+const classify = (name: string): NamedTest => ({ file: 'test/unit/api-classify.test.ts', name });
+const imports = (name: string): NamedTest => ({ file: 'test/unit/api-import-answer.test.ts', name });
+
+/** Where each operation is, beside what the endpoint table says of it. */
+const OPERATIONS: Record<EndpointName, { code: string[]; tests: NamedTest[] }> = {
+  'product.list': {
+    code: ['src/api/listing/listing.ts', 'src/api/listing/list-page.ts', 'src/api/answers/remote-item.ts'],
+    tests: [client('a listing stays on its origin even when its next page is elsewhere'), sandboxWalk],
+  },
+  'product.create': {
+    code: ['src/api/encode.ts', 'src/api/target.ts'],
+    tests: [client('sends the committed bytes with the headers of the document'), sandboxWalk],
+  },
+  'bom_item.create': { code: ['src/api/encode.ts', 'src/api/target.ts'], tests: [sandboxWalk] },
+  'material.list': {
+    code: ['src/api/listing/listing.ts', 'src/api/listing/list-page.ts', 'src/api/answers/remote-item.ts'],
+    tests: [client('asks for the page size of the profile and finds renamed fields')],
+  },
+  'material.create': { code: ['src/api/encode.ts', 'src/api/target.ts'], tests: [sandboxWalk] },
+  'material.update': {
+    code: ['src/api/encode.ts', 'src/api/target.ts'],
+    tests: [
+      { file: 'test/unit/api-encode.test.ts', name: 'writes an update with null for what is to be cleared' },
+      sandboxWalk,
+    ],
+  },
+  'passport.init': {
+    code: ['src/api/encode.ts', 'src/api/target.ts'],
+    tests: [passports('the writes of a passport go out without a body or Content-Type'), sandboxWalk],
+  },
+  'passport.publish': {
+    code: ['src/api/encode.ts', 'src/api/target.ts'],
+    tests: [passports('publishing and unpublishing use the key for publishing'), sandboxWalk],
+  },
+  'passport.unpublish': {
+    code: ['src/api/encode.ts', 'src/api/target.ts'],
+    tests: [passports('publishing and unpublishing use the key for publishing'), sandboxWalk],
+  },
+  'publication.list': {
+    code: ['src/api/reader.ts', 'src/api/publication.ts'],
+    tests: [reader('publications are listed over all their pages, wherever an entry has what'), sandboxWalk],
+  },
+  'passport.pdf': {
+    code: ['src/api/reader.ts', 'src/api/pdf.ts'],
+    tests: [reader('a passport comes as PDF, byte for byte'), sandboxWalk],
+  },
+  'product.import': {
+    code: [
+      'src/api/encode.ts',
+      'src/api/answers/import-answer.ts',
+      'src/api/answers/import-words.ts',
+      'src/api/answers/import-counts.ts',
+      'src/ledger/deliveries/imports.ts',
+      'src/delivery/outcome/decide-import.ts',
+    ],
+    tests: [
+      imports('the answer to an import tells what became of each member'),
+      {
+        file: 'test/integration/product-import.test.ts',
+        name: 'go out as one import, each with a story of its own',
+      },
+      sandboxWalk,
+    ],
+  },
+  'report.list': {
+    code: ['src/api/reader.ts', 'src/api/report.ts'],
+    tests: [reader('reports are listed and created'), sandboxWalk],
+  },
+  'report.create': { code: ['src/api/reader.ts'], tests: [reader('reports are listed and created'), sandboxWalk] },
+  'api_key.revoke': {
+    code: ['src/api/admin.ts'],
+    tests: [reader('a key is revoked with the token alone, which shows up nowhere'), sandboxWalk],
+  },
+};
+
+interface Statement {
+  section: string;
+  says: string;
+  code: string[];
+  tests: NamedTest[];
+}
+
+/** What the document says beside the table, in its order. */
+const STATEMENTS: Statement[] = [
+  {
+    section: 'What the service does',
+    says: 'Production use must be over HTTPS.',
+    code: ['src/api/base-url.ts'],
+    tests: [{ file: 'test/unit/api-base-url.test.ts', name: 'parseBaseUrl' }],
+  },
+  {
+    section: 'Endpoints',
+    says: 'Bodies are JSON; requests send Accept: application/json.',
+    code: ['src/api/credentials.ts'],
+    tests: [client('sends the committed bytes with the headers of the document')],
+  },
+  {
+    section: 'Payload shapes',
+    says: 'Publish, unpublish and revoke have no body.',
+    code: ['src/api/endpoints.ts', 'src/api/encode.ts'],
+    tests: [passports('the writes of a passport go out without a body or Content-Type')],
+  },
+  {
+    section: 'Payload shapes',
+    says: 'The export of a passport is a PDF document.',
+    code: ['src/api/pdf.ts'],
+    tests: [reader('a passport comes as PDF, byte for byte'), reader('%s is no PDF')],
+  },
+  {
+    section: 'Idempotency',
+    says: 'Idempotency-Key is recommended on publishing, and in general.',
+    code: ['src/api/credentials.ts', 'src/domain/delivery.ts'],
+    tests: [passports('the writes of a passport go out without a body or Content-Type')],
+  },
+  {
+    section: 'Authentication: API key',
+    says: 'Every data request carries X-API-Key, and keys are sent in the header alone.',
+    code: ['src/api/credentials.ts'],
+    tests: [client('follows no redirect, so that the key reaches no other host')],
+  },
+  {
+    section: 'Authentication: Scopes',
+    says: 'Scopes are checked per endpoint; a key without the needed one gets 403.',
+    code: ['src/api/probe.ts', 'src/api/endpoints.ts'],
+    tests: [
+      client('a probe finds out that a key has %j'),
+      {
+        file: 'test/integration/api-sandbox.test.ts',
+        name: 'a probe of a key with the scope %s finds just that and writes nothing',
+      },
+    ],
+  },
+  {
+    section: 'Authentication: Key revocation',
+    says: "Revocation takes an administrator's token, not an API key.",
+    code: ['src/api/admin.ts'],
+    tests: [reader('a key is revoked with the token alone, which shows up nowhere')],
+  },
+  {
+    section: 'Security rules for integrators',
+    says: 'Raw keys are masked; at most the first 8 characters are kept.',
+    code: ['src/api/answers/clean-text.ts', 'src/lib/logging/secrets.ts'],
+    tests: [client('the key gets into no outcome, listing, probe or log, whatever an echoing server does with it')],
+  },
+  {
+    section: 'Errors',
+    says: '409 when a business rule blocks the operation, such as a publication or review gate.',
+    code: ['src/api/answers/classify.ts', 'src/api/answers/decode.ts'],
+    tests: [
+      passports('a gate is told with its words and with what is missing'),
+      classify('is a gate unless it says that the idempotency key is still at work'),
+    ],
+  },
+  {
+    section: 'Errors',
+    says: '429 when the rate limit is reached; the client applies backoff and retries.',
+    code: ['src/api/answers/classify.ts', 'src/api/answers/retry-after.ts', 'src/delivery/rate/rate-controller.ts'],
+    tests: [classify('takes a date relative to the date of the answer')],
+  },
+  {
+    section: 'Versioning',
+    says: 'A complete machine-readable schema exists and is shared under control.',
+    code: ['src/api/openapi/compare.ts'],
+    tests: [{ file: 'test/unit/api-openapi.test.ts', name: 'is gone once everything is set that it names' }],
+  },
+];
+
+/** What the document leaves open, and the settings of the profile that say what is assumed. */
+const OPEN: { open: string; settings: string[]; also?: string }[] = [
+  {
+    open: 'Fields of products beyond the four, of materials and BOM items, and their names',
+    settings: ['wireNames', 'refNames', 'extraFields'],
+  },
+  { open: 'How the API identifies items of a kind', settings: ['naturalKeys'] },
+  { open: 'Whether a second item with the same natural key is refused', settings: ['duplicateKeys'] },
+  { open: 'How decimals are written', settings: ['decimals'] },
+  { open: 'Response bodies: where the id is', settings: ['idPaths'], also: 'Every 2xx status is a success.' },
+  {
+    open: 'Query parameters, filtering, sorting and pagination of lists',
+    settings: ['list'],
+    also: 'Links, cursors and page numbers are followed as the answer has them; no filter is relied on.',
+  },
+  { open: 'Which operations obey Idempotency-Key', settings: ['idempotency'] },
+  { open: 'How a changed product reaches the API, which has no update of one', settings: ['productUpdate'] },
+  {
+    open: 'The body and the answer of the bulk import',
+    settings: ['imports'],
+    also: 'Every usual form of answer is read; what it does not say is read back from the list.',
+  },
+  { open: 'Fields of publications, and the names of the states of a passport', settings: ['publications'] },
+  { open: 'Fields of reports', settings: ['reports'], also: 'The body of a new report is whatever a person gives.' },
+  { open: 'The scope of creating a report', settings: ['scopes'] },
+  { open: 'Sizes: answers and PDFs', settings: ['answerBytesMax', 'pdfBytesMax'] },
+  {
+    open: 'What a 503 says of the request that it answers',
+    settings: ['answers'],
+    also: 'Where no words of it prove that nothing worked on the request, it is in doubt as after a 504.',
+  },
+  { open: 'How long a request may take, and when its effect shows', settings: ['timeouts', 'settlingDelayMs'] },
+  {
+    open: 'The rate limit',
+    settings: ['retry'],
+    also: 'The rate is learnt from the answers; `target.maxRate` bounds it.',
+  },
+  {
+    open: 'Whether a gate opens by itself',
+    settings: ['recheckBlockedMs'],
+  },
+];
+
+/** What is named in the document and has no endpoint or no meaning for a client. */
+const ABSENT: [string, string][] = [
+  ['Suppliers', 'Named under the scope `read`; there is no endpoint.'],
+  ['Documents', 'Named among the covered areas; there is no endpoint.'],
+  ['Reading, updating or deleting BOM items', 'There is no endpoint: a changed BOM item is `blocked: unsupported`.'],
+  ['Updating a single product', 'There is no endpoint: a change goes through the bulk import.'],
+  ['Review workflows', 'Named under the scope `publish`; there is no endpoint. A review gate shows as 409.'],
+  ['Events', 'Not shown: publications and lists are read.'],
+  ["How an administrator's token is obtained", 'Not shown: a person brings it.'],
+  ['Creating API keys', "Done in the platform's administrator panel."],
+];
+
+const STATUSES = [401, 402, 403, 409, 429, 400, 404, 408, 500, 503, 504, 200, 302];
+const MEANINGS: Record<string, string> = {
+  done: 'accepted, when the answer is whole and carries what is needed; else in doubt',
+  redirect: 'refused: no redirect is followed',
+  key: 'denied by key: nothing more is sent until the key is another one',
+  plan: 'denied by plan: nothing more is sent until the plan is mended',
+  scope: 'denied by scope: nothing more is sent that takes this scope until the key may; everything else goes on',
+  gate: 'gated: blocked with the words of the gate; `in_flight` where it is about the idempotency key; a create is looked up first',
+  throttle: 'throttled: sent again after `Retry-After`, without using up an attempt',
+  away: 'unavailable where its body says that nothing worked on the request: sent again after `Retry-After`; else ambiguous, as 504',
+  refusal: 'refused: the data is wrong; a create is looked up at the platform first',
+  timeout: 'ambiguous: nobody knows whether it took effect',
+  server_error: 'ambiguous: nobody knows whether it took effect',
+};
+
+/** Every test that the page names. */
+export function namedTests(): NamedTest[] {
+  return [...Object.values(OPERATIONS), ...STATEMENTS].flatMap(({ tests }) => tests);
+}
+
+/** Every file of code that the page names. */
+export function namedCode(): string[] {
+  return [...Object.values(OPERATIONS), ...STATEMENTS].flatMap(({ code }) => code);
+}
+
+/** The settings of the profile that the page explains. */
+export function explainedSettings(): string[] {
+  return OPEN.flatMap(({ settings }) => settings);
+}
+
+/** The page that leads from the API document to code, tests and settings, in Markdown. */
+export function apiCoverage(): string {
+  const operations = ENDPOINT_NAMES.map((name) => {
+    const { title, method, path, scope, sentBy, sections }: Endpoint = ENDPOINTS[name];
+    const open = name === 'report.create' ? '`scopes.reportCreate`' : (scope ?? "an administrator's token");
+    const { code, tests } = OPERATIONS[name];
+    return `| ${title} | ${method} \`${path}\` | ${open} | ${sections.join('; ')} | \`${sentBy}\`, ${links(code)} | ${testLinks(tests)} |`;
+  });
+  const statements = STATEMENTS.map(
+    ({ section, says, code, tests }) => `| ${section} | ${says} | ${links(code)} | ${testLinks(tests)} |`,
+  );
+  const statuses = STATUSES.map((status) => `| ${status} | ${meaningIn(status)} |`);
+  const profile = schemaTreeOf(Profile);
+  const open = OPEN.map(({ open: what, settings, also }) => {
+    const about = settings.map((name) => describe(profile, name)).join('<br>');
+    return `| ${what} | ${about}${also === undefined ? '' : `<br>${also}`} |`;
+  });
+  const absent = ABSENT.map(([what, why]) => `| ${what} | ${why} |`);
+  return `${[
+    '# The API document in the client',
+    '',
+    "This page is generated from the client's endpoint table, the profile and the names of the tests (`npm run generate`).",
+    '[`api-coverage-sandbox.md`](api-coverage-sandbox.md) says the same of the sandbox.',
+    '',
+    '## The endpoint table',
+    '',
+    '| operation | request | scope | sections | code | tests |',
+    '|---|---|---|---|---|---|',
+    ...operations,
+    '',
+    '## What the document says besides',
+    '',
+    '| section | says | code | tests |',
+    '|---|---|---|---|',
+    ...statements,
+    '',
+    '## What a status means',
+    '',
+    'All statuses have their meaning in `src/api/answers/classify.ts`. The document names the first five; RFC 9110 the others.',
+    '',
+    '| status | means |',
+    '|---|---|',
+    ...statuses,
+    '',
+    '## What the document leaves open',
+    '',
+    'What is assumed stands in the profile ([`configuration.md`](configuration.md#profiles)). Where the operator of the',
+    'platform hands over its schema, `dpp-sync check --openapi FILE` compares it with the profile and says what to set.',
+    '',
+    '| left open | where it is set |',
+    '|---|---|',
+    ...open,
+    '',
+    '## What has no endpoint',
+    '',
+    '| named | here |',
+    '|---|---|',
+    ...absent,
+  ].join('\n')}\n`;
+}
+
+function meaningIn(status: number): string {
+  const meaning = MEANINGS[meaningOf(status)];
+  if (meaning === undefined) throw new Error(`The page has no words for ${status}.`);
+  return meaning;
+}
+
+function links(files: readonly string[]): string {
+  return files.map((file) => `[${file.replace('src/', '')}](../${file})`).join(', ');
+}
+
+function testLinks(tests: readonly NamedTest[]): string {
+  return tests.map(({ file, name }) => `[${file.replace(/^test\/\w+\//, '')}](../${file}): ${name}`).join('<br>');
+}
+
+function describe(profile: SchemaTree, name: string): string {
+  const tree = profile.properties?.[name];
+  if (tree === undefined) throw new Error(`The profile has no setting ${name}.`);
+  const inner = Object.keys(tree.properties ?? {});
+  const names = inner.length === 0 ? '' : ` (${inner.map((one) => `\`${one}\``).join(', ')})`;
+  return `\`${name}\`${names}: ${(tree.description ?? '').replaceAll('|', '\\|')}`;
+}

@@ -1,0 +1,148 @@
+// The parts of docs/connectors/ that are made from the schemas of the connectors. The rest of each page is written by hand.
+
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { StreamKey } from '../../../src/config/config.ts';
+import { cell, schemaSections } from '../../../src/config/schema-table.ts';
+import { type SchemaTree, schemaTreeOf } from '../../../src/config/schema-tree.ts';
+import type { Connector, StreamReads } from '../../../src/sdk/connector.ts';
+import { FILE_SOURCE, FILE_STREAM } from '../../../src/sdk/files/file-options.ts';
+import { z } from '../../../src/sdk/index.ts';
+
+const ROOT = join(import.meta.dirname, '../../..');
+const FOLDER = 'docs/connectors';
+const BEGIN = '<!-- generated from the code: change it there, then `npm run generate` -->';
+const END = '<!-- end of what is generated -->';
+
+/** The pages of all connectors, the page about files and the list of connectors, by path. */
+export function connectorPages(connectors: readonly Connector[]): Record<string, string> {
+  const parts: Record<string, string> = {
+    'README.md': connectorList(connectors),
+    'files.md': fileOptions(),
+    ...Object.fromEntries(connectors.map((connector) => [`${connector.id}.md`, connectorOptions(connector)])),
+  };
+  return Object.fromEntries(Object.entries(parts).map(([name, part]) => [`${FOLDER}/${name}`, withPart(name, part)]));
+}
+
+/** A page of the repository with its generated part replaced. */
+function withPart(name: string, part: string): string {
+  const page = readFileSync(join(ROOT, FOLDER, name), 'utf8');
+  const begin = page.indexOf(BEGIN);
+  const end = page.indexOf(END);
+  if (begin === -1 || end < begin) throw new Error(`${FOLDER}/${name} lacks the lines ${BEGIN} and ${END}.`);
+  return `${page.slice(0, begin)}${BEGIN}\n\n${part.trim()}\n\n${page.slice(end)}`;
+}
+
+function connectorList(connectors: readonly Connector[]): string {
+  const rows = connectors.map((connector) => {
+    const given = new Set([...readsOf(connector).keys()].map((reads) => `\`${reads}\``));
+    return `| [${connector.id}](${connector.id}.md) | ${cell(connector.title)} | ${[...given].join(', ')} |`;
+  });
+  return ['| connector | reads | its streams give |', '|---|---|---|', ...rows].join('\n');
+}
+
+function fileOptions(): string {
+  return [
+    '### Under a stream\n',
+    ...schemaSections(schemaTreeOf(z.strictObject(FILE_STREAM))),
+    "### In the source's options\n",
+    ...schemaSections(schemaTreeOf(z.strictObject(FILE_SOURCE))),
+  ].join('\n');
+}
+
+function connectorOptions(connector: Connector): string {
+  const { fixedColumns = false } = connector;
+  const options = ownOptions(connector.options, FILE_SOURCE);
+  const stream = ownOptions(connector.streamOptions, FILE_STREAM);
+  const shared = Object.keys(stream.own.properties ?? {}).filter((name) => isSame(options.own, stream.own, name));
+  const key = schemaTreeOf(StreamKey);
+  const streamOnly = { ...stream.own, properties: { key, ...without(stream.own.properties ?? {}, shared) } };
+  return [
+    '## Options of the source\n',
+    ...schemaSections(options.own),
+    ...(hasSecret(options.own) ? ['The value of a secret is never shown, logged or stored.\n'] : []),
+    ...alsoIn(options.common, 'servers and packed files'),
+    '## Options of a stream\n',
+    ...schemaSections(streamOnly),
+    ...(shared.length === 0
+      ? []
+      : [`These may stand under a stream as well, and hold for that stream then: ${names(shared)}.\n`]),
+    ...alsoIn(stream.common, 'files'),
+    '## What a stream gives\n',
+    ...readsTable(connector),
+    fixedColumns
+      ? 'Every row of a stream has the same columns. A column that the key or a mapping names and that is not there stops the pull.'
+      : 'A row may lack members that other rows have. A mapping asks for them: `has(row.NAME) ? row.NAME : null`.',
+  ].join('\n');
+}
+
+interface OwnOptions {
+  own: SchemaTree;
+  /** The names of those that are described on the page about files. */
+  common: string[];
+}
+
+/** The options that are a connector's own. Common ones are the same objects in the schema of each. */
+function ownOptions(schema: z.ZodType, common: Readonly<Record<string, z.ZodType>>): OwnOptions {
+  const tree = schemaTreeOf(schema);
+  const shape = (schema as z.ZodObject).shape as Record<string, z.ZodType>;
+  const found = Object.keys(shape).filter((name) => shape[name] === common[name]);
+  return { own: { ...tree, properties: without(tree.properties ?? {}, found) }, common: found };
+}
+
+function isSame(one: SchemaTree, other: SchemaTree, name: string): boolean {
+  const description = one.properties?.[name]?.description;
+  return description !== undefined && description === other.properties?.[name]?.description;
+}
+
+function without<Value>(members: Record<string, Value>, left: readonly string[]): Record<string, Value> {
+  return Object.fromEntries(Object.entries(members).filter(([name]) => !left.includes(name)));
+}
+
+function hasSecret({ properties = {} }: SchemaTree): boolean {
+  return Object.values(properties).some(({ secret }) => secret === true);
+}
+
+function names(list: readonly string[]): string {
+  return list.map((name) => `\`${name}\``).join(', ');
+}
+
+function alsoIn(common: readonly string[], what: string): string[] {
+  return common.length === 0
+    ? []
+    : [`[Where files come from](files.md#options) describes the options for ${what}: ${names(common)}.\n`];
+}
+
+const GIVES: Record<StreamReads, string> = {
+  snapshot: '`snapshot`: everything there is. A record that was there before and is not there now counts as missing.',
+  changes: '`changes`: what has changed since the last read. Nothing is concluded from what is not there.',
+  'changes-and-snapshot':
+    '`changes-and-snapshot`: what has changed since the last read, and everything when the last snapshot is older than `snapshotEvery` of the source.',
+};
+
+function readsTable(connector: Connector): string[] {
+  const rows = [...readsOf(connector)].map(([reads, settings]) => `| ${settings.join(', ')} | ${GIVES[reads]} |`);
+  return ['| with | a read gives |', '|---|---|', ...rows, ''];
+}
+
+/** What streams can give, each with the settings that make them give it. Every option is tried by itself. */
+function readsOf(connector: Connector): Map<StreamReads, string[]> {
+  const { properties = {} } = schemaTreeOf(connector.streamOptions);
+  const defaults = Object.fromEntries(Object.entries(properties).map(([name, option]) => [name, option.default]));
+  const usual = connector.reads({}, defaults);
+  const found = new Map<StreamReads, string[]>();
+  for (const [name, { enum: values = ['a column'], default: fallback }] of Object.entries(properties)) {
+    const settings = values.map((value) => ({ value, reads: connector.reads({}, { ...defaults, [name]: value }) }));
+    if (settings.every(({ reads }) => reads === usual)) continue;
+    const isListed = properties[name]?.enum !== undefined;
+    if (!isListed) add(usual, `no \`${name}\``);
+    for (const { value, reads } of settings) {
+      const setting = isListed ? `\`${name}: ${String(value)}\`` : `\`${name}\``;
+      add(reads, value === fallback ? `${setting} (the default)` : setting);
+    }
+  }
+  function add(reads: StreamReads, setting: string): void {
+    found.set(reads, [...(found.get(reads) ?? []), setting]);
+  }
+  return found;
+}

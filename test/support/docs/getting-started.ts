@@ -1,0 +1,18 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { followPage } from './page-session.ts';
+
+const ROOT = join(import.meta.dirname, '../../..');
+export const GETTING_STARTED = 'docs/getting-started.md';
+
+/** docs/getting-started.md with what its commands print now, run from source. */
+export async function gettingStarted(): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), 'dpp-getting-started-'));
+  try {
+    const page = readFileSync(join(ROOT, GETTING_STARTED), 'utf8');
+    return await followPage(page, { folder, launcher: join(ROOT, 'src/launcher.mjs') });
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}

@@ -1,0 +1,112 @@
+// Follows a page of the docs as a reader does: writes its files, and runs its commands in their order.
+
+import { mkdirSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { type CliProcess, startCli } from '../cli/cli.ts';
+import { openShell, type ShellUser } from './shell.ts';
+
+/** A file below a line with nothing but its path, or a block of commands and their output. */
+const STEP = /^`(?<path>[\w./-]+)`:\n\n```\w*\n(?<content>.*?)^```$|^```console\n(?<dialogue>.*?)^```$/gms;
+const SANDBOX = /^dpp-sync (sandbox .*)$/;
+const SANDBOX_ADDRESS = '127.0.0.1:4290';
+/** Where the reader of the page works. */
+const SHOWN_FOLDER = '/home/you/passports';
+
+/** What differs from run to run. */
+const VOLATILE: readonly [RegExp, string][] = [
+  [/\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d)?(?:\.\d+Z)?/g, 'TIME'],
+  [/\b[\d.]+ m?s\b/g, 'DURATION'],
+  [/\b\d+ requests?\b/g, 'REQUESTS'],
+  [/\b[\d.]+ kB\b/g, 'SIZE'],
+  [/\bdpp_[\w-]{43}/g, 'KEY'],
+];
+
+export interface Session {
+  /** An empty folder in which everything happens. */
+  folder: string;
+  /** The file that the command `dpp-sync` runs. */
+  launcher: string;
+  user?: ShellUser;
+}
+
+/** A command of a page, with its output there and its output now. */
+interface Exchange {
+  command: string;
+  before: string;
+  now: string;
+}
+
+/**
+ * The page with what its commands print now. Output that differs from the page only in times, durations and the like stays as it is
+ * on the page.
+ */
+export async function followPage(page: string, { folder, launcher, user = {} }: Session): Promise<string> {
+  const shell = openShell(folder, { ...user, path: programFolder(folder, launcher) });
+  const sandboxes: CliProcess[] = [];
+  let address = SANDBOX_ADDRESS;
+
+  async function run(command: string): Promise<string> {
+    const [, args] = SANDBOX.exec(command) ?? [];
+    if (args === undefined) return shell.run(command);
+    const sandbox = startCli([...args.split(' '), '--port', '0']);
+    sandboxes.push(sandbox);
+    await sandbox.said('Ctrl-C');
+    address = /127\.0\.0\.1:\d+/.exec(sandbox.output())?.[0] ?? address;
+    return sandbox.output();
+  }
+
+  async function exchange(command: string, before: string): Promise<Exchange> {
+    const printed = (await run(command)).replaceAll(folder, SHOWN_FOLDER).replaceAll(address, SANDBOX_ADDRESS);
+    return { command, before, now: withoutBlankEnds(printed.replaceAll(/ +$/gm, '')) };
+  }
+
+  try {
+    let followed = '';
+    let end = 0;
+    for (const { 0: block, index, groups = {} } of page.matchAll(STEP)) {
+      const { path, content = '', dialogue } = groups;
+      followed += page.slice(end, index);
+      end = index + block.length;
+      if (path !== undefined) await shell.write(path, content.replaceAll(SANDBOX_ADDRESS, address));
+      if (dialogue === undefined) followed += block;
+      else {
+        const exchanges: Exchange[] = [];
+        for (const part of dialogue.split(/^(?=\$ )/m)) {
+          const [prompt = '', ...lines] = part.split('\n');
+          exchanges.push(await exchange(prompt.slice(2), withoutBlankEnds(lines.join('\n'))));
+        }
+        followed += `\`\`\`console\n${exchanges.map(textOf).join('')}\`\`\``;
+      }
+    }
+    return followed + page.slice(end);
+  } finally {
+    await shell.end();
+    for (const sandbox of sandboxes) {
+      sandbox.signal('SIGKILL');
+      await sandbox.ended;
+    }
+  }
+}
+
+/** Makes `dpp-sync` a command, as npm does by a link, and runs it under the Node of the tests. */
+function programFolder(folder: string, launcher: string): string {
+  const bin = join(folder, '.bin');
+  mkdirSync(bin);
+  symlinkSync(launcher, join(bin, 'dpp-sync'));
+  symlinkSync(process.execPath, join(bin, 'node'));
+  return bin;
+}
+
+function textOf({ command, before, now }: Exchange): string {
+  const output = masked(now) === masked(before) ? before : now;
+  return `$ ${command}\n${output === '' ? '' : `${output}\n`}`;
+}
+
+/** The first line keeps its indentation. */
+function withoutBlankEnds(text: string): string {
+  return text.replace(/^\n+/, '').trimEnd();
+}
+
+function masked(text: string): string {
+  return VOLATILE.reduce((masking, [volatile, name]) => masking.replaceAll(volatile, name), text);
+}

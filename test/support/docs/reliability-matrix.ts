@@ -1,0 +1,185 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { FAULTS, type Fault, type Invariant, ORACLE } from './reliability.ts';
+
+interface Guarantee {
+  title: string;
+  how: string;
+  not: string;
+}
+
+const GUARANTEES: Record<Invariant, Guarantee> = {
+  I1: {
+    title: 'A page of a source is stored whole, with the cursor behind it',
+    how: 'One transaction stores the records, items, deliveries and the cursor of a page. After a crash the page is read again.',
+    not: 'A source that changes a row without changing its cursor is read again only by a snapshot.',
+  },
+  I2: {
+    title: 'A request never changes after it was sent',
+    how: 'Idempotency key and bytes are stored before the first send. Each attempt of a revision sends the same key and bytes.',
+    not: 'Whether the platform honours the key is its own matter; the profile says so.',
+  },
+  I3: {
+    title: 'One delivery of an item is in flight, and none lands after a newer one',
+    how: 'A claim is one row in the ledger, which one process locks. A newer revision is sent only when the earlier one is settled.',
+    not: 'A request that the network keeps for longer than `settlingDelayMs` may arrive late.',
+  },
+  I4: {
+    title: 'A difference between source and platform always has a delivery that says so',
+    how: 'The transaction that stores a wanted payload also stages the delivery. The hash of both is compared at each run.',
+    not: 'Changes that people make at the platform by hand are not noticed, unless a list is read for another reason.',
+  },
+  I5: {
+    title: 'Every record and every item is accounted for',
+    how: 'Each run counts read = unchanged + changed + quarantined + excluded. Each item has a state and a reason that `status` and `why` show.',
+    not: 'Columns that no mapping reads are not looked at.',
+  },
+  I6: {
+    title: 'A revision takes effect once, or it is shown as unconfirmed',
+    how: 'An unconfirmed write is looked up in the list of the platform before it is sent again. An absence counts only if the list proves its end.',
+    not: 'BOM items have no list. If the platform also ignores keys, a person has to settle a BOM item whose answer was lost.',
+  },
+  I7: {
+    title: 'No secret leaves the config',
+    how: 'Secrets are known from the schema of the config, and are removed from each text before it is logged, stored or shown.',
+    not: 'Secrets of fewer than 8 characters are not removed from texts. The config warns of them.',
+  },
+  I8: {
+    title: 'Nothing acknowledged is lost, and nothing is doubled',
+    how: 'The ledger syncs each commit to the disk. The queue only wakes workers, so a lost queue loses nothing. A restored ledger is recognised, and everything is looked up.',
+    not: 'A disk that reports a sync and does not do it. A snapshot that restores the mark of the ledger too, without `ledger restore`.',
+  },
+  I9: {
+    title: 'Memory and disk are bounded',
+    how: 'Pages, queues, answers, uploads and files are read up to a limit. History is pruned.',
+    not: 'A lookup file is read as a whole. The ledger grows with records and items.',
+  },
+};
+
+/** A test as its file's text has it. */
+interface CoveringTest {
+  file: string;
+  title: string;
+  faults: Fault[];
+  invariants: Invariant[];
+}
+
+const TESTS = join(import.meta.dirname, '../..');
+const TITLE = /(['"`])((?:\\.|(?!\1)[^\n])+)\1/;
+/** The title of a test and its options, which may hold more than what it covers. */
+const CALL = new RegExp(`${TITLE.source},\\s*(?:\\{\\s*\\.\\.\\.)?covers\\(([^)]*)\\)`, 'g');
+
+/** @throws Error for a call that cannot be read, and for a fault that no test brings about */
+export function reliabilityMatrix(): string {
+  const tests = globSync('{unit,conformance,integration,install,model,chaos,e2e}/**/*.test.ts', { cwd: TESTS })
+    .toSorted()
+    .flatMap(testsIn);
+  for (const fault of Object.keys(FAULTS)) {
+    if (!tests.some(({ faults }) => faults.includes(fault as Fault))) throw new Error(`no test covers ${fault}`);
+  }
+  return [INTRODUCTION, ...guarantees(tests), COUNTS, matrixOf(tests), FILES, ...filesOf(tests), ''].join('\n\n');
+}
+
+function guarantees(tests: readonly CoveringTest[]): string[] {
+  return Object.entries(GUARANTEES).map(([invariant, { title, how, not }]) => {
+    const own = tests.filter(({ invariants }) => invariants.includes(invariant as Invariant));
+    const files = new Set(own.map(({ file }) => file)).size;
+    return [
+      `### ${invariant}: ${title}`,
+      `**How:** ${how}`,
+      `**Not guaranteed:** ${not}`,
+      `**Tests:** ${own.length} tests in ${files} files cause a fault and check it.`,
+    ].join('\n\n');
+  });
+}
+
+function testsIn(file: string): CoveringTest[] {
+  const text = readFileSync(join(TESTS, file), 'utf8');
+  const found = [...text.matchAll(CALL)].map(({ index, 2: own = '', 3: inner = '' }) => {
+    const title = [...suitesAround(text, index), own].join(' ').replaceAll(/%\w|\$\w+|\$\{\w+\}/g, '…');
+    const names = [...inner.matchAll(/'([^']+)'/g)].map(([, name = '']) => name);
+    const invariants = names.filter((name): name is Invariant => name in GUARANTEES);
+    if (inner.includes('...ORACLE')) invariants.push(...ORACLE);
+    const faults = names.filter((name): name is Fault => name in FAULTS);
+    return { file, title: title.replaceAll(/\\(.)/gs, '$1'), faults, invariants };
+  });
+  const calls = text.match(/\bcovers\(/g)?.length ?? 0;
+  if (found.length !== calls) throw new Error(`${file}: ${calls} calls of covers(), ${found.length} that can be read`);
+  return found;
+}
+
+const SUITE = /^( *)describe.*?\(\s*(['"`])([^\n]+?)\2/gm;
+
+/** The names of the suites that a place in a file lies in, outermost first, as far as its indentation tells. */
+function suitesAround(text: string, place: number): string[] {
+  const before = [...text.slice(0, place).matchAll(SUITE)].toReversed();
+  const line = text.slice(text.lastIndexOf('\n', place) + 1, place);
+  let indent = line.length - line.trimStart().length;
+  const names: string[] = [];
+  for (const [, spaces = '', , name = ''] of before) {
+    if (spaces.length >= indent) continue;
+    indent = spaces.length;
+    names.unshift(name);
+  }
+  return names;
+}
+
+function matrixOf(tests: readonly CoveringTest[]): string {
+  const columns = Object.keys(GUARANTEES) as Invariant[];
+  const rows = Object.entries(FAULTS).map(([fault, words]) => {
+    const cells = columns.map((invariant) => {
+      const own = tests.filter(
+        ({ faults, invariants }) => faults.includes(fault as Fault) && invariants.includes(invariant),
+      );
+      return own.length === 0 ? '' : String(own.length);
+    });
+    return `| [${words}](#${anchorOf(words)}) | ${cells.join(' | ')} |`;
+  });
+  return [`| what goes wrong | ${columns.join(' | ')} |`, `|---|${columns.map(() => '---|').join('')}`, ...rows].join(
+    '\n',
+  );
+}
+
+/** The anchor that a heading gets on a page. */
+function anchorOf(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+    .replaceAll(' ', '-');
+}
+
+/** For each fault the files whose tests bring it about, with the guarantees that they check. */
+function filesOf(tests: readonly CoveringTest[]): string[] {
+  return Object.entries(FAULTS).map(([fault, words]) => {
+    const own = tests.filter(({ faults }) => faults.includes(fault as Fault));
+    const lines = [...Map.groupBy(own, ({ file }) => file)].map(([file, found]) => {
+      const checked = new Set(found.flatMap(({ invariants }) => invariants));
+      const names = Object.keys(GUARANTEES).filter((invariant) => checked.has(invariant as Invariant));
+      return `- \`test/${file}\`: ${found.length === 1 ? '1 test' : `${found.length} tests`} of ${names.join(', ')}`;
+    });
+    return [`### ${words}`, lines.join('\n')].join('\n\n');
+  });
+}
+
+const INTRODUCTION = `<!-- Made from the tests by \`npm run generate\`. -->
+
+# Reliability
+
+What dpp-sync guarantees, how, and what it does not guarantee. The tests of each guarantee bring a fault about and then check it.
+
+In short, under the default profile and with a platform that ignores idempotency keys: products, materials and passports are neither lost nor
+doubled by any of the faults below. BOM items are neither lost nor doubled if the platform honours keys. If it does not, a BOM
+item whose answer was lost is listed as unconfirmed, and [a person settles it](operations.md#an-item-is-unconfirmed).
+
+\`npm run test:chaos\` runs the long tests in full. \`npm run test:slow\` runs a short slice of them, the same one each time;
+\`DPP_SYNC_TEST_SEED=N\` draws another slice, and a failure prints the seed that repeats it.
+
+## Guarantees`;
+
+const COUNTS = `## Faults and guarantees
+
+How many tests cause the fault of the row and check the guarantee of the column. No test claims an empty cell.`;
+
+const FILES = `## The tests by fault
+
+\`npx vitest run FILE\` runs one file; its tests name what they do.`;

@@ -1,0 +1,31 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** The programs that pages name. Each is replaced by a function that notes its arguments, so that nothing is run. */
+const PROGRAMS =
+  'dpp-sync npm npx node docker curl sqlite3 openssl cat cp mv rm ls df mkdir chmod cd date tr fuser redis-cli systemctl'.split(
+    ' ',
+  );
+
+/**
+ * The commands of a script, each with its arguments, as bash reads them: quotes, variables, comments and substitutions. A program
+ * that is not known, and a mistake in the syntax, are errors.
+ */
+export function commandsOf(script: string): string[][] {
+  const folder = mkdtempSync(join(tmpdir(), 'dpp-shell-'));
+  try {
+    mkdirSync(join(folder, 'secrets'));
+    const functions = PROGRAMS.map(
+      (name) => `${name}() { printf '%s\\x1f' ${name} "$@" >> .noted; printf '\\n\\x1e' >> .noted; }`,
+    );
+    const text = ['set -e', 'PATH=', ...functions, script].join('\n');
+    // Absolute, because the script has no PATH.
+    execFileSync('bash', ['--norc', '-c', text], { cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] });
+    const noted = readFileSync(join(folder, '.noted'), 'utf8');
+    return noted.split('\n\x1e').flatMap((command) => (command === '' ? [] : [command.split('\x1f').slice(0, -1)]));
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}

@@ -1,0 +1,69 @@
+import { spawnSync } from 'node:child_process';
+import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describeWhere } from '../runner/describe-where.ts';
+
+/** A `describe` that is skipped where nothing may be mounted, which is found out once per test file. */
+export const describeSmallDisk = describeWhere({
+  isThere: canMount(),
+  what: 'leave to mount a small tmpfs: run the tests as root on Linux',
+});
+
+/** A disk of a few megabytes. */
+export interface SmallDisk {
+  /** Takes this much of the room, or all that is left. */
+  fill(bytes?: number): void;
+  /** Gives it back. */
+  clear(): void;
+  makeReadOnly(): void;
+  remove(): void;
+}
+
+/** Mounts a small disk on a folder, which is made where there is none. */
+export function mountSmallDisk(folder: string, megabytes: number): SmallDisk {
+  mkdirSync(folder, { recursive: true });
+  if (!mount(folder, megabytes)) throw new Error(`Nothing can be mounted on ${folder}.`);
+  const ballast = join(folder, 'ballast');
+  return {
+    fill(bytes) {
+      const handle = openSync(ballast, 'a');
+      try {
+        if (bytes !== undefined) writeSync(handle, Buffer.alloc(bytes, 1));
+        else for (const size of [65_536, 4096, 1]) writeUntilFull(handle, Buffer.alloc(size, 1));
+      } finally {
+        closeSync(handle);
+      }
+    },
+    clear: () => rmSync(ballast, { force: true }),
+    makeReadOnly: () => void spawnSync('mount', ['-o', 'remount,ro', folder]),
+    remove() {
+      // What has been closed only just now may hold it for a moment: let go of lazily.
+      spawnSync('umount', ['--lazy', folder]);
+    },
+  };
+}
+
+function writeUntilFull(handle: number, block: Buffer): void {
+  for (;;) {
+    try {
+      if (writeSync(handle, block) < block.length) return;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOSPC') return;
+      throw error;
+    }
+  }
+}
+
+function mount(folder: string, megabytes: number): boolean {
+  return spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m`, 'tmpfs', folder]).status === 0;
+}
+
+function canMount(): boolean {
+  if (process.platform !== 'linux' || process.getuid?.() !== 0) return false;
+  const folder = mkdtempSync(join(tmpdir(), 'dpp-mount-'));
+  const mounted = mount(folder, 1);
+  if (mounted) spawnSync('umount', [folder]);
+  rmSync(folder, { recursive: true });
+  return mounted;
+}

@@ -1,0 +1,22 @@
+import type { JsonObject } from '../../../src/sdk/index.ts';
+
+/** A database server of a test, with a user `reader` who may read everything. */
+export interface DatabaseServer {
+  dialect: 'postgresql' | 'mariadb' | 'mysql' | 'sqlserver';
+  port: number;
+  /** The certificate that the server's own is signed by. */
+  ca: string;
+  /** That of `reader`. */
+  password: string;
+  /** The options of a source that reads as `reader`. */
+  options: JsonObject;
+  /** Runs a statement as the owner. */
+  run: (text: string) => Promise<void>;
+  /** The rows of a statement, as the owner. */
+  ask: (text: string) => Promise<unknown[][]>;
+  /** Ends all connections of `reader`. */
+  endConnections: () => Promise<void>;
+  /** Ends the server at once. */
+  kill: () => Promise<void>;
+  stop: () => Promise<void>;
+}

@@ -1,0 +1,185 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { GenericContainer, getContainerRuntimeClient } from 'testcontainers';
+import { describeWhere } from '../runner/describe-where.ts';
+
+const READY_WITHIN_MS = 20_000;
+const CONTAINER_IMAGE = 'redis:7-alpine';
+
+/** How a Redis can be had here, found once per test file. */
+const redisSource: 'binary' | 'container' | undefined = await findRedis();
+export const redisAvailable = redisSource !== undefined;
+/** Whether it is a program of this machine, which other programs can run and trace. */
+export const redisTraceable = redisSource === 'binary';
+
+/** A `describe` that is skipped where there is no Redis. */
+export const describeRedis = describeWhere({
+  isThere: redisAvailable,
+  what: 'Redis: install it with `apt-get install redis-server`, or let Docker run',
+  requiredBy: 'DPP_SYNC_TEST_REQUIRE_REDIS',
+});
+
+export interface RedisOptions {
+  appendonly?: boolean;
+  password?: string;
+  /** Further settings, as `{ maxmemory: '10mb', 'maxmemory-policy': 'allkeys-lru' }`. */
+  settings?: Record<string, string>;
+  /**
+   * The beginning of a command line that the server is run by, given the folder of its data; it may end it before it is
+   * ready. `restart` does without. Only where Redis is `redisTraceable`.
+   */
+  under?: (folder: string) => string[];
+}
+
+export interface RedisServer {
+  /** With the password, where one is set. */
+  url: string;
+  port: number;
+  /** Of the server; undefined when it runs in a container. */
+  pid(): number | undefined;
+  /** Waits for the end of the server that was started last, and gives the signal that ended it; never in a container. */
+  ended(): Promise<NodeJS.Signals | null>;
+  /** Ends it at once, as a crash would. Its data stay for `restart`. */
+  kill(): Promise<void>;
+  /** Starts it again on the same port with the data that it wrote. */
+  restart(): Promise<void>;
+  /** Ends it and removes its data. */
+  stop(): Promise<void>;
+}
+
+/** Starts a Redis of one's own on a free port, with a directory of its own. */
+export async function startRedis(options: RedisOptions = {}): Promise<RedisServer> {
+  const port = await freePort();
+  const { appendonly = false, password, settings = {}, under } = options;
+  const all: Record<string, string> = {
+    save: '',
+    appendonly: appendonly ? 'yes' : 'no',
+    ...(password === undefined ? {} : { requirepass: password }),
+    ...settings,
+  };
+  const args = Object.entries(all).flatMap(([name, value]) => [`--${name}`, value]);
+  if (under && !redisTraceable) throw new Error('A Redis in a container cannot be run under a command.');
+  const server = redisSource === 'container' ? await startContainer(port, args) : await startBinary(port, args, under);
+  const credentials = password === undefined ? '' : `:${encodeURIComponent(password)}@`;
+  return { ...server, port, url: `redis://${credentials}127.0.0.1:${port}` };
+}
+
+type Control = Pick<RedisServer, 'pid' | 'ended' | 'kill' | 'restart' | 'stop'>;
+
+async function startBinary(port: number, args: string[], under?: RedisOptions['under']): Promise<Control> {
+  const directory = await mkdtemp(join(tmpdir(), 'dpp-sync-redis-'));
+  const own = ['redis-server', '--port', `${port}`, '--bind', '127.0.0.1', '--dir', directory, ...args];
+  const start = async (before: string[]): Promise<Started> => {
+    const [command = '', ...rest] = [...before, ...own];
+    const isWrapped = before.length > 0;
+    // What runs the server does not pass a SIGKILL on to it: both are then one group, which is killed as a whole.
+    const child = spawn(command, rest, { stdio: 'ignore', detached: isWrapped });
+    const kill = () => {
+      if (child.pid !== undefined && !hasEnded(child)) process.kill(isWrapped ? -child.pid : child.pid, 'SIGKILL');
+    };
+    process.once('exit', kill);
+    const ended = once(child, 'exit').then(([, signal]) => {
+      process.off('exit', kill);
+      return signal as NodeJS.Signals | null;
+    });
+    await untilReady(port, isWrapped ? () => hasEnded(child) : undefined);
+    return { pid: child.pid, kill, ended };
+  };
+  let server = await start(under?.(directory) ?? []);
+  const kill = async () => {
+    server.kill();
+    await server.ended;
+  };
+  return {
+    pid: () => server.pid,
+    ended: () => server.ended,
+    kill,
+    async restart() {
+      await kill();
+      server = await start([]);
+    },
+    async stop() {
+      await kill();
+      // A Redis under another command may end a moment after that command, and writes a last file until then.
+      await rm(directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
+    },
+  };
+}
+
+interface Started {
+  pid: number | undefined;
+  kill: () => void;
+  ended: Promise<NodeJS.Signals | null>;
+}
+
+function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null;
+}
+
+async function startContainer(port: number, args: string[]): Promise<Control> {
+  const container = await new GenericContainer(CONTAINER_IMAGE)
+    .withCommand(['redis-server', ...args])
+    .withExposedPorts({ container: 6379, host: port })
+    .start();
+  await untilReady(port);
+  return {
+    pid: () => undefined,
+    ended: () => new Promise(() => undefined),
+    kill: async () => void (await container.stop({ remove: false, timeout: 0 })),
+    async restart() {
+      await container.restart();
+      await untilReady(port);
+    },
+    stop: async () => void (await container.stop()),
+  };
+}
+
+async function findRedis(): Promise<typeof redisSource> {
+  if (spawnSync('redis-server', ['--version']).status === 0) return 'binary';
+  try {
+    await getContainerRuntimeClient();
+    return 'container';
+  } catch {
+    // There is no container runtime either: the caller skips its suite and says so.
+    return undefined;
+  }
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') throw new Error('A free port was asked for and none was given.');
+  return address.port;
+}
+
+/** Redis answers a PING once it has read its data; asking is the only way to know. */
+async function untilReady(port: number, mayHaveEnded: () => boolean = () => false): Promise<void> {
+  const giveUpAt = Date.now() + READY_WITHIN_MS;
+  while (!(mayHaveEnded() || (await answersPing(port)))) {
+    if (Date.now() > giveUpAt) throw new Error(`redis-server did not answer on port ${port}.`);
+    await delay(20);
+  }
+}
+
+function answersPing(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1');
+    const answer = (ready: boolean) => {
+      socket.destroy();
+      resolve(ready);
+    };
+    socket.once('connect', () => socket.write('PING\r\n'));
+    // With a password set, the refusal shows as well that it is up.
+    socket.once('data', (data) => answer(/^(?:\+PONG|-NOAUTH)/.test(data.toString())));
+    socket.once('error', () => answer(false));
+    socket.setTimeout(1_000, () => answer(false));
+  });
+}

@@ -1,0 +1,177 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { seededRandom } from '../runner/chaos.ts';
+
+/** Something that is wrong with a network. `toward` is the direction that is counted. */
+export type Toxic =
+  /** Each piece of data is late. */
+  | { kind: 'latency'; ms: number; jitterMs: number }
+  /** Nobody listens, and what was connected is reset. */
+  | { kind: 'down' }
+  /** A connection is reset on both sides once so many bytes have come from one of them; those go on no more. */
+  | { kind: 'reset'; toward: 'server' | 'client'; afterBytes: number }
+  /** A connection is reset on both sides so long after it was opened. */
+  | { kind: 'expire'; afterMs: number }
+  /** That one side has closed is told to the other late. */
+  | { kind: 'slow-close'; ms: number }
+  /** Data are handed on in small pieces. */
+  | { kind: 'slicer'; bytes: number; delayMs: number }
+  /** New connections are accepted and lead nowhere: no answer, no end. They stay so. */
+  | { kind: 'half-open' }
+  /** What is connected has lost its other end without a word: every byte is swallowed, and no end is told. It stays so. */
+  | { kind: 'vanished'; toward: 'server' | 'client' | 'both' }
+  | { kind: 'bandwidth'; bytesPerSecond: number };
+
+/** A TCP proxy in front of one server, whose toxics are changed while it runs. */
+export interface TcpProxy {
+  port: number;
+  /** Connections that were accepted so far. */
+  accepted(): number;
+  /** How often a toxic did harm so far: a reset, a swallowed piece, a refused or dead connection. */
+  harmed(): number;
+  /** Puts these in place of the present ones; none at all for a sound network. */
+  set(...toxics: Toxic[]): Promise<void>;
+  close(): Promise<void>;
+}
+
+interface Link {
+  client: Socket;
+  server: Socket | null;
+  openedAt: number;
+  /** From then on nothing comes through in this direction, whatever the toxics are. */
+  dead: Set<'server' | 'client'>;
+  bytes: { server: number; client: number };
+}
+
+/** @param target the port on this machine that it leads to */
+export async function startTcpProxy(target: number, seed = 1): Promise<TcpProxy> {
+  const random = seededRandom(seed);
+  const links = new Set<Link>();
+  let toxics: readonly Toxic[] = [];
+  let accepted = 0;
+  let harmed = 0;
+  let closing = false;
+
+  function find<K extends Toxic['kind']>(kind: K): Extract<Toxic, { kind: K }> | undefined {
+    return toxics.find((one): one is Extract<Toxic, { kind: K }> => one.kind === kind);
+  }
+
+  function drop(link: Link): void {
+    links.delete(link);
+    for (const socket of [link.client, link.server]) if (socket && !socket.destroyed) socket.resetAndDestroy();
+  }
+
+  function accept(client: Socket): void {
+    accepted += 1;
+    const link: Link = {
+      client,
+      server: null,
+      openedAt: performance.now(),
+      dead: new Set(),
+      bytes: { server: 0, client: 0 },
+    };
+    links.add(link);
+    client.on('error', () => drop(link));
+    if (find('half-open')) {
+      harmed += 1;
+      client.resume();
+      return;
+    }
+    const server = connect({ port: target, host: '127.0.0.1', allowHalfOpen: true, noDelay: true });
+    link.server = server;
+    server.on('error', () => drop(link));
+    const ends = [carry(link, client, server, 'server'), carry(link, server, client, 'client')];
+    void Promise.all(ends).finally(() => {
+      // A link that is dead stays open: to its ends it must look alive.
+      if (link.dead.size === 0) links.delete(link);
+    });
+  }
+
+  /** Hands on what comes from one socket to the other, as the toxics of the moment have it. */
+  async function carry(link: Link, from: Socket, to: Socket, toward: 'server' | 'client'): Promise<void> {
+    try {
+      for await (const piece of from) await hand(link, to, toward, piece as Buffer);
+      if (isLost(link, toward)) return;
+      const late = find('slow-close');
+      if (late) await delay(late.ms, undefined, { ref: false });
+      to.end();
+    } catch {
+      // A socket that breaks takes its link with it.
+      drop(link);
+    }
+  }
+
+  function isLost(link: Link, toward: 'server' | 'client'): boolean {
+    const vanished = find('vanished');
+    if (vanished && (vanished.toward === toward || vanished.toward === 'both')) link.dead.add(toward);
+    return link.dead.has(toward);
+  }
+
+  async function hand(link: Link, to: Socket, toward: 'server' | 'client', piece: Buffer): Promise<void> {
+    link.bytes[toward] += piece.length;
+    const latency = find('latency');
+    if (latency) await delay(latency.ms + random() * latency.jitterMs);
+    const reset = toxics.find(
+      (one) => one.kind === 'reset' && one.toward === toward && link.bytes[toward] > one.afterBytes,
+    );
+    const expire = find('expire');
+    if (reset || (expire && performance.now() - link.openedAt > expire.afterMs)) {
+      harmed += 1;
+      drop(link);
+    }
+    if (isLost(link, toward)) {
+      harmed += 1;
+      return;
+    }
+    const slicer = find('slicer');
+    const bandwidth = find('bandwidth');
+    const sliceBytes = slicer?.bytes ?? piece.length;
+    for (let at = 0; at < piece.length && to.writable; at += sliceBytes) {
+      const slice = piece.subarray(at, at + sliceBytes);
+      if (!to.write(slice)) await Promise.race([once(to, 'drain'), once(to, 'close')]);
+      if (slicer) await delay(slicer.delayMs);
+      if (bandwidth) await delay((slice.length * 1000) / bandwidth.bytesPerSecond);
+    }
+  }
+
+  async function listen(port: number): Promise<Server> {
+    const server = createServer({ allowHalfOpen: true, noDelay: true }, accept);
+    server.listen(port, '127.0.0.1');
+    await once(server, 'listening');
+    return server;
+  }
+
+  async function stopListening(server: Server): Promise<void> {
+    const closed = once(server, 'close');
+    server.close();
+    for (const link of links) drop(link);
+    await closed;
+  }
+
+  let server: Server | null = await listen(0);
+  const { port } = server.address() as AddressInfo;
+  return {
+    port,
+    accepted: () => accepted,
+    harmed: () => harmed,
+    async set(...next) {
+      toxics = next;
+      if (find('down') && server) {
+        harmed += 1;
+        const stopped = server;
+        server = null;
+        await stopListening(stopped);
+      } else if (!find('down') && !server && !closing) {
+        server = await listen(port);
+      }
+    },
+    async close() {
+      closing = true;
+      const stopped = server;
+      server = null;
+      if (stopped) await stopListening(stopped);
+      for (const link of links) drop(link);
+    },
+  };
+}

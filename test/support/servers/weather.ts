@@ -1,0 +1,38 @@
+import { vi } from 'vitest';
+import { systemClock } from '../../../src/lib/clock.ts';
+import { seededRandom } from '../runner/chaos.ts';
+import type { TcpProxy, Toxic } from './tcp-proxy.ts';
+
+/** A way for a network to fail, on and off. */
+export interface Weather {
+  what: string;
+  toxic: Toxic;
+  /** How long it lasts and how long it is gone, on average. */
+  onMs: number;
+  offMs: number;
+}
+
+/** Does the work while the network fails in this way a few times, from the moment on that there is something to harm. */
+export async function through<T>(
+  { toxic, onMs, offMs }: Weather,
+  work: () => Promise<T>,
+  { proxy, bouts, seed, isAtWork }: { proxy: TcpProxy; bouts: number; seed: number; isAtWork: () => boolean },
+): Promise<T> {
+  const random = seededRandom(seed);
+  const over = new AbortController();
+  const weather = (async () => {
+    await vi.waitUntil(() => isAtWork() || over.signal.aborted, { timeout: 60_000, interval: 2 });
+    for (let bout = 0; bout < bouts && !over.signal.aborted; bout += 1) {
+      await proxy.set(toxic);
+      await systemClock.sleep(onMs * (0.5 + random()), over.signal);
+      await proxy.set();
+      await systemClock.sleep(offMs * (0.5 + random()), over.signal);
+    }
+  })();
+  try {
+    return await work();
+  } finally {
+    over.abort();
+    await weather;
+  }
+}

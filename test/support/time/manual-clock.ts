@@ -1,0 +1,63 @@
+import type { Clock } from '../../../src/lib/clock.ts';
+
+/** A clock that stands still until a test moves it. */
+export interface ManualClock extends Clock {
+  /** Moves time on and wakes the sleepers whose time has come. */
+  advance(ms: number): void;
+  /** Sets the wall clock by so much, forwards or back. Waits take no notice. */
+  jump(ms: number): void;
+  /** Resolves as soon as this many calls of `sleep` have been waiting at once. */
+  sleepers(count: number): Promise<void>;
+}
+
+export function createManualClock(startMs = Date.UTC(2026, 0, 1)): ManualClock {
+  let passedMs = 1_000_000;
+  let wallMs = startMs - passedMs;
+  const sleeping = new Set<{ until: number; wake: () => void }>();
+  const watchers = new Set<{ count: number; notify: () => void }>();
+  return {
+    now: () => wallMs + passedMs,
+    ticks: () => passedMs,
+    sleep(ms, signal) {
+      return new Promise((resolve) => {
+        const sleeper = {
+          until: passedMs + ms,
+          wake: () => {
+            sleeping.delete(sleeper);
+            resolve();
+          },
+        };
+        if (signal?.aborted) {
+          resolve();
+          return;
+        }
+        signal?.addEventListener('abort', sleeper.wake, { once: true });
+        sleeping.add(sleeper);
+        for (const watcher of watchers) if (sleeping.size >= watcher.count) watcher.notify();
+      });
+    },
+    advance(ms) {
+      passedMs += ms;
+      for (const sleeper of sleeping) if (sleeper.until <= passedMs) sleeper.wake();
+    },
+    jump(ms) {
+      wallMs += ms;
+    },
+    sleepers(count) {
+      return new Promise((resolve) => {
+        if (sleeping.size >= count) {
+          resolve();
+          return;
+        }
+        const watcher = {
+          count,
+          notify: () => {
+            watchers.delete(watcher);
+            resolve();
+          },
+        };
+        watchers.add(watcher);
+      });
+    },
+  };
+}

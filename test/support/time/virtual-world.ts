@@ -1,0 +1,203 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import type { z } from 'zod';
+import type { ApiHealth } from '../../../src/delivery/admission/api-health.ts';
+import { createDelivery } from '../../../src/delivery/create-delivery.ts';
+import type { Engine } from '../../../src/delivery/engine.ts';
+import type { Item } from '../../../src/domain/item.ts';
+import type { Outcome } from '../../../src/domain/outcome.ts';
+import type { Encode } from '../../../src/domain/ports/claim.ts';
+import type { PlatformReader } from '../../../src/domain/ports/platform.ts';
+import type { SentWrite, Target } from '../../../src/domain/ports/target.ts';
+import { Profile } from '../../../src/domain/profile.ts';
+import type { SqliteLedger } from '../../../src/ledger/sqlite-ledger.ts';
+import type { JsonObject } from '../../../src/lib/json.ts';
+import { items, mapRows, openLedger, plainEncode, plainEncodeImport, pullRows, row, text } from '../ledger/ledger.ts';
+import { REVISIONS } from '../ledger/ledger-revisions.ts';
+import { seededRandom } from '../runner/chaos.ts';
+import { createRecordingLog } from '../worlds/recording-log.ts';
+import { createPlainQueues } from './plain-queues.ts';
+import { syncedBySqlite } from './synced-by-sqlite.ts';
+import { createVirtualTime, type VirtualTime } from './virtual-time.ts';
+
+/** A request that the model of the API gets. */
+export interface ModelRequest {
+  what: 'write' | 'list' | 'ping';
+  sku: string | null;
+  at: number;
+}
+
+/** How the model fails; null where it does not. `landed` says whether a write takes effect all the same. */
+export type ModelFailure = { outcome: Outcome; landed?: boolean; tookMs?: number } | null;
+
+/** The real engine over a real ledger and a model of the API, in virtual time. */
+export interface VirtualWorld {
+  time: VirtualTime;
+  ledger: SqliteLedger;
+  health: ApiHealth;
+  engine: Engine;
+  /** Every request, in order. */
+  requests: ModelRequest[];
+  /** How often each product was created, by SKU. */
+  created: Map<string, number>;
+  /** When each product was created first. */
+  createdAt: Map<string, number>;
+  /** Decides what becomes of each request from now on. */
+  failing: (request: ModelRequest) => ModelFailure;
+  /** Encodes a write when it is claimed, from now on. */
+  encode: Encode;
+  /** What the row with a key makes, from now on; a product of that SKU unless a test says otherwise. */
+  itemOf: (key: string) => Item;
+  /** What the list shows, from now on, of the products that were created. */
+  shows: (sku: string) => boolean;
+  /** Stages one item for each key. */
+  stage(keys: readonly string[]): Promise<void>;
+  /** The attempts that each product's last delivery has used up, by key. */
+  attempts(): Record<string, number>;
+  /** Products by state. */
+  states(): Record<string, number>;
+  remove(): Promise<void>;
+}
+
+const LATENCY_MS = 20;
+const unread = () => Promise.reject(new Error('Nobody reads this here.'));
+const NO_READER: PlatformReader = {
+  publications: async () => ({ complete: true, count: null }),
+  reports: unread,
+  passportPdf: unread,
+  createReport: unread,
+};
+
+export async function createVirtualWorld(options: {
+  profile?: z.input<typeof Profile>;
+  seed?: number;
+}): Promise<VirtualWorld> {
+  const folder = mkdtempSync(join(tmpdir(), 'dpp-virtual-'));
+  const time = createVirtualTime();
+  // The API of this world knows no bulk import.
+  const { imports, ...settings } = options.profile ?? {};
+  const profile = Profile.parse({ ...settings, imports: { creates: 'off', ...imports } });
+  const random = seededRandom(options.seed ?? 1);
+  const requests: ModelRequest[] = [];
+  const created = new Map<string, number>();
+  const createdAt = new Map<string, number>();
+  const ids = new Map<string, number>();
+
+  async function request(what: ModelRequest['what'], sku: string | null): Promise<ModelFailure> {
+    const one = { what, sku, at: time.now() };
+    requests.push(one);
+    const failure = world.failing(one);
+    await time.sleep(failure?.tookMs ?? LATENCY_MS);
+    return failure;
+  }
+
+  function create(sku: string): number {
+    created.set(sku, (created.get(sku) ?? 0) + 1);
+    if (!createdAt.has(sku)) createdAt.set(sku, time.now());
+    const id = ids.get(sku) ?? ids.size + 1;
+    ids.set(sku, id);
+    return id;
+  }
+
+  const target: Target = {
+    encode: plainEncode,
+    encodeImport: plainEncodeImport,
+    async send({ body }: SentWrite) {
+      const { sku: name, code, position } = JSON.parse(body ?? '{}') as JsonObject;
+      const sku = text(name ?? code ?? position);
+      const failure = await request('write', sku);
+      if (failure?.landed) create(sku);
+      const outcome: Outcome = failure?.outcome ?? { kind: 'accepted', remoteId: create(sku) };
+      return { outcome, latencyMs: LATENCY_MS };
+    },
+    async list(_kind, onPage) {
+      const failure = await request('list', null);
+      if (failure) return { complete: false, outcome: failure.outcome };
+      await onPage(
+        [...ids]
+          .filter(([sku]) => world.shows(sku))
+          .map(([naturalKey, remoteId]) => ({ remoteId, naturalKey, fields: { sku: naturalKey } })),
+        '',
+      );
+      return { complete: true, count: null };
+    },
+    count: async () => ({ ok: true, count: null }),
+    async ping() {
+      const failure = await request('ping', null);
+      return failure?.outcome ?? { kind: 'accepted', remoteId: null };
+    },
+    probe: () => Promise.reject(new Error('Nobody probes here.')),
+    rereadKey: async () => false,
+    close: async () => undefined,
+  };
+  const ledger = openLedger(join(folder, 'ledger.db'), {
+    openLog: syncedBySqlite,
+    profile,
+    encode: (write) => world.encode(write),
+    clock: time,
+  });
+  const { engine, health } = createDelivery({
+    ledger,
+    queues: createPlainQueues(),
+    target,
+    reader: NO_READER,
+    profile,
+    clock: time,
+    random,
+    emit: () => undefined,
+    log: createRecordingLog(),
+    scrub: (text) => text,
+    connections: 32,
+    maxRate: null,
+    ownPublishKey: false,
+    failedJobs: null,
+    isStaging: () => false,
+    eachRound: async () => undefined,
+  });
+  const staged: string[] = [];
+  const world: VirtualWorld = {
+    time,
+    ledger,
+    health,
+    engine,
+    requests,
+    created,
+    createdAt,
+    failing: () => null,
+    encode: plainEncode,
+    itemOf: (key) => ({ kind: 'product', key, payload: { sku: key, name: key }, refs: [] }),
+    shows: () => true,
+    async stage(keys) {
+      staged.push(...keys);
+      await pullRows(ledger, { rows: staged.map((key) => row(key)) });
+      await mapRows(ledger, ({ id }) => {
+        const key = text(id);
+        return items(world.itemOf(key));
+      });
+      engine.wake();
+    },
+    attempts() {
+      const db = new Database(join(folder, 'ledger.db'), { readonly: true });
+      const rows = db
+        .prepare<[], [string, number]>(
+          `SELECT i.key, d.attempts FROM ${REVISIONS} d JOIN items i ON i.id = d.item_id ORDER BY d.revision`,
+        )
+        .raw()
+        .all();
+      db.close();
+      return Object.fromEntries(rows);
+    },
+    states: () => ledger.views.itemCounts().product ?? {},
+    async remove() {
+      const stopped = engine.stop();
+      await time.pass(120_000);
+      await stopped;
+      await ledger.close();
+      rmSync(folder, { recursive: true });
+    },
+  };
+  await engine.start();
+  return world;
+}

@@ -1,0 +1,82 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { onTestFinished } from 'vitest';
+import type { Environment } from '../../../src/config/environment.ts';
+import { loadConfig } from '../../../src/config/load-config.ts';
+import type { LoadedConfig } from '../../../src/config/loaded-config.ts';
+import { type ConfigProblem, problemsOf } from '../../../src/config/problem.ts';
+import type { Needs } from '../../../src/config/unread-settings.ts';
+import { connectorLoader } from '../../../src/daemon/sources/load-connector.ts';
+import { Fault } from '../../../src/lib/errors.ts';
+import { createSecretStore, type SecretStore } from '../../../src/lib/logging/secrets.ts';
+import type { Connector } from '../../../src/sdk/connector.ts';
+
+export const REPOSITORY = fileURLToPath(new URL('../../../', import.meta.url));
+
+/** A config without a fault, for tests that need one, or one with a single fault in it. */
+export const SOUND_CONFIG = `target:
+  baseUrl: https://dpp.example.com
+  apiKey: dpp_0123456789abcdef
+sources:
+  - id: erp
+    connector: csv
+    options: { path: products.csv, key: [SKU] }
+    mappings:
+      - to: product
+        key: row.SKU
+        fields: { sku: row.SKU, name: row.NAME }
+`;
+
+/** A folder with these files, removed after the test. */
+export function configFolder(files: Record<string, string>): string {
+  const folder = mkdtempSync(join(tmpdir(), 'dpp-sync-config-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), text);
+  }
+  return folder;
+}
+
+export interface LoadTestOptions {
+  env?: Environment;
+  needs?: Needs;
+  secrets?: SecretStore;
+  /** Further files beside the config. */
+  files?: Record<string, string>;
+  /** What the config file is called. */
+  name?: string;
+}
+
+/** Loads a config from its text, with the real connectors and profiles. */
+export async function loadText(text: string, options: LoadTestOptions = {}): Promise<LoadedConfig<Connector>> {
+  const name = options.name ?? 'dpp-sync.yaml';
+  const folder = configFolder({ ...options.files, [name]: text });
+  return loadConfig({
+    file: join(folder, name),
+    env: options.env ?? {},
+    needs: options.needs ?? 'all',
+    connectors: connectorLoader,
+    profilesDir: join(REPOSITORY, 'config/profiles'),
+    secrets: options.secrets ?? createSecretStore(),
+  });
+}
+
+/** The error of a config that must not load. */
+export async function faultOf(text: string, options: LoadTestOptions = {}): Promise<Fault> {
+  try {
+    await loadText(text, options);
+  } catch (error) {
+    if (error instanceof Fault) return error;
+    throw error;
+  }
+  throw new Error('the config loaded, and should not have');
+}
+
+/** What is wrong with a config, by path. */
+export async function problemsIn(text: string, options: LoadTestOptions = {}): Promise<Record<string, ConfigProblem>> {
+  const problems = problemsOf(await faultOf(text, options));
+  return Object.fromEntries(problems.map((problem) => [problem.path, problem]));
+}

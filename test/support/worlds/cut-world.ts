@@ -1,0 +1,109 @@
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import type { SyncReport } from '../../../src/daemon/sync.ts';
+import type { JsonObject } from '../../../src/lib/json.ts';
+import { violations } from '../ledger/invariants.ts';
+import { text } from '../ledger/ledger.ts';
+import { SMALL, SMALL_SOURCES, type SmallExport, smallFiles } from './small-export.ts';
+import { API_KEY, createWorld, type World } from './world.ts';
+
+const ROOT = join(import.meta.dirname, '../../..');
+const LEDGER_FILES = ['', '-wal', '-shm', '-journal', '.lock', '.lock-journal', '.mark'];
+
+/** A world whose sync is cut off somewhere, and what there has to be in the end. */
+export interface CutWorld extends World {
+  /** Where the ledger lies. */
+  data: string;
+  /** All files that the ledger may write, and their folder, as what may be traced. */
+  paths: string[];
+  /** The arguments of Node for `dpp-sync sync`. */
+  syncCommand: string[];
+  /** Syncs what is left to its end, and compares the sandbox with the source. */
+  finish: () => Promise<void>;
+}
+
+/** `honoured`: the API obeys idempotency keys, and the profile says so. Else it ignores all, under the default profile. */
+export async function createCutWorld(options: {
+  honoured: boolean;
+  queue: string;
+  export?: SmallExport;
+}): Promise<CutWorld> {
+  const { honoured, queue } = options;
+  const source = options.export ?? SMALL;
+  const world = await createWorld({
+    config: { sources: SMALL_SOURCES, passports: { init: 'when-complete', publish: 'auto' } },
+    files: smallFiles(source),
+    queue,
+    sandbox: {
+      idempotency: honoured ? 'honoured' : 'ignored',
+      gates: { productComplete: { enabled: false }, bomPresent: { enabled: false }, materialData: { enabled: false } },
+    },
+    profile: {
+      list: { lagMs: 0 },
+      settlingDelayMs: { reset: 20, timeout: 20 },
+      ...(honoured ? { idempotency: 'honoured' } : {}),
+    },
+  });
+  const data = join(world.folder, 'data');
+  return {
+    ...world,
+    data,
+    paths: [world.folder, data, ...LEDGER_FILES.map((suffix) => join(data, `ledger.db${suffix}`))],
+    syncCommand: [join(ROOT, 'src/launcher.mjs'), 'sync', '--json', '-c', world.configFile],
+    async finish() {
+      const report = await world.sync();
+      // Whether the queue may be out of reach is for the test to say.
+      if (report.fault?.code === 'queue.unreachable') throw report.fault;
+      expect(report.fault).toBeNull();
+      expectNothingLostOrDoubled({ world, source, report, honoured });
+      const platform = world.sandbox.inspect();
+      const bomItems = honoured ? 'delivered' : 'or_doubted';
+      const evidence = { ledgerFile: join(data, 'ledger.db'), platform, source, bomItems, secrets: [API_KEY] } as const;
+      // The comparison above has told which passports have to be published.
+      const published = world.contents().publications.map(({ sku }) => text(sku));
+      expect(violations({ ...evidence, published })).toEqual([]);
+    },
+  };
+}
+
+interface Ending {
+  world: World;
+  source: SmallExport;
+  report: SyncReport;
+  honoured: boolean;
+}
+
+function expectNothingLostOrDoubled({ world, source, report, honoured }: Ending): void {
+  const { products, materials, bomItems, passports, publications } = world.contents();
+  const doubted = report.items.bom_item?.in_doubt ?? 0;
+  if (honoured) expect(doubted).toBe(0);
+  expect(report.items).toEqual({
+    product: { delivered: source.products.length },
+    material: { delivered: source.materials.length },
+    bom_item: compact({ delivered: source.lines.length - doubted, in_doubt: doubted }),
+  });
+  expect(sorted(products, 'name')).toEqual(source.products.map(({ name }) => name).toSorted());
+  expect(sorted(products, 'sku')).toEqual(source.products.map(({ id }) => `SKU-${id}`).toSorted());
+  expect(sorted(materials, 'code')).toEqual(source.materials.map(({ id }) => id).toSorted());
+  // A BOM item that may or may not be there is listed in doubt; whatever is there is there once.
+  expect(bomItems.length).toBeLessThanOrEqual(source.lines.length);
+  expect(bomItems.length).toBeGreaterThanOrEqual(source.lines.length - doubted);
+  expect(new Set(bomItems.map(({ product, quantity }) => JSON.stringify([product, quantity]))).size).toBe(
+    bomItems.length,
+  );
+  // A product with a BOM item in doubt is not complete, and says so; each other one is published once.
+  const { published = 0, ...open } = report.passports;
+  expect(open).toEqual(compact({ incomplete: source.products.length - published }));
+  expect(source.products.length - published).toBeLessThanOrEqual(doubted);
+  expect(passports).toHaveLength(published);
+  expect(new Set(publications.map(({ sku }) => sku)).size).toBe(publications.length);
+  expect(publications).toHaveLength(published);
+}
+
+function compact<T extends Record<string, number>>(counts: T): Partial<T> {
+  return Object.fromEntries(Object.entries(counts).filter(([, count]) => count !== 0)) as Partial<T>;
+}
+
+function sorted(rows: readonly JsonObject[], field: string): string[] {
+  return rows.map((row) => text(row[field])).toSorted();
+}

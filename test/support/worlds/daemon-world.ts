@@ -1,0 +1,68 @@
+import { openAdminChannel } from '../../../src/admin/channel-server.ts';
+import { createDaemon, type Daemon, type DaemonOptions } from '../../../src/daemon/daemon.ts';
+import { loadRuntimeConfig } from '../../../src/daemon/load.ts';
+import { systemClock } from '../../../src/lib/clock.ts';
+import { createSecretStore } from '../../../src/lib/logging/secrets.ts';
+import { openWeb } from '../../../src/web/web-server.ts';
+import { createRecordingLog, type RecordingLog } from './recording-log.ts';
+import type { World } from './world.ts';
+
+export const WEB_TOKEN = 'web-token-0123456789';
+
+/** A source of two products, of which `status.csv` says what becomes of their states. */
+export const PRODUCTS = {
+  source: {
+    id: 'erp',
+    connector: 'csv',
+    options: { path: './products.csv', key: ['SKU'] },
+    mappings: [
+      {
+        to: 'product',
+        key: 'row.SKU',
+        fields: {
+          sku: 'row.SKU',
+          name: 'row.NAME',
+          status: 'lookup("status.csv", row.STATE)',
+          country_of_origin: '"DE"',
+        },
+      },
+    ],
+  },
+  files: {
+    'products.csv': 'SKU,NAME,STATE\nA-1,Kettle,10\nA-2,Toaster,20\n',
+    /** The API knows no such status as the second one. */
+    'status.csv': 'key,value\n10,DRAFT\n20,RETIRED\n',
+  },
+  mended: { 'status.csv': 'key,value\n10,DRAFT\n20,ARCHIVED\n' },
+} as const;
+
+/**
+ * Has the platform refuse to create products whose request contains a text, until its faults are cleared. So a retry arrives without
+ * a changed file, which a daemon would notice by itself.
+ */
+export function refuseCreates({ sandbox }: Pick<World, 'sandbox'>, match: string): void {
+  sandbox.faults.add({ operation: 'product.create', match, kind: 'status', status: 422, body: REFUSAL });
+}
+
+export const REFUSAL = 'This product is locked at the platform.';
+
+/** A daemon in this process over a world's config. */
+export async function startDaemon(
+  world: World,
+  options: Partial<DaemonOptions> = {},
+): Promise<{ daemon: Daemon; log: RecordingLog; url: string }> {
+  const secrets = createSecretStore();
+  const config = await loadRuntimeConfig(world.configFile, secrets);
+  const log = createRecordingLog();
+  const daemon = await createDaemon({
+    config,
+    secrets,
+    clock: systemClock,
+    log,
+    version: '1.2.3',
+    openWeb,
+    openAdmin: openAdminChannel,
+    ...options,
+  });
+  return { daemon, log, url: daemon.url ?? '' };
+}

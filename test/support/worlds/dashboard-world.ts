@@ -1,0 +1,95 @@
+// A world with a bit of everything that the dashboard shows: passports in each state, rows in quarantine, a product that the API
+// refuses, a part that is nowhere, and names that try to break out of the page.
+
+import type { SandboxOptions } from '../../../src/sandbox/control/settings.ts';
+import { createWorld, type World } from './world.ts';
+
+export const HOSTILE = '<script>alert("x")</script> & \'quoted\'';
+/** A key with what a path, a query and an attribute give a meaning. */
+export const ODD_KEY = 'A/B ?c=d&e#f%20"ü';
+
+const PRODUCT_ROWS = [
+  'P-1;Kettle;DRAFT;DE',
+  'P-2;Toaster;DRAFT;DE',
+  `P-3;"${HOSTILE.replaceAll('"', '""')}";DRAFT;FR`,
+  'P-4;Lamp without a known country;DRAFT;Atlantis',
+  'P-5;Heater that the platform refuses;RETIRED;DE',
+  'P-6;Fan with a missing part;DRAFT;AT',
+  `"${ODD_KEY.replaceAll('"', '""')}";Key with odd characters;DRAFT;CH`,
+  'P-8;Second lamp without a country;DRAFT;Atlantis',
+];
+const MATERIAL_ROWS = ['M-1;Steel', 'M-2;Copper', 'M-3;Glass'];
+const BOM_ROWS = [
+  'P-1;10;M-1;1.5',
+  'P-1;20;M-2;0.2',
+  'P-2;10;M-1;0.7',
+  'P-2;20;P-1;1',
+  'P-3;10;M-3;2',
+  'P-6;10;M-404;3',
+  `"${ODD_KEY.replaceAll('"', '""')}";10;M-2;4`,
+];
+
+/** Further products, each complete. */
+export function moreProducts(count: number): string[] {
+  return Array.from({ length: count }, (_, at) => `X-${at};Extra ${at};DRAFT;DE`);
+}
+
+export function productsFile(rows: readonly string[] = PRODUCT_ROWS): string {
+  return `SKU;NAME;STATUS;COUNTRY\n${rows.join('\n')}\n`;
+}
+
+export const ALL_PRODUCTS: readonly string[] = PRODUCT_ROWS;
+
+const DASHBOARD_SOURCE = {
+  id: 'erp',
+  connector: 'csv',
+  options: { delimiter: ';' },
+  streams: {
+    products: { path: './products.csv', key: ['SKU'] },
+    materials: { path: './materials.csv', key: ['CODE'] },
+    boms: { path: './boms.csv', key: ['SKU', 'POS'] },
+  },
+  mappings: [
+    {
+      stream: 'products',
+      to: 'product',
+      key: 'row.SKU',
+      fields: { sku: 'row.SKU', name: 'row.NAME', status: 'row.STATUS', country_of_origin: 'country(row.COUNTRY)' },
+    },
+    { stream: 'materials', to: 'material', key: 'row.CODE', fields: { code: 'row.CODE', name: 'row.NAME' } },
+    {
+      stream: 'boms',
+      to: 'bom_item',
+      key: 'row.SKU + "/" + row.POS',
+      refs: { product: 'row.SKU', part: 'row.PART' },
+      fields: { quantity: 'decimal(row.QTY)', unit: '"KGM"' },
+    },
+  ],
+  guard: { maxMissing: '20%', maxDrop: '50%' },
+};
+
+export async function createDashboardWorld(options: {
+  web?: Record<string, unknown>;
+  token: string;
+  sandbox?: SandboxOptions;
+  config?: Record<string, unknown>;
+}): Promise<World> {
+  const { token, web = {}, sandbox = {}, config = {} } = options;
+  return createWorld({
+    config: {
+      web: { port: 0, token, ...web },
+      sources: [DASHBOARD_SOURCE],
+      passports: { init: 'when-complete', publish: 'manual', publicUrl: 'https://passports.example.com/p/{sku}' },
+      ...config,
+    },
+    files: {
+      'products.csv': productsFile(),
+      'materials.csv': `CODE;NAME\n${MATERIAL_ROWS.join('\n')}\n`,
+      'boms.csv': `SKU;POS;PART;QTY\n${BOM_ROWS.join('\n')}\n`,
+    },
+    sandbox: {
+      gates: { productComplete: { enabled: false }, bomPresent: { enabled: false }, materialData: { enabled: false } },
+      ...sandbox,
+    },
+  });
+}

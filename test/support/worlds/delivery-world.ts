@@ -1,0 +1,160 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { z } from 'zod';
+import { createApiClient } from '../../../src/api/api-client.ts';
+import { createDelivery } from '../../../src/delivery/create-delivery.ts';
+import type { DueDelivery } from '../../../src/domain/ports/due.ts';
+import type { ContactRules } from '../../../src/domain/ports/first-contact.ts';
+import type { ProgressEvent } from '../../../src/domain/ports/progress.ts';
+import { Profile } from '../../../src/domain/profile.ts';
+import type { SqliteLedger } from '../../../src/ledger/sqlite-ledger.ts';
+import { systemClock } from '../../../src/lib/clock.ts';
+import type { JsonObject } from '../../../src/lib/json.ts';
+import { createLogger } from '../../../src/lib/logging/logging.ts';
+import { createSecretStore } from '../../../src/lib/logging/secrets.ts';
+import type { SandboxOptions } from '../../../src/sandbox/control/settings.ts';
+import { createSandbox, type Sandbox } from '../../../src/sandbox/sandbox.ts';
+import { items, mapRows, NO_CONTACT, openLedger, pullRows, row, text } from '../ledger/ledger.ts';
+import { createPlainQueues } from '../time/plain-queues.ts';
+import { requestsSince } from './requests-since.ts';
+import { API_KEY } from './world.ts';
+
+type Settings = z.input<typeof Profile>;
+
+const QUICK: Settings = {
+  list: { lagMs: 0 },
+  settlingDelayMs: { reset: 10, timeout: 10 },
+  retry: { attemptsMax: 3, backoff: { baseMs: 5, capMs: 10 } },
+};
+
+/** Ledger, delivery path and sandbox over real HTTP, without a queue between them. */
+export interface DeliveryWorld {
+  baseUrl: string;
+  sandbox: Sandbox;
+  ledger: SqliteLedger;
+  /** What was reported since the ledger was opened. */
+  events: ProgressEvent[];
+  /** Stages products by id; what a product does not name it does not have. */
+  stage(products: Record<string, JsonObject>): Promise<void>;
+  /** Sends these deliveries once, and settles what is answered. */
+  send(due: readonly DueDelivery[]): Promise<void>;
+  /** Delivers and reads back until nothing goes on by itself. */
+  drain(): Promise<void>;
+  /** Closes the ledger and opens it again on the same file, as a new process does; perhaps under another profile. */
+  reopen(settings?: Settings): Promise<void>;
+  /** The sandbox's products by SKU. */
+  products(): Record<string, JsonObject>;
+  /** Names by SKU. */
+  names(): Record<string, string>;
+  /** Requests since the last call, by operation. */
+  requests(): Record<string, number>;
+  remove(): Promise<void>;
+}
+
+export async function createDeliveryWorld(options: {
+  sandbox?: SandboxOptions;
+  profile?: Settings;
+  contact?: ContactRules;
+}): Promise<DeliveryWorld> {
+  const folder = mkdtempSync(join(tmpdir(), 'dpp-delivery-'));
+  const sandbox = await createSandbox(options.sandbox ?? {}, { clock: systemClock });
+  sandbox.ensureKey({ organization: 'acme', name: 'test', scopes: ['read', 'write'], key: API_KEY });
+  const baseUrl = await sandbox.listen();
+  const never = new AbortController().signal;
+
+  async function open(settings: Settings) {
+    const profile = Profile.parse({ ...QUICK, ...settings });
+    const secrets = createSecretStore();
+    const log = createLogger({ level: 'silent', secrets });
+    const apiKey = { read: () => Promise.resolve(API_KEY) };
+    const client = createApiClient({ baseUrl, profile, apiKey, secrets, clock: systemClock, log, version: '0.0.0' });
+    const { target, reader } = client;
+    const ledger = openLedger(join(folder, 'ledger.db'), {
+      target: baseUrl,
+      profile,
+      contactRules: options.contact ?? NO_CONTACT,
+      encode: target.encode.bind(target),
+      encodeImport: target.encodeImport.bind(target),
+    });
+    await ledger.recover(profile.settlingDelayMs.reset);
+    const events: ProgressEvent[] = [];
+    const delivery = createDelivery({
+      ledger,
+      queues: createPlainQueues(),
+      target,
+      reader,
+      profile,
+      clock: systemClock,
+      random: Math.random,
+      emit: (event) => void events.push(event),
+      log,
+      scrub: (text) => text,
+      connections: 8,
+      maxRate: null,
+      ownPublishKey: false,
+      failedJobs: null,
+      isStaging: () => false,
+      eachRound: async () => undefined,
+    });
+    delivery.path.start();
+    return { ledger, target, events, delivery };
+  }
+
+  let parts = await open(options.profile ?? {});
+  const world: DeliveryWorld = {
+    baseUrl,
+    sandbox,
+    get ledger() {
+      return parts.ledger;
+    },
+    get events() {
+      return parts.events;
+    },
+    async stage(products) {
+      const rows = Object.entries(products).map(([id, fields]) => row(id, fields));
+      await pullRows(parts.ledger, { rows });
+      await mapRows(parts.ledger, ({ id, ...fields }) => {
+        const key = text(id);
+        return items({ kind: 'product', key, payload: { sku: `SKU-${key}`, name: key, ...fields }, refs: [] });
+      });
+    },
+    async send(due) {
+      const { dispatcher } = parts.delivery;
+      dispatcher.receiveNow(due, false);
+      while (dispatcher.outstanding() > 0) await systemClock.sleep(1, never);
+    },
+    async drain() {
+      for (;;) {
+        const due = await parts.ledger.dueDeliveries({ afterId: 0, limit: 1000 });
+        await world.send(due);
+        const looked = await parts.delivery.unconfirmed.resolve(never);
+        const moved = await parts.delivery.contact.advance(never);
+        if (due.length > 0 || looked > 0 || moved) continue;
+        const next = await parts.ledger.nextDueAt();
+        if (next === null) return;
+        await systemClock.sleep(Math.max(1, next - systemClock.now()), never);
+      }
+    },
+    async reopen(settings) {
+      await parts.delivery.path.stop();
+      await parts.target.close();
+      await parts.ledger.close();
+      parts = await open(settings ?? options.profile ?? {});
+    },
+    products() {
+      const listed = sandbox.inspect().organizations['acme']?.products ?? [];
+      return Object.fromEntries(listed.map((product) => [text(product['sku']), product]));
+    },
+    names: () => Object.fromEntries(Object.entries(world.products()).map(([sku, { name }]) => [sku, text(name)])),
+    requests: requestsSince(sandbox),
+    async remove() {
+      await parts.delivery.path.stop();
+      await parts.target.close();
+      await parts.ledger.close();
+      await sandbox.close();
+      rmSync(folder, { recursive: true });
+    },
+  };
+  return world;
+}

@@ -1,0 +1,73 @@
+import { resolve } from 'node:path';
+import { csv } from '../../../connectors/csv/index.ts';
+import type { Connector, JsonValue, OpenSource, Page } from '../../../src/sdk/index.ts';
+
+/** A source of files that is opened as a run opens it. */
+export interface FileWorld {
+  /** Reads a stream to its end: the pages. */
+  pages(stream?: string, from?: { cursor?: JsonValue; signal?: AbortSignal }): Promise<Page[]>;
+  /** Reads a stream to its end: the values of the column `id`, or `nothing new`. */
+  ids(stream?: string, from?: { cursor?: JsonValue }): Promise<unknown[] | 'nothing new'>;
+  check(stream?: string): Promise<string>;
+  acknowledge(...streams: string[]): Promise<void>;
+  /** The messages of the log so far. */
+  log: string[];
+  close(): Promise<void>;
+}
+
+export interface FileWorldOptions {
+  folder: string;
+  options?: object;
+  /** Each with its stream options; one that has only those of `stream` is `default`. */
+  streams: Record<string, object>;
+  connector?: Connector<never, never>;
+}
+
+const never = new AbortController().signal;
+
+export async function openFileWorld({
+  folder,
+  options = {},
+  streams,
+  connector,
+}: FileWorldOptions): Promise<FileWorld> {
+  const used = (connector ?? csv) as unknown as Connector;
+  const log: string[] = [];
+  const note = (_fields: object, message: string) => void log.push(message);
+  const logger = { debug: () => undefined, info: note, warn: note, error: note };
+  const source = (await used.open(used.options.parse(options), {
+    resolvePath: (path) => resolve(folder, path),
+    log: logger,
+  })) as OpenSource<unknown>;
+  const targetOf = (name: string) => ({ name, options: used.streamOptions.parse(streams[name]), signal: never });
+
+  async function pages(
+    name = 'default',
+    { cursor = null, signal = never }: { cursor?: JsonValue; signal?: AbortSignal } = {},
+  ) {
+    const target = targetOf(name);
+    const mode = used.reads({}, target.options) === 'changes' ? 'changes' : 'snapshot';
+    const read: Page[] = [];
+    for await (const page of source.pull({ ...target, mode, cursor, signal })) {
+      read.push(page);
+      // As the pipeline does, which asks for no further page.
+      if (page.nothingNew === true) break;
+    }
+    return read;
+  }
+
+  return {
+    pages,
+    async ids(name, from) {
+      const read = await pages(name, from);
+      if (read.some((page) => page.nothingNew)) return 'nothing new';
+      return read.flatMap((page) => page.rows.map((row) => row.fields['id']));
+    },
+    check: async (name = 'default') => (await source.check(targetOf(name))).found,
+    async acknowledge(...names) {
+      await source.acknowledge?.(names.length === 0 ? Object.keys(streams) : names, never);
+    },
+    log,
+    close: () => source.close(),
+  };
+}

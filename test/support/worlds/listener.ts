@@ -1,0 +1,33 @@
+import type { JobResult, ReceivedJob } from '../../../src/domain/ports/queues.ts';
+
+/** A handler that keeps the jobs that it received and lets a test wait for it. */
+export interface Listener {
+  received: ReceivedJob[];
+  handle: (job: ReceivedJob) => Promise<JobResult>;
+  /** Resolves as soon as so many jobs were received, repeated ones counted. */
+  until(count: number): Promise<void>;
+}
+
+/** @param answer how each handler ends; done, where nothing is given */
+export function createListener(
+  answer: (job: ReceivedJob) => JobResult | Promise<JobResult> = () => ({ status: 'done' }),
+): Listener {
+  const received: ReceivedJob[] = [];
+  const waiting = new Set<{ count: number; resolve: () => void }>();
+  return {
+    received,
+    async handle(job) {
+      received.push(job);
+      for (const waiter of waiting) {
+        if (received.length < waiter.count) continue;
+        waiting.delete(waiter);
+        waiter.resolve();
+      }
+      return await answer(job);
+    },
+    until(count) {
+      if (received.length >= count) return Promise.resolve();
+      return new Promise((resolve) => waiting.add({ count, resolve }));
+    },
+  };
+}

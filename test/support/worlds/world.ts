@@ -1,0 +1,127 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { stringify } from 'yaml';
+import { loadConfig } from '../../../src/config/load-config.ts';
+import { openRuntime, type Runtime } from '../../../src/daemon/runtime.ts';
+import { connectorLoader } from '../../../src/daemon/sources/load-connector.ts';
+import { type SyncReport, sync } from '../../../src/daemon/sync.ts';
+import { type Clock, systemClock } from '../../../src/lib/clock.ts';
+import type { LogLevel } from '../../../src/lib/logging/log-levels.ts';
+import { createLogger } from '../../../src/lib/logging/logging.ts';
+import { createSecretStore } from '../../../src/lib/logging/secrets.ts';
+import type { OrganizationSnapshot } from '../../../src/sandbox/control/inspection.ts';
+import type { SandboxOptions } from '../../../src/sandbox/control/settings.ts';
+import { createSandbox, type Sandbox } from '../../../src/sandbox/sandbox.ts';
+import { requestsSince } from './requests-since.ts';
+
+export const API_KEY = 'dpp_test0123456789abcdefghij';
+const PROFILES = join(import.meta.dirname, '../../../config/profiles');
+
+export interface WorldOptions {
+  /** The `sources` section, and whatever else is to differ from the plain config. */
+  config: Record<string, unknown>;
+  sandbox?: SandboxOptions;
+  /** What is to stand in the `target` section besides. */
+  target?: Record<string, unknown>;
+  queue?: string;
+  /** What the clock of this side shows; that of the sandbox is the machine's. */
+  clock?: Clock;
+  /** Files of the folder by relative path. */
+  files?: Record<string, string | Uint8Array>;
+  /** A profile in a file of its own, which extends the default one. */
+  profile?: Record<string, unknown>;
+}
+
+/** A folder with a config and exports, a sandbox over real HTTP, and everything between them. */
+export interface World {
+  folder: string;
+  configFile: string;
+  baseUrl: string;
+  sandbox: Sandbox;
+  write(path: string, content: string | Uint8Array): void;
+  open(): Promise<Runtime>;
+  /** Opens everything, syncs once, closes everything. */
+  sync(options?: { waitMs?: number; abort?: AbortSignal; accept?: string[] }): Promise<SyncReport>;
+  contents(): OrganizationSnapshot;
+  /** Requests since the last call, by operation. */
+  requests(): Record<string, number>;
+  remove(): Promise<void>;
+}
+
+export async function createWorld(options: WorldOptions): Promise<World> {
+  const folder = mkdtempSync(join(tmpdir(), 'dpp-world-'));
+  const sandbox = await createSandbox(options.sandbox ?? {}, { clock: systemClock });
+  sandbox.ensureKey({ organization: 'acme', name: 'test', scopes: ['read', 'write', 'publish'], key: API_KEY });
+  const baseUrl = await sandbox.listen();
+  const clock = options.clock ?? systemClock;
+  const configFile = join(folder, 'dpp-sync.yaml');
+
+  const write = (path: string, content: string | Uint8Array): void => {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), content);
+  };
+  if (options.profile) write('profile.yaml', stringify({ extends: 'default', ...options.profile }));
+  write(
+    'dpp-sync.yaml',
+    stringify({
+      target: {
+        baseUrl,
+        apiKey: API_KEY,
+        ...(options.profile ? { profile: './profile.yaml' } : {}),
+        ...options.target,
+      },
+      queue: options.queue ?? 'embedded',
+      ledger: './data/ledger.db',
+      ...options.config,
+    }),
+  );
+  for (const [path, content] of Object.entries(options.files ?? {})) write(path, content);
+
+  const world: World = {
+    folder,
+    configFile,
+    baseUrl,
+    sandbox,
+    write,
+    async open() {
+      const secrets = createSecretStore();
+      const config = await loadConfig({
+        file: configFile,
+        env: { DPP_BASE_URL: baseUrl, DPP_API_KEY: API_KEY },
+        connectors: connectorLoader,
+        profilesDir: PROFILES,
+        secrets,
+      });
+      const log = createLogger({ level: logLevel(), secrets });
+      return openRuntime({
+        config,
+        command: 'sync',
+        showFailedJobs: false,
+        secrets,
+        clock,
+        log,
+        version: '0.0.0',
+      });
+    },
+    async sync({ waitMs = 10_000, abort = new AbortController().signal, accept = [] } = {}) {
+      const runtime = await world.open();
+      try {
+        return await sync(runtime, { sources: [], accept, waitMs, abort }, clock);
+      } finally {
+        await runtime.close();
+      }
+    },
+    contents: () => sandbox.inspect().organizations['acme'] as OrganizationSnapshot,
+    requests: requestsSince(sandbox),
+    async remove() {
+      await sandbox.close();
+      rmSync(folder, { recursive: true });
+    },
+  };
+  return world;
+}
+
+function logLevel(): LogLevel {
+  return process.env['DPP_SYNC_TEST_LOG'] === undefined ? 'silent' : 'debug';
+}
