@@ -1,7 +1,8 @@
 // How long it takes from the start of the process to its end where a command has little to do: `npm run bench:startup`, or
 // `npm run bench:startup -- FOLDER` beside another checkout, which has its node_modules. Both are built, into their `dist`. Each runs from its sources and from its
 // build, laid out as in the image, with a cache folder of its own that an unmeasured run has filled. All of them take turns, so
-// that the ratios hold on a machine that has other work as well. Beside another checkout the table goes to docs/performance.md.
+// that the ratios hold on a machine that has other work as well. At the end it opens the embedded queue in processes of their own.
+// Beside another checkout the figures go to docs/performance.md.
 
 import { execFileSync, spawnSync } from 'node:child_process';
 import { cpSync, globSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
@@ -16,6 +17,7 @@ const ROUNDS = 15;
 /** What the time of this checkout may come to, as a share of the other's. */
 const SHARE_MAX = 0.6;
 const HERE = join(import.meta.dirname, '../..');
+const QUEUE_CHILD = join(import.meta.dirname, 'support/queue-opening-child.ts');
 const COMMANDS = [['--version'], ['--help'], ['status', '-c', 'demo-data/dpp-sync.yaml']];
 
 const [other] = process.argv.slice(2);
@@ -80,7 +82,12 @@ try {
   }
 
   const shareOf = ({ ms, otherMs }: Measured): number => median(ms) / median(otherMs);
-  const text = table(
+  const opening = Array.from({ length: ROUNDS }, () =>
+    Number(execFileSync(process.execPath, [QUEUE_CHILD], { encoding: 'utf8' })),
+  );
+  const queue = `The embedded queue takes its first job ${median(opening).toFixed(0)} ms after it begins to load.`;
+
+  const rows = table(
     ['command', 'before, ms', 'now, ms', 'now / before'],
     results.map((result) => [
       result.what,
@@ -89,6 +96,7 @@ try {
       other === undefined ? '–' : shareOf(result).toFixed(2),
     ]),
   );
+  const text = `${rows}\n\n${queue}`;
   process.stdout.write(`${text}\n`);
   if (other !== undefined) {
     writeBetween('bench:startup', `${machine()}.\n\n${text}`);

@@ -1,5 +1,3 @@
-import { spawnSync } from 'node:child_process';
-import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -13,6 +11,8 @@ import { createRecordingLog } from '../support/worlds/recording-log.ts';
 
 const TIMING = { lockMs: 30_000, stalledCheckMs: 30_000 };
 const MIB = 1024 * 1024;
+/** Far above what waking takes, and below the five seconds for which a worker of BullMQ waits at a time. */
+const AT_ONCE_MS = 3_000;
 
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
@@ -33,14 +33,6 @@ describe('the embedded queue', () => {
     return queues;
   }
 
-  test('is open, its module loaded, within 50 ms', () => {
-    const child = join(import.meta.dirname, '../support/children/queue-opening-child.ts');
-    const opening = Array.from({ length: 3 }, () =>
-      Number(spawnSync(process.execPath, [child], { encoding: 'utf8' }).stdout),
-    );
-    expect(Math.min(...opening)).toBeLessThan(50);
-  });
-
   test('wakes a waiting worker at once', async () => {
     const queues = open();
     const listener = createListener();
@@ -54,7 +46,7 @@ describe('the embedded queue', () => {
     const begun = performance.now();
     await queues.enqueue('map', [{ name: 'job', data: {} }]);
     await listener.until(2);
-    expect(performance.now() - begun).toBeLessThan(1_000);
+    expect(performance.now() - begun).toBeLessThan(AT_ONCE_MS);
   });
 
   test('shows each worker as long as it is open', async () => {
@@ -75,7 +67,7 @@ describe('the embedded queue', () => {
     const begun = performance.now();
     await consumer.close();
     await queues.close();
-    expect(performance.now() - begun).toBeLessThan(1_000);
+    expect(performance.now() - begun).toBeLessThan(AT_ONCE_MS);
   });
 
   test('starts no worker that would outlive it, when it is closed meanwhile', async () => {

@@ -130,6 +130,20 @@ describe('decodeError', () => {
     expect(decode(body)).toMatchObject({ message, fields: {} });
   });
 
+  it.each([
+    ['The passport cannot be published: review is missing.', ['review'], ''],
+    ['Cannot be published: a is missing, b is missing.', ['a', 'b'], ''],
+    ['Cannot be published: a is missing.', ['a', 'b'], ' missing: a, b'],
+    ['Cannot be published: reviews are missing.', ['review'], ' missing: review'],
+    ['Cannot be published without a review.', ['review'], ' missing: review'],
+    ['The review is missing.', ['review', '.'], ''],
+  ])('names a field once: %j, %j', (detail, missing, rest) => {
+    expect(decode({ detail, missing })).toMatchObject({
+      message: `${detail}${rest}`,
+      fields: { missing: missing.join(', ') },
+    });
+  });
+
   it('takes the text out of HTML, without its scripts', () => {
     const page =
       '<!DOCTYPE html><html><head><title>502 Bad Gateway</title><style>b{color:red}</style></head>' +

@@ -90,9 +90,25 @@ export function readProblems(value: JsonValue, clean: CleanText): ErrorBody {
     fields.set(field, before === undefined ? text : clean(`${before}${/[.!?]$/.test(before) ? '' : ','} ${text}`));
   }
   const whole = problems.filter((problem) => problem.field === null && problem.text !== '').map(({ text }) => text);
-  const named = [...fields].map(([name, text]) => `${name}: ${text}`);
+  const unsaid = [...fields].filter(([name]) => !isSaid(name, problems, whole));
+  const named = unsaid.map(([name, text]) => `${name}: ${text}`);
   const message = clean([...new Set([...whole, ...named])].join(' '));
   return { message, fields: Object.fromEntries(fields), problems };
+}
+
+/** True if one sentence about the whole request names the field and all that it lists: "review is missing" and `missing: review`. */
+function isSaid(name: string, problems: readonly Problem[], whole: readonly string[]): boolean {
+  const texts = problems.filter(({ field }) => field === name).map(({ text }) => text.replace(/[.!?]$/, ''));
+  return whole.some((sentence) => [name, ...texts].every((words) => hasWords(sentence, words)));
+}
+
+function hasWords(sentence: string, words: string): boolean {
+  if (words === '') return true;
+  const isPartOfWord = (character: string) => /[\p{L}\p{N}_]/u.test(character);
+  for (let at = sentence.indexOf(words); at >= 0; at = sentence.indexOf(words, at + 1)) {
+    if (!isPartOfWord(sentence.charAt(at - 1)) && !isPartOfWord(sentence.charAt(at + words.length))) return true;
+  }
+  return false;
 }
 
 function textProblem(text: string): Problem[] {

@@ -1,6 +1,6 @@
 import { systemClock } from '../../../src/lib/clock.ts';
 import { createQueues } from '../../../src/queue/create-queues.ts';
-import { createRecordingLog } from '../worlds/recording-log.ts';
+import { createRecordingLog } from '../../support/worlds/recording-log.ts';
 
 // A process that opens the embedded queue and prints how long that took, in milliseconds, until a first job was taken.
 const begun = systemClock.ticks();
