@@ -2,7 +2,7 @@ import type { ApiWait } from '../domain/api-wait.ts';
 import type { LedgerCounts } from '../domain/ports/ledger-views.ts';
 import { QUEUE_NAMES, type QueueCounts, type QueueName } from '../domain/ports/queues.ts';
 import type { Clock } from '../lib/clock.ts';
-import { kept, keptAnswer } from '../lib/kept.ts';
+import { type Kept, kept, keptAnswer } from '../lib/kept.ts';
 import type { ApiStanding } from '../observe/health.ts';
 import type { Standing } from '../observe/standing.ts';
 import type { Runtime } from './runtime.ts';
@@ -51,8 +51,10 @@ export function createCurrentState(options: {
     api: standingOfApi,
     apiWait,
     async standing() {
+      const { value, renewableInMs } = await counts();
       return {
-        ...(await counts()),
+        ...value,
+        renewableInMs,
         failedRuns: failedRunsOf(views, ids()),
         queues: await queueCounts(),
         api: standingOfApi(),
@@ -70,7 +72,7 @@ export function createCurrentState(options: {
    * Counts in the reading thread, so that a large ledger does not hold up the deliveries. Only a daemon with a dashboard has that
    * thread.
    */
-  async function counts(): Promise<LedgerCounts> {
+  async function counts(): Promise<Kept<LedgerCounts>> {
     if (config.web === null) return countedHere();
     try {
       return await countedApart();

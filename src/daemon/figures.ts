@@ -36,7 +36,7 @@ export function createFigures({ runtime, care, alerts, clock, log }: FiguresOpti
 
   async function count(): Promise<SourceCounts | null> {
     try {
-      last = await counted();
+      ({ value: last } = await counted());
     } catch (error) {
       last = null;
       log.warn({ error: messageOf(error) }, 'The ledger could not be counted for the metrics.');

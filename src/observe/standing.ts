@@ -8,6 +8,8 @@ import type { ApiStanding } from './health.ts';
 
 /** The current state, asked for at each scrape. */
 export interface Standing extends LedgerStanding {
+  /** The counts are kept for a while: in how many milliseconds new ones can be had. 0 if these are new. */
+  renewableInMs: number;
   /** Items that are missing from their sources, until a person decides. */
   missing: MissingCounts;
   /** Null while the queue is out of reach. */

@@ -7,9 +7,9 @@ import { PRODUCTS, startDaemon, WEB_TOKEN } from '../support/worlds/daemon-world
 import { createWorld, type World } from '../support/worlds/world.ts';
 
 /** A page of ours whose content the test decides, so that each change is a known one. */
-const pageOf = (part: string) => `<!doctype html><html lang="en"><head><title>x</title>
+const pageOf = (part: string, renewableInMs = 0) => `<!doctype html><html lang="en"><head><title>x</title>
 <${'script'} src="/assets/live.js" defer></${'script'}></head>
-<body><p id="outside">outside</p><div id="part" data-live>${part}</div></body></html>`;
+<body><p id="outside">outside</p><div id="part" data-live data-renewable-in="${renewableInMs}">${part}</div></body></html>`;
 
 const box = (value: string) => `<tr><td><input type="checkbox" name="key" value="${value}"></td><td>${value}</td></tr>`;
 
@@ -63,6 +63,18 @@ describe.skipIf(!runsBrowser)(`a page that renews itself${browserNote}`, () => {
     await daemon.startRun('erp', 'schedule');
     await page.getByText('is not a valid choice').first().waitFor();
     expect(await page.getAttribute('body', 'data-mark')).toBe('kept');
+  });
+
+  it('loads a part again that was made of kept counts, without a change', async () => {
+    // The stream of changes opens and stays silent.
+    await page.route(`${url}/live`, () => {});
+    await page.route(`${url}/kept`, (route) => route.fulfill({ contentType: 'text/html', body: pageOf(content, 200) }));
+    content = 'old counts';
+    await page.goto(`${url}/kept`);
+    await page.getByText('old counts').waitFor();
+    content = 'new counts';
+    await page.getByText('new counts').waitFor();
+    await page.unroute(`${url}/live`);
   });
 
   it('keeps what is ticked with its own row when rows come before it', async () => {

@@ -1,7 +1,8 @@
 /**
  * The script that all pages load. It writes times in the zone of the browser, and renews the parts of a page that are marked
- * `data-live` (each with an id) when the server reports a change: it loads the page again and takes over what differs. Without
- * it all pages work as well.
+ * `data-live` (each with an id) when the server reports a change: it loads the page again and takes over what differs. A part that
+ * was made of kept counts says in `data-renewable-in` after how many milliseconds to load it once more. Without the script all
+ * pages work as well.
  *
  * Within a live part, an element with an id, a `data-key`, or a checkbox of the same value is taken for the same one as before,
  * so that what is selected, open or focused stays so.
@@ -76,6 +77,15 @@ export const BROWSER_SCRIPT = `'use strict';
   const LEAST_MS = 2000;
   let isLoading = false;
   let isDirty = false;
+  let renewal = null;
+
+  /** The counts of a part may be older than the change that it was loaded for. */
+  function renewWhenPossible() {
+    clearTimeout(renewal);
+    const waits = [...parts()].map((part) => Number(part.dataset.renewableIn || 0));
+    const wait = Math.max(0, ...waits);
+    if (wait > 0) renewal = setTimeout(load, wait);
+  }
 
   async function load() {
     if (isLoading || document.hidden) {
@@ -114,6 +124,7 @@ export const BROWSER_SCRIPT = `'use strict';
       else renew(part, fresh);
     }
     if (focused !== document.activeElement && focused !== null && focused.isConnected) focused.focus({ preventScroll: true });
+    renewWhenPossible();
   }
 
   let stream = null;
@@ -155,6 +166,7 @@ export const BROWSER_SCRIPT = `'use strict';
   addEventListener('pageshow', connect);
 
   writeTimes(document);
+  renewWhenPossible();
   connect();
 })();
 `;
