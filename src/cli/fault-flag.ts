@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 import { suggest } from '../lib/suggest.ts';
-import type { FaultRule } from '../sandbox/faults.ts';
+import type { FaultRule } from '../sandbox/faults/faults.ts';
 
 /** A fault as it is typed, not yet checked against the sandbox's schema. */
 export type FaultDraft = Record<string, string | number>;

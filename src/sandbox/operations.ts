@@ -1,19 +1,19 @@
-import { createKeyRevocation } from './access/key-revocation.ts';
 import type { KeyStore } from './access/keys.ts';
-import type { SandboxSettings } from './control/settings.ts';
-import type { OperationName } from './endpoints.ts';
+import type { OperationName } from './api/endpoints.ts';
+import type { Operation } from './api/operation.ts';
 import type { LateImports } from './import/late-imports.ts';
 import { createProductImport } from './import/product-import.ts';
-import type { Operation } from './operation.ts';
+import type { Collections } from './items/collections.ts';
+import type { IdScheme } from './items/ids.ts';
+import { createListOperation } from './lists/paging.ts';
+import { createBomItemCreation } from './operations/bom-items.ts';
+import { createKeyRevocation } from './operations/key-revocation.ts';
+import { createMaterialCreation, createMaterialUpdate } from './operations/materials.ts';
+import { createPassportInit, createPassportPublication, createPassportWithdrawal } from './operations/passports.ts';
+import { createProductCreation } from './operations/products.ts';
+import { createReportCreation } from './operations/reports.ts';
 import { createPassportExport } from './pdf/passport-pdf.ts';
-import { createBomItemCreation } from './resources/bom-items.ts';
-import type { IdScheme } from './resources/ids.ts';
-import { createMaterialCreation, createMaterialUpdate } from './resources/materials.ts';
-import { createPassportInit, createPassportPublication, createPassportWithdrawal } from './resources/passports.ts';
-import { createProductCreation } from './resources/products.ts';
-import { createReportCreation } from './resources/reports.ts';
-import { createListOperation } from './server/paging.ts';
-import type { Collections } from './storage/storage.ts';
+import type { SandboxSettings } from './settings/settings.ts';
 
 /** The parts that the operations use. */
 export interface OperationParts {

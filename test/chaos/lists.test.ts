@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { exitCodeOf } from '../../src/daemon/sync.ts';
-import type { SandboxOptions } from '../../src/sandbox/control/settings.ts';
-import type { FaultRule } from '../../src/sandbox/faults.ts';
+import type { FaultRule } from '../../src/sandbox/faults/faults.ts';
+import type { SandboxOptions } from '../../src/sandbox/settings/settings.ts';
 import { runHere } from '../support/cli/cli-here.ts';
 import { covers } from '../support/docs/reliability.ts';
 import { text } from '../support/ledger/ledger.ts';

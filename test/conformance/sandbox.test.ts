@@ -2,8 +2,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { SandboxOptions } from '../../src/sandbox/control/settings.ts';
-import { ENDPOINTS, OPERATION_NAMES, type OperationName, SCOPES } from '../../src/sandbox/endpoints.ts';
+import { ENDPOINTS, OPERATION_NAMES, type OperationName, SCOPES } from '../../src/sandbox/api/endpoints.ts';
+import type { SandboxOptions } from '../../src/sandbox/settings/settings.ts';
 import { allRefusalsOf } from '../support/docs/sandbox-coverage.ts';
 import {
   type CallAnswer,

@@ -13,8 +13,8 @@ import { systemClock } from '../../src/lib/clock.ts';
 import type { JsonValue } from '../../src/lib/json.ts';
 import { createLogger } from '../../src/lib/logging/logging.ts';
 import { createSecretStore } from '../../src/lib/logging/secrets.ts';
-import { type SandboxOptions, SandboxSettings } from '../../src/sandbox/control/settings.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
+import { type SandboxOptions, SandboxSettings } from '../../src/sandbox/settings/settings.ts';
 
 interface World {
   sandbox: Sandbox;

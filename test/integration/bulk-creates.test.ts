@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/lib/json.ts';
-import type { SandboxOptions } from '../../src/sandbox/control/settings.ts';
+import type { SandboxOptions } from '../../src/sandbox/settings/settings.ts';
 import { text } from '../support/ledger/ledger.ts';
 import { createDeliveryWorld, type DeliveryWorld } from '../support/worlds/delivery-world.ts';
 

@@ -4,7 +4,7 @@ import { PassThrough, Writable } from 'node:stream';
 import { afterEach, describe, expect, it } from 'vitest';
 import { runCli } from '../../src/cli/run.ts';
 import { exitCodeOf } from '../../src/daemon/sync.ts';
-import type { SandboxOptions } from '../../src/sandbox/control/settings.ts';
+import type { SandboxOptions } from '../../src/sandbox/settings/settings.ts';
 import { type CliResult, cli, startCli } from '../support/cli/cli.ts';
 import { runHere } from '../support/cli/cli-here.ts';
 import { type DaemonProcess, startDaemonProcess } from '../support/cli/daemon-process.ts';

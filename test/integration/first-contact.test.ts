@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { exitCodeOf } from '../../src/daemon/sync.ts';
-import type { SandboxOptions } from '../../src/sandbox/control/settings.ts';
+import type { SandboxOptions } from '../../src/sandbox/settings/settings.ts';
 import { cli } from '../support/cli/cli.ts';
 import { covers } from '../support/docs/reliability.ts';
 import { quickQueue } from '../support/servers/quick-queue.ts';

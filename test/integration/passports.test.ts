@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { exitCodeOf, sync } from '../../src/daemon/sync.ts';
 import type { PassportView } from '../../src/domain/ports/ledger-views.ts';
 import { systemClock } from '../../src/lib/clock.ts';
-import type { SandboxOptions } from '../../src/sandbox/control/settings.ts';
+import type { SandboxOptions } from '../../src/sandbox/settings/settings.ts';
 import { covers } from '../support/docs/reliability.ts';
 import { text } from '../support/ledger/ledger.ts';
 import { quickQueue } from '../support/servers/quick-queue.ts';

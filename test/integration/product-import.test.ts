@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { JsonObject } from '../../src/lib/json.ts';
-import type { SandboxOptions } from '../../src/sandbox/control/settings.ts';
+import type { SandboxOptions } from '../../src/sandbox/settings/settings.ts';
 import { claimOne, settleOne, text, together } from '../support/ledger/ledger.ts';
 import { createDeliveryWorld, type DeliveryWorld } from '../support/worlds/delivery-world.ts';
 import { API_KEY } from '../support/worlds/world.ts';

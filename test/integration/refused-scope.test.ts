@@ -3,7 +3,7 @@ import type { Daemon } from '../../src/daemon/daemon.ts';
 import { exitCodeOf, sync } from '../../src/daemon/sync.ts';
 import type { Scope } from '../../src/domain/scope.ts';
 import { type Clock, systemClock } from '../../src/lib/clock.ts';
-import type { SandboxOptions } from '../../src/sandbox/control/settings.ts';
+import type { SandboxOptions } from '../../src/sandbox/settings/settings.ts';
 import { covers } from '../support/docs/reliability.ts';
 import { text } from '../support/ledger/ledger.ts';
 import { quickQueue } from '../support/servers/quick-queue.ts';

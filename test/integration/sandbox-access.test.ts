@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Scope } from '../../src/sandbox/endpoints.ts';
+import type { Scope } from '../../src/sandbox/api/endpoints.ts';
 import { startSandbox } from '../support/sandbox/sandbox-caller.ts';
 
 const DAY_MS = 86_400_000;

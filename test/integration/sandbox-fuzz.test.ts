@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { ENDPOINTS, OPERATION_NAMES } from '../../src/sandbox/endpoints.ts';
+import { ENDPOINTS, OPERATION_NAMES } from '../../src/sandbox/api/endpoints.ts';
 import { type Call, type RunningSandbox, startSandbox } from '../support/sandbox/sandbox-caller.ts';
 import { CASES, prepareGround } from '../support/sandbox/sandbox-cases.ts';
 

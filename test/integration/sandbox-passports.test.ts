@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { SandboxOptions } from '../../src/sandbox/control/settings.ts';
-import { PASSPORT_ACTIONS, PASSPORT_STATES } from '../../src/sandbox/resources/passport-states.ts';
+import { PASSPORT_ACTIONS, PASSPORT_STATES } from '../../src/sandbox/items/passport-states.ts';
+import type { SandboxOptions } from '../../src/sandbox/settings/settings.ts';
 import { type Call, type RunningSandbox, startSandbox } from '../support/sandbox/sandbox-caller.ts';
 
 const PRODUCT = { sku: 'BIKE-1', name: 'Bicycle', country_of_origin: 'DE' };

@@ -1,6 +1,6 @@
 import { request } from 'undici';
 import { expect, test } from 'vitest';
-import type { SandboxOptions } from '../../src/sandbox/control/settings.ts';
+import type { SandboxOptions } from '../../src/sandbox/settings/settings.ts';
 import { readPdf } from '../support/browser/read-pdf.ts';
 import { startSandbox } from '../support/sandbox/sandbox-caller.ts';
 

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { createKeyStore } from '../../src/sandbox/access/keys.ts';
-import { type SandboxOptions, SandboxSettings } from '../../src/sandbox/control/settings.ts';
-import { ENDPOINTS, OPERATION_NAMES } from '../../src/sandbox/endpoints.ts';
+import { ENDPOINTS, OPERATION_NAMES } from '../../src/sandbox/api/endpoints.ts';
 import { createLateImports } from '../../src/sandbox/import/late-imports.ts';
 import { createOperations } from '../../src/sandbox/operations.ts';
-import { describeApi } from '../../src/sandbox/server/openapi.ts';
+import { describeApi } from '../../src/sandbox/schema/openapi.ts';
+import { type SandboxOptions, SandboxSettings } from '../../src/sandbox/settings/settings.ts';
 import { openStorage } from '../../src/sandbox/storage/storage.ts';
 import { startSandbox } from '../support/sandbox/sandbox-caller.ts';
 import { CASES, prepareGround } from '../support/sandbox/sandbox-cases.ts';

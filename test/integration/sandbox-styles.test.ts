@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { SandboxOptions } from '../../src/sandbox/control/settings.ts';
+import type { SandboxOptions } from '../../src/sandbox/settings/settings.ts';
 import { type Call, startSandbox } from '../support/sandbox/sandbox-caller.ts';
 
 const PATH = '/api/products/';

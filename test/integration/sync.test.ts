@@ -6,7 +6,7 @@ import { parse, stringify } from 'yaml';
 import { exitCodeOf, sync } from '../../src/daemon/sync.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import type { JsonObject } from '../../src/lib/json.ts';
-import type { SandboxOptions } from '../../src/sandbox/control/settings.ts';
+import type { SandboxOptions } from '../../src/sandbox/settings/settings.ts';
 import { covers } from '../support/docs/reliability.ts';
 import { text } from '../support/ledger/ledger.ts';
 import { quickQueue } from '../support/servers/quick-queue.ts';

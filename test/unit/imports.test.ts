@@ -127,6 +127,20 @@ describe('imports', () => {
     expect(found.map((circle) => circle.map((file) => relative(ROOT, file)))).toEqual([]);
   });
 
+  it('lead in no circle from one folder of the sandbox to another', () => {
+    const folders = Map.groupBy(
+      sources().filter((file) => file.includes('/src/sandbox/')),
+      (file) => dirname(file),
+    );
+    expect(folders.size).toBeGreaterThan(10);
+    const foldersUsedBy = (folder: string): string[] => {
+      const used = (folders.get(folder) ?? []).flatMap((file) => filesImportedBy(file).map((to) => dirname(to)));
+      return [...new Set(used)].filter((to) => to !== folder && folders.has(to));
+    };
+    const found = circles([...folders.keys()], foldersUsedBy);
+    expect(found.map((circle) => circle.map((folder) => relative(ROOT, folder)))).toEqual([]);
+  });
+
   it('in a circle are found', () => {
     const imports: Record<string, string[]> = { a: ['b'], b: ['c', 'd'], c: ['b'], d: [] };
     expect(circles(['a', 'b', 'c', 'd'], (file) => imports[file] ?? [])).toEqual([['b', 'c']]);

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { decide } from '../../src/delivery/outcome/decide.ts';
 import { readInitConflict } from '../../src/delivery/outcome/init-conflict.ts';
 import { Profile } from '../../src/domain/profile.ts';
-import { nextState, PASSPORT_STATES } from '../../src/sandbox/resources/passport-states.ts';
+import { nextState, PASSPORT_STATES } from '../../src/sandbox/items/passport-states.ts';
 import { covers } from '../support/docs/reliability.ts';
 
 const EXISTS = [

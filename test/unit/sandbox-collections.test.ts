@@ -1,15 +1,15 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createOrganizationStore } from '../../src/sandbox/access/organizations.ts';
-import { createMemoryWriteCounts, createWriteCounts } from '../../src/sandbox/control/write-counts.ts';
-import { createCollection } from '../../src/sandbox/resources/collection.ts';
-import { createIdScheme } from '../../src/sandbox/resources/ids.ts';
-import { createMemoryCollection } from '../../src/sandbox/resources/memory-collection.ts';
+import { createCollection } from '../../src/sandbox/items/collection.ts';
+import { createIdScheme } from '../../src/sandbox/items/ids.ts';
+import { createMemoryCollection } from '../../src/sandbox/items/memory-collection.ts';
 import { openDatabase } from '../../src/sandbox/storage/database.ts';
 import {
   createIdempotencyRecords,
   createMemoryIdempotencyRecords,
 } from '../../src/sandbox/storage/idempotency-records.ts';
+import { createOrganizationStore } from '../../src/sandbox/storage/organizations.ts';
+import { createMemoryWriteCounts, createWriteCounts } from '../../src/sandbox/storage/write-counts.ts';
 
 const ids = createIdScheme('numeric');
 const COLUMNS = ['code', 'uncoded_name'];

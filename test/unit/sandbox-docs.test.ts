@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { faultFlag } from '../../src/cli/fault-flag.ts';
 import { sandboxSettings } from '../../src/cli/sandbox/sandbox-settings.ts';
 import { type ControlParts, createControlRoutes } from '../../src/sandbox/control/control-routes.ts';
-import { FaultRule } from '../../src/sandbox/faults.ts';
+import { FaultRule } from '../../src/sandbox/faults/faults.ts';
 import { configFolder } from '../support/worlds/config-folder.ts';
 
 const PAGE = readFileSync(join(import.meta.dirname, '../../docs/sandbox.md'), 'utf8');

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { ENDPOINTS } from '../../src/sandbox/endpoints.ts';
-import { COUNTRY_CODES } from '../../src/sandbox/resources/countries.ts';
-import { cas, gtin } from '../../src/sandbox/resources/fields.ts';
+import { ENDPOINTS } from '../../src/sandbox/api/endpoints.ts';
+import { COUNTRY_CODES } from '../../src/sandbox/items/countries.ts';
+import { cas, gtin } from '../../src/sandbox/items/fields.ts';
 import { honoursKeys } from '../../src/sandbox/storage/idempotency.ts';
 
 test('knows 249 countries, each of which has a name', () => {

@@ -7,8 +7,8 @@ import { type ConfigProblem, configFault, formatProblem } from '../../config/pro
 import { fault } from '../../domain/faults.ts';
 import { isJsonObject } from '../../lib/json.ts';
 import { createSecretStore } from '../../lib/logging/secrets.ts';
-import { RateLimit, SandboxSettings } from '../../sandbox/control/settings.ts';
-import { FaultRule } from '../../sandbox/faults.ts';
+import { FaultRule } from '../../sandbox/faults/faults.ts';
+import { RateLimit, SandboxSettings } from '../../sandbox/settings/settings.ts';
 import type { FaultDraft } from '../fault-flag.ts';
 import { readInputFile } from '../input-file.ts';
 

@@ -1,7 +1,7 @@
 import { err, ok, type Result } from '../../lib/result.ts';
-import type { RateLimit, RateLimitSettings } from '../control/settings.ts';
-import type { Endpoint } from '../endpoints.ts';
-import { type Answer, refusal } from '../server/answer.ts';
+import { type Answer, refusal } from '../api/answer.ts';
+import type { Endpoint } from '../api/endpoints.ts';
+import type { RateLimit, RateLimitSettings } from '../settings/settings.ts';
 import type { KeyStore } from './keys.ts';
 import type { SessionStore } from './sessions.ts';
 import { createThrottle } from './throttle.ts';

@@ -3,10 +3,10 @@ import type { Database } from 'better-sqlite3';
 import { z } from 'zod';
 import { Fault } from '../../lib/errors.ts';
 import { sha256Hex } from '../../lib/hash.ts';
-import { SCOPES, type Scope } from '../endpoints.ts';
-import { Label } from '../resources/fields.ts';
-import type { IdScheme, ResourceId } from '../resources/ids.ts';
-import type { OrganizationStore, Plan } from './organizations.ts';
+import { SCOPES, type Scope } from '../api/endpoints.ts';
+import { Label } from '../items/fields.ts';
+import type { IdScheme, ResourceId } from '../items/ids.ts';
+import type { OrganizationStore, Plan } from '../storage/organizations.ts';
 
 /** The last one that the API can show: an ISO 8601 date has four digits for the year. */
 const LAST_INSTANT = Date.UTC(10_000, 0) - 1;

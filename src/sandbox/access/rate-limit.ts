@@ -1,4 +1,4 @@
-import type { RateLimitSettings } from '../control/settings.ts';
+import type { RateLimitSettings } from '../settings/settings.ts';
 
 /** The limiter's decision about one request. */
 export interface Admission {

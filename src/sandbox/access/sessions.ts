@@ -2,8 +2,8 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Database } from 'better-sqlite3';
 import { z } from 'zod';
 import { err, ok, type Result } from '../../lib/result.ts';
-import { Label } from '../resources/fields.ts';
-import type { OrganizationStore, Plan } from './organizations.ts';
+import { Label } from '../items/fields.ts';
+import type { OrganizationStore, Plan } from '../storage/organizations.ts';
 
 /** The role of a person in an organisation. Owners and administrators manage its API keys. */
 export const ROLES = ['owner', 'administrator', 'member'] as const;

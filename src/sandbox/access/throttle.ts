@@ -1,6 +1,6 @@
 import { err, ok, type Result } from '../../lib/result.ts';
-import { RateLimit, type RateLimitSettings } from '../control/settings.ts';
-import { type Answer, refusal } from '../server/answer.ts';
+import { type Answer, refusal } from '../api/answer.ts';
+import { RateLimit, type RateLimitSettings } from '../settings/settings.ts';
 import { type ActiveLimit, type Admission, createRateLimiter, quotaOf, type RateLimiter } from './rate-limit.ts';
 
 /** Limits the rate of known callers, and adds the headers that describe the limit. */

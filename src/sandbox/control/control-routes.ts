@@ -1,14 +1,14 @@
 import { z } from 'zod';
 import { type IssuedKey, KeyRequest, type KeyStore } from '../access/keys.ts';
-import { type OrganizationStore, PLANS, type Plan } from '../access/organizations.ts';
 import { SessionRequest } from '../access/sessions.ts';
-import { FaultRule, type Faults } from '../faults.ts';
-import { type ImportOptions, ImportSettings } from '../import/import-settings.ts';
-import { Label } from '../resources/fields.ts';
-import type { ResourceId } from '../resources/ids.ts';
+import { FaultRule, type Faults } from '../faults/faults.ts';
+import { Label } from '../items/fields.ts';
+import type { ResourceId } from '../items/ids.ts';
+import { type ImportOptions, ImportSettings } from '../settings/import-settings.ts';
+import { RateLimit } from '../settings/settings.ts';
+import { type OrganizationStore, PLANS, type Plan } from '../storage/organizations.ts';
 import { parseControl } from './control-problems.ts';
 import type { Inspection } from './inspection.ts';
-import { RateLimit } from './settings.ts';
 
 /** The parts of the sandbox that the control endpoint shows and changes. */
 export interface ControlParts {

@@ -1,11 +1,11 @@
 import type { JsonObject } from '../../lib/json.ts';
 import type { KeyRecord, KeyStore } from '../access/keys.ts';
-import type { OrganizationStore, Plan } from '../access/organizations.ts';
-import type { OperationName } from '../endpoints.ts';
-import type { FaultRule, Faults, FaultUse } from '../faults.ts';
-import { type Collection, present } from '../resources/collection.ts';
+import type { OperationName } from '../api/endpoints.ts';
+import type { FaultRule, Faults, FaultUse } from '../faults/faults.ts';
+import { type Collection, present } from '../items/collection.ts';
 import type { Journal, SandboxEvent } from '../storage/journal.ts';
-import type { WriteCount, WriteCounts } from './write-counts.ts';
+import type { OrganizationStore, Plan } from '../storage/organizations.ts';
+import type { WriteCount, WriteCounts } from '../storage/write-counts.ts';
 
 /** The kinds of resources, as a snapshot names them. */
 type ResourceKind = 'products' | 'materials' | 'bomItems' | 'passports' | 'publications' | 'reports';

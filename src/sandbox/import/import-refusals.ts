@@ -1,7 +1,7 @@
 import type { JsonValue } from '../../lib/json.ts';
-import { type Answer, type Document, refusal } from '../server/answer.ts';
+import { type Answer, type Document, refusal } from '../api/answer.ts';
+import type { ImportSettings } from '../settings/import-settings.ts';
 import type { BadRow, GoodRow } from './import-rows.ts';
-import type { ImportSettings } from './import-settings.ts';
 
 /** nginx's answer to a body above its `client_max_body_size`, with `server_tokens off`. */
 const NGINX_PAGE: Document = {

@@ -1,11 +1,11 @@
 import type { z } from 'zod';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
-import { textMember } from '../operation.ts';
-import type { Collection } from '../resources/collection.ts';
-import type { ResourceId } from '../resources/ids.ts';
-import { ProductCreation, UNSET_PRODUCT } from '../resources/products.ts';
-import { validate } from '../resources/validation.ts';
-import type { ImportSettings } from './import-settings.ts';
+import { textMember } from '../api/operation.ts';
+import type { Collection } from '../items/collection.ts';
+import type { ResourceId } from '../items/ids.ts';
+import { validate } from '../items/validation.ts';
+import { ProductCreation, UNSET_PRODUCT } from '../operations/products.ts';
+import type { ImportSettings } from '../settings/import-settings.ts';
 
 /** A row that can be stored. The status is what becomes of it if nothing else changes before it is stored. */
 export interface GoodRow {

@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { JsonObject } from '../../lib/json.ts';
-import { member, type Operation, textMember } from '../operation.ts';
-import type { Collection } from '../resources/collection.ts';
-import { list } from '../resources/fields.ts';
-import { ProductCreation } from '../resources/products.ts';
-import { validate } from '../resources/validation.ts';
-import { type Answer, refusal } from '../server/answer.ts';
+import { type Answer, refusal } from '../api/answer.ts';
+import { member, type Operation, textMember } from '../api/operation.ts';
+import type { Collection } from '../items/collection.ts';
+import { list } from '../items/fields.ts';
+import { validate } from '../items/validation.ts';
+import { ProductCreation } from '../operations/products.ts';
+import type { ImportSettings } from '../settings/import-settings.ts';
 import { refuseAll, refuseBytes, refuseRowCount } from './import-refusals.ts';
 import { type BadRow, createImportRows, type GoodRow, type StoredRows } from './import-rows.ts';
-import type { ImportSettings } from './import-settings.ts';
 import type { LateImports } from './late-imports.ts';
 
 const NOTHING_STORED: StoredRows = { ids: new Map(), written: [] };

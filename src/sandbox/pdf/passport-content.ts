@@ -1,9 +1,9 @@
 import { normalizeDecimal } from '../../lib/decimal.ts';
 import type { JsonObject } from '../../lib/json.ts';
-import { member, textMember } from '../operation.ts';
-import type { Entity } from '../resources/collection.ts';
-import { materialKey } from '../resources/materials.ts';
-import { stateOf } from '../resources/passports.ts';
+import { member, textMember } from '../api/operation.ts';
+import type { Entity } from '../items/collection.ts';
+import { materialKey } from '../items/material-key.ts';
+import { stateOf } from '../operations/passports.ts';
 
 /** A BOM item with its part: a material, or a component, which is a product. */
 export interface BomLine {

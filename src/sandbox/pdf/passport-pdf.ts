@@ -1,7 +1,7 @@
-import { type Operation, textMember } from '../operation.ts';
-import type { Entity } from '../resources/collection.ts';
-import { materialNamed, type PassportParts, productIn, publicUrlOf } from '../resources/passports.ts';
-import { type Document, NOT_FOUND, refusal } from '../server/answer.ts';
+import { type Document, NOT_FOUND, refusal } from '../api/answer.ts';
+import { type Operation, textMember } from '../api/operation.ts';
+import type { Entity } from '../items/collection.ts';
+import { materialNamed, type PassportParts, productIn, publicUrlOf } from '../operations/passports.ts';
 import { type BomLine, contentOf } from './passport-content.ts';
 import { drawPassport } from './passport-page.ts';
 

@@ -1,4 +1,4 @@
-import { ENDPOINTS, OPERATION_NAMES } from '../endpoints.ts';
+import { ENDPOINTS, OPERATION_NAMES } from '../api/endpoints.ts';
 
 /**
  * Knows the methods of every path. It is asked about requests that no route took, so that there need not be a route for

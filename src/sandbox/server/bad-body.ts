@@ -1,7 +1,7 @@
 import type { OutgoingHttpHeaders } from 'node:http';
 import type { FastifyReply } from 'fastify';
 import type { Clock } from '../../lib/clock.ts';
-import type { Conclusion } from '../processor.ts';
+import type { Conclusion } from './processor.ts';
 import type { StyledAnswer } from './style.ts';
 
 /** A slow body is sent in this many pieces. */

@@ -4,9 +4,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../../lib/clock.ts';
 import { messageOf } from '../../lib/errors.ts';
 import type { Caller } from '../access/admission.ts';
-import type { OperationName } from '../endpoints.ts';
+import { type Answer, refusal } from '../api/answer.ts';
+import type { OperationName } from '../api/endpoints.ts';
 import type { Journal, SandboxEvent } from '../storage/journal.ts';
-import { type Answer, refusal } from './answer.ts';
 import type { StyledAnswer } from './style.ts';
 
 /** An error of Fastify's or of a parser of ours. */

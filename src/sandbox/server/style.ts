@@ -1,8 +1,8 @@
 import { STATUS_CODES } from 'node:http';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
-import type { SandboxSettings } from '../control/settings.ts';
-import { ENDPOINTS, type OperationName } from '../endpoints.ts';
-import type { Answer } from './answer.ts';
+import type { Answer } from '../api/answer.ts';
+import { ENDPOINTS, type OperationName } from '../api/endpoints.ts';
+import type { SandboxSettings } from '../settings/settings.ts';
 
 /** An answer in the form that the settings give it. */
 export interface StyledAnswer extends Answer {

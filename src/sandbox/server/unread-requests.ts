@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { systemCodeOf } from '../../lib/errors.ts';
-import { type Answer, refusal } from './answer.ts';
+import { type Answer, refusal } from '../api/answer.ts';
 import type { StyledAnswer } from './style.ts';
 
 type Style = (answer: Answer) => StyledAnswer;

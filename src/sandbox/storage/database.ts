@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3';
 import { Fault, messageOf } from '../../lib/errors.ts';
 import { createPrivateFile } from '../../lib/files/private-file.ts';
-import type { SandboxSettings } from '../control/settings.ts';
+import type { SandboxSettings } from '../settings/settings.ts';
 
 /** Columns that every listed resource has. `ordinal` counts an organisation's rows from 1 without a gap. */
 const COMMON = `

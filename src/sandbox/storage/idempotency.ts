@@ -1,8 +1,8 @@
 import { sha256Hex } from '../../lib/hash.ts';
 import type { JsonValue } from '../../lib/json.ts';
-import type { SandboxSettings } from '../control/settings.ts';
-import type { Endpoint } from '../endpoints.ts';
-import { type Answer, type Document, refusal } from '../server/answer.ts';
+import { type Answer, type Document, refusal } from '../api/answer.ts';
+import type { Endpoint } from '../api/endpoints.ts';
+import type { SandboxSettings } from '../settings/settings.ts';
 import type { IdempotencyRecord, IdempotencyRecords } from './idempotency-records.ts';
 
 /** One use of an Idempotency-Key. Keys of different organisations have nothing to do with each other. */

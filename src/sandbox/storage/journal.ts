@@ -1,4 +1,4 @@
-import type { OperationName } from '../endpoints.ts';
+import type { OperationName } from '../api/endpoints.ts';
 
 /** How a request ended: an HTTP status, a connection that was reset in place of an answer or amid its body, or no answer at all. */
 export type Ending = number | 'reset' | 'truncated' | 'unanswered';

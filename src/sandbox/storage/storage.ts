@@ -1,25 +1,24 @@
 import type { Database } from 'better-sqlite3';
-import { createOrganizationStore, type OrganizationStore } from '../access/organizations.ts';
-import type { SandboxSettings } from '../control/settings.ts';
-import { createMemoryWriteCounts, createWriteCounts, type WriteCounts } from '../control/write-counts.ts';
-import { BOM_ITEM_COLUMNS } from '../resources/bom-items.ts';
-import { type Collection, createCollection } from '../resources/collection.ts';
-import { createIdScheme, type IdScheme } from '../resources/ids.ts';
-import { MATERIAL_COLUMNS } from '../resources/materials.ts';
-import { createMemoryCollection } from '../resources/memory-collection.ts';
-import { PASSPORT_COLUMNS, type PassportCollections, PUBLICATION_COLUMNS } from '../resources/passports.ts';
-import { PRODUCT_COLUMNS } from '../resources/products.ts';
+import { type Collection, createCollection } from '../items/collection.ts';
+import {
+  BOM_ITEM_COLUMNS,
+  type Collections,
+  MATERIAL_COLUMNS,
+  PASSPORT_COLUMNS,
+  PRODUCT_COLUMNS,
+  PUBLICATION_COLUMNS,
+} from '../items/collections.ts';
+import { createIdScheme, type IdScheme } from '../items/ids.ts';
+import { createMemoryCollection } from '../items/memory-collection.ts';
+import type { SandboxSettings } from '../settings/settings.ts';
 import { openDatabase } from './database.ts';
 import {
   createIdempotencyRecords,
   createMemoryIdempotencyRecords,
   type IdempotencyRecords,
 } from './idempotency-records.ts';
-
-/** The rows of every kind of resource. */
-export interface Collections extends PassportCollections {
-  reports: Collection;
-}
+import { createOrganizationStore, type OrganizationStore } from './organizations.ts';
+import { createMemoryWriteCounts, createWriteCounts, type WriteCounts } from './write-counts.ts';
 
 /** Everything that a sandbox keeps. */
 export interface Storage {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { SandboxSettings } from '../../../src/sandbox/control/settings.ts';
-import { ENDPOINTS, OPERATION_NAMES, type OperationName } from '../../../src/sandbox/endpoints.ts';
-import { refusalsOf } from '../../../src/sandbox/server/refusals.ts';
+import { ENDPOINTS, OPERATION_NAMES, type OperationName } from '../../../src/sandbox/api/endpoints.ts';
+import { refusalsOf } from '../../../src/sandbox/schema/refusals.ts';
+import { SandboxSettings } from '../../../src/sandbox/settings/settings.ts';
 import { CASES } from '../sandbox/sandbox-cases.ts';
 
 /**

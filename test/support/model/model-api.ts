@@ -1,19 +1,22 @@
 import type { Exchange, Transport } from '../../../src/api/transport.ts';
 import type { JsonObject, JsonValue } from '../../../src/lib/json.ts';
-import { type SandboxOptions, SandboxSettings } from '../../../src/sandbox/control/settings.ts';
-import { ENDPOINTS, OPERATION_NAMES, type OperationName } from '../../../src/sandbox/endpoints.ts';
-import { createFaults, type FaultRule } from '../../../src/sandbox/faults.ts';
+import type { Answer } from '../../../src/sandbox/api/answer.ts';
+import { refusal } from '../../../src/sandbox/api/answer.ts';
+import { ENDPOINTS, OPERATION_NAMES, type OperationName } from '../../../src/sandbox/api/endpoints.ts';
+import { createFaults, type FaultRule } from '../../../src/sandbox/faults/faults.ts';
 import { createLateImports } from '../../../src/sandbox/import/late-imports.ts';
+import { type Collection, present } from '../../../src/sandbox/items/collection.ts';
+import {
+  MATERIAL_COLUMNS,
+  PASSPORT_COLUMNS,
+  PRODUCT_COLUMNS,
+  PUBLICATION_COLUMNS,
+} from '../../../src/sandbox/items/collections.ts';
+import { createIdScheme } from '../../../src/sandbox/items/ids.ts';
+import { createMemoryCollection } from '../../../src/sandbox/items/memory-collection.ts';
 import { createOperations } from '../../../src/sandbox/operations.ts';
-import { createProcessor } from '../../../src/sandbox/processor.ts';
-import { type Collection, present } from '../../../src/sandbox/resources/collection.ts';
-import { createIdScheme } from '../../../src/sandbox/resources/ids.ts';
-import { MATERIAL_COLUMNS } from '../../../src/sandbox/resources/materials.ts';
-import { createMemoryCollection } from '../../../src/sandbox/resources/memory-collection.ts';
-import { PASSPORT_COLUMNS, PUBLICATION_COLUMNS } from '../../../src/sandbox/resources/passports.ts';
-import { PRODUCT_COLUMNS } from '../../../src/sandbox/resources/products.ts';
-import type { Answer } from '../../../src/sandbox/server/answer.ts';
-import { refusal } from '../../../src/sandbox/server/answer.ts';
+import { createProcessor } from '../../../src/sandbox/server/processor.ts';
+import { type SandboxOptions, SandboxSettings } from '../../../src/sandbox/settings/settings.ts';
 import { createIdempotencyStore } from '../../../src/sandbox/storage/idempotency.ts';
 import { createMemoryIdempotencyRecords } from '../../../src/sandbox/storage/idempotency-records.ts';
 import { createOutages, type Outage } from './outage.ts';

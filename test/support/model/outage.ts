@@ -1,4 +1,4 @@
-import { ENDPOINTS, type OperationName } from '../../../src/sandbox/endpoints.ts';
+import { ENDPOINTS, type OperationName } from '../../../src/sandbox/api/endpoints.ts';
 import type { Fault } from './model-api.ts';
 import type { VirtualTime } from './virtual-time.ts';
 

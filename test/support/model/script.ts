@@ -1,5 +1,5 @@
 import type { ReplayState } from '../../../src/domain/ports/replay.ts';
-import type { SandboxOptions } from '../../../src/sandbox/control/settings.ts';
+import type { SandboxOptions } from '../../../src/sandbox/settings/settings.ts';
 import type { CallPoint, Death } from './fence.ts';
 import type { PersonsWay } from './honest-person.ts';
 import type { JobFault } from './lossy-queues.ts';

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { systemClock } from '../../../src/lib/clock.ts';
 import type { SandboxSnapshot } from '../../../src/sandbox/control/inspection.ts';
-import type { SandboxOptions } from '../../../src/sandbox/control/settings.ts';
 import { createSandbox } from '../../../src/sandbox/sandbox.ts';
+import type { SandboxOptions } from '../../../src/sandbox/settings/settings.ts';
 import { API_KEY } from '../worlds/world.ts';
 
 const SCRIPT = join(import.meta.dirname, 'sandbox-process.ts');

@@ -1,9 +1,9 @@
 import { Agent, request } from 'undici';
 import { expect, onTestFinished } from 'vitest';
-import { type SandboxOptions, SandboxSettings } from '../../../src/sandbox/control/settings.ts';
-import { OPERATION_NAMES } from '../../../src/sandbox/endpoints.ts';
+import { OPERATION_NAMES } from '../../../src/sandbox/api/endpoints.ts';
 import { createSandbox, type Sandbox } from '../../../src/sandbox/sandbox.ts';
-import { refusalsOf } from '../../../src/sandbox/server/refusals.ts';
+import { refusalsOf } from '../../../src/sandbox/schema/refusals.ts';
+import { type SandboxOptions, SandboxSettings } from '../../../src/sandbox/settings/settings.ts';
 import { createManualClock, type ManualClock } from '../time/manual-clock.ts';
 
 /** The members that tests reach for. Whether they are there is what the assertions find out. */

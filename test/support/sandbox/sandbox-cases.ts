@@ -1,4 +1,4 @@
-import type { OperationName } from '../../../src/sandbox/endpoints.ts';
+import type { OperationName } from '../../../src/sandbox/api/endpoints.ts';
 import type { RunningSandbox } from './sandbox-caller.ts';
 
 /** A request as a test makes it. The path's parameters are filled in. */

@@ -1,6 +1,6 @@
 import { systemClock } from '../../../src/lib/clock.ts';
-import { SandboxSettings } from '../../../src/sandbox/control/settings.ts';
 import { createSandbox } from '../../../src/sandbox/sandbox.ts';
+import { SandboxSettings } from '../../../src/sandbox/settings/settings.ts';
 
 /** A sandbox in a process of its own, to be killed: `node sandbox-process.ts PORT KEY SETTINGS` prints its base URL. */
 const [port = '0', key = '', settings = '{}'] = process.argv.slice(2);

@@ -1,7 +1,7 @@
 // A world with a bit of everything that the dashboard shows: passports in each state, rows in quarantine, a product that the API
 // refuses, a part that is nowhere, and names that try to break out of the page.
 
-import type { SandboxOptions } from '../../../src/sandbox/control/settings.ts';
+import type { SandboxOptions } from '../../../src/sandbox/settings/settings.ts';
 import { createWorld, type World } from './world.ts';
 
 export const HOSTILE = '<script>alert("x")</script> & \'quoted\'';

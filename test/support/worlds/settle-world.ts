@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import type { SyncReport } from '../../../src/daemon/sync.ts';
 import type { Reason } from '../../../src/domain/reason.ts';
 import type { SqliteLedger } from '../../../src/ledger/sqlite-ledger.ts';
-import type { SandboxOptions } from '../../../src/sandbox/control/settings.ts';
+import type { SandboxOptions } from '../../../src/sandbox/settings/settings.ts';
 import {
   bomItem,
   claimOne,

@@ -11,8 +11,8 @@ import type { LogLevel } from '../../../src/lib/logging/log-levels.ts';
 import { createLogger } from '../../../src/lib/logging/logging.ts';
 import { createSecretStore } from '../../../src/lib/logging/secrets.ts';
 import type { OrganizationSnapshot } from '../../../src/sandbox/control/inspection.ts';
-import type { SandboxOptions } from '../../../src/sandbox/control/settings.ts';
 import { createSandbox, type Sandbox } from '../../../src/sandbox/sandbox.ts';
+import type { SandboxOptions } from '../../../src/sandbox/settings/settings.ts';
 import { requestsSince } from './requests-since.ts';
 
 export const API_KEY = 'dpp_test0123456789abcdefghij';

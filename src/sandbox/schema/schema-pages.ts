@@ -1,8 +1,8 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
-import type { SandboxSettings } from '../control/settings.ts';
-import type { OperationName } from '../endpoints.ts';
-import type { Operation } from '../operation.ts';
-import type { Document } from './answer.ts';
+import type { Document } from '../api/answer.ts';
+import type { OperationName } from '../api/endpoints.ts';
+import type { Operation } from '../api/operation.ts';
+import type { SandboxSettings } from '../settings/settings.ts';
 import { describeApi } from './openapi.ts';
 
 /** The pages that describe the API, by path. They show how the sandbox is set up and nothing that is stored in it. */

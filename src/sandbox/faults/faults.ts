@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { ENDPOINTS, OPERATION_NAMES, type OperationName } from './endpoints.ts';
+import { ENDPOINTS, OPERATION_NAMES, type OperationName } from '../api/endpoints.ts';
+import type { ListView } from '../api/operation.ts';
 import { createRandom } from './random.ts';
 
 const WHERE = {
@@ -114,15 +115,6 @@ export const FaultRule = z.discriminatedUnion('kind', [
 export type FaultRule = z.infer<typeof FaultRule>;
 
 type ListFaultKind = 'move' | 'shuffle' | 'lag';
-
-/** How a list is shown otherwise than it is. */
-export interface ListView {
-  /** So many rows have gone from the beginning to the end. */
-  moved: number;
-  lagMs: number;
-  /** Numbers in [0, 1) for another order; null to keep it. */
-  random: (() => number) | null;
-}
 
 /** A rule and how often it was used. */
 export interface FaultUse {

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { err, ok, type Result } from '../../lib/result.ts';
-import { type Answer, invalid } from '../server/answer.ts';
+import { type Answer, invalid } from '../api/answer.ts';
 
 /** Errors that concern no single field go under this name. */
 const NON_FIELD = 'non_field_errors';

@@ -1,6 +1,6 @@
-import type { Operation, QueryParameter } from '../operation.ts';
-import type { Collection } from '../resources/collection.ts';
-import type { Answer } from './answer.ts';
+import type { Answer } from '../api/answer.ts';
+import type { Operation, QueryParameter } from '../api/operation.ts';
+import type { Collection } from '../items/collection.ts';
 import { arrayRows, type Rows, viewed } from './list-rows.ts';
 import { type ListSettings, PAGINGS } from './paging-styles.ts';
 

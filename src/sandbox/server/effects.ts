@@ -1,12 +1,12 @@
-import type { Clock } from '../lib/clock.ts';
-import { messageOf } from '../lib/errors.ts';
-import { err, ok, type Result } from '../lib/result.ts';
-import { ENDPOINTS, type OperationName } from './endpoints.ts';
-import type { LateImports } from './import/late-imports.ts';
-import type { Operation, OperationRequest } from './operation.ts';
-import { type Answer, refusal } from './server/answer.ts';
-import type { IdempotencyStore, KeyUse } from './storage/idempotency.ts';
-import type { Storage } from './storage/storage.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { messageOf } from '../../lib/errors.ts';
+import { err, ok, type Result } from '../../lib/result.ts';
+import { type Answer, refusal } from '../api/answer.ts';
+import { ENDPOINTS, type OperationName } from '../api/endpoints.ts';
+import type { Operation, OperationRequest } from '../api/operation.ts';
+import type { LateImports } from '../import/late-imports.ts';
+import type { IdempotencyStore, KeyUse } from '../storage/idempotency.ts';
+import type { Storage } from '../storage/storage.ts';
 
 /** A request of a caller who was admitted, with its body still as text. */
 export interface AdmittedRequest

@@ -1,7 +1,15 @@
 import { z } from 'zod';
-import type { JsonObject } from '../lib/json.ts';
-import type { ListView } from './faults.ts';
-import type { Answer } from './server/answer.ts';
+import type { JsonObject } from '../../lib/json.ts';
+import type { Answer } from './answer.ts';
+
+/** How a list is shown otherwise than it is. */
+export interface ListView {
+  /** So many rows have gone from the beginning to the end. */
+  moved: number;
+  lagMs: number;
+  /** Numbers in [0, 1) for another order; null to keep it. */
+  random: (() => number) | null;
+}
 
 /** A request that was admitted: the caller is known, may do this, and the body is JSON. */
 export interface OperationRequest {

@@ -1,5 +1,5 @@
-import type { SandboxSettings } from '../control/settings.ts';
-import { ENDPOINTS, type Endpoint, type OperationName } from '../endpoints.ts';
+import { ENDPOINTS, type Endpoint, type OperationName } from '../api/endpoints.ts';
+import type { SandboxSettings } from '../settings/settings.ts';
 import { honoursKeys } from '../storage/idempotency.ts';
 
 const ALWAYS = {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Answer, invalid, refusal } from '../server/answer.ts';
+import { type Answer, invalid, refusal } from '../api/answer.ts';
 
 /** What becomes of a second item with the same key, which the document does not say. */
 export const Duplicates = z.strictObject({

@@ -1,12 +1,12 @@
 import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Caller } from './access/admission.ts';
+import type { Caller } from '../access/admission.ts';
+import type { OperationName } from '../api/endpoints.ts';
+import { sendBadly } from './bad-body.ts';
+import type { Connections } from './connections.ts';
 import type { AdmittedRequest } from './effects.ts';
-import type { OperationName } from './endpoints.ts';
 import type { Conclusion } from './processor.ts';
-import { sendBadly } from './server/bad-body.ts';
-import type { Connections } from './server/connections.ts';
-import { callerOf, type Responder, type ResponderParts } from './server/responder.ts';
+import { callerOf, type Responder, type ResponderParts } from './responder.ts';
 
 /** It stays empty. */
 const NO_QUERY = new URLSearchParams();

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import type { SandboxSettings } from '../control/settings.ts';
-import type { OperationName } from '../endpoints.ts';
-import { PASSPORT_STATES } from './passport-states.ts';
+import type { OperationName } from '../api/endpoints.ts';
+import { PASSPORT_STATES } from '../items/passport-states.ts';
+import type { SandboxSettings } from '../settings/settings.ts';
 
 /** What an operation answers when it succeeds, before the style of the settings. */
 export interface SuccessShape {

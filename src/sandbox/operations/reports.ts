@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import type { JsonObject } from '../../lib/json.ts';
-import { missingFor } from '../access/gates.ts';
-import { type Operation, textMember } from '../operation.ts';
-import type { Answer } from '../server/answer.ts';
-import { present } from './collection.ts';
-import { choice, text } from './fields.ts';
+import type { Answer } from '../api/answer.ts';
+import { type Operation, textMember } from '../api/operation.ts';
+import { present } from '../items/collection.ts';
+import { choice, text } from '../items/fields.ts';
+import { missingFor } from '../items/gates.ts';
+import { validate } from '../items/validation.ts';
 import { materialNamed, type PassportParts, stateOf } from './passports.ts';
-import { validate } from './validation.ts';
 
 const ReportCreation = z.strictObject({
   type: choice(['summary', 'completeness']).optional(),

@@ -1,16 +1,13 @@
 import { z } from 'zod';
 import { normalizeDecimal } from '../../lib/decimal.ts';
 import type { JsonObject } from '../../lib/json.ts';
-import { member, type Operation, textMember } from '../operation.ts';
-import { type Answer, invalid } from '../server/answer.ts';
-import { type Collection, type Entity, present } from './collection.ts';
-import { day, decimal, fraction, group, text } from './fields.ts';
-import type { IdScheme, ResourceId } from './ids.ts';
-import { materialKey } from './materials.ts';
-import { validate } from './validation.ts';
-
-/** The columns of the BOM table besides those of every resource. */
-export const BOM_ITEM_COLUMNS = ['product_id', 'material_id', 'component_id'] as const;
+import { type Answer, invalid } from '../api/answer.ts';
+import { member, type Operation, textMember } from '../api/operation.ts';
+import { type Collection, type Entity, present } from '../items/collection.ts';
+import { day, decimal, fraction, group, text } from '../items/fields.ts';
+import type { IdScheme, ResourceId } from '../items/ids.ts';
+import { materialKey } from '../items/material-key.ts';
+import { validate } from '../items/validation.ts';
 
 function bomItemCreation(ids: IdScheme) {
   return z

@@ -1,24 +1,12 @@
 import type { JsonObject } from '../../lib/json.ts';
-import { type Gates, missingFor } from '../access/gates.ts';
-import { NoBody, type Operation, type OperationRequest, textMember } from '../operation.ts';
-import { type Answer, conflict, NOT_FOUND } from '../server/answer.ts';
-import { type Collection, type Entity, present } from './collection.ts';
-import type { IdScheme } from './ids.ts';
-import { nextState, PASSPORT_STATES, type PassportAction, type PassportState } from './passport-states.ts';
-import { validate } from './validation.ts';
-
-/** The columns of the passport and publication tables besides those of every resource. */
-export const PASSPORT_COLUMNS = ['product_id'] as const;
-export const PUBLICATION_COLUMNS = ['product_id', 'sku'] as const;
-
-/** The collections that a passport touches. */
-export interface PassportCollections {
-  products: Collection;
-  materials: Collection;
-  bomItems: Collection;
-  passports: Collection;
-  publications: Collection;
-}
+import { type Answer, conflict, NOT_FOUND } from '../api/answer.ts';
+import { NoBody, type Operation, type OperationRequest, textMember } from '../api/operation.ts';
+import { type Collection, type Entity, present } from '../items/collection.ts';
+import type { PassportCollections } from '../items/collections.ts';
+import { type Gates, missingFor } from '../items/gates.ts';
+import type { IdScheme } from '../items/ids.ts';
+import { nextState, PASSPORT_STATES, type PassportAction, type PassportState } from '../items/passport-states.ts';
+import { validate } from '../items/validation.ts';
 
 /** What the passport operations need besides the collections. */
 export interface PassportParts {

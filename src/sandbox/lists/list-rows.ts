@@ -1,5 +1,5 @@
-import type { ListView } from '../faults.ts';
-import type { Entity } from '../resources/collection.ts';
+import type { ListView } from '../api/operation.ts';
+import type { Entity } from '../items/collection.ts';
 
 /** All rows of a collection, or the rows that pass a filter, in their order. */
 export interface Rows {

@@ -1,8 +1,8 @@
-import { NoBody, type Operation } from '../operation.ts';
-import type { IdScheme } from '../resources/ids.ts';
-import { validate } from '../resources/validation.ts';
-import { NOT_FOUND } from '../server/answer.ts';
-import type { KeyStore } from './keys.ts';
+import type { KeyStore } from '../access/keys.ts';
+import { NOT_FOUND } from '../api/answer.ts';
+import { NoBody, type Operation } from '../api/operation.ts';
+import type { IdScheme } from '../items/ids.ts';
+import { validate } from '../items/validation.ts';
 
 /** POST /api/api-keys/{key_id}/revoke/. Revoking a revoked key changes nothing and is no error. */
 export function createKeyRevocation(keys: KeyStore, ids: IdScheme): Operation {

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
-import type { SandboxSettings } from '../control/settings.ts';
-import { ENDPOINTS, type Endpoint, OPERATION_NAMES, type OperationName } from '../endpoints.ts';
-import type { Operation, QueryParameter } from '../operation.ts';
-import { type SuccessShape, successShapes } from '../resources/resources.ts';
+import { ENDPOINTS, type Endpoint, OPERATION_NAMES, type OperationName } from '../api/endpoints.ts';
+import type { Operation, QueryParameter } from '../api/operation.ts';
+import { PAGINGS } from '../lists/paging-styles.ts';
+import { createStyle } from '../server/style.ts';
+import type { SandboxSettings } from '../settings/settings.ts';
 import { honoursKeys } from '../storage/idempotency.ts';
-import { PAGINGS } from './paging-styles.ts';
 import { refusalsOf } from './refusals.ts';
-import { createStyle } from './style.ts';
+import { type SuccessShape, successShapes } from './success-shapes.ts';
 
 /**
  * Describes the sandbox as it is set up, in OpenAPI 3.1. Request bodies are made of the very schemas that validate them,

@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
-import type { OrganizationStore } from '../access/organizations.ts';
-import type { OperationName } from '../endpoints.ts';
+import type { OperationName } from '../api/endpoints.ts';
+import type { OrganizationStore } from './organizations.ts';
 
 /** How often something was written successfully. More than one creation of one natural key is a double. */
 export interface WriteCount {

@@ -1,8 +1,8 @@
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
-import type { SandboxSettings } from '../control/settings.ts';
-import type { OperationRequest, QueryParameter } from '../operation.ts';
-import { type Entity, present } from '../resources/collection.ts';
-import { type Answer, refusal } from './answer.ts';
+import { type Answer, refusal } from '../api/answer.ts';
+import type { OperationRequest, QueryParameter } from '../api/operation.ts';
+import { type Entity, present } from '../items/collection.ts';
+import type { SandboxSettings } from '../settings/settings.ts';
 import type { Rows } from './list-rows.ts';
 
 export type ListSettings = Pick<SandboxSettings, 'pageSize' | 'pageSizeMax' | 'paging' | 'envelope' | 'listFilters'>;

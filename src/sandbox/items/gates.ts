@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { member, textMember } from '../operation.ts';
-import type { Entity } from '../resources/collection.ts';
-import { materialKey } from '../resources/materials.ts';
+import { member, textMember } from '../api/operation.ts';
+import type { Entity } from './collection.ts';
+import { materialKey } from './material-key.ts';
 
 const match = z
   .string()

@@ -1,13 +1,13 @@
-import type { Clock } from '../lib/clock.ts';
-import type { SandboxSettings } from './control/settings.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { type Answer, refusal } from '../api/answer.ts';
+import { ENDPOINTS, type OperationName } from '../api/endpoints.ts';
+import type { Operation } from '../api/operation.ts';
+import type { FaultPlan, Faults } from '../faults/faults.ts';
+import type { LateImports } from '../import/late-imports.ts';
+import type { SandboxSettings } from '../settings/settings.ts';
+import { fingerprintOf, honoursKeys, type IdempotencyStore, type KeyUse } from '../storage/idempotency.ts';
+import type { Storage } from '../storage/storage.ts';
 import { type AdmittedRequest, createEffects } from './effects.ts';
-import { ENDPOINTS, type OperationName } from './endpoints.ts';
-import type { FaultPlan, Faults } from './faults.ts';
-import type { LateImports } from './import/late-imports.ts';
-import type { Operation } from './operation.ts';
-import { type Answer, refusal } from './server/answer.ts';
-import { fingerprintOf, honoursKeys, type IdempotencyStore, type KeyUse } from './storage/idempotency.ts';
-import type { Storage } from './storage/storage.ts';
 
 /** The end of a request towards the client. */
 export interface Conclusion {

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { Gates } from '../access/gates.ts';
-import { FaultRule } from '../faults.ts';
-import { ImportSettings } from '../import/import-settings.ts';
-import { Duplicates } from '../resources/duplicates.ts';
+import { FaultRule } from '../faults/faults.ts';
+import { Duplicates } from '../items/duplicates.ts';
+import { Gates } from '../items/gates.ts';
+import { ImportSettings } from './import-settings.ts';
 
 const HOW = {
   per: z.enum(['key', 'organization']).default('key').describe('Whose requests are counted together.'),

@@ -1,14 +1,11 @@
 import { z } from 'zod';
 import type { JsonObject } from '../../lib/json.ts';
-import { type Operation, textMember } from '../operation.ts';
-import type { Answer } from '../server/answer.ts';
-import { type Collection, present } from './collection.ts';
-import { type Duplicates, duplicate } from './duplicates.ts';
-import { choice, country, gtin, text } from './fields.ts';
-import { validate } from './validation.ts';
-
-/** The columns of the product table besides those of every resource. */
-export const PRODUCT_COLUMNS = ['sku'] as const;
+import type { Answer } from '../api/answer.ts';
+import { type Operation, textMember } from '../api/operation.ts';
+import { type Collection, present } from '../items/collection.ts';
+import { type Duplicates, duplicate } from '../items/duplicates.ts';
+import { choice, country, gtin, text } from '../items/fields.ts';
+import { validate } from '../items/validation.ts';
 
 /** A product as it is created and, row by row, imported. */
 export const ProductCreation = z.strictObject({

@@ -1,15 +1,14 @@
 import { z } from 'zod';
 import type { JsonObject } from '../../lib/json.ts';
-import { type Operation, textMember } from '../operation.ts';
-import { type Answer, NOT_FOUND } from '../server/answer.ts';
-import { type Collection, type Columns, type Entity, present } from './collection.ts';
-import { type Duplicates, duplicate } from './duplicates.ts';
-import { cas, country, flag, fraction, group, list, text } from './fields.ts';
-import type { IdScheme } from './ids.ts';
-import { validate } from './validation.ts';
-
-/** The columns of the material table besides those of every resource. Exactly one of them has a value. */
-export const MATERIAL_COLUMNS = ['code', 'uncoded_name'] as const;
+import { type Answer, NOT_FOUND } from '../api/answer.ts';
+import { type Operation, textMember } from '../api/operation.ts';
+import { type Collection, type Columns, type Entity, present } from '../items/collection.ts';
+import { MATERIAL_COLUMNS } from '../items/collections.ts';
+import { type Duplicates, duplicate } from '../items/duplicates.ts';
+import { cas, country, flag, fraction, group, list, text } from '../items/fields.ts';
+import type { IdScheme } from '../items/ids.ts';
+import { materialKey } from '../items/material-key.ts';
+import { validate } from '../items/validation.ts';
 
 const Substance = group({ name: text(500), cas: cas().nullable().default(null), mass_fraction: fraction() });
 
@@ -78,11 +77,6 @@ export function createMaterialUpdate(materials: Collection, ids: IdScheme, dupli
       return { status: 200, body: present(materials.update(material, { columns, fields, now })) };
     },
   };
-}
-
-/** What a person calls a material: its code, or its name where it has none. */
-export function materialKey({ fields }: Entity): string {
-  return textMember(fields, 'code') ?? textMember(fields, 'name') ?? '';
 }
 
 function columnsOf(fields: JsonObject): Columns {
