@@ -17,7 +17,7 @@ const ROUNDS = 15;
 /** What the time of this checkout may come to, as a share of the other's. */
 const SHARE_MAX = 0.6;
 const HERE = join(import.meta.dirname, '../..');
-const QUEUE_CHILD = join(import.meta.dirname, 'support/queue-opening-child.ts');
+const QUEUE_PROCESS = join(import.meta.dirname, 'support/queue-opening-process.ts');
 const COMMANDS = [['--version'], ['--help'], ['status', '-c', 'demo-data/dpp-sync.yaml']];
 
 const [other] = process.argv.slice(2);
@@ -83,7 +83,7 @@ try {
 
   const shareOf = ({ ms, otherMs }: Measured): number => median(ms) / median(otherMs);
   const opening = Array.from({ length: ROUNDS }, () =>
-    Number(execFileSync(process.execPath, [QUEUE_CHILD], { encoding: 'utf8' })),
+    Number(execFileSync(process.execPath, [QUEUE_PROCESS], { encoding: 'utf8' })),
   );
   const queue = `The embedded queue takes its first job ${median(opening).toFixed(0)} ms after it begins to load.`;
 
