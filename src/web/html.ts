@@ -21,14 +21,20 @@ function render(content: Content): string {
 /** Elements that stand on lines of their own. */
 const BLOCK_END = /<\/(?:p|li|h\d|ul|div)>/;
 
+/** A paragraph of one link leads to another page, and says nothing. */
+const LINK_ALONE = /<p>\s*<a [^>]*>[^<]*<\/a>\s*<\/p>/g;
+
 /** The sentences of markup as one line of text. */
 export function plainText({ markup }: Html): string {
-  const lines = markup.split(BLOCK_END).map((line) =>
-    line
-      .replaceAll(/<[^>]*>/g, '')
-      .replaceAll(/\s+/g, ' ')
-      .trim(),
-  );
+  const lines = markup
+    .replaceAll(LINK_ALONE, '')
+    .split(BLOCK_END)
+    .map((line) =>
+      line
+        .replaceAll(/<[^>]*>/g, '')
+        .replaceAll(/\s+/g, ' ')
+        .trim(),
+    );
   const sentences = lines.filter((line) => line !== '').map((line) => (/[.:!?]$/.test(line) ? line : `${line}.`));
   return decodeXML(sentences.join(' '));
 }

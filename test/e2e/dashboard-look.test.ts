@@ -143,6 +143,15 @@ describe.skipIf(!runsBrowser)(`the dashboard${browserNote}`, () => {
     expect(await isSamePage()).toBe(true);
   });
 
+  it('shows on a phone which page of the navigation is open', async () => {
+    await page.setViewportSize({ width: 390, height: 800 });
+    for (const path of ['/', '/settings']) {
+      await page.goto(`${url}${path}`);
+      const box = await page.locator('header nav [aria-current]').boundingBox();
+      expect([path, box !== null && box.x >= 0 && box.x + box.width <= 390]).toEqual([path, true]);
+    }
+  });
+
   describe.each(WIDTHS)('at %i px', (width) => {
     it.each(SCHEMES)(
       'has no serious finding of axe on any page in %s colours, and nothing that is too wide',

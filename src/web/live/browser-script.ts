@@ -165,7 +165,17 @@ export const BROWSER_SCRIPT = `'use strict';
   });
   addEventListener('pageshow', connect);
 
+  /** On a narrow screen the navigation is a line to scroll, and the present page may be beyond its edge. */
+  function showPresentPage() {
+    const nav = document.querySelector('header nav');
+    const link = nav === null ? null : nav.querySelector('[aria-current]');
+    if (link === null) return;
+    const beyond = link.getBoundingClientRect().right - nav.getBoundingClientRect().right;
+    if (beyond > 0) nav.scrollLeft += beyond;
+  }
+
   writeTimes(document);
+  showPresentPage();
   renewWhenPossible();
   connect();
 })();
