@@ -40,5 +40,5 @@ HEALTHCHECK --interval=30s --timeout=6s --start-period=60s --retries=3 \
 # The process handles its signals itself and starts no others, so it needs no init before it.
 # What a record needs lives for a moment. A nursery of 8 MB holds that, and a larger one would only take memory. The scripts of package.json
 # ask for the same.
-ENTRYPOINT ["node", "--min-semi-space-size=4", "--max-semi-space-size=4", "src/launcher.mjs"]
+ENTRYPOINT ["node", "--min-semi-space-size=4", "--max-semi-space-size=16", "src/launcher.mjs"]
 CMD ["start", "-c", "/config/dpp-sync.yaml"]

@@ -11,7 +11,7 @@ const PACKAGE = dirname(dirname(LAUNCHER));
  * The same options as in the scripts of package.json and in the image. Node takes them at its start alone, and not every
  * `env` can pass options on (that of BusyBox cannot), so that the first line of this file names none.
  */
-const HEAP = ['--min-semi-space-size=4', '--max-semi-space-size=4'];
+const HEAP = ['--min-semi-space-size=4', '--max-semi-space-size=16'];
 const FORWARDED = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
 if (isRecent(process.versions.node)) await run();

@@ -1,5 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
-
 /** Time as the code sees it. Passed in everywhere, so that tests run in virtual time. */
 export interface Clock {
   /** Milliseconds since the Unix epoch. */
@@ -22,11 +20,16 @@ export function ticksAt(clock: Pick<Clock, 'now' | 'ticks'>, at: number): number
 export const systemClock: Clock = {
   now: () => Date.now(),
   ticks: () => performance.now(),
-  async sleep(ms, signal) {
-    try {
-      await delay(ms, undefined, signal ? { signal } : {});
-    } catch (error) {
-      if (!signal?.aborted) throw error;
-    }
+  sleep(ms, signal) {
+    if (signal?.aborted) return Promise.resolve();
+    return new Promise((resolve) => {
+      const end = (): void => {
+        clearTimeout(timer);
+        signal?.removeEventListener('abort', end);
+        resolve();
+      };
+      const timer = setTimeout(end, ms);
+      signal?.addEventListener('abort', end, { once: true });
+    });
   },
 };

@@ -8,14 +8,13 @@ const FIRST_COLLECTION_BYTES = 32 * 1024 * 1024;
 const LOOK_EVERY_MS = 20;
 
 /**
- * Has V8 keep less memory than it would by itself: a sync keeps little and throws away much, and would hold 200 MB for nothing. Call
- * it once, as the process begins. docs/performance.md has the figures.
+ * Has V8 keep less memory than it would by itself. A command that reads an export keeps little and throws away much, and would
+ * hold 100 MB for nothing. Call it once, as the process begins. docs/performance.md has the figures.
  *
  * - What is garbage is collected before the heap has grown by half. By itself V8 lets a small heap grow to four times of what is alive.
  *   That counts from the first collection on, for which V8 waits long, so that one is asked for.
- * - The HTTP parser is WebAssembly. To optimize it takes 25 MB, and the program waits for the network and the disk, not for its parser.
- * - The room for new objects stops growing. Only the options of Node's start could set its size (the scripts of package.json, the launcher
- *   and the image have them), and a Node that was started by its own name has no options.
+ * - The HTTP parser is WebAssembly. To optimize it takes 25 MB, and these commands make few requests.
+ * - The room for new objects stops growing. Its greatest size is set by options of Node's start, and is larger for commands that send.
  */
 export function keepHeapLean(): void {
   setFlagsFromString('--heap-growing-percent=50');
