@@ -10,8 +10,8 @@ interface StandingCount {
   n: number;
 }
 
-/** A count is kept for so many times as long as it took, so that counting takes a twentieth of the time at most. */
-const KEPT_TIMES = 20;
+/** A count is kept for so many times as long as it took, so that counting takes a fiftieth of the time at most. */
+const KEPT_TIMES = 50;
 
 /** How many passports are in each state. `now` gives milliseconds that only rise. */
 export function createPassportCounts(
