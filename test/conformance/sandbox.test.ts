@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { ENDPOINTS, OPERATION_NAMES, type OperationName, SCOPES } from '../../src/sandbox/api/endpoints.ts';
 import type { SandboxOptions } from '../../src/sandbox/settings/settings.ts';
-import { allRefusalsOf } from '../support/docs/sandbox-coverage.ts';
+import { allRefusalsOf } from '../generate/sandbox-coverage.ts';
 import {
   type CallAnswer,
   type CallOptions,

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { GETTING_STARTED, gettingStarted } from '../support/docs/getting-started.ts';
+import { GETTING_STARTED, gettingStarted } from '../generate/getting-started.ts';
 
 const PAGE = readFileSync(join(import.meta.dirname, '../..', GETTING_STARTED), 'utf8');
 

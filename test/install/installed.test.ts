@@ -3,6 +3,7 @@ import { chmodSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
+import { GETTING_STARTED } from '../generate/getting-started.ts';
 import {
   copyCheckout,
   createOrdinaryUser,
@@ -11,7 +12,6 @@ import {
   publicFolder,
   ROOT,
 } from '../support/cli/install.ts';
-import { GETTING_STARTED } from '../support/docs/getting-started.ts';
 import { filesOfPage } from '../support/docs/page-files.ts';
 import { followPage } from '../support/docs/page-session.ts';
 import { GOOD_FILES, SMALL_SOURCES } from '../support/worlds/cli-export.ts';

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { ENDPOINT_NAMES, ENDPOINTS, scopeOf } from '../../src/api/endpoints.ts';
 import { Profile } from '../../src/domain/profile.ts';
-import { explainedSettings, namedCode, namedTests } from '../support/docs/api-coverage.ts';
+import { explainedSettings, namedCode, namedTests } from '../generate/api-coverage.ts';
 import { REPOSITORY } from '../support/worlds/config-folder.ts';
 
 const DOCUMENT = resolve(REPOSITORY, '../shared/passport-api.md');

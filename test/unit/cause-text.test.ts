@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { hasTitle, titleOfIssue, titleOfReason } from '../../src/ledger/dashboard/cause-text.ts';
-import { issueCodes } from '../support/docs/issue-codes.ts';
+import { issueCodes } from '../generate/issue-codes.ts';
 
 /** Codes of mistakes in a mapping, whose message is the best title. */
 const TITLED_BY_MESSAGE =

@@ -7,7 +7,7 @@ import { Config } from '../../src/config/config.ts';
 import { configJsonSchema } from '../../src/config/json-schema.ts';
 import { type SchemaTree, schemaTreeOf } from '../../src/config/schema-tree.ts';
 import { Profile } from '../../src/domain/profile.ts';
-import { generatedFiles } from '../support/docs/generated-files.ts';
+import { generatedFiles } from '../generate/generated-files.ts';
 import { REPOSITORY } from '../support/worlds/config-folder.ts';
 
 function undescribed(tree: SchemaTree, path: string): string[] {

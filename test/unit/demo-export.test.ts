@@ -8,8 +8,8 @@ import { itemHash } from '../../src/domain/item.ts';
 import type { MappedItem, Mapper } from '../../src/domain/mapping.ts';
 import { formatPlace, type Place } from '../../src/domain/place.ts';
 import { compileMappings } from '../../src/pipeline/mapping/compile-mappings.ts';
+import { demoExport } from '../generate/demo-export.ts';
 import { readRows } from '../support/connectors/connector-reader.ts';
-import { demoExport } from '../support/docs/demo-export.ts';
 
 const FOLDER = join(import.meta.dirname, '../../config/demo');
 const README = await readFile(join(FOLDER, 'README.md'), 'utf8');

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { FAULT_EXIT_CODES } from '../../src/domain/faults.ts';
 import { REASON_CODES } from '../../src/domain/reason.ts';
-import { issueCodes } from '../support/docs/issue-codes.ts';
-import { FAULT_TEXTS, SANDBOX_FAULT_TEXTS } from '../support/docs/troubleshooting/fault-texts.ts';
-import { ISSUE_GROUPS } from '../support/docs/troubleshooting/issue-texts.ts';
-import { REASON_TEXTS } from '../support/docs/troubleshooting/reason-texts.ts';
+import { issueCodes } from '../generate/issue-codes.ts';
+import { FAULT_TEXTS, SANDBOX_FAULT_TEXTS } from '../generate/troubleshooting/fault-texts.ts';
+import { ISSUE_GROUPS } from '../generate/troubleshooting/issue-texts.ts';
+import { REASON_TEXTS } from '../generate/troubleshooting/reason-texts.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const page = readFileSync(join(ROOT, 'docs/troubleshooting.md'), 'utf8');

@@ -2,14 +2,14 @@
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { StreamKey } from '../../../src/config/config.ts';
-import { cell, schemaSections } from '../../../src/config/schema-table.ts';
-import { type SchemaTree, schemaTreeOf } from '../../../src/config/schema-tree.ts';
-import type { Connector, StreamReads } from '../../../src/sdk/connector.ts';
-import { FILE_SOURCE, FILE_STREAM } from '../../../src/sdk/files/file-options.ts';
-import { z } from '../../../src/sdk/index.ts';
+import { StreamKey } from '../../src/config/config.ts';
+import { cell, schemaSections } from '../../src/config/schema-table.ts';
+import { type SchemaTree, schemaTreeOf } from '../../src/config/schema-tree.ts';
+import type { Connector, StreamReads } from '../../src/sdk/connector.ts';
+import { FILE_SOURCE, FILE_STREAM } from '../../src/sdk/files/file-options.ts';
+import { z } from '../../src/sdk/index.ts';
 
-const ROOT = join(import.meta.dirname, '../../..');
+const ROOT = join(import.meta.dirname, '../..');
 const FOLDER = 'docs/connectors';
 const BEGIN = '<!-- generated from the code: change it there, then `npm run generate` -->';
 const END = '<!-- end of what is generated -->';

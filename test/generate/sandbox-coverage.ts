@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { ENDPOINTS, OPERATION_NAMES, type OperationName } from '../../../src/sandbox/api/endpoints.ts';
-import { refusalsOf } from '../../../src/sandbox/schema/refusals.ts';
-import { SandboxSettings } from '../../../src/sandbox/settings/settings.ts';
-import { CASES } from '../sandbox/sandbox-cases.ts';
+import { ENDPOINTS, OPERATION_NAMES, type OperationName } from '../../src/sandbox/api/endpoints.ts';
+import { refusalsOf } from '../../src/sandbox/schema/refusals.ts';
+import { SandboxSettings } from '../../src/sandbox/settings/settings.ts';
+import { CASES } from '../support/sandbox/sandbox-cases.ts';
 
 /**
  * Statuses that an operation refuses with where every write obeys Idempotency-Key, and those of its path. The conformance

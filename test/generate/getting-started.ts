@@ -1,9 +1,9 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { followPage } from './page-session.ts';
+import { followPage } from '../support/docs/page-session.ts';
 
-const ROOT = join(import.meta.dirname, '../../..');
+const ROOT = join(import.meta.dirname, '../..');
 export const GETTING_STARTED = 'docs/getting-started.md';
 
 /** docs/getting-started.md with what its commands print now, run from source. */

@@ -1,11 +1,11 @@
-import { DELIVERY_STATES, type DeliveryState } from '../../../../src/domain/delivery.ts';
-import { FAULT_EXIT_CODES, type FaultCode } from '../../../../src/domain/faults.ts';
-import { mayExplain, REASON_CODES } from '../../../../src/domain/reason.ts';
+import { DELIVERY_STATES, type DeliveryState } from '../../../src/domain/delivery.ts';
+import { FAULT_EXIT_CODES, type FaultCode } from '../../../src/domain/faults.ts';
+import { mayExplain, REASON_CODES } from '../../../src/domain/reason.ts';
 import { FAULT_TEXTS, SANDBOX_FAULT_TEXTS } from './fault-texts.ts';
 import { ISSUE_GROUPS } from './issue-texts.ts';
 import { REASON_TEXTS } from './reason-texts.ts';
 
-const INTRODUCTION = `<!-- Made from the registries of codes by \`npm run generate\`. The words are in \`test/support/troubleshooting\`. -->
+const INTRODUCTION = `<!-- Made from the registries of codes by \`npm run generate\`. The words are in \`test/generate/troubleshooting\`. -->
 
 # Troubleshooting by code
 

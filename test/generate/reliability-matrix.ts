@@ -1,6 +1,6 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { FAULTS, type Fault, type Invariant, ORACLE } from './reliability.ts';
+import { FAULTS, type Fault, type Invariant, ORACLE } from '../support/docs/reliability.ts';
 
 interface Guarantee {
   title: string;
@@ -64,7 +64,7 @@ interface CoveringTest {
   invariants: Invariant[];
 }
 
-const TESTS = join(import.meta.dirname, '../..');
+const TESTS = join(import.meta.dirname, '..');
 const TITLE = /(['"`])((?:\\.|(?!\1)[^\n])+)\1/;
 /** The title of a test and its options, which may hold more than what it covers. */
 const CALL = new RegExp(`${TITLE.source},\\s*(?:\\{\\s*\\.\\.\\.)?covers\\(([^)]*)\\)`, 'g');

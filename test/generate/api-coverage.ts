@@ -1,7 +1,7 @@
-import { meaningOf } from '../../../src/api/answers/classify.ts';
-import { ENDPOINT_NAMES, ENDPOINTS, type Endpoint, type EndpointName } from '../../../src/api/endpoints.ts';
-import { type SchemaTree, schemaTreeOf } from '../../../src/config/schema-tree.ts';
-import { Profile } from '../../../src/domain/profile.ts';
+import { meaningOf } from '../../src/api/answers/classify.ts';
+import { ENDPOINT_NAMES, ENDPOINTS, type Endpoint, type EndpointName } from '../../src/api/endpoints.ts';
+import { type SchemaTree, schemaTreeOf } from '../../src/config/schema-tree.ts';
+import { Profile } from '../../src/domain/profile.ts';
 
 /** A test by its file and, as it stands there, (part of) its name. */
 export interface NamedTest {

@@ -1,4 +1,4 @@
-import { METRICS, type MetricDefinition } from '../../../src/observe/metric-definitions.ts';
+import { METRICS, type MetricDefinition } from '../../src/observe/metric-definitions.ts';
 
 const INTRODUCTION = `# Metrics
 

@@ -1,4 +1,4 @@
-import type { FaultCode } from '../../../../src/domain/faults.ts';
+import type { FaultCode } from '../../../src/domain/faults.ts';
 
 /** What a code means, and what a reader can do about it. Both are Markdown of one table cell. */
 export interface CodeText {

@@ -1,8 +1,8 @@
-import { loadBuiltIn } from '../../../connectors/index.ts';
-import { configJsonSchema } from '../../../src/config/json-schema.ts';
-import { configReference } from '../../../src/config/reference.ts';
-import { API_OPERATIONS } from '../../../src/web/api/api-routes.ts';
-import { openApiDocument } from '../../../src/web/api/openapi.ts';
+import { loadBuiltIn } from '../../connectors/index.ts';
+import { configJsonSchema } from '../../src/config/json-schema.ts';
+import { configReference } from '../../src/config/reference.ts';
+import { API_OPERATIONS } from '../../src/web/api/api-routes.ts';
+import { openApiDocument } from '../../src/web/api/openapi.ts';
 import { apiCoverage } from './api-coverage.ts';
 import { connectorPages } from './connector-pages.ts';
 import { metricsPage } from './metrics-page.ts';
