@@ -7,7 +7,7 @@ import type { FaultRule } from '../../src/sandbox/faults/faults.ts';
 import type { SandboxOptions } from '../../src/sandbox/settings/settings.ts';
 import { covers, ORACLE } from '../support/docs/reliability.ts';
 import { evidenceOf, violations } from '../support/ledger/invariants.ts';
-import { text } from '../support/ledger/ledger.ts';
+import { text } from '../support/ledger/items.ts';
 import { scaled } from '../support/runner/chaos.ts';
 import { quickQueue } from '../support/servers/quick-queue.ts';
 import { largeExport, SMALL_SOURCES, type SmallExport, smallFiles } from '../support/worlds/small-export.ts';
@@ -99,7 +99,7 @@ const LIMIT = { timeout: 300_000 };
 
 describe('an answer of a gateway after the effect', LIMIT, () => {
   it.each([503, 504] as const)(
-    'with %i doubles and loses nothing: creates are read back, BOM items are left to a person',
+    'a gateway that answers with %i after the effect doubles and loses nothing: creates are read back, BOM items are left to a person',
     covers(['answer-lost', 'server-error'], ...ORACLE),
     async (status) => {
       await given();
@@ -118,7 +118,7 @@ describe('an answer of a gateway after the effect', LIMIT, () => {
 
 describe('the answer of another request', LIMIT, () => {
   it(
-    'to creates is not believed: each item is bound to its own id, and BOM items are left to a person',
+    'creates that get the answer of another request are bound each to its own id, and BOM items are left to a person',
     covers('answer-lost', ...ORACLE),
     async () => {
       await given();
@@ -128,15 +128,19 @@ describe('the answer of another request', LIMIT, () => {
     },
   );
 
-  it('to an import is read back, and every product is as it was sent', covers('answer-lost', ...ORACLE), async () => {
-    await given();
-    expectWhole(await sync(), 0);
-    use({ ...SOURCE, products: CHANGED.products.map((one, at) => (at > 0 ? (SOURCE.products[at] ?? one) : one)) });
-    expect(exitCodeOf(await sync())).toBe(0);
-    use(CHANGED);
-    world.sandbox.faults.add({ kind: 'crossed', operation: 'product.import', count: 1 });
-    expectWhole(await sync(), 0, CHANGED);
-  });
+  it(
+    'an import that gets the answer of another request is read back, and every product is as it was sent',
+    covers('answer-lost', ...ORACLE),
+    async () => {
+      await given();
+      expectWhole(await sync(), 0);
+      use({ ...SOURCE, products: CHANGED.products.map((one, at) => (at > 0 ? (SOURCE.products[at] ?? one) : one)) });
+      expect(exitCodeOf(await sync())).toBe(0);
+      use(CHANGED);
+      world.sandbox.faults.add({ kind: 'crossed', operation: 'product.import', count: 1 });
+      expectWhole(await sync(), 0, CHANGED);
+    },
+  );
 });
 
 describe('an import that is answered in plain text', LIMIT, () => {
@@ -162,7 +166,7 @@ describe('a create that is refused because the item exists', LIMIT, () => {
     [400, 'Nope.'],
     [409, 'Artikel bereits vorhanden'],
   ] as const)(
-    'with %i and the words %j is bound to what is there, and made no second time',
+    'a create that is refused with %i and the words %j because the item exists is bound to what is there, and made no second time',
     covers('answer-lost', ...ORACLE),
     async (status, detail) => {
       await given({ duplicates: { status, detail } });

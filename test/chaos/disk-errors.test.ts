@@ -41,7 +41,7 @@ describeStrace('a disk that fails a sync with EIO', () => {
   const timeout = scaled(90_000, 900_000);
 
   it.each(CALLS)(
-    'at %s for ever ends it with a clear error, and nothing is lost',
+    'an EIO at %s for ever ends the sync with a clear error, and nothing is lost',
     { ...covers('disk-error', ...ORACLE), timeout },
     async (call) => {
       for (let time = 0; time < TIMES; time += 1) {
@@ -51,7 +51,7 @@ describeStrace('a disk that fails a sync with EIO', () => {
     },
   );
 
-  it('at the fsync of anything that opens the ledger ends it with a clear error, and the next one opens it', {
+  it('an EIO at the fsync of anything that opens the ledger ends the sync with a clear error, and the next one opens it', {
     ...covers('disk-error', ...ORACLE),
     timeout,
   }, async () => {
@@ -62,7 +62,7 @@ describeStrace('a disk that fails a sync with EIO', () => {
   });
 
   it.each(CALLS)(
-    'at %s once or for a while holds it up or ends it with a clear error, and nothing is lost or doubled',
+    'an EIO at %s once or for a while holds the sync up or ends it with a clear error, and nothing is lost or doubled',
     { ...covers('disk-error', ...ORACLE), timeout },
     async (call) => {
       for (let time = 0; time < TIMES; time += 1) {

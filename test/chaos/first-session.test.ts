@@ -6,7 +6,7 @@ import { type CliProcess, startCli } from '../support/cli/cli.ts';
 import { runHere } from '../support/cli/cli-here.ts';
 import { covers, ORACLE } from '../support/docs/reliability.ts';
 import { evidenceOf, violations } from '../support/ledger/invariants.ts';
-import { text } from '../support/ledger/ledger.ts';
+import { text } from '../support/ledger/items.ts';
 import { announcedRandom } from '../support/runner/announced-random.ts';
 import { scaled } from '../support/runner/chaos.ts';
 import { largeExport, SMALL_SOURCES, smallFiles } from '../support/worlds/small-export.ts';

@@ -137,63 +137,67 @@ describeRedis('what was frozen until its locks lapsed', () => {
 const REDIS = QUEUE_BACKENDS.find(({ name }) => name === 'redis');
 
 REDIS?.describe('a failed job whose processing stalled', () => {
-  it('is received again as a failed job, and not as a Retry', covers('process-stopped', 'I3', 'I6'), async () => {
-    const place = await REDIS.start();
-    const world = await createWorld({
-      config: { sources: [PRODUCTS.source] },
-      files: PRODUCTS.files,
-      queue: place.url,
-    });
-    await world.sync();
-    // Among what is forgotten is when stalled jobs were last looked for.
-    const client = new Redis(place.url);
-    await client.flushall();
-    client.disconnect();
-    const runtime = await world.open();
-    const [stuck] = runtime.views.stuck(1);
-    const deliver = runtime.queues.bullQueues.find(({ name }) => name === 'deliver');
-    if (stuck === undefined || deliver === undefined) throw new Error('Nothing failed.');
-    await runtime.queues.enqueue('deliver', [stuckJob(stuck)]);
-    const taken = Promise.withResolvers<void>();
-    const dies = Promise.withResolvers<void>();
-    const dying = place.foreignWorker(
-      deliver,
-      async () => {
-        taken.resolve();
-        await dies.promise;
-      },
-      100,
-    );
-    dying.on('error', () => undefined);
-    await taken.promise;
-    await dying.close(true);
-    dies.resolve();
-    await runtime.close();
-    world.requests();
+  it(
+    'a job of a frozen process is received again as a failed job, and not as a Retry',
+    covers('process-stopped', 'I3', 'I6'),
+    async () => {
+      const place = await REDIS.start();
+      const world = await createWorld({
+        config: { sources: [PRODUCTS.source] },
+        files: PRODUCTS.files,
+        queue: place.url,
+      });
+      await world.sync();
+      // Among what is forgotten is when stalled jobs were last looked for.
+      const client = new Redis(place.url);
+      await client.flushall();
+      client.disconnect();
+      const runtime = await world.open();
+      const [stuck] = runtime.views.stuck(1);
+      const deliver = runtime.queues.bullQueues.find(({ name }) => name === 'deliver');
+      if (stuck === undefined || deliver === undefined) throw new Error('Nothing failed.');
+      await runtime.queues.enqueue('deliver', [stuckJob(stuck)]);
+      const taken = Promise.withResolvers<void>();
+      const dies = Promise.withResolvers<void>();
+      const dying = place.foreignWorker(
+        deliver,
+        async () => {
+          taken.resolve();
+          await dies.promise;
+        },
+        100,
+      );
+      dying.on('error', () => undefined);
+      await taken.promise;
+      await dying.close(true);
+      dies.resolve();
+      await runtime.close();
+      world.requests();
 
-    const { daemon, log } = await startDaemon(world, { queueTiming: HASTY_TIMING });
-    try {
-      await expect
-        .poll(() => log.lines.map(({ message }) => message), SOON)
-        .toContainEqual(expect.stringContaining('Another worker takes the job.'));
-      await expect
-        .poll(() => daemon.runtime.queues.counts('deliver'), SOON)
-        .toEqual({ waiting: 0, active: 0, failed: 1 });
-      expect(world.requests()).toEqual({});
-      expect(daemon.runtime.views.stuck(10).map(({ id }) => id)).toEqual([stuck.id]);
+      const { daemon, log } = await startDaemon(world, { queueTiming: HASTY_TIMING });
+      try {
+        await expect
+          .poll(() => log.lines.map(({ message }) => message), SOON)
+          .toContainEqual(expect.stringContaining('Another worker takes the job.'));
+        await expect
+          .poll(() => daemon.runtime.queues.counts('deliver'), SOON)
+          .toEqual({ waiting: 0, active: 0, failed: 1 });
+        expect(world.requests()).toEqual({});
+        expect(daemon.runtime.views.stuck(10).map(({ id }) => id)).toEqual([stuck.id]);
 
-      // A replay would have sent the old mistake again. From here on it goes through.
-      for (const [path, content] of Object.entries(PRODUCTS.mended)) world.write(path, content);
-      const [failed] = await daemon.runtime.queues.failed('deliver');
-      const job = await daemon.runtime.queues.bullQueues
-        .find(({ name }) => name === 'deliver')
-        ?.getJob(failed?.id ?? '');
-      await job?.retry('failed');
-      await expect.poll(() => world.contents().products.map(({ sku }) => sku), SOON).toContain('A-2');
-    } finally {
-      await daemon.stop();
-      await world.remove();
-      await place.stop();
-    }
-  });
+        // A replay would have sent the old mistake again. From here on it goes through.
+        for (const [path, content] of Object.entries(PRODUCTS.mended)) world.write(path, content);
+        const [failed] = await daemon.runtime.queues.failed('deliver');
+        const job = await daemon.runtime.queues.bullQueues
+          .find(({ name }) => name === 'deliver')
+          ?.getJob(failed?.id ?? '');
+        await job?.retry('failed');
+        await expect.poll(() => world.contents().products.map(({ sku }) => sku), SOON).toContain('A-2');
+      } finally {
+        await daemon.stop();
+        await world.remove();
+        await place.stop();
+      }
+    },
+  );
 });

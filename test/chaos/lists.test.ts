@@ -4,7 +4,7 @@ import type { FaultRule } from '../../src/sandbox/faults/faults.ts';
 import type { SandboxOptions } from '../../src/sandbox/settings/settings.ts';
 import { runHere } from '../support/cli/cli-here.ts';
 import { covers } from '../support/docs/reliability.ts';
-import { text } from '../support/ledger/ledger.ts';
+import { text } from '../support/ledger/items.ts';
 import { scaled } from '../support/runner/chaos.ts';
 import { quickQueue } from '../support/servers/quick-queue.ts';
 import { largeExport, SMALL_SOURCES, smallFiles } from '../support/worlds/small-export.ts';
@@ -70,13 +70,17 @@ async function syncsAllOnce(): Promise<void> {
 }
 
 describe('a lost answer doubles nothing and loses nothing', LIMIT, () => {
-  it.each(Object.entries(STYLES))('where lists page as %s', covers('answer-lost', 'I6', 'I8'), async (_name, style) => {
-    await given(style, 200);
-    await syncsAllOnce();
-    const { stdout, exitCode } = await runHere(['publications', '--json', '-c', world.configFile]);
-    expect(exitCode).toBe(0);
-    expect(JSON.parse(stdout).publications).toHaveLength(COUNT);
-  });
+  it.each(Object.entries(STYLES))(
+    'a lost answer doubles nothing and loses nothing where lists page as %s',
+    covers('answer-lost', 'I6', 'I8'),
+    async (_name, style) => {
+      await given(style, 200);
+      await syncsAllOnce();
+      const { stdout, exitCode } = await runHere(['publications', '--json', '-c', world.configFile]);
+      expect(exitCode).toBe(0);
+      expect(JSON.parse(stdout).publications).toHaveLength(COUNT);
+    },
+  );
 
   it.each<[string, SandboxOptions]>([
     ['rows move, in a list that counts', { faults: [{ operation: '*', kind: 'move', count: 3 }] }],
@@ -86,16 +90,24 @@ describe('a lost answer doubles nothing and loses nothing', LIMIT, () => {
       'there is no order, in edges',
       { paging: 'relay', faults: [{ operation: '*', kind: 'shuffle', count: 4, seed: 7 }] },
     ],
-  ])('where %s', covers('answer-lost', 'I6', 'I8'), async (_name, style) => {
-    await given(style, 200);
-    await syncsAllOnce();
-  });
+  ])(
+    'a lost answer doubles nothing and loses nothing where %s',
+    covers('answer-lost', 'I6', 'I8'),
+    async (_name, style) => {
+      await given(style, 200);
+      await syncsAllOnce();
+    },
+  );
 
   it.each<[string, SandboxOptions]>([
     ['a list that counts', {}],
     ['a list without a word', { paging: 'silent' }],
-  ])('where %s lags behind what was acknowledged', covers('answer-lost', 'I6', 'I8'), async (_name, style) => {
-    await given({ ...style, faults: [{ operation: '*', kind: 'lag', ms: 1_500 }] }, 2_000);
-    await syncsAllOnce();
-  });
+  ])(
+    'a lost answer doubles nothing and loses nothing where %s lags behind what was acknowledged',
+    covers('answer-lost', 'I6', 'I8'),
+    async (_name, style) => {
+      await given({ ...style, faults: [{ operation: '*', kind: 'lag', ms: 1_500 }] }, 2_000);
+      await syncsAllOnce();
+    },
+  );
 });

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { exitCodeOf, type SyncReport } from '../../src/daemon/sync.ts';
 import { covers, ORACLE } from '../support/docs/reliability.ts';
 import { allSkus, evidenceOf, violations } from '../support/ledger/invariants.ts';
-import { text } from '../support/ledger/ledger.ts';
+import { text } from '../support/ledger/items.ts';
 import { chaosSeed, IS_FULL, scaled, seededRandom } from '../support/runner/chaos.ts';
 import { startTcpProxy, type TcpProxy } from '../support/servers/tcp-proxy.ts';
 import { through, type Weather } from '../support/servers/weather.ts';
@@ -127,20 +127,32 @@ async function staysWhole(weather: Weather, keys: 'honoured' | 'ignored'): Promi
 const LIMIT = { timeout: 600_000 };
 
 describe('over a bad network to the platform, a sync loses and doubles nothing', LIMIT, () => {
-  it.each(some(SLOW))('when $what', covers('network-slow', ...ORACLE), async (weather) => {
-    await staysWhole(weather, 'ignored');
-  });
+  it.each(some(SLOW))(
+    'a sync loses and doubles nothing when $what',
+    covers('network-slow', ...ORACLE),
+    async (weather) => {
+      await staysWhole(weather, 'ignored');
+    },
+  );
 
-  it.each(some(LOSSY))('when $what', covers(['network-reset', 'answer-lost'], ...ORACLE), async (weather) => {
-    await staysWhole(weather, 'ignored');
-  });
+  it.each(some(LOSSY))(
+    'a sync loses and doubles nothing when $what',
+    covers(['network-reset', 'answer-lost'], ...ORACLE),
+    async (weather) => {
+      await staysWhole(weather, 'ignored');
+    },
+  );
 
-  it.each(some(DOWN))('when $what', covers('network-down', ...ORACLE), async (weather) => {
-    await staysWhole(weather, 'ignored');
-  });
+  it.each(some(DOWN))(
+    'a sync loses and doubles nothing when $what',
+    covers('network-down', ...ORACLE),
+    async (weather) => {
+      await staysWhole(weather, 'ignored');
+    },
+  );
 
   it.each(IS_FULL ? [...LOSSY, ...DOWN] : [])(
-    'and delivers every BOM item where keys are honoured, when $what',
+    'a sync over a bad network delivers every BOM item where keys are honoured, when $what',
     covers(['network-reset', 'network-down'], ...ORACLE),
     async (weather) => {
       await staysWhole(weather, 'honoured');

@@ -87,12 +87,20 @@ describeRedis('over a bad network to Redis, a sync loses and doubles nothing', (
   const chosen = WEATHERS[Math.floor(seededRandom(seed + 1)() * WEATHERS.length)];
   const some = IS_FULL || chosen === undefined ? WEATHERS : [chosen];
 
-  it.each(some)('when $what', covers(['network-slow', 'network-reset', 'network-down'], ...ORACLE), async (weather) => {
-    await staysWhole(weather, scaled(2, 6));
-  });
+  it.each(some)(
+    'a sync over a bad network to Redis loses and doubles nothing when $what',
+    covers(['network-slow', 'network-reset', 'network-down'], ...ORACLE),
+    async (weather) => {
+      await staysWhole(weather, scaled(2, 6));
+    },
+  );
 
-  it.each(IS_FULL ? SILENT : [])('when $what', covers('network-reset', ...ORACLE), async (weather) => {
-    await staysWhole(weather, 2);
-    expect(proxy.harmed()).toBeGreaterThan(0);
-  });
+  it.each(IS_FULL ? SILENT : [])(
+    'a sync over a silent network to Redis loses and doubles nothing when $what',
+    covers('network-reset', ...ORACLE),
+    async (weather) => {
+      await staysWhole(weather, 2);
+      expect(proxy.harmed()).toBeGreaterThan(0);
+    },
+  );
 });

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Outcome } from '../../src/domain/outcome.ts';
 import { covers } from '../support/docs/reliability.ts';
-import { bomItem, material, product } from '../support/ledger/ledger.ts';
+import { bomItem, material, product } from '../support/ledger/items.ts';
 import { IS_FULL, scaled } from '../support/runner/chaos.ts';
 import { createVirtualWorld, type ModelFailure, type VirtualWorld } from '../support/time/virtual-world.ts';
 
@@ -56,7 +56,7 @@ describe('an outage', () => {
     ['a page of maintenance with a 200', { outcome: PAGE }],
     ['resets, after which half of the writes have landed', { outcome: RESET, landed: true }],
   ])(
-    'of a day by %s parks nothing, spends no attempt and doubles nothing',
+    'an outage of a day by %s parks nothing, spends no attempt and doubles nothing',
     covers('api-down', 'I4', 'I5', 'I6'),
     async (_, failure) => {
       world = await createVirtualWorld({});
@@ -81,7 +81,7 @@ describe('an outage', () => {
   );
 
   it(
-    'of an hour by 503s leaves no more BOM items to a person than were sent before it was known, and one for each later probe',
+    'an outage of an hour by 503s leaves no more BOM items to a person than were sent before it was known, and one for each later probe',
     covers('api-down', 'I5', 'I6'),
     async () => {
       world = await createVirtualWorld({});
@@ -150,7 +150,7 @@ describe('an outage', () => {
     expect(more.filter((key) => world.created.get(key) !== 1)).toEqual([]);
   });
 
-  it("of this machine alone is not the API's: one request a second tries, and no attempt is spent", async () => {
+  it("an outage of this machine alone is not the API's: one request a second tries, and no attempt is spent", async () => {
     world = await createVirtualWorld({});
     awayAfter(100, { outcome: { ...REFUSED, local: true, ...detail(null) } });
     const count = 200;
@@ -166,7 +166,7 @@ describe('an outage', () => {
     expect([world.states(), spent(), (await world.engine.status()).trouble]).toEqual([{ delivered: count }, [], null]);
   });
 
-  it('of an hour costs a tenth more requests at most', covers('api-down', 'I5'), async () => {
+  it('an outage of an hour costs a tenth more requests at most', covers('api-down', 'I5'), async () => {
     world = await createVirtualWorld({});
     awayAfter(100, { outcome: BAD_GATEWAY });
     const count = scaled(1100, 2100);
@@ -180,7 +180,7 @@ describe('an outage', () => {
   });
 
   it(
-    'of writes alone is distinguished from deliveries that are at fault, and spends no attempt either',
+    'an outage of writes alone is distinguished from deliveries that are at fault, and spends no attempt either',
     covers('server-error', 'I4', 'I5', 'I6'),
     async () => {
       world = await createVirtualWorld({});
@@ -198,27 +198,31 @@ describe('an outage', () => {
     },
   );
 
-  it('of the question alone keeps no write from being sent for long', covers('server-error', 'I5'), async () => {
-    world = await createVirtualWorld({});
-    let away = true;
-    world.failing = ({ what }) =>
-      away ? { outcome: UNAVAILABLE } : what === 'ping' ? { outcome: SERVER_ERROR } : null;
-    await world.stage(keys(50));
-    await world.time.pass(60_000);
-    away = false;
-    await world.time.pass(5 * 60_000, deliveredAll(50));
-    expect([world.states(), world.health.openSince()]).toEqual([{ delivered: 50 }, null]);
-    // It is known by now that the question fails by itself: the next delivery finds out that the API is back.
-    away = true;
-    await world.stage(keys(20, 'Q'));
-    await world.time.pass(10_000);
-    away = false;
-    await world.time.pass(60_000, deliveredAll(70));
-    expect(world.states()).toEqual({ delivered: 70 });
-  });
+  it(
+    'an outage of the question alone keeps no write from being sent for long',
+    covers('server-error', 'I5'),
+    async () => {
+      world = await createVirtualWorld({});
+      let away = true;
+      world.failing = ({ what }) =>
+        away ? { outcome: UNAVAILABLE } : what === 'ping' ? { outcome: SERVER_ERROR } : null;
+      await world.stage(keys(50));
+      await world.time.pass(60_000);
+      away = false;
+      await world.time.pass(5 * 60_000, deliveredAll(50));
+      expect([world.states(), world.health.openSince()]).toEqual([{ delivered: 50 }, null]);
+      // It is known by now that the question fails by itself: the next delivery finds out that the API is back.
+      away = true;
+      await world.stage(keys(20, 'Q'));
+      await world.time.pass(10_000);
+      away = false;
+      await world.time.pass(60_000, deliveredAll(70));
+      expect(world.states()).toEqual({ delivered: 70 });
+    },
+  );
 
   it(
-    'of a list alone keeps nothing from being sent, and is asked for ever more seldom',
+    'an outage of a list alone keeps nothing from being sent, and is asked for ever more seldom',
     covers('server-error', 'I5', 'I6'),
     async () => {
       world = await createVirtualWorld({});
@@ -260,7 +264,7 @@ describe('a poison item', () => {
     ['gets 500 each time', { outcome: SERVER_ERROR }],
     ['times out each time', { outcome: { ...GATEWAY_TIMEOUT, ...detail(null) }, tookMs: 30_000 }],
   ])(
-    'that %s delays no other by more than a second, and is parked by its own limit',
+    'a poison item that %s delays no other by more than a second, and is parked by its own limit',
     covers(['bad-row', 'server-error'], 'I5', 'I6'),
     async (_, failure) => {
       world = await createVirtualWorld({});
@@ -349,7 +353,7 @@ describe('a delivery that the API says it cannot take, while it takes others', (
     ['no word of when', null],
     ['the word to come back in an hour', 3_600_000],
   ])(
-    'with a 503 and %s is asked ever less often, and holds up no other for long',
+    'a delivery that the API refuses with a 503 and %s, while it takes others, is asked ever less often, and holds up no other for long',
     covers(['bad-row', 'api-down'], 'I5'),
     async (_, retryAfterMs) => {
       world = await createVirtualWorld({});

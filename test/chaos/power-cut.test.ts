@@ -190,7 +190,7 @@ describeStrace('a power cut', () => {
     ['nothing is lost and nothing doubled where the API ignores keys', false],
     ['there is no doubt left where keys are honoured', true],
   ])(
-    'amid the work is made up for by the next sync: %s',
+    'a power cut amid the work is made up for by the next sync: %s',
     { ...covers('power-cut', ...ORACLE), timeout: scaled(90_000, 1_800_000) },
     async (_, honoured) => {
       const random = seededRandom(chaosSeed());

@@ -440,7 +440,7 @@ for (const backend of QUEUE_BACKENDS) {
       expect(new Set(listener.received.map((job) => job.id)).size).toBe(90);
     });
 
-    test('do not handle the jobs of another ledger', async () => {
+    test('queues do not handle the jobs of another ledger', async () => {
       const others = await open('ledger-b');
       try {
         const ours = createListener();

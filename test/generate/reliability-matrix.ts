@@ -59,7 +59,6 @@ const GUARANTEES: Record<Invariant, Guarantee> = {
 /** A test as its file's text has it. */
 interface CoveringTest {
   file: string;
-  title: string;
   faults: Fault[];
   invariants: Invariant[];
 }
@@ -95,33 +94,16 @@ function guarantees(tests: readonly CoveringTest[]): string[] {
 
 function testsIn(file: string): CoveringTest[] {
   const text = readFileSync(join(TESTS, file), 'utf8');
-  const found = [...text.matchAll(CALL)].map(({ index, 2: own = '', 3: inner = '' }) => {
-    const title = [...suitesAround(text, index), own].join(' ').replaceAll(/%\w|\$\w+|\$\{\w+\}/g, '…');
+  const found = [...text.matchAll(CALL)].map(({ 3: inner = '' }) => {
     const names = [...inner.matchAll(/'([^']+)'/g)].map(([, name = '']) => name);
     const invariants = names.filter((name): name is Invariant => name in GUARANTEES);
     if (inner.includes('...ORACLE')) invariants.push(...ORACLE);
     const faults = names.filter((name): name is Fault => name in FAULTS);
-    return { file, title: title.replaceAll(/\\(.)/gs, '$1'), faults, invariants };
+    return { file, faults, invariants };
   });
   const calls = text.match(/\bcovers\(/g)?.length ?? 0;
   if (found.length !== calls) throw new Error(`${file}: ${calls} calls of covers(), ${found.length} that can be read`);
   return found;
-}
-
-const SUITE = /^( *)describe.*?\(\s*(['"`])([^\n]+?)\2/gm;
-
-/** The names of the suites that a place in a file lies in, outermost first, as far as its indentation tells. */
-function suitesAround(text: string, place: number): string[] {
-  const before = [...text.slice(0, place).matchAll(SUITE)].toReversed();
-  const line = text.slice(text.lastIndexOf('\n', place) + 1, place);
-  let indent = line.length - line.trimStart().length;
-  const names: string[] = [];
-  for (const [, spaces = '', , name = ''] of before) {
-    if (spaces.length >= indent) continue;
-    indent = spaces.length;
-    names.unshift(name);
-  }
-  return names;
 }
 
 function matrixOf(tests: readonly CoveringTest[]): string {

@@ -186,7 +186,7 @@ describeSmallDisk('dpp-sync demo on a disk', () => {
   it.each([
     { state: 'full', spoil: (disk: SmallDisk) => disk.fill() },
     { state: 'read-only', spoil: (disk: SmallDisk) => disk.makeReadOnly() },
-  ])('that is $state names --dir', async ({ state, spoil }) => {
+  ])('the demo on a disk that is $state names --dir', async ({ state, spoil }) => {
     const disk = mountSmallDisk(join(folder, state), 1);
     spoil(disk);
     const { exitCode, stderr } = await cli(['demo', '--dir', join(folder, state, 'demo')]);

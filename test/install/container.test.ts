@@ -97,7 +97,7 @@ describeImage('the image', () => {
     return spawnSync(process.execPath, [...entry, ...args], { cwd: image, encoding: 'utf8' });
   };
 
-  it('has everything that the program needs to run from its build', () => {
+  it('the image has everything that the program needs to run from its build', () => {
     const { version } = JSON.parse(text('package.json')) as { version: string };
     const told = run('--version');
     expect([told.status, told.stdout.trim(), told.stderr]).toEqual([0, version, '']);

@@ -248,7 +248,7 @@ describe('files that were read', () => {
     expect(there('read')).toEqual(['x-1.csv', 'x-2.csv', 'x-3.csv']);
   });
 
-  it('of changes go also where an earlier run has read them and was ended before it could', async () => {
+  it('files of changes go also where an earlier run has read them and was ended before it could acknowledge them', async () => {
     await put('x.csv', 1);
     const settings = { contents: 'changes', after: 'delete' };
     const cursor = (await (await stream(settings)).pages()).at(-1)?.cursor ?? null;
@@ -273,7 +273,7 @@ describe('files that were read', () => {
     }
   });
 
-  it('that cannot be archived fail the run, and are read again', async () => {
+  it('files that cannot be archived fail the run, and are read again', async () => {
     await put('x.csv', 1);
     await writeFile(join(folder.path, 'read'), 'a file in the store of the folder');
     const read = await stream({ after: 'archive', archive: 'read' });

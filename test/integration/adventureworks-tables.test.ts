@@ -8,7 +8,7 @@ import {
   readAdventureworks,
 } from '../support/connectors/adventureworks.ts';
 import { describeRealExport } from '../support/connectors/real-exports.ts';
-import { text } from '../support/ledger/ledger.ts';
+import { text } from '../support/ledger/items.ts';
 import type { DatabaseServer } from '../support/servers/database-server.ts';
 import { describeMariaDb, startMariaDb } from '../support/servers/mariadb-server.ts';
 import { describePostgres, startPostgres } from '../support/servers/postgres-server.ts';

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { exitCodeOf, type SyncReport } from '../../src/daemon/sync.ts';
 import { adventureworksSources, readAdventureworks } from '../support/connectors/adventureworks.ts';
 import { describeRealExport } from '../support/connectors/real-exports.ts';
-import { text } from '../support/ledger/ledger.ts';
+import { text } from '../support/ledger/items.ts';
 import { describeRedis, type RedisServer, startRedis } from '../support/servers/redis.ts';
 import { createWorld, type World } from '../support/worlds/world.ts';
 

@@ -90,7 +90,7 @@ describe('a webhook', () => {
     });
   });
 
-  it('that redirects is not followed, and one that answers with an error has failed, without the token in the reason', async () => {
+  it('a webhook that redirects is not followed, and one that answers with an error has failed, without the token in the reason', async () => {
     answer = { status: 302, headers: { location: `${url}/elsewhere` } };
     await expect(hook().send(NOTICE, NEVER)).rejects.toThrow(/answered 302, a redirect, which is not followed/);
     expect(asked).toHaveLength(1);
@@ -102,7 +102,7 @@ describe('a webhook', () => {
     await expect(hook().send(NOTICE, NEVER)).rejects.toThrow(/ECONNREFUSED/);
   });
 
-  it('without https is refused, except towards this machine', async () => {
+  it('a webhook without https is refused, except towards this machine', async () => {
     await expect(hook({ to: 'http://example.com/hook' }).check(NEVER)).rejects.toThrow('is not https');
     await expect(hook({ to: 'no URL' }).send(NOTICE, NEVER)).rejects.toThrow('is no URL');
     await hook().check(NEVER);
@@ -235,7 +235,7 @@ describe('a program', () => {
     expect(existsSync(join(folder, 'evil'))).toBe(false);
   });
 
-  it('that ends with another code than 0 has failed, with the beginning of what it wrote', async () => {
+  it('a program that ends with another code than 0 has failed, with the beginning of what it wrote', async () => {
     const program = script(`head -c 100000 /dev/zero | tr '\\0' x >&2; echo end >&2; exit 3`);
     const error: unknown = await run(program)
       .send(NOTICE, NEVER)
@@ -245,7 +245,7 @@ describe('a program', () => {
     expect((error as Error).message.length).toBeLessThan(2200);
   });
 
-  it('that does not end is killed with all that it has started', async () => {
+  it('a program that does not end is killed with all that it has started', async () => {
     const program = script(`sleep 300 & echo $! > "${folder}/child"; wait`);
     const started = performance.now();
     await expect(run(program, { timeoutMs: 1000 }).send(NOTICE, NEVER)).rejects.toThrow('took longer than 1 s');

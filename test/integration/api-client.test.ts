@@ -279,7 +279,7 @@ test('reads the key when it is first needed, again when told to, and says whethe
   expect(lines.join('')).not.toMatch(/4f9a8b7c|0123456789/);
 });
 
-test('without a usable key everything is denied and nothing is sent', async () => {
+test('a client without a usable key denies everything and sends nothing', async () => {
   for (const read of [
     () => Promise.reject(new Error('ENOENT: no such file')),
     () => Promise.resolve('  '),

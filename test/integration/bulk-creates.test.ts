@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/lib/json.ts';
 import type { SandboxOptions } from '../../src/sandbox/settings/settings.ts';
-import { text } from '../support/ledger/ledger.ts';
+import { text } from '../support/ledger/items.ts';
 import { createDeliveryWorld, type DeliveryWorld } from '../support/worlds/delivery-world.ts';
 
 let world: DeliveryWorld;
@@ -94,12 +94,15 @@ describe('an import of new products whose answer is lost', () => {
     expectAllOnce(80);
   });
 
-  it.each(['reset-before', 'reset-after', 'truncate'] as const)('also where it was the first: %s', async (kind) => {
-    await open({}, { membersMax: 10, settlesWithinMs: 100 });
-    world.sandbox.faults.add({ operation: 'product.import', kind, count: 2 });
-    await load(80);
-    expectAllOnce(80);
-  });
+  it.each(['reset-before', 'reset-after', 'truncate'] as const)(
+    'the first import of new products whose answer is lost makes them once too: %s',
+    async (kind) => {
+      await open({}, { membersMax: 10, settlesWithinMs: 100 });
+      world.sandbox.faults.add({ operation: 'product.import', kind, count: 2 });
+      await load(80);
+      expectAllOnce(80);
+    },
+  );
 
   it('begins a new revision for each product that the list lacks', async () => {
     await open({}, { membersMax: 10, lostSettlesWithinMs: 10 });

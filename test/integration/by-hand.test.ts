@@ -10,7 +10,7 @@ import { cli, startCli } from '../support/cli/cli.ts';
 import { runHere } from '../support/cli/cli-here.ts';
 import { type DaemonProcess, startDaemonProcess } from '../support/cli/daemon-process.ts';
 import { covers } from '../support/docs/reliability.ts';
-import { text } from '../support/ledger/ledger.ts';
+import { text } from '../support/ledger/items.ts';
 import { quickQueue } from '../support/servers/quick-queue.ts';
 import { PRODUCTS, startDaemon } from '../support/worlds/daemon-world.ts';
 import { SMALL, SMALL_SOURCES, smallFiles } from '../support/worlds/small-export.ts';

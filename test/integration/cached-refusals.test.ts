@@ -6,7 +6,7 @@ import type { Runtime } from '../../src/daemon/runtime.ts';
 import { exitCodeOf, sync } from '../../src/daemon/sync.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { covers } from '../support/docs/reliability.ts';
-import { text } from '../support/ledger/ledger.ts';
+import { text } from '../support/ledger/items.ts';
 import { quickQueue } from '../support/servers/quick-queue.ts';
 import { changed, SMALL, SMALL_SOURCES, type SmallExport, smallFiles } from '../support/worlds/small-export.ts';
 import { API_KEY, createWorld, type World } from '../support/worlds/world.ts';

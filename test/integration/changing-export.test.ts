@@ -47,7 +47,7 @@ describe('an export', () => {
     ['grows', (path: string) => appendFileSync(path, line(COUNT)), 'it grew from'],
     ['shrinks', (path: string) => truncateSync(path, 400_000), 'it shrank from'],
     ['is written over', (path: string) => writeFileSync(path, fileOf(COUNT, 'y'.repeat(300))), 'it was overwritten'],
-  ])('that %s while it is read fails the run, loses no row and mixes none', async (_, change, words) => {
+  ])('an export that %s while it is read fails the run, loses no row and mixes none', async (_, change, words) => {
     world = await createWorld({
       queue: queue(),
       config: { sources: [PRODUCTS.source] },
@@ -63,7 +63,7 @@ describe('an export', () => {
     expect([exitCodeOf(next), next.items.product]).toEqual([0, { delivered: COUNT + 1 }]);
   });
 
-  it('that another is renamed over is read to its end as it was', async () => {
+  it('an export that another is renamed over is read to its end as it was', async () => {
     world = await createWorld({
       queue: queue(),
       config: { sources: [PRODUCTS.source] },

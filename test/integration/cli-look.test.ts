@@ -5,7 +5,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import type { Reason } from '../../src/domain/reason.ts';
 import { cli } from '../support/cli/cli.ts';
-import { claimOne, items, mapRows, product, pullRows, row, settleOne, text } from '../support/ledger/ledger.ts';
+import { claimOne, settleOne } from '../support/ledger/deliveries.ts';
+import { items, product, text } from '../support/ledger/items.ts';
+import { pullAndMap, row } from '../support/ledger/records.ts';
 import { withLedger } from '../support/ledger/world-ledger.ts';
 import { FLAWED_FILES, SMALL_SOURCES } from '../support/worlds/cli-export.ts';
 import { PRODUCTS } from '../support/worlds/daemon-world.ts';
@@ -268,8 +270,7 @@ it('status counts the items that are still sent, and asks nobody about doubts th
   const killed = await createWorld({ config: { sources: SMALL_SOURCES }, files: FLAWED_FILES });
   try {
     await withLedger(killed, async (ledger) => {
-      await pullRows(ledger, { rows: [row('1'), row('2'), row('3')] });
-      await mapRows(ledger, ({ id }) => items(product(text(id))));
+      await pullAndMap(ledger, [row('1'), row('2'), row('3')], ({ id }) => items(product(text(id))));
       const [lost, unknown] = await ledger.dueDeliveries({ afterId: 0, limit: 2 });
       const inDoubt = async (deliveryId = 0, nextLookAt: number | null = null) => {
         await claimOne(ledger, deliveryId);

@@ -135,7 +135,7 @@ describe('pdf', () => {
     ['an API that is away', { kind: 'status', status: 503, retryAfterSeconds: 0 } as const, 3, 'api.unreachable'],
     ['a key that is refused', { kind: 'status', status: 401 } as const, 3, 'api.key'],
     ['a plan that is refused', { kind: 'status', status: 402 } as const, 3, 'api.plan'],
-  ])('of %s leaves no file and what was there as it was', async (_what, fault, exitCode, code) => {
+  ])('pdf writes no file and keeps the one that was there, after %s', async (_what, fault, exitCode, code) => {
     const file = join(world.folder, 'kept.pdf');
     world.write('kept.pdf', 'before');
     world.sandbox.faults.add({ operation: 'passport.pdf', ...fault });

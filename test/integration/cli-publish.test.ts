@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { cli } from '../support/cli/cli.ts';
 import { covers } from '../support/docs/reliability.ts';
-import { text } from '../support/ledger/ledger.ts';
+import { text } from '../support/ledger/items.ts';
 import { quickQueue } from '../support/servers/quick-queue.ts';
 import { SMALL, SMALL_SOURCES, smallFiles } from '../support/worlds/small-export.ts';
 import { API_KEY, createWorld, type World } from '../support/worlds/world.ts';

@@ -2,17 +2,9 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { exitCodeOf } from '../../src/daemon/sync.ts';
 import type { CliResult } from '../support/cli/cli.ts';
 import { runHere } from '../support/cli/cli-here.ts';
-import {
-  bomItem,
-  deliverAll,
-  items,
-  mapRows,
-  material,
-  product,
-  pullRows,
-  row,
-  text,
-} from '../support/ledger/ledger.ts';
+import { deliverAll } from '../support/ledger/deliveries.ts';
+import { bomItem, items, material, product, text } from '../support/ledger/items.ts';
+import { pullAndMap, row } from '../support/ledger/records.ts';
 import { withLedger } from '../support/ledger/world-ledger.ts';
 import { quickQueue } from '../support/servers/quick-queue.ts';
 import { createSettleWorld, syncThenBlock } from '../support/worlds/settle-world.ts';
@@ -34,12 +26,15 @@ async function changeInLedger(keys: readonly string[] = ['3', '4']): Promise<voi
   world = await createWorld({ config: { sources: SMALL_SOURCES } });
   await withLedger(world, async (ledger) => {
     for (const quantity of ['1', '2']) {
-      await pullRows(ledger, { rows: ['P1', 'M1', ...keys].map((id) => row(id, { quantity })) });
-      await mapRows(ledger, ({ id }) => {
-        const key = text(id);
-        if (key === 'P1') return items(product(key));
-        return items(key === 'M1' ? material(key) : bomItem(key, 'P1', 'M1', quantity));
-      });
+      await pullAndMap(
+        ledger,
+        ['P1', 'M1', ...keys].map((id) => row(id, { quantity })),
+        ({ id }) => {
+          const key = text(id);
+          if (key === 'P1') return items(product(key));
+          return items(key === 'M1' ? material(key) : bomItem(key, 'P1', 'M1', quantity));
+        },
+      );
       await deliverAll(ledger);
     }
   });

@@ -2,9 +2,11 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { CliResult } from '../support/cli/cli.ts';
 import { runHere } from '../support/cli/cli-here.ts';
 import { covers } from '../support/docs/reliability.ts';
-import { items, mapRows, material, product, pullRows, row } from '../support/ledger/ledger.ts';
+import { loseAnswers } from '../support/ledger/deliveries.ts';
+import { items, material, product } from '../support/ledger/items.ts';
+import { mapRows, pullRows, row } from '../support/ledger/records.ts';
 import { withLedger } from '../support/ledger/world-ledger.ts';
-import { createAtPlatform, loseAnswers, PRODUCT_P1, stageLostAnswers } from '../support/worlds/settle-world.ts';
+import { createAtPlatform, PRODUCT_P1, stageLostAnswers } from '../support/worlds/settle-world.ts';
 import { SMALL_SOURCES } from '../support/worlds/small-export.ts';
 import { createWorld, type World } from '../support/worlds/world.ts';
 

@@ -12,20 +12,11 @@ import { createFollowClock } from '../../src/ledger/store/follow-clock.ts';
 import { type Clock, systemClock } from '../../src/lib/clock.ts';
 import { createHealth } from '../../src/observe/health.ts';
 import { covers, ORACLE } from '../support/docs/reliability.ts';
+import { claimOne, delivered, settleOne } from '../support/ledger/deliveries.ts';
 import { allSkus, evidenceOf, violations } from '../support/ledger/invariants.ts';
-import {
-  claimOne,
-  createLedgerFixture,
-  items,
-  type LedgerFixture,
-  mapRows,
-  material,
-  product,
-  pullRows,
-  row,
-  settleOne,
-  stageRows,
-} from '../support/ledger/ledger.ts';
+import { items, material, product } from '../support/ledger/items.ts';
+import { createLedgerFixture, type LedgerFixture } from '../support/ledger/ledger.ts';
+import { pullAndMap, row, stageRows } from '../support/ledger/records.ts';
 import { createManualClock } from '../support/time/manual-clock.ts';
 import { SMALL, SMALL_SOURCES, smallFiles } from '../support/worlds/small-export.ts';
 import { API_KEY, createWorld, type World } from '../support/worlds/world.ts';
@@ -48,8 +39,7 @@ describe.each(JUMPS)('when the clock is set $jump, the ledger', ({ ms }) => {
   async function waiting(kind: 'retry' | 'unconfirmed' | 'blocked'): Promise<void> {
     fixture = createLedgerFixture();
     const { ledger, clock } = fixture;
-    await pullRows(ledger, { rows: [row('A')] });
-    await mapRows(ledger, () => items(product('A')));
+    await pullAndMap(ledger, [row('A')], () => items(product('A')));
     const [due] = await ledger.dueDeliveries({ afterId: 0, limit: 10 });
     const deliveryId = due?.id ?? 0;
     await claimOne(ledger, deliveryId);
@@ -158,7 +148,7 @@ describe('when the clock is set back, the ledger', () => {
     { when: 'while no process runs', reopens: true },
   ];
   const LOST: Reason = { code: 'reset', message: 'The connection was lost.' };
-  const ANSWERED: Decision = { kind: 'delivered', remoteId: 101, contentKnown: true, by: 'answer' };
+  const ANSWERED = delivered(101);
   let fixture: LedgerFixture;
   afterEach(() => fixture.remove());
 

@@ -251,7 +251,7 @@ describeRedis('the daemon over Redis', () => {
   );
 
   it(
-    'is unhealthy while Redis is away, and goes on by itself when it is back, even without its data',
+    'a daemon is unhealthy while Redis is away, and continues by itself when Redis is back, even without its data',
     covers('redis-killed', 'I5'),
     async () => {
       const redis = await startRedis();

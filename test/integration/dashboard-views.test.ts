@@ -8,18 +8,10 @@ import { createDashboard } from '../../src/ledger/dashboard/dashboard-views.ts';
 import { openDatabaseReadOnly } from '../../src/ledger/store/database.ts';
 import type { JsonObject } from '../../src/lib/json.ts';
 import { textOf } from '../support/connectors/connector-reader.ts';
-import {
-  bomItem,
-  deliverAll,
-  items,
-  material,
-  NO_PASSPORTS,
-  product,
-  pullRows,
-  row,
-  stageRows,
-  useLedger,
-} from '../support/ledger/ledger.ts';
+import { deliverAll } from '../support/ledger/deliveries.ts';
+import { bomItem, items, material, product } from '../support/ledger/items.ts';
+import { NO_PASSPORTS, useLedger } from '../support/ledger/ledger.ts';
+import { pullRows, row, stageRows } from '../support/ledger/records.ts';
 
 const RULES = { ...NO_PASSPORTS, init: 'when-complete', publish: 'auto' } as const;
 const fixture = useLedger({ rules: RULES });

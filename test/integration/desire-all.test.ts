@@ -18,7 +18,8 @@ import type { OwnedDesire } from '../../src/ledger/items/desired-item.ts';
 import { nameOf } from '../../src/ledger/items/item-name.ts';
 import { createItems, type Items } from '../../src/ledger/items/items.ts';
 import { openDatabase, type Sqlite } from '../../src/ledger/store/database.ts';
-import { bomItem, material, NO_CONTACT, product } from '../support/ledger/ledger.ts';
+import { bomItem, material, product } from '../support/ledger/items.ts';
+import { NO_CONTACT } from '../support/ledger/ledger.ts';
 import { createManualClock } from '../support/time/manual-clock.ts';
 
 const PROFILE = Profile.parse({});

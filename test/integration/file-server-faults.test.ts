@@ -63,7 +63,7 @@ describeSftp('an SFTP server', () => {
     return open(path, { sftp: { user, privateKey, hostKey, ...access } }, idleMs);
   };
 
-  it('with another key than the expected one is sent neither user nor password', async () => {
+  it('an SFTP server with another key than the expected one is sent neither user nor password', async () => {
     const wrong = await read({ hostKey: OTHER_KEY });
     await expect(wrong.ids()).rejects.toMatchObject({
       message: `sftp://127.0.0.1:${proxy.port} is not the expected server: its key has the fingerprint ${server.hostKey}.`,
@@ -71,7 +71,7 @@ describeSftp('an SFTP server', () => {
     });
   });
 
-  it('may have one of several keys', async () => {
+  it('an SFTP server may have one of several keys', async () => {
     expect(await (await read({ hostKey: [OTHER_KEY, server.hostKey] }, 10_000)).ids()).toHaveLength(ROWS);
   });
 
@@ -80,19 +80,19 @@ describeSftp('an SFTP server', () => {
     await expect((await read({ privateKey: undefined })).ids()).rejects.toThrow('neither a password nor a private key');
   });
 
-  it('that cuts the connection during a download gives no row', async () => {
+  it('a file server that cuts the connection during a download gives no row', async () => {
     await proxy.set({ kind: 'reset', toward: 'client', afterBytes: 1_000_000 });
     await expect((await read()).ids()).rejects.toThrow(/x\.csv could not be downloaded: /);
     await proxy.set();
   });
 
-  it('that does not answer is left after a while', async () => {
+  it('a file server that does not answer is left after a while', async () => {
     await proxy.set({ kind: 'half-open' });
     await expect((await read()).ids()).rejects.toThrow(/the server was silent for 1000 ms|could not be logged in to/);
     await proxy.set();
   });
 
-  it('that vanishes during a download is left after a while', async () => {
+  it('a file server that vanishes during a download is left after a while', async () => {
     const reading = await read();
     const files = reading.check();
     await files;
@@ -101,7 +101,7 @@ describeSftp('an SFTP server', () => {
     await proxy.set();
   });
 
-  it('may take longer for a listing than it may be silent', async () => {
+  it('a file server may take longer for a listing than it may be silent', async () => {
     for (let number = 0; number < 1_000; number += 1) await writeFile(join(server.files, `many-${number}.txt`), '');
     await proxy.set({ kind: 'bandwidth', bytesPerSecond: 150_000 });
     const { user, privateKey, hostKey } = server;
@@ -113,7 +113,7 @@ describeSftp('an SFTP server', () => {
     await proxy.set();
   });
 
-  it('is logged in to again after a connection was lost', async () => {
+  it('a file server is logged in to again after a connection was lost', async () => {
     const reading = await read({}, 10_000);
     expect(await reading.ids()).not.toEqual([]);
     await proxy.set({ kind: 'down' });
@@ -135,7 +135,7 @@ describeFtp('an FTP server', () => {
     return open(`ftp://127.0.0.1:${server.port}/x.csv`, { ftp: { user, password, ...access } });
   };
 
-  it('without TLS is sent no password, unless that is set', async () => {
+  it('an FTP server without TLS is sent no password, unless that is set', async () => {
     const refused = await read({});
     await expect(refused.ids()).rejects.toMatchObject({
       message: expect.stringContaining('could not be logged in to'),
@@ -145,7 +145,7 @@ describeFtp('an FTP server', () => {
     expect(await (await read({ plain: true })).ids()).toEqual(['1']);
   });
 
-  it('may be read from the folder of the login', async () => {
+  it('an FTP server may be read from the folder of the login', async () => {
     const { user, password, port } = server;
     const access = { ftp: { user, password, plain: true } };
     expect(await (await open(`ftp://127.0.0.1:${port}/~/x.csv`, access)).ids()).toEqual(['1']);
@@ -161,7 +161,7 @@ describeFtp('an FTP server with a certificate of its own', () => {
   });
   afterAll(() => server?.stop());
 
-  it('is sent no password where nobody trusted has signed it', async () => {
+  it('an FTP server is sent no password if no trusted authority has signed its certificate', async () => {
     const { user, password, port } = server;
     const read = await open(`ftp://127.0.0.1:${port}/x.csv`, { ftp: { user, password } });
     await expect(read.ids()).rejects.toThrow('is not trusted');
@@ -265,7 +265,7 @@ describe('a storage that speaks S3', () => {
     );
   });
 
-  it('over a way that is not encrypted is not used', async () => {
+  it('a storage that speaks S3 over a way that is not encrypted is not used', async () => {
     const access = {
       s3: { endpoint: 'http://storage.example.com', accessKeyId: 'an-id', secretAccessKey: 'a-secret' },
     };

@@ -144,13 +144,13 @@ for (const [name, suite, start] of SERVERS) {
     }
     const at = (path: string, more: object = {}) => open({ default: { path: `${server.address}/${path}`, ...more } });
 
-    it('are read by their names, also with spaces and signs in them', async () => {
+    it('files of a server are read by their names, also with spaces and signs in them', async () => {
       await server.put('a b+ü#1.csv', 'id\n1\n');
       expect(await (await at('a b+ü#1.csv')).ids()).toEqual(['1']);
       expect(await (await at('a b+ü#?.csv')).ids()).toEqual(['1']);
     });
 
-    it('are found by patterns in folders, in the order of their names', async () => {
+    it('files of a server are found by patterns in folders, in the order of their names', async () => {
       await server.put('north/p-2.csv', 'id\n2\n');
       await server.put('north/p-1.csv', 'id\n1\n');
       await server.put('south/p-1.csv', 'id\n3\n');
@@ -164,17 +164,17 @@ for (const [name, suite, start] of SERVERS) {
       ]);
     });
 
-    it('are unpacked', async () => {
+    it('packed files of a server are unpacked', async () => {
       await server.put('x.csv.gz', gzipSync('id\n1\n2\n'));
       expect(await (await at('x.csv.gz')).ids()).toEqual(['1', '2']);
     });
 
-    it('may be empty', async () => {
+    it('files of a server may be empty', async () => {
       await server.put('x.csv', '');
       await expect((await at('x.csv')).ids()).rejects.toThrow('x.csv has no header row: it is empty.');
     });
 
-    it(`are listed where there are many`, { timeout: 120_000 }, async () => {
+    it(`many files of a server are listed`, { timeout: 120_000 }, async () => {
       for (let number = 0; number < server.many; number += 1) await server.put(`many-${number}.csv`, 'id\n');
       await server.put('many-wanted.csv', 'id\n1\n');
       const found = await at('many-*.csv', { files: 'latest' });
@@ -186,14 +186,14 @@ for (const [name, suite, start] of SERVERS) {
       expect(await (await at('x.csv')).check()).toBe('1 file, 12 B, columns id, name');
     });
 
-    it('that are not there are named, with their address', async () => {
+    it('files that are not there are named, with their address', async () => {
       await server.put('x.csv', 'id\n');
       await expect((await at('y.csv')).ids()).rejects.toThrow(`${server.address}/y.csv does not exist.`);
       await expect((await at('y-*.csv')).ids()).rejects.toThrow(`No file matches ${server.address}/y-*.csv.`);
       expect(await (await at('y-*.csv', { absent: 'skip' })).ids()).toBe('nothing new');
     });
 
-    it('are not read with wrong credentials, which are in no message', async () => {
+    it('files of a server are not read with wrong credentials, which are in no message', async () => {
       await server.put('x.csv', 'id\n1\n');
       const path = `${server.address}/x.csv`;
       const wrong = await open({ default: { path } }, { access: server.wrong.access });
@@ -202,7 +202,7 @@ for (const [name, suite, start] of SERVERS) {
       expect(JSON.stringify([error, String(error), wrong.log])).not.toContain(server.secret);
     });
 
-    it('are archived on the server after the read, under names that are free', async () => {
+    it('files of a server are archived there after the read, under free names', async () => {
       await server.put('x.csv', 'id\n1\n');
       await server.put('done/x.csv', 'id\n0\n');
       const read = await at('*.csv', { after: 'archive', archive: 'done' });
@@ -214,7 +214,7 @@ for (const [name, suite, start] of SERVERS) {
       expect(await read.ids()).toBe('nothing new');
     });
 
-    it('are deleted after the read, and not where they were changed meanwhile', async () => {
+    it('files of a server are deleted after the read, and not where they were changed meanwhile', async () => {
       await server.put('x.csv', 'id\n1\n');
       await server.put('y.csv', 'id\n2\n');
       const read = await at('*.csv', { after: 'delete' });
@@ -234,7 +234,7 @@ for (const [name, suite, start] of SERVERS) {
       expect(await read.ids()).toEqual(['1']);
     });
 
-    it('are read one by one as changes, each once', async () => {
+    it('files of a server are read one by one as changes, each once', async () => {
       await server.put('c-1.csv', 'id\n1\n', new Date('2026-01-01T00:00:00Z'));
       await server.put('c-2.csv', 'id\n2\n', new Date('2026-01-02T00:00:00Z'));
       const read = await at('c-*.csv', { contents: 'changes' });
@@ -246,7 +246,7 @@ for (const [name, suite, start] of SERVERS) {
       expect(await read.ids('default', { cursor })).toEqual(['3']);
     });
 
-    it('are read no more after an abort', async () => {
+    it('files of a server are read no more after an abort', async () => {
       await server.put('x.csv', 'id\n1\n');
       const reason = new Error('stopped by the test');
       await expect((await at('x.csv')).pages('default', { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);

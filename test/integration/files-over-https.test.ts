@@ -114,14 +114,14 @@ describe('a file on a web server', () => {
   });
 });
 
-describe('a web server is not believed', () => {
-  it('whose certificate is not signed by a trusted authority', async () => {
+describe('a web server', () => {
+  it('a web server whose certificate is not signed by a trusted authority is not believed', async () => {
     server.answer(giving(CONTENT));
     await expect((await open({}, { https: { ca: other.ca } })).ids()).rejects.toThrow('is not trusted');
     expect(server.requests).toEqual([]);
   });
 
-  it('that leads to another host, which is sent nothing', async () => {
+  it('a web server that leads to another host is not believed, and that host is sent nothing', async () => {
     other.answer(giving(CONTENT));
     server.answer(
       (_request, response) => void response.writeHead(302, { location: `${other.address}/y.csv?key=a-secret` }).end(),
@@ -133,28 +133,28 @@ describe('a web server is not believed', () => {
     expect(other.requests).toEqual([]);
   });
 
-  it('that refuses the login or fails', async () => {
+  it('a web server that refuses the login or fails is not believed', async () => {
     server.answer((_request, response) => void response.writeHead(401).end());
     await expect((await open()).ids()).rejects.toThrow('does not accept the login (401)');
     server.answer((_request, response) => void response.writeHead(500).end());
     await expect((await open()).ids()).rejects.toThrow('the server answers with 500.');
   });
 
-  it('that replaces the file while it is downloaded', async () => {
+  it('a web server that replaces the file while it is downloaded is not believed', async () => {
     // The first look, the download, and the look behind it.
     const tags = ['"1"', '"1"', '"2"'];
     server.answer((request, response) => giving(CONTENT, { etag: tags.shift() ?? '' })(request, response));
     await expect((await open()).ids()).rejects.toThrow('x.csv was changed while it was read: it was overwritten.');
   });
 
-  it('that replaces the file before it is downloaded', async () => {
+  it('a web server that replaces the file before it is downloaded is not believed', async () => {
     // Only the headers of the download say that it is another file.
     const tags = ['"1"', '"2"', '"1"'];
     server.answer((request, response) => giving(CONTENT, { etag: tags.shift() ?? '' })(request, response));
     await expect((await open()).ids()).rejects.toThrow('x.csv was changed while it was read: it was overwritten.');
   });
 
-  it('that cuts the connection in the middle', async () => {
+  it('a web server that cuts the connection in the middle is not believed', async () => {
     server.answer((_request, response) => {
       response.writeHead(200, { etag: '"1"', 'content-length': 1_000_000 });
       response.write('id\n1\n', () => response.destroy());
@@ -162,7 +162,7 @@ describe('a web server is not believed', () => {
     await expect((await open()).ids()).rejects.toThrow(/x\.csv could not be (?:looked up|downloaded): /);
   });
 
-  it('that gives fewer bytes than it has stated', async () => {
+  it('a web server that gives fewer bytes than it has stated is not believed', async () => {
     server.answer((_request, response) => {
       response.writeHead(200, { etag: '"1"', 'content-length': 100 });
       response.write(CONTENT);
@@ -171,7 +171,7 @@ describe('a web server is not believed', () => {
     await expect((await open()).ids()).rejects.toThrow(/x\.csv could not be (?:looked up|downloaded): /);
   });
 
-  it('that stays silent', async () => {
+  it('a web server that stays silent is not believed', async () => {
     server.answer(() => undefined);
     await expect((await open()).ids()).rejects.toThrow('could not be looked up: the server was silent for 1000 ms.');
     server.answer((_request, response) => {
@@ -181,7 +181,7 @@ describe('a web server is not believed', () => {
     await expect((await open()).ids()).rejects.toThrow('could not be downloaded: the server was silent for 1000 ms.');
   });
 
-  it('that drips for longer than a download may take', async () => {
+  it('a web server that drips for longer than a download may take is not believed', async () => {
     const timers: NodeJS.Timeout[] = [];
     server.answer((_request, response) => {
       response.writeHead(200, { etag: '"1"' });
@@ -194,7 +194,7 @@ describe('a web server is not believed', () => {
     for (const timer of timers) clearInterval(timer);
   });
 
-  it('whose file never ends', async () => {
+  it('a web server whose file never ends is not believed', async () => {
     let largest = 0;
     server.answer((_request, response) => {
       response.writeHead(200, { etag: '"1"' });
@@ -214,7 +214,7 @@ describe('a web server is not believed', () => {
     expect(largest).toBeLessThanOrEqual(2_000_000);
   });
 
-  it('that states a size that is too large, of which nothing is downloaded', async () => {
+  it('a web server that states too large a size is not believed, and nothing is downloaded', async () => {
     server.answer(giving(CONTENT));
     const read = await open({}, { downloads: { maxBytes: 6 } });
     await expect(read.ids()).rejects.toThrow('x.csv is larger than 6 bytes');

@@ -286,7 +286,7 @@ describe('BOM items of adopted products', () => {
     expect(counts()['bomItems']).toBe(8);
   });
 
-  it('of the first complete read are taken to be there where the config says so', async () => {
+  it('BOM items of adopted products of the first complete read are taken to be there where the config says so', async () => {
     await fillAndForget({}, { target: { bom: 'assume-present' } });
     expect(exitCodeOf(await world.sync())).toBe(0);
     expect(counts()).toEqual(NO_WRITES);
@@ -357,7 +357,7 @@ describe('a list that cannot be had', () => {
     },
   );
 
-  it('because of an outage is no reason to do without it, and no command is named that cannot help', async () => {
+  it('a list that cannot be had because of an outage is no reason to do without it, and no command is named that cannot help', async () => {
     await begin({ faults: [{ operation: '*', kind: 'status', status: 500 }] });
     const { exitCode, stdout, stderr } = await cli(['sync', '--wait', '1', '-c', world.configFile]);
     expect(exitCode).toBe(3);

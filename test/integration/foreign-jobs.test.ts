@@ -110,7 +110,7 @@ REDIS?.describe('jobs in Redis that this version did not write', () => {
     return daemon;
   }
 
-  it('are dropped at the start, waiting or failed, and the failed ones rebuilt from the ledger', async () => {
+  it('jobs of another ledger are dropped at the start, and the failed jobs are made again from this ledger', async () => {
     await addFailed(OLD.failed(stuck.id));
     await add('deliver', OLD.deliver(stuck.id));
     await add('map', OLD.map);
@@ -136,7 +136,7 @@ REDIS?.describe('jobs in Redis that this version did not write', () => {
     expect(runtime.views.runs({ limit: 10 })).toHaveLength(1);
   });
 
-  it('are dropped also where they are none of any version', async () => {
+  it('jobs of no known version are dropped', async () => {
     const queue = bullQueue('deliver');
     const client = new Redis(place.url);
     for (const data of [null, [1], 'text', { dppSync: 4 }, { dppSync: '2' }]) await queue.add('other data', data);
@@ -168,7 +168,7 @@ REDIS?.describe('jobs in Redis that this version did not write', () => {
     expect((await deliveries?.getCompleted())?.map(({ returnvalue }) => returnvalue as unknown)).not.toContain(DROPPED);
   });
 
-  it('are dropped with a note when their worker was lost and they are taken again', async () => {
+  it('jobs of another ledger whose worker was lost are dropped with a note when they are taken again', async () => {
     await addLost('pull', OLD.pull);
     const { runtime } = await start();
     const pulls = runtime.queues.bullQueues[0] as Queue;

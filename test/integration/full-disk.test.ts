@@ -8,7 +8,9 @@ import type { SqliteLedger } from '../../src/ledger/sqlite-ledger.ts';
 import { createBitmap } from '../../src/lib/bitmap.ts';
 import { runHere } from '../support/cli/cli-here.ts';
 import { covers } from '../support/docs/reliability.ts';
-import { NO_PASSPORTS, openLedger, row, text } from '../support/ledger/ledger.ts';
+import { text } from '../support/ledger/items.ts';
+import { NO_PASSPORTS, openLedger } from '../support/ledger/ledger.ts';
+import { row } from '../support/ledger/records.ts';
 import { describeSmallDisk, mountSmallDisk, type SmallDisk } from '../support/machine/small-disk.ts';
 import { quickQueue } from '../support/servers/quick-queue.ts';
 import { PRODUCTS, startDaemon, WEB_TOKEN } from '../support/worlds/daemon-world.ts';
@@ -226,7 +228,7 @@ describeSmallDisk('a daemon whose disk is full', () => {
   });
 
   it(
-    'can be stopped meanwhile, and the next start loses and doubles nothing',
+    'a sync on a full disk can be stopped, and the next start loses and doubles nothing',
     covers(['disk-full', 'shutdown'], 'I5', 'I6', 'I8'),
     async () => {
       const { daemon } = await startDaemon(world);

@@ -9,22 +9,14 @@ import type { Reason } from '../../src/domain/reason.ts';
 import { verifyLedger } from '../../src/ledger/backup/verify.ts';
 import type { SqliteLedger } from '../../src/ledger/sqlite-ledger.ts';
 import { covers } from '../support/docs/reliability.ts';
-import {
-  alone,
-  bomItem,
-  createLedgerFixture,
-  items,
-  material,
-  product,
-  stageRows,
-  useLedger,
-} from '../support/ledger/ledger.ts';
+import { alone, delivered } from '../support/ledger/deliveries.ts';
+import { bomItem, items, material, product } from '../support/ledger/items.ts';
+import { createLedgerFixture, useLedger } from '../support/ledger/ledger.ts';
+import { stageRows } from '../support/ledger/records.ts';
 
 const fixture = useLedger();
 const REFUSED: Reason = { code: 'refused', message: 'why' };
 const soundness = () => verifyLedger(fixture.file, () => {})?.findings;
-
-const accepted = (remoteId: number): Decision => ({ kind: 'delivered', remoteId, contentKnown: true, by: 'answer' });
 
 async function claimAll(ledger: SqliteLedger): Promise<ClaimedRequest[]> {
   const due = await ledger.dueDeliveries({ afterId: 0, limit: 1000 });
@@ -56,7 +48,7 @@ describe('a batch of settlements', () => {
       await stageProducts(ledger, 4);
       const claimed = await claimAll(ledger);
       const settled = await ledger.settle(
-        groupsOf(claimed, (key) => accepted(key === 'P2' ? 1 : Number(key.slice(1)))),
+        groupsOf(claimed, (key) => delivered(key === 'P2' ? 1 : Number(key.slice(1)))),
       );
       expect(settled.map(({ instead }) => instead?.kind)).toEqual([undefined, undefined, 'unconfirmed', undefined]);
       expect(states(ledger)).toEqual({ P0: 'delivered', P1: 'delivered', P2: 'in_doubt', P3: 'delivered' });
@@ -73,7 +65,7 @@ describe('a batch of settlements', () => {
       P2: items(product('P2', 'newer')),
     });
     const decide = (key: string, at: number): Decision =>
-      key === 'P1' ? { kind: 'rejected', reason: { code: 'refused', message: 'no' } } : accepted(at);
+      key === 'P1' ? { kind: 'rejected', reason: { code: 'refused', message: 'no' } } : delivered(at);
     const stale = { ...first!, sends: first!.sends + 1 };
     const settled = await ledger.settle(groupsOf([stale, ...rest], decide));
     expect(settled.map(({ applied, released }) => [applied, released])).toEqual([
@@ -107,7 +99,7 @@ describe('a batch of settlements', () => {
     it.each<[string, Decision]>([
       ['a retry', { kind: 'retry', dueAt: 0, spend: true, reason }],
       ['an unconfirmed one', lost],
-      ['an acknowledged one', accepted(1)],
+      ['an acknowledged one', delivered(1)],
     ])('takes the first decision on %s alone, in one request', async (_what, decision) => {
       const claim = await claimOnly();
       const [group] = groupsOf([claim], () => decision);
@@ -119,7 +111,7 @@ describe('a batch of settlements', () => {
 
     it('takes the decision of the first request alone', covers('answer-lost', 'I6'), async () => {
       const claim = await claimOnly();
-      const decisions = [lost, accepted(1), lost];
+      const decisions = [lost, delivered(1), lost];
       const settled = await fixture.ledger.settle(groupsOf([claim, claim, claim], (_key, at) => decisions[at] ?? lost));
       expect(applied(settled)).toEqual([true, false, false]);
       expect([states(fixture.ledger), attempts()]).toEqual([{ P0: 'in_doubt' }, [1]]);
@@ -128,7 +120,7 @@ describe('a batch of settlements', () => {
     it('takes the decision on its present claim, where an older one is answered before', async () => {
       const claim = await claimOnly();
       const stale = { ...claim, sends: claim.sends - 1 };
-      const decisions = [lost, accepted(1)];
+      const decisions = [lost, delivered(1)];
       const settled = await fixture.ledger.settle(groupsOf([stale, claim], (_key, at) => decisions[at] ?? lost));
       expect(applied(settled)).toEqual([false, true]);
       expect(states(fixture.ledger)).toEqual({ P0: 'delivered' });
@@ -143,7 +135,7 @@ describe('a batch of settlements', () => {
       B1: items(bomItem('B1', 'P1', 'M1')),
       B2: items(bomItem('B2', 'P1', 'unknown')),
     });
-    const settled = await ledger.settle(groupsOf(await claimAll(ledger), (_, at) => accepted(at)));
+    const settled = await ledger.settle(groupsOf(await claimAll(ledger), (_, at) => delivered(at)));
     expect(settled.reduce((sum, { released }) => sum + released, 0)).toBe(1);
     expect(states(ledger)).toMatchObject({ B1: 'due', B2: 'waiting' });
     expect(soundness()).toEqual([]);
@@ -168,7 +160,7 @@ describe('a batch of claims', () => {
     ['in_doubt', { kind: 'unconfirmed', nextLookAt: null, spend: true, reason: REFUSED }],
     ['blocked', { kind: 'blocked', reason: REFUSED }],
     ['rejected', { kind: 'rejected', reason: REFUSED }],
-    ['delivered', accepted(1)],
+    ['delivered', delivered(1)],
   ])(
     'claims nothing for a job that comes late, once its delivery is %s',
     covers('queue-lost', 'I6'),
@@ -212,7 +204,7 @@ describe('statements', () => {
       const claimed = await counted.ledger.claim(due.map((one) => alone([one])));
       const claim = statements;
       expect(claimed).toHaveLength(count);
-      await counted.ledger.settle(groupsOf(claimed, (_, at) => accepted(at)));
+      await counted.ledger.settle(groupsOf(claimed, (_, at) => delivered(at)));
       return { claim, settle: statements - claim };
     } finally {
       await counted.remove();

@@ -26,17 +26,10 @@ import { openDatabase } from '../../src/ledger/store/database.ts';
 import { makeDurableFolder } from '../../src/ledger/store/durable-folder.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { covers } from '../support/docs/reliability.ts';
-import {
-  claimOne,
-  items,
-  mapRows,
-  NO_PASSPORTS,
-  openLedger,
-  product,
-  pullRows,
-  row,
-  TARGET,
-} from '../support/ledger/ledger.ts';
+import { claimOne } from '../support/ledger/deliveries.ts';
+import { items, product } from '../support/ledger/items.ts';
+import { NO_PASSPORTS, openLedger, TARGET } from '../support/ledger/ledger.ts';
+import { pullAndMap, pullRows, row } from '../support/ledger/records.ts';
 import { itWithAnotherUser, nodeAsAnotherUser, OTHER_USER } from '../support/machine/as-another-user.ts';
 import { PRODUCTS } from '../support/worlds/daemon-world.ts';
 
@@ -200,8 +193,7 @@ describe('a ledger that changes under its writer', () => {
 
   it.each(moved)('is written no more when it %s', covers('ledger-lost', 'I3', 'I8'), async (_, change, message) => {
     const ledger = open();
-    await pullRows(ledger, { rows: [row('A')] });
-    await mapRows(ledger, () => items(product('A')));
+    await pullAndMap(ledger, [row('A')], () => items(product('A')));
     const [due] = await ledger.dueDeliveries({ afterId: 0, limit: 1 });
     expect(ledger.lost()).toBe(null);
     change(file);

@@ -7,7 +7,8 @@ import type { ClaimedRequest } from '../../src/domain/ports/claim.ts';
 import type { Decision } from '../../src/domain/ports/decision.ts';
 import { verifyLedger } from '../../src/ledger/backup/verify.ts';
 import type { SqliteLedger } from '../../src/ledger/sqlite-ledger.ts';
-import { alone, NO_PASSPORTS, openLedger } from '../support/ledger/ledger.ts';
+import { alone, delivered } from '../support/ledger/deliveries.ts';
+import { NO_PASSPORTS, openLedger } from '../support/ledger/ledger.ts';
 import { createOldLedger } from '../support/ledger/old-ledger.ts';
 import { fillOldLedger, LATER } from '../support/ledger/old-ledger-cases.ts';
 import { createManualClock, type ManualClock } from '../support/time/manual-clock.ts';
@@ -89,12 +90,7 @@ async function sendAll(settle: (sent: ClaimedRequest) => Decision): Promise<Sent
 let nextRemoteId = 1000;
 function accepted({ operation }: ClaimedRequest): Decision {
   nextRemoteId += 1;
-  return {
-    kind: 'delivered',
-    remoteId: operation.endsWith('.create') ? nextRemoteId : null,
-    contentKnown: true,
-    by: 'answer',
-  };
+  return delivered(operation.endsWith('.create') ? nextRemoteId : null);
 }
 
 /** Says of everything that a list can show that it is not there. */

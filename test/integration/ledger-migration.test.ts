@@ -10,7 +10,8 @@ import { verifyLedger } from '../../src/ledger/backup/verify.ts';
 import { openLedgerViews } from '../../src/ledger/read-ledger.ts';
 import { openDatabase } from '../../src/ledger/store/database.ts';
 import { systemClock } from '../../src/lib/clock.ts';
-import { alone, NO_PASSPORTS, openLedger, TARGET } from '../support/ledger/ledger.ts';
+import { alone } from '../support/ledger/deliveries.ts';
+import { NO_PASSPORTS, openLedger, TARGET } from '../support/ledger/ledger.ts';
 import { createOldLedger, oldHash } from '../support/ledger/old-ledger.ts';
 import { fillOldLedger } from '../support/ledger/old-ledger-cases.ts';
 

@@ -7,16 +7,10 @@ import type { ListableKind } from '../../src/domain/ports/target.ts';
 import { verifyLedger } from '../../src/ledger/backup/verify.ts';
 import { openDatabaseReadOnly } from '../../src/ledger/store/database.ts';
 import { covers } from '../support/docs/reliability.ts';
-import {
-  alone,
-  bomItem,
-  deliverAll,
-  items,
-  material,
-  product,
-  stageRows,
-  useLedger,
-} from '../support/ledger/ledger.ts';
+import { alone, deliverAll, delivered } from '../support/ledger/deliveries.ts';
+import { bomItem, items, material, product } from '../support/ledger/items.ts';
+import { useLedger } from '../support/ledger/ledger.ts';
+import { stageRows } from '../support/ledger/records.ts';
 
 const fixture = useLedger();
 
@@ -43,7 +37,7 @@ function stored(kind: string, key: string): Stored | undefined {
 
 const soundness = () => verifyLedger(fixture.file, () => {})?.findings;
 const reason = { code: 'reset', message: 'why' } as const;
-const ACCEPTED: Decision = { kind: 'delivered', remoteId: 7, contentKnown: true, by: 'answer' };
+const ACCEPTED = delivered(7);
 const UNCONFIRMED: Decision = { kind: 'unconfirmed', nextLookAt: 1, spend: true, reason };
 
 async function claim(): Promise<ClaimedRequest> {
@@ -105,7 +99,7 @@ describe.each(WRITES)('an item that changes around its $operation', ({ operation
       expect(sorted(stored(kind, 'A')?.sent)).toEqual(sorted(body(kind, 'A')));
       expect(await fixture.ledger.dueDeliveries({ afterId: 0, limit: 9 })).toEqual([]);
       expect(soundness()).toEqual([]);
-      const settled = await settle(claimed, isUnconfirmed ? { ...ACCEPTED, by: 'read_back' } : ACCEPTED, isUnconfirmed);
+      const settled = await settle(claimed, isUnconfirmed ? delivered(7, 'read_back') : ACCEPTED, isUnconfirmed);
       expect(settled).toMatchObject([{ applied: true }]);
       const after = stored(kind, 'A');
       expect(after).toMatchObject({ acknowledged: 2, sent: null, revision: (claimed.members[0]?.revision ?? 0) + 1 });

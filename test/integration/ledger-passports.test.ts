@@ -2,17 +2,10 @@ import { describe, expect, it } from 'vitest';
 import type { MapResult } from '../../src/domain/mapping.ts';
 import type { Decision } from '../../src/domain/ports/decision.ts';
 import type { Reason } from '../../src/domain/reason.ts';
-import {
-  bomItem,
-  claimOne,
-  deliverAll,
-  items,
-  material,
-  product,
-  settleOne,
-  stageRows,
-  useLedger,
-} from '../support/ledger/ledger.ts';
+import { claimDue, claimOne, deliverAll, delivered, settleOne } from '../support/ledger/deliveries.ts';
+import { bomItem, items, material, product } from '../support/ledger/items.ts';
+import { useLedger } from '../support/ledger/ledger.ts';
+import { stageRows } from '../support/ledger/records.ts';
 
 const fixture = useLedger({ rules: { init: 'when-complete', publish: 'auto' } });
 
@@ -45,17 +38,14 @@ async function deliverAndJudge(): Promise<string[]> {
     .map(({ operation, key }) => `${operation} ${key}`);
 }
 
-async function claimNext() {
+function claimNext() {
   fixture.clock.advance(60_000);
-  const [due] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
-  const claim = await claimOne(fixture.ledger, due?.id ?? 0);
-  if (claim.status !== 'claimed') throw new Error('nothing is due');
-  return claim.delivery;
+  return claimDue(fixture.ledger);
 }
 
 const settle = (deliveryId: number, decision: Decision) => settleOne(fixture.ledger, { id: deliveryId, decision });
 const GATE: Decision = { kind: 'blocked', reason: { code: 'gate', message: 'review is missing', status: 409 } };
-const DONE: Decision = { kind: 'delivered', remoteId: null, contentKnown: true, by: 'answer' };
+const DONE = delivered();
 
 const stateOf = (key: string) => fixture.ledger.views.passport(key)?.state;
 
@@ -394,9 +384,8 @@ describe('what a person has asked for', () => {
     (await fixture.ledger.dueByHand({ limit: 9 })).map(({ operation, key }) => `${operation} ${key}`);
   const deliverByHand = async () => {
     const [due] = await fixture.ledger.dueByHand({ limit: 1 });
-    const claim = await claimOne(fixture.ledger, due?.id ?? 0);
-    if (claim.status !== 'claimed') throw new Error('nothing is due');
-    await settle(claim.delivery.id, DONE);
+    const claimed = await claimOne(fixture.ledger, due?.id ?? 0);
+    await settle(claimed?.id ?? 0, DONE);
   };
   const ask = (status: 'published' | 'unpublished') => fixture.ledger.askForPassports({ products: ['P1'], status });
 

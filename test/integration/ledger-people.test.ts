@@ -6,8 +6,10 @@ import type { Mapper } from '../../src/domain/mapping.ts';
 import { verifyLedger } from '../../src/ledger/backup/verify.ts';
 import type { JsonObject } from '../../src/lib/json.ts';
 import { mapperOf } from '../support/connectors/map-row.ts';
-import { items, product, pullRows, row, stageRows, useLedger } from '../support/ledger/ledger.ts';
+import { items, product } from '../support/ledger/items.ts';
+import { useLedger } from '../support/ledger/ledger.ts';
 import { undoPeople } from '../support/ledger/old-ledger.ts';
+import { pullRows, row, stageRows } from '../support/ledger/records.ts';
 import { createPageWorld, type PageWorld, pagesOf, sourceRow } from '../support/worlds/page-world.ts';
 
 function rowsOf(file: string, sql: string): unknown[] {

@@ -8,16 +8,9 @@ import {
   type LedgerReader,
   type LedgerReaderOptions,
 } from '../../src/ledger/reader/ledger-reader.ts';
-import {
-  items,
-  NO_PASSPORTS,
-  openLedger,
-  product,
-  pullRows,
-  row,
-  stageRows,
-  useLedger,
-} from '../support/ledger/ledger.ts';
+import { items, product } from '../support/ledger/items.ts';
+import { NO_PASSPORTS, openLedger, useLedger } from '../support/ledger/ledger.ts';
+import { pullRows, row, stageRows } from '../support/ledger/records.ts';
 import { itWithAnotherUser, nodeAsAnotherUser, OTHER_USER } from '../support/machine/as-another-user.ts';
 
 const ODD = pathToFileURL(join(import.meta.dirname, '../support/children/odd-reader-child.ts'));

@@ -8,7 +8,7 @@ import type { JsonObject } from '../../src/lib/json.ts';
 import { runHere } from '../support/cli/cli-here.ts';
 import { covers, ORACLE } from '../support/docs/reliability.ts';
 import { evidenceOf, violations } from '../support/ledger/invariants.ts';
-import { text } from '../support/ledger/ledger.ts';
+import { text } from '../support/ledger/items.ts';
 import { quickQueue } from '../support/servers/quick-queue.ts';
 import { largeExport, SMALL, SMALL_SOURCES, type SmallExport, smallFiles } from '../support/worlds/small-export.ts';
 import { createWorld, type World } from '../support/worlds/world.ts';

@@ -8,26 +8,16 @@ import { backUpLedger } from '../../src/ledger/backup/backup.ts';
 import { restoreLedger } from '../../src/ledger/backup/restore.ts';
 import { verifyLedger } from '../../src/ledger/backup/verify.ts';
 import { covers } from '../support/docs/reliability.ts';
-import {
-  claimOne,
-  deliverAll,
-  items,
-  material,
-  NO_PARTS,
-  product,
-  settleOne,
-  stageRows,
-  TARGET,
-  useLedger,
-} from '../support/ledger/ledger.ts';
+import { claimDue, deliverAll, delivered, LOST, settleOne } from '../support/ledger/deliveries.ts';
+import { items, material, product } from '../support/ledger/items.ts';
+import { NO_PARTS, TARGET, useLedger } from '../support/ledger/ledger.ts';
+import { stageRows } from '../support/ledger/records.ts';
 
 const fixture = useLedger();
 afterEach(() => expect(verifyLedger(fixture.file, () => {})?.findings).toEqual([]));
 
-const reason = { code: 'reset', message: 'The connection was reset.' } as const;
-const UNCONFIRMED: Decision = { kind: 'unconfirmed', nextLookAt: 1, spend: true, reason };
-const RESEND: Decision = { kind: 'resend', dueAt: 0, absent: false, reason };
-const DELIVERED: Decision = { kind: 'delivered', remoteId: null, contentKnown: true, by: 'answer' };
+const UNCONFIRMED: Decision = { kind: 'unconfirmed', nextLookAt: 1, spend: true, reason: LOST };
+const RESEND: Decision = { kind: 'resend', dueAt: 0, absent: false, reason: LOST };
 
 const backup = () => join(fixture.file, '../backup.db');
 const backUp = () =>
@@ -44,12 +34,9 @@ async function restore(): Promise<void> {
 }
 
 /** Claims the only delivery that is due. */
-async function claimDue() {
-  const due = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 9 });
-  expect(due).toHaveLength(1);
-  const claim = await claimOne(fixture.ledger, due[0]?.id ?? 0);
-  if (claim.status !== 'claimed') throw new Error('Nothing was claimed.');
-  return claim.delivery;
+async function claimOnly() {
+  expect(await fixture.ledger.dueDeliveries({ afterId: 0, limit: 9 })).toHaveLength(1);
+  return claimDue(fixture.ledger);
 }
 
 /** Has the only unconfirmed delivery sent again once its settling delay is over. */
@@ -73,36 +60,36 @@ it.each(CASES)(
       await stageRows(fixture.ledger, { 1: items(itemNamed('A')) });
       await deliverAll(fixture.ledger);
       await stageRows(fixture.ledger, { 1: items(itemNamed('B')) });
-      const sent = await claimDue();
+      const sent = await claimOnly();
       if (wasLost) await settleOne(fixture.ledger, { id: sent.id, decision: UNCONFIRMED });
       backUp();
 
       // The lost time: the update is acknowledged, and a newer one after it.
       if (wasLost) {
         await resendUnconfirmed();
-        await claimDue();
+        await claimOnly();
       }
-      await settleOne(fixture.ledger, { id: sent.id, decision: DELIVERED });
+      await settleOne(fixture.ledger, { id: sent.id, decision: delivered() });
       await stageRows(fixture.ledger, { 1: items(itemNamed('C')) });
       await deliverAll(fixture.ledger);
 
       await restore();
       await resendUnconfirmed();
-      const again = await claimDue();
+      const again = await claimOnly();
       expect(again.idempotencyKey).not.toBe(sent.idempotencyKey);
       expect(JSON.parse(again.body ?? '')).toEqual(whole);
-      await settleOne(fixture.ledger, { id: again.id, decision: DELIVERED });
+      await settleOne(fixture.ledger, { id: again.id, decision: delivered() });
     }
   },
 );
 
 it('keeps the key of a create, which may not be doubled', covers('ledger-restored', 'I2', 'I6'), async () => {
   await stageRows(fixture.ledger, { 1: items(material('1')) });
-  const sent = await claimDue();
+  const sent = await claimOnly();
   backUp();
   await restore();
   await resendUnconfirmed();
-  expect((await claimDue()).idempotencyKey).toBe(sent.idempotencyKey);
+  expect((await claimOnly()).idempotencyKey).toBe(sent.idempotencyKey);
 });
 
 it.each<[gone: string, result: MapResult | null]>([
@@ -133,9 +120,9 @@ it(
     await stageRows(fixture.ledger, { 1: items(product('1')) });
     await deliverAll(fixture.ledger);
     await fixture.ledger.evaluatePassports({ afterKey: null, limit: 9 });
-    const init = await claimDue();
-    await settleOne(fixture.ledger, { id: init.id, decision: DELIVERED });
-    const sent = await claimDue();
+    const init = await claimOnly();
+    await settleOne(fixture.ledger, { id: init.id, decision: delivered() });
+    const sent = await claimOnly();
     expect(sent.operation).toBe('passport.publish');
     backUp();
 
@@ -143,6 +130,6 @@ it(
     const [unconfirmed] = await fixture.ledger.unconfirmedDeliveries({ limit: 9 });
     expect(unconfirmed).toMatchObject({ operation: 'passport.publish', reason: { code: 'restored' } });
     await resendUnconfirmed();
-    expect((await claimDue()).idempotencyKey).not.toBe(sent.idempotencyKey);
+    expect((await claimOnly()).idempotencyKey).not.toBe(sent.idempotencyKey);
   },
 );

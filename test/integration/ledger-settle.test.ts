@@ -6,39 +6,29 @@ import type { MapResult } from '../../src/domain/mapping.ts';
 import type { Outcome } from '../../src/domain/outcome.ts';
 import type { Decision } from '../../src/domain/ports/decision.ts';
 import { Profile } from '../../src/domain/profile.ts';
-import type { Reason } from '../../src/domain/reason.ts';
 import { restoreLedger } from '../../src/ledger/backup/restore.ts';
 import { verifyLedger } from '../../src/ledger/backup/verify.ts';
 import { replay } from '../../src/pipeline/replay.ts';
 import { covers } from '../support/docs/reliability.ts';
 import {
-  bomItem,
+  claimDue,
   claimOne,
   deliverAll,
-  items,
-  material,
-  NO_PARTS,
-  product,
+  delivered,
+  LOST,
+  loseAnswers,
+  NEVER_ANSWERED,
   settleOne,
-  stageRows,
-  TARGET,
-  text,
-  useLedger,
-} from '../support/ledger/ledger.ts';
+} from '../support/ledger/deliveries.ts';
+import { bomItem, items, material, product, text } from '../support/ledger/items.ts';
+import { NO_PARTS, TARGET, useLedger } from '../support/ledger/ledger.ts';
+import { stageRows } from '../support/ledger/records.ts';
 
 const fixture = useLedger({ rules: NO_PARTS });
 afterEach(() => expect(verifyLedger(fixture.file, () => {})?.findings).toEqual([]));
 
-const LOST: Reason = { code: 'reset', message: 'The connection was reset.' };
-const DOUBT: Decision = { kind: 'unconfirmed', nextLookAt: null, spend: true, reason: LOST };
-
-/** Claims everything that is due and leaves each in doubt. */
-async function loseAnswers(decision = DOUBT): Promise<void> {
-  for (const { id } of await fixture.ledger.dueDeliveries({ afterId: 0, limit: 100 })) {
-    if ((await claimOne(fixture.ledger, id)).status !== 'claimed') continue;
-    await settleOne(fixture.ledger, { id, decision });
-  }
-}
+const claimNext = () => claimDue(fixture.ledger);
+const loseAll = () => loseAnswers(fixture.ledger);
 
 async function say(name: string, word: ManualResolution) {
   const doubts = await fixture.ledger.deliveriesNamed(name);
@@ -68,26 +58,16 @@ const replayAll = (force: boolean, dryRun = false) =>
     },
   );
 
-it(
-  'has what a person forces sent as a new revision, under a key of its own',
-  covers('cached-refusal', 'I2'),
-  async () => {
-    await stageRows(fixture.ledger, { 1: items(product('1')) });
-    const claimNext = async () => {
-      const [due] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
-      const claim = await claimOne(fixture.ledger, due?.id ?? 0);
-      if (claim.status !== 'claimed') throw new Error(`it is ${claim.status}`);
-      return claim.delivery;
-    };
-    const lost = await claimNext();
-    await settleOne(fixture.ledger, { id: lost.id, decision: DOUBT });
-    await replayAll(true);
-    const forced = await claimNext();
-    expect(forced).toMatchObject({ key: '1', body: lost.body, revision: lost.revision + 1, again: false });
-    expect(forced.idempotencyKey).not.toBe(lost.idempotencyKey);
-    await settleOne(fixture.ledger, { id: forced.id, decision: DOUBT });
-  },
-);
+it('a forced replay sends a new revision, under its own key', covers('cached-refusal', 'I2'), async () => {
+  await stageRows(fixture.ledger, { 1: items(product('1')) });
+  const lost = await claimNext();
+  await settleOne(fixture.ledger, { id: lost.id, decision: NEVER_ANSWERED });
+  await replayAll(true);
+  const forced = await claimNext();
+  expect(forced).toMatchObject({ key: '1', body: lost.body, revision: lost.revision + 1, again: false });
+  expect(forced.idempotencyKey).not.toBe(lost.idempotencyKey);
+  await settleOne(fixture.ledger, { id: forced.id, decision: NEVER_ANSWERED });
+});
 
 describe('a manual resolution that a write arrived', () => {
   it(
@@ -96,7 +76,7 @@ describe('a manual resolution that a write arrived', () => {
     async () => {
       const rows = { P1: items(product('P1')), M1: items(material('M1')), B1: items(bomItem('B1', 'P1', 'M1')) };
       await stageRows(fixture.ledger, rows);
-      await loseAnswers();
+      await loseAll();
       expect(await say('SKU-P1', { said: 'delivered', remoteId: 7 })).toMatchObject({ applied: true, released: 0 });
       expect(await say('M1', { said: 'delivered', remoteId: 'm-7' })).toMatchObject({ applied: true, released: 1 });
       expect(await deliverAll(fixture.ledger)).toEqual([
@@ -110,7 +90,7 @@ describe('a manual resolution that a write arrived', () => {
 
   it('tells in the timeline that a person said so', async () => {
     await stageRows(fixture.ledger, { P1: items(product('P1')) });
-    await loseAnswers();
+    await loseAll();
     await say('P1', { said: 'delivered', remoteId: 7 });
     expect(
       fixture.ledger.views.item('product', 'P1')?.timeline.map(({ what, detail }) => [what, detail]),
@@ -119,7 +99,7 @@ describe('a manual resolution that a write arrived', () => {
 
   it('stages what is desired by now', covers('changed-amid', 'I4'), async () => {
     await stageRows(fixture.ledger, { M1: items(material('M1')) });
-    await loseAnswers();
+    await loseAll();
     await stageRows(fixture.ledger, { M1: items(material('M1', 'Iron')) });
     expect(await say('M1', { said: 'delivered', remoteId: 7 })).toMatchObject({ released: 1 });
     expect(await deliverAll(fixture.ledger)).toEqual([
@@ -134,7 +114,7 @@ describe('a manual resolution that a write arrived', () => {
       B1: items(bomItem('B1', 'P1', 'M1')),
     });
     await settleFirstTwo();
-    await loseAnswers();
+    await loseAll();
     await say('B1', { said: 'delivered', remoteId: null });
     expect(stateOf('bom_item', 'B1')).toBe('delivered');
     expect(await deliverAll(fixture.ledger)).toEqual([]);
@@ -144,16 +124,16 @@ describe('a manual resolution that a write arrived', () => {
     await stageRows(fixture.ledger, { P1: items(product('P1')) });
     await deliverAll(fixture.ledger);
     await fixture.ledger.askForPassports({ products: ['P1'], status: 'published' });
-    await loseAnswers();
+    await loseAll();
     expect(await say('SKU-P1', { said: 'delivered', remoteId: null })).toMatchObject({ released: 1 });
-    await loseAnswers();
+    await loseAll();
     await say('P1', { said: 'delivered', remoteId: null });
     expect(fixture.ledger.views.passport('P1')).toMatchObject({ state: 'published', acknowledged: 'published' });
   });
 
   it('takes only the presence for known where the item was there before', covers('answer-lost', 'I4'), async () => {
     await stageRows(fixture.ledger, { M1: items(material('M1')) });
-    await loseAnswers({
+    await loseAnswers(fixture.ledger, {
       kind: 'unconfirmed',
       nextLookAt: 1,
       spend: false,
@@ -170,9 +150,8 @@ describe('a manual resolution that a write did not arrive', () => {
     covers('answer-lost', 'I2', 'I6'),
     async () => {
       await stageRows(fixture.ledger, { P1: items(product('P1')) });
-      const [first] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
-      const claim = await claimOne(fixture.ledger, first?.id ?? 0);
-      await settleOne(fixture.ledger, { id: first?.id ?? 0, decision: DOUBT });
+      const first = await claimNext();
+      await settleOne(fixture.ledger, { id: first.id, decision: NEVER_ANSWERED });
       await say('P1', { said: 'rejected' });
       expect(fixture.ledger.views.item('product', 'P1')).toMatchObject({
         state: 'rejected',
@@ -181,18 +160,16 @@ describe('a manual resolution that a write did not arrive', () => {
       await stageRows(fixture.ledger, { P1: items(product('P1')) });
       expect(await fixture.ledger.dueDeliveries({ afterId: 0, limit: 9 })).toEqual([]);
       expect(await replayAll(false)).toMatchObject({ staged: 1, leftUnconfirmed: 0 });
-      const [second] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
-      const again = await claimOne(fixture.ledger, second?.id ?? 0);
-      if (claim.status !== 'claimed' || again.status !== 'claimed') throw new Error('nothing is due');
-      expect(again.delivery.revision).toBe(claim.delivery.revision + 1);
-      expect(again.delivery.idempotencyKey).not.toBe(claim.delivery.idempotencyKey);
-      await settleOne(fixture.ledger, { id: second?.id ?? 0, decision: DONE });
+      const second = await claimNext();
+      expect(second.revision).toBe(first.revision + 1);
+      expect(second.idempotencyKey).not.toBe(first.idempotencyKey);
+      await settleOne(fixture.ledger, { id: second.id, decision: DONE });
     },
   );
 
   it('stages at once what has changed meanwhile', covers('changed-amid', 'I4'), async () => {
     await stageRows(fixture.ledger, { P1: items(product('P1')) });
-    await loseAnswers();
+    await loseAll();
     await stageRows(fixture.ledger, { P1: items(product('P1', 'Changed')) });
     expect(await say('P1', { said: 'rejected' })).toMatchObject({ released: 1 });
     expect(await deliverAll(fixture.ledger)).toMatchObject([{ body: '{"name":"Changed","sku":"SKU-P1"}' }]);
@@ -205,7 +182,7 @@ describe('a manual resolution that a write did not arrive', () => {
       await stageRows(fixture.ledger, { M1: items(material('M1')) });
       await deliverAll(fixture.ledger);
       await stageRows(fixture.ledger, { M1: items(material('M1', 'Iron')) });
-      await loseAnswers();
+      await loseAll();
       await say('M1', { said: 'rejected' });
       await stageRows(fixture.ledger, { M1: items(material('M1')) });
       expect(await deliverAll(fixture.ledger)).toEqual([]);
@@ -243,14 +220,8 @@ describe('a definitive refusal', () => {
     covers('cached-refusal', 'I2', 'I6'),
     async (kind) => {
       await stageRows(fixture.ledger, { P1: items(product('P1')) });
-      const claimNext = async () => {
-        const [due] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
-        const claim = await claimOne(fixture.ledger, due?.id ?? 0);
-        if (claim.status !== 'claimed') throw new Error('nothing is due');
-        return claim.delivery;
-      };
       const first = await claimNext();
-      if (kind === 'parked') await settleOne(fixture.ledger, { id: first.id, decision: DOUBT });
+      if (kind === 'parked') await settleOne(fixture.ledger, { id: first.id, decision: NEVER_ANSWERED });
       await settleOne(fixture.ledger, {
         id: first.id,
         decision: { kind, reason: { code: 'refused', message: 'no' } },
@@ -272,12 +243,10 @@ describe('replay --force', () => {
     covers('answer-lost', 'I6'),
     async () => {
       await stageRows(fixture.ledger, { P1: items(product('P1')), P2: items(product('P2')) });
-      const [first] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
-      await claimOne(fixture.ledger, first?.id ?? 0);
-      await settleOne(fixture.ledger, { id: first?.id ?? 0, decision: DONE });
-      await loseAnswers();
+      await settleOne(fixture.ledger, { id: (await claimNext()).id, decision: DONE });
+      await loseAll();
       await fixture.ledger.askForPassports({ products: ['P1'], status: 'published' });
-      await loseAnswers();
+      await loseAll();
       expect([stateOf('product', 'P2'), stateOf('passport', 'P1')]).toEqual(['in_doubt', 'in_doubt']);
       expect(await replayAll(false)).toMatchObject({ staged: 0, leftUnconfirmed: 2 });
       expect(await replayAll(true, true)).toMatchObject({ staged: 2, leftUnconfirmed: 0 });
@@ -289,7 +258,7 @@ describe('replay --force', () => {
   );
 });
 
-const DONE: Decision = { kind: 'delivered', remoteId: 1, contentKnown: true, by: 'answer' };
+const DONE = delivered(1);
 
 /** Delivers product and material, and leaves the BOM item due. */
 async function settleFirstTwo(): Promise<void> {
@@ -313,10 +282,7 @@ describe('since when the API could not take a delivery', () => {
   async function answered(outcome: Outcome): Promise<number | null> {
     const { ledger, clock } = fixture;
     clock.advance(600_000);
-    const [due] = await ledger.dueDeliveries({ afterId: 0, limit: 1 });
-    const claim = await claimOne(ledger, due?.id ?? 0);
-    if (claim.status !== 'claimed') throw new Error('Nothing could be claimed.');
-    const { delivery } = claim;
+    const delivery = await claimNext();
     const isImport = delivery.operation === 'product.import';
     const judging = { profile: Profile.parse({}), now: clock.now(), random: 0.5, takesOthers: false, forbidden: false };
     const decision = isImport
@@ -363,7 +329,7 @@ describe('a person settles what is stuck', () => {
     expect(bom()).toMatchObject({ state: 'blocked', reason: { code: 'unsupported' } });
   });
 
-  it('as done by hand: what is desired is the baseline then, and a later change is staged anew', async () => {
+  it('an item settled as done by hand has its desired content as baseline, and a later change is staged anew', async () => {
     expect(bom()?.reason?.message).toContain('dpp-sync settle --delivered B');
     await say('B', { said: 'delivered', remoteId: null });
     expect(bom()).toMatchObject({ state: 'delivered', baseline: { quantity: '2' }, remoteId: 103 });
@@ -373,7 +339,7 @@ describe('a person settles what is stuck', () => {
     expect(stateOf('bom_item', 'B')).toBe('blocked');
   });
 
-  it('as ignored: it is superseded with its reason until something else is desired', async () => {
+  it('an ignored delivery is superseded with its reason until something else is desired', async () => {
     await say('B', { said: 'ignored' });
     const ignored = { state: 'superseded', baseline: { quantity: '1' }, desired: { quantity: '2' } };
     expect(bom()).toMatchObject({ ...ignored, reason: { code: 'ignored', message: expect.stringMatching(/person/) } });
@@ -394,7 +360,7 @@ describe('a person settles what is stuck', () => {
     expect(stateOf('bom_item', 'B')).toBe('blocked');
   });
 
-  it('as ignored, and is delivered once the source agrees with the platform again', async () => {
+  it('an ignored item is delivered once the source agrees with the platform again', async () => {
     await say('B', { said: 'ignored' });
     await stageRows(fixture.ledger, BOM('1'));
     expect(fixture.ledger.views.itemCounts().bom_item).toEqual({ delivered: 1 });
@@ -402,7 +368,7 @@ describe('a person settles what is stuck', () => {
     expect(stateOf('bom_item', 'B')).toBe('blocked');
   });
 
-  it('as ignored, and sends it all the same by a replay that names it', async () => {
+  it('a replay that names an ignored item sends it all the same', async () => {
     await say('B', { said: 'ignored' });
     const selection = { states: ['superseded' as const], sources: [], keys: ['B'], deliveryIds: [] };
     const mapperOf = () => ({
@@ -415,7 +381,7 @@ describe('a person settles what is stuck', () => {
     expect(stateOf('bom_item', 'B')).toBe('blocked');
   });
 
-  it('and its product is complete then, whatever the person has said', async () => {
+  it('a product is complete after a person has settled its BOM item, whatever the person has said', async () => {
     const rules = { init: 'when-complete', publish: 'auto' } as const;
     for (const word of [{ said: 'ignored' }, { said: 'delivered', remoteId: null }] as const) {
       await stageRows(fixture.ledger, BOM(word.said === 'ignored' ? '4' : '5'));
@@ -433,17 +399,17 @@ describe('a person settles what is stuck', () => {
     expect(sent.map(({ operation }) => operation)).toEqual(['passport.init', 'passport.publish']);
   });
 
-  it('but neither ignores what may have arrived nor what is under way, and no passport', async () => {
+  it('a person can ignore neither what may have arrived nor what is under way, and no passport', async () => {
     await stageRows(fixture.ledger, { ...BOM('2'), N: items(product('N')) });
-    await loseAnswers();
+    await loseAll();
     expect(await fixture.ledger.deliveriesNamed('N')).toMatchObject([{ state: 'in_doubt', uncertain: true }]);
     expect(await say('N', { said: 'ignored' })).toMatchObject({ applied: false });
     expect(stateOf('product', 'N')).toBe('in_doubt');
   });
 
-  it('and what was rejected or parked likewise, and what waits for it is ignored by itself', async () => {
+  it('rejected and parked deliveries can be settled too, and what waits for an ignored item is ignored by itself', async () => {
     await stageRows(fixture.ledger, { ...BOM('2'), N: items(product('N')), C: items(bomItem('C', 'N', 'M')) });
-    await loseAnswers({ kind: 'rejected', reason: { code: 'refused', message: 'No.' } });
+    await loseAnswers(fixture.ledger, { kind: 'rejected', reason: { code: 'refused', message: 'No.' } });
     expect([stateOf('product', 'N'), stateOf('bom_item', 'C')]).toEqual(['rejected', 'waiting']);
     await say('C', { said: 'ignored' });
     await say('N', { said: 'ignored' });
@@ -460,10 +426,8 @@ describe('a person settles what is stuck', () => {
 
 it('names the creates that were sent after a doubt and acknowledged', async () => {
   await stageRows(fixture.ledger, { P1: items(product('P1')), P2: items(product('P2')), M1: items(material('M1')) });
-  const [lost] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
-  if (lost === undefined) throw new Error('nothing is due');
-  await claimOne(fixture.ledger, lost.id);
-  await settleOne(fixture.ledger, { id: lost.id, decision: DOUBT });
+  const lost = await claimNext();
+  await settleOne(fixture.ledger, { id: lost.id, decision: NEVER_ANSWERED });
   await deliverAll(fixture.ledger);
   const sentAfter = (at: number) =>
     fixture.ledger.acknowledgedCreates({ kind: 'product', sentAfter: at, besideId: lost.id });
@@ -475,7 +439,7 @@ describe('a manual resolution of a delivery that has changed since it was looked
   /** Looks up a product that is unconfirmed, lets the daemon's own work happen, and settles by what was seen before. */
   async function settleAfter(happens: (deliveryId: number) => Promise<unknown>, word: ManualResolution) {
     await stageRows(fixture.ledger, { N: items(product('N')) });
-    await loseAnswers();
+    await loseAll();
     const [looked] = await fixture.ledger.deliveriesNamed('N');
     if (looked === undefined) throw new Error('nothing is in doubt');
     await happens(looked.id);
@@ -504,7 +468,7 @@ describe('a manual resolution of a delivery that has changed since it was looked
   it('changes nothing while it is sent again', covers('answer-lost', 'I6'), () =>
     settleAfter(async (deliveryId) => {
       await settleOne(fixture.ledger, { id: deliveryId, decision: resend });
-      expect(await claimOne(fixture.ledger, deliveryId)).toMatchObject({ status: 'claimed' });
+      expect(await claimOne(fixture.ledger, deliveryId)).not.toBeNull();
     }, REJECTED),
   );
 
@@ -512,7 +476,7 @@ describe('a manual resolution of a delivery that has changed since it was looked
     settleAfter(async (deliveryId) => {
       await settleOne(fixture.ledger, { id: deliveryId, decision: resend });
       fixture.clock.advance(1);
-      await loseAnswers();
+      await loseAll();
       expect(stateOf('product', 'N')).toBe('in_doubt');
     }, REJECTED),
   );
@@ -522,7 +486,7 @@ describe('a manual resolution of a delivery that has changed since it was looked
       (deliveryId) =>
         settleOne(fixture.ledger, {
           id: deliveryId,
-          decision: { ...DOUBT, reason: { code: 'exists', message: 'It is there.' } },
+          decision: { ...NEVER_ANSWERED, reason: { code: 'exists', message: 'It is there.' } },
         }),
       { said: 'delivered', remoteId: 7 },
     ),

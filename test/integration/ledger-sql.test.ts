@@ -5,18 +5,11 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { MapResult } from '../../src/domain/mapping.ts';
 import type { Decision } from '../../src/domain/ports/decision.ts';
 import { VIEWS } from '../../src/ledger/upgrade/views-for-people.ts';
-import {
-  bomItem,
-  claimOne,
-  deliverAll,
-  items,
-  material,
-  product,
-  settleOne,
-  stageRows,
-  useLedger,
-} from '../support/ledger/ledger.ts';
+import { claimDue, deliverAll, settleOne } from '../support/ledger/deliveries.ts';
+import { bomItem, items, material, product } from '../support/ledger/items.ts';
+import { useLedger } from '../support/ledger/ledger.ts';
 import { undoPeople } from '../support/ledger/old-ledger.ts';
+import { stageRows } from '../support/ledger/records.ts';
 
 const PAGE = readFileSync(join(import.meta.dirname, '../../docs/ledger-sql.md'), 'utf8');
 const EXAMPLES = [...PAGE.matchAll(/\n([^\n]+):\n\n```sql\n(.*?)\n```/gs)].map(([, title = '', sql = '']) => ({
@@ -56,11 +49,7 @@ beforeEach(async () => {
     B1: items(bomItem('B1', 'P1', 'M1')),
     'Q\u001f1': QUARANTINED,
   });
-  const [due] = await ledger.dueDeliveries({ afterId: 0, limit: 1 });
-  if (due !== undefined) {
-    await claimOne(ledger, due.id);
-    await settleOne(ledger, { id: due.id, decision });
-  }
+  await settleOne(ledger, { id: (await claimDue(ledger)).id, decision });
   db = new Database(fixture.file, { readonly: true });
 });
 afterEach(() => void db.close());

@@ -6,17 +6,10 @@ import type { MapResult } from '../../src/domain/mapping.ts';
 import { openDatabaseReadOnly } from '../../src/ledger/store/database.ts';
 import { createBitmap } from '../../src/lib/bitmap.ts';
 import type { JsonObject } from '../../src/lib/json.ts';
-import {
-  deliverAll,
-  items,
-  mapRows,
-  material,
-  product,
-  pullRows,
-  row,
-  text,
-  useLedger,
-} from '../support/ledger/ledger.ts';
+import { deliverAll } from '../support/ledger/deliveries.ts';
+import { items, material, product, text } from '../support/ledger/items.ts';
+import { useLedger } from '../support/ledger/ledger.ts';
+import { mapRows, pullAndMap, pullRows, row } from '../support/ledger/records.ts';
 import { announcedRandom } from '../support/runner/announced-random.ts';
 
 type Row = ReturnType<typeof row>;
@@ -36,8 +29,7 @@ const without =
 /** Stores and maps the rows, and gives a function that stages further pages of a later run, two rows each. */
 async function stored(rows: Row[], map = asProduct) {
   const { ledger } = fixture;
-  await pullRows(ledger, { rows });
-  await mapRows(ledger, map);
+  await pullAndMap(ledger, rows, map);
   return laterRun();
 }
 
@@ -122,8 +114,7 @@ describe('what follows an unchanged page', () => {
   it('is stored where a row that waits to be mapped has a key that reads like its hash and key', async () => {
     const unknown = row('9');
     const { ledger } = fixture;
-    await pullRows(ledger, { rows: rows('1', '2') });
-    await mapRows(ledger, asProduct);
+    await pullAndMap(ledger, rows('1', '2'), asProduct);
     await pullRows(ledger, { rows: [...rows('1', '2'), { ...row('3'), identity: unknown.hash + unknown.identity }] });
     const { stage } = await laterRun();
     expect(await stage(...rows('1', '2'))).toEqual(PASSED);
@@ -230,8 +221,7 @@ describe('pages at random', () => {
     };
     const first = ids.map((id, at) => row(id, {}, at));
     for (const { ledger } of [fixture, stagingAll]) {
-      await pullRows(ledger, { rows: first });
-      await mapRows(ledger, map);
+      await pullAndMap(ledger, first, map);
     }
     let passed = 0;
     for (let round = 0; round < 30; round += 1) {
@@ -259,8 +249,7 @@ describe('the counts of items', () => {
     expect(counts()).toEqual({ due: 3 });
     await deliverAll(fixture.ledger);
     expect(counts()).toEqual({ delivered: 3 });
-    await pullRows(fixture.ledger, { rows: [...rows('1', '2', '3'), row('4')] });
-    await mapRows(fixture.ledger, asProduct);
+    await pullAndMap(fixture.ledger, [...rows('1', '2', '3'), row('4')], asProduct);
     expect(counts()).toEqual({ delivered: 3, due: 1 });
   });
 

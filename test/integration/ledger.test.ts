@@ -11,24 +11,11 @@ import { acquireLock } from '../../src/ledger/store/lock.ts';
 import { createBitmap } from '../../src/lib/bitmap.ts';
 import type { JsonObject } from '../../src/lib/json.ts';
 import { covers } from '../support/docs/reliability.ts';
-import {
-  bomItem,
-  claimOne,
-  createLedgerFixture,
-  deliverAll,
-  items,
-  mapRows,
-  material,
-  NO_PASSPORTS,
-  openLedger,
-  product,
-  pullRows,
-  row,
-  settleOne,
-  text,
-  useLedger,
-} from '../support/ledger/ledger.ts';
+import { claimDue, claimOne, deliverAll, delivered, settleOne } from '../support/ledger/deliveries.ts';
+import { bomItem, items, material, product, text } from '../support/ledger/items.ts';
+import { createLedgerFixture, NO_PASSPORTS, openLedger, useLedger } from '../support/ledger/ledger.ts';
 import { REVISIONS } from '../support/ledger/ledger-revisions.ts';
+import { mapRows, pullAndMap, pullRows, row } from '../support/ledger/records.ts';
 
 const fixture = useLedger();
 
@@ -42,10 +29,7 @@ async function sync(rows: ReturnType<typeof row>[], map: (fields: JsonObject) =>
 
 /** Claims the first due delivery, as a worker does before it sends. */
 async function claimFirst(): Promise<number> {
-  const [due] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
-  if (!due || (await claimOne(fixture.ledger, due.id)).status !== 'claimed')
-    throw new Error('There is nothing to claim.');
-  return due.id;
+  return (await claimDue(fixture.ledger)).id;
 }
 
 describe('intake', () => {
@@ -123,8 +107,7 @@ describe('intake', () => {
 
   it('writes nothing for a page that changes nothing, and counts it with the next write', async () => {
     const { ledger } = fixture;
-    await pullRows(ledger, { rows: [row('1'), row('2'), row('3')] });
-    await mapRows(ledger, ({ id }) => items(product(text(id))));
+    await pullAndMap(ledger, [row('1'), row('2'), row('3')], ({ id }) => items(product(text(id))));
     const streams = ['default'];
     const start = { source: 'erp', trigger: 'cli' as const, streams, mappingRevision: 'r1' };
     const { runId } = await ledger.startRun(start);
@@ -148,8 +131,7 @@ describe('intake', () => {
 
   it('counts what is unchanged now and then, for whoever looks at a long run', async () => {
     const { ledger } = fixture;
-    await pullRows(ledger, { rows: [row('1')] });
-    await mapRows(ledger, () => ({ status: 'excluded' }));
+    await pullAndMap(ledger, [row('1')], () => ({ status: 'excluded' }));
     const streams = ['default'];
     const { runId } = await ledger.startRun({ source: 'erp', trigger: 'cli', streams, mappingRevision: 'r1' });
     const page = {
@@ -245,8 +227,7 @@ describe('intake', () => {
   it('counts what has gone before it was mapped as missing, too', async () => {
     await sync([row('2'), row('3')]);
     await pullRows(fixture.ledger, { rows: [row('1'), row('2'), row('3')] });
-    await pullRows(fixture.ledger, { rows: [row('2'), row('3')] });
-    await mapRows(fixture.ledger, asProduct);
+    await pullAndMap(fixture.ledger, [row('2'), row('3')], asProduct);
     expect(fixture.ledger.views.item('product', '1')?.missing).toBe(true);
     await sync([row('1'), row('2'), row('3')]);
     expect(fixture.ledger.views.item('product', '1')?.missing).toBe(false);
@@ -321,8 +302,7 @@ describe('intake', () => {
 
   it('keeps the last of what has happened to an item, each time that it was pruned', async () => {
     const { ledger, clock } = fixture;
-    await pullRows(ledger, { rows: [row('1')] });
-    await mapRows(ledger, asProduct);
+    await pullAndMap(ledger, [row('1')], asProduct);
     const failUpTo = async (last: number, from: number) => {
       for (let at = from; at <= last; at += 1) {
         const reason: Reason = { code: 'reset', message: String(at) };
@@ -472,10 +452,8 @@ describe('items', () => {
   });
 
   it('drops an item that is excluded before it ever reached the API', async () => {
-    await pullRows(fixture.ledger, { rows: [row('1')] });
-    await mapRows(fixture.ledger, asProduct);
-    await pullRows(fixture.ledger, { rows: [row('1', { off: true })] });
-    await mapRows(fixture.ledger, () => ({ status: 'excluded' }));
+    await pullAndMap(fixture.ledger, [row('1')], asProduct);
+    await pullAndMap(fixture.ledger, [row('1', { off: true })], () => ({ status: 'excluded' }));
     expect(await deliverAll(fixture.ledger)).toEqual([]);
     expect(fixture.ledger.views.item('product', '1')).toBeNull();
   });
@@ -516,17 +494,11 @@ describe('deliveries', () => {
 
   it('ends with A after A, B in flight, A', covers('changed-amid', 'I3', 'I4'), async () => {
     await sync([row('1', { name: 'A' })], asMaterial);
-    await pullRows(fixture.ledger, { rows: [row('1', { name: 'B' })] });
-    await mapRows(fixture.ledger, asMaterial);
-    const [due] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
-    expect((await claimOne(fixture.ledger, due!.id)).status).toBe('claimed');
-    await pullRows(fixture.ledger, { rows: [row('1', { name: 'A' })] });
-    await mapRows(fixture.ledger, asMaterial);
+    await pullAndMap(fixture.ledger, [row('1', { name: 'B' })], asMaterial);
+    const id = await claimFirst();
+    await pullAndMap(fixture.ledger, [row('1', { name: 'A' })], asMaterial);
     expect(await fixture.ledger.dueDeliveries({ afterId: 0, limit: 9 })).toEqual([]);
-    await settleOne(fixture.ledger, {
-      id: due!.id,
-      decision: { kind: 'delivered', remoteId: null, contentKnown: true, by: 'answer' },
-    });
+    await settleOne(fixture.ledger, { id, decision: delivered() });
     const sent = await deliverAll(fixture.ledger);
     expect(sent).toEqual([{ operation: 'material.update', key: '1', body: '{"name":"A"}' }]);
     expect(fixture.ledger.views.item('material', '1')).toMatchObject({ state: 'delivered', baseline: { name: 'A' } });
@@ -534,8 +506,7 @@ describe('deliveries', () => {
 
   it('sends nothing when a change is taken back before it was sent', async () => {
     await sync([row('1', { name: 'A' })], asMaterial);
-    await pullRows(fixture.ledger, { rows: [row('1', { name: 'B' })] });
-    await mapRows(fixture.ledger, asMaterial);
+    await pullAndMap(fixture.ledger, [row('1', { name: 'B' })], asMaterial);
     expect(fixture.ledger.views.item('material', '1')?.state).toBe('due');
     const { sent } = await sync([row('1', { name: 'A' })], asMaterial);
     expect(sent).toEqual([]);
@@ -551,34 +522,28 @@ describe('deliveries', () => {
     const own = createLedgerFixture({ encode });
     onTestFinished(() => own.remove());
     const { ledger } = own;
-    await pullRows(ledger, { rows: [row('1')] });
-    await mapRows(ledger, asMaterial);
+    await pullAndMap(ledger, [row('1')], asMaterial);
     const [due] = await ledger.dueDeliveries({ afterId: 0, limit: 1 });
     const reason: Reason = { code: 'throttled', message: 'slow down' };
     for (let attempt = 0; attempt < 3; attempt += 1) {
       const claim = await claimOne(ledger, due!.id);
-      expect(claim).toMatchObject({ status: 'claimed', delivery: { path: '/1', body: '{"call":1}' } });
+      expect(claim).toMatchObject({ path: '/1', body: '{"call":1}' });
       await settleOne(ledger, { id: due!.id, decision: { kind: 'retry', dueAt: 0, spend: false, reason } });
     }
   });
 
   it('supersedes a delivery that was not sent, and never one that was', covers('changed-amid', 'I3'), async () => {
-    await pullRows(fixture.ledger, { rows: [row('1', { name: 'A' })] });
-    await mapRows(fixture.ledger, asMaterial);
+    await pullAndMap(fixture.ledger, [row('1', { name: 'A' })], asMaterial);
     const [first] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
-    await pullRows(fixture.ledger, { rows: [row('1', { name: 'B' })] });
-    await mapRows(fixture.ledger, asMaterial);
-    expect(await claimOne(fixture.ledger, first!)).toEqual({ status: 'gone' });
-    const [second] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
-    await claimOne(fixture.ledger, second!.id);
-    await pullRows(fixture.ledger, { rows: [row('1', { name: 'C' })] });
-    await mapRows(fixture.ledger, asMaterial);
+    await pullAndMap(fixture.ledger, [row('1', { name: 'B' })], asMaterial);
+    expect(await claimOne(fixture.ledger, first!)).toBeNull();
+    await claimFirst();
+    await pullAndMap(fixture.ledger, [row('1', { name: 'C' })], asMaterial);
     expect(fixture.ledger.views.item('material', '1')?.state).toBe('sending');
   });
 
   it('claims no retry before its time, even where a job names it', async () => {
-    await pullRows(fixture.ledger, { rows: [row('1')] });
-    await mapRows(fixture.ledger, asProduct);
+    await pullAndMap(fixture.ledger, [row('1')], asProduct);
     const id = await claimFirst();
     const dueAt = fixture.clock.now() + 1000;
     const reason: Reason = { code: 'unavailable', message: 'why' };
@@ -588,18 +553,17 @@ describe('deliveries', () => {
     // The wait is as long as before on a clock that was set forward.
     fixture.clock.jump(3_600_000);
     expect(await fixture.ledger.isDue(id)).toBe(false);
-    expect(await claimOne(fixture.ledger, id)).toEqual({ status: 'gone' });
+    expect(await claimOne(fixture.ledger, id)).toBeNull();
     fixture.clock.advance(1);
     expect(await fixture.ledger.isDue(id)).toBe(true);
-    expect(await claimOne(fixture.ledger, id)).toMatchObject({ status: 'claimed' });
+    expect(await claimOne(fixture.ledger, id)).not.toBeNull();
   });
 
   it.each([
     ['forward', 3_600_000, 3_600_000],
     ['back', -3_600_000, -3_600_000 + 500],
   ])('moves the time from which a lost answer is awaited with a clock that is set %s', async (_, ms, moved) => {
-    await pullRows(fixture.ledger, { rows: [row('1')] });
-    await mapRows(fixture.ledger, asProduct);
+    await pullAndMap(fixture.ledger, [row('1')], asProduct);
     const id = await claimFirst();
     const since = fixture.clock.now();
     const reason: Reason = { code: 'timeout', message: 'lost', since };
@@ -612,18 +576,15 @@ describe('deliveries', () => {
   });
 
   it('gives an unchanged retry the same bytes and key, and a new revision another key', async () => {
-    await pullRows(fixture.ledger, { rows: [row('1', { name: 'A' })] });
-    await mapRows(fixture.ledger, asMaterial);
-    const [due] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
-    const first = await claimOne(fixture.ledger, due!.id);
+    await pullAndMap(fixture.ledger, [row('1', { name: 'A' })], asMaterial);
+    const first = await claimDue(fixture.ledger);
     const reason: Reason = { code: 'throttled', message: 'slow down' };
-    await settleOne(fixture.ledger, { id: due!.id, decision: { kind: 'retry', dueAt: 0, spend: false, reason } });
-    const second = await claimOne(fixture.ledger, due!.id);
-    if (first.status !== 'claimed' || second.status !== 'claimed') throw new Error('not claimed');
-    expect(second.delivery).toEqual({ ...first.delivery, sends: 2, again: true });
-    expect(first.delivery.idempotencyKey).toMatch(/^[A-Za-z0-9_-]{43}$/);
+    await settleOne(fixture.ledger, { id: first.id, decision: { kind: 'retry', dueAt: 0, spend: false, reason } });
+    const second = await claimDue(fixture.ledger);
+    expect(second).toEqual({ ...first, sends: 2, again: true });
+    expect(first.idempotencyKey).toMatch(/^[A-Za-z0-9_-]{43}$/);
     await settleOne(fixture.ledger, {
-      id: due!.id,
+      id: second.id,
       decision: { kind: 'rejected', reason: { code: 'refused', message: 'no' } },
     });
     const [candidate] = await fixture.ledger.replayCandidates({
@@ -635,11 +596,9 @@ describe('deliveries', () => {
     expect(await fixture.ledger.replay({ records: [record], dryRun: false })).toMatchObject({
       staged: 1,
     });
-    const [again] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
-    const third = await claimOne(fixture.ledger, again!.id);
-    if (third.status !== 'claimed') throw new Error('not claimed');
-    expect(third.delivery.body).toBe(first.delivery.body);
-    expect(third.delivery.idempotencyKey).not.toBe(first.delivery.idempotencyKey);
+    const third = await claimDue(fixture.ledger);
+    expect(third.body).toBe(first.body);
+    expect(third.idempotencyKey).not.toBe(first.idempotencyKey);
   });
 
   it('lets a BOM item wait for its product and its material, and sends it the moment both are there', async () => {
@@ -656,7 +615,7 @@ describe('deliveries', () => {
     await pullRows(fixture.ledger, { rows: [row('m')], snapshot: false });
     await mapRows(fixture.ledger, map);
     const id = await claimFirst();
-    const arrived = { kind: 'delivered' as const, remoteId: 101, contentKnown: true, by: 'answer' as const };
+    const arrived = delivered(101);
     expect(await settleOne(fixture.ledger, { id, decision: arrived })).toMatchObject({ released: 0 });
     await pullRows(fixture.ledger, { rows: [row('p')], snapshot: false });
     await mapRows(fixture.ledger, map);
@@ -669,8 +628,7 @@ describe('deliveries', () => {
     'marks deliveries as unconfirmed that were being sent when the process ended, and leaves the others due',
     covers('process-killed', 'I6'),
     async () => {
-      await pullRows(fixture.ledger, { rows: [row('1'), row('2')] });
-      await mapRows(fixture.ledger, asProduct);
+      await pullAndMap(fixture.ledger, [row('1'), row('2')], asProduct);
       await claimFirst();
       const ledger = await fixture.reopen();
       expect(await ledger.recover(2000)).toEqual({ voided: 1 });
@@ -683,8 +641,9 @@ describe('deliveries', () => {
 
   it('leaves out what is suspended, however long it has been due, and counts it', async () => {
     const { ledger } = fixture;
-    await pullRows(ledger, { rows: [row('1'), row('2'), row('3'), row('4')] });
-    await mapRows(ledger, ({ id }) => items(...(Number(id) % 2 === 1 ? [product(text(id))] : [material(text(id))])));
+    await pullAndMap(ledger, [row('1'), row('2'), row('3'), row('4')], ({ id }) =>
+      items(...(Number(id) % 2 === 1 ? [product(text(id))] : [material(text(id))])),
+    );
     const nothing = { operations: [], reasons: [] };
     const products = { operations: ['product.create' as const], unconfirmed: nothing };
     const listed = async (suspended?: SuspendedWork) => {
@@ -719,8 +678,7 @@ describe('deliveries', () => {
   });
 
   it('writes an item that was there before as an update after binding it', async () => {
-    await pullRows(fixture.ledger, { rows: [row('1', { name: 'A' })] });
-    await mapRows(fixture.ledger, asMaterial);
+    await pullAndMap(fixture.ledger, [row('1', { name: 'A' })], asMaterial);
     const id = await claimFirst();
     await settleOne(fixture.ledger, {
       id,
@@ -732,8 +690,7 @@ describe('deliveries', () => {
   });
 
   it('does not send an unreadable doubt again unless it is forced', async () => {
-    await pullRows(fixture.ledger, { rows: [row('1')] });
-    await mapRows(fixture.ledger, asProduct);
+    await pullAndMap(fixture.ledger, [row('1')], asProduct);
     const id = await claimFirst();
     const reason: Reason = { code: 'reset', message: 'lost' };
     await settleOne(fixture.ledger, {
@@ -769,8 +726,7 @@ describe('deliveries', () => {
 
   it('follows a write that may have arrived, also when the change is taken back meanwhile', async () => {
     await sync([row('1', { name: 'A' })], asMaterial);
-    await pullRows(fixture.ledger, { rows: [row('1', { name: 'B' })] });
-    await mapRows(fixture.ledger, asMaterial);
+    await pullAndMap(fixture.ledger, [row('1', { name: 'B' })], asMaterial);
     await doubtAndResend({ absent: false });
     const { sent } = await sync([row('1', { name: 'A' })], asMaterial);
     expect(sent.map(({ body }) => body)).toEqual(['{"name":"B"}', '{"name":"A"}']);
@@ -778,16 +734,14 @@ describe('deliveries', () => {
 
   it('supersedes a write that is proven not to have arrived', async () => {
     await sync([row('1', { name: 'A' })], asMaterial);
-    await pullRows(fixture.ledger, { rows: [row('1', { name: 'B' })] });
-    await mapRows(fixture.ledger, asMaterial);
+    await pullAndMap(fixture.ledger, [row('1', { name: 'B' })], asMaterial);
     await doubtAndResend({ absent: true });
     expect((await sync([row('1', { name: 'A' })], asMaterial)).sent).toEqual([]);
   });
 
   it('takes nothing of an item for granted after an update that may have arrived was refused', async () => {
     await sync([row('1', { name: 'A' })], asMaterial);
-    await pullRows(fixture.ledger, { rows: [row('1', { name: 'B' })] });
-    await mapRows(fixture.ledger, asMaterial);
+    await pullAndMap(fixture.ledger, [row('1', { name: 'B' })], asMaterial);
     const id = await doubtAndResend({ absent: false });
     await claimOne(fixture.ledger, id);
     await settleOne(fixture.ledger, {
@@ -799,30 +753,28 @@ describe('deliveries', () => {
   });
 
   it('looks for what was sent, not for what the item is called by now', async () => {
-    await pullRows(fixture.ledger, { rows: [row('1')] });
-    await mapRows(fixture.ledger, asProduct);
+    await pullAndMap(fixture.ledger, [row('1')], asProduct);
     const id = await claimFirst();
     const reason: Reason = { code: 'reset', message: 'lost' };
     await settleOne(fixture.ledger, {
       id,
       decision: { kind: 'unconfirmed', nextLookAt: 1, spend: true, reason },
     });
-    await pullRows(fixture.ledger, { rows: [row('1', { name: 'renamed' })] });
-    await mapRows(fixture.ledger, () => items({ ...product('1'), payload: { sku: 'OTHER', name: 'renamed' } }));
+    await pullAndMap(fixture.ledger, [row('1', { name: 'renamed' })], () =>
+      items({ ...product('1'), payload: { sku: 'OTHER', name: 'renamed' } }),
+    );
     expect(await fixture.ledger.unconfirmedDeliveries({ limit: 9 })).toMatchObject([{ sentKey: { value: 'SKU-1' } }]);
   });
 
   it('shows a doubt whose row is excluded by now, and sends it again when a person says so', async () => {
-    await pullRows(fixture.ledger, { rows: [row('1')] });
-    await mapRows(fixture.ledger, asProduct);
+    await pullAndMap(fixture.ledger, [row('1')], asProduct);
     const id = await claimFirst();
     const reason: Reason = { code: 'reset', message: 'lost' };
     await settleOne(fixture.ledger, {
       id,
       decision: { kind: 'unconfirmed', nextLookAt: null, spend: true, reason },
     });
-    await pullRows(fixture.ledger, { rows: [row('1', { off: true })] });
-    await mapRows(fixture.ledger, () => ({ status: 'excluded' }));
+    await pullAndMap(fixture.ledger, [row('1', { off: true })], () => ({ status: 'excluded' }));
     expect(fixture.ledger.views.itemCounts(['erp']).product).toEqual({ in_doubt: 1 });
     const selection = { states: ['in_doubt' as const], sources: [], keys: ['SKU-1'], deliveryIds: [] };
     expect(await fixture.ledger.forceUnconfirmed({ selection, dryRun: false })).toBe(1);
@@ -830,8 +782,7 @@ describe('deliveries', () => {
   });
 
   it('counts the doubts that need nobody by the sources that were asked for', async () => {
-    await pullRows(fixture.ledger, { rows: [row('1'), row('2')] });
-    await mapRows(fixture.ledger, asProduct);
+    await pullAndMap(fixture.ledger, [row('1'), row('2')], asProduct);
     const reason: Reason = { code: 'reset', message: 'lost' };
     for (const nextLookAt of [fixture.clock.now(), null]) {
       const deliveryId = await claimFirst();

@@ -8,18 +8,10 @@ import { exitCodeOf, sync } from '../../src/daemon/sync.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { createSecretStore } from '../../src/lib/logging/secrets.ts';
 import { covers } from '../support/docs/reliability.ts';
-import {
-  claimOne,
-  createLedgerFixture,
-  deliverAll,
-  items,
-  mapRows,
-  openLedger,
-  product,
-  pullRows,
-  row,
-  settleOne,
-} from '../support/ledger/ledger.ts';
+import { claimOne, deliverAll, delivered, settleOne } from '../support/ledger/deliveries.ts';
+import { items, product } from '../support/ledger/items.ts';
+import { createLedgerFixture, openLedger } from '../support/ledger/ledger.ts';
+import { pullAndMap, row } from '../support/ledger/records.ts';
 import { startDaemon, WEB_TOKEN } from '../support/worlds/daemon-world.ts';
 import { createRecordingLog } from '../support/worlds/recording-log.ts';
 import { SMALL, SMALL_SOURCES, smallFiles } from '../support/worlds/small-export.ts';
@@ -32,8 +24,7 @@ describe('a ledger whose lock file is removed under its writer', () => {
   it('is written by one process alone: the second one', covers('process-stopped', 'I3', 'I6'), async () => {
     const fixture = createLedgerFixture();
     const { ledger, file, clock } = fixture;
-    await pullRows(ledger, { rows: [row('A')] });
-    await mapRows(ledger, () => items(product('A')));
+    await pullAndMap(ledger, [row('A')], () => items(product('A')));
     const [due] = await ledger.dueDeliveries({ afterId: 0, limit: 1 });
     const deliveryId = due?.id ?? 0;
     await claimOne(ledger, deliveryId);
@@ -41,7 +32,7 @@ describe('a ledger whose lock file is removed under its writer', () => {
     rmSync(`${file}.lock`);
     const second = openLedger(file, { clock, command: 'second' });
     expect(await second.recover(0)).toEqual({ voided: 1 });
-    const decision = { kind: 'delivered', remoteId: 1, contentKnown: true, by: 'answer' } as const;
+    const decision = delivered(1);
     await expect(settleOne(ledger, { id: deliveryId, decision })).rejects.toMatchObject(LOST);
     expect(ledger.lost()).toMatchObject(LOST);
     await settleOne(second, { id: deliveryId, decision });

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { Mapper } from '../../src/domain/mapping.ts';
 import type { JsonObject } from '../../src/lib/json.ts';
 import { mapperOf } from '../support/connectors/map-row.ts';
-import { text } from '../support/ledger/ledger.ts';
+import { text } from '../support/ledger/items.ts';
 import { createPageWorld, type PageWorld, pagesOf, sourceRow } from '../support/worlds/page-world.ts';
 import '../support/runner/property-seed.ts';
 

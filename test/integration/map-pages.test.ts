@@ -10,7 +10,8 @@ import { fault } from '../../src/domain/faults.ts';
 import type { Mapper, MapResult } from '../../src/domain/mapping.ts';
 import type { Page } from '../../src/domain/ports/source.ts';
 import { createBitmap } from '../../src/lib/bitmap.ts';
-import { items, product, row, text } from '../support/ledger/ledger.ts';
+import { items, product, text } from '../support/ledger/items.ts';
+import { row } from '../support/ledger/records.ts';
 import { createManualClock } from '../support/time/manual-clock.ts';
 import {
   createPageWorld,

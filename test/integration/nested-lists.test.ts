@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { runHere } from '../support/cli/cli-here.ts';
-import { text } from '../support/ledger/ledger.ts';
+import { text } from '../support/ledger/items.ts';
 import { createWorld, type World } from '../support/worlds/world.ts';
 
 interface Part {

@@ -84,19 +84,19 @@ describe('a gzip file', () => {
     expect(pages.at(-1)?.progress).toEqual({ done: content.length, total: content.length });
   });
 
-  it('that is cut off is refused, whatever rows were in it', async () => {
+  it('a gzip file that is cut off is refused, whatever rows were in it', async () => {
     const content = gzipSync(rows(1_000));
     await expect(idsOf(content.subarray(0, -20))).rejects.toThrow('x.csv cannot be unpacked: it is cut off.');
     await expect(idsOf(content.subarray(0, 3))).rejects.toThrow('x.csv cannot be unpacked: it is cut off.');
   });
 
-  it('that is damaged is refused', async () => {
+  it('a gzip file that is damaged is refused', async () => {
     const content = gzipSync(rows(1_000));
     content[content.length - 6] = (content.at(-6) ?? 0) ^ 1;
     await expect(idsOf(content)).rejects.toThrow('x.csv cannot be unpacked: its packed data are damaged.');
   });
 
-  it('that was made to fill a disk is refused in bounded memory', async () => {
+  it('a gzip file that was made to fill a disk is refused in bounded memory', async () => {
     const bomb = Buffer.concat(Array.from({ length: 100 }, () => gzipSync(Buffer.alloc(10 * MEGABYTE))));
     const before = process.memoryUsage.rss();
     const { error, bytes } = await countOf(bomb);
@@ -110,11 +110,11 @@ describe('a gzip file', () => {
     await expect(idsOf(gzipSync(rows(1_000)), limits)).rejects.toThrow('x.csv is unpacked to more than 1000 bytes.');
   });
 
-  it('within another is refused', async () => {
+  it('a gzip file within another is refused', async () => {
     await expect(idsOf(gzipSync(gzipSync('id\n1\n')))).rejects.toThrow('x.csv is packed twice');
   });
 
-  it('that is changed while it is read is refused', async () => {
+  it('a gzip file that is changed while it is read is refused', async () => {
     await using folder = await temporaryFolder({ 'x.csv.gz': gzipSync(rows(200_000)) });
     const read = async () => {
       for await (const page of readPages(csv, { folder: folder.path, stream: { path: 'x.csv.gz' } })) {
@@ -164,7 +164,7 @@ describe('a ZIP archive', () => {
     await world.close();
   });
 
-  it('that is encrypted or compressed in another way is refused', async () => {
+  it('a ZIP archive that is encrypted or compressed in another way is refused', async () => {
     const zip = await zipOf({ 'a.csv': 'id\n1\n' });
     const directory = zip.indexOf(Buffer.from([0x50, 0x4b, 1, 2]));
     const encrypted = Buffer.from(zip);
@@ -175,7 +175,7 @@ describe('a ZIP archive', () => {
     await expect(idsOf(lzma)).rejects.toThrow('x.csv/a.csv is compressed by method 14, which is not supported.');
   });
 
-  it('that is damaged, cut off or lies about its sizes is refused', async () => {
+  it('a ZIP archive that is damaged, cut off or lies about its sizes is refused', async () => {
     const zip = await zipOf({ 'a.csv': rows(1_000) });
     await expect(idsOf(zip.subarray(0, -30))).rejects.toThrow('x.csv cannot be unpacked');
     const directory = zip.indexOf(Buffer.from([0x50, 0x4b, 1, 2]));
@@ -187,13 +187,13 @@ describe('a ZIP archive', () => {
     await expect(idsOf(smaller)).rejects.toThrow('its checksum is not the stated one');
   });
 
-  it('with names that lead out of a folder is refused', async () => {
+  it('a ZIP archive with names that lead out of a folder is refused', async () => {
     const zip = await zipOf({ 'aa/evil.csv': 'id\n1\n' });
     const hostile = Buffer.from(zip.toString('latin1').replaceAll('aa/evil.csv', '../evil.csv'), 'latin1');
     await expect(idsOf(hostile)).rejects.toThrow('x.csv cannot be unpacked: invalid relative path: ../evil.csv');
   });
 
-  it('that was made to fill a disk is refused, by what it states and by what comes', async () => {
+  it('a ZIP archive that was made to fill a disk is refused, by what it states and by what comes', async () => {
     const zip = await zipOf({ a: Buffer.alloc(50 * MEGABYTE) });
     const message = (text: string) => ({ message: expect.stringContaining(text) });
     expect((await countOf(zip)).error).toMatchObject(message('x/a grows to more than 200 times its size'));
@@ -206,12 +206,12 @@ describe('a ZIP archive', () => {
     expect(bytes).toBeLessThanOrEqual(20 * MEGABYTE);
   });
 
-  it('within another is refused', async () => {
+  it('a ZIP archive within another is refused', async () => {
     const zip = await zipOf({ 'a.csv.gz': gzipSync('id\n1\n') });
     await expect(idsOf(zip)).rejects.toThrow('x.csv/a.csv.gz is packed twice');
   });
 
-  it('that is a workbook is named as what it is', async () => {
+  it('a ZIP archive that is a workbook is named as what it is', async () => {
     const zip = await zipOf({ '[Content_Types].xml': '<Types/>', 'xl/workbook.xml': '<workbook/>' });
     await expect(idsOf(zip)).rejects.toThrow('x.csv is an XLSX workbook or another office document');
   });

@@ -6,7 +6,8 @@ import type { Item } from '../../src/domain/item.ts';
 import type { MapResult } from '../../src/domain/mapping.ts';
 import type { SourceRow } from '../../src/domain/ports/source.ts';
 import type { JsonObject } from '../../src/lib/json.ts';
-import { bomItem, deliverAll, items, text } from '../support/ledger/ledger.ts';
+import { deliverAll } from '../support/ledger/deliveries.ts';
+import { bomItem, items, text } from '../support/ledger/items.ts';
 import { createManualClock } from '../support/time/manual-clock.ts';
 import { contentsOf, createPageWorld, mapperOf, pagesOf, sourceRow } from '../support/worlds/page-world.ts';
 

@@ -3,17 +3,10 @@ import { describe, expect, it } from 'vitest';
 import { Profile } from '../../src/domain/profile.ts';
 import { backUpLedger } from '../../src/ledger/backup/backup.ts';
 import { restoreLedger } from '../../src/ledger/backup/restore.ts';
-import {
-  deliverAll,
-  items,
-  mapRows,
-  NO_PARTS,
-  product,
-  pullRows,
-  row,
-  TARGET,
-  useLedger,
-} from '../support/ledger/ledger.ts';
+import { deliverAll } from '../support/ledger/deliveries.ts';
+import { items, product } from '../support/ledger/items.ts';
+import { NO_PARTS, TARGET, useLedger } from '../support/ledger/ledger.ts';
+import { mapRows, pullRows, row } from '../support/ledger/records.ts';
 
 describe('a product that left a source with `onMissing: ignore` can still be published', () => {
   const fixture = useLedger({ rules: NO_PARTS });
@@ -34,14 +27,14 @@ describe('a product that left a source with `onMissing: ignore` can still be pub
     return answer?.blockers;
   }
 
-  it('after its mapping was changed', async () => {
+  it('a product that left a source with `onMissing: ignore` can still be published after its mapping was changed', async () => {
     await loadAndLeave();
     for (let run = 0; run < 2; run += 1) await pull(['2', '3'], 'r2');
     await deliverAll(fixture.ledger);
     expect(await publish()).toEqual([]);
   });
 
-  it('after the ledger was restored', async () => {
+  it('a product that left a source with `onMissing: ignore` can still be published after the ledger was restored', async () => {
     await loadAndLeave();
     const { file, clock } = fixture;
     const to = join(dirname(file), 'backup.db');

@@ -4,7 +4,7 @@ import type { PassportView } from '../../src/domain/ports/ledger-views.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import type { SandboxOptions } from '../../src/sandbox/settings/settings.ts';
 import { covers } from '../support/docs/reliability.ts';
-import { text } from '../support/ledger/ledger.ts';
+import { text } from '../support/ledger/items.ts';
 import { quickQueue } from '../support/servers/quick-queue.ts';
 import { SMALL, SMALL_SOURCES, type SmallExport, smallFiles } from '../support/worlds/small-export.ts';
 import { createWorld, type World } from '../support/worlds/world.ts';

@@ -3,7 +3,9 @@ import { findPastedItem, findPastedKey } from '../../src/admin/pasted-keys.ts';
 import { printable, shorten, shortenMiddle } from '../../src/cli/text/style.ts';
 import type { Item } from '../../src/domain/item.ts';
 import { readableKey } from '../../src/domain/record.ts';
-import { bomItem, items, material, product, stageRows, useLedger } from '../support/ledger/ledger.ts';
+import { bomItem, items, material, product } from '../support/ledger/items.ts';
+import { useLedger } from '../support/ledger/ledger.ts';
+import { stageRows } from '../support/ledger/records.ts';
 
 const fixture = useLedger();
 

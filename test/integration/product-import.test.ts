@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { JsonObject } from '../../src/lib/json.ts';
 import type { SandboxOptions } from '../../src/sandbox/settings/settings.ts';
-import { claimOne, settleOne, text, together } from '../support/ledger/ledger.ts';
+import { claimOne, settleOne, together } from '../support/ledger/deliveries.ts';
+import { text } from '../support/ledger/items.ts';
 import { createDeliveryWorld, type DeliveryWorld } from '../support/worlds/delivery-world.ts';
 import { API_KEY } from '../support/worlds/world.ts';
 
@@ -152,7 +153,7 @@ describe('changed products', () => {
 const ASKED_FIRST = { 'product.list': 1 };
 
 describe('a bad row costs only itself', () => {
-  it('where the answer tells the rows apart', async () => {
+  it('a bad row costs only itself where the answer tells the rows apart', async () => {
     await delivered(4);
     await change(4, withBadRow('2'));
     expect(states()).toEqual({ delivered: 3, rejected: 1 });
@@ -163,22 +164,25 @@ describe('a bad row costs only itself', () => {
     expect(world.names()).toEqual(names(4));
   });
 
-  it.each(['summary', 'none'] as const)('where the answer is: %s, and the list has to tell', async (answer) => {
-    await delivered(4, { import: { answer } });
-    await change(4, withBadRow('2'));
-    expect(states()).toEqual({ delivered: 3, parked: 1 });
-    expect(world.names()).toEqual(names(4, (id) => id !== '2'));
-    expect(itemOf('2')?.reason).toMatchObject({ code: 'exhausted' });
-    expect(itemOf('3')?.timeline.filter(({ what }) => what === 'read_back')).toHaveLength(1);
-    // Those that arrived went out once; the one that did not as often as the profile allows.
-    expect(world.requests()).toEqual({ 'product.import': 3, 'product.list': 3 });
-    // It is known that nothing of it has arrived, so a row that is mended takes its place.
-    await change(4);
-    expect(states()).toEqual({ delivered: 4 });
-    expect(world.names()).toEqual(names(4));
-  });
+  it.each(['summary', 'none'] as const)(
+    'a bad row costs only itself where the answer is: %s, and the list has to tell',
+    async (answer) => {
+      await delivered(4, { import: { answer } });
+      await change(4, withBadRow('2'));
+      expect(states()).toEqual({ delivered: 3, parked: 1 });
+      expect(world.names()).toEqual(names(4, (id) => id !== '2'));
+      expect(itemOf('2')?.reason).toMatchObject({ code: 'exhausted' });
+      expect(itemOf('3')?.timeline.filter(({ what }) => what === 'read_back')).toHaveLength(1);
+      // Those that arrived went out once; the one that did not as often as the profile allows.
+      expect(world.requests()).toEqual({ 'product.import': 3, 'product.list': 3 });
+      // It is known that nothing of it has arrived, so a row that is mended takes its place.
+      await change(4);
+      expect(states()).toEqual({ delivered: 4 });
+      expect(world.names()).toEqual(names(4));
+    },
+  );
 
-  it('where the import is refused as a whole without a word about its rows', async () => {
+  it('a bad row costs only itself where the import is refused as a whole without a word about its rows', async () => {
     await delivered(8, { faults: [{ operation: 'product.import', kind: 'status', status: 422, match: 'NONSENSE' }] });
     await change(8, withBadRow('6'));
     expect(states()).toEqual({ delivered: 7, rejected: 1 });
@@ -187,7 +191,7 @@ describe('a bad row costs only itself', () => {
     expect(world.requests()).toEqual({ 'product.import': 7 });
   });
 
-  it('where the import fails at the platform each time that the row is in it', async () => {
+  it('a bad row costs only itself where the import fails at the platform each time that the row is in it', async () => {
     await delivered(4, { faults: [{ operation: 'product.import', kind: 'status', status: 500, match: 'NONSENSE' }] });
     await change(4, (id) => ({ ...renewed(id), ...(id === '3' && { description: 'NONSENSE' }) }));
     expect(states()).toEqual({ delivered: 3, parked: 1 });
@@ -200,7 +204,7 @@ describe('a bad row costs only itself', () => {
     expect(world.names()).toEqual(names(4));
   });
 
-  it('where nobody knows whether it arrived when its attempts were spent, and it changes back', async () => {
+  it('a bad row costs only itself where nobody knows whether it arrived when its attempts were spent, and it changes back', async () => {
     const fault = { operation: 'product.import', kind: 'status', status: 500, effect: 'done', match: 'New 1' } as const;
     await delivered(1, { faults: [fault] });
     await change(1);
@@ -209,14 +213,14 @@ describe('a bad row costs only itself', () => {
     expect([states(), world.names()]).toEqual([{ delivered: 1 }, names(1, () => false)]);
   });
 
-  it('where the platform takes smaller imports than the profile thinks', async () => {
+  it('a bad row costs only itself where the platform takes smaller imports than the profile thinks', async () => {
     await delivered(6, { bodyBytesMax: 150 });
     await change(6);
     expect(states()).toEqual({ delivered: 6 });
     expect(world.names()).toEqual(names(6));
   });
 
-  it('where the platform takes fewer rows than the profile thinks', async () => {
+  it('a bad row costs only itself where the platform takes fewer rows than the profile thinks', async () => {
     await delivered(6, { import: { rowsMax: 2 } });
     await change(6);
     expect(states()).toEqual({ delivered: 6 });

@@ -6,14 +6,9 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { DashboardViews, ItemListFilter } from '../../src/domain/ports/dashboard-views.ts';
 import { PASSPORT_STATES } from '../../src/domain/ports/ledger-views.ts';
 import { createDashboard } from '../../src/ledger/dashboard/dashboard-views.ts';
-import {
-  createLedgerFixture,
-  items,
-  type LedgerFixture,
-  NO_PASSPORTS,
-  product,
-  stageRows,
-} from '../support/ledger/ledger.ts';
+import { items, product } from '../support/ledger/items.ts';
+import { createLedgerFixture, type LedgerFixture, NO_PASSPORTS } from '../support/ledger/ledger.ts';
+import { stageRows } from '../support/ledger/records.ts';
 
 const RULES = { ...NO_PASSPORTS, init: 'when-complete', publish: 'auto' } as const;
 const LIST_STATES: readonly ItemListFilter['state'][] = [

@@ -1,17 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Reason } from '../../src/domain/reason.ts';
 import { covers } from '../support/docs/reliability.ts';
-import {
-  claimOne,
-  items,
-  mapRows,
-  product,
-  pullRows,
-  row,
-  settleOne,
-  text,
-  useLedger,
-} from '../support/ledger/ledger.ts';
+import { claimDue, settleOne } from '../support/ledger/deliveries.ts';
+import { items, product, text } from '../support/ledger/items.ts';
+import { useLedger } from '../support/ledger/ledger.ts';
+import { pullAndMap, row } from '../support/ledger/records.ts';
 import { createDeliveryWorld, type DeliveryWorld } from '../support/worlds/delivery-world.ts';
 
 const HOURS = 3_600_000;
@@ -20,18 +13,15 @@ const GATE: Reason = { code: 'gate', message: 'The review is missing.', status: 
 describe('what a gate has blocked', () => {
   const fixture = useLedger();
   beforeEach(async () => {
-    await pullRows(fixture.ledger, { rows: [row('P1')] });
-    await mapRows(fixture.ledger, ({ id }) => items(product(text(id))));
+    await pullAndMap(fixture.ledger, [row('P1')], ({ id }) => items(product(text(id))));
   });
 
   /** Claims what is due and has a gate block it; gives its idempotency key and revision. */
   async function block(recheckAt: number | undefined, reason = GATE) {
-    const [due] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 10 });
-    const claim = await claimOne(fixture.ledger, due?.id ?? 0);
-    if (claim.status !== 'claimed') throw new Error('Nothing is due.');
+    const claimed = await claimDue(fixture.ledger);
     const decision = { kind: 'blocked' as const, reason, ...(recheckAt === undefined ? {} : { recheckAt }) };
-    await settleOne(fixture.ledger, { id: claim.delivery.id, decision });
-    return claim.delivery;
+    await settleOne(fixture.ledger, { id: claimed.id, decision });
+    return claimed;
   }
   const recheck = () => fixture.ledger.recheckBlocked({ limit: 100 });
   const inAnHour = () => fixture.clock.now() + HOURS;

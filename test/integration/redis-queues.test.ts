@@ -47,7 +47,7 @@ describeRedis('the queues on a Redis that is away or set up wrongly', () => {
     throw new Error('It did not fail.');
   }
 
-  test('are refused within seconds when nothing listens, without telling user or password', async () => {
+  test('queues are refused within seconds when nothing listens, without user or password in the message', async () => {
     const server = await start();
     await server.kill();
     const { error, ms } = await failure(() =>
@@ -60,7 +60,7 @@ describeRedis('the queues on a Redis that is away or set up wrongly', () => {
     expect(ms).toBeLessThan(8_000);
   });
 
-  test('are refused at once for a wrong password, without telling it', async () => {
+  test('queues are refused at once for a wrong password, which is not in the message', async () => {
     const server = await start({ password: 'the right one' });
     const log = createRecordingLog();
     const url = `redis://:hunter2secret@127.0.0.1:${server.port}`;
@@ -80,7 +80,7 @@ describeRedis('the queues on a Redis that is away or set up wrongly', () => {
     await (await opening).enqueue('map', [JOB]);
   });
 
-  test('are refused for what is no queue', async () => {
+  test('an address that is no queue is refused', async () => {
     for (const url of ['postgres://localhost/queue', 'embeded', 'redis//localhost', 'redis://']) {
       await expect(open(url)).rejects.toMatchObject({ code: 'config.invalid', exitCode: 2, path: 'queue' });
     }

@@ -43,7 +43,7 @@ describeRedis('Redis', () => {
       /^Redis at redis:\/\/127\.0\.0\.1:\d+ cannot be used: it does not accept the user or the password\. Put those that it has now into `queue`/,
     ],
   ])(
-    'that %s under a daemon is one line of the log, which says where and what to do',
+    'Redis that %s under a daemon is one line of the log, which says where and what to do',
     covers('redis-killed', 'I5'),
     async (_, fail, words) => {
       redis = await startRedis();
@@ -69,7 +69,7 @@ describeRedis('Redis', () => {
     },
   );
 
-  it('that is back is reported once', covers('redis-killed', 'I5'), async () => {
+  it('Redis that is back is reported once', covers('redis-killed', 'I5'), async () => {
     redis = await startRedis();
     world = await createWorld({
       config: { web: { port: 0, token: WEB_TOKEN }, sources: [PRODUCTS.source] },
@@ -85,7 +85,7 @@ describeRedis('Redis', () => {
     await daemon.stop();
   });
 
-  it('that refuses the password at the start is named with the cure', async () => {
+  it('Redis that refuses the password at the start is named with the cure', async () => {
     redis = await startRedis({ password: 'right' });
     const opened = createQueues({
       url: redis.url.replace('right', 'wrong'),
@@ -101,7 +101,7 @@ describeRedis('Redis', () => {
     });
   });
 
-  it('that is not there ends `status` with 3, which shows the ledger all the same and says why', async () => {
+  it('Redis that is not there ends `status` with 3, which shows the ledger all the same and says why', async () => {
     redis = await startRedis();
     world = await createWorld({
       config: { sources: [PRODUCTS.source] },
@@ -122,7 +122,7 @@ describeRedis('Redis', () => {
     });
   });
 
-  it('that is not there at the start is named with the cure', async () => {
+  it('Redis that is not there at the start is named with the cure', async () => {
     redis = await startRedis();
     await redis.kill();
     await expect(createQueues({ url: redis.url, prefix: 'test', log: createRecordingLog() })).rejects.toMatchObject({

@@ -34,7 +34,7 @@ describe('a create whose answer was lost, and whose repetition is refused', () =
     ['exists', EXISTS],
     ['says nothing', REFUSED],
   ])(
-    'as one that %s is bound once the list shows it, and nobody is asked to correct the row',
+    'a create whose answer was lost, and whose repetition is refused as one that %s, is bound once the list shows it, and nobody is asked to correct the row',
     covers('answer-lost', 'I5', 'I6'),
     async (_, refusal) => {
       world = await createVirtualWorld({});
@@ -67,7 +67,7 @@ describe('a create whose answer was lost, and whose repetition is refused', () =
 
 describe('bad rows', () => {
   it(
-    'in words that may mean anything cost a few listings together, and none the next night',
+    'bad rows refused in words that may mean anything cost a few listings together, and none the next night',
     covers('bad-row', 'I5', 'I9'),
     async () => {
       world = await createVirtualWorld({});

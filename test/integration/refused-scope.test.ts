@@ -5,7 +5,7 @@ import type { Scope } from '../../src/domain/scope.ts';
 import { type Clock, systemClock } from '../../src/lib/clock.ts';
 import type { SandboxOptions } from '../../src/sandbox/settings/settings.ts';
 import { covers } from '../support/docs/reliability.ts';
-import { text } from '../support/ledger/ledger.ts';
+import { text } from '../support/ledger/items.ts';
 import { quickQueue } from '../support/servers/quick-queue.ts';
 import { startDaemon, WEB_TOKEN } from '../support/worlds/daemon-world.ts';
 import { SMALL, SMALL_SOURCES, smallFiles } from '../support/worlds/small-export.ts';
@@ -119,7 +119,7 @@ describe('a sync of an item that the key may not write, with a scope that it has
   const productsOf = ({ items }: Awaited<ReturnType<World['sync']>>) => items.product;
 
   it(
-    'where it is the first to go, costs a run, and the next one begins with another',
+    'an item that the key may not write costs a run where it is the first to go, and the next run begins with another',
     covers('key-refused', 'I5'),
     async () => {
       await given();
@@ -138,14 +138,18 @@ describe('a sync of an item that the key may not write, with a scope that it has
     },
   );
 
-  it('where others were taken before, asks others whether it is the key', covers('key-refused', 'I5'), async () => {
-    await given();
-    forbid('SKU-P2');
-    const report = await world.sync();
-    expect([exitCodeOf(report), report.fault, productsOf(report)]).toEqual([4, null, { delivered: 2, blocked: 1 }]);
-    // Once as it came, and once more after another was taken.
-    expect(world.sandbox.inspect().requests['product.create']?.['403']).toBe(2);
-  });
+  it(
+    'an item that the key may not write, after others were taken, makes the sync ask others whether it is the key',
+    covers('key-refused', 'I5'),
+    async () => {
+      await given();
+      forbid('SKU-P2');
+      const report = await world.sync();
+      expect([exitCodeOf(report), report.fault, productsOf(report)]).toEqual([4, null, { delivered: 2, blocked: 1 }]);
+      // Once as it came, and once more after another was taken.
+      expect(world.sandbox.inspect().requests['product.create']?.['403']).toBe(2);
+    },
+  );
 });
 
 describe('a daemon with an item that the key may not write', () => {

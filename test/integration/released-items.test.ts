@@ -8,21 +8,11 @@ import { verifyLedger } from '../../src/ledger/backup/verify.ts';
 import type { SqliteLedger } from '../../src/ledger/sqlite-ledger.ts';
 import { PRESENT_VERSION } from '../../src/ledger/upgrade/upgrade.ts';
 import { createBitmap } from '../../src/lib/bitmap.ts';
-import {
-  deliverAll,
-  type Export,
-  items,
-  mapRows,
-  material,
-  NO_PARTS,
-  product,
-  pullRows,
-  row,
-  stageRows,
-  text,
-  useLedger,
-} from '../support/ledger/ledger.ts';
+import { deliverAll } from '../support/ledger/deliveries.ts';
+import { items, material, product, text } from '../support/ledger/items.ts';
+import { NO_PARTS, useLedger } from '../support/ledger/ledger.ts';
 import { undoPeople } from '../support/ledger/old-ledger.ts';
+import { type Export, mapRows, pullRows, row, stageRows } from '../support/ledger/records.ts';
 
 const GUARD: MissingGuard = { maxMissing: 0.2, maxDrop: 1 };
 const fixture = useLedger({
@@ -189,7 +179,7 @@ describe('a released item', () => {
     expect(held()).toEqual([10]);
   });
 
-  it('of a source that the config does not have loses nothing', async () => {
+  it('a released item of a source that the config does not have loses nothing', async () => {
     const { ledger } = fixture;
     await given(1);
     const db = new Database(fixture.file);

@@ -4,41 +4,27 @@ import { describe, expect, it } from 'vitest';
 import type { Decision } from '../../src/domain/ports/decision.ts';
 import { verifyLedger } from '../../src/ledger/backup/verify.ts';
 import { covers } from '../support/docs/reliability.ts';
-import {
-  bomItem,
-  claimOne,
-  items,
-  mapRows,
-  material,
-  NO_PARTS,
-  product,
-  pullRows,
-  row,
-  settleOne,
-  text,
-  useLedger,
-} from '../support/ledger/ledger.ts';
+import { claimOne, delivered, settleOne } from '../support/ledger/deliveries.ts';
+import { bomItem, items, material, product, text } from '../support/ledger/items.ts';
+import { NO_PARTS, useLedger } from '../support/ledger/ledger.ts';
 import { createOldLedger, type OldLedger } from '../support/ledger/old-ledger.ts';
+import { pullAndMap, row } from '../support/ledger/records.ts';
 
 const fixture = useLedger({ rules: NO_PARTS });
 
 /** Each row is a product by its id, a material where it begins with M, and a BOM item of `A` and `M1` where with B. */
 async function stage(ids: readonly string[], sku?: (id: string) => string): Promise<void> {
-  await pullRows(fixture.ledger, { rows: ids.map((id) => row(id, { sku: sku?.(id) ?? '' })) });
-  await mapRows(fixture.ledger, (fields) => {
-    const id = text(fields['id']);
-    if (id.startsWith('M')) return items(material(id));
-    if (id.startsWith('B')) return items(bomItem(id, 'A', 'M1'));
-    return items({ ...product(id), payload: { sku: sku?.(id) ?? `SKU-${id}`, name: id } });
-  });
+  await pullAndMap(
+    fixture.ledger,
+    ids.map((id) => row(id, { sku: sku?.(id) ?? '' })),
+    (fields) => {
+      const id = text(fields['id']);
+      if (id.startsWith('M')) return items(material(id));
+      if (id.startsWith('B')) return items(bomItem(id, 'A', 'M1'));
+      return items({ ...product(id), payload: { sku: sku?.(id) ?? `SKU-${id}`, name: id } });
+    },
+  );
 }
-
-const answered = (remoteId: number, by: 'answer' | 'read_back' = 'answer'): Decision => ({
-  kind: 'delivered',
-  remoteId,
-  contentKnown: true,
-  by,
-});
 
 /** Claims what is due, and settles each with the decision of its key. */
 async function deliver(decisions: Record<string, Decision>): Promise<Record<string, string>> {
@@ -46,7 +32,7 @@ async function deliver(decisions: Record<string, Decision>): Promise<Record<stri
   const states: Record<string, string> = {};
   for (const { id, key } of await ledger.dueDeliveries({ afterId: 0, limit: 100 })) {
     const decision = decisions[key];
-    if (decision === undefined || (await claimOne(ledger, id)).status !== 'claimed') continue;
+    if (decision === undefined || (await claimOne(ledger, id)) === null) continue;
     const { instead } = await settleOne(ledger, { id, decision });
     states[key] = (instead ?? decision).kind;
   }
@@ -58,11 +44,11 @@ const soundness = () => verifyLedger(fixture.file, () => {})?.findings.map(({ ch
 
 describe('a remote id', () => {
   it(
-    'that another item has is not given a second time, at the cost of this item alone',
+    'a remote id that another item has is not given a second time, at the cost of this item alone',
     covers('answer-lost', 'I4', 'I6'),
     async () => {
       await stage(['A', 'X', 'C', 'M1']);
-      const states = await deliver({ A: answered(1), X: answered(1), C: answered(3), M1: answered(1) });
+      const states = await deliver({ A: delivered(1), X: delivered(1), C: delivered(3), M1: delivered(1) });
       expect(states).toEqual({ A: 'delivered', X: 'unconfirmed', C: 'delivered', M1: 'delivered' });
       expect(stateOf('product', 'X')).toMatchObject({
         state: 'in_doubt',
@@ -77,50 +63,54 @@ describe('a remote id', () => {
   );
 
   it(
-    'that a list or a person gives a second time leaves the item to a person',
+    'a remote id that a list or a person gives a second time leaves the item to a person',
     covers('answer-lost', 'I6'),
     async () => {
       await stage(['A', 'X']);
-      await deliver({ A: answered(1), X: answered(1, 'read_back') });
+      await deliver({ A: delivered(1), X: delivered(1, 'read_back') });
       expect(stateOf('product', 'X')).toMatchObject({ state: 'in_doubt', reason: { code: 'shared_id' } });
       expect(await fixture.ledger.nextDueAt()).toBeNull();
       const [doubt] = await fixture.ledger.deliveriesNamed('X');
       await settleOne(fixture.ledger, {
         id: doubt?.id ?? 0,
-        decision: { ...answered(2), by: 'person' } as Decision,
+        decision: { ...delivered(2), by: 'person' } as Decision,
       });
       expect(stateOf('product', 'X')).toMatchObject({ state: 'delivered', remoteId: 2 });
     },
   );
 
-  it('of BOM items is held to the same, and unknown ids are exempt', covers('answer-lost', 'I6'), async () => {
-    await stage(['A', 'M1', 'B1', 'B2', 'B3', 'B4']);
-    await deliver({ A: answered(1), M1: answered(2) });
-    const unknown = { ...answered(0), remoteId: null } as Decision;
-    const states = await deliver({ B1: answered(7), B2: answered(7), B3: unknown, B4: unknown });
-    expect(states).toEqual({ B1: 'delivered', B2: 'unconfirmed', B3: 'delivered', B4: 'delivered' });
-    expect(await fixture.ledger.nextDueAt()).toBeNull();
-    // B1 has the id by the answer that was meant for B2. A person sees at the platform that B2 has it.
-    const [doubt] = await fixture.ledger.deliveriesNamed('B2');
-    await settleOne(fixture.ledger, { id: doubt?.id ?? 0, decision: { ...answered(7), by: 'person' } as Decision });
-    expect(stateOf('bom_item', 'B2')).toMatchObject({ state: 'delivered', remoteId: null });
-    expect(stateOf('bom_item', 'B2')?.timeline).toContainEqual(
-      expect.objectContaining({
-        what: 'id_not_stored',
-        detail: 'The ledger has the id 7 for the BOM item B1, so it is not stored here.',
-      }),
-    );
-    expect(stateOf('bom_item', 'B1')).toMatchObject({ state: 'delivered', remoteId: 7 });
-    expect(soundness()).toEqual([]);
-  });
+  it(
+    'the remote ids of BOM items are unique too, and unknown ids are exempt',
+    covers('answer-lost', 'I6'),
+    async () => {
+      await stage(['A', 'M1', 'B1', 'B2', 'B3', 'B4']);
+      await deliver({ A: delivered(1), M1: delivered(2) });
+      const unknown = { ...delivered(0), remoteId: null } as Decision;
+      const states = await deliver({ B1: delivered(7), B2: delivered(7), B3: unknown, B4: unknown });
+      expect(states).toEqual({ B1: 'delivered', B2: 'unconfirmed', B3: 'delivered', B4: 'delivered' });
+      expect(await fixture.ledger.nextDueAt()).toBeNull();
+      // B1 has the id by the answer that was meant for B2. A person sees at the platform that B2 has it.
+      const [doubt] = await fixture.ledger.deliveriesNamed('B2');
+      await settleOne(fixture.ledger, { id: doubt?.id ?? 0, decision: { ...delivered(7), by: 'person' } as Decision });
+      expect(stateOf('bom_item', 'B2')).toMatchObject({ state: 'delivered', remoteId: null });
+      expect(stateOf('bom_item', 'B2')?.timeline).toContainEqual(
+        expect.objectContaining({
+          what: 'id_not_stored',
+          detail: 'The ledger has the id 7 for the BOM item B1, so it is not stored here.',
+        }),
+      );
+      expect(stateOf('bom_item', 'B1')).toMatchObject({ state: 'delivered', remoteId: 7 });
+      expect(soundness()).toEqual([]);
+    },
+  );
 
   it('goes over to the item that takes the place of one that is gone', covers('changed-amid', 'I4'), async () => {
     await stage(['A', 'M1'], (id) => `SKU-${id}`);
-    await deliver({ A: answered(1), M1: answered(2) });
+    await deliver({ A: delivered(1), M1: delivered(2) });
     // The row has another key now, and the same SKU.
     await stage(['N', 'M1'], () => 'SKU-A');
     await stage(['N', 'M1'], () => 'SKU-A');
-    expect(await deliver({ N: answered(1, 'read_back') })).toEqual({ N: 'delivered' });
+    expect(await deliver({ N: delivered(1, 'read_back') })).toEqual({ N: 'delivered' });
     expect(stateOf('product', 'N')).toMatchObject({ remoteId: 1 });
     expect(stateOf('product', 'A')?.timeline).toContainEqual(expect.objectContaining({ what: 'id_left' }));
     expect(soundness()).toEqual([]);
@@ -128,7 +118,7 @@ describe('a remote id', () => {
 
   it('shows in the timeline where the platform writes the key in another form', async () => {
     await stage(['A']);
-    await deliver({ A: { ...answered(1), shownAs: 'The platform shows the sku as "sku-a".' } as Decision });
+    await deliver({ A: { ...delivered(1), shownAs: 'The platform shows the sku as "sku-a".' } as Decision });
     expect(stateOf('product', 'A')?.timeline).toContainEqual(
       expect.objectContaining({ what: 'shown_as', detail: 'The platform shows the sku as "sku-a".' }),
     );
@@ -228,34 +218,34 @@ describe('an item that gave its id to another one', () => {
   /** The row of A has the key N from now on, and the platform gives N the id of A. */
   async function rename(others: readonly string[]): Promise<void> {
     await stage(['N', ...others], () => 'SKU-A');
-    expect(await deliver({ N: answered(1, 'read_back') })).toEqual({ N: 'delivered' });
+    expect(await deliver({ N: delivered(1, 'read_back') })).toEqual({ N: 'delivered' });
   }
 
   it('is created again once its source has it again', covers('changed-amid', 'I4', 'I5'), async () => {
     await stage(['A', 'M1'], () => 'SKU-A');
-    await deliver({ A: answered(1), M1: answered(2) });
+    await deliver({ A: delivered(1), M1: delivered(2) });
     await rename(['M1']);
     expect(await due()).toEqual([]);
     // The row is the same as before.
     await stage(['N', 'A', 'M1'], () => 'SKU-A');
     expect(await due()).toEqual([['A', 'product.create']]);
-    expect(await deliver({ A: answered(3) })).toEqual({ A: 'delivered' });
+    expect(await deliver({ A: delivered(3) })).toEqual({ A: 'delivered' });
     expect(stateOf('product', 'A')).toMatchObject({ state: 'delivered', remoteId: 3 });
     expect(soundness()).toEqual([]);
   });
 
   it('is what its BOM items wait for, and they are created with it', covers('changed-amid', 'I4', 'I5'), async () => {
     await stage(['A', 'M1', 'B1'], () => 'SKU-A');
-    await deliver({ A: answered(1), M1: answered(2) });
-    await deliver({ B1: answered(7) });
+    await deliver({ A: delivered(1), M1: delivered(2) });
+    await deliver({ B1: delivered(7) });
     await rename(['M1', 'B1']);
     // The BOM item at the platform belongs to N now.
     expect(stateOf('bom_item', 'B1')).toMatchObject({ state: 'waiting', remoteId: null });
     expect(fixture.ledger.views.waitingFor(9)).toMatchObject([{ kind: 'product', key: 'A', count: 1 }]);
     expect(soundness()).toEqual([]);
     await stage(['N', 'A', 'M1', 'B1'], () => 'SKU-A');
-    expect(await deliver({ A: answered(3) })).toEqual({ A: 'delivered' });
-    expect(await deliver({ B1: answered(8) })).toEqual({ B1: 'delivered' });
+    expect(await deliver({ A: delivered(3) })).toEqual({ A: 'delivered' });
+    expect(await deliver({ B1: delivered(8) })).toEqual({ B1: 'delivered' });
     expect(soundness()).toEqual([]);
   });
 
@@ -265,15 +255,15 @@ describe('an item that gave its id to another one', () => {
     async ({ answer }) => {
       const { ledger } = fixture;
       await stage(['A', 'M1'], () => 'SKU-A');
-      await deliver({ A: answered(1), M1: answered(2) });
-      await pullRows(ledger, { rows: [row('A', { v: 2 }), row('M1', { sku: 'SKU-A' })] });
-      await mapRows(ledger, () => items({ ...product('A'), payload: { sku: 'SKU-A', name: 'Changed' } }));
+      await deliver({ A: delivered(1), M1: delivered(2) });
+      await pullAndMap(ledger, [row('A', { v: 2 }), row('M1', { sku: 'SKU-A' })], () =>
+        items({ ...product('A'), payload: { sku: 'SKU-A', name: 'Changed' } }),
+      );
       const [change] = await ledger.dueDeliveries({ afterId: 0, limit: 9 });
       await claimOne(ledger, change?.id ?? 0);
       await rename(['M1']);
       expect(stateOf('product', 'A')).toMatchObject({ state: 'sending' });
-      const decision: Decision = { kind: 'delivered', remoteId: answer, contentKnown: true, by: 'answer' };
-      await settleOne(ledger, { id: change?.id ?? 0, decision });
+      await settleOne(ledger, { id: change?.id ?? 0, decision: delivered(answer) });
       expect(await due()).toEqual([]);
       expect(stateOf('product', 'N')).toMatchObject({ remoteId: 1 });
       await stage(['N', 'A', 'M1'], () => 'SKU-A');
@@ -288,42 +278,49 @@ describe('an item that gave its id to another one', () => {
     async ({ answer }) => {
       const { ledger } = fixture;
       const stageProducts = async (ids: readonly string[], name: string) => {
-        await pullRows(ledger, { rows: ids.map((id) => row(id, { name })) });
-        await mapRows(ledger, ({ id }) => items({ ...product(text(id)), payload: { sku: 'SKU-A', name } }));
+        await pullAndMap(
+          ledger,
+          ids.map((id) => row(id, { name })),
+          ({ id }) => items({ ...product(text(id)), payload: { sku: 'SKU-A', name } }),
+        );
       };
       await stageProducts(['A'], 'Old');
-      await deliver({ A: answered(1) });
+      await deliver({ A: delivered(1) });
       await stageProducts(['A'], 'New');
       const [change] = await ledger.dueDeliveries({ afterId: 0, limit: 9 });
       const id = change?.id ?? 0;
       await claimOne(ledger, id);
       await stageProducts(['N'], 'New');
-      expect(await deliver({ N: answered(1, 'read_back') })).toEqual({ N: 'delivered' });
+      expect(await deliver({ N: delivered(1, 'read_back') })).toEqual({ N: 'delivered' });
       await stageProducts(['N', 'A'], 'New');
       expect(stateOf('product', 'A')).toMatchObject({ state: 'sending' });
-      await settleOne(ledger, { id, decision: { ...answered(1), remoteId: answer } as Decision });
+      await settleOne(ledger, { id, decision: delivered(answer) });
       expect(await due()).toEqual([['A', 'product.create']]);
       expect(soundness()).toEqual([]);
     },
   );
 
-  it('under an earlier version is created again once the ledger is opened', covers('changed-amid', 'I5'), async () => {
-    await stage(['A', 'M1'], () => 'SKU-A');
-    await deliver({ A: answered(1), M1: answered(2) });
-    await fixture.ledger.close();
-    const db = new Database(fixture.file);
-    db.exec("UPDATE items SET remote_id = 'null' WHERE kind = 'material'");
-    db.close();
-    await fixture.reopen();
-    await stage(['A', 'M1', 'B1'], () => 'SKU-A');
-    expect(await due()).toEqual([]);
-    expect(fixture.ledger.views.waitingFor(9)).toMatchObject([{ kind: 'material', key: 'M1', count: 1 }]);
-    await fixture.ledger.recover(0);
-    expect(await due()).toEqual([['M1', 'material.create']]);
-    expect(await deliver({ M1: answered(3) })).toEqual({ M1: 'delivered' });
-    expect(await due()).toEqual([['B1', 'bom_item.create']]);
-    expect(soundness()).toEqual([]);
-  });
+  it(
+    'an item that gave its id to another one under an earlier version is created again once the ledger is opened',
+    covers('changed-amid', 'I5'),
+    async () => {
+      await stage(['A', 'M1'], () => 'SKU-A');
+      await deliver({ A: delivered(1), M1: delivered(2) });
+      await fixture.ledger.close();
+      const db = new Database(fixture.file);
+      db.exec("UPDATE items SET remote_id = 'null' WHERE kind = 'material'");
+      db.close();
+      await fixture.reopen();
+      await stage(['A', 'M1', 'B1'], () => 'SKU-A');
+      expect(await due()).toEqual([]);
+      expect(fixture.ledger.views.waitingFor(9)).toMatchObject([{ kind: 'material', key: 'M1', count: 1 }]);
+      await fixture.ledger.recover(0);
+      expect(await due()).toEqual([['M1', 'material.create']]);
+      expect(await deliver({ M1: delivered(3) })).toEqual({ M1: 'delivered' });
+      expect(await due()).toEqual([['B1', 'bom_item.create']]);
+      expect(soundness()).toEqual([]);
+    },
+  );
 });
 
 describe('a create that was refused because its item exists', () => {

@@ -176,7 +176,7 @@ test('replaces the settings of the bulk import', async () => {
   expect((await control('PUT', '/import', {})).body).toMatchObject({ answer: 'per-row' });
 });
 
-test('is no part of the API', async () => {
+test('the control server is no part of the API', async () => {
   const { call, controlUrl, baseUrl } = await startWithControl();
   expect(controlUrl).not.toBe(baseUrl);
   expect(new URL(controlUrl).hostname).toBe('127.0.0.1');

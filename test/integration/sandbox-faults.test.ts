@@ -18,7 +18,7 @@ test('keeps the effect when it resets the connection afterwards', async () => {
   expect((await call('GET', PATH)).body.count).toBe(1);
 });
 
-test('has no effect when it resets the connection before', async () => {
+test('a reset before the effect has no effect', async () => {
   const { call, sandbox } = await startSandbox();
   sandbox.faults.add({ operation: 'product.create', kind: 'reset-before', count: 1 });
   await expect(call('POST', PATH, product('A'))).rejects.toMatchObject({ code: 'ECONNRESET' });
@@ -164,7 +164,7 @@ test('takes effect twice, which shows in the counts', async () => {
   expect(writes.find(({ operation }) => operation === 'bom_item.create')?.count).toBe(2);
 });
 
-test('is out of reach for a while from the first request that an outage hits', async () => {
+test('the sandbox is out of reach for a while from the first request that an outage hits', async () => {
   const { call, clock, sandbox } = await startSandbox();
   sandbox.faults.add({ operation: '*', kind: 'outage', ms: 1000 });
   clock.advance(5000);

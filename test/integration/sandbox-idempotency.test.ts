@@ -81,7 +81,7 @@ test('answers 409 while the first request with the key is in progress', async ()
   });
 });
 
-test('has one effect of many duplicates at once', async () => {
+test('many duplicates at once have one effect', async () => {
   const { call, sandbox } = await startSandbox({ idempotency: 'honoured' });
   const answers = await Promise.all(Array.from({ length: 40 }, () => call('POST', PATH, { body, headers })));
   const fresh = answers.filter((answer) => answer.status === 201 && !answer.headers['idempotent-replayed']);

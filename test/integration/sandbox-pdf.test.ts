@@ -94,7 +94,7 @@ test('exports a passport with its product, materials, BOM, state and the QR code
   ]);
 });
 
-test('is the same file byte for byte as long as nothing changes, with its font inside', async () => {
+test('a PDF is the same byte for byte as long as nothing changes, with its font inside', async () => {
   const { download } = await startWithPassport();
   const [first, second] = [await download(), await download()];
   expect(first.bytes.equals(second.bytes)).toBe(true);

@@ -49,7 +49,7 @@ test('leaves the client to guess when told to give no Retry-After', async () => 
   expect(refused.headers['retry-after']).toBeUndefined();
 });
 
-test('has no effect when it throttles', async () => {
+test('a throttled request has no effect', async () => {
   const { call, sandbox } = await startSandbox({ rateLimit: { kind: 'fixed-window', limit: 1, windowMs: 1000 } });
   await call('GET', PATH);
   expect((await call('POST', PATH, { body: { sku: 'S', name: 'x' } })).status).toBe(429);

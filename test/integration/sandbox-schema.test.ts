@@ -115,7 +115,7 @@ const VARIANTS: [string, SandboxOptions][] = [
 ];
 
 test.each(VARIANTS)(
-  'has every status that an operation answers, and asks for a body where one is needed, with %s',
+  'the description has every status that an operation answers, and asks for a body where one is needed, with %s',
   async (_what, options) => {
     const running = await startDescribed(options);
     const { call, clock, sandbox, description } = running;

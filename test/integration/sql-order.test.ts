@@ -78,7 +78,7 @@ function suite(
   cases: readonly Case[],
   refused: readonly (Case & { says: string })[],
 ): void {
-  it.each(cases)('by $about', async (given) => {
+  it.each(cases)('rows are read in order by $about', async (given) => {
     await fill(database(), given);
     const { query = 'SELECT * FROM ordered', values } = given;
     const all = values.map((_, at) => at);
@@ -90,7 +90,7 @@ function suite(
     }
   });
 
-  it.each(refused)('is refused by $about', async (given) => {
+  it.each(refused)('an order of rows is refused by $about', async (given) => {
     await fill(database(), given);
     const { options, folder } = database();
     const stream = { query: given.query ?? 'SELECT * FROM ordered', page: ['v'] };

@@ -178,13 +178,13 @@ function onEveryServer(): void {
       ['a missing database', one, { database: 'nowhere' }, ['nowhere']],
       ['a server that does not run', one, { port: 1 }, ['127.0.0.1:1 does not take connections']],
       ['a certificate that nobody knows', one, { tls: 'verify' }, ['with TLS', 'certificate']],
-    ])('of %s says what to do', async (_name, query, options, texts) => {
+    ])('a fault of %s says what to do', async (_name, query, options, texts) => {
       const fault = await faultOf({ query }, { options });
       expect(fault).toMatchObject(saying(...texts));
       expect(String(fault)).not.toContain('not-the-password');
     });
 
-    it('of a statement that takes too long comes in time', async () => {
+    it('a statement that takes too long is reported in time', async () => {
       const fault = await read({ query: SLOW[server.dialect] }, { options: { statementMs: 300 } }).catch(
         (error: unknown) => error,
       );
@@ -192,7 +192,7 @@ function onEveryServer(): void {
     });
   });
 
-  it('is read over TLS with the certificates that the options name', async () => {
+  it('a database is read over TLS with the certificates that the options name', async () => {
     expect(await read({ query: 'SELECT 1 AS id' }, { options: { tls: 'verify', ca: server.ca } })).toEqual([
       { id: '1' },
     ]);
@@ -224,7 +224,7 @@ const RUNNING: Readonly<Record<string, string>> = {
 
 /** The last test of a server. */
 function dies(): void {
-  it('that dies in the middle of a read is named, and nothing is taken for gone', async () => {
+  it('a database that dies in the middle of a read is named, and nothing is taken for gone', async () => {
     await run('DROP TABLE IF EXISTS many', 'CREATE TABLE many (id INT PRIMARY KEY)');
     const rows = Array.from({ length: 2_000 }, (_, at) => `(${at})`);
     await run(`INSERT INTO many VALUES ${rows.join(', ')}`);
@@ -274,12 +274,12 @@ describePostgres('a PostgreSQL server', () => {
     ]);
   });
 
-  it('is never written to', async () => {
+  it('a database is never written to', async () => {
     await run('CREATE SEQUENCE counter', 'GRANT ALL ON SEQUENCE counter TO reader');
     await expect(read({ query: "SELECT nextval('counter') AS id" })).rejects.toMatchObject(saying('read-only'));
   });
 
-  it('is never written to by a query that takes the setting of the session back', async () => {
+  it('a database is never written to by a query that takes the setting of the session back', async () => {
     await run('CREATE SEQUENCE taken', 'GRANT ALL ON SEQUENCE taken TO reader');
     const off = "set_config('default_transaction_read_only', 'off', false)";
     const query = `SELECT n AS id, CASE WHEN n > 200 THEN nextval('taken')::text ELSE ${off} END AS x FROM generate_series(1, 400) AS n`;
@@ -289,7 +289,7 @@ describePostgres('a PostgreSQL server', () => {
     expect(await server.ask('SELECT last_value, is_called FROM taken')).toEqual([['1', false]]);
   });
 
-  it('that denies a right says so', async () => {
+  it('a database that denies a right says so', async () => {
     await run(
       'CREATE SCHEMA hidden',
       'CREATE TABLE hidden.t (id INT)',
@@ -344,7 +344,7 @@ describeMariaDb('a MariaDB server', () => {
     ]);
   });
 
-  it('with a collation that takes two keys for one stops the read where a row would be lost', async () => {
+  it('a collation that takes two keys for one stops the read where a row would be lost', async () => {
     await run('CREATE TABLE cased (a VARCHAR(20) COLLATE utf8mb4_general_ci, n INT)');
     const rows = Array.from({ length: 7 }, (_, at) => `('a${String(at).padStart(3, '0')}', 1)`);
     await run(`INSERT INTO cased VALUES ${rows.join(', ')}, ('Z', 1), ('z', 2)`);
@@ -357,14 +357,14 @@ describeMariaDb('a MariaDB server', () => {
     await expect(pages.next()).rejects.toMatchObject(saying('same values', 'a=[zZ]'));
   });
 
-  it('is never written to', async () => {
+  it('a database is never written to', async () => {
     await run('CREATE TABLE counted (n INT)', 'GRANT ALL ON shop.* TO reader@"%"');
     await run('CREATE FUNCTION counting() RETURNS INT BEGIN INSERT INTO counted VALUES (1); RETURN 1; END');
     await expect(read({ query: 'SELECT counting() AS id' })).rejects.toMatchObject(saying('read-only|READ ONLY'));
     expect(await server.ask('SELECT * FROM counted')).toEqual([]);
   });
 
-  it('that denies a right says so', async () => {
+  it('a database that denies a right says so', async () => {
     await run("CREATE USER poor@'%' IDENTIFIED BY 'poor-password'", 'CREATE TABLE hidden (id INT)');
     await run("GRANT SELECT ON shop.kinds TO poor@'%'");
     const options = { user: 'poor', password: 'poor-password' };

@@ -66,7 +66,7 @@ describe('compiled code is kept', () => {
   const works = { status: 0, stdout: `${version}\n`, stderr: '' };
   const modeOf = (path: string): number => statSync(path).mode & 0o777;
 
-  it('in the cache folder of the user, where nobody else may look', () => {
+  it('compiled code is kept in the cache folder of the user, where nobody else may look', () => {
     const base = join(folder, '.cache');
     const { cache, ...ran } = run({ HOME: folder });
     expect(ran).toMatchObject(works);
@@ -74,7 +74,7 @@ describe('compiled code is kept', () => {
     expect([modeOf(base), modeOf(join(base, 'dpp-sync'))]).toEqual([0o700, 0o700]);
   });
 
-  it('where XDG_CACHE_HOME says, unless that is no absolute path', () => {
+  it('compiled code is kept where XDG_CACHE_HOME says, unless that is no absolute path', () => {
     const base = join(folder, 'caches');
     expect(dirname(run({ HOME: folder, XDG_CACHE_HOME: base }).cache ?? '')).toBe(join(base, 'dpp-sync'));
     expect(dirname(run({ HOME: folder, XDG_CACHE_HOME: 'caches' }).cache ?? '')).toBe(join(folder, '.cache/dpp-sync'));
@@ -89,13 +89,13 @@ describe('compiled code is kept', () => {
     ['the folder is open to others', 'base/dpp-sync', 0o750],
     ['others may replace the folder', 'base', 0o777],
     ['others may replace a folder above it', '', 0o770],
-  ])('nowhere while %s', (_, path, mode) => {
+  ])('compiled code is kept nowhere while %s', (_, path, mode) => {
     mkdirSync(join(folder, 'base/dpp-sync'), { recursive: true, mode: 0o700 });
     chmodSync(join(folder, path), mode);
     expect(run({ XDG_CACHE_HOME: join(folder, 'base') })).toMatchObject({ ...works, cache: null });
   });
 
-  it('nowhere while the folder leads to one that others may replace', () => {
+  it('compiled code is kept nowhere while the folder leads to one that others may replace', () => {
     mkdirSync(join(folder, 'open/mine'), { recursive: true, mode: 0o700 });
     chmodSync(join(folder, 'open'), 0o777);
     symlinkSync(join(folder, 'open/mine'), join(folder, 'dpp-sync'));
@@ -103,7 +103,7 @@ describe('compiled code is kept', () => {
   });
 
   it.skipIf(process.getuid?.() !== 0)(
-    'nowhere in a folder of another user, and nothing is made there (needs root)',
+    'compiled code is kept nowhere in a folder of another user, and nothing is made there (needs root)',
     () => {
       chownSync(folder, OTHER_USER, OTHER_USER);
       expect(run({ HOME: folder })).toMatchObject({ ...works, cache: null });
@@ -115,12 +115,12 @@ describe('compiled code is kept', () => {
     },
   );
 
-  it('nowhere where the folder cannot be made, without a word', () => {
+  it('compiled code is kept nowhere where the folder cannot be made, without a word', () => {
     writeFileSync(join(folder, 'file'), '');
     expect(run({ HOME: join(folder, 'file') })).toMatchObject({ ...works, cache: null });
   });
 
-  it('nowhere without a home folder, and none is made', () => {
+  it('compiled code is kept nowhere without a home folder, and none is made', () => {
     for (const home of ['', 'home', join(folder, 'nonexistent')]) {
       expect(probedCli(['--version'], { HOME: home }, folder)).toMatchObject({ ...works, cache: null });
     }
@@ -135,7 +135,7 @@ describe('compiled code is kept', () => {
     expect(existsSync(join(folder, '.cache'))).toBe(false);
   });
 
-  it('where NODE_COMPILE_CACHE says, and nowhere with NODE_DISABLE_COMPILE_CACHE', () => {
+  it('compiled code is kept where NODE_COMPILE_CACHE says, and nowhere with NODE_DISABLE_COMPILE_CACHE', () => {
     const own = join(folder, 'own');
     expect(dirname(run({ HOME: folder, NODE_COMPILE_CACHE: own }).cache ?? '')).toBe(own);
     expect(run({ HOME: folder, NODE_DISABLE_COMPILE_CACHE: '1' })).toMatchObject({ ...works, cache: null });

@@ -3,19 +3,10 @@ import type { Outcome } from '../../src/domain/outcome.ts';
 import type { DeliveryName } from '../../src/domain/ports/claim.ts';
 import type { Reason } from '../../src/domain/reason.ts';
 import { covers } from '../support/docs/reliability.ts';
-import {
-  createLedgerFixture,
-  deliverAll,
-  items,
-  type LedgerFixture,
-  mapRows,
-  plainEncode,
-  product,
-  pullRows,
-  row,
-  text,
-  together,
-} from '../support/ledger/ledger.ts';
+import { deliverAll, together } from '../support/ledger/deliveries.ts';
+import { items, product, text } from '../support/ledger/items.ts';
+import { createLedgerFixture, type LedgerFixture, plainEncode } from '../support/ledger/ledger.ts';
+import { pullAndMap, row } from '../support/ledger/records.ts';
 import { createVirtualWorld, type VirtualWorld } from '../support/time/virtual-world.ts';
 
 let world: VirtualWorld;
@@ -152,8 +143,7 @@ describe('a dead letter', () => {
     fixture = createLedgerFixture();
     const { ledger } = fixture;
     const stage = async (name: string) => {
-      await pullRows(ledger, { rows: [row('A', { name })] });
-      await mapRows(ledger, ({ id }) => items(product(text(id), name)));
+      await pullAndMap(ledger, [row('A', { name })], ({ id }) => items(product(text(id), name)));
       const [due] = await ledger.dueDeliveries({ afterId: 0, limit: 1 });
       return { deliveryId: due?.id ?? 0, revision: due?.revision ?? 0 };
     };
@@ -176,8 +166,11 @@ describe('a dead-lettered member of an import', () => {
     fixture = createLedgerFixture();
     const { ledger } = fixture;
     const stage = async (name: string) => {
-      await pullRows(ledger, { rows: ['A', 'B', 'C'].map((id) => row(id, { name })) });
-      await mapRows(ledger, ({ id }) => items(product(text(id), name)));
+      await pullAndMap(
+        ledger,
+        ['A', 'B', 'C'].map((id) => row(id, { name })),
+        ({ id }) => items(product(text(id), name)),
+      );
     };
     await stage('first');
     await deliverAll(ledger);

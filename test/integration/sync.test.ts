@@ -8,7 +8,7 @@ import { systemClock } from '../../src/lib/clock.ts';
 import type { JsonObject } from '../../src/lib/json.ts';
 import type { SandboxOptions } from '../../src/sandbox/settings/settings.ts';
 import { covers } from '../support/docs/reliability.ts';
-import { text } from '../support/ledger/ledger.ts';
+import { text } from '../support/ledger/items.ts';
 import { quickQueue } from '../support/servers/quick-queue.ts';
 import { changed, SMALL, SMALL_SOURCES, type SmallExport, smallFiles } from '../support/worlds/small-export.ts';
 import { API_KEY, createWorld, type World } from '../support/worlds/world.ts';

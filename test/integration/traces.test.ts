@@ -190,7 +190,7 @@ describe('the traces of deliveries', () => {
 });
 
 describeRedis('the traces of deliveries over Redis', () => {
-  it('are one for each, from the source to the settled answer', async () => {
+  it('each changed record has one trace, from the source to the settled answer', async () => {
     const redis = await startRedis();
     stop.unshift(() => redis.stop());
     await oneTraceForEachDelivery(redis.url);

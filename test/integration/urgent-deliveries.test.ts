@@ -2,7 +2,10 @@ import { beforeEach, expect, it } from 'vitest';
 import { createDispatcher, type Dispatcher } from '../../src/delivery/dispatcher.ts';
 import { createReceivedQueue, type ReceivedQueue } from '../../src/delivery/received-queue.ts';
 import type { WakeUpJob } from '../../src/domain/ports/queues.ts';
-import { deliverAll, items, mapRows, product, pullRows, row, text, useLedger } from '../support/ledger/ledger.ts';
+import { deliverAll } from '../support/ledger/deliveries.ts';
+import { items, product, text } from '../support/ledger/items.ts';
+import { useLedger } from '../support/ledger/ledger.ts';
+import { pullAndMap, row } from '../support/ledger/records.ts';
 
 const DELIVERED = 70;
 /** More than the queue takes at once. */
@@ -33,8 +36,11 @@ beforeEach(async () => {
     random: () => 0,
   });
   const pull = async (all: readonly string[]) => {
-    await pullRows(fixture.ledger, { rows: all.map((key) => row(key)) });
-    await mapRows(fixture.ledger, ({ id }) => items(product(text(id))));
+    await pullAndMap(
+      fixture.ledger,
+      all.map((key) => row(key)),
+      ({ id }) => items(product(text(id))),
+    );
   };
   await pull(keys(0, DELIVERED));
   await deliverAll(fixture.ledger);
@@ -60,7 +66,7 @@ it('asks for a passport beside thousands that were due before, and again only on
   expect(received()).toEqual([first]);
 });
 
-it('has a bounded number of them under way beside the bulk', async () => {
+it('a bounded number of urgent deliveries is in flight beside the bulk', async () => {
   await fixture.ledger.askForPassports({ products: keys(0, DELIVERED), status: 'published' });
   await dispatcher.fillAtOnce();
   const first = received();

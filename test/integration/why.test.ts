@@ -8,21 +8,10 @@ import type { Reason, ReasonCode } from '../../src/domain/reason.ts';
 import { createDashboardViews } from '../../src/ledger/dashboard/dashboard-views.ts';
 import type { SqliteLedger } from '../../src/ledger/sqlite-ledger.ts';
 import { openDatabaseReadOnly } from '../../src/ledger/store/database.ts';
-import {
-  bomItem,
-  claimOne,
-  createLedgerFixture,
-  deliverAll,
-  items,
-  material,
-  NO_PASSPORTS,
-  product,
-  pullRows,
-  row,
-  settleOne,
-  stageRows,
-  useLedger,
-} from '../support/ledger/ledger.ts';
+import { claimDue, claimOne, deliverAll, delivered, settleOne } from '../support/ledger/deliveries.ts';
+import { bomItem, items, material, product } from '../support/ledger/items.ts';
+import { createLedgerFixture, NO_PASSPORTS, useLedger } from '../support/ledger/ledger.ts';
+import { pullRows, row, stageRows } from '../support/ledger/records.ts';
 
 const AUTO = { init: 'when-complete', publish: 'auto' } as const;
 const fixture = useLedger({ rules: AUTO });
@@ -47,7 +36,6 @@ const WRONG: MapResult = {
   ],
   blockedProducts: ['P1'],
 };
-const DONE: Decision = { kind: 'delivered', remoteId: null, contentKnown: true, by: 'answer' };
 
 function why(asked: string, rules: Partial<PassportRules> = {}, file = fixture.file): Why | null {
   const db = openDatabaseReadOnly(file);
@@ -182,7 +170,7 @@ describe('why a passport is not published', () => {
 
   it('follows what an item waits for to the cause, through what waits itself', async () => {
     await stageRows(fixture.ledger, ROWS);
-    await settleNext('product', { ...DONE, remoteId: 1 });
+    await settleNext('product', delivered(1));
     await settleNext('material', { kind: 'rejected', reason: { code: 'refused', message: 'The name is taken.' } });
     expect(open()).toEqual([
       'waits: Its BOM item B1 waits for an item that it refers to.',
@@ -289,8 +277,7 @@ describe('why a delivery keeps a passport back', () => {
     expect(open()).toEqual(['waits: The product is due. The daemon or the next sync sends it.']);
     await fixture.ledger.noteApiWait({ since: 0, until: LATER, askAgainAt: LATER, message: 'Slow down.' });
     expect(open()[0]).toContain('is due, and the API has asked to wait until 2027-01-15 03:00 UTC.');
-    const [due] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
-    await claimOne(fixture.ledger, due?.id ?? 0);
+    await claimDue(fixture.ledger);
     expect(open()).toEqual(['waits: The product is being sent.']);
   });
 });
@@ -337,7 +324,7 @@ describe('why a passport itself stays back', () => {
     ]);
     await evaluate();
     expect(open()[0]).toContain('waits: The initialisation of its passport is due.');
-    await settleNext('passport', DONE);
+    await settleNext('passport', delivered());
     expect(open()[0]).toContain('waits: The publication of its passport is due.');
     await settleNext('passport', {
       kind: 'blocked',
@@ -353,7 +340,7 @@ describe('why a passport itself stays back', () => {
     await stageRows(fixture.ledger, { ...P1, ...more });
     await deliverAll(fixture.ledger);
     await evaluate();
-    await settleNext('passport', DONE);
+    await settleNext('passport', delivered());
     await settleNext('passport', {
       kind: 'blocked',
       reason: { code: 'gate', message: 'review is missing', status: 409 },
@@ -413,7 +400,7 @@ describe('whatever has happened to a product', () => {
   const REASON: Reason = { code: 'refused', message: 'No. Not this one.' };
   const LATER = Date.UTC(2027, 0, 16);
   const DECISIONS: Decision[] = [
-    { ...DONE, remoteId: 7 },
+    delivered(7),
     { kind: 'rejected', reason: REASON },
     { kind: 'parked', reason: { ...REASON, code: 'exhausted' } },
     { kind: 'blocked', reason: { ...REASON, code: 'gate', status: 409 } },
@@ -465,9 +452,9 @@ describe('whatever has happened to a product', () => {
 async function settleFirst(ledger: SqliteLedger, decision: Decision): Promise<void> {
   const [due] = await ledger.dueDeliveries({ afterId: 0, limit: 1 });
   if (due === undefined) return;
-  const claim = await claimOne(ledger, due.id);
-  if (claim.status !== 'claimed') return;
-  const isCreate = claim.delivery.operation.endsWith('.create');
+  const claimed = await claimOne(ledger, due.id);
+  if (claimed === null) return;
+  const isCreate = claimed.operation.endsWith('.create');
   const own = decision.kind === 'delivered' ? { ...decision, remoteId: isCreate ? due.id : null } : decision;
   await settleOne(ledger, { id: due.id, decision: own });
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createFence } from '../support/model/fence.ts';
-import { createVirtualTime } from '../support/model/virtual-time.ts';
+import { createVirtualTime } from '../support/time/virtual-time.ts';
+import { createFence } from './world/fence.ts';
 
 describe('a change beside a chosen call', () => {
   it.each([

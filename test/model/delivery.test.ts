@@ -13,17 +13,17 @@
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { covers, ORACLE } from '../support/docs/reliability.ts';
-import { createMilestones } from '../support/model/milestones.ts';
-import { runScript } from '../support/model/run-script.ts';
-import { KEY_MODE_NAMES, type KeyMode, type Script } from '../support/model/script.ts';
-import { scriptFor } from '../support/model/script-for.ts';
 import { chaosSeed, scaled } from '../support/runner/chaos.ts';
-import { EXAMPLES } from './examples.ts';
+import { EXAMPLES } from './script/examples.ts';
+import { createMilestones } from './script/milestones.ts';
+import { runScript } from './script/run-script.ts';
+import { KEY_MODE_NAMES, type KeyMode, type Script } from './script/script.ts';
+import { scriptFor } from './script/script-for.ts';
 
-/** Of each of the six modes. */
+/** The number of scripts for each of the six modes. */
 const RUNS = scaled(40, 1700);
 
-/** A seed of their own for each test, so that they do not play the same scripts. */
+/** Each test has its own seed, so that they do not play the same scripts. */
 const repeated = JSON.parse(process.env['DPP_SYNC_TEST_MODEL'] ?? '{}') as { seed?: number; path?: string };
 const IS_REPEATED = Object.keys(repeated).length > 0;
 
@@ -42,7 +42,7 @@ async function holds(mode: KeyMode, offset: number): Promise<void> {
   await fc.assert(property, {
     numRuns,
     seed: chaosSeed() + offset,
-    // A machine that is too slow has shown nothing; a failure that was found is told by then.
+    // A machine that is too slow proves nothing. A failure that was found before is reported.
     interruptAfterTimeLimit: LIMIT_MS,
     markInterruptAsFailure: true,
     examples,
@@ -53,14 +53,14 @@ async function holds(mode: KeyMode, offset: number): Promise<void> {
   played.add(mode);
 }
 
-/** For one mode: two seconds a run, where an idle machine takes a fortieth. */
+/** The limit for one mode: two seconds a script. An idle machine takes a fortieth of that. */
 const LIMIT_MS = scaled(300_000, 3_600_000);
 
 vi.setConfig({ testTimeout: LIMIT_MS + 300_000 });
 
 describe('whatever happens on the way, nothing is lost and nothing doubled', () => {
   it(
-    'where the platform honours keys and repeats its refusals',
+    'nothing is lost and nothing doubled where the platform honours keys and repeats its refusals',
     covers(
       ['process-killed', 'answer-lost', 'server-error', 'queue-lost', 'cached-refusal', 'changed-amid', 'clock-jump'],
       ...ORACLE,
@@ -69,31 +69,31 @@ describe('whatever happens on the way, nothing is lost and nothing doubled', () 
   );
 
   it(
-    'where it honours keys and repeats successes alone',
+    'nothing is lost and nothing doubled where the platform honours keys and repeats successes alone',
     covers(['process-killed', 'answer-lost', 'server-error', 'bad-row', 'ledger-restored'], ...ORACLE),
     () => holds('honoured, successes alone', 2),
   );
 
   it(
-    'where it honours keys and repeats its own failures',
+    'nothing is lost and nothing doubled where the platform honours keys and repeats its own failures',
     covers(['process-killed', 'answer-lost', 'server-error', 'gate', 'clock-jump'], ...ORACLE),
     () => holds('honoured, failures too', 3),
   );
 
   it(
-    'where it forgets keys soon',
+    'nothing is lost and nothing doubled where the platform forgets keys soon',
     covers(['process-killed', 'answer-lost', 'keys-ignored', 'throttled', 'api-down'], ...ORACLE),
     () => holds('honoured, soon forgotten', 4),
   );
 
   it(
-    'where it honours the keys of publishing alone',
+    'nothing is lost and nothing doubled where the platform honours the keys of publishing alone',
     covers(['process-killed', 'answer-lost', 'api-down', 'key-refused'], ...ORACLE),
     () => holds('publish alone', 5),
   );
 
   it(
-    'where it ignores keys',
+    'nothing is lost and nothing doubled where the platform ignores keys',
     covers(
       ['process-killed', 'answer-lost', 'keys-ignored', 'queue-lost', 'network-reset', 'ledger-restored'],
       ...ORACLE,

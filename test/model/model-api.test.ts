@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { isJsonObject, type JsonValue } from '../../src/lib/json.ts';
-import { createModelApi } from '../support/model/model-api.ts';
-import { KEY_MODE_NAMES, KEY_MODES } from '../support/model/script.ts';
-import type { Effect } from '../support/model/told-operations.ts';
-import { createVirtualTime } from '../support/model/virtual-time.ts';
 import { startSandbox } from '../support/sandbox/sandbox-caller.ts';
+import { createVirtualTime } from '../support/time/virtual-time.ts';
+import { KEY_MODE_NAMES, KEY_MODES } from './script/script.ts';
+import { createModelApi } from './world/model-api.ts';
+import type { Effect } from './world/told-operations.ts';
 
 const product = { sku: 'A-1', name: 'Kettle', country_of_origin: 'DE' };
 
-/** Each write under its key; a key that comes again asks for what is kept under it. */
+/** Each write with its key. A key that is used again gets the stored answer. */
 const WRITES: readonly [path: string, key: string, body?: object][] = [
   ['/api/products/', 'k1', product],
   ['/api/products/', 'k1', product],

@@ -7,9 +7,9 @@
  */
 import { describe, expect, it, vi } from 'vitest';
 import { covers, ORACLE } from '../support/docs/reliability.ts';
-import { type Phase, type Played, playAt, pointsOf } from '../support/model/walk.ts';
 import { IS_FULL, scaled } from '../support/runner/chaos.ts';
-import { allWalksOf, BATCHES, type ChangedWalk, longestWalkOf, REQUESTS, walksOfBatch } from './walks.ts';
+import { type Phase, type Played, playAt, pointsOf } from './script/walk.ts';
+import { allWalksOf, BATCHES, type ChangedWalk, longestWalkOf, REQUESTS, walksOfBatch } from './script/walks.ts';
 
 vi.setConfig({ testTimeout: scaled(300_000, 3_600_000) });
 
@@ -59,7 +59,7 @@ async function walkAll(walks: readonly ChangedWalk[]): Promise<{ played: Played[
 
 describe('what is desired changes at every point of a request', () => {
   it.each(REQUESTS)(
-    'and the platform holds what was desired last, once: $operation',
+    'a change at every point of a request leaves the platform with what was desired last, once: $operation',
     covers(['changed-amid', 'answer-lost', 'server-error'], ...ORACLE),
     async (request) => {
       const { played, failed } = await walkAll(IS_FULL ? allWalksOf(request) : longestWalkOf(request));
@@ -73,7 +73,7 @@ describe('what is desired changes at every point of a request', () => {
 
 describe('what is desired changes while several requests are claimed and settled together, one of which fails', () => {
   it.each(BATCHES)(
-    'and each item is as it was desired last: $name',
+    'a change while several requests are claimed and settled together, one of which fails, leaves each item as it was desired last: $name',
     covers(['changed-amid', 'answer-lost', 'bad-row'], ...ORACLE),
     async (batch) => {
       const walks = walksOfBatch(batch);

@@ -52,7 +52,7 @@ describe('answers', () => {
     expect(await group).toHaveLength(48);
   });
 
-  it('of a slow platform do not wait for each other', async () => {
+  it('answers of a slow platform do not wait for each other', async () => {
     const { answers } = given(20);
     answers.add(answer(1, 20));
     await answers.next();

@@ -92,14 +92,14 @@ describe('a success', () => {
     expect(classified(201, '<html>Maintenance</html>')).not.toHaveProperty('atWork');
   });
 
-  it('of a write that needs no id may be empty, but not garbage', () => {
+  it('a successful answer to a write that needs no id may be empty, but not garbage', () => {
     expect(classified(204, '', UPDATE)).toEqual({ kind: 'accepted', remoteId: null });
     expect(classified(200, '{"name": "x"}', UPDATE)).toEqual({ kind: 'accepted', remoteId: null });
     expect(wordOf(classified(200, '<html>Please sign in</html>', UPDATE))).toBe('ambiguous:unreadable_answer');
     expect(wordOf(classified(200, '{"id": 7', UPDATE))).toBe('ambiguous:unreadable_answer');
   });
 
-  it('of a write that needs no id may be plain text, and a page of HTML stands in the place of an answer', () => {
+  it('a successful answer to a write that needs no id may be plain text, and a page of HTML stands in the place of an answer', () => {
     expect(classified(200, 'Updated.', UPDATE)).toEqual({ kind: 'accepted', remoteId: null });
     for (const page of ['<!doctype html><p>Hi', '\n<html>', '<h1>Maintenance</h1>'])
       expect(classified(200, page, UPDATE)).toEqual(expect.not.objectContaining({ atWork: true }));
@@ -107,7 +107,7 @@ describe('a success', () => {
     expect(classified(201, 'Created.')).toMatchObject({ kind: 'ambiguous', atWork: true });
   });
 
-  it('of an import in plain text says nothing of its members', () => {
+  it('a successful answer in plain text to an import says nothing of its members', () => {
     const members = { keys: ['A', 'B'], keyNames: ['sku'], uniqueFields: [], idPaths: ['id'], resultsAt: ['results'] };
     const outcomeOf = (body: string) => classified(200, body, { ...NOTHING_EXPECTED, members });
     const unknown = [{ kind: 'unknown' }, { kind: 'unknown' }];
@@ -151,11 +151,16 @@ describe('an answer that repeats what was sent', () => {
     [part, { product: 1, component: 5 }, { id: 9, product: 1, material: { id: 4 }, component: null }],
     [publish, null, { id: 3, product: 8 }],
     [publishUuid, null, { id: 3, product_id: other }],
-  ])('in %j is not believed where it has another: %j, %j', (write, sent, shown) => {
-    const outcome = answered(write, sent, shown);
-    expect(outcome).toMatchObject({ kind: 'ambiguous', cause: 'crossed', atWork: true });
-    expect('detail' in outcome && outcome.detail.message).toMatch(/^The answer is about another request: it has the /);
-  });
+  ])(
+    'an answer that repeats what was sent is not believed in %j where it has another: %j, %j',
+    (write, sent, shown) => {
+      const outcome = answered(write, sent, shown);
+      expect(outcome).toMatchObject({ kind: 'ambiguous', cause: 'crossed', atWork: true });
+      expect('detail' in outcome && outcome.detail.message).toMatch(
+        /^The answer is about another request: it has the /,
+      );
+    },
+  );
 
   it.each([
     [create, { sku: 'P-2' }, { id: 1, sku: 'P-2' }],
@@ -174,12 +179,15 @@ describe('an answer that repeats what was sent', () => {
     [part, { product: 1, material: 5 }, { id: 9, product: 1, material: null, component: null }],
     [publish, null, { id: 3, product: 7, sku: 'P-1' }],
     [publish, null, { id: 3, product: 'P-1' }],
-  ])('in %j is believed where it has the same, or none: %j, %j', (write, sent, shown) => {
-    expect(answered(write, sent, shown)).not.toHaveProperty('shownAs');
-    expect(answered(write, sent, shown).kind).toBe('accepted');
-  });
+  ])(
+    'an answer that repeats what was sent is believed in %j where it has the same, or none: %j, %j',
+    (write, sent, shown) => {
+      expect(answered(write, sent, shown)).not.toHaveProperty('shownAs');
+      expect(answered(write, sent, shown).kind).toBe('accepted');
+    },
+  );
 
-  it('in another form is believed, and told', () => {
+  it('an answer that repeats what was sent in another form is believed, and the form is reported', () => {
     for (const sku of ['p-2', ' P-2 ', 'Ｐ-2'])
       expect(answered(create, { sku: 'P-2' }, { id: 1, sku })).toEqual({
         kind: 'accepted',
@@ -310,7 +318,7 @@ describe('a 503', () => {
     '{"code": "rate_limited"}',
     '<h1>Too Many Requests</h1>',
     '{"message": "Request was throttled."}',
-  ])('that says %j was not worked on: the write had no effect', (body) => {
+  ])('a 503 that says %j was not worked on: the write had no effect', (body) => {
     expect(wordOf(classified(503, body))).toBe('unavailable:sent');
   });
 
@@ -322,7 +330,7 @@ describe('a 503', () => {
     '<html><h1>Service Temporarily Unavailable</h1></html>',
     '{"detail": "Service unavailable. Try again later."}',
     `${' '.repeat(5_000)}no healthy upstream`,
-  ])('that says %j leaves a write in doubt', (body) => {
+  ])('a 503 that says %j leaves a write in doubt', (body) => {
     expect(wordOf(classified(503, body))).toBe('ambiguous:timeout');
   });
 
@@ -523,7 +531,7 @@ describe('a failure on the way', () => {
     expect(silence(false, { by: 'error', error: coded(code) })).toBe('refused');
   });
 
-  it('by the deadline or the caller is in doubt only when the request went out', () => {
+  it('a failure on the way by the deadline or the caller is in doubt only when the request went out', () => {
     for (const loss of [{ by: 'deadline', totalMs: 30_000 }, { by: 'abort' }] as const) {
       expect(silence(false, loss)).toBe('unavailable:unsent');
       expect(silence(true, loss)).toBe('ambiguous:timeout');

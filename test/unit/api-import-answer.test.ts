@@ -155,7 +155,7 @@ describe('the answer to an import tells what became of each member', () => {
       { results: KEYS.map((sku) => ({ sku, status: 'pending', id: 1 })) },
       ['?', '?', '?'],
     ],
-  ])('and leaves open what it does not tell: %s', (_name, body, expected) => {
+  ])('an answer to an import leaves open what it does not tell of a member: %s', (_name, body, expected) => {
     expect(read(200, body)).toEqual(expected);
   });
 
@@ -216,7 +216,7 @@ describe('a refused import', () => {
     expect(read(422, body)).toEqual(expected);
   });
 
-  it('that names nobody is refused as a whole', () => {
+  it('a refused import that names nobody is refused as a whole', () => {
     expect(read(400, { detail: 'The file is too large.' })).toBeNull();
     expect(read(413, '<h1>Too large</h1>')).toBeNull();
     expect(read(400, { products: ['This field is required.'] })).toBeNull();

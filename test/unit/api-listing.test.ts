@@ -292,7 +292,7 @@ describe('the next page', () => {
     expect(asked).toHaveLength(1);
   });
 
-  it('that was read before makes it incomplete', async () => {
+  it('a next page that was read before makes the listing incomplete', async () => {
     const { reason } = await list((_path, url) => ({
       body: { results: [entry(url.searchParams.get('page') ?? '1')], next: `${PATH}?page=2` },
     }));
@@ -313,7 +313,7 @@ describe('the next page', () => {
 describe('a listing is incomplete', () => {
   const reasonOf = async (body: unknown, status = 200) => (await list(() => ({ body, status }))).reason;
 
-  it('when the API counted more than it gave, as unordered pages do', async () => {
+  it('a listing is incomplete when the API counted more than it gave, as unordered pages do', async () => {
     const { complete, reason } = await list((_path, url) => {
       const second = url.searchParams.has('page');
       const results = second ? [entry(2), entry(3)] : [entry(1), entry(2)];
@@ -323,7 +323,7 @@ describe('a listing is incomplete', () => {
     expect(reason).toMatch(/3 different entries of the 4/);
   });
 
-  it('when items were deleted on the way', async () => {
+  it('a listing is incomplete when items were deleted on the way', async () => {
     const { reason } = await list((_path, url) => {
       const second = url.searchParams.has('page');
       return { body: { count: second ? 2 : 3, next: second ? null : '?page=2', results: [entry(second ? 3 : 1)] } };
@@ -331,13 +331,13 @@ describe('a listing is incomplete', () => {
     expect(reason).toMatch(/deleted/);
   });
 
-  it('when a server does not know page numbers and gives its first page again', async () => {
+  it('a listing is incomplete when a server does not know page numbers and gives its first page again', async () => {
     expect(await reasonOf({ total: 3, items: [entry(1), entry(2)] })).toMatch(
       /more, and nothing that was tried leads there.*list\.paging/,
     );
   });
 
-  it('when entries carry no id, there is more without a way to it, or the body is no list', async () => {
+  it('a listing is incomplete when entries carry no id, there is more without a way to it, or the body is no list', async () => {
     expect(await reasonOf([{ sku: 'A' }])).toMatch(/1 of its entries carry no id; .*`idPaths`/);
     expect(await reasonOf({ data: [entry(1)], has_more: true })).toMatch(/there is more/);
     for (const body of ['<html>', '']) expect(await reasonOf(body)).toMatch(/it is not a list\./);
@@ -346,12 +346,12 @@ describe('a listing is incomplete', () => {
     }
   });
 
-  it('when it is answered without a body, which is no outage', async () => {
+  it('a listing is incomplete when it is answered without a body, which is no outage', async () => {
     const { result } = await list(() => ({ body: '', status: 204 }));
     expect(result).toMatchObject({ complete: false, outcome: { kind: 'ambiguous', atWork: true } });
   });
 
-  it('when it is refused, and then says by what', async () => {
+  it('a listing is incomplete when it is refused, and then says by what', async () => {
     const { result, asked } = await list(() => ({ body: { detail: 'No.' }, status: 403 }));
     expect(result).toMatchObject({ complete: false, outcome: { kind: 'denied', by: 'scope' } });
     expect(asked).toHaveLength(1);
@@ -359,7 +359,7 @@ describe('a listing is incomplete', () => {
 });
 
 describe('a listing stays complete', () => {
-  it('when items are created on the way and shift the pages', async () => {
+  it('a listing stays complete when items are created on the way and shift the pages', async () => {
     const { complete, ids } = await list((_path, url) => {
       const second = url.searchParams.has('page');
       const results = second ? [entry(3), entry(2), entry(1)] : [entry(4), entry(3)];
@@ -369,7 +369,7 @@ describe('a listing stays complete', () => {
     expect(new Set(ids)).toEqual(new Set([1, 2, 3, 4]));
   });
 
-  it('when a page fails for a while, and waits as long as it is told', async () => {
+  it('a listing stays complete when a page fails for a while, and waits as long as it is told', async () => {
     let tries = 0;
     const { complete, waits } = await list(() => {
       tries += 1;
@@ -381,7 +381,7 @@ describe('a listing stays complete', () => {
     expect(waits).toEqual([7_000, 1_000]);
   });
 
-  it('but not when a page keeps failing, or asks for a very long wait', async () => {
+  it('a listing does not stay complete when a page keeps failing, or asks for a very long wait', async () => {
     const failing = await list(() => ({ body: '', status: 500 }));
     expect(failing.result).toMatchObject({ complete: false, outcome: { kind: 'ambiguous' } });
     expect(failing.asked).toHaveLength(5);
@@ -466,7 +466,7 @@ describe('the profile', () => {
     expect([reason, complete, ids]).toEqual(['', true, [0, 1, 2, 3, 4]]);
   });
 
-  it('that says there are no pages is not believed where an answer says that there are', async () => {
+  it('a profile that says there are no pages is not believed where an answer says that there are', async () => {
     const { reason } = await list(() => ({ body: { items: all, hasMore: true } }), { list: { paging: 'none' } });
     expect(reason).toMatch(/although `list.paging` is none/);
   });

@@ -564,18 +564,18 @@ describe('a text', () => {
       `a: &a [x,x]\n${Array.from({ length: 40 }, (_, at) => `b${at}: &b${at} [${at === 0 ? '*a,*a' : `*b${at - 1},*b${at - 1}`}]`).join('\n')}`,
       /neither JSON nor YAML/,
     ],
-  ])('that is no such document is told as such (%#)', (text, reason) => {
+  ])('a text that is no such document is reported as such (%#)', (text, reason) => {
     const result = compareOpenApi(text, profile);
     expect(result.ok ? '' : result.error).toMatch(reason);
   });
 
-  it('without any of the operations has them all missing', () => {
+  it('a text without any of the operations has them all missing', () => {
     const missing = compare({ openapi: '3.0.0', paths: {} });
     expect(missing).toHaveLength(ENDPOINT_NAMES.length);
     expect(missing.every(({ what, weight }) => what === 'operation' && weight === 'breaks')).toBe(true);
   });
 
-  it('with names that no terminal should see is shown without them', () => {
+  it('a text with names that no terminal should see is shown without them', () => {
     const name = `\u001b[31m\u202e${'x'.repeat(500)}`;
     const [difference] = after(({ components }) => {
       components.schemas['product'] = {
@@ -588,7 +588,7 @@ describe('a text', () => {
     expect(difference).not.toHaveProperty('value');
   });
 
-  it('whose references go round in circles or explode is read to an end', () => {
+  it('a text whose references go round in circles or explode is read to an end', () => {
     const document = openApiOf(profile);
     const schemas: Record<string, JsonObject> = document.components.schemas;
     schemas['product'] = { $ref: '#/components/schemas/other' };
@@ -604,7 +604,7 @@ describe('a text', () => {
     expect(performance.now() - begin).toBeLessThan(5_000);
   });
 
-  it('of any form gives differences that can be shown, and never throws', () => {
+  it('a text of any form gives differences that can be shown, and never throws', () => {
     const names = [
       'get',
       'post',

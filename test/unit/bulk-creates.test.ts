@@ -6,7 +6,7 @@ import type { ClaimedRequest } from '../../src/domain/ports/claim.ts';
 import type { UnconfirmedDelivery } from '../../src/domain/ports/unconfirmed.ts';
 import { Profile } from '../../src/domain/profile.ts';
 import type { ReasonCode } from '../../src/domain/reason.ts';
-import { claimedProduct } from '../support/ledger/ledger.ts';
+import { claimedProduct } from '../support/ledger/deliveries.ts';
 import { createManualClock } from '../support/time/manual-clock.ts';
 
 const detail = { status: null, message: 'No.' };
@@ -321,8 +321,11 @@ describe('until when an import may still make a product', () => {
     ['it was refused', 'import_refused', late, null, 0],
     ['its answer was lost, and a time is set', 'timeout', late, 60_000, 65_000],
     ['its answer has left the product out, and a time is set', 'unclear', proven, 60_000, 65_000],
-  ])('where %s', async (_, code, stored, settlesWithinMs, until) => {
-    const { bulk } = given({ stored, imports: { settlesWithinMs } });
-    expect(await bulk.mayMakeUntil(unconfirmed(1, code, 5000))).toBe(until);
-  });
+  ])(
+    'an import may still make a product until a known time, or nobody knows until when, where %s',
+    async (_, code, stored, settlesWithinMs, until) => {
+      const { bulk } = given({ stored, imports: { settlesWithinMs } });
+      expect(await bulk.mayMakeUntil(unconfirmed(1, code, 5000))).toBe(until);
+    },
+  );
 });

@@ -18,12 +18,12 @@ describe('the title of a cause', () => {
     expect(titleOfIssue(issue)).toBe('Unknown country in country_of_origin.');
   });
 
-  it('of an unknown code is the message without values and numbers', () => {
+  it('the title of a cause of an unknown code is the message without values and numbers', () => {
     const issue = { code: 'own.rule', message: 'Line 141 holds "x", but 17 columns are expected. Correct it.' };
     expect(titleOfIssue(issue)).toBe('Line … holds …, but … columns are expected.');
   });
 
-  it('of a business rule is what the platform says', () => {
+  it('the title of a cause of a business rule is what the platform says', () => {
     const message = 'The passport cannot be published: review is missing. missing: review.';
     expect(titleOfReason({ code: 'gate', message, fields: { missing: 'review' } })).toBe(
       'The passport cannot be published: review is missing.',

@@ -32,7 +32,7 @@ describe('a page of a connector', () => {
     ['an undefined value', { when: undefined }, 'undefined', 'undefined'],
     ['a big number', { when: 12n }, 'a bigint', '12'],
     ['a function within a list', { when: [() => 1] }, 'a function', 'a Array'],
-  ])('with %s has a quarantined row with its key', async (_, fields, what, kept) => {
+  ])('a page of a connector with %s has a quarantined row with its key', async (_, fields, what, kept) => {
     expect(await read([page({ id: '1', ...fields })])).toMatchObject([
       {
         rows: [
@@ -51,7 +51,7 @@ describe('a page of a connector', () => {
     ]);
   });
 
-  it('with a value that holds itself is quarantined too', async () => {
+  it('a page of a connector with a value that holds itself is quarantined too', async () => {
     const list: unknown[] = [];
     list.push(list);
     expect(await read([page({ list })])).toMatchObject([{ rows: [{ issues: [{ code: 'row.value' }] }] }]);

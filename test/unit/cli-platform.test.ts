@@ -14,7 +14,7 @@ describe('the file of a passport', () => {
     ['a/b', 'passport-a%2Fb.pdf'],
     ['../../etc/passwd', 'passport-..%2F..%2Fetc%2Fpasswd.pdf'],
     ["it's *", 'passport-it%27s%20%2A.pdf'],
-  ])('of %s is %s', (sku, name) => {
+  ])('the file of a passport of %s is %s', (sku, name) => {
     expect(fileNameOf(sku)).toBe(name);
   });
 
@@ -47,7 +47,7 @@ describe('a question', () => {
     ['n\n', false],
     ['yesterday\n', false],
     [null, false],
-  ])('that is answered with %j is %s', async (typed, answer) => {
+  ])('a question that is answered with %j is %s', async (typed, answer) => {
     expect(await ask(typed)).toBe(answer);
   });
 

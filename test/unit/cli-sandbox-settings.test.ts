@@ -32,7 +32,7 @@ describe('a fault on the command line', () => {
     },
   );
 
-  it('of a kind that there is not is told with the kinds that there are', () => {
+  it('a fault of an unknown kind on the command line is reported with the kinds that there are', () => {
     for (const text of ['product.create:boom=1', '*:constructor', '*:boom']) {
       expect(() => faultFlag(text, undefined)).toThrow(/There is no kind of fault "(?:boom|constructor)"/);
     }
@@ -167,7 +167,7 @@ faults: [{ operation: "*", kind: duplicate }]
     await expect(sandboxSettings({ seed: 3, fault: [chance] })).resolves.toMatchObject({ faults: [{ seed: 3 }] });
   });
 
-  it('of a file are told with every problem and its line', async () => {
+  it('a wrong file with settings of a sandbox is reported with every problem and its line', async () => {
     const folder = configFolder({
       'settings.yaml': 'pagin: cursor\nids: numbers\nfaults:\n  - { operation: x, kind: duplicate }\n',
     });
@@ -180,7 +180,7 @@ faults: [{ operation: "*", kind: duplicate }]
     expect(message).toMatch(/faults\[0\]\.operation \(line 4\)/);
   });
 
-  it('of flags are told with every problem', async () => {
+  it('wrong flags of a sandbox are reported with every problem', async () => {
     const flags = {
       set: [
         { path: 'pagin', value: 'cursor' },
@@ -194,7 +194,7 @@ faults: [{ operation: "*", kind: duplicate }]
       expect((problem as Error).message).toContain(`  ${path}: `);
   });
 
-  it('of a file that is not there are told as such', async () => {
+  it('a file with settings of a sandbox that is not there is reported as such', async () => {
     await expect(sandboxSettings({ settings: '/nowhere/settings.yaml' })).rejects.toMatchObject({ code: 'usage' });
     await expect(sandboxSettings({ faults: '/nowhere/faults.yaml' })).rejects.toMatchObject({ code: 'usage' });
   });

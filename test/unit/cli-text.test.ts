@@ -134,7 +134,7 @@ describe('failures', () => {
     expect(failureLines(told)).toEqual(['error: queue: wrong. Mend it.']);
   });
 
-  it('that nobody foresaw end with 1, without a stack', () => {
+  it('failures that nobody foresaw end with 1, without a stack', () => {
     const failure = failureOf(new TypeError('x is not a function'));
     expect(failure).toMatchObject({ exitCode: 1, code: 'internal', path: null });
     expect(failureLines(failure).join('\n')).not.toContain(' at ');

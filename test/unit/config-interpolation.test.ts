@@ -21,7 +21,7 @@ describe('placeholders', () => {
     expect(value).toEqual({ a: ['x1yz', { b: 'top secret\n' }], c: 1, d: 'filled', e: '', f: '1' });
   });
 
-  it('of a file may have a default, for one that is missing or empty and for no other reason', async () => {
+  it('placeholders of a file may have a default, for a value that is missing or empty and for no other reason', async () => {
     const { value, problems } = await expand(
       { a: '${file:none:-}', b: '${file:none:-x y}', c: '${file:empty:-z}', d: '${file:s:-z}', e: '${file:.:-z}' },
       {},
@@ -102,7 +102,7 @@ describe('a secret', () => {
     expect(await config.target.publishKey?.read()).toBe('dpp_publish_two');
   });
 
-  it('that is gone is an error with its path', async () => {
+  it('a secret that is gone is an error with its path', async () => {
     const env: Record<string, string> = { KEY: 'dpp_0123456789' };
     const config = await loadText(SOUND_CONFIG.replace('dpp_0123456789abcdef', '${KEY}'), { env });
     delete env['KEY'];

@@ -43,7 +43,7 @@ describe('a profile', () => {
     });
   });
 
-  it('that extends itself is rejected', async () => {
+  it('a profile that extends itself is rejected', async () => {
     const profile = await load('extends: ./other.yaml', { 'other.yaml': 'extends: ./own.yaml' });
     expect(profile).toMatchObject({ ok: false, error: [expect.stringContaining('extends itself')] });
   });
@@ -59,7 +59,7 @@ describe('a profile', () => {
     ],
     ['a name for a field that is not allowed', 'wireNames: { product: { colour: c } }', 'extraFields.product'],
     ['a natural key that is no field', 'naturalKeys: { product: [ean] }', 'neither a canonical field'],
-  ])('with %s is rejected', async (_what, text, message) => {
+  ])('a profile with %s is rejected', async (_what, text, message) => {
     const profile = await load(text);
     expect(profile.ok).toBe(false);
     expect(profile.ok ? '' : profile.error.join('\n')).toContain(message);
@@ -75,7 +75,7 @@ describe('a profile', () => {
     expect(config.profile.wireNames.product).toMatchObject({ colour: 'color', sku: 'sku' });
   });
 
-  it('that is not there is a problem of the config, with the likely name', async () => {
+  it('a profile that is not there is a problem of the config, with the likely name', async () => {
     const { message, path } = await faultOf(SOUND_CONFIG.replace('target:', 'target:\n  profile: defualt'));
     expect(path).toBe('target.profile');
     expect(message).toContain('the profile "defualt" does not exist');

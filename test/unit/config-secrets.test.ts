@@ -126,7 +126,7 @@ describe('a mark of a schema is found', () => {
     expect(secretPathsIn(z.tuple([z.number()], schema), [1, 'hunter2'])).toEqual([[1]]);
   });
 
-  it('nowhere else', () => {
+  it('a mark of a schema is found in no other place', () => {
     const schema = z.object({ a: secret, b: z.array(z.object({ c: secret.optional(), d: z.string() })) });
     const value = { a: undefined, b: [{ d: 'shown' }, { c: ['any', 'value'], d: 'shown' }], e: 'unknown' };
     expect(secretPathsIn(schema, value)).toEqual([['b', 1, 'c']]);

@@ -191,11 +191,14 @@ describe('encodings', () => {
     );
   });
 
-  it.each(['klingon', '', 'constructor'])('that do not exist are refused with the options: %j', (encoding) => {
-    expect(csv.options.safeParse({ encoding }).success).toBe(false);
-    expect(csv.streamOptions.safeParse({ path: 'in.csv', encoding }).success).toBe(false);
-    expect(csv.streamOptions.safeParse({ path: 'in.csv', encoding: 'Shift_JIS' }).success).toBe(true);
-  });
+  it.each(['klingon', '', 'constructor'])(
+    'encodings that do not exist are refused with the options: %j',
+    (encoding) => {
+      expect(csv.options.safeParse({ encoding }).success).toBe(false);
+      expect(csv.streamOptions.safeParse({ path: 'in.csv', encoding }).success).toBe(false);
+      expect(csv.streamOptions.safeParse({ path: 'in.csv', encoding: 'Shift_JIS' }).success).toBe(true);
+    },
+  );
 
   it('reads back what was written in any encoding, also across chunks', async () => {
     const cell = fc.string({ unit: fc.constantFrom('a', 'ä', '€', '"', ',', '\n', ' '), maxLength: 12 });
@@ -290,7 +293,7 @@ describe('files', () => {
     ]);
   });
 
-  it('that are small share a page', async () => {
+  it('files that are small share a page', async () => {
     const files = Array.from({ length: 600 }, (_, at) => [`x-${at + 1000}.csv`, `a\n${at}\n`]);
     await using folder = await temporaryFolder(Object.fromEntries(files) as Record<string, string>);
     const sizes: number[] = [];
@@ -379,7 +382,7 @@ describe('files', () => {
 });
 
 describe('the dialect', () => {
-  it('of a stream overrides that of the source, option by option', () => {
+  it('the dialect of a stream overrides that of the source, option by option', () => {
     const options = z.object(OPTIONS).parse({ delimiter: ';', encoding: 'windows-1252', skipLines: 2 });
     const stream = z.object(STREAM_OPTIONS).parse({ encoding: 'utf-8', quote: null });
     expect(dialectOf(options, stream)).toEqual({ ...options, encoding: 'utf-8', quote: null });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type CreatesContext, decideCreates } from '../../src/delivery/outcome/decide-creates.ts';
 import type { MemberOutcome, Outcome } from '../../src/domain/outcome.ts';
 import { Profile } from '../../src/domain/profile.ts';
-import { claimedProduct } from '../support/ledger/ledger.ts';
+import { claimedProduct } from '../support/ledger/deliveries.ts';
 
 const NOW = 100_000;
 const detail = { status: 400, message: 'No.' };

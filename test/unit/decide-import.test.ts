@@ -34,7 +34,7 @@ const kinds = (outcome: Outcome, options = {}) => decided(outcome, options).deci
 const accepted = (...outcomes: MemberOutcome[]): Outcome => ({ kind: 'accepted', remoteId: null, members: outcomes });
 const single = (outcome: MemberOutcome) => decided(accepted(outcome), { count: 1 }).decisions[0];
 
-it('is sent in halves at once after a 500, if a repetition is safe', () => {
+it('an import is sent in halves at once after a 500, if a repetition is safe', () => {
   const failed = (status: number): Outcome => ({
     kind: 'ambiguous',
     cause: 'server_error',
@@ -74,7 +74,7 @@ describe('an import that the API cannot take', () => {
   );
 });
 
-it('that is refused, while others are taken, is sent in halves until the one at fault is blocked', () => {
+it('an import that is refused, while others are taken, is sent in halves until the one at fault is blocked', () => {
   const outcome: Outcome = { kind: 'denied', by: 'scope', detail };
   const judgedAs = (count: number, forbidden: boolean) =>
     decideImport(outcome, { members: members(count), sends: 1 }, { ...context, forbidden });
@@ -118,14 +118,14 @@ describe('an answer to an import', () => {
     ['a creation without an id', { kind: 'accepted', effect: 'created', remoteId: null }, 'unconfirmed'],
     ['something stored', { kind: 'accepted', effect: null, remoteId: null }, 'delivered'],
     ['something stored under another id', { kind: 'accepted', effect: null, remoteId: 900 }, 'unconfirmed'],
-  ])('that tells of %s', (_what, outcome, kind) => {
+  ])('an answer to an import that tells of %s is believed where its id fits', (_what, outcome, kind) => {
     const decision = single(outcome);
     expect(decision?.kind).toBe(kind);
     // The id that the ledger knows stays, since an import may number its rows.
     if (decision?.kind === 'delivered') expect(decision.remoteId).toBe(1);
   });
 
-  it('that names no member halves the import until one member is alone', () => {
+  it('an answer to an import that names no member halves the import until one member is alone', () => {
     expect(decided({ kind: 'refused', detail }, { count: 5 })).toMatchObject({ keep: false, groupMax: 3 });
     expect(kinds({ kind: 'refused', detail }, { count: 2 })).toEqual(['retry', 'retry']);
     expect(decided({ kind: 'refused', detail }, { count: 2 }).groupMax).toBe(1);
@@ -134,7 +134,7 @@ describe('an answer to an import', () => {
     expect(kinds({ kind: 'gated', detail }, { count: 1 })).toEqual(['blocked']);
   });
 
-  it('about the request itself does not split the import', () => {
+  it('an answer to an import about the request itself does not split the import', () => {
     expect(kinds({ kind: 'refused', detail, endpoint: true }, { count: 2 })).toEqual(['blocked', 'blocked']);
   });
 
@@ -142,25 +142,28 @@ describe('an answer to an import', () => {
     ['429', { kind: 'throttled', retryAfterMs: null, detail }],
     ['503', { kind: 'unavailable', sent: true, retryAfterMs: null, detail }],
     ['401', { kind: 'denied', by: 'key', detail }],
-  ])('of %s takes an import apart, but not one that may have arrived before', (_status, outcome) => {
-    expect(decided(outcome).decisions).toMatchObject(Array(4).fill({ kind: 'retry', spend: false }));
-    expect(decided(outcome).keep).toBe(false);
-    expect(decided(outcome, { sends: 2 }).keep).toBe(true);
-  });
+  ])(
+    'an answer to an import of %s takes an import apart, but not one that may have arrived before',
+    (_status, outcome) => {
+      expect(decided(outcome).decisions).toMatchObject(Array(4).fill({ kind: 'retry', spend: false }));
+      expect(decided(outcome).keep).toBe(false);
+      expect(decided(outcome, { sends: 2 }).keep).toBe(true);
+    },
+  );
 
-  it('that says that the import is still in work keeps the import', () => {
+  it('an answer to an import that says that the import is still in work keeps the import', () => {
     expect(decided({ kind: 'in_flight', detail })).toMatchObject({ keep: true });
     expect(kinds({ kind: 'in_flight', detail }, { count: 1 })).toEqual(['unconfirmed']);
   });
 
-  it('that is lost keeps the import once, and splits it the next time', () => {
+  it('an answer to an import that is lost keeps the import once, and splits it the next time', () => {
     const lost: Outcome = { kind: 'ambiguous', cause: 'reset', detail };
     expect(decided(lost)).toMatchObject({ keep: true, groupMax: null });
     expect(decided(lost, { sends: 2 })).toMatchObject({ keep: false, groupMax: 2 });
     expect(decided(lost, { sends: 9, count: 1 })).toMatchObject({ keep: true });
   });
 
-  it('that is lost uses an attempt only of a member that was alone', () => {
+  it('an answer to an import that is lost uses an attempt only of a member that was alone', () => {
     const lost: Outcome = { kind: 'ambiguous', cause: 'reset', detail };
     expect(decided(lost).decisions[0]).toMatchObject({ kind: 'unconfirmed', spend: false });
     expect(decided(lost, { count: 1 }).decisions[0]).toMatchObject({ kind: 'unconfirmed', spend: true });

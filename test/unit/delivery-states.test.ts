@@ -207,7 +207,7 @@ describe.each(REASON_CODES)('the reason code %s', (code) => {
 });
 
 describe('the codes of reasons', () => {
-  it.each(Object.entries(DECIDED))('with the trait %s are given to statements', (trait, codes) => {
+  it.each(Object.entries(DECIDED))('the codes of reasons with the trait %s are given to statements', (trait, codes) => {
     expect([...codesWith(trait as ReasonTrait)].toSorted()).toEqual(codes);
   });
 

@@ -61,44 +61,53 @@ describe('what is no regular file is refused, and holds up nothing,', () => {
     return 'table.csv';
   };
 
-  it.each(ODD)('as a lookup file: %s', async (name) => {
+  it.each(ODD)('what is no regular file is refused at once as a lookup file: %s', async (name) => {
     const [problem] = await problemsOf([productWith(`lookup("${lookupFile(name)}", row.A)`)], folder);
     expect(problem?.message).toMatch(/^The lookup file "table.csv" is (?:not a regular file|a folder)\.$/);
   });
 
-  it.each(ODD)('as a mapping module: %s', async (name) => {
+  it.each(ODD)('what is no regular file is refused at once as a mapping module: %s', async (name) => {
     symlinkSync(at(name), at('m.mjs'));
     const [problem] = await problemsOf([{ module: at('m.mjs') }], folder);
     expect(problem?.message).toMatch(/^The module .+m\.mjs is (?:not a regular file|a folder)\.$/);
   });
 
-  it.each(['fifo', '/dev/zero'])('as a file that a mapping module imports: %s', async (name) => {
-    symlinkSync(at(name), at('part.mjs'));
-    writeFileSync(at('m.mjs'), `import './part.mjs';\nexport default { map: () => [] };\n`);
-    const [problem] = await problemsOf([{ module: at('m.mjs') }], folder);
-    expect(problem?.message).toMatch(/^The module .+part\.mjs is not a regular file\.$/);
-  });
+  it.each(['fifo', '/dev/zero'])(
+    'what is no regular file is refused at once as a file that a mapping module imports: %s',
+    async (name) => {
+      symlinkSync(at(name), at('part.mjs'));
+      writeFileSync(at('m.mjs'), `import './part.mjs';\nexport default { map: () => [] };\n`);
+      const [problem] = await problemsOf([{ module: at('m.mjs') }], folder);
+      expect(problem?.message).toMatch(/^The module .+part\.mjs is not a regular file\.$/);
+    },
+  );
 
   const load = (path: string) => loadRuntimeConfig(path, createSecretStore()).then(() => 'loaded', messageOf);
 
-  it.each(ODD)('as the config: %s', async (name) => {
+  it.each(ODD)('what is no regular file is refused at once as the config: %s', async (name) => {
     expect(await load(at(name))).toMatch(/is (?:not a regular file|a folder)/);
   });
 
-  it.each(ODD)('as a profile: %s', async (name) => {
+  it.each(ODD)('what is no regular file is refused at once as a profile: %s', async (name) => {
     writeFileSync(at('c.yaml'), SOUND_CONFIG.replace('apiKey', `profile: ${at(name)}\n  apiKey`));
     expect(await load(at('c.yaml'))).toMatch(/is (?:not a regular file|a folder)|does not exist/);
   });
 
-  it.each(ODD)('as the file of a secret, which is named: %s', async (name) => {
-    writeFileSync(at('c.yaml'), SOUND_CONFIG.replace('dpp_0123456789abcdef', `\${file:${at(name)}}`));
-    expect(await load(at('c.yaml'))).toContain(`\${file:${at(name)}}, which is ${name === 'sub' ? 'a' : 'not a'}`);
-  });
+  it.each(ODD)(
+    'what is no regular file is refused at once as the file of a secret, which is named: %s',
+    async (name) => {
+      writeFileSync(at('c.yaml'), SOUND_CONFIG.replace('dpp_0123456789abcdef', `\${file:${at(name)}}`));
+      expect(await load(at('c.yaml'))).toContain(`\${file:${at(name)}}, which is ${name === 'sub' ? 'a' : 'not a'}`);
+    },
+  );
 
-  it.each(['--settings', '--faults'])('as the file of %s', async (option) => {
-    for (const name of ODD) {
-      const { exitCode, stderr } = await runHere(['sandbox', '--port', '0', option, at(name)]);
-      expect([exitCode, stderr]).toEqual([2, expect.stringMatching(/is (?:not a regular file|a folder)\./)]);
-    }
-  });
+  it.each(['--settings', '--faults'])(
+    'what is no regular file is refused at once as the file of %s',
+    async (option) => {
+      for (const name of ODD) {
+        const { exitCode, stderr } = await runHere(['sandbox', '--port', '0', option, at(name)]);
+        expect([exitCode, stderr]).toEqual([2, expect.stringMatching(/is (?:not a regular file|a folder)\./)]);
+      }
+    },
+  );
 });

@@ -126,18 +126,18 @@ describe('records', () => {
     expect(codes(await read('0001ab'))).toEqual([undefined]);
   });
 
-  it('that are too long cost themselves', async () => {
+  it('records that are too long cost themselves', async () => {
     const rows = await read(`0001a\n0002${'x'.repeat(700_000)}\n0003c\n`, { maxRecordBytes: 100 });
     expect(codes(rows)).toEqual([undefined, ['row.length'], undefined]);
     expect(JSON.stringify(rows[1]?.fields['_raw']).length).toBeLessThanOrEqual(1_002);
     expect(rows[2]?.place.line).toBe(3);
   });
 
-  it('before the first one can be passed over', async () => {
+  it('records before the first one can be passed over', async () => {
     expect(fields(await read('Title\n----\n0001a\n', { skipLines: 2 }))).toEqual([{ no: '0001', text: 'a' }]);
   });
 
-  it('that are not valid in the encoding are reported by their columns', async () => {
+  it('records that are not valid in the encoding are reported by their columns', async () => {
     const rows = await read(Buffer.concat([Buffer.from('0001a'), Buffer.from([0xe4]), Buffer.from('\n0002b\n')]));
     expect(rows[0]?.issues).toMatchObject([{ code: 'row.encoding', field: 'text', value: 'a\uFFFD' }]);
     expect(rows[1]?.issues).toBeUndefined();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createImportSize } from '../../src/delivery/imports/import-size.ts';
 import type { Outcome } from '../../src/domain/outcome.ts';
-import { claimedProduct } from '../support/ledger/ledger.ts';
+import { claimedProduct } from '../support/ledger/deliveries.ts';
 
 const detail = { status: null, message: 'No.' };
 const FITS: Outcome = { kind: 'accepted', remoteId: null };

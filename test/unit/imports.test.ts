@@ -141,7 +141,7 @@ describe('imports', () => {
     expect(found.map((circle) => circle.map((folder) => relative(ROOT, folder)))).toEqual([]);
   });
 
-  it('in a circle are found', () => {
+  it('imports in a circle are found', () => {
     const imports: Record<string, string[]> = { a: ['b'], b: ['c', 'd'], c: ['b'], d: [] };
     expect(circles(['a', 'b', 'c', 'd'], (file) => imports[file] ?? [])).toEqual([['b', 'c']]);
   });

@@ -67,7 +67,7 @@ describe('the names of columns', () => {
     expect(rankOf(label, concept)).toBeLessThan(1_000);
   });
 
-  it('that only begin or end with a known one come last, and others do not count', () => {
+  it('names of columns that only begin or end with a known one come last, and others do not count', () => {
     expect(rankOf('description-en_US-print', 'description')).toBeGreaterThanOrEqual(1_000);
     expect(rankOf('erpName', 'name')).toBeGreaterThanOrEqual(1_000);
     expect(rankOf('surname', 'name')).toBeNull();

@@ -23,7 +23,7 @@ it('ends what does not end by itself within the time that it is given', async ()
   expect(await stopped(50)).toEqual({ said: 'ready\nstopping\n', exitCode: 3 });
 });
 
-it('does not keep a process from ending that is done in time', async () => {
+it('an interruption does not keep a process that is done in time from ending', async () => {
   expect(await stopped(60_000)).toEqual({ said: 'ready\nstopping\n', exitCode: 0 });
 });
 

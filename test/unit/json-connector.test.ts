@@ -47,7 +47,7 @@ describe('a document', () => {
     ['$', '{"a": 1}', '$ is an object, but a list is expected'],
     ['$', '"a"', '$ is a single value, but a list is expected'],
     ['$.a', '{"a": [], "a": []}', 'The name "a" stands twice'],
-  ])('without a list at %s is refused', async (at, text, message) => {
+  ])('a document without a list at %s is refused', async (at, text, message) => {
     await expect(read(text, { at })).rejects.toMatchObject({
       code: 'source.unreadable',
       message: expect.stringContaining(message),
@@ -71,7 +71,7 @@ describe('a document', () => {
     ['[\n{"a": 1},\n{"a": 01}]', 'in.json is not valid JSON in $[1], which begins at line 3'],
     ['[nul]', 'is not valid JSON in $[0]'],
     ['', 'in.json is empty.'],
-  ])('that is broken stops the pull: %s', async (text, message) => {
+  ])('a document that is broken stops the pull: %s', async (text, message) => {
     await expect(read(text)).rejects.toThrow(message);
   });
 
@@ -83,7 +83,7 @@ describe('a document', () => {
     ['{"l": [{}],}', 'Expected a name in quotes, found "}"'],
     ['{"l": [{}] "x": 1}', 'Expected a comma or }, found'],
     ['{"\\q": 1, "l": []}', 'A name is not valid JSON'],
-  ])('that is broken around the list stops the pull: %s', async (text, message) => {
+  ])('a document that is broken around the list stops the pull: %s', async (text, message) => {
     await expect(read(text, { at: '$.l' })).rejects.toThrow(message);
   });
 
@@ -109,7 +109,7 @@ describe('lines', () => {
     expect(await ndjson('')).toEqual([]);
   });
 
-  it('that are not JSON cost only themselves, and keep their text', async () => {
+  it('lines that are not JSON cost only themselves, and keep their text', async () => {
     const rows = await ndjson('{"a":1}\n{"a":\n{"a":2} x\n{"a":3}\n');
     expect(codes(rows)).toEqual(['ok', 'row.json', 'row.json', 'ok']);
     expect(rows[1]).toMatchObject({

@@ -239,7 +239,7 @@ describe('a mapping module', () => {
       'value.type',
       /names in an object/,
     ],
-  ])('that does "%s" quarantines the row: %s', async (body, code, message) => {
+  ])('a mapping module that does "%s" quarantines the row: %s', async (body, code, message) => {
     const [issue] = issuesOf(await mapperWith(body), { A: 'a' });
     expect(issue).toMatchObject({ code, message: expect.stringMatching(message) });
   });
@@ -278,7 +278,7 @@ describe('a mapping module', () => {
     ['throws.mjs', 'throw new Error("at load");', /cannot be loaded: at load/],
     ['empty.mjs', 'export const map = 1;', /no default export with a map function/],
     ['large.mjs', `// ${'x'.repeat(1_100_000)}`, /is larger than 1048576 bytes/],
-  ])('that cannot be used is a problem: %s', async (name, text, message) => {
+  ])('a mapping module that cannot be used is a problem: %s', async (name, text, message) => {
     if (text !== null) await write(name, text);
     const problems = await problemsOf([{ module: join(folder, name) }], folder);
     expect(problems).toEqual([{ path: 'sources[0].mappings[0].module', message: expect.stringMatching(message) }]);

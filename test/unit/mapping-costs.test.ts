@@ -134,7 +134,8 @@ describe('the work of an expression', () => {
 
   it('is counted alike for one row at any time', async () => {
     const mapper = await mapperOf([productWith('row.A.contains("none") ? "y" : "n"')]);
-    for (let turn = 0; turn < 50; turn += 1) expect(mapRow(mapper, ROW).status).toBe('mapped');
+    const row = { A: long };
+    for (let turn = 0; turn < 50; turn += 1) expect(mapRow(mapper, row).status).toBe('mapped');
   });
 
   it('leaves room for what mappings do with long descriptions and long lists', async () => {

@@ -45,7 +45,7 @@ describe('a file that is read as another format is called what it is', () => {
     expect((await failure(connector, content)).message.replace(/^\/.*\//, '')).toBe(message);
   });
 
-  it('and what to do is said', async () => {
+  it('a file that is read as another format is reported with what to do', async () => {
     expect((await failure(csv, XML)).suggestion).toBe('Use `connector: xml` for it.');
     expect((await failure(json, HTML)).suggestion).toContain('open it in a browser');
   });

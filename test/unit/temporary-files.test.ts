@@ -26,7 +26,7 @@ describe('temporary files', () => {
     expect(readdirSync(folder.path)).toEqual([]);
   });
 
-  it('of a process that was killed are removed by the next one that makes any', async () => {
+  it('temporary files of a process that was killed are removed by the next one that makes any', async () => {
     await using folder = await temporaryFolder();
     const module = join(import.meta.dirname, '../../src/sdk/files/temporary-files.ts');
     const script = `const { createTemporaryFiles } = await import(${JSON.stringify(module)});
@@ -42,7 +42,7 @@ describe('temporary files', () => {
     expect(readdirSync(folder.path)).toEqual([]);
   });
 
-  it('of others stay: of a process that lives, of another host, and with another name', async () => {
+  it('temporary files of others stay: of a process that lives, of another host, and with another name', async () => {
     await using folder = await temporaryFolder();
     const own = createTemporaryFiles(folder.path);
     await own.create();
@@ -64,7 +64,7 @@ describe('temporary files', () => {
     await own.close();
   });
 
-  it('of an earlier process with the same id are removed, as in a container that was started again', async () => {
+  it('temporary files of an earlier process with the same id are removed, as in a container that was started again', async () => {
     await using folder = await temporaryFolder();
     mkdirSync(join(folder.path, `dpp-sync-files-${hostname()}-${process.pid}-1-abcdef`));
     const files = createTemporaryFiles(folder.path);
@@ -73,7 +73,7 @@ describe('temporary files', () => {
     expect(readdirSync(folder.path)).toEqual([]);
   });
 
-  it('that cannot be made are a fault that says what to do', async () => {
+  it('temporary files that cannot be made are a fault that says what to do', async () => {
     await expect(createTemporaryFiles('/no/such/folder').create()).rejects.toMatchObject({
       code: 'source.unreadable',
       message: expect.stringContaining('No temporary file can be made in /no/such/folder'),

@@ -8,17 +8,17 @@ function decoded(chunks: readonly string[], encoding = 'utf-8'): string {
 }
 
 describe('Ctrl-Z', () => {
-  it.each(['utf-8', 'windows-1252', 'utf-16le'])('at the end of a file in %s is left out', (encoding) => {
+  it.each(['utf-8', 'windows-1252', 'utf-16le'])('Ctrl-Z at the end of a file in %s is left out', (encoding) => {
     expect(decoded(['a\r\n\x1a'], encoding)).toBe('a\r\n');
     expect(decoded(['a\r\n', '\x1a\x1a', '\r\n'], encoding)).toBe('a\r\n');
     expect(decoded(['\x1a'], encoding)).toBe('');
   });
 
-  it('within a file stays', () => {
+  it('Ctrl-Z within a file stays', () => {
     expect(decoded(['a\x1ab\x1a', 'c\x1a \n', ' d'])).toBe('a\x1ab\x1ac\x1a \n d');
   });
 
-  it('in great number is no end, and takes no memory and no time', () => {
+  it('many Ctrl-Z in a row are no end, and take no memory and no time', () => {
     const many = Array.from({ length: 200 }, () => '\x1a'.repeat(10_000));
     expect(decoded(many)).toHaveLength(2_000_000);
   });

@@ -200,7 +200,7 @@ it(
   },
 );
 
-it('still reads back deliveries that only need a read while every write fails', async () => {
+it('deliveries that only need a read are still read back while every write fails', async () => {
   const { decisions, resolve } = given('exists', [], { takesOnlyReads: true });
   await resolve();
   expect(decisions).toHaveLength(COUNT);
@@ -239,7 +239,7 @@ it.each([
   },
 );
 
-it('does not believe before such a list that an item is absent which the platform called existing', async () => {
+it('an item that the platform called existing is not believed to be absent before such a list', async () => {
   const { clock, decisions, resolve } = given('exists', [], { lagMs: 30_000, count: 1 });
   await resolve();
   expect(kinds(decisions)).toEqual(['unconfirmed']);

@@ -82,7 +82,7 @@ describe('a file that is no workbook is called what it is', () => {
     expect((await failure(content)).message).toContain(message);
   });
 
-  it('also where it is a workbook in the binary form', async () => {
+  it('a workbook in the binary form is called what it is', async () => {
     const relations =
       '<Relationships><Relationship Id="a" Type="x/officeDocument" Target="xl/workbook.bin"/></Relationships>';
     const content = zip([
@@ -95,12 +95,12 @@ describe('a file that is no workbook is called what it is', () => {
 });
 
 describe('a workbook that is damaged stops the read', () => {
-  it('where it was cut off', async () => {
+  it('a workbook that was cut off stops the read', async () => {
     const whole = workbook(good);
     for (const share of [0.99, 0.7, 0.1]) await failure(whole.subarray(0, whole.length * share));
   });
 
-  it('where the checksum of the sheet is wrong', async () => {
+  it('a workbook whose sheet has a wrong checksum stops the read', async () => {
     const data = Buffer.from('<worksheet><sheetData><row><c><v>1</v></c></row></sheetData></worksheet>');
     const content = workbook({ ...good, parts: [{ name: 'xl/worksheets/sheet1.xml', data, crc: 1 }] });
     await using folder = await temporaryFolder({ 'in.xlsx': content });
@@ -109,7 +109,7 @@ describe('a workbook that is damaged stops the read', () => {
     );
   });
 
-  it('where the XML of the sheet is broken or cut off', async () => {
+  it('a workbook whose sheet has broken XML, or XML that is cut off, stops the read', async () => {
     for (const text of ['<worksheet><sheetData><row></worksheet>', '<worksheet><sheetData><row>', 'x', '']) {
       const content = workbook({ ...good, parts: [{ name: 'xl/worksheets/sheet1.xml', data: Buffer.from(text) }] });
       expect((await failure(content)).message).toContain('xl/worksheets/sheet1.xml');
@@ -118,7 +118,7 @@ describe('a workbook that is damaged stops the read', () => {
 });
 
 describe('a hostile workbook ends in bounded memory and time', () => {
-  it('with a document type and entities', async () => {
+  it('a hostile workbook with a document type and entities ends in bounded memory and time', async () => {
     const data = Buffer.from(
       '<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;">]><worksheet><sheetData><row><c t="str"><v>&b;</v></c></row></sheetData></worksheet>',
     );
@@ -128,23 +128,26 @@ describe('a hostile workbook ends in bounded memory and time', () => {
     }
   });
 
-  it.each(['xl/worksheets/sheet1.xml', 'xl/sharedStrings.xml'])('with a cell of 1 GB in %s', async (name) => {
-    const head = name.includes('sheet1') ? '<worksheet><sheetData><row><c t="str"><v>' : '<sst xmlns="urn:x"><si><t>';
-    const content = workbook({ ...good, parts: [hugePart(name, { head, block: LETTERS, count: 1_024 })] });
-    const { ms, grownMb } = await measured(async () => {
-      expect((await failure(content)).message).toContain('it has a value or a tag of more than');
-    });
-    expect(ms).toBeLessThan(10_000);
-    expect(grownMb).toBeLessThan(250);
-  });
+  it.each(['xl/worksheets/sheet1.xml', 'xl/sharedStrings.xml'])(
+    'a hostile workbook with a cell of 1 GB in %s ends in bounded memory and time',
+    async (name) => {
+      const head = name.includes('sheet1') ? '<worksheet><sheetData><row><c t="str"><v>' : '<sst xmlns="urn:x"><si><t>';
+      const content = workbook({ ...good, parts: [hugePart(name, { head, block: LETTERS, count: 1_024 })] });
+      const { ms, grownMb } = await measured(async () => {
+        expect((await failure(content)).message).toContain('it has a value or a tag of more than');
+      });
+      expect(ms).toBeLessThan(10_000);
+      expect(grownMb).toBeLessThan(250);
+    },
+  );
 
-  it('with tags that are never closed', async () => {
+  it('a hostile workbook with tags that are never closed ends in bounded memory and time', async () => {
     const block = Buffer.from('<row>'.repeat(200_000));
     const part = hugePart('xl/worksheets/sheet1.xml', { head: '<worksheet><sheetData>', block, count: 10 });
     expect((await failure(workbook({ ...good, parts: [part] }))).message).toContain('nested more than 100 levels deep');
   });
 
-  it('with a sheet that unpacks to a thousand times its size', async () => {
+  it('a hostile workbook with a sheet that unpacks to a thousand times its size ends in bounded memory and time', async () => {
     const block = Buffer.from('<row/>'.repeat(180_000));
     const part = hugePart('xl/worksheets/sheet1.xml', { head: '<worksheet><sheetData>', block, count: 1_024 });
     const { ms } = await measured(async () => {
@@ -153,7 +156,7 @@ describe('a hostile workbook ends in bounded memory and time', () => {
     expect(ms).toBeLessThan(5_000);
   });
 
-  it('with a sheet that is larger than accepted, or larger than the directory says', async () => {
+  it('a hostile workbook with a sheet that is larger than accepted, or larger than the directory says ends in bounded memory and time', async () => {
     const block = Buffer.from(`<row><c><v>${'1'.repeat(500)}</v></c></row>`.repeat(2_000));
     const head = `<worksheet><sheetData>${textRow(1, 'a')}`;
     const part = hugePart('xl/worksheets/sheet1.xml', { head, block, count: 3 });

@@ -29,7 +29,7 @@ describe('rows', () => {
     expect(rows.map(({ place }) => place.line)).toEqual([2, 3]);
   });
 
-  it('without a value are passed over', async () => {
+  it('rows without a value are passed over', async () => {
     const sheet = `${textRow(1, 'a')}<row r="2"/><row r="3"><c r="A3" s="0"/></row>${textRow(4, '')}${textRow(5, 'x')}`;
     expect(fields(await read({ sheet }))).toEqual([{ a: 'x' }]);
   });
@@ -49,7 +49,7 @@ describe('rows', () => {
     ]);
   });
 
-  it('that are hidden are read or passed over, as it is set, and so are columns', async () => {
+  it('hidden rows and columns are read or passed over, as it is set', async () => {
     const sheet = `${textRow(1, 'a', 'b')}${textRow(2, '1', '2')}${textRow(3, '3', '4').replace('<row', '<row hidden="1"')}`;
     const parts = { sheet, before: '<cols><col min="2" max="2" hidden="true"/></cols>' };
     expect(fields(await read(parts))).toEqual([
@@ -85,7 +85,7 @@ describe('column names', () => {
     ]);
   });
 
-  it('of several rows are joined, and a merged cell names each of its columns', async () => {
+  it('column names of several rows are joined, and a merged cell names each of its columns', async () => {
     const sheet =
       textRow(1, 'SKU', 'Size', '', 'Weight') +
       textRow(2, '', 'Length', 'Width', 'kg') +
@@ -142,7 +142,7 @@ describe('sheets', () => {
     expect(await read({ ...parts, sheets: sheets.slice(1).toReversed().slice(0, 1) })).toHaveLength(1);
   });
 
-  it('that are not there are named beside those that are', async () => {
+  it('sheets that are not there are named beside those that are', async () => {
     for (const sheet of ['Products', 9]) {
       await expect(read(parts, { sheet })).rejects.toMatchObject({
         code: 'source.unreadable',

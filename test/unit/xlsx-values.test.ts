@@ -83,7 +83,7 @@ describe('numbers', () => {
     ['[$€-407] #,##0.00', '7.5', '7.5'],
     ['General', '12', '12'],
     ['00000', '-42', '-42'],
-  ])('with the format %s show %s as %s', async (format, stored, text) => {
+  ])('numbers with the format %s show %s as %s', async (format, stored, text) => {
     expect(await valueOf(number(stored, 1), { formats: [format] })).toBe(text);
   });
 
@@ -157,7 +157,7 @@ describe('dates', () => {
     );
   });
 
-  it('that the file writes as text stay as they are', async () => {
+  it('dates that the file writes as text stay as they are', async () => {
     expect(await valueOf('<c r="A2" t="d"><v>2024-03-01T08:30:00</v></c>')).toBe('2024-03-01T08:30:00');
   });
 });

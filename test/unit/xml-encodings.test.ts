@@ -33,7 +33,7 @@ describe('the encoding of an XML file', () => {
     );
   });
 
-  it('that does not fit costs the record, also when its bytes come in pieces', async () => {
+  it('an encoding that does not fit an XML file costs the record, also when its bytes come in pieces', async () => {
     const bytes = iconv.encode(
       `<a>${LONG_COMMENT}<r><n>gut</n></r><r><n>Größe</n></r><r><n>auch</n></r></a>`,
       'latin1',

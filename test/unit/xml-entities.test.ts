@@ -49,7 +49,7 @@ describe('entities of an XML document', () => {
     await expect(textOf(subset, body)).rejects.toThrow(message);
   });
 
-  it('that an external DTD may declare are said to be so, and the DTD alone is no error', async () => {
+  it('entities that an external DTD may declare are said to be so, and the DTD alone is no error', async () => {
     const document = (text: string) => `<!DOCTYPE a SYSTEM "http://192.0.2.1/a.dtd"><a><r>${text}</r></a>`;
     expect(await recordsOf(document('1'), AT)).toHaveLength(1);
     await expect(recordsOf(document('&x;'), AT)).rejects.toThrow(

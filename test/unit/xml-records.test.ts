@@ -163,7 +163,7 @@ describe('the paths of XML records', () => {
     expect(await fieldsOf('<a><b/></a>', { at: '/a/b/c' })).toEqual([]);
   });
 
-  it('that lead nowhere are an error, which names what is there', async () => {
+  it('the paths of XML records that lead nowhere are an error, which names what is there', async () => {
     const failed = recordsOf(text, { at: '/a/x/c' });
     await expect(failed).rejects.toThrow('export.xml has no element /a/x/c. It has /a, /a/b, /a/b/c, /a/bb');
     await expect(recordsOf('<a/>', { at: '//c' })).rejects.toThrow('has no element //c');

@@ -175,41 +175,44 @@ describe('the admin API', () => {
   });
 
   describe('answers with a problem document', () => {
-    it('where the token is wrong', async () => {
+    it('the admin API answers with a problem document where the token is wrong', async () => {
       const answer = await ask('/items', { token: 'not-the-token-0123456789' });
       expect(answer.status).toBe(401);
       expect(await problemOf(answer)).toMatchObject({ status: 401, title: 'Not logged in' });
     });
 
-    it('where there is no such operation', async () => {
+    it('the admin API answers with a problem document where there is no such operation', async () => {
       const answer = await ask('/nothing');
       expect(answer.status).toBe(404);
       expect(await problemOf(answer)).toMatchObject({ status: 404 });
     });
 
-    it.each(['%', '%zz', 'A%FF'])('where the address has %s, which cannot be decoded', async (key) => {
-      const answer = await ask(`/items/product/${key}`);
-      expect(answer.status).toBe(400);
-      expect(await problemOf(answer)).toMatchObject({ status: 400, detail: expect.stringContaining('%25') });
-      const page = await fetch(`${url}/items/product/${key}`, { headers: { accept: 'text/html' } });
-      expect(page.status).toBe(400);
-      expect(page.headers.get('content-security-policy')).toContain("default-src 'none'");
-      expect(await page.text()).toContain('<p>The address cannot be read:');
-    });
+    it.each(['%', '%zz', 'A%FF'])(
+      'the admin API answers with a problem document where the address has %s, which cannot be decoded',
+      async (key) => {
+        const answer = await ask(`/items/product/${key}`);
+        expect(answer.status).toBe(400);
+        expect(await problemOf(answer)).toMatchObject({ status: 400, detail: expect.stringContaining('%25') });
+        const page = await fetch(`${url}/items/product/${key}`, { headers: { accept: 'text/html' } });
+        expect(page.status).toBe(400);
+        expect(page.headers.get('content-security-policy')).toContain("default-src 'none'");
+        expect(await page.text()).toContain('<p>The address cannot be read:');
+      },
+    );
 
-    it('where the item is unknown', async () => {
+    it('the admin API answers with a problem document where the item is unknown', async () => {
       const answer = await ask('/items/product/nobody');
       expect(answer.status).toBe(404);
       expect((await problemOf(answer)).detail).toBe('There is no product "nobody" in the ledger.');
     });
 
-    it('where the body does not fit, and names the member', async () => {
+    it('the admin API answers with a problem document where the body does not fit, and names the member', async () => {
       const answer = await ask('/operations/replay', { method: 'POST', body: { states: ['lost'] } });
       expect(answer.status).toBe(422);
       expect((await problemOf(answer)).errors?.map(({ path }) => path)).toEqual(['body.states.0']);
     });
 
-    it('where the body is no JSON', async () => {
+    it('the admin API answers with a problem document where the body is no JSON', async () => {
       const answer = await fetch(`${url}/api/v1/operations/sync`, {
         method: 'POST',
         headers: { authorization: `Bearer ${WEB_TOKEN}`, 'content-type': 'application/json' },
@@ -219,7 +222,7 @@ describe('the admin API', () => {
       expect(await problemOf(answer)).toMatchObject({ status: 400 });
     });
 
-    it('where a query parameter is unknown', async () => {
+    it('the admin API answers with a problem document where a query parameter is unknown', async () => {
       const answer = await ask('/items?colour=red');
       expect(answer.status).toBe(422);
       await problemOf(answer);

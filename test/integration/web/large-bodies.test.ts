@@ -45,7 +45,7 @@ describe('a body of 20 MB', () => {
   }
 
   it.each(['application/x-www-form-urlencoded', 'application/json', 'multipart/form-data; boundary=x'])(
-    'of %s is refused by its announced length, before it is read',
+    'a body of 20 MB of %s is refused by its announced length, before it is read',
     async (type) => {
       for (const route of changing.filter(({ bodyBytesMax }) => bodyBytesMax < BODY_BYTES)) {
         const { status } = await send(route, { 'content-type': type, 'content-length': String(BODY_BYTES) });
@@ -55,7 +55,7 @@ describe('a body of 20 MB', () => {
     },
   );
 
-  it('without an announced length is refused when it is longer than the route takes', async () => {
+  it('a body of 20 MB without an announced length is refused when it is longer than the route takes', async () => {
     for (const route of changing.filter(({ bodyBytesMax }) => bodyBytesMax < BODY_BYTES)) {
       const { status, sent } = await send(route, {
         'content-type': 'application/x-www-form-urlencoded',

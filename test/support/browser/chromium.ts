@@ -15,9 +15,9 @@ const FLAGS = [
 ];
 
 const found = existsSync(EXECUTABLE);
-/** False where a suite with a browser is to be skipped; where one is required, its absence is a failure. */
+/** False if there is no browser and none is required. Suites with a browser are skipped then. */
 export const runsBrowser = found || process.env['DPP_SYNC_TEST_REQUIRE_BROWSER'] === '1';
-/** What to append to the name of such a suite. */
+/** Append this to the name of a suite with a browser. It says why the suite was skipped. */
 export const browserNote = runsBrowser
   ? ''
   : ` (skipped: there is no ${EXECUTABLE}; install it with \`apt-get install chromium\`; DPP_SYNC_TEST_REQUIRE_BROWSER=1 makes this a failure)`;

@@ -4,19 +4,19 @@ import { decodeQR } from 'qr/decode.js';
 /** A PDF as a viewer sees it. */
 export interface PdfContents {
   title: string;
-  /** As the file has it: `D:20260101000000Z`. */
+  /** In the form of the file: `D:20260101000000Z`. */
   createdAt: string;
   /** The lines of every page, without empty ones. */
   pages: string[][];
   /** The addresses that clicks lead to, each once. */
   links: string[];
-  /** What the QR code on the first page says. */
+  /** The text in the QR code on the first page. */
   qr: string;
 }
 
 type Box = [left: number, top: number, right: number, bottom: number];
 
-/** Opens a PDF, which throws for a broken one, and reads what it shows, the QR code out of the areas that it fills. */
+/** Reads the texts, links and QR code that a PDF shows. A broken PDF throws. */
 export async function readPdf(bytes: Buffer): Promise<PdfContents> {
   const task = getDocument({ data: new Uint8Array(bytes), verbosity: 0, stopAtErrors: true });
   try {
@@ -45,7 +45,7 @@ export async function readPdf(bytes: Buffer): Promise<PdfContents> {
   }
 }
 
-/** The rectangles of the one path that fills more of them than any other: the dark modules. */
+/** The dark modules of the QR code: the rectangles of the path with most rectangles. */
 function modulesIn(operators: number[], args: unknown[]): Box[] {
   const paths = operators.flatMap((operator, index) =>
     operator === OPS.constructPath ? [boxesOf((args[index] as [number, [Float32Array]])[1][0])] : [],
@@ -53,7 +53,9 @@ function modulesIn(operators: number[], args: unknown[]): Box[] {
   return paths.reduce((most, boxes) => (boxes.length > most.length ? boxes : most), []);
 }
 
-/** A path as pdf.js has it: 0 and a point to begin at, 1 and a point to draw to, 2 and six numbers for a curve, 4 to close. */
+/**
+ * Reads a path of pdf.js: 0 and the first point, 1 and the end of a line, 2 and six numbers for a curve, 4 to close.
+ */
 function boxesOf(path: Float32Array): Box[] {
   const boxes: Box[] = [];
   let points: [number, number][] = [];
@@ -73,7 +75,7 @@ function boxesOf(path: Float32Array): Box[] {
   return boxes;
 }
 
-/** The boxes in black on white, with room around them, as a camera would see them. */
+/** An image of the boxes, black on white, with a margin. */
 function imageOf(boxes: Box[]): { width: number; height: number; data: Uint8Array } {
   const PIXELS_PER_POINT = 4;
   const left = Math.min(...boxes.map((box) => box[0]));

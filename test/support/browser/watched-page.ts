@@ -2,13 +2,13 @@ import type { Page } from 'playwright-core';
 import { WEB_TOKEN } from '../worlds/daemon-world.ts';
 import { startBrowser, type TestBrowser } from './chromium.ts';
 
-/** A page in a browser of its own, and what the browser complains of. */
+/** A page in its own browser, with the complaints of the browser. */
 export interface WatchedPage {
   browser: TestBrowser;
   page: Page;
   /** Scripts that fail, content that the security policy forbids, and requests to other hosts than the dashboard's. */
   complaints: string[];
-  /** Asks for the form and logs in with the token. */
+  /** Opens the form, and logs in with the token. */
   logIn(): Promise<void>;
 }
 

@@ -5,7 +5,7 @@ import { WEB_TOKEN } from '../worlds/daemon-world.ts';
 export interface WebForms {
   get(path: string): Promise<{ status: number; text: string }>;
   bytes(path: string): Promise<{ status: number; bytes: Uint8Array; headers: Headers }>;
-  /** Sends a form. Gives where the answer leads to. */
+  /** Sends a form. `to` is the address to which the answer redirects. */
   post(path: string, fields?: Record<string, string>): Promise<{ status: number; to: string; text: string }>;
   upload(
     path: string,

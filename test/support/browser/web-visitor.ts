@@ -12,11 +12,14 @@ export interface WebQuestion {
   body?: string | Buffer;
   /** The fields of a form; they become the body. */
   form?: Record<string, string>;
-  /** An address of the loopback network, so that the wrong guesses of one test hold up no other. */
+  /**
+   * The client's address in the loopback network. Different addresses keep the wrong passwords of one test from
+   * delaying another.
+   */
   from?: string;
 }
 
-/** Asks a web server as it is, without following anything or keeping cookies. */
+/** Sends one request. Follows no redirect and keeps no cookie. */
 export function askWeb(url: string, path: string, question: WebQuestion = {}): Promise<WebReply> {
   const { method = question.form === undefined ? 'GET' : 'POST', from = '127.0.0.1', form } = question;
   const isForm = form !== undefined;
@@ -26,7 +29,7 @@ export function askWeb(url: string, path: string, question: WebQuestion = {}): P
   };
   return new Promise((resolve, reject) => {
     const { hostname, port } = new URL(url);
-    // The path goes out as it is written, dots and all.
+    // The path is sent as it is, with its dots.
     const call = request({ hostname, port, path, method, headers, localAddress: from, agent: false }, (answer) => {
       let body = '';
       answer.setEncoding('utf8').on('data', (part: string) => (body += part));
@@ -46,7 +49,7 @@ export interface WebVisitor {
   post(path: string, form: Record<string, string>, headers?: Record<string, string>): Promise<WebReply>;
 }
 
-/** Logs in, with the token where the name is empty. */
+/** Logs in. Without a name the password is the token. */
 export async function visitWeb(
   url: string,
   { name = '', password }: { name?: string; password: string },

@@ -1,4 +1,4 @@
-// Works on after the first signal, as a request does that gets no answer.
+// Continues after the first signal, like a request that gets no answer.
 import { interruptible } from '../../../src/cli/interruption.ts';
 
 const [drainMs = ''] = process.argv.slice(2);

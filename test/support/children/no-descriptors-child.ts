@@ -26,7 +26,7 @@ const deliver = (waitMs: number) =>
   sync(runtime, { sources: [], waitMs, abort: new AbortController().signal, pull: false }, systemClock);
 const without = await deliver(1500);
 for (const descriptor of taken) closeSync(descriptor);
-// A list that could not be read rests for as long as the failed reading took, so the wait is long.
+// A list that could not be read is tried again after as long as the failed read took, so the wait is long.
 const restored = await deliver(60_000);
 await runtime.close();
 const shown = ({ fault, items, requests }: typeof without) => ({

@@ -1,4 +1,5 @@
-// Asks the reading thread of a ledger for a run, and prints what comes of it: the arguments are the ledger's file and id.
+// Asks the reading thread of a ledger for a run, and prints the answer. The arguments are the file and the id of the
+// ledger.
 
 import type { PassportRules } from '../../../src/domain/passport.ts';
 import { createLedgerReader } from '../../../src/ledger/reader/ledger-reader.ts';

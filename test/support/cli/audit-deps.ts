@@ -14,7 +14,7 @@ interface Advisory {
 }
 
 interface Report {
-  /** By package. `via` holds the advisories on it, and the names of packages that it depends on and that have some. */
+  /** By package. `via` has its advisories, and the names of its dependencies that have advisories. */
   vulnerabilities?: Record<string, { via: (Advisory | string)[]; nodes: string[] }>;
   metadata?: { dependencies: { total: number } };
   message?: string;
@@ -28,7 +28,7 @@ function reportIn(stdout: string): Report {
   try {
     return JSON.parse(stdout) as Report;
   } catch {
-    // What npm printed is no report: the reason is on stderr, which the caller shows.
+    // npm has printed no report. The reason is on stderr, which the caller shows.
     return {};
   }
 }

@@ -4,8 +4,8 @@ import { runCli } from '../../../src/cli/run.ts';
 import { type CliResult, documentIn } from './cli.ts';
 
 /**
- * Runs a command line in this process, which takes a fraction of the time. For commands that end by themselves and neither
- * ask anybody nor run workers.
+ * Runs a command line in this process, which takes a fraction of the time. Use it for commands that end by themselves,
+ * ask no questions and run no workers.
  */
 export async function runHere(args: readonly string[]): Promise<CliResult> {
   const stdout = new PassThrough();

@@ -5,7 +5,7 @@ const ROOT = join(import.meta.dirname, '../../..');
 
 export interface CliResult {
   exitCode: number | null;
-  /** What ended it from outside, if anything did. */
+  /** The signal that ended the process; null if it ended by itself. */
   signal: NodeJS.Signals | null;
   stdout: string;
   stderr: string;

@@ -1,4 +1,4 @@
 import type { StallTiming } from '../../../src/queue/backend.ts';
 
-/** For tests of reservations that lapse. */
+/** Short times for tests of jobs whose worker has stopped. */
 export const HASTY_TIMING: StallTiming = { lockMs: 500, stalledCheckMs: 250 };

@@ -7,10 +7,10 @@ import { describeWhere } from '../runner/describe-where.ts';
 
 export const ROOT = join(import.meta.dirname, '../../..');
 
-/** What npm says where it can reach no registry and its cache lacks something. */
+/** The messages of npm when it can reach no registry and its cache lacks a package. */
 const OUT_OF_REACH = /npm error code (?:ENOTCACHED|ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ENETUNREACH|E?TIMEDOUT)/;
 
-/** The environment of whoever installs: without what `npm test` adds, and without the repository's own programs. */
+/** The environment of a person who installs: without the variables of `npm test` and the programs of the repository. */
 const ENVIRONMENT: NodeJS.ProcessEnv = {
   ...Object.fromEntries(
     Object.entries(process.env).filter(
@@ -41,7 +41,7 @@ export function copyCheckout(): string {
   return folder;
 }
 
-/** Settings of npm: it takes from its cache what is there, and does not try for long to reach a registry. */
+/** Settings of npm: it prefers its cache, and gives up soon if it reaches no registry. */
 const NPM = {
   npm_config_prefer_offline: 'true',
   npm_config_audit: 'false',
@@ -51,8 +51,8 @@ const NPM = {
 };
 
 /**
- * Runs a command line of npm's, under the Node of this machine or, as in the image, under the one of these tests. False where
- * npm can reach no registry and its cache lacks something.
+ * Runs npm under the Node of this machine, or under the Node of the tests as the image does. Returns false if npm can
+ * reach no registry and its cache lacks a package.
  */
 export async function npmRan(
   cwd: string,
@@ -70,7 +70,7 @@ export async function npmRan(
   }
 }
 
-/** A `describe` for what npm has installed, given what `npmRan` says of it. */
+/** `describe` for tests of an installed program. It is skipped if `npmRan` has returned false. */
 export function describeInstalled(ran: boolean): ReturnType<typeof describeWhere> {
   return describeWhere({
     isThere: ran,
@@ -85,10 +85,10 @@ export interface Run {
   stderr: string;
 }
 
-/** Runs programs in a folder of its own; where the tests run as root, as a user that may write nowhere else. */
+/** Runs programs in its own folder. If the tests run as root, the programs run as a user that may write only there. */
 export interface OrdinaryUser {
   folder: string;
-  /** Empty where the tests do not run as root. */
+  /** Empty if the tests do not run as root. */
   ids: { uid?: number; gid?: number };
   write(path: string, content: string | Uint8Array): void;
   run(command: readonly string[], cwd?: string, env?: Readonly<Record<string, string>>): Run;

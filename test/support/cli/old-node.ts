@@ -13,7 +13,7 @@ export const oldNode: string | undefined = (process.env['PATH'] ?? '')
     return major > 0 && (major < 22 || (major === 22 && minor < 19));
   });
 
-/** Makes the Node that runs the bin say that it is an old one. */
+/** Options of Node that make it report an old version. */
 export const PRETEND_OLD = {
   NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(
     "Object.defineProperty(process,'versions',{value:{...process.versions,node:'20.11.1'}})",

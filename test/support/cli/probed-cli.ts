@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url';
 
 const LAUNCHER = join(import.meta.dirname, '../../../src/launcher.mjs');
 
-/** Runs in the process before the program and writes down what Node has done in the end. */
+/** Code that runs before the program, and writes at the end which packages Node has loaded. */
 const PROBE = `data:text/javascript,${encodeURIComponent(`
   import { writeFileSync } from 'node:fs';
   import { getCompileCacheDir, registerHooks } from 'node:module';
@@ -27,7 +27,7 @@ export interface Probed {
   cache: string | null;
 }
 
-/** Runs the program in a process of its own, with no more environment than is given. */
+/** Runs the program in its own process, with only the given environment. */
 export function probedCli(args: readonly string[], env: Record<string, string>, cwd?: string): Probed {
   return probed([LAUNCHER, ...args], env, cwd);
 }

@@ -41,7 +41,7 @@ const BOM_COLUMNS = [
   'ModifiedDate',
 ];
 
-/** The `sources` section for the export at its place, or for copies of it. */
+/** The `sources` section that reads the export, or a copy of it, from a folder. */
 export function adventureworksSources(folder: string): unknown[] {
   return sourcesOf({
     connector: 'csv',
@@ -53,7 +53,7 @@ export function adventureworksSources(folder: string): unknown[] {
   });
 }
 
-/** The same from the tables that `fillAdventureworks` makes. */
+/** The `sources` section that reads the tables of `fillAdventureworks`. */
 export function adventureworksTables(options: object): unknown[] {
   const stream = (table: string, key: string) => ({
     query: `SELECT * FROM ${table}`,
@@ -68,7 +68,7 @@ export function adventureworksTables(options: object): unknown[] {
   });
 }
 
-/** Makes the tables of the export with their types, as far as the mappings read them. Empty values become NULL. */
+/** Makes the tables of the export, with the columns that the mappings read. Empty values become NULL. */
 export async function fillAdventureworks(folder: string, server: DatabaseServer, quote: string): Promise<void> {
   await fillTable(join(folder, 'Product.csv'), 'product', PRODUCT_COLUMNS, { server, quote });
   await fillTable(join(folder, 'BillOfMaterials.csv'), 'bill_of_materials', BOM_COLUMNS, { server, quote });
@@ -125,7 +125,7 @@ function sourcesOf(source: object): unknown[] {
   ];
 }
 
-/** The export as it is, read without any of the project's code. */
+/** Reads the export without code of the project, to compare with. */
 export function readAdventureworks(folder: string): {
   products: { id: string; name: string; number: string }[];
   lines: { id: string; assembly: string; component: string; ended: boolean; quantity: string }[];

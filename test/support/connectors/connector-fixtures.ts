@@ -88,7 +88,7 @@ const LARGE: Record<string, LargeExport> = {
 };
 const PADDING = 'A part with a name of some length';
 
-/** What the conformance kit needs for a connector of this package: its own fixtures, and a large export. */
+/** The fixtures of a connector for the conformance kit: its small files, and a large export. */
 export function fixturesOf(id: string, contents: 'snapshot' | 'changes' = 'snapshot'): ConnectorFixtures {
   const folder = fixtureFolder(id);
   const [first, ...others] = Samples.parse(JSON.parse(readFileSync(join(folder, 'samples.json'), 'utf8')));

@@ -5,7 +5,7 @@ import type { Connector, ConnectorHost, JsonValue, Page, ReadMode, SourceRow } f
 
 const SILENT = { debug() {}, info() {}, warn() {}, error() {} };
 
-/** A host whose config file stands in `folder`. */
+/** A host whose config file is in `folder`. */
 function connectorHost(folder: string): ConnectorHost {
   return { resolvePath: (path) => resolve(folder, path), log: SILENT };
 }

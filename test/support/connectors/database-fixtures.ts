@@ -8,7 +8,7 @@ import type { DatabaseServer } from '../servers/database-server.ts';
 const STREAM = { query: 'SELECT * FROM part', page: ['id'] };
 const LARGE = { query: 'SELECT * FROM large', page: ['id'] };
 
-/** One row each second, so that the overlap covers few of them. */
+/** One row each second, so that the overlap covers only a few rows. */
 const TIME_OF: Readonly<Record<string, string>> = {
   postgresql: "timestamptz '2026-01-01 00:00:00+00' + n * interval '1 second'",
   mariadb: "DATE_ADD('2026-01-01 00:00:00', INTERVAL n SECOND)",

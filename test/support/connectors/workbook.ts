@@ -43,9 +43,9 @@ export function zip(parts: readonly ZipPart[]): Buffer {
 }
 
 export interface WorkbookParts {
-  /** What stands in `sheetData`, or with a `<` before `sheetData` a whole sheet. */
+  /** The content of `sheetData`, or a whole sheet if it begins with `<` before `sheetData`. */
   sheet?: string;
-  /** What stands before and behind the rows. */
+  /** The XML before and behind the rows. */
   before?: string;
   behind?: string;
   /** The shared texts, each as what stands in `si`. */

@@ -1,4 +1,4 @@
-// The pages that people read, and the blocks of code on them.
+// The pages of the docs, and their blocks of code.
 
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// Follows a page of the docs as a reader does: writes its files, and runs its commands in their order.
+// Follows a page of the docs as a reader does: writes its files, and runs its commands in order.
 
 import { mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,10 +9,10 @@ import { openShell, type ShellUser } from './shell.ts';
 const STEP = /^`(?<path>[\w./-]+)`:\n\n```\w*\n(?<content>.*?)^```$|^```console\n(?<dialogue>.*?)^```$/gms;
 const SANDBOX = /^dpp-sync (sandbox .*)$/;
 const SANDBOX_ADDRESS = '127.0.0.1:4290';
-/** Where the reader of the page works. */
+/** The folder that the page shows. */
 const SHOWN_FOLDER = '/home/you/passports';
 
-/** What differs from run to run. */
+/** Texts that differ from run to run. */
 const VOLATILE: readonly [RegExp, string][] = [
   [/\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d)?(?:\.\d+Z)?/g, 'TIME'],
   [/\b[\d.]+ m?s\b/g, 'DURATION'],
@@ -37,8 +37,8 @@ interface Exchange {
 }
 
 /**
- * The page with what its commands print now. Output that differs from the page only in times, durations and the like stays as it is
- * on the page.
+ * Returns the page with the present output of its commands. Output that differs from the page only in times, durations
+ * and the like stays as it is.
  */
 export async function followPage(page: string, { folder, launcher, user = {} }: Session): Promise<string> {
   const shell = openShell(folder, { ...user, path: programFolder(folder, launcher) });

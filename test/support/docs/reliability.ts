@@ -1,11 +1,11 @@
-// Which fault a test brings about and which invariants it then holds us to. `docs/reliability.md` is made from it.
+// Which fault a test causes, and which invariants it then checks. `docs/reliability.md` is made from it.
 
 import type { TestOptions } from 'vitest';
 
 /** The invariants of the design, as docs/architecture.md has them. */
 export type Invariant = 'I1' | 'I2' | 'I3' | 'I4' | 'I5' | 'I6' | 'I7' | 'I8' | 'I9';
 
-/** What can go wrong, in the order and the words of the matrix. */
+/** The faults, in the order and the words of the matrix. */
 export const FAULTS = {
   'process-killed': 'The process is killed with SIGKILL at any instant',
   'write-cut': 'The process is killed at each write and fsync of the ledger, or Redis at each of its append-only file',
@@ -41,7 +41,7 @@ export const FAULTS = {
 } as const;
 export type Fault = keyof typeof FAULTS;
 
-/** What `violations` of invariants.ts holds a test to, and the model's own check. */
+/** The invariants that `violations` of invariants.ts checks, and the check of the model. */
 export const ORACLE = ['I1', 'I2', 'I3', 'I4', 'I5', 'I6', 'I7', 'I8'] as const satisfies readonly Invariant[];
 
 declare module 'vitest' {

@@ -17,7 +17,7 @@ export interface Shell {
   end(): Promise<void>;
 }
 
-/** Lines of progress, which a slow machine has more of. */
+/** Lines of progress. A slow machine prints more of them. */
 const PROGRESS = /^(?:read|sent|listing) .*\d+ left\n/gm;
 
 export function openShell(folder: string, { path, ...user }: ShellUser & { path: string }): Shell {

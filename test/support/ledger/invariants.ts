@@ -7,23 +7,26 @@ import type { SandboxSnapshot } from '../../../src/sandbox/control/inspection.ts
 import type { Invariant } from '../docs/reliability.ts';
 import type { SmallExport } from '../worlds/small-export.ts';
 import { API_KEY, type World } from '../worlds/world.ts';
-import { text } from './ledger.ts';
+import { text } from './items.ts';
 import { REVISIONS } from './ledger-revisions.ts';
 import { misplacedReason } from './reason-check.ts';
 
-/** What a fault has left behind, once everything that could go on has gone on and the processes have ended. */
+/** The state after a fault, when all automatic work is done and the processes have ended. */
 export interface Evidence {
   ledgerFile: string;
-  /** Looked through for secrets, with everything below it; the folder of the ledger where none is named. */
+  /** Files and folders in which secrets are looked for. By default it is the folder of the ledger. */
   files?: readonly string[];
   platform: Pick<SandboxSnapshot, 'organizations' | 'writes'>;
-  /** What the source has, by then. */
+  /** The present content of the source. */
   source: SmallExport;
-  /** `delivered`: each BOM item is there once. `or_doubted`: one that is missing is listed in doubt (I8's parenthesis). */
+  /**
+   * `delivered`: each BOM item is at the platform once. `or_doubted`: a missing one is listed as unconfirmed (the
+   * exception of I8).
+   */
   bomItems: 'delivered' | 'or_doubted';
-  /** SKUs whose passport has to be published; none where the policy publishes nothing. */
+  /** SKUs whose passport has to be published. Without it the policy publishes nothing. */
   published?: readonly string[];
-  /** Full keys that may be nowhere but in the config. */
+  /** Secrets that may be only in the config. */
   secrets: readonly string[];
 }
 
@@ -32,7 +35,7 @@ export interface Violation {
   message: string;
 }
 
-/** What a world has left behind: its ledger, its platform, and the key that only its config may hold. */
+/** The evidence of a world: its ledger, its platform, and the API key that only its config may contain. */
 export function evidenceOf(
   world: Pick<World, 'folder' | 'sandbox'>,
   rest: Pick<Evidence, 'source' | 'bomItems' | 'published'>,
@@ -57,12 +60,12 @@ interface Row {
   reason: string | null;
 }
 
-/** One violation tells enough; thousands of the same kind would bury it. */
+/** A few violations of one kind are enough. Thousands would hide the others. */
 const PER_INVARIANT_MAX = 5;
 
 /**
- * Compares ledger, platform and source after a fault. It reads the files as they are, with nothing of the code under test
- * between, and knows the source only as the test wrote it.
+ * Compares ledger, platform and source after a fault. It reads the files without the code under test, and knows the
+ * source only from the test.
  */
 export function violations(evidence: Evidence): Violation[] {
   const found: Violation[] = [];

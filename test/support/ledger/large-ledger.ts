@@ -12,7 +12,7 @@ const NIGHT_MS = 24 * 3_600_000;
 const NIGHTS = 30;
 /** Of so many rows of each source, one is in quarantine. */
 const ROWS_A_QUARANTINED_ONE = 50;
-/** Of so many products, one was refused, and one has no passport because its row is in quarantine. */
+/** One of this many products was refused, and one has no passport because its row is in quarantine. */
 const PRODUCTS_A_REJECTED_ONE = 1000;
 const PARTS_OF_PRODUCT = 2;
 const WORDS = ['Alpine', 'Nordic', 'Urban', 'Coastal', 'Forest', 'Granite', 'Sierra', 'Tundra'];

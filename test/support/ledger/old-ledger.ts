@@ -1,4 +1,4 @@
-// Ledgers as older versions have left them, written by the statements that these versions made their tables with.
+// Ledgers of older versions, made with the SQL of these versions.
 
 import Database from 'better-sqlite3';
 import { idempotencyKey, type Operation } from '../../../src/domain/delivery.ts';
@@ -21,15 +21,15 @@ export type Columns = Record<string, Value>;
 export interface OldItem {
   kind: SubjectKind;
   key: string;
-  /** What is desired now; of a passport its desire. */
+  /** The desired payload, or the desired status of a passport. */
   desired: JsonObject;
-  /** What the API has acknowledged; none where it is left out. */
+  /** The payload that the API has acknowledged, if there is one. */
   baseline?: JsonObject;
-  /** The hash of the baseline, where that is not of the whole content. */
+  /** The hash of the baseline, if it is not that of the whole content. */
   baselineHash?: string;
   remoteId?: JsonValue;
   refs?: ItemRef[];
-  /** How many revisions there were; as many as the latest delivery has, where it is left out. */
+  /** The number of revisions. By default it is that of the latest delivery. */
   revision?: number;
   columns?: Columns;
 }
@@ -38,7 +38,7 @@ export interface OldDelivery {
   operation: Operation;
   state: string;
   revision?: number;
-  /** What it asks for, where that is not what is desired now; of a passport the status that it leads to. */
+  /** The payload that it sends, if that is not the desired one. For a passport it is the status after the write. */
   desired?: JsonObject;
   columns?: Columns;
 }

@@ -1,7 +1,10 @@
 import type { DeliveryState } from '../../../src/domain/delivery.ts';
 import { mayExplain, REASON_CODES } from '../../../src/domain/reason.ts';
 
-/** What is wrong with the reason that a ledger holds for a delivery in this state: its code is unknown, or explains another state. */
+/**
+ * Says what is wrong with the reason of a delivery in this state: its code is unknown, or explains another state. Null
+ * if it is right.
+ */
 export function misplacedReason(state: DeliveryState, code: string | null): string | null {
   if (code === null) return null;
   const known = REASON_CODES.find((one) => one === code);

@@ -1,7 +1,7 @@
 import { type SpawnSyncReturns, spawnSync } from 'node:child_process';
 import { it } from 'vitest';
 
-/** The user and group `nobody` of most systems; any that is not the test's own will do. */
+/** The user and group `nobody` of most systems. Any user other than that of the test works. */
 export const OTHER_USER = 65_534;
 
 /** Runs Node as another user, which takes a test that runs as root. */

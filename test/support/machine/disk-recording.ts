@@ -12,7 +12,7 @@ const CALL = /^(\d+) +(\w+)\((.*)\) += (-?\d+|\?)/;
 const UNFINISHED = /^(\d+) +(\w+\(.*) <unfinished \.\.\.>$/;
 const RESUMED = /^(\d+) +<\.\.\. \w+ resumed>(.*)$/;
 
-/** Reads what `runTraced` has recorded, in the order in which the calls ended. What was cut off had no effect. */
+/** Reads the calls that `runTraced` has recorded, in the order of their ends. A call that did not end had no effect. */
 export function readDiskRecording(file: string): DiskEvent[] {
   const begun = new Map<string, string>();
   const events: DiskEvent[] = [];

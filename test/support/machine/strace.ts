@@ -34,7 +34,7 @@ export interface TraceOptions {
   /** Files and folders whose calls count; they need not exist yet. */
   paths: readonly string[];
   inject?: readonly Injection[];
-  /** A file that takes the calls with all the bytes that they carry. */
+  /** A file in which strace records the calls with all their bytes. */
   recording?: string;
   env?: Record<string, string>;
 }

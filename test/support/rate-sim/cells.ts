@@ -44,7 +44,7 @@ export function settlingSeconds(limit: LimitName, seconds: number): number {
 }
 
 export interface CellResult {
-  /** The used share of the limit that is in force at the end, after the time to settle. */
+  /** The share of the final limit that was used, after the time in which clients adapt. */
   use: number;
   /** The refused share of all requests, or of those in the minute (three long windows) after a change. */
   refused: number;
@@ -62,7 +62,7 @@ export interface CellResult {
 export function runCell(cell: Cell, clientOf: (random: () => number, cell: Cell) => SimClient): CellResult {
   const random = seededRandom(cell.seed);
   const limiter = LIMITS[cell.limit](cell.rate, random());
-  // The kind of wrong headers differs from limit to limit.
+  // Each limit has another kind of wrong headers.
   const kind = Object.keys(LIMITS).indexOf(cell.limit) * 0.29 + cell.rate * 0.013;
   const headers = headersOf(cell.headers, (random() + kind) % 1);
   const watched = Array.from({ length: cell.processes }, () => watch(clientOf(random, cell)));

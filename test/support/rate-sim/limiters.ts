@@ -80,7 +80,7 @@ export function gcra(ratePerSecond: number, burstSeconds: number): Limiter {
       return ALLOWED;
     },
     scale(factor) {
-      // The filled share of the bucket stays the same.
+      // The bucket is as full as before, in per cent.
       rate *= factor;
     },
     quota: () => ({ requests: Math.floor(burst()), windowMs: (burst() * 1000) / rate }),

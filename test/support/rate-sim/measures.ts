@@ -1,6 +1,6 @@
 import type { Trace } from './simulate.ts';
 
-/** The requests of all clients between two seconds. */
+/** The number of requests of all clients between two seconds. */
 function total(counts: readonly Uint32Array[], from: number, to: number): number {
   let sum = 0;
   for (const one of counts) for (let second = from; second < to; second += 1) sum += one[second] ?? 0;

@@ -3,7 +3,7 @@ import { describe, test } from 'vitest';
 /** What a suite needs of the machine. */
 export interface Need {
   isThere: boolean;
-  /** What a run that has left it out says, to follow `needs`: what it is, and how to have it. */
+  /** The text behind `needs` in the list of tests that were left out: what is missing, and how to install it. */
   what: string;
   /** The environment variable that makes it a failure, where it is 1, that it is not there. */
   requiredBy?: string;

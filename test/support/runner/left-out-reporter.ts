@@ -1,6 +1,6 @@
 import type { Reporter, TestModule } from 'vitest/node';
 
-/** Says at the end what a run has left out, and how to have it the next time. */
+/** Lists at the end which tests were left out, and what to install for them. */
 export default class LeftOutReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
     const reasons = new Map<string, number>();

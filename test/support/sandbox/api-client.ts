@@ -9,13 +9,13 @@ import { type ScriptedServer, startScriptedServer } from '../servers/scripted-se
 
 export const API_KEY = 'dpp_live_4f9a8b7c6d5e4f3a2b1c';
 
-/** A client of a server that does what the test says. */
+/** A client, and a server that answers as the test says. */
 export interface ClientSetup {
   server: ScriptedServer;
   client: ApiClient;
   /** Lines that were logged. */
   lines: string[];
-  /** Waits that were asked for, in milliseconds; none of them takes any time. */
+  /** The waits of the client, in milliseconds. None of them takes any time. */
   waits: number[];
 }
 

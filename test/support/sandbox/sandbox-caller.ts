@@ -6,7 +6,7 @@ import { refusalsOf } from '../../../src/sandbox/schema/refusals.ts';
 import { type SandboxOptions, SandboxSettings } from '../../../src/sandbox/settings/settings.ts';
 import { createManualClock, type ManualClock } from '../time/manual-clock.ts';
 
-/** The members that tests reach for. Whether they are there is what the assertions find out. */
+/** The members that tests use. Assertions find out whether they are there. */
 export interface AnswerBody {
   [name: string]: unknown;
   id: number;
@@ -16,7 +16,7 @@ export interface AnswerBody {
   results: Record<string, unknown>[];
 }
 
-/** An answer with its body parsed; `body` is null where there was none or it was no JSON, and `text` has it as it came. */
+/** An answer with its parsed body. `body` is null if it was no JSON, and `text` is the body as it came. */
 export interface CallAnswer {
   status: number;
   headers: Record<string, string | string[] | undefined>;
@@ -86,7 +86,10 @@ export async function startSandbox(
   return { sandbox, baseUrl, key, clock, call };
 }
 
-/** Refusals that the journal has and the description does not. What faults and failures answer is described nowhere. */
+/**
+ * Refusals in the journal that the description does not have. Answers of injected faults and failures are not
+ * described.
+ */
 function undescribedRefusals(sandbox: Sandbox, options: SandboxOptions): string[] {
   const settings = SandboxSettings.parse(options);
   const { requests, faults } = sandbox.statistics();

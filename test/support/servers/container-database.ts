@@ -158,7 +158,7 @@ export async function startContainerDatabase(dialect: DatabaseServer['dialect'])
     ask: (text) => owner.ask(text),
     async endConnections() {
       for (const [id] of await owner.ask(kind.connections)) {
-        // A connection may end by itself in the meantime.
+        // The connection may have ended by itself.
         await run(kind.end(String(id))).catch(() => {});
       }
     },

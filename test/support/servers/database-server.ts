@@ -4,7 +4,7 @@ import type { JsonObject } from '../../../src/sdk/index.ts';
 export interface DatabaseServer {
   dialect: 'postgresql' | 'mariadb' | 'mysql' | 'sqlserver';
   port: number;
-  /** The certificate that the server's own is signed by. */
+  /** The certificate of the authority that has signed the certificate of the server. */
   ca: string;
   /** That of `reader`. */
   password: string;

@@ -22,7 +22,7 @@ export interface FtpTestServer {
   files: string;
   user: string;
   password: string;
-  /** The certificate that the server's own is signed by. */
+  /** The certificate of the authority that has signed the certificate of the server. */
   ca: string;
   stop: () => Promise<void>;
 }

@@ -12,7 +12,7 @@ export type Handler = (request: IncomingMessage, response: ServerResponse) => vo
 export interface HttpsTestServer {
   /** `https://127.0.0.1:port`. */
   address: string;
-  /** The certificate that the server's own is signed by. */
+  /** The certificate of the authority that has signed the certificate of the server. */
   ca: string;
   /** What came, in order: the requests without their bodies. */
   requests: IncomingMessage[];

@@ -86,7 +86,7 @@ export async function startMariaDb(): Promise<DatabaseServer> {
     ask,
     async endConnections() {
       for (const [id] of await ask("SELECT id FROM information_schema.processlist WHERE user = 'reader'")) {
-        // A connection may end by itself in the meantime.
+        // The connection may have ended by itself.
         await run(`KILL ${String(id)}`).catch(() => {});
       }
     },

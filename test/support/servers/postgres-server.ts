@@ -94,7 +94,7 @@ export async function startPostgres(): Promise<DatabaseServer> {
   };
 }
 
-/** The port answers a moment before the server takes logins. */
+/** The port answers a moment before the server accepts logins. */
 async function untilLoggedIn(port: number): Promise<Client> {
   for (;;) {
     const client = new Client({

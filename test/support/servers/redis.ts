@@ -46,7 +46,7 @@ export interface RedisServer {
   ended(): Promise<NodeJS.Signals | null>;
   /** Ends it at once, as a crash would. Its data stay for `restart`. */
   kill(): Promise<void>;
-  /** Starts it again on the same port with the data that it wrote. */
+  /** Starts it again on the same port, with the data that it has stored. */
   restart(): Promise<void>;
   /** Ends it and removes its data. */
   stop(): Promise<void>;
@@ -177,7 +177,7 @@ function answersPing(port: number): Promise<boolean> {
       resolve(ready);
     };
     socket.once('connect', () => socket.write('PING\r\n'));
-    // With a password set, the refusal shows as well that it is up.
+    // If a password is set, a refusal shows too that the server is up.
     socket.once('data', (data) => answer(/^(?:\+PONG|-NOAUTH)/.test(data.toString())));
     socket.once('error', () => answer(false));
     socket.setTimeout(1_000, () => answer(false));

@@ -31,7 +31,7 @@ export async function startS3Server(): Promise<S3TestServer> {
   });
   const { port } = await server.run();
   const endpoint = `http://127.0.0.1:${port}`;
-  // The only key that it knows.
+  // The only key that the server knows.
   const keys = { accessKeyId: 'S3RVER', secretAccessKey: 'S3RVER' };
   const client = new AwsClient({ ...keys, service: 's3', region: 'us-east-1', retries: 0 });
   const addressOf = (key: string) => `${endpoint}/${bucket}/${key.split('/').map(encodeURIComponent).join('/')}`;

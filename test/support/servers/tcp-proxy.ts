@@ -3,23 +3,23 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { setTimeout as delay } from 'node:timers/promises';
 import { seededRandom } from '../runner/chaos.ts';
 
-/** Something that is wrong with a network. `toward` is the direction that is counted. */
+/** A fault of a network. `toward` is the direction of the data that count. */
 export type Toxic =
-  /** Each piece of data is late. */
+  /** Each piece of data arrives late. */
   | { kind: 'latency'; ms: number; jitterMs: number }
-  /** Nobody listens, and what was connected is reset. */
+  /** New connections are refused, and open ones are reset. */
   | { kind: 'down' }
-  /** A connection is reset on both sides once so many bytes have come from one of them; those go on no more. */
+  /** A connection is reset on both sides after so many bytes toward one side. These bytes are not delivered. */
   | { kind: 'reset'; toward: 'server' | 'client'; afterBytes: number }
-  /** A connection is reset on both sides so long after it was opened. */
+  /** A connection is reset on both sides some time after it was opened. */
   | { kind: 'expire'; afterMs: number }
-  /** That one side has closed is told to the other late. */
+  /** One side learns late that the other has closed the connection. */
   | { kind: 'slow-close'; ms: number }
-  /** Data are handed on in small pieces. */
+  /** Data are delivered in small pieces. */
   | { kind: 'slicer'; bytes: number; delayMs: number }
-  /** New connections are accepted and lead nowhere: no answer, no end. They stay so. */
+  /** New connections are accepted, and never get an answer or an end. */
   | { kind: 'half-open' }
-  /** What is connected has lost its other end without a word: every byte is swallowed, and no end is told. It stays so. */
+  /** Open connections lose one side without a notice: every byte is dropped, and no end is reported, for ever. */
   | { kind: 'vanished'; toward: 'server' | 'client' | 'both' }
   | { kind: 'bandwidth'; bytesPerSecond: number };
 
@@ -30,7 +30,7 @@ export interface TcpProxy {
   accepted(): number;
   /** How often a toxic did harm so far: a reset, a swallowed piece, a refused or dead connection. */
   harmed(): number;
-  /** Puts these in place of the present ones; none at all for a sound network. */
+  /** Replaces the present toxics. Without arguments the network works. */
   set(...toxics: Toxic[]): Promise<void>;
   close(): Promise<void>;
 }
@@ -39,7 +39,7 @@ interface Link {
   client: Socket;
   server: Socket | null;
   openedAt: number;
-  /** From then on nothing comes through in this direction, whatever the toxics are. */
+  /** Directions in which nothing is delivered any more, whatever the toxics are. */
   dead: Set<'server' | 'client'>;
   bytes: { server: number; client: number };
 }
@@ -83,12 +83,12 @@ export async function startTcpProxy(target: number, seed = 1): Promise<TcpProxy>
     server.on('error', () => drop(link));
     const ends = [carry(link, client, server, 'server'), carry(link, server, client, 'client')];
     void Promise.all(ends).finally(() => {
-      // A link that is dead stays open: to its ends it must look alive.
+      // A dead link stays open, because both ends must believe that it works.
       if (link.dead.size === 0) links.delete(link);
     });
   }
 
-  /** Hands on what comes from one socket to the other, as the toxics of the moment have it. */
+  /** Delivers data from one socket to the other, under the present toxics. */
   async function carry(link: Link, from: Socket, to: Socket, toward: 'server' | 'client'): Promise<void> {
     try {
       for await (const piece of from) await hand(link, to, toward, piece as Buffer);
@@ -97,7 +97,7 @@ export async function startTcpProxy(target: number, seed = 1): Promise<TcpProxy>
       if (late) await delay(late.ms, undefined, { ref: false });
       to.end();
     } catch {
-      // A socket that breaks takes its link with it.
+      // A broken socket ends its link.
       drop(link);
     }
   }

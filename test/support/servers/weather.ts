@@ -3,16 +3,19 @@ import { systemClock } from '../../../src/lib/clock.ts';
 import { seededRandom } from '../runner/chaos.ts';
 import type { TcpProxy, Toxic } from './tcp-proxy.ts';
 
-/** A way for a network to fail, on and off. */
+/** A kind of network fault that comes and goes. */
 export interface Weather {
   what: string;
   toxic: Toxic;
-  /** How long it lasts and how long it is gone, on average. */
+  /** How long it lasts, and how long it is absent, on average. */
   onMs: number;
   offMs: number;
 }
 
-/** Does the work while the network fails in this way a few times, from the moment on that there is something to harm. */
+/**
+ * Does the work while the network fails in this way a few times. The faults begin as soon as there are requests to
+ * harm.
+ */
 export async function through<T>(
   { toxic, onMs, offMs }: Weather,
   work: () => Promise<T>,

@@ -2,9 +2,9 @@ import type { Clock } from '../../../src/lib/clock.ts';
 
 /** A clock that stands still until a test moves it. */
 export interface ManualClock extends Clock {
-  /** Moves time on and wakes the sleepers whose time has come. */
+  /** Lets `ms` pass, and ends the sleeps that are over. */
   advance(ms: number): void;
-  /** Sets the wall clock by so much, forwards or back. Waits take no notice. */
+  /** Sets the wall clock forward or back by `ms`. Waits take as long as before. */
   jump(ms: number): void;
   /** Resolves as soon as this many calls of `sleep` have been waiting at once. */
   sleepers(count: number): Promise<void>;

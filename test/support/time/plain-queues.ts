@@ -1,6 +1,6 @@
 import type { JobResult, Queues, ReceivedJob, WakeUpJob } from '../../../src/domain/ports/queues.ts';
 
-/** Queues in memory, for worlds in virtual time: what they do takes none. They keep no failed jobs. */
+/** Queues in memory for worlds in virtual time. Their work takes no time, and they keep no failed jobs. */
 export function createPlainQueues(): Queues {
   const waiting: WakeUpJob[] = [];
   let active = 0;

@@ -1,7 +1,7 @@
 import type { LogSync } from '../../../src/ledger/store/log-sync.ts';
 
 /**
- * Leaves the disk to SQLite, which waits for it within each commit: virtual time would go on while a thread waits for a
- * real disk.
+ * Leaves the sync of the disk to SQLite, which waits for it within each commit. With a thread that waits for the disk,
+ * virtual time would go on meanwhile.
  */
 export const syncedBySqlite = (): LogSync => ({ sync: () => Promise.resolve(), close: () => undefined });

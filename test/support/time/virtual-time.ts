@@ -1,34 +1,83 @@
 import type { Clock } from '../../../src/lib/clock.ts';
 
-/** A clock that jumps to the next sleeper as soon as nothing else is going on: days pass in seconds. */
+/**
+ * A clock that moves only when all work has come to rest, from one timer to the next. So days pass in seconds, and nothing
+ * depends on the speed of the machine.
+ */
 export interface VirtualTime extends Clock {
-  /** Lets time pass until `done` says so, or this many milliseconds have. */
-  pass(ms: number, done?: () => boolean): Promise<void>;
+  /** Calls `callback` after `ms`. The function that it returns cancels that. Timers of one instant run in the order of their setting. */
+  after(ms: number, callback: () => void): () => void;
+  /** Reports that something has happened that may lead to further work at this instant. */
+  stir(): void;
+  /** Waits until all work of this instant is done. */
+  settle(): Promise<void>;
+  /** Lets `ms` pass, or less if `isDone` returns true before. */
+  pass(ms: number, isDone?: () => boolean): Promise<void>;
+  /** Sets the wall clock forward or back. `ticks` and all waits are as before. */
+  set(byMs: number): void;
 }
 
-interface Sleeper {
-  until: number;
-  wake: () => void;
+interface Timer {
+  at: number;
+  order: number;
+  callback: () => void;
 }
+
+/** The work of one instant takes far fewer rounds of the event loop. */
+const ROUNDS_MAX = 20_000;
+
+/** Rounds of the event loop without a report, after which all work counts as done. A commit of the ledger takes one or two. */
+const QUIET_ROUNDS = 3;
 
 export function createVirtualTime(startMs = Date.UTC(2027, 0, 15)): VirtualTime {
-  let now = startMs;
-  const sleeping = new Set<Sleeper>();
+  /** In ticks. They begin with the wall clock, and `set` moves only the wall clock. */
+  let at = startMs;
+  let aheadMs = 0;
+  let orders = 0;
+  let stirs = 0;
+  const timers = new Set<Timer>();
 
-  /** Whatever goes on by itself does so: a transaction of the ledger takes a turn of the event loop. */
-  async function settle(): Promise<void> {
-    for (let turn = 0; turn < 3; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+  function next(): Timer | undefined {
+    let first: Timer | undefined;
+    for (const timer of timers) {
+      if (!first || timer.at < first.at || (timer.at === first.at && timer.order < first.order)) first = timer;
+    }
+    return first;
   }
 
-  function next(): number {
-    let earliest = Number.POSITIVE_INFINITY;
-    for (const { until } of sleeping) earliest = Math.min(earliest, until);
-    return earliest;
+  function after(ms: number, callback: () => void): () => void {
+    orders += 1;
+    const timer = { at: at + Math.max(0, ms), order: orders, callback };
+    timers.add(timer);
+    return () => void timers.delete(timer);
+  }
+
+  async function settle(): Promise<void> {
+    let quiet = 0;
+    for (let round = 0; quiet < QUIET_ROUNDS; round += 1) {
+      if (round > ROUNDS_MAX) throw new Error('Work goes on without an end while no time passes.');
+      const before = stirs;
+      await new Promise<void>((resolve) => void setImmediate(resolve));
+      quiet = stirs === before ? quiet + 1 : 0;
+    }
+  }
+
+  async function runTimersAt(instant: number): Promise<void> {
+    at = instant;
+    const due = [...timers].filter((timer) => timer.at === at).sort((a, b) => a.order - b.order);
+    // One of them may cancel another.
+    for (const timer of due) if (timers.delete(timer)) timer.callback();
+    await settle();
   }
 
   return {
-    now: () => now,
-    ticks: () => now,
+    now: () => at + aheadMs,
+    ticks: () => at,
+    after,
+    stir() {
+      stirs += 1;
+    },
+    settle,
     sleep(ms, signal) {
       return new Promise((resolve) => {
         if (signal?.aborted) {
@@ -36,23 +85,22 @@ export function createVirtualTime(startMs = Date.UTC(2027, 0, 15)): VirtualTime 
           return;
         }
         const wake = (): void => {
-          sleeping.delete(sleeper);
+          cancel();
           signal?.removeEventListener('abort', wake);
           resolve();
         };
-        const sleeper: Sleeper = { until: now + ms, wake };
+        const cancel = after(ms, wake);
         signal?.addEventListener('abort', wake, { once: true });
-        sleeping.add(sleeper);
       });
     },
-    async pass(ms, done = () => false) {
-      const end = now + ms;
-      for (;;) {
-        await settle();
-        if (done() || now >= end) return;
-        now = Math.max(now, Math.min(end, next()));
-        for (const sleeper of sleeping) if (sleeper.until <= now) sleeper.wake();
-      }
+    async pass(ms, isDone = () => false) {
+      const until = at + ms;
+      await settle();
+      for (let timer = next(); timer && timer.at <= until && !isDone(); timer = next()) await runTimersAt(timer.at);
+      if (!isDone()) at = until;
+    },
+    set(byMs) {
+      aheadMs += byMs;
     },
   };
 }

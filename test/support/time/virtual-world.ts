@@ -14,8 +14,10 @@ import type { SentWrite, Target } from '../../../src/domain/ports/target.ts';
 import { Profile } from '../../../src/domain/profile.ts';
 import type { SqliteLedger } from '../../../src/ledger/sqlite-ledger.ts';
 import type { JsonObject } from '../../../src/lib/json.ts';
-import { items, mapRows, openLedger, plainEncode, plainEncodeImport, pullRows, row, text } from '../ledger/ledger.ts';
+import { items, text } from '../ledger/items.ts';
+import { openLedger, plainEncode, plainEncodeImport } from '../ledger/ledger.ts';
 import { REVISIONS } from '../ledger/ledger-revisions.ts';
+import { pullAndMap, row } from '../ledger/records.ts';
 import { seededRandom } from '../runner/chaos.ts';
 import { createRecordingLog } from '../worlds/recording-log.ts';
 import { createPlainQueues } from './plain-queues.ts';
@@ -29,7 +31,7 @@ export interface ModelRequest {
   at: number;
 }
 
-/** How the model fails; null where it does not. `landed` says whether a write takes effect all the same. */
+/** How the model fails; null if it does not. `landed` is true if the write takes effect all the same. */
 export type ModelFailure = { outcome: Outcome; landed?: boolean; tookMs?: number } | null;
 
 /** The real engine over a real ledger and a model of the API, in virtual time. */
@@ -44,13 +46,13 @@ export interface VirtualWorld {
   created: Map<string, number>;
   /** When each product was created first. */
   createdAt: Map<string, number>;
-  /** Decides what becomes of each request from now on. */
+  /** Decides how each further request fails. */
   failing: (request: ModelRequest) => ModelFailure;
-  /** Encodes a write when it is claimed, from now on. */
+  /** Encodes each further write when it is claimed. */
   encode: Encode;
-  /** What the row with a key makes, from now on; a product of that SKU unless a test says otherwise. */
+  /** The item that the row with a key makes from now on. By default it is a product with that SKU. */
   itemOf: (key: string) => Item;
-  /** What the list shows, from now on, of the products that were created. */
+  /** Whether the list shows a created product from now on. */
   shows: (sku: string) => boolean;
   /** Stages one item for each key. */
   stage(keys: readonly string[]): Promise<void>;
@@ -76,7 +78,7 @@ export async function createVirtualWorld(options: {
 }): Promise<VirtualWorld> {
   const folder = mkdtempSync(join(tmpdir(), 'dpp-virtual-'));
   const time = createVirtualTime();
-  // The API of this world knows no bulk import.
+  // The API of this world has no bulk import.
   const { imports, ...settings } = options.profile ?? {};
   const profile = Profile.parse({ ...settings, imports: { creates: 'off', ...imports } });
   const random = seededRandom(options.seed ?? 1);
@@ -171,11 +173,14 @@ export async function createVirtualWorld(options: {
     shows: () => true,
     async stage(keys) {
       staged.push(...keys);
-      await pullRows(ledger, { rows: staged.map((key) => row(key)) });
-      await mapRows(ledger, ({ id }) => {
-        const key = text(id);
-        return items(world.itemOf(key));
-      });
+      await pullAndMap(
+        ledger,
+        staged.map((key) => row(key)),
+        ({ id }) => {
+          const key = text(id);
+          return items(world.itemOf(key));
+        },
+      );
       engine.wake();
     },
     attempts() {

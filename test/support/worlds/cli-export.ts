@@ -1,4 +1,4 @@
-/** A small export for tests of whole commands: all of it can be delivered. */
+/** A small export for tests of commands. All of it can be delivered. */
 export const GOOD_FILES = {
   'products.csv': 'ID,SKU,NAME,COUNTRY\n1,A-1,Pump,DE\n2,A-2,Motor,SE\n',
   'materials.csv': 'ID,NAME\n900,Steel\n',
@@ -11,7 +11,7 @@ export const FLAWED_FILES = {
   'products.csv': "ID,SKU,NAME,COUNTRY\n1,A-1,Pump,DE\n2,A-2,=cmd|' /C calc'!A0,XX\n3,A-3,,SE\n",
 };
 
-/** The `sources` section for it. */
+/** The `sources` section for these files. */
 export const SMALL_SOURCES = [
   {
     id: 'erp',

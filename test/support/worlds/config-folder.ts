@@ -15,7 +15,7 @@ import type { Connector } from '../../../src/sdk/connector.ts';
 
 export const REPOSITORY = fileURLToPath(new URL('../../../', import.meta.url));
 
-/** A config without a fault, for tests that need one, or one with a single fault in it. */
+/** A valid config, for tests that use it or make one mistake in it. */
 export const SOUND_CONFIG = `target:
   baseUrl: https://dpp.example.com
   apiKey: dpp_0123456789abcdef
@@ -46,7 +46,7 @@ export interface LoadTestOptions {
   secrets?: SecretStore;
   /** Further files beside the config. */
   files?: Record<string, string>;
-  /** What the config file is called. */
+  /** The name of the config file. */
   name?: string;
 }
 

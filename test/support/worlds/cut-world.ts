@@ -3,18 +3,18 @@ import { expect } from 'vitest';
 import type { SyncReport } from '../../../src/daemon/sync.ts';
 import type { JsonObject } from '../../../src/lib/json.ts';
 import { violations } from '../ledger/invariants.ts';
-import { text } from '../ledger/ledger.ts';
+import { text } from '../ledger/items.ts';
 import { SMALL, SMALL_SOURCES, type SmallExport, smallFiles } from './small-export.ts';
 import { API_KEY, createWorld, type World } from './world.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 const LEDGER_FILES = ['', '-wal', '-shm', '-journal', '.lock', '.lock-journal', '.mark'];
 
-/** A world whose sync is cut off somewhere, and what there has to be in the end. */
+/** A world whose sync is interrupted somewhere, and the check of its final state. */
 export interface CutWorld extends World {
   /** Where the ledger lies. */
   data: string;
-  /** All files that the ledger may write, and their folder, as what may be traced. */
+  /** The files that the ledger may write, and their folder, for tracing. */
   paths: string[];
   /** The arguments of Node for `dpp-sync sync`. */
   syncCommand: string[];
@@ -22,7 +22,10 @@ export interface CutWorld extends World {
   finish: () => Promise<void>;
 }
 
-/** `honoured`: the API obeys idempotency keys, and the profile says so. Else it ignores all, under the default profile. */
+/**
+ * With `honoured` the API honours idempotency keys and the profile says so. Without it the API ignores them, under the
+ * default profile.
+ */
 export async function createCutWorld(options: {
   honoured: boolean;
   queue: string;
@@ -52,14 +55,14 @@ export async function createCutWorld(options: {
     syncCommand: [join(ROOT, 'src/launcher.mjs'), 'sync', '--json', '-c', world.configFile],
     async finish() {
       const report = await world.sync();
-      // Whether the queue may be out of reach is for the test to say.
+      // The test decides whether the queue may be out of reach.
       if (report.fault?.code === 'queue.unreachable') throw report.fault;
       expect(report.fault).toBeNull();
       expectNothingLostOrDoubled({ world, source, report, honoured });
       const platform = world.sandbox.inspect();
       const bomItems = honoured ? 'delivered' : 'or_doubted';
       const evidence = { ledgerFile: join(data, 'ledger.db'), platform, source, bomItems, secrets: [API_KEY] } as const;
-      // The comparison above has told which passports have to be published.
+      // The comparison above has shown which passports have to be published.
       const published = world.contents().publications.map(({ sku }) => text(sku));
       expect(violations({ ...evidence, published })).toEqual([]);
     },
@@ -85,13 +88,13 @@ function expectNothingLostOrDoubled({ world, source, report, honoured }: Ending)
   expect(sorted(products, 'name')).toEqual(source.products.map(({ name }) => name).toSorted());
   expect(sorted(products, 'sku')).toEqual(source.products.map(({ id }) => `SKU-${id}`).toSorted());
   expect(sorted(materials, 'code')).toEqual(source.materials.map(({ id }) => id).toSorted());
-  // A BOM item that may or may not be there is listed in doubt; whatever is there is there once.
+  // A BOM item that may be at the platform is listed as unconfirmed. None is there twice.
   expect(bomItems.length).toBeLessThanOrEqual(source.lines.length);
   expect(bomItems.length).toBeGreaterThanOrEqual(source.lines.length - doubted);
   expect(new Set(bomItems.map(({ product, quantity }) => JSON.stringify([product, quantity]))).size).toBe(
     bomItems.length,
   );
-  // A product with a BOM item in doubt is not complete, and says so; each other one is published once.
+  // A product with an unconfirmed BOM item is incomplete. Each other product is published once.
   const { published = 0, ...open } = report.passports;
   expect(open).toEqual(compact({ incomplete: source.products.length - published }));
   expect(source.products.length - published).toBeLessThanOrEqual(doubted);

@@ -9,7 +9,7 @@ import type { World } from './world.ts';
 
 export const WEB_TOKEN = 'web-token-0123456789';
 
-/** A source of two products, of which `status.csv` says what becomes of their states. */
+/** A source of two products. `status.csv` translates their states. */
 export const PRODUCTS = {
   source: {
     id: 'erp',
@@ -30,15 +30,15 @@ export const PRODUCTS = {
   },
   files: {
     'products.csv': 'SKU,NAME,STATE\nA-1,Kettle,10\nA-2,Toaster,20\n',
-    /** The API knows no such status as the second one. */
+    /** The API does not know the second status. */
     'status.csv': 'key,value\n10,DRAFT\n20,RETIRED\n',
   },
   mended: { 'status.csv': 'key,value\n10,DRAFT\n20,ARCHIVED\n' },
 } as const;
 
 /**
- * Has the platform refuse to create products whose request contains a text, until its faults are cleared. So a retry arrives without
- * a changed file, which a daemon would notice by itself.
+ * Makes the platform refuse to create products whose request contains a text, until its faults are cleared. So a retry
+ * succeeds without a changed file, which a daemon would notice by itself.
  */
 export function refuseCreates({ sandbox }: Pick<World, 'sandbox'>, match: string): void {
   sandbox.faults.add({ operation: 'product.create', match, kind: 'status', status: 422, body: REFUSAL });

@@ -1,11 +1,11 @@
-// A world with a bit of everything that the dashboard shows: passports in each state, rows in quarantine, a product that the API
-// refuses, a part that is nowhere, and names that try to break out of the page.
+// A world with all that the dashboard shows: passports in each state, rows in quarantine, a product that the API
+// refuses, a missing part, and names that try to inject HTML.
 
 import type { SandboxOptions } from '../../../src/sandbox/settings/settings.ts';
 import { createWorld, type World } from './world.ts';
 
 export const HOSTILE = '<script>alert("x")</script> & \'quoted\'';
-/** A key with what a path, a query and an attribute give a meaning. */
+/** A key with characters that have a meaning in a path, a query or an attribute. */
 export const ODD_KEY = 'A/B ?c=d&e#f%20"ü';
 
 const PRODUCT_ROWS = [

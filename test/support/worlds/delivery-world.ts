@@ -15,7 +15,9 @@ import { createLogger } from '../../../src/lib/logging/logging.ts';
 import { createSecretStore } from '../../../src/lib/logging/secrets.ts';
 import { createSandbox, type Sandbox } from '../../../src/sandbox/sandbox.ts';
 import type { SandboxOptions } from '../../../src/sandbox/settings/settings.ts';
-import { items, mapRows, NO_CONTACT, openLedger, pullRows, row, text } from '../ledger/ledger.ts';
+import { items, text } from '../ledger/items.ts';
+import { NO_CONTACT, openLedger } from '../ledger/ledger.ts';
+import { pullAndMap, row } from '../ledger/records.ts';
 import { createPlainQueues } from '../time/plain-queues.ts';
 import { requestsSince } from './requests-since.ts';
 import { API_KEY } from './world.ts';
@@ -33,15 +35,15 @@ export interface DeliveryWorld {
   baseUrl: string;
   sandbox: Sandbox;
   ledger: SqliteLedger;
-  /** What was reported since the ledger was opened. */
+  /** The events since the ledger was opened. */
   events: ProgressEvent[];
-  /** Stages products by id; what a product does not name it does not have. */
+  /** Stages products by id, each with the given fields alone. */
   stage(products: Record<string, JsonObject>): Promise<void>;
-  /** Sends these deliveries once, and settles what is answered. */
+  /** Sends these deliveries once, and settles them. */
   send(due: readonly DueDelivery[]): Promise<void>;
-  /** Delivers and reads back until nothing goes on by itself. */
+  /** Delivers and reads back until all automatic work is done. */
   drain(): Promise<void>;
-  /** Closes the ledger and opens it again on the same file, as a new process does; perhaps under another profile. */
+  /** Closes the ledger and opens it again, as a new process does; under another profile if one is given. */
   reopen(settings?: Settings): Promise<void>;
   /** The sandbox's products by SKU. */
   products(): Record<string, JsonObject>;
@@ -113,8 +115,7 @@ export async function createDeliveryWorld(options: {
     },
     async stage(products) {
       const rows = Object.entries(products).map(([id, fields]) => row(id, fields));
-      await pullRows(parts.ledger, { rows });
-      await mapRows(parts.ledger, ({ id, ...fields }) => {
+      await pullAndMap(parts.ledger, rows, ({ id, ...fields }) => {
         const key = text(id);
         return items({ kind: 'product', key, payload: { sku: `SKU-${key}`, name: key, ...fields }, refs: [] });
       });

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { csv } from '../../../connectors/csv/index.ts';
 import type { Connector, JsonValue, OpenSource, Page } from '../../../src/sdk/index.ts';
 
-/** A source of files that is opened as a run opens it. */
+/** A source of files, opened in the same way as by a run. */
 export interface FileWorld {
   /** Reads a stream to its end: the pages. */
   pages(stream?: string, from?: { cursor?: JsonValue; signal?: AbortSignal }): Promise<Page[]>;
@@ -18,7 +18,7 @@ export interface FileWorld {
 export interface FileWorldOptions {
   folder: string;
   options?: object;
-  /** Each with its stream options; one that has only those of `stream` is `default`. */
+  /** The options of each stream, by its name. */
   streams: Record<string, object>;
   connector?: Connector<never, never>;
 }
@@ -50,7 +50,7 @@ export async function openFileWorld({
     const read: Page[] = [];
     for await (const page of source.pull({ ...target, mode, cursor, signal })) {
       read.push(page);
-      // As the pipeline does, which asks for no further page.
+      // The pipeline asks for no further page either.
       if (page.nothingNew === true) break;
     }
     return read;

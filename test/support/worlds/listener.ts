@@ -1,10 +1,10 @@
 import type { JobResult, ReceivedJob } from '../../../src/domain/ports/queues.ts';
 
-/** A handler that keeps the jobs that it received and lets a test wait for it. */
+/** A handler that keeps the jobs that it receives, and lets a test wait for them. */
 export interface Listener {
   received: ReceivedJob[];
   handle: (job: ReceivedJob) => Promise<JobResult>;
-  /** Resolves as soon as so many jobs were received, repeated ones counted. */
+  /** Resolves when so many jobs were received. Repeated jobs count too. */
   until(count: number): Promise<void>;
 }
 

@@ -17,7 +17,8 @@ import { createPageJobs } from '../../../src/pipeline/page-jobs.ts';
 import { type PullResult, pull } from '../../../src/pipeline/pull.ts';
 import type { BullmqQueues } from '../../../src/queue/bullmq-queues.ts';
 import { createQueues } from '../../../src/queue/create-queues.ts';
-import { items, NO_PASSPORTS, openLedger, product, text } from '../ledger/ledger.ts';
+import { items, product, text } from '../ledger/items.ts';
+import { NO_PASSPORTS, openLedger } from '../ledger/ledger.ts';
 import { createRecordingLog } from './recording-log.ts';
 
 /** A real ledger and real queues, with sources in memory that are pulled and mapped, and no platform. */
@@ -29,7 +30,7 @@ export interface PageWorld {
   handover: PageHandover;
   events: ProgressEvent[];
   pull(request: PageRequest): Promise<PullResult>;
-  /** Maps what is stored and waits to be mapped. */
+  /** Maps the stored records that wait to be mapped. */
   mapStored(source?: string): Promise<void>;
   /** Closes everything, as at the end of a process, and opens it again on the same file. */
   reopen(): Promise<void>;
@@ -37,7 +38,7 @@ export interface PageWorld {
   remove(): Promise<void>;
 }
 
-/** What a read of a stream is asked for. */
+/** The arguments of a read of a stream. */
 export type ReadFrom = Parameters<SourceStream['pull']>[0];
 
 export interface PageRequest {
@@ -58,7 +59,7 @@ export interface PageRequest {
 }
 
 export interface PageWorldOptions {
-  /** A folder that outlives the world; one of its own is removed with it. */
+  /** A folder that stays when the world is removed. Without it the world has its own folder, and removes it. */
   folder?: string;
   clock?: Clock;
   /** The sources of the config. */
@@ -82,7 +83,7 @@ export function sourceRow(fields: JsonObject, line = 1): SourceRow {
   return { fields, place: { file: 'test.csv', line } };
 }
 
-/** Rows with these ids, in pages of so many. */
+/** Divides rows into pages of `size` rows. */
 export function pagesOf(rows: readonly SourceRow[], size: number): SourceRow[][] {
   const pages: SourceRow[][] = [];
   for (let at = 0; at < rows.length; at += size) pages.push(rows.slice(at, at + size));
@@ -182,7 +183,10 @@ async function* readPages(pages: readonly (readonly SourceRow[])[]): AsyncGenera
   for (const rows of pages) yield { rows: [...rows] };
 }
 
-/** Every row of every table of a ledger, but for what differs from one ledger to the next: its identity, and the keys made of it. */
+/**
+ * Every row of every table of a ledger, without the values that differ between ledgers: its identity, and the
+ * idempotency keys made of it.
+ */
 export function contentsOf(file: string): Record<string, unknown[]> {
   const db = new Database(file, { readonly: true });
   try {

@@ -1,6 +1,6 @@
 import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
 
-/** Gives a function that tells the requests since its last call, by operation. */
+/** Returns a function that counts the requests since its last call, by operation. */
 export function requestsSince(sandbox: Sandbox): () => Record<string, number> {
   let counted: Record<string, number> = {};
   return () => {

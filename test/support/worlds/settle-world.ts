@@ -1,31 +1,18 @@
 import { expect } from 'vitest';
 import type { SyncReport } from '../../../src/daemon/sync.ts';
-import type { Reason } from '../../../src/domain/reason.ts';
-import type { SqliteLedger } from '../../../src/ledger/sqlite-ledger.ts';
 import type { SandboxOptions } from '../../../src/sandbox/settings/settings.ts';
-import {
-  bomItem,
-  claimOne,
-  items,
-  mapRows,
-  material,
-  product,
-  pullRows,
-  row,
-  settleOne,
-  text,
-} from '../ledger/ledger.ts';
+import { loseAnswers } from '../ledger/deliveries.ts';
+import { bomItem, items, material, product, text } from '../ledger/items.ts';
+import { pullAndMap, row } from '../ledger/records.ts';
 import { withLedger } from '../ledger/world-ledger.ts';
 import { changed, SMALL, SMALL_SOURCES, smallFiles } from './small-export.ts';
 import { API_KEY, createWorld, type World } from './world.ts';
 
 const KINDS = { P1: product('P1'), M1: material('M1'), B1: bomItem('B1', 'P1', 'M1') };
 
-export const LOST: Reason = { code: 'reset', message: 'The connection was reset.' };
-
-/** What creates the product P1 of `stageLostAnswers` at the platform. */
+/** The body that creates the product P1 of `stageLostAnswers`. */
 export const PRODUCT_P1 = { sku: 'SKU-P1', name: 'Product P1', status: 'DRAFT', country_of_origin: 'DE' };
-/** What creates the material M1 of `stageLostAnswers` at the platform. */
+/** The body that creates the material M1 of `stageLostAnswers`. */
 export const MATERIAL_M1 = { code: 'M-M1', name: 'Material M1' };
 
 /** A world of the small export, whose sandbox has no business rules for publishing. */
@@ -55,27 +42,21 @@ export async function syncThenBlock(world: World): Promise<SyncReport> {
 }
 
 /**
- * Stages what is named of the product P1, the material M1 and the BOM item B1 of both. The answers to the creates of
- * product and material are lost; the BOM item waits for them.
+ * Stages the named ones of the product P1, the material M1 and their BOM item B1. The answers to the creates of product
+ * and material are lost, and the BOM item waits for them.
  */
 export function stageLostAnswers(world: World, keys: readonly (keyof typeof KINDS)[]): Promise<void> {
   return withLedger(world, async (ledger) => {
-    await pullRows(ledger, { rows: keys.map((key) => row(key)) });
-    await mapRows(ledger, ({ id }) => items(KINDS[text(id) as keyof typeof KINDS]));
+    await pullAndMap(
+      ledger,
+      keys.map((key) => row(key)),
+      ({ id }) => items(KINDS[text(id) as keyof typeof KINDS]),
+    );
     await loseAnswers(ledger);
   });
 }
 
-/** Claims what is due, and leaves it unconfirmed. Nothing looks for it at the platform by itself. */
-export async function loseAnswers(ledger: SqliteLedger): Promise<void> {
-  for (const { id } of await ledger.dueDeliveries({ afterId: 0, limit: 100 })) {
-    await claimOne(ledger, id);
-    const decision = { kind: 'unconfirmed', nextLookAt: null, spend: true, reason: LOST } as const;
-    await settleOne(ledger, { id, decision });
-  }
-}
-
-/** Creates an item at the platform, past the ledger. Returns the id that the platform gives it. */
+/** Creates an item at the platform without the ledger. Returns its remote id. */
 export async function createAtPlatform(
   { baseUrl }: World,
   kind: 'products' | 'materials',

@@ -19,17 +19,17 @@ export const API_KEY = 'dpp_test0123456789abcdefghij';
 const PROFILES = join(import.meta.dirname, '../../../config/profiles');
 
 export interface WorldOptions {
-  /** The `sources` section, and whatever else is to differ from the plain config. */
+  /** The `sources` section, and all else that differs from the plain config. */
   config: Record<string, unknown>;
   sandbox?: SandboxOptions;
-  /** What is to stand in the `target` section besides. */
+  /** Further settings of the `target` section. */
   target?: Record<string, unknown>;
   queue?: string;
-  /** What the clock of this side shows; that of the sandbox is the machine's. */
+  /** The clock of dpp-sync. The sandbox uses the clock of the machine. */
   clock?: Clock;
   /** Files of the folder by relative path. */
   files?: Record<string, string | Uint8Array>;
-  /** A profile in a file of its own, which extends the default one. */
+  /** The changes of a profile that extends the default one. */
   profile?: Record<string, unknown>;
 }
 

@@ -14,31 +14,33 @@ import { createSecretStore } from '../../../src/lib/logging/secrets.ts';
 import { createMapping } from '../../../src/pipeline/create-mapping.ts';
 import { pull } from '../../../src/pipeline/pull.ts';
 import { type ReplayRequest, replay } from '../../../src/pipeline/replay.ts';
-import { GUARDS_NOTHING } from '../ledger/ledger.ts';
-import { syncedBySqlite } from '../time/synced-by-sqlite.ts';
-import { createRecordingLog } from '../worlds/recording-log.ts';
+import { GUARDS_NOTHING } from '../../support/ledger/ledger.ts';
+import { syncedBySqlite } from '../../support/time/synced-by-sqlite.ts';
+import type { VirtualTime } from '../../support/time/virtual-time.ts';
+import { createRecordingLog } from '../../support/worlds/recording-log.ts';
+import type { Milestones } from '../script/milestones.ts';
 import type { Fence } from './fence.ts';
-import type { Milestones } from './milestones.ts';
 import { type ModelSource, SOURCE, UNSENDABLE } from './model-source.ts';
-import type { VirtualTime } from './virtual-time.ts';
 
 export const MODEL_KEY = 'dpp_model0123456789abcdefghij';
 export const BASE_URL = 'http://127.0.0.1:9';
 
-/** One process at work on the ledger: the parts of src/daemon/runtime.ts, put together as there, behind a fence. */
+/**
+ * One process that works on the ledger: the parts of src/daemon/runtime.ts, composed in the same way, behind a fence.
+ */
 export interface ModelProcess {
   ledger: Ledger;
-  /** Pulls the source, unless that goes on already. */
+  /** Pulls the source, unless a pull is running. */
   pull(): Promise<void>;
   replay(request: ReplayRequest): Promise<void>;
   askFor(products: readonly string[], status: 'published' | 'unpublished'): Promise<PassportAnswer[]>;
   wake(): void;
   isPulling(): boolean;
-  /** True when nothing can go on by itself. */
+  /** True when no work is left that needs no person. */
   isAtRest(): Promise<boolean>;
-  /** What it logged as an error, beside refusals of the key. */
+  /** The errors in its log, without refusals of the key. */
   errors(): string[];
-  /** Lets go of the file, whatever is still to be written. Once it is dead. */
+  /** Closes the file without writing what is left. Call it after the death of the process. */
   discard(): Promise<void>;
 }
 
@@ -52,7 +54,7 @@ export interface ModelProcessOptions {
   transport: Transport;
   queues: Queues;
   source: ModelSource;
-  /** What the ledger has about bulk imports of new products, where it has nothing yet. */
+  /** The import proof that a new ledger begins with. */
   proof: ImportProof;
   reach: Milestones['reach'];
 }
@@ -209,14 +211,14 @@ export function startModelProcess(options: ModelProcessOptions): { process: Mode
       engine.wake();
       return answers;
     },
-    // `settle` is a command of its own: the process that comes after it judges all passports.
+    // `settle` is a command of its own, and the next process evaluates all passports.
     wake() {
       passports.markDirty();
       engine.wake();
     },
     isPulling: () => pulling > 0,
     async isAtRest() {
-      // A list that was of no use is looked at again after some minutes, which pass quickly here.
+      // A list that could not be used is read again after some minutes, which pass quickly here.
       if ((await ledger.contactSteps()).length > 0) return false;
       const { outstanding, nextDueAt, trouble } = await engine.status();
       if (outstanding > 0 || nextDueAt !== null || trouble !== null) return false;

@@ -1,4 +1,4 @@
-import type { KeyMode, Script, Setup } from '../support/model/script.ts';
+import type { KeyMode, Script, Setup } from './script.ts';
 
 const SETUP: Setup = {
   chance: 0,
@@ -15,7 +15,9 @@ const SETUP: Setup = {
   recheckBlockedMs: 21_600_000,
 };
 
-/** Scripts that have led to a breach once, or would under a defect that few scripts come by. Played in every run. */
+/**
+ * Scripts that have once found a breach, or that find a defect which few random scripts reach. Each run plays them all.
+ */
 export const EXAMPLES: readonly { mode: KeyMode; why: string; script: Script }[] = [
   {
     mode: 'honoured, failures too',

@@ -8,12 +8,12 @@ import type { Reason } from '../../../src/domain/reason.ts';
 import { canonicalJson } from '../../../src/lib/canonical-json.ts';
 import { sha256Url } from '../../../src/lib/hash.ts';
 import type { JsonObject, JsonValue } from '../../../src/lib/json.ts';
-import { IS_OPEN } from '../ledger/ledger-revisions.ts';
-import { misplacedReason } from '../ledger/reason-check.ts';
-import type { LossyQueues } from './lossy-queues.ts';
-import type { ModelApi } from './model-api.ts';
-import { MODEL_KEY } from './model-process.ts';
-import { type ModelSource, PAYLOAD_MARK } from './model-source.ts';
+import { IS_OPEN } from '../../support/ledger/ledger-revisions.ts';
+import { misplacedReason } from '../../support/ledger/reason-check.ts';
+import type { LossyQueues } from '../world/lossy-queues.ts';
+import type { ModelApi } from '../world/model-api.ts';
+import { MODEL_KEY } from '../world/model-process.ts';
+import { type ModelSource, PAYLOAD_MARK } from '../world/model-source.ts';
 import { DELIVERY_NUMBER, type Evidence, type Witness } from './witness.ts';
 
 export interface ItemState {
@@ -25,15 +25,15 @@ export interface ItemState {
   desiredHash: string;
   baseline: JsonObject | null;
   baselineHash: string | null;
-  /** Of what a person has ended the write. */
+  /** The hash of the content that a person has ignored. */
   ignoredHash: string | null;
   remoteId: JsonValue;
-  /** Whether a record stands behind it. */
+  /** Whether a record makes this item. */
   isOwned: boolean;
-  /** Whether that is in the source now. */
+  /** Whether that record is in the source now. */
   isMade: boolean;
   open: {
-    /** As the witness numbers it. */
+    /** The number of the delivery, as the witness counts deliveries. */
     number: number;
     state: DeliveryState;
     operation: string;
@@ -113,13 +113,13 @@ export function readItems(file: string): ItemState[] {
   }
 }
 
-/** What a write asks for: of a passport, the status that it leads to. */
+/** The payload that a write sends. For a passport it is the status after the write. */
 function sentOf({ kind, operation, sent }: Row): JsonObject | null {
   if (kind === 'passport') return { status: statusAfter(operation) };
   return sent === null ? null : (JSON.parse(sent) as JsonObject);
 }
 
-/** What the platform holds of an item, if anything. */
+/** The item as the platform has it, or undefined if the platform does not have it. */
 export function remoteOf(
   api: ModelApi,
   { kind, key, naturalKey, remoteId }: ItemState,
@@ -138,7 +138,7 @@ export function remoteOf(
 
 const UNSET: JsonObject = { status: 'DRAFT' };
 
-/** Whether the platform shows a payload, and nothing of an older one beside it unless there `mayBeMore`. */
+/** Whether the platform shows a payload. Fields of an older payload are allowed only with `mayBeMore`. */
 export function showsPayload(remote: JsonObject, payload: JsonObject, mayBeMore = false): boolean {
   const own = new Set(['id', 'created_at', 'updated_at', 'product', 'material', 'component']);
   return Object.entries(remote).every(([name, value]) => {
@@ -162,11 +162,13 @@ export interface AtRest {
   source: ModelSource;
   /** Whether the API can be asked to change a product. */
   updatesProducts: boolean;
-  /** Whether a person has asked for a passport, which a restored ledger may not know of. */
+  /** Whether a person has asked for a passport. A restored ledger may not know about that. */
   hasAsked: boolean;
 }
 
-/** What holds after every run that has come to rest, as sentences about what does not. */
+/**
+ * Checks what must be true after every run in which all work is done. Returns one sentence for each thing that is not.
+ */
 export function checkAtRest(file: string, parts: AtRest): string[] {
   const { api, witness, source } = parts;
   const wanted: Item[] = source.items();
@@ -181,7 +183,7 @@ export function checkAtRest(file: string, parts: AtRest): string[] {
   }
   for (const item of items) {
     const name = `${item.kind} ${item.key}`;
-    // A refusal says nothing of an earlier attempt: what was created all the same is found when it is asked for again.
+    // A refusal says nothing about an earlier attempt. If that attempt created the item, the next attempt finds it.
     const mayBeThere = item.open !== null && witness.evidenceFor(item.open.number).has('unclear');
     if (!mayBeThere) problems.push(...checkItem(item, items, parts).map((problem) => `${name}: ${problem}`));
     if (item.open) problems.push(...checkOpen(item.open, witness).map((problem) => `${name}: ${problem}`));
@@ -194,10 +196,10 @@ export function checkAtRest(file: string, parts: AtRest): string[] {
   return problems;
 }
 
-/** What a restored ledger cannot tell from something new (docs/adr/0008-restored-ledgers.md). */
+/** Whether a restored ledger cannot distinguish an item from a new one (docs/adr/0008-restored-ledgers.md). */
 function mayBeDouble({ kind, key }: ItemState, { witness, source }: AtRest): boolean {
   if (!witness.hasRestored()) return false;
-  // Under another natural key in the lost time, a product and what belongs to it look new.
+  // A product that had another natural key in the lost time looks new, and so do its passport and BOM items.
   return source.wasMoved(key) || (kind === 'bom_item' && source.maySeemNew(key));
 }
 
@@ -212,11 +214,11 @@ function checkItem(item: ItemState, items: ItemState[], parts: AtRest): string[]
     if (isRestored && hasAsked) return [];
     const acknowledged = (baseline?.['status'] ?? 'none') as string;
     const actual = (remote?.['status'] ?? 'none') as string;
-    // It came further in the lost time, and its product is not complete now, or its step is stuck and says so.
+    // The passport reached a later status in the lost time, and its product is not complete now or its step is stuck.
     const isHeld =
       open !== null || source.hasBadRows() || items.some((one) => one.kind !== 'passport' && (one.open || !one.isMade));
     if (isRestored && isHeld && PROGRESS.indexOf(actual) > PROGRESS.indexOf(acknowledged)) return [];
-    // It was withdrawn in the lost time, and its product is in the source again.
+    // The passport was withdrawn in the lost time, and its product is in the source again.
     if (
       actual === 'unpublished' &&
       acknowledged === 'published' &&
@@ -226,8 +228,8 @@ function checkItem(item: ItemState, items: ItemState[], parts: AtRest): string[]
     return acknowledged === actual ? [] : [`I4: it is ${actual} and the ledger has ${acknowledged}.`];
   }
   if (baseline === null) {
-    // From the lost time, and nobody wants it now or something else is wrong with it. Or an earlier revision may have
-    // created it, and the one that is to find it is refused, too.
+    // The item was created in the lost time, and it is not desired now or has another fault. Or an earlier revision may
+    // have created it, and the revision that would find it is refused too.
     const isEnded = item.ignoredHash !== null;
     const mayBeThere = (open !== null || isEnded) && (isRestored || witness.wasUnclear(`${kind} ${item.key}`));
     const isExplained = remote === null || mayBeThere || (isRestored && !item.isMade);
@@ -236,12 +238,12 @@ function checkItem(item: ItemState, items: ItemState[], parts: AtRest): string[]
   if (remote === null) return ['I8: it was acknowledged and is not at the platform.'];
   const presenceOnly = baselineHash === sha256Url(canonicalJson(baseline));
   const problems: string[] = [];
-  // In the lost time it may have been given another content, which the API or its source leaves as it is.
+  // The item may have got other content in the lost time, which neither the API nor its source changes.
   const isLeft = isRestored && (kind === 'bom_item' || !item.isMade || (kind === 'product' && !updatesProducts));
   if (!presenceOnly && !isLeft && !showsPayload(remote, baseline, isRestored)) {
     problems.push(`I4: the platform has ${canonicalJson(remote)} and the ledger ${canonicalJson(baseline)}.`);
   }
-  // What the source no longer has is not written in full after a restore, until it comes back.
+  // After a restore an item that the source no longer has is not written in full until it comes back.
   const isWanted = item.isOwned && (item.isMade || !isRestored);
   if (item.ignoredHash !== null && (open !== null || item.ignoredHash !== item.desiredHash))
     problems.push('I4: a person has ended a write, and another one is desired or open.');
@@ -259,10 +261,10 @@ function checkOpen({ number, state, dueAt, reason }: NonNullable<ItemState['open
   if (reason === null || reason.message === '') return [`I5: it is ${state} without a reason.`];
   const explained = EXPLAINED_BY[state];
   const heard = witness.evidenceFor(number);
-  // The bytes of a claim may never have gone out.
+  // A claimed request may never have been sent.
   const isLost = (reason.code === 'crash' && witness.deaths() > 0) || reason.code === 'restored';
   const isWord = reason.code === 'person';
-  // It was dead-lettered, and nothing of it was sent.
+  // The delivery was dead-lettered before anything was sent.
   const isUnsent = reason.code === 'internal' && state === 'rejected';
   if (explained && !isLost && !isWord && !isUnsent && !explained.some((one) => heard.has(one))) {
     return [`I5: it is ${state} after ${[...heard].join(', ') || 'nothing was heard'}: ${reason.message}`];
@@ -277,7 +279,7 @@ interface AccountRow {
   rest: number;
 }
 
-/** The accounts of runs, and what must not be in the ledger or the queue. */
+/** Checks the counts of runs, and that no payload or secret is in the queue or where it must not be in the ledger. */
 export function checkBooks(file: string, queues: LossyQueues): string[] {
   const problems: string[] = [];
   const db = new Database(file, { readonly: true });
@@ -317,7 +319,7 @@ function readIfThere(file: string): Buffer {
 /** Why a delivery is blocked for good, unless somebody changes the platform by hand. */
 const HOPELESS: ReadonlySet<string> = new Set(['unsupported', 'renamed', 'not_upserted']);
 
-/** Once everything was mended, only that is left which the API has no write for. */
+/** Checks that after everything was fixed only deliveries are left for which the API has no write. */
 export function checkMended(file: string): string[] {
   const items = readItems(file);
   const isHopeless = ({ open }: ItemState): boolean =>
@@ -326,7 +328,7 @@ export function checkMended(file: string): string[] {
   const isHeld = items.some((item) => item.kind !== 'passport' && (isHopeless(item) || (item.open && !item.isMade)));
   return items.flatMap((item) => {
     const { kind, key, open } = item;
-    // What the source no longer has is left as it is, and its passport with it.
+    // An item that the source no longer has stays as it is, and so does its passport.
     if (open === null || isHopeless(item) || (!item.isMade && kind !== 'passport')) return [];
     if (kind === 'passport' && isHeld) return [];
     return [`I5: ${kind} ${key} has no way out of ${open.state}: ${open.reason?.message ?? 'no reason'}`];

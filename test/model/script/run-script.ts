@@ -8,40 +8,43 @@ import { backUpLedger } from '../../../src/ledger/backup/backup.ts';
 import { restoreLedger } from '../../../src/ledger/backup/restore.ts';
 import { readMark } from '../../../src/ledger/identity/mark.ts';
 import { Fault, messageOf } from '../../../src/lib/errors.ts';
-import { seededRandom } from '../runner/chaos.ts';
-import { checkAtRest, checkBooks, checkMended, type ItemState, readItems } from './check.ts';
-import { checkIntake } from './check-intake.ts';
-import { createFence, type Death, type Fence } from './fence.ts';
-import { helpAsPerson, type PersonsWay } from './honest-person.ts';
-import { createLossyQueues } from './lossy-queues.ts';
+import { seededRandom } from '../../support/runner/chaos.ts';
+import { createVirtualTime } from '../../support/time/virtual-time.ts';
+import { checkAtRest, checkBooks, checkMended, type ItemState, readItems } from '../check/check.ts';
+import { checkIntake } from '../check/check-intake.ts';
+import { createWitness } from '../check/witness.ts';
+import { createFence, type Death, type Fence } from '../world/fence.ts';
+import { helpAsPerson, type PersonsWay } from '../world/honest-person.ts';
+import { createLossyQueues } from '../world/lossy-queues.ts';
+import { createModelApi, type ModelApi } from '../world/model-api.ts';
+import { BASE_URL, type ModelProcess, startModelProcess } from '../world/model-process.ts';
+import { createModelSource, type ModelSource, ROWS, SOURCE } from '../world/model-source.ts';
 import type { Milestones } from './milestones.ts';
-import { createModelApi, type ModelApi } from './model-api.ts';
-import { BASE_URL, type ModelProcess, startModelProcess } from './model-process.ts';
-import { createModelSource, type ModelSource, ROWS, SOURCE } from './model-source.ts';
 import { type ChangeStep, KEY_MODES, type KeyMode, type Script, type Setup, type Step } from './script.ts';
-import { createVirtualTime } from './virtual-time.ts';
-import { createWitness } from './witness.ts';
 
 const START_MS = Date.UTC(2027, 0, 15, 2, 30);
-/** Of the client; the profile's delays are short, so that a run has little virtual time to go through. */
+/** The timeout of the client. The delays of the profile are short too, so that a run takes little virtual time. */
 const TIMEOUT_MS = 1000;
-/** What is blocked is looked at this often. */
+/** Blocked deliveries are checked at this interval. */
 const RECHECK_LOOK_MS = 61_000;
-/** Where there is still something to do after as long as this, it goes round in circles. A useless list rests for half of it. */
+/** Work that lasts longer than this never ends. A list that could not be used is read again after half of this time. */
 const RESTLESS_MS = 10 * 60_000;
-/** A run is at rest where it is found so this often, a while apart: passports are evaluated and lost wake-up jobs noticed within a second. */
+/**
+ * All work counts as done if so many checks in a row find nothing to do. Within that time passports are evaluated and
+ * lost wake-up jobs are noticed.
+ */
 const LOOKS_AT_REST = 4;
 const LOOK_MS = 600;
 const PAUSE_MS = 20;
-/** What is mapped is stored so much later, so that its record may have changed meanwhile. */
+/** The time between mapping and storing a record. The record may change meanwhile. */
 const STAGE_PAUSE_MS = 300;
-/** A person takes longer than the platform goes on with what a dead process has sent. */
+/** A person takes longer than the platform works on requests of a dead process. */
 const PERSON_MS = 400;
 
-/** A call of a process waits for a change for so long at most: the change may wait for what that call is a part of. */
+/** The longest time that a call waits for a change. Without it the two could wait for each other. */
 const CHANGE_MS_MAX = 200;
 
-/** A folder in memory where the machine has one: the runs wait for no disk. */
+/** A folder in memory if the machine has one, so that no run waits for a disk. */
 const ROOT = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
 
 function profileOf({ trust, productUpdate, membersMax, creates = 'off', recheckBlockedMs }: Setup): Profile {
@@ -87,19 +90,19 @@ export interface ObservedCall {
 /** Watches a script as it is played. */
 export interface Observer {
   called?(call: ObservedCall): void;
-  /** A change was planned: the calls after this are counted. */
+  /** Called when a change was planned. Calls are counted from here on. */
   planned?(): void;
-  /** The steps of the script were played. */
+  /** Called after the last step of the script. */
   played?(): void;
-  /** What is desired is changed now, at the call that was chosen last. */
+  /** Called when the desired state changes at the chosen call. */
   changing?(items: ItemState[]): void;
-  /** A passport was asked for, and not refused. */
+  /** Called when a person has asked for a passport and was not refused. */
   asked?(product: string, status: 'published' | 'unpublished'): void;
-  /** Everything is over: gives what is not as it should be. */
+  /** Called at the end. Returns what is wrong. */
   ended?(end: { items: ItemState[]; api: ModelApi; source: ModelSource }): string[];
 }
 
-/** Plays a script to its end and gives every breach of an invariant that it led to. */
+/** Plays a script to its end. Returns every breach of an invariant. */
 export async function runScript(
   mode: KeyMode,
   { setup, steps }: Script,
@@ -137,7 +140,10 @@ export async function runScript(
   let graveyard: ModelProcess[] = [];
   let backup: { file: string; generation: number } | null = null;
 
-  /** The disk stays as it is at the instant of death; what the dead process still writes goes into a file of no account. */
+  /**
+   * Keeps the disk as it is at the instant of death. What the dead process still writes goes into a file that nobody
+   * reads.
+   */
   function bury(): void {
     const left = file;
     lives += 1;
@@ -154,7 +160,7 @@ export async function runScript(
     current = null;
   }
 
-  /** Notes where the first sends were that died with their process. */
+  /** Records in which state requests that were sent for the first time were when their process died. */
   function noteDeath(items: readonly ItemState[]): void {
     for (const { kind, key, open } of items) {
       if (open?.state !== 'sending' || open.attempts > 0 || witness.isUnderWay(`${kind} ${key}`)) continue;
@@ -273,7 +279,7 @@ export async function runScript(
     }
   }
 
-  /** Changes what is desired while a call of the process may wait for that, which bounds the time. */
+  /** Changes the desired state. A call of the process may wait for this, so the time is limited. */
   async function change(steps: readonly ChangeStep[]): Promise<void> {
     observer.changing?.(readItems(file));
     const changing = (async () => {
@@ -295,7 +301,8 @@ export async function runScript(
   async function setClock(byMs: number, asleep: boolean): Promise<void> {
     if (asleep) {
       fence.kill();
-      // A clock that is set forward while nothing runs passes for a long pause, after which nothing is under way any more.
+      // A clock that is set forward while no process runs looks like a long pause. After it no request is in flight any
+      // more.
       await time.pass(PERSON_MS);
     }
     time.set(byMs);
@@ -333,7 +340,7 @@ export async function runScript(
     await time.settle();
   }
 
-  /** Nothing is written to an older copy that was put in the ledger's place by hand. */
+  /** Checks that nothing is written to an older copy that a person has put in the place of the ledger. */
   async function assertRecognised(): Promise<void> {
     try {
       start();
@@ -347,7 +354,7 @@ export async function runScript(
     await clearGraveyard();
   }
 
-  /** Goes on until nothing does. */
+  /** Lets time pass until all work is done. */
   async function comeToRest(): Promise<void> {
     let looks = 0;
     for (const latest = time.ticks() + RESTLESS_MS; time.ticks() < latest && !restless; ) {
@@ -357,7 +364,7 @@ export async function runScript(
         resting = (await current?.isAtRest()) === true && api.working() === 0;
       };
       noted(look());
-      // Looking may take its time, too.
+      // The check itself may take time.
       await time.pass(LOOK_MS);
       looks = resting ? looks + 1 : 0;
       if (looks >= LOOKS_AT_REST) return;
@@ -384,14 +391,14 @@ export async function runScript(
       if (witness.breaches.length > 0) break;
     }
     observer.played?.();
-    // The weather clears, and the source is read once more: what the run was hard on comes to rest.
+    // All faults end, and the source is read once more, so that all work can be finished.
     api.heal();
     queues.heal();
     await comeToRest();
     noted((current as ModelProcess | null)?.pull());
     await comeToRest();
     check();
-    // Everything that is stuck has a way out: mend the rows, open the gates, ask again, look at the platform.
+    // Everything that is stuck has a way out: fix the rows, lift the business rules, replay, look at the platform.
     if (problems.length === 0 && witness.breaches.length === 0) await mend();
     if (problems.length === 0) problems.push(...(observer.ended?.({ items: readItems(file), api, source }) ?? []));
     problems.push(...checkBooks(file, queues));
@@ -418,7 +425,7 @@ export async function runScript(
       await help(round % 2 === 0 ? 'force' : 'settle');
       noted(
         (current as ModelProcess | null)?.replay({
-          // What waits for a write that a person has ended goes on once that is replayed.
+          // A delivery that waits for a write which a person has ended continues after that write is replayed.
           selection: selectionOf(['blocked', 'rejected', 'parked', 'superseded']),
           force: false,
           dryRun: false,
@@ -430,7 +437,7 @@ export async function runScript(
     problems.push(...checkMended(file));
   }
 
-  /** What a gate has blocked is asked again in the course of time. */
+  /** Waits until deliveries that a business rule has blocked were sent again. */
   async function waitForRechecks(): Promise<void> {
     const overdue = (): ItemState[] =>
       readItems(file).filter(({ open }) => {
@@ -450,7 +457,7 @@ function selectionOf(states: readonly ReplayState[]): ReplaySelection {
 
 const LEDGER_PARTS = ['', '-wal', '.mark'] as const;
 
-/** As it is at this instant, with what is still in its log. */
+/** Copies the ledger as it is now, with its log. */
 function copyLedger(from: string, to: string): void {
   for (const part of LEDGER_PARTS) if (existsSync(from + part)) copyFileSync(from + part, to + part);
 }

@@ -6,20 +6,20 @@ import type { Collection, Entity } from '../../../src/sandbox/items/collection.t
 /** The only organisation. */
 export const ORGANIZATION = 1;
 
-/** Something at the platform that is now otherwise than before. */
+/** A change of an item or passport at the platform. */
 export interface Effect {
   operation: OperationName;
   /** The request's Idempotency-Key. */
   key: string;
   /** The path of the request, which names the product or material where one is written by its id. */
   path: string;
-  /** What of an import, by SKU; null for all else. */
+  /** The SKU of the member of an import; null for any other request. */
   sku: string | null;
 }
 
 type Tell = (effect: Effect) => void;
 
-/** The sandbox's operations, which tell every effect; those of late rows when the rows are stored. */
+/** The operations of the sandbox. They report every effect; for rows that are stored late, when they are stored. */
 export function createToldOperations({
   collections,
   create,
@@ -31,7 +31,7 @@ export function createToldOperations({
   lateImports: Pick<LateImports, 'add'>;
   tell: Tell;
 }): Record<OperationName, Operation> {
-  /** The import that is executed now. */
+  /** The import that the sandbox works on now. */
   let importing: OperationRequest | undefined;
   const plain = create({
     add({ store, ...late }) {
@@ -52,7 +52,7 @@ export function createToldOperations({
   ) as Record<OperationName, Operation>;
 }
 
-/** The operation, telling what it changed. */
+/** Wraps an operation, so that it reports its changes. */
 function told(
   name: OperationName,
   operation: Operation,
@@ -72,7 +72,7 @@ function told(
   };
 }
 
-/** Does the work, and tells of every entity that is otherwise afterwards. An import that fails half-way has such, too. */
+/** Does the work, and reports every entity that has changed. An import that fails half-way has changes too. */
 function tellingChanges<T>(
   {
     name,

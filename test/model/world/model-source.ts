@@ -3,11 +3,11 @@ import { type MappedItem, type Mapper, type MapResult, productsOf } from '../../
 import type { Page, SourceReader, SourceRow } from '../../../src/domain/ports/source.ts';
 import type { JsonObject, JsonValue } from '../../../src/lib/json.ts';
 
-/** What a row of the source says. */
+/** The kinds of content that a row can have. */
 export const FLAVOURS = ['a', 'b', 'c', 'moved', 'bad', 'excluded', 'poison', 'unsendable', 'absent'] as const;
 export type Flavour = (typeof FLAVOURS)[number];
 
-/** Everything that the source can ever have: a stream and an id each. */
+/** All rows that the source can have, by stream and id. */
 export const ROWS = [
   { stream: 'products', id: 'P1' },
   { stream: 'products', id: 'P2' },
@@ -17,7 +17,7 @@ export const ROWS = [
   { stream: 'boms', id: 'B1' },
   { stream: 'boms', id: 'B2' },
   { stream: 'boms', id: 'B3' },
-  // Enough new products for an import to save requests.
+  // So many new products that an import saves requests.
   { stream: 'products', id: 'P4' },
   { stream: 'products', id: 'P5' },
 ] as const;
@@ -26,7 +26,7 @@ const SOUND: ReadonlySet<Flavour> = new Set(['a', 'b', 'c']);
 
 export const SOURCE = 'erp';
 const STREAMS = ['products', 'materials', 'boms'] as const;
-/** The stream that may tell changes alone. */
+/** The stream that may give only changes. */
 const INCREMENTAL = 'materials';
 
 export interface ReadRow {
@@ -35,35 +35,38 @@ export interface ReadRow {
   flavour: Flavour;
 }
 
-/** The source's rows as they are now; a run reads them as they are when it comes to them. */
+/** The present rows of the source. A run reads each row as it is at that moment. */
 export interface ModelSource {
   set(row: number, flavour: Flavour): void;
   reader(): SourceReader;
   mapper(): Mapper;
-  /** The mapping has changed, though nothing that it makes. */
+  /** Changes the mapping, but no item that it makes. */
   remap(): void;
-  /** Every row is as it should be, and those that others point to are there. */
+  /** Fixes every row, and adds the rows that others refer to. */
   mend(): void;
-  /** The items that it asks for. */
+  /** The desired items. */
   items(): Item[];
-  /** Whether some row of it cannot be mapped. */
+  /** Whether some row cannot be mapped. */
   hasBadRows(): boolean;
-  /** Of a stream that tells changes, the rows whose last change a reader with this cursor has been given. */
+  /** For a stream that gives changes: the rows whose last change is before this cursor. */
   changedUpTo(stream: string, cursor: number): ReadRow[];
-  /** What the last read gave out, once it has come to its end; nothing until then. */
+  /** The rows of the last complete read. */
   lastRead(): readonly ReadRow[];
-  /** The ledger is an older one from now on. */
+  /** Tells the source that the ledger was replaced with an older one. */
   ledgerRestored(): void;
-  /** Whether a restored ledger cannot tell this BOM item from a new one: the first whole read missed its row, which came back. */
+  /**
+   * Whether a restored ledger cannot distinguish this BOM item from a new one, because the first complete read missed
+   * its row.
+   */
   maySeemNew(key: string): boolean;
-  /** Whether the row, or what a BOM item refers to, has ever gone by another natural key. */
+  /** Whether the row, or a row that a BOM item refers to, once had another natural key. */
   wasMoved(key: string): boolean;
 }
 
 /** @param incremental whether one of its streams tells only what has changed since a cursor */
 export function createModelSource({ incremental }: { incremental: boolean }): ModelSource {
   const flavours: Flavour[] = ROWS.map(() => 'absent');
-  /** By row, the number of its last change. */
+  /** The number of the last change of each row. */
   const changes = ROWS.map(() => 0);
   let lastChange = 0;
   let revision = 1;
@@ -87,7 +90,10 @@ export function createModelSource({ incremental }: { incremental: boolean }): Mo
       return own === stream && flavour !== 'absent' ? [{ stream, id, flavour, change: changes[index] ?? 0 }] : [];
     });
 
-  /** What changes while it is read comes with the next read: within one, a row that comes twice is two rows. */
+  /**
+   * A row that changes during a read is given by the next read, because a row that comes twice in one read counts as
+   * two rows.
+   */
   async function* readChanges(cursor: JsonValue, into: ReadRow[]): AsyncGenerator<Page> {
     const until = lastChange;
     for (let at = Number(cursor ?? 0); ; ) {
@@ -181,7 +187,7 @@ function mapRow({ id, flavour }: JsonObject): MapResult {
   return { status: 'quarantined', issues: parsed.error, blockedProducts: productsOf([sound]) };
 }
 
-/** The text that payloads carry and nothing else does. */
+/** A text that only payloads contain. */
 export const PAYLOAD_MARK = 'payload-text';
 /** The name of a product or material that cannot be encoded: the process throws where it claims one. */
 export const UNSENDABLE = `${PAYLOAD_MARK} unsendable`;
@@ -228,7 +234,7 @@ const PARTS: Record<string, Item['refs']> = {
   ],
 };
 
-/** The keys of what a BOM item refers to, in any of its flavours. */
+/** The keys that a BOM item can refer to. */
 function endsOf(key: string): string[] {
   const refs = ['a', 'moved'].flatMap((flavour) => (key in PARTS ? bomItemOf(key, flavour as Flavour).refs : []));
   return refs.map((ref) => ref.key);

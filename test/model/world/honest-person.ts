@@ -1,20 +1,20 @@
 import { kindToBind, type ManualResolution, manualSettlement } from '../../../src/delivery/outcome/manual-decision.ts';
 import { mayBeSettled } from '../../../src/domain/manual-resolution.ts';
 import type { NamedDelivery } from '../../../src/domain/ports/unconfirmed.ts';
-import { type ItemState, readItems, remoteOf, showsPayload } from './check.ts';
-import type { Milestones } from './milestones.ts';
+import type { VirtualTime } from '../../support/time/virtual-time.ts';
+import { type ItemState, readItems, remoteOf, showsPayload } from '../check/check.ts';
+import type { Witness } from '../check/witness.ts';
+import type { Milestones } from '../script/milestones.ts';
 import type { ModelApi } from './model-api.ts';
 import type { ModelProcess } from './model-process.ts';
-import type { VirtualTime } from './virtual-time.ts';
-import type { Witness } from './witness.ts';
 
-/** What a person does about what is not at the platform. */
+/** What a person does about writes that did not reach the platform. */
 export type PersonsWay = 'settle' | 'force' | 'ignore';
 
 /**
- * Looks at the platform for each delivery that only a person can tell of, and says what is there, as `dpp-sync settle`
- * takes it: the write took effect, or it did not. With `force` what did not goes out again at once, as by `replay --force`. With
- * `ignore` the platform is left as it is, wherever nothing is under way.
+ * Looks at the platform for each delivery that only a person can resolve, and reports to `settle` whether the write
+ * took effect. With `force` a write that did not is sent again at once, as by `replay --force`. With `ignore` the
+ * platform stays as it is if no request is in flight.
  */
 export async function helpAsPerson(
   file: string,
@@ -22,7 +22,7 @@ export async function helpAsPerson(
   parts: { process: ModelProcess; api: ModelApi; witness: Witness; time: VirtualTime; reach: Milestones['reach'] },
 ): Promise<void> {
   const { process, api, time } = parts;
-  // What is still at work may take effect after the look.
+  // A request that the platform still works on may take effect after the look.
   if (api.working() > 0) return;
   const items = readItems(file);
   if (way === 'ignore') return ignoreStuck(items, parts);
@@ -79,13 +79,13 @@ async function say(
   reach(hasArrived ? 'a person said that it had arrived' : 'a person said that it had not arrived');
 }
 
-/** A person looks for what was sent, whatever the item is called by now. */
+/** The item as it was sent, because a person looks for the name in the request and not for a newer one. */
 function asSent(item: ItemState): ItemState {
   const name = item.open?.desired?.[item.kind === 'product' ? 'sku' : 'code'];
   return typeof name === 'string' ? { ...item, naturalKey: name } : item;
 }
 
-/** Of what a create makes the person has read the id. */
+/** The remote id that the person has read at the platform; only a create has one. */
 function idFor({ operation }: NamedDelivery, remote: NonNullable<ReturnType<typeof remoteOf>>): PersonsIdOrNull {
   const isNew = kindToBind(operation) !== null || operation === 'bom_item.create';
   return isNew ? (remote['id'] ?? null) : null;
@@ -99,6 +99,6 @@ function showsWrite(
 ): boolean {
   const sent = open?.desired ?? {};
   if (kind === 'passport') return remote['status'] === sent['status'];
-  // What was made in a time that the ledger does not know is there, whatever it says.
+  // An item that was created in the lost time is at the platform, whatever the ledger says.
   return (witness.hasRestored() && open?.operation.endsWith('.create') === true) || showsPayload(remote, sent);
 }

@@ -1,8 +1,8 @@
 import { ENDPOINTS, type OperationName } from '../../../src/sandbox/api/endpoints.ts';
+import type { VirtualTime } from '../../support/time/virtual-time.ts';
 import type { Fault } from './model-api.ts';
-import type { VirtualTime } from './virtual-time.ts';
 
-/** How requests fail while the platform is away. */
+/** The ways in which requests fail during an outage. */
 const WAYS = {
   refused: { at: 'network', fault: { kind: 'refused' } },
   unavailable: { at: 'network', fault: { kind: 'front', status: 503 } },
@@ -16,7 +16,7 @@ const WAYS = {
 export type Way = keyof typeof WAYS;
 export const WAY_NAMES = Object.keys(WAYS) as Way[];
 
-/** For a stretch of time nothing of a kind gets through. */
+/** A time in which all requests of a kind fail. */
 export interface Outage {
   of: 'everything' | 'writes' | 'reads';
   /** Each request fails in one of these. */
@@ -27,7 +27,7 @@ export interface Outage {
 export interface Outages {
   begin(outage: Outage): void;
   end(): void;
-  /** How a request fails that goes out now, if it does. */
+  /** The fault of a request that is sent now; null if it does not fail. */
   faultFor(operation: OperationName): Fault | null;
 }
 

@@ -1,10 +1,10 @@
-import type { VirtualTime } from './virtual-time.ts';
+import type { VirtualTime } from '../../support/time/virtual-time.ts';
 
-/** When a process is to die: at a call of a port from now, before the call is made or before its answer is heard. */
+/** When a process dies: after so many calls of ports, before the call or before its answer arrives. */
 export interface Death {
   calls: number;
   side: 'before' | 'after';
-  /** The names of the calls that count; all of them where it is left out. */
+  /** The names of the calls that count. Without names all calls count. */
   names?: readonly string[];
 }
 
@@ -12,34 +12,35 @@ export interface Death {
 export interface CallPoint {
   /** The names of the calls that count; null for all of them. */
   names: readonly string[] | null;
-  /** How many of them come first. */
+  /** How many of these calls happen before the chosen one. */
   calls: number;
   /**
-   * `before` it: the call waits. `beside` it: neither waits. `after` it: its result waits. In the `same commit`: the call waits
-   * until the ledger is told of the change, and its own write goes first or last.
+   * `before`: the call waits for the event. `beside`: neither waits. `after`: the result of the call waits. In the
+   * `same commit`: the call waits until the change was handed to the ledger, and the write of the call comes first or
+   * last.
    */
   side: 'before' | 'beside' | 'after' | 'first in the same commit' | 'last in the same commit';
 }
 
 /**
- * Stands around all ports of one process. A process that has died never hears of anything again: each of its promises is
- * left open, so that whatever it was doing ends where it was.
+ * Wraps all ports of one process. After the process has died, no promise of a port resolves any more, so that its work
+ * stops where it was.
  */
 export interface Fence {
   isAlive(): boolean;
-  /** The same port, behind the fence. */
+  /** Returns the port behind the fence. */
   around<T extends object>(port: T): T;
   /** Kills the process at a later call. */
   plan(death: Death): void;
-  /** Has something happen at a later call. */
+  /** Runs `happen` at a later call. */
   planAt(point: CallPoint, happen: () => Promise<void>): void;
   kill(): void;
 }
 
 /**
  * @param onDeath called at the instant of death, before anything else can happen
- * @param onCircle called where it calls and calls while no time passes; it is stopped then
- * @param pauseMs how long this call is put off, so that what goes on side by side meets in ever other orders
+ * @param onCircle called when the process makes too many calls at one instant; it is stopped then
+ * @param pauseMs how long a call is delayed, so that parallel work meets in many orders
  * @param onCall called with each call of a port, its arguments, and whether it is the one of a `CallPoint`
  */
 export function createFence({
@@ -59,7 +60,7 @@ export function createFence({
   let calls = { at: time.ticks(), count: 0 };
   let death: Death | null = null;
   let planned: (CallPoint & { happen: () => Promise<void> }) | null = null;
-  /** A call that waits until the ledger is told of a change, to share its commit. */
+  /** A call that waits until a change was handed to the ledger, so that both are in one commit. */
   let waiting: { isFirst: boolean; begin: () => void } | null = null;
 
   function kill(): void {
@@ -68,14 +69,17 @@ export function createFence({
     onDeath();
   }
 
-  /** Counts one call, and kills the process where it is the one. */
+  /** Counts one call, and kills the process at the planned one. */
   function count(side: Death['side'], name: string): void {
     if (death === null || death.side !== side || death.names?.includes(name) === false) return;
     death = { ...death, calls: death.calls - 1 };
     if (death.calls < 0) kill();
   }
 
-  /** A circle of promises alone would leave no timer and no test its turn: what is left of it ends at a call. */
+  /**
+   * An endless loop of promises would let no timer run. So a process that makes too many calls at one instant is
+   * stopped.
+   */
   function countAtOnce(): void {
     if (calls.at !== time.ticks()) calls = { at: time.ticks(), count: 0 };
     calls.count += 1;
@@ -84,7 +88,7 @@ export function createFence({
     kill();
   }
 
-  /** Counts down to the call that was chosen. Gives what is planned there; null for all other calls. */
+  /** Counts down to the chosen call. Returns what is planned at that call, and null at any other. */
   function takePlanned(name: string, given: readonly unknown[]): typeof planned {
     const isCounted = planned !== null && (planned.names?.includes(name) ?? name !== 'sleep');
     const isChosen = isCounted && planned !== null && planned.calls === 0;
@@ -95,7 +99,7 @@ export function createFence({
     return isChosen ? taken : null;
   }
 
-  /** Waits until the ledger is told of what happens, or until that is over. */
+  /** Waits until the change was handed to the ledger, or is over. */
   async function untilTold(isFirst: boolean, happen: () => Promise<void>): Promise<void> {
     const told = Promise.withResolvers<void>();
     waiting = { isFirst, begin: told.resolve };
@@ -105,7 +109,7 @@ export function createFence({
     if (!isFirst) await someTurns();
   }
 
-  /** Lets a call go on that waits for this one, to share its commit. */
+  /** Lets the waiting call continue, so that both are in one commit. */
   async function together<T>(name: string, call: () => T): Promise<Awaited<T>> {
     if (waiting === null || !CHANGES.has(name)) return await call();
     const { isFirst, begin } = waiting;
@@ -160,16 +164,16 @@ export function createFence({
   };
 }
 
-/** Calls of one process in which no time passes; the busiest instant of a run has a few hundred. */
+/** The most calls of one process at one instant. The busiest instant of a run has a few hundred. */
 const AT_ONCE_MAX = 5_000;
 
-/** What a clock says needs no waiting for. */
+/** Calls that return no promise. */
 const SYNCHRONOUS: ReadonlySet<PropertyKey> = new Set(['now', 'ticks']);
 
-/** Calls that tell the ledger of a change of what is desired. */
+/** Calls that hand a change of the desired state to the ledger. */
 const CHANGES: ReadonlySet<string> = new Set(['stagePage', 'askForPassports']);
 
-/** Lets promises go on, and no timer: what is given to the ledger meanwhile is in the same commit. */
+/** Lets promises continue without a timer. Everything that is handed to the ledger meanwhile is in one commit. */
 async function someTurns(): Promise<void> {
   for (let turn = 0; turn < 10; turn += 1) await Promise.resolve();
 }

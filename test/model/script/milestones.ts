@@ -1,4 +1,4 @@
-/** What scripts have to come by, so that it is shown that they do. */
+/** Situations that the scripts of a run must reach. A test fails if they do not. */
 export const MILESTONES = [
   'a breaker opened',
   'a blocked delivery was asked again by itself',

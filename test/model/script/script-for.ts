@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import type { Operation } from '../../../src/domain/delivery.ts';
 import type { ReplayState } from '../../../src/domain/ports/replay.ts';
-import type { Death } from './fence.ts';
-import type { JobFault } from './lossy-queues.ts';
-import type { ApiFault } from './model-api.ts';
-import { FLAVOURS, type Flavour, ROWS } from './model-source.ts';
-import { type Outage, WAY_NAMES } from './outage.ts';
+import type { Death } from '../world/fence.ts';
+import type { JobFault } from '../world/lossy-queues.ts';
+import type { ApiFault } from '../world/model-api.ts';
+import { FLAVOURS, type Flavour, ROWS } from '../world/model-source.ts';
+import { type Outage, WAY_NAMES } from '../world/outage.ts';
 import type { KeyMode, Script, Step } from './script.ts';
 
-/** What the profile may trust in without being wrong about the platform. */
+/** The values of `idempotency` that are true for the platform in each mode. */
 const TRUSTS: Record<KeyMode, readonly ('publish' | 'honoured' | 'none')[]> = {
   honoured: ['publish', 'honoured', 'none'],
   'honoured, successes alone': ['publish', 'honoured', 'none'],
@@ -169,7 +169,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 2, arbitrary: person },
 );
 
-/** Steps that come to something only one after the other. */
+/** Series of steps that have an effect only in this order. */
 const phrase: fc.Arbitrary<Step[]> = fc.oneof(
   { weight: 24, arbitrary: step.map((one) => [one]) },
   {
@@ -203,7 +203,7 @@ const phrase: fc.Arbitrary<Step[]> = fc.oneof(
   { weight: 1, arbitrary: fc.tuple(fc.constantFrom(5, 6, 7), person).map(doubtAndWord) },
 );
 
-/** A backup amid the work, and some time that is lost. */
+/** A backup during the work, whose restore loses the time since. */
 function loseTime([to, workMs, lostMs, backup, between, restore]: [
   Flavour,
   number,
@@ -242,7 +242,7 @@ function changeAmid([one, to, then, ms]: [number, Flavour, Flavour, number]): St
   ];
 }
 
-/** The answer to a BOM item is lost, before its effect or after, and a person looks. */
+/** The answer to a BOM item is lost before or after its effect, and a person looks at the platform. */
 function doubtAndWord([one, word]: [number, Step]): Step[] {
   return [
     { do: 'edit', row: one, to: 'absent' },
@@ -254,7 +254,7 @@ function doubtAndWord([one, word]: [number, Step]): Step[] {
   ];
 }
 
-/** Scripts for a platform that treats keys in this way. */
+/** Random scripts for a platform that treats idempotency keys in this way. */
 export function scriptFor(mode: KeyMode): fc.Arbitrary<Script> {
   return fc.record({
     setup: fc.record({

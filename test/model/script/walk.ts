@@ -1,11 +1,11 @@
-// Walks through the life of a request. A script is played once, and the calls of its process are noted. Then it is played again
-// for each of these calls, and what is desired changes there.
+// Walks through the life of a request. A script is played once, and the calls of its process are recorded. Then the
+// script is played again for each of these calls, with a change of the desired state at that call.
 
 import { canonicalJson } from '../../../src/lib/canonical-json.ts';
 import type { JsonObject } from '../../../src/lib/json.ts';
-import { type ItemState, showsPayload } from './check.ts';
-import type { CallPoint } from './fence.ts';
-import type { ModelApi } from './model-api.ts';
+import { type ItemState, showsPayload } from '../check/check.ts';
+import type { CallPoint } from '../world/fence.ts';
+import type { ModelApi } from '../world/model-api.ts';
 import { type ObservedCall, runScript } from './run-script.ts';
 import type { ChangeStep, KeyMode, Script, Setup, Step } from './script.ts';
 
@@ -16,13 +16,13 @@ export interface Walk {
   setup: Setup;
   /** What leads up to it. */
   before: readonly Step[];
-  /** What it begins and ends with. */
+  /** The steps at the beginning and at the end. */
   steps: readonly Step[];
   /** Kind and key of the item that it writes. */
   item: string;
 }
 
-/** Where in its life the item's request was when what is desired changed. */
+/** How far the request of the item was when the desired state changed. */
 export type Phase =
   | 'not staged yet'
   | 'waiting for a ref'
@@ -55,7 +55,7 @@ export interface Played {
 
 /** Calls that write deliveries to the ledger. */
 const WRITES = ['claim', 'settle'];
-/** The calls that a delivery's life consists of. */
+/** The calls in the life of a delivery. */
 const MAIN = [...WRITES, 'exchange'];
 /** Calls that lead to them. */
 const OTHERS = ['unconfirmedDeliveries', 'stagePage', 'evaluatePassports', 'putAside', 'enqueue', 'dueDeliveries'];
@@ -105,7 +105,7 @@ function points(called: readonly string[], counted: readonly string[]): CallPoin
   return found;
 }
 
-/** Plays a walk with a change at one of its points. */
+/** Plays a walk, with a change of the desired state at one of its points. */
 export async function playAt(walk: Walk, point: CallPoint, change: readonly ChangeStep[]): Promise<Played> {
   const script = scriptOf(walk, point, change);
   const asked = new Map<string, 'published' | 'unpublished'>();
@@ -175,7 +175,7 @@ function phaseOf(item: ItemState | undefined, { name, given }: ObservedCall, sid
 /** The API has no write for these changes. */
 const HOPELESS: ReadonlySet<string> = new Set(['unsupported', 'renamed']);
 
-/** The platform holds the item once, as it is desired, and the ledger says the same. */
+/** Checks that the platform has the item once, with the desired content, and that the ledger agrees. */
 function atPlatform(item: ItemState, payload: JsonObject, api: ModelApi): string[] {
   const name = `${item.kind} ${item.key}`;
   const { open, baseline } = item;
@@ -196,7 +196,7 @@ function atPlatform(item: ItemState, payload: JsonObject, api: ModelApi): string
   return problems;
 }
 
-/** The passport is what was asked for last. */
+/** Checks that the passport has the status that was asked for last. */
 function passportAt(
   key: string,
   status: 'published' | 'unpublished',

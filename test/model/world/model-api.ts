@@ -19,26 +19,26 @@ import { createProcessor } from '../../../src/sandbox/server/processor.ts';
 import { type SandboxOptions, SandboxSettings } from '../../../src/sandbox/settings/settings.ts';
 import { createIdempotencyStore } from '../../../src/sandbox/storage/idempotency.ts';
 import { createMemoryIdempotencyRecords } from '../../../src/sandbox/storage/idempotency-records.ts';
+import type { VirtualTime } from '../../support/time/virtual-time.ts';
+import type { Witness } from '../check/witness.ts';
 import { createOutages, type Outage } from './outage.ts';
 import { createToldOperations, entitiesOf, ORGANIZATION } from './told-operations.ts';
-import type { VirtualTime } from './virtual-time.ts';
-import type { Witness } from './witness.ts';
 
-/** What something in front of the platform says under a 503 where the platform has not seen the request. */
+/** The text of a 503 of a proxy, which proves that the platform did not get the request. */
 export const TURNED_AWAY = 'no healthy upstream';
 
-/** What goes wrong between the process and the platform. The sandbox's own faults say what goes wrong in it. */
+/** Faults between the process and the platform. The sandbox has its own faults for the platform itself. */
 export type NetworkFault =
   /** The connection is refused: nothing was sent. */
   | { kind: 'refused' }
-  /** Something in front of the platform answers. */
+  /** A proxy answers instead of the platform. */
   | { kind: 'front'; status: number; retryAfterSeconds?: number }
-  /** The platform takes its time: the client may have given up by then, or its connection is gone. */
+  /** The platform answers late. By then the client has given up, or its connection is lost. */
   | { kind: 'late'; ms: number; lost: 'timeout' | 'reset' };
 
 export type Fault = { at: 'network'; fault: NetworkFault } | { at: 'platform'; fault: Distribute<FaultRule> };
 export type ApiFault = { operation: OperationName | '*'; count: number } & Fault;
-/** A rule without where it applies. */
+/** A fault rule without its operation. */
 type Distribute<Rule> = Rule extends FaultRule
   ? Omit<Rule, 'operation' | 'count' | 'skip' | 'match' | 'probability' | 'seed'>
   : never;
@@ -46,17 +46,17 @@ type Distribute<Rule> = Rule extends FaultRule
 export interface ModelApi {
   add(fault: ApiFault): void;
   beginOutage(outage: Outage): void;
-  /** Nothing goes wrong from now on. */
+  /** Ends all faults. */
   heal(): void;
   setGate(open: boolean): void;
   /** Products without BOM items may be published, too. */
   openBomGate(): void;
-  /** The process is gone, and its connections with it: what is at work here ends soon. */
+  /** Ends the connections of the process. The platform soon finishes the requests that it works on. */
   hangUp(): void;
   /** Requests that were not answered yet. */
   working(): number;
   transport(): Transport;
-  /** Everything of a kind, as the API shows it. */
+  /** All items of a kind, as the API shows them. */
   products(): JsonObject[];
   materials(): JsonObject[];
   bomItems(): JsonObject[];
@@ -64,18 +64,18 @@ export interface ModelApi {
   publications(): JsonObject[];
 }
 
-/** How long after a connection is gone the platform may go on with what came over it; the profile's delays are longer. */
+/** How long the platform may work on a request after its connection was lost. The delays of the profile are longer. */
 const GONE_WITHIN_MS = 250;
 const LATENCY_MS = 30;
 
 /**
- * The sandbox without its HTTP side: its operations, its idempotency keys and its faults, over a network in virtual time.
- * It tells every effect, so that a run can be held against what it should have led to.
+ * The sandbox without HTTP: its operations, idempotency keys and faults, over a network in virtual time. It reports
+ * every effect, so that a test can compare effects and requests.
  */
 export function createModelApi(options: {
   settings: SandboxOptions;
   time: VirtualTime;
-  /** Is told of each write as it goes out and of its answer, and of all effects. */
+  /** Gets each write when it is sent, each answer, and all effects. */
   witness: Pick<Witness, 'write' | 'effect'>;
   /** The client's time limit. */
   timeoutMs: number;
@@ -99,12 +99,12 @@ export function createModelApi(options: {
   let network: { operation: OperationName | '*'; left: number; fault: NetworkFault }[] = [];
   const atWork = new Set<{ hurry: () => void }>();
   let working = 0;
-  /** What is still on its way when its connection goes finishes soon after, too. */
+  /** Requests in flight when their connection is lost finish soon too. */
   let hangUps = 0;
 
   const outages = createOutages({ time, random });
 
-  /** The platform's own time, which nobody sets, and its waits, which end early where nobody waits for the answer any more. */
+  /** The clock of the platform, which nobody sets. Its waits end early if nobody waits for the answer any more. */
   const platformClock = {
     now: () => time.ticks(),
     ticks: () => time.ticks(),

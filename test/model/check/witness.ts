@@ -1,15 +1,18 @@
 import Database from 'better-sqlite3';
 import type { Exchange } from '../../../src/api/transport.ts';
-import { IS_OPEN } from '../ledger/ledger-revisions.ts';
-import { TURNED_AWAY } from './model-api.ts';
-import type { Effect } from './told-operations.ts';
+import { IS_OPEN } from '../../support/ledger/ledger-revisions.ts';
+import { TURNED_AWAY } from '../world/model-api.ts';
+import type { Effect } from '../world/told-operations.ts';
 
-/** One number for each revision of an item `i`. It rises with the revision, and with the item where a key is made once more. */
+/**
+ * One number for each revision of an item `i`. It grows with the revision, and with the item if a key is used for a new
+ * item.
+ */
 export const DELIVERY_NUMBER = 'i.id * 1000000 + i.revision';
 
 const itemIn = (deliveryNumber: number): number => Math.floor(deliveryNumber / 1_000_000);
 
-/** One delivery as a write carries it. */
+/** One delivery in a request. */
 interface Carried {
   deliveryId: number;
   /** Kind and key. */
@@ -25,27 +28,27 @@ interface Written {
   isImport: boolean;
 }
 
-/** What was heard of a delivery, which has to explain where it ends. */
+/** The answers to a delivery. They must explain its final state. */
 export type Evidence = 'accepted' | 'unclear' | 'conflict' | 'refused' | 'turned away';
 
 /**
- * Watches the wire and the platform beside the ledger's committed rows, and notes each breach of I2, I3 and I6 at the step
- * where it happens.
+ * Compares requests and effects at the platform with the committed rows of the ledger, and records each breach of I2,
+ * I3 and I6 at the step where it happens.
  */
 export interface Witness {
-  /** Opens the ledger's file, as it is after a start. */
+  /** Opens the file of the ledger after a start. */
   attach(file: string): void;
   detach(): void;
-  /** A write goes out now. What it gives is called once the process has its answer. */
+  /** Call this when a write is sent. Call the function that it returns when the process has the answer. */
   write(write: { key: string; path: string; body: string | null }): (exchange: Exchange) => void;
   effect(effect: Effect): void;
-  /** The process is gone: nothing of it is under way any more. */
+  /** The process has ended, and none of its writes is in flight any more. */
   died(): void;
   /** How many processes have died so far. */
   deaths(): number;
   /** Whether a write of an item, by kind and key, has no answer yet. */
   isUnderWay(item: string): boolean;
-  /** The ledger that is attached was put back from a backup: ids and revisions of the lost time are given out again. */
+  /** The attached ledger was restored from a backup. It uses ids and revisions of the lost time again. */
   restored(): void;
   hasRestored(): boolean;
   evidenceFor(deliveryId: number): ReadonlySet<Evidence>;
@@ -54,7 +57,7 @@ export interface Witness {
    * published.
    */
   wasWithdrawnInLostTime(item: string): boolean;
-  /** Whether nobody knows what became of some revision of an item, by kind and key, that went out. */
+  /** Whether the result of some sent revision of an item, by kind and key, is unknown. */
   wasUnclear(item: string): boolean;
   /** How often each item was created, by kind and key. */
   creations(item: string): number;
@@ -65,7 +68,7 @@ export function createWitness(): Witness {
   const breaches: string[] = [];
   const written = new Map<string, Written>();
   const keyOf = new Map<number, string>();
-  /** What is under way, by item; an entry of a process that has died counts for nothing. */
+  /** The writes in flight, by item. Entries of a process that has died do not count. */
   let underWay = new Map<string, string>();
   const evidence = new Map<number, Set<Evidence>>();
   const unclear = new Set<string>();
@@ -86,8 +89,8 @@ export function createWitness(): Witness {
   };
 
   /**
-   * Whether a delivery that was sent under one key may be sent under another one: a changed product in any import, and a new product
-   * that was in an import where nothing has worked on it.
+   * Whether a delivery that was sent under one key may be sent under another one. This is true for a changed product in
+   * any import, and for a new product in an import that the platform has not worked on.
    */
   function mayHaveOtherKey({ operation, isMember, deliveryId }: FoundRow, known: string): boolean {
     if (operation === 'product.import') return isMember === 1;
@@ -221,7 +224,7 @@ function evidenceIn(exchange: Exchange): Evidence {
   if (cut !== null) return 'unclear';
   if (status === 409) return 'conflict';
   if ([401, 402, 403, 429].includes(status)) return 'turned away';
-  // Of a 503 only its words can prove that nothing worked on the request.
+  // Only the text of a 503 can prove that the platform did not work on the request.
   if (status === 503) return exchange.body.includes(TURNED_AWAY) ? 'turned away' : 'unclear';
   if (status >= 300 && status < 500 && status !== 408) return 'refused';
   // The body of an accepted import may refuse some of its members, and a page is no answer to a write.

@@ -1,7 +1,7 @@
-import type { Operation } from '../../src/domain/delivery.ts';
-import type { Fault } from '../support/model/model-api.ts';
-import type { ChangeStep, KeyMode, Setup, Step } from '../support/model/script.ts';
-import type { Walk } from '../support/model/walk.ts';
+import type { Operation } from '../../../src/domain/delivery.ts';
+import type { Fault } from '../world/model-api.ts';
+import type { ChangeStep, KeyMode, Setup, Step } from './script.ts';
+import type { Walk } from './walk.ts';
 
 const SETUP: Setup = {
   chance: 0,
@@ -25,11 +25,11 @@ const PULL = { do: 'pull' } as const;
 const edit = (row: number, to: 'a' | 'b' | 'c' | 'absent') => ({ do: 'edit', row, to }) as const;
 const ask = (status: 'published' | 'unpublished') => ({ do: 'ask', product: 0, status }) as const;
 const wait = (ms: number): Step => ({ do: 'wait', ms });
-/** Everything is delivered by then, and what was lost is looked up. */
+/** Reads the source, and waits until everything is delivered and lost answers were looked up. */
 const LOADED: Step[] = [PULL, wait(4000)];
 const WHOLE_LIFE = wait(9000);
 
-/** A request, what leads up to it, and how what is desired of its item can change. */
+/** A request, the steps before it, and the ways in which the desired state of its item can change. */
 interface Request {
   operation: Operation;
   item: string;
@@ -38,7 +38,7 @@ interface Request {
   changes: Record<string, ChangeStep[]>;
 }
 
-/** Changes of an item's row that has `from` before the request and `to` in it. */
+/** The changes of a row that has `from` before the request and `to` in the request. */
 function rowChanges(row: number, back: 'a' | null): Record<string, ChangeStep[]> {
   return {
     'something else': [edit(row, 'c'), PULL],
@@ -102,10 +102,10 @@ const ENDS: Record<string, Fault[]> = {
   ],
   refused: [{ at: 'network', fault: { kind: 'front', status: 422 } }],
 };
-/** The longest life: a retry, an answer that is lost, and what finds out about it. */
+/** The request with the most steps: a retry, a lost answer, and the read-back. */
 const LONGEST = 'turned away, then lost after its effect';
 
-/** How the platform treats keys, and what the profile trusts in. */
+/** How the platform treats idempotency keys, and what the profile says about them. */
 const KEYS: readonly { mode: KeyMode; trust: Setup['trust'] }[] = [
   { mode: 'ignored', trust: 'none' },
   { mode: 'honoured', trust: 'honoured' },
@@ -116,11 +116,11 @@ function faultsOf(operation: Operation, faults: readonly Fault[]): Step[] {
   return faults.map((fault): Step => ({ do: 'fault', fault: { operation: operation as never, count: 1, ...fault } }));
 }
 
-/** A walk with a change of what is desired. */
+/** A walk with a change of the desired state. */
 export interface ChangedWalk {
   walk: Walk;
   change: ChangeStep[];
-  /** Whether calls are worth a visit as well that only lead to the others. */
+  /** Whether the change is also tried at calls that only prepare the main ones. */
   everyCall: boolean;
 }
 
@@ -135,7 +135,10 @@ function walksOf({ operation, item, before, begin, changes }: Request, end: stri
   });
 }
 
-/** Walks of one request: all changes in the longest life, and one with and one without the end of the process in the others. */
+/**
+ * All walks of one request: each change in the longest life, and in the other lives one change with and one without the
+ * death of the process.
+ */
 export function allWalksOf(request: Request): ChangedWalk[] {
   return KEYS.flatMap((keys) =>
     Object.keys(ENDS).flatMap((end) => {
@@ -145,7 +148,7 @@ export function allWalksOf(request: Request): ChangedWalk[] {
   );
 }
 
-/** The walk through its longest life: BOM items cannot be read back, so their keys are trusted in. */
+/** The walk through the longest life of a request. BOM items cannot be read back, so the profile trusts their keys. */
 export function longestWalkOf(request: Request): ChangedWalk[] {
   const isTrusted = request.operation === 'bom_item.create';
   const keys = KEYS.filter(({ mode }) => isTrusted === (mode === 'honoured'));
@@ -154,15 +157,15 @@ export function longestWalkOf(request: Request): ChangedWalk[] {
 
 const PRODUCTS = [P1, P2, P3];
 
-/** Requests that are claimed and settled together, one of which comes to another end than the others. */
+/** Requests that are claimed and settled together. One of them ends in another way than the others. */
 interface Batch {
   name: string;
   keys: Keys;
   before: Step[];
   begin: Step[];
-  /** What one of them comes to, by the steps that lead to it. */
+  /** The ways in which that one can end, with the steps that lead to each. */
   ends: Record<string, Step[]>;
-  /** The row that changes: of the request with the other end, and of another one. */
+  /** The row that changes: that of the request with the other end, or that of another request. */
   rows: Record<string, number>;
 }
 
@@ -228,7 +231,7 @@ export const BATCHES: readonly Batch[] = [
   },
 ];
 
-/** Every end of one request by every row that changes; the first is the one of the slice. */
+/** The walks for every end of one request and every row that changes. `npm run test:slow` plays the first one. */
 export function walksOfBatch({ name, keys, before, begin, ends, rows }: Batch): ChangedWalk[] {
   const setup = { ...SETUP, trust: keys.trust };
   return Object.entries(ends).flatMap(([end, steps]) =>

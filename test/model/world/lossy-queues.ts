@@ -1,5 +1,5 @@
 import type { JobResult, QueueName, Queues, ReceivedJob, WakeUpJob } from '../../../src/domain/ports/queues.ts';
-import type { VirtualTime } from './virtual-time.ts';
+import type { VirtualTime } from '../../support/time/virtual-time.ts';
 
 /** What happens to a wake-up job that is enqueued. */
 export type JobFault = 'lost' | 'twice' | 'late';
@@ -21,12 +21,12 @@ interface Listener {
 export interface LossyQueues {
   /** The queues as one process sees them. */
   queues(): Queues;
-  /** The next wake-up jobs that are enqueued meet these faults, in this order. */
+  /** Plans faults for the next wake-up jobs, in this order. */
   plan(faults: readonly JobFault[]): void;
   heal(): void;
   /** Loses all jobs. */
   wipe(): void;
-  /** The consuming process is gone: the next one receives the jobs that it was handling. */
+  /** Ends the consumer. The next process receives the jobs that it was handling. */
   abandon(): void;
   /** Every job that was ever enqueued, as text. */
   texts(): readonly string[];

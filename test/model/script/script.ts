@@ -1,11 +1,11 @@
 import type { ReplayState } from '../../../src/domain/ports/replay.ts';
 import type { SandboxOptions } from '../../../src/sandbox/settings/settings.ts';
-import type { CallPoint, Death } from './fence.ts';
-import type { PersonsWay } from './honest-person.ts';
-import type { JobFault } from './lossy-queues.ts';
-import type { ApiFault } from './model-api.ts';
-import type { Flavour } from './model-source.ts';
-import type { Outage } from './outage.ts';
+import type { CallPoint, Death } from '../world/fence.ts';
+import type { PersonsWay } from '../world/honest-person.ts';
+import type { JobFault } from '../world/lossy-queues.ts';
+import type { ApiFault } from '../world/model-api.ts';
+import type { Flavour } from '../world/model-source.ts';
+import type { Outage } from '../world/outage.ts';
 
 /** The ways in which the platform may treat Idempotency-Key. */
 export const KEY_MODES = {
@@ -20,11 +20,11 @@ export type KeyMode = keyof typeof KEY_MODES;
 export const KEY_MODE_NAMES = Object.keys(KEY_MODES) as KeyMode[];
 
 export interface Setup {
-  /** Feeds all chances of the run: latencies and jitters. */
+  /** The seed of all random numbers of the run, such as latencies and jitters. */
   chance: number;
-  /** Whether calls of the process are put off now and then. */
+  /** Whether some calls of the process are delayed. */
   halting: boolean;
-  /** Whether all requests take the same time, so that answers come together and are settled in one commit. */
+  /** Whether all requests take the same time. Then answers come together and are settled in one commit. */
   even: boolean;
   /** Whether the source has everything from the start. */
   full: boolean;
@@ -33,13 +33,13 @@ export interface Setup {
   importAnswer: 'per-row' | 'summary' | 'none';
   membersMax: number;
   /**
-   * Whether new products are sent in imports: never, which is also meant where it is left out; after a proof; or at once, because
-   * the ledger has the proof.
+   * Whether new products are sent in imports: never (`off`, the default), after a proof (`untried`), or at once because
+   * the ledger has the proof (`proven`).
    */
   creates?: 'off' | 'untried' | 'proven';
   policy: { init: 'when-complete' | 'manual'; publish: 'manual' | 'auto'; withdraw: boolean };
   pageSize: number;
-  /** Whether one of the source's streams tells only what has changed. */
+  /** Whether one stream of the source gives only changes. */
   incremental: boolean;
   recheckBlockedMs: number;
 }
@@ -51,18 +51,18 @@ export type Step =
   | { do: 'remap' }
   | { do: 'wait'; ms: number }
   | { do: 'crash'; death: Death; downMs: number }
-  /** What is desired changes at a later call of the process. No time passes in this step. */
+  /** The desired state changes at a later call of the process. No time passes in this step. */
   | { do: 'change at'; point: CallPoint; steps: ChangeStep[] }
   | { do: 'fault'; fault: ApiFault }
   /** All requests of a kind fail for a while. The step waits for half of it. */
   | { do: 'outage'; outage: Outage }
-  /** A gate that is closed may open by itself. */
+  /** The platform begins or ends to refuse writes by a business rule. A rule that has begun may end by itself. */
   | { do: 'gate'; open: boolean; reopensMs: number | null }
-  /** The wall clock is set; `asleep` while no process runs. */
+  /** The wall clock is set. With `asleep` no process runs meanwhile. */
   | { do: 'clock'; byMs: number; asleep: boolean }
   /** A backup is made, or the ledger's file is copied as it is. */
   | { do: 'backup'; by: 'command' | 'copy' }
-  /** The last one takes the ledger's place: put there by `dpp-sync ledger restore`, or by hand before it. */
+  /** The last backup takes the place of the ledger: by `dpp-sync ledger restore` alone, or first by hand. */
   | { do: 'restore'; by: 'command' | 'hand' }
   | { do: 'job_faults'; faults: JobFault[] }
   | { do: 'wipe' }
@@ -70,7 +70,7 @@ export type Step =
   | { do: 'replay'; states: ReplayState[] }
   | { do: 'person'; way: PersonsWay };
 
-/** A step that changes what is desired, or ends the process at this very call. */
+/** A step that changes the desired state, or that ends the process at the chosen call. */
 export type ChangeStep = Extract<Step, { do: 'edit' | 'pull' | 'ask' }> | { do: 'kill' };
 
 export interface Script {

@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3';
-import type { ModelSource } from './model-source.ts';
+import type { ModelSource } from '../world/model-source.ts';
 
 interface RecordRow {
   stream: string;
@@ -8,10 +8,7 @@ interface RecordRow {
   missing: 0 | 1;
 }
 
-/**
- * I1, as it is committed at this instant: no cursor is past a change that is not stored, and of a run that counts as
- * complete every row is.
- */
+/** Checks I1 in the committed rows: each change before a cursor is stored, and so is each row of a complete run. */
 export function checkIntake(file: string, source: ModelSource): string[] {
   const db = new Database(file, { readonly: true });
   try {
