@@ -1,14 +1,15 @@
 import { expect, test } from 'vitest';
 import { ENDPOINTS } from '../../src/sandbox/api/endpoints.ts';
-import { COUNTRY_CODES } from '../../src/sandbox/items/countries.ts';
+import { isCountryCode } from '../../src/sandbox/items/countries.ts';
 import { cas, gtin } from '../../src/sandbox/items/fields.ts';
 import { honoursKeys } from '../../src/sandbox/storage/idempotency.ts';
 
 test('knows 249 countries, each of which has a name', () => {
   const names = new Intl.DisplayNames('en', { type: 'region', fallback: 'none' });
-  expect(COUNTRY_CODES).toHaveLength(249);
-  expect(COUNTRY_CODES.filter((code) => names.of(code) === undefined)).toEqual([]);
-  expect(COUNTRY_CODES).toEqual([...COUNTRY_CODES].sort());
+  const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ'.split('');
+  const codes = letters.flatMap((first) => letters.map((second) => first + second)).filter(isCountryCode);
+  expect(codes).toHaveLength(249);
+  expect(codes.filter((code) => names.of(code) === undefined)).toEqual([]);
 });
 
 test('a GTIN has one valid check digit of ten', () => {

@@ -90,7 +90,8 @@ function slidingWindow(limit: number, windowMs: number): RateLimiter {
   return {
     admit(now) {
       while (oldest < admittedAt.length && (admittedAt[oldest] ?? 0) <= now - windowMs) oldest += 1;
-      // What has left the window is cut off once it is half of the log, so that cutting costs nothing on average.
+      // Requests before the window are removed when they are half of the log, so that the removal costs little on
+      // average.
       if (oldest * 2 > admittedAt.length) {
         admittedAt.splice(0, oldest);
         oldest = 0;

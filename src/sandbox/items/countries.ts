@@ -14,6 +14,3 @@ const ASSIGNED: ReadonlySet<string> = new Set(CODES.trim().split(/\s+/));
 export function isCountryCode(code: string): boolean {
   return ASSIGNED.has(code);
 }
-
-/** Every assigned code, in alphabetical order. */
-export const COUNTRY_CODES: readonly string[] = [...ASSIGNED];

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type Answer, invalid, refusal } from '../api/answer.ts';
 
-/** What becomes of a second item with the same key, which the document does not say. */
+/** How the sandbox treats a second item with the same key. The document leaves this open. */
 export const Duplicates = z.strictObject({
   taken: z
     .boolean()

@@ -29,7 +29,7 @@ export function text(max: number) {
     .meta({ minLength: 1, maxLength: max });
 }
 
-/** What an administrator calls a workspace, key or user. */
+/** The name that an administrator gives a workspace, key or user. */
 export const Label = text(200);
 
 /** One of a closed list of texts. */
@@ -63,7 +63,7 @@ export function flag() {
   return z.boolean(typed('Must be a valid boolean.'));
 }
 
-/** Where a decimal may lie; `above` excludes its bound, the others include theirs. */
+/** The range of a decimal. `above` excludes its bound; the other two include theirs. */
 interface DecimalBounds {
   above?: string;
   min?: string;

@@ -106,7 +106,7 @@ function lookUp(collection: Collection, organizationId: number, id: unknown): En
   return typeof id === 'string' || typeof id === 'number' ? collection.get(organizationId, id) : undefined;
 }
 
-/** Of a body that may be anything; undefined where it names no product or part that exists. */
+/** The natural key of a BOM item in an unchecked body; undefined if its product or part does not exist. */
 function naturalKeyOf(
   { products, materials }: BomCollections,
   organizationId: number,

@@ -13,7 +13,7 @@ export interface PassportParts {
   collections: PassportCollections;
   ids: IdScheme;
   gates: Gates;
-  /** Where the public pages of passports are said to be, without a slash at the end. */
+  /** The address of the public pages of passports, without a slash at the end. */
   publicBaseUrl: string;
 }
 
@@ -92,7 +92,7 @@ export function createPassportWithdrawal(parts: PassportParts): Operation {
 interface Transition {
   product: Entity;
   passport: Entity;
-  /** Where it leads. */
+  /** The status after the action. */
   state: PassportState;
 }
 

@@ -3,7 +3,7 @@ import type { OperationName } from '../api/endpoints.ts';
 import { PASSPORT_STATES } from '../items/passport-states.ts';
 import type { SandboxSettings } from '../settings/settings.ts';
 
-/** What an operation answers when it succeeds, before the style of the settings. */
+/** The answer of a successful operation, before the settings give it their style. */
 export interface SuccessShape {
   status: number;
   kind: 'object' | 'list' | 'pdf';

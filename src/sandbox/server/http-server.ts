@@ -12,7 +12,7 @@ import { callerOf, createResponder, type RequestError } from './responder.ts';
 import type { StyledAnswer } from './style.ts';
 import { createBrokenRequestHandler, createExpectationHandler } from './unread-requests.ts';
 
-/** What the HTTP side hands requests to. */
+/** The part that the HTTP server passes requests to. */
 export interface HttpServerParts extends OperationHandlerParts {
   admission: Admission;
   /** The scope that an operation takes. */
@@ -94,7 +94,7 @@ export function createHttpServer(parts: HttpServerParts): FastifyInstance {
   app.setErrorHandler(fail(null));
   const pages = Object.keys(parts.pages);
   const allowedAt = createAllowedMethods(pages);
-  // What no route takes is answered in the hook, before a body is read, and is no way around the key.
+  // A request without a route is answered in the hook, before its body is read. It needs a key too.
   const refuseUnknown = (request: FastifyRequest, reply: FastifyReply): void => {
     const path = request.url.replace(/[?#].*$/s, '');
     const allowed = allowedAt(path);

@@ -14,7 +14,7 @@ export interface Conclusion {
   /** Null for a connection that is reset in place of an answer. */
   answer: Answer | null;
   naturalKey: string | undefined;
-  /** Nothing at all is sent, and the connection stays as it is. */
+  /** Nothing is sent, and the connection stays open. */
   silent?: true;
   /** Every other connection is to be reset too. */
   outage?: true;
@@ -155,7 +155,7 @@ function endedBy(ending: 'error' | 'reset' | 'silence' | undefined, conclusion: 
   return ending === 'silence' ? { ...conclusion, answer: null, silent: true } : conclusion;
 }
 
-/** What a fault answers in place of the operation; null for a reset, undefined where the operation answers itself. */
+/** The answer of a fault instead of the operation; null for a reset, undefined if the operation answers. */
 function insteadOf(outcome: Exclude<NonNullable<FaultPlan['outcome']>, { kind: 'outage' }>): Answer | null | undefined {
   switch (outcome.kind) {
     case 'reset-before':

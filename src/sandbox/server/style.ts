@@ -51,7 +51,7 @@ function withIdAt(name: 'uuid' | 'pk' | 'data.id', body: JsonValue): JsonValue {
   );
 }
 
-/** Of an entry of a list; Relay's stands in its edge. */
+/** Renames the id of an entry of a list. In the style of Relay the entry is in the edge. */
 function renameEntry(name: string, entry: JsonValue): JsonValue {
   if (!isJsonObject(entry) || !isJsonObject(entry['node'] ?? null)) return renameId(name, entry);
   return { ...entry, node: renameId(name, entry['node'] ?? null) };
@@ -63,7 +63,7 @@ function renameId<T extends JsonValue>(name: string, value: T): T | JsonObject {
   return { [name]: id, ...rest };
 }
 
-/** What an error says in words, and what it says by field. */
+/** The parts of an error: its text, and its texts by field. */
 function partsOf(body: JsonValue): { detail: string | undefined; extra: JsonObject; fields: JsonValue | undefined } {
   // Errors by row.
   if (Array.isArray(body)) return { detail: undefined, extra: {}, fields: body };

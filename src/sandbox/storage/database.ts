@@ -98,13 +98,13 @@ const REPLAYED_HEADERS_AND_DOCUMENTS = `
   ALTER TABLE idempotency_record ADD COLUMN type TEXT;
 `;
 
-/** What each format adds to the one before; a file of an older format is brought up to date when it is opened. */
+/** The SQL of each format after the one before. A file of an older format is upgraded when it is opened. */
 const FORMATS = [FIRST, PASSPORTS_REPORTS_AND_USERS, REPLAYED_HEADERS_AND_DOCUMENTS];
 
 /** Marks a file as a sandbox's, in the header of the file: "DPPS". */
 const APPLICATION_ID = 0x44505053;
 
-/** What to do about a file that may be anybody's. */
+/** The suggestion for a file that may belong to another program. */
 const NAME_ANOTHER = 'Name another file, in a folder that can be written.';
 /** The suggestion for a file that certainly belongs to a sandbox. */
 const NAME_OR_DELETE = 'Name another file, or delete this one to start with an empty sandbox.';
@@ -139,7 +139,7 @@ export function openDatabase({ storage, ids }: Pick<SandboxSettings, 'storage' |
   }
 }
 
-/** What SQLite puts beside the file gets the rights of the file. */
+/** Files that SQLite makes beside the database get the rights of the database. */
 function openFile(storage: string): Database.Database {
   try {
     if (storage !== ':memory:') createPrivateFile(storage);

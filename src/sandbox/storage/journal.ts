@@ -10,7 +10,7 @@ export interface SandboxEvent {
   /** Null for a path or method that is no operation. */
   operation: OperationName | null;
   ending: Ending;
-  /** What the request was about, where its body was read and tells; cut to 200 characters. */
+  /** The item that the request was about, if its body shows that; cut to 200 characters. */
   naturalKey: string | null;
   /** True for an answer that was repeated from an idempotency record. */
   replayed?: boolean | undefined;
