@@ -12,7 +12,7 @@ export interface ConnectorSchemas {
   id: string;
   /** The source's `options`. */
   options: z.ZodType;
-  /** What stands under a stream besides `key`. */
+  /** The settings of a stream besides `key`. */
   streamOptions: z.ZodType;
 }
 
@@ -26,7 +26,7 @@ export interface LoadedStream {
   path: string;
 }
 
-/** What a connector's own schemas made of a source. */
+/** The options of a source after the schemas of its connector. */
 export interface ConnectorSettings<Connector> {
   connector: Connector;
   options: unknown;

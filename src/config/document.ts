@@ -93,7 +93,7 @@ const SYNTAX: Partial<Record<YAMLError['code'], string>> = {
   TAG_RESOLVE_FAILED: 'found a tag (!…), expected values that begin with ! in quotes',
 };
 
-/** Of errors in the syntax the first alone is told: the rest follows from it. */
+/** Reports only the first error in the syntax, because the others follow from it. */
 const INDEPENDENT: ReadonlySet<string> = new Set([
   'DUPLICATE_KEY',
   'TAG_RESOLVE_FAILED',

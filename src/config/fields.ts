@@ -73,7 +73,7 @@ export const Secret = z
   .regex(/^[\x21-\x7e]*$/, 'printable ASCII characters without spaces')
   .meta({ secret: true });
 
-/** Where the doorbells are kept. */
+/** The queue: `embedded`, or the address of a Redis. */
 export type QueueSetting = { kind: 'embedded' } | { kind: 'redis'; url: string };
 
 export const QueueSetting = z.string().transform((text, context): QueueSetting => {

@@ -90,7 +90,7 @@ export function createFindings(options: {
     addSecret(path) {
       secretPaths.push(pathId(path));
       for (const text of textsIn(valueAt(value, path))) {
-        // What could not be replaced names a file or a variable, and its message has to say which.
+        // A placeholder that could not be replaced names a file or a variable, and the message must name it too.
         if (unresolved.has(text)) continue;
         secrets.add(text);
         if (text.length > 0 && text.length < SECRET_LENGTH_MIN) add(warnings, path, TOO_SHORT, undefined);

@@ -29,7 +29,7 @@ export interface Interpolated {
   value: unknown;
   /** The text with its placeholders as it was written, by the JSON of its path: only for texts that had one. */
   templates: ReadonlyMap<string, string>;
-  /** What came from files, and from variables whose names say that they hold a secret. */
+  /** Values from files, and from variables with the name of a secret. */
   secrets: readonly string[];
   problems: InterpolationProblem[];
 }

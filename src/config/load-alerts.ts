@@ -43,7 +43,7 @@ export function addChannelSecrets(value: unknown, secrets: Pick<SecretStore, 'ad
   }
 }
 
-/** What the schema alone cannot say of the channels. */
+/** Checks of the channels that the schema cannot make. */
 export function checkChannels(value: unknown, findings: Findings): void {
   const ids = new Set<unknown>();
   for (const [index, channel] of channelsIn(value).entries()) {

@@ -182,7 +182,7 @@ async function readConfigText(file: string): Promise<string> {
   });
 }
 
-/** Nothing would ever be published by itself that nothing initialises. */
+/** Passports that are not initialised automatically can never be published automatically. */
 function checkPassports(value: unknown, findings: Findings): void {
   const passports = isJsonObject(value) ? value['passports'] : undefined;
   if (!isJsonObject(passports) || passports['init'] !== 'manual' || passports['publish'] !== 'auto') return;

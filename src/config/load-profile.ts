@@ -79,7 +79,7 @@ async function readText(file: string, name: string): Promise<Result<string, stri
   return err([kind === 'unfit' ? `the profile ${file} ${reason}` : `the profile "${name}" ${reason} (${file})`]);
 }
 
-/** What there is instead of a name that is not there. */
+/** Names that exist, for an error about a name that does not. */
 async function profileNames({ name, profilesDir }: ProfileQuery): Promise<string> {
   const files = await readdir(profilesDir).catch(() => []);
   const names = files.flatMap((file) => (file.endsWith('.yaml') ? [file.slice(0, -'.yaml'.length)] : [])).sort();

@@ -48,7 +48,7 @@ export interface LoadedSource<Connector> {
   guard: SourceConfig['guard'];
   /** How often streams that give changes are also read completely. */
   snapshotEveryMs: number;
-  /** Where it stands in the config, as `sources[0]`. */
+  /** Its path in the config, such as `sources[0]`. */
   path: string;
 }
 
@@ -97,7 +97,7 @@ export interface LoadedConfig<Connector> {
   /** The folder is absolute. */
   backups: NonNullable<Config['backups']> | null;
   history: Config['history'];
-  /** What is allowed, and probably not meant. */
+  /** Settings that are allowed, and probably a mistake. */
   warnings: readonly ConfigProblem[];
   resolvePath(path: string): string;
   /** The text without any secret that is known so far, for texts that connectors have written (I7). */

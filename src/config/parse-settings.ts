@@ -8,14 +8,14 @@ import { valueAt } from './schema-tree.ts';
 import { keysAt, secretPathsIn } from './schema-walk.ts';
 
 export interface SettingsContext {
-  /** Where the value stands in the config. */
+  /** The path of the value in the config. */
   path: readonly PathSegment[];
   findings: Findings;
   /** True for a text that came out of a placeholder, whose type is therefore that of its place. */
   isExpanded(path: readonly PathSegment[]): boolean;
   /** Keys that are allowed at the top beside the schema's, for suggestions. */
   alsoKnown?: readonly string[];
-  /** What to do about an unknown key at the top, where there is more to say than a similar name. */
+  /** Advice about an unknown key at the top level, if a similar name is not enough. */
   cureUnknown?(key: string): string | undefined;
 }
 
@@ -96,7 +96,7 @@ function report(
   else findings.addMismatch(path, message.replace(/^expected /, ''), cureOf(issue, valueAt(value, local)));
 }
 
-/** Of a union's forms, the one whose problems lie deepest, for it is the one that was meant; null where none is. */
+/** The form of a union whose problems are deepest, because it is probably the intended one; null if there is none. */
 function likeliestForm(issue: z.core.$ZodIssueInvalidUnion): z.core.$ZodIssue[] | null {
   const within = (issue.errors ?? []).filter((form) => form.every((inner) => inner.path.length > 0));
   const depth = (form: z.core.$ZodIssue[]): number => Math.max(...form.map((inner) => inner.path.length));

@@ -4,7 +4,7 @@ import { expandTemplate, type Interpolation } from './interpolate.ts';
 
 /** A secret of the config. No config object has its value, so that the value cannot be printed by accident (I7). */
 export interface SecretSource {
-  /** Where it stands in the config. */
+  /** Its path in the config. */
   path: string;
   /**
    * The value as its file or variable has it now, so that a rotated key is found without a restart. It is registered

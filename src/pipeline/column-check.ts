@@ -11,7 +11,7 @@ interface NamingSource {
   id: string;
   mappings: readonly MappingDefinition[];
   lookups: Readonly<Record<string, LookupConfig>>;
-  /** Where it stands in the config. */
+  /** Its path in the config. */
   path: string;
 }
 

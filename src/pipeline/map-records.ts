@@ -21,9 +21,10 @@ export function entriesOf(ledger: Pick<IntakeLedger, 'findLookups'>): ReadEntrie
 }
 
 /**
- * Maps records, outside any transaction, and gives way to other work after each hundred. A mapping is a pure function of
- * the record and of the entries that it looks up. So a record whose entries are not read yet is mapped, the entries that
- * it has asked for are read, all at once for many records, and it is mapped again. A few records that look nothing up are mapped at once, without a promise.
+ * Maps records outside any transaction, and gives way to other work after each hundred. A mapping is a pure function of
+ * the record and of the entries that it looks up. A record is mapped once to learn which entries it needs. These
+ * entries are then read for many records at once, and the record is mapped again. A few records that look nothing up
+ * are mapped at once, without a promise.
  */
 export function mapRecords(
   mapper: Mapper,

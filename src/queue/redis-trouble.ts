@@ -34,7 +34,7 @@ const UNREACHABLE_CURE =
 
 /** How messages of ioredis begin that report a missing or lost connection and have no code. */
 const LOST = /^(?:Connection is closed|Socket |Command timed out|connect ETIMEDOUT|Reached the max retries|no answer)/;
-/** What ioredis says of a command while there is no connection. */
+/** The message of ioredis for a command without a connection. */
 const UNWRITABLE = /^Stream isn't writeable/;
 const ECHO = /^(?:Stream isn't writeable|Connection is closed)/;
 

@@ -93,7 +93,7 @@ export interface Connector<Options = unknown, StreamOptions = unknown> {
    * `secret()`.
    */
   options: z.ZodType<Options>;
-  /** What stands under a stream besides `key`. Where the stream is not named, the same fields stand in `options`. */
+  /** The settings of a stream besides `key`. A stream without a name has them in `options`. */
   streamOptions: z.ZodType<StreamOptions>;
   open(options: Options, host: ConnectorHost): Promise<OpenSource<StreamOptions>>;
 }

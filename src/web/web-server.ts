@@ -80,7 +80,7 @@ export const openWeb = (async (context, web): Promise<DashboardServer> => {
     forceCloseConnections: true,
     bodyLimit: BODY_BYTES_MAX,
     routerOptions: { maxParamLength: PARAM_CHARS_MAX },
-    // Such an address reaches no hook and no route.
+    // A request with such an address reaches neither hooks nor routes.
     frameworkErrors: (error, request, reply) => {
       reply.headers(SECURITY_HEADERS);
       const message = error.code === 'FST_ERR_BAD_URL' ? BAD_ADDRESS : LONG_ADDRESS;

@@ -35,7 +35,8 @@ export async function awayFault(runtime: Asked, limit: WaitLimit): Promise<Fault
   const { baseUrl } = runtime.config.target;
   const unreachable = runtime.api.unreachableSince();
   if (unreachable !== null && now - Math.max(unreachable, since) >= waitMs) {
-    // The delivery that failed last may be due later than the sync waits, with nothing else to send. So the API is asked.
+    // The delivery that failed last may be due later than the sync waits, and nothing else may be left to send. So a
+    // request asks whether the API answers now.
     if (await runtime.api.answersNow(limit.abort)) return null;
     const forAs = `for ${seconds(waitMs)}`;
     const writes = runtime.api.failsAtWrites();

@@ -110,7 +110,7 @@ export interface ItemFilter {
   search?: string;
 }
 
-/** A ref and where the item stands that it points to; null where no source has given such an item. */
+/** A ref, and the state of its item; null if no source has given such an item. */
 export interface RefStanding extends ItemRef {
   state: ItemState | null;
 }

@@ -13,7 +13,7 @@ export interface Publication {
   id: RemoteId | null;
   productId: RemoteId | null;
   sku: string | null;
-  /** The platform's own name for it. */
+  /** The status in the platform's own words. */
   status: string | null;
   /** Whether the passport can be seen by everybody, by the states that the profile names. */
   isPublic: boolean;

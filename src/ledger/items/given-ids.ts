@@ -1,7 +1,6 @@
-// Items that gave their remote id away: the platform has one thing with that id, and it is another item's now.
-//
-// Such an item is not at the platform any more, so its next write is a create. The same holds for the BOM items and the
-// passport of such a product, because they were written to the product that is the other item's now.
+// Items whose remote id another item has taken over. An item without its remote id is not at the platform any more, so
+// its next write is a create. This is also true for the BOM items and the passport of such a product, because the
+// platform has them at the product of the other item.
 
 import type { LedgerContext } from '../store/context.ts';
 import { ITEM_COLUMNS, type ItemRow, mayHaveArrived } from './item-row.ts';
@@ -44,7 +43,7 @@ export function createGivenIds({ db }: Pick<LedgerContext, 'db'>, revisions: Pic
   return {
     forget(item) {
       const ofProduct = item.kind === 'product' ? sql.ofProduct.all(item.key) : [];
-      // What may have arrived is settled first.
+      // A write that may have arrived is settled first.
       return [item, ...ofProduct.filter((one) => !mayHaveArrived(one))].flatMap(forgetOne);
     },
     all: () => sql.all.all(),

@@ -167,8 +167,8 @@ export function createLedgerReader(options: LedgerReaderOptions): LedgerReader {
 }
 
 /**
- * Asks a thread to end, and waits until it has. A thread that is ended from outside while it loads SQLite takes the process with
- * it, so that only a thread that does not answer is ended so.
+ * Asks a thread to end, and waits until it has ended. To terminate a thread while it loads SQLite ends the whole
+ * process, so only a thread that does not answer is terminated.
  */
 async function endOf(worker: Worker): Promise<void> {
   const ended = new Promise((resolve) => worker.once('exit', resolve));

@@ -18,7 +18,9 @@ export type SkipUnchanged = (page: PageToSkip) => readonly number[] | null;
  */
 const BETWEEN = '\u001e';
 
-/** True of a record whose mapping is done. All others are given a hash that no row can have. */
+/**
+ * The condition for a record whose mapping is done. The query returns a hash that no row can have for any other record.
+ */
 const IS_THROUGH = "(state = 'mapped' OR state = 'excluded' OR state = 'quarantined')";
 
 interface Stretch {

@@ -93,7 +93,7 @@ export function createTasks(options: TasksOptions): Tasks {
     }
   }
 
-  /** What came of a task that has ended well, with its counts. */
+  /** The result of a successful task, with its counts. */
   function doneText(task: Task): string {
     const text = runtime.secrets.scrub(describe(task) ?? '');
     const shown = text.length <= OUTCOME_CHARS_MAX ? text : `${text.slice(0, OUTCOME_CHARS_MAX)}…`;

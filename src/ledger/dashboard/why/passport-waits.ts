@@ -11,7 +11,10 @@ import type { Step } from './step.ts';
 export interface PassportWaits {
   /** @param isComplete true where no earlier step keeps the passport from going on */
   stepsOf(product: ItemView, passport: PassportView, isComplete: boolean): Step[];
-  /** Why the passport of a complete product is not where it is to be, in full sentences; null where nothing is known. */
+  /**
+   * Why the passport of a complete product does not have its desired status, in full sentences; null if no reason is
+   * known.
+   */
   waitOf(key: string): string | null;
 }
 

@@ -52,7 +52,7 @@ function mappedSide({ desired, baseline }: ItemDetail): Html {
 <div class="scroll" tabindex="0" role="region" aria-label="Mapped and acknowledged"><table class="stacks"><thead><tr><th scope="col">field</th><th scope="col">mapped</th><th scope="col">acknowledged</th></tr></thead><tbody>${fields.map((field) => fieldRow(field, baseline !== null))}</tbody></table></div></section>`;
 }
 
-/** Nothing is marked where the platform has nothing yet: all fields would be. */
+/** No field is marked if the platform does not have the item yet, because all fields would be. */
 function fieldRow({ field, mapped, acknowledged, difference }: ComparedField, isKnown: boolean): Html {
   const marked = isKnown && difference !== 'same';
   const shown = marked ? html`<mark>${valueOf(mapped)}</mark> ${MARKS[difference]}` : valueOf(mapped);

@@ -16,7 +16,7 @@ import { whyCard } from './why-card.ts';
 
 export interface ItemPageView {
   item: ItemDetail;
-  /** Of a product or of its passport; else null. */
+  /** The passport, for a product or its passport; null for other items. */
   passport: PassportView | null;
   /** Null where there is no answer for this kind, or where it could not be read. */
   why: Why | null;

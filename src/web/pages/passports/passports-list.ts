@@ -16,7 +16,7 @@ import { publicLink, publicUrl } from './public-link.ts';
 
 export interface PassportsView {
   listed: Listed<PassportRow>;
-  /** Of the filter without its state. */
+  /** The counts of the filter for passports in any state. */
   counts: PassportCounts;
   query: URLSearchParams;
   sources: readonly string[];
