@@ -101,6 +101,21 @@ describe('a connector of another author', () => {
     ],
     ['is CommonJS', './c.cjs', () => write('c.cjs', 'module.exports = {};'), /is a CommonJS module.*export default/],
     [
+      'is an ES module in a folder of CommonJS modules',
+      './c.ts',
+      () => {
+        write('package.json', '{ "type": "commonjs" }');
+        write('c.ts', connectorModule());
+      },
+      /is a CommonJS module.*type.*module/,
+    ],
+    [
+      'has a mistake in its text',
+      './c.ts',
+      () => write('c.ts', 'export default {};\nconst count: number = ;'),
+      /cannot be loaded: .*c\.ts, line 2: Expression expected\./,
+    ],
+    [
       'has no default export',
       './c.ts',
       () => write('c.ts', 'export const a = 1;'),

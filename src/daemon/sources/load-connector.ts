@@ -4,6 +4,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { BUILT_IN } from '../../../connectors/index.ts';
 import type { ConnectorFlaw, ConnectorLoader } from '../../config/connector-loader.ts';
 import { messageOf, systemCodeOf } from '../../lib/errors.ts';
+import { importReasonOf, isEsModuleReadAsCommonJs } from '../../lib/import-error.ts';
 import { err, ok, type Result } from '../../lib/result.ts';
 import { type Connector, SDK_VERSION } from '../../sdk/connector.ts';
 import { provideSdk } from './provide-sdk.ts';
@@ -60,14 +61,18 @@ async function loadModule(specifier: string, what: string): Promise<Result<Conne
     return err(importFlaw(error, specifier, what));
   }
   if (typeof exported === 'object' && exported !== null && 'module.exports' in exported) {
-    return err({
-      message: `${what} is a CommonJS module, and connectors are ES modules.`,
-      cure: 'Set "type": "module" in its package.json (or name it .mjs or .mts), and write `export default defineConnector({ … })`.',
-    });
+    return err(commonJsFlaw(what));
   }
   const found: unknown =
     typeof exported === 'object' && exported !== null && 'default' in exported ? exported.default : undefined;
   return checked(found, what);
+}
+
+function commonJsFlaw(what: string): ConnectorFlaw {
+  return {
+    message: `${what} is a CommonJS module, and connectors are ES modules.`,
+    cure: 'Set "type": "module" in its package.json (or name it .mjs or .mts), and write `export default defineConnector({ … })`.',
+  };
 }
 
 function importFlaw(error: unknown, specifier: string, what: string): ConnectorFlaw {
@@ -87,8 +92,9 @@ function importFlaw(error: unknown, specifier: string, what: string): ConnectorF
       cure: 'Its author has to publish it as JavaScript.',
     };
   }
+  if (isEsModuleReadAsCommonJs(error)) return commonJsFlaw(what);
   return {
-    message: `${what} cannot be loaded: ${reason.replace(/\.$/, '')}.`,
+    message: `${what} cannot be loaded: ${importReasonOf(error)}.`,
     cure: 'Correct the module, or ask its author.',
   };
 }

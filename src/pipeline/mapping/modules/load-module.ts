@@ -2,7 +2,7 @@ import { registerHooks } from 'node:module';
 import { sep } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { MappingModule } from '../../../domain/mapping-module.ts';
-import { messageOf } from '../../../lib/errors.ts';
+import { importReasonOf, isEsModuleReadAsCommonJs } from '../../../lib/import-error.ts';
 import { err, ok, type Result } from '../../../lib/result.ts';
 import { isOwnSource } from './module-source.ts';
 
@@ -35,7 +35,12 @@ export async function loadModule(path: string, hash: string): Promise<Result<Map
       `The module ${path} has no default export with a map function; export default defineMapping({ map … }).`,
     );
   } catch (error) {
-    return err(`The module ${path} cannot be loaded: ${messageOf(error)}.`);
+    if (isEsModuleReadAsCommonJs(error)) {
+      return err(
+        `The module ${path} is read as CommonJS; set "type": "module" in its package.json, or name it .mts or .mjs.`,
+      );
+    }
+    return err(`The module ${path} cannot be loaded: ${importReasonOf(error)}.`);
   } finally {
     hooks.deregister();
   }
