@@ -108,3 +108,13 @@ it.each(inline)('$where names `dpp-sync $text`, which there is', async ({ text }
     }
   }
 });
+
+it('no page installs dpp-sync by its name, because no registry has it', () => {
+  const template = readFileSync(join(ROOT, 'config/connector-template/README.md'), 'utf8');
+  const texts = [
+    ...pages.map(({ path, text }) => ({ path, text })),
+    { path: 'config/connector-template', text: template },
+  ];
+  const named = texts.filter(({ text }) => /npm (?:install|i) [^`\n]*(?<= )dpp-sync(?=[\s`])/.test(text));
+  expect(named.map(({ path }) => path)).toEqual([]);
+});

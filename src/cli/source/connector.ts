@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { fault } from '../../domain/faults.ts';
+import { shellWord } from '../../lib/shell-word.ts';
 import type { CommandContext, RunAction } from '../context.ts';
 import { printable } from '../text/style.ts';
 import { writeTemplate } from './connector-template.ts';
@@ -42,7 +43,7 @@ async function makeConnector(name: string, { dir }: { dir?: string }, context: C
   if (output.json) output.document({ ok: true, folder, files });
   output.print(`The connector ${id} is in ${printable(folder)}: ${files.join(', ')}.`, '', 'Next:');
   output.print(`  cd ${printable(folder)}`);
-  if (!isLinked) output.print('  npm install --save-dev dpp-sync');
+  if (!isLinked) output.print(`  npm install --save-dev --install-links ${shellWord(root)}`);
   output.print(
     '  npm test                       the conformance kit',
     '  dpp-sync preview catalogue     its fixture, mapped',
