@@ -1,16 +1,16 @@
 import {
   type FileRequest,
+  type Issue,
   type OpenFile,
   type Page,
   readXmlPages,
   type SourceRow,
   type XmlRecord,
   xmlObjectOf,
-  xmlObjectsOf,
   xmlTextOf,
 } from '../../src/sdk/index.ts';
 import type { Options, StreamOptions } from './schema.ts';
-import { childrenOf, itemRow, tradeItemsOf } from './trade-item.ts';
+import { childrenOf, gtinOf, itemRow, itemsOfCommand } from './trade-item.ts';
 
 /** Reads the rows of one message. */
 export function readMessage(
@@ -25,18 +25,23 @@ export function readMessage(
       return;
     }
     const command = xmlTextOf(xmlObjectOf(fields['documentCommandHeader'])['@type']);
-    for (const notification of xmlObjectsOf(fields['catalogueItemNotification'])) {
-      for (const catalogueItem of xmlObjectsOf(notification['catalogueItem'])) {
-        for (const item of tradeItemsOf(catalogueItem)) {
-          for (const row of itemRows(item, command, stream.records)) yield { fields: row, place };
-        }
-      }
+    let items = 0;
+    for (const item of itemsOfCommand(fields)) {
+      items += 1;
+      for (const row of itemRows(item, command, stream.records)) yield { fields: row, place };
     }
+    if (items === 0) yield { fields: { command, ...fields }, place, issues: [NO_ITEM] };
   };
 
   const reading = { at: '//documentCommand', trim: true, language, languageAttributes: ['languageCode'] };
   return readXmlPages(file, { ...reading, encoding, entities, maxRecordBytes }, signal, rowsOf);
 }
+
+const NO_ITEM: Issue = {
+  code: 'row.item',
+  message: 'The document command has no trade item in a catalogue item notification.',
+  cure: 'Point the stream to messages of catalogue items only, or have the message written again.',
+};
 
 function itemRows(
   item: Parameters<typeof itemRow>[0],
@@ -45,6 +50,6 @@ function itemRows(
 ): ReturnType<typeof itemRow>[] {
   const row = itemRow(item, command);
   if (records === 'items') return [row];
-  const head = { parentGtin: xmlTextOf(item['gtin']), command };
+  const head = { parentGtin: gtinOf(item), command };
   return childrenOf(item).map((child) => ({ ...head, ...child }));
 }

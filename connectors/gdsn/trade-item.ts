@@ -8,8 +8,17 @@ import {
   xmlTextOf,
 } from '../../src/sdk/index.ts';
 
+/** The items of a document command. Release 2 wraps its notifications in another element. */
+export function* itemsOfCommand(command: JsonObject): Generator<JsonObject> {
+  for (const notification of elementsOf(command, 'catalogueItemNotification')) {
+    for (const catalogueItem of xmlObjectsOf(xmlObjectOf(notification)['catalogueItem'])) {
+      yield* tradeItemsOf(catalogueItem);
+    }
+  }
+}
+
 /** The items of a hierarchy, the outermost package first. */
-export function* tradeItemsOf(catalogueItem: JsonObject): Generator<JsonObject> {
+function* tradeItemsOf(catalogueItem: JsonObject): Generator<JsonObject> {
   const item = xmlObjectOf(catalogueItem['tradeItem']);
   if (Object.keys(item).length > 0) yield item;
   for (const link of xmlObjectsOf(catalogueItem['catalogueItemChildItemLink'])) {
@@ -22,7 +31,7 @@ export function itemRow(item: JsonObject, command: string): JsonObject {
   const text = (name: string): string => xmlTextOf(elementsOf(item, name)[0]);
   const languages = (name: string): JsonObject => xmlObjectOf(elementsOf(item, `${name}@lang`)[0]);
   return {
-    gtin: xmlTextOf(item['gtin']),
+    gtin: gtinOf(item),
     command,
     tradeItemUnitDescriptorCode: text('tradeItemUnitDescriptorCode') || text('tradeItemUnitDescriptor'),
     isTradeItemABaseUnit: text('isTradeItemABaseUnit'),
@@ -50,9 +59,14 @@ export function itemRow(item: JsonObject, command: string): JsonObject {
 export function childrenOf(item: JsonObject): JsonObject[] {
   const lower = xmlObjectOf(item['nextLowerLevelTradeItemInformation']);
   return xmlObjectsOf(lower['childTradeItem']).map((child) => ({
-    childGtin: xmlTextOf(child['gtin']) || xmlTextOf(xmlObjectOf(child['tradeItemIdentification'])['gtin']),
+    childGtin: gtinOf(child),
     quantity: xmlTextOf(child['quantityOfNextLowerLevelTradeItem']),
   }));
+}
+
+/** Release 2 has it in an element of its own. */
+export function gtinOf(item: JsonObject): string {
+  return xmlTextOf(item['gtin']) || xmlTextOf(xmlObjectOf(item['tradeItemIdentification'])['gtin']);
 }
 
 /** All elements of a name below an element, those of children left out. */

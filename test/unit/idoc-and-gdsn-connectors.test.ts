@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { gdsn } from '../../connectors/gdsn/index.ts';
 import { sapIdoc } from '../../connectors/sap-idoc/index.ts';
 import type { SourceRow } from '../../src/sdk/index.ts';
-import { fixtureFolder, readRows } from '../support/connectors/connector-reader.ts';
+import { fixtureFolder, readRows, temporaryFolder } from '../support/connectors/connector-reader.ts';
 
 const fieldsOf = (rows: SourceRow[]) => rows.map((row) => row.fields);
 
@@ -103,5 +103,26 @@ describe('the gdsn connector', () => {
     expect(fieldsOf(rows)).toEqual([
       { parentGtin: '14006381333938', command: 'ADD', childGtin: '04006381333931', quantity: '12' },
     ]);
+  });
+
+  it('reads messages of release 2, and reports a command without an item', async () => {
+    const commandOf = (operand: string) =>
+      `<documentCommand><documentCommandHeader type="ADD"/><documentCommandOperand>${operand}</documentCommandOperand></documentCommand>`;
+    const gtinOf = (gtin: string) => `<tradeItemIdentification><gtin>${gtin}</gtin></tradeItemIdentification>`;
+    const lower = `<childTradeItem>${gtinOf('04006381333931')}<quantityOfNextLowerLevelTradeItem>6</quantityOfNextLowerLevelTradeItem></childTradeItem>`;
+    const item = `<tradeItem>${gtinOf('14006381333938')}<nextLowerLevelTradeItemInformation>${lower}</nextLowerLevelTradeItemInformation></tradeItem>`;
+    const notification = `<gdsn:catalogueItemNotification><catalogueItem>${item}</catalogueItem></gdsn:catalogueItemNotification>`;
+    await using message = await temporaryFolder({
+      'cin.xml': `<message xmlns:gdsn="urn:ean.ucc:gdsn:2">${commandOf(notification)}${commandOf('<other/>')}</message>`,
+    });
+    const [items, empty] = await readRows(gdsn, { folder: message.path, stream: { path: 'cin.xml' } });
+    expect(items?.fields).toMatchObject({ gtin: '14006381333938', children: [{ childGtin: '04006381333931' }] });
+    expect(empty?.issues).toMatchObject([{ code: 'row.item' }]);
+    const children = await readRows(gdsn, { folder: message.path, stream: { path: 'cin.xml', records: 'children' } });
+    expect(children[0]?.fields).toMatchObject({
+      parentGtin: '14006381333938',
+      childGtin: '04006381333931',
+      quantity: '6',
+    });
   });
 });

@@ -32,6 +32,7 @@ const ISSUES: Readonly<Record<string, string>> = {
   'row.cut': 'Last row that is cut off',
   'row.decimal': 'Text that is no number',
   'row.depth': 'Row that is nested too deeply',
+  'row.item': 'Command without a trade item',
   'row.json': 'Line that is not valid JSON',
   'row.length': 'Row that is too long',
   'row.list': 'List where another value is expected',

@@ -38,6 +38,10 @@ export const ISSUE_GROUPS: readonly IssueGroup[] = [
         means: 'The text is not valid in the encoding of the source.',
         cure: 'Set `encoding` to the one in which the file is written.',
       },
+      'row.item': {
+        means: 'A document command of a GDSN message has no trade item.',
+        cure: 'Point the stream to messages of catalogue items only.',
+      },
       'row.json': {
         means: 'A line is not valid JSON.',
         cure: 'Each line holds one value. For a document over several lines set `format: array`.',
