@@ -130,7 +130,30 @@ describe('a ZIP archive', () => {
     const zip = await zipOf({ 'b.csv': 'id\n2\n', 'a.csv': 'id\n1\n', 'sub/c.csv': 'id\n3\n' });
     expect(await idsOf(zip)).toEqual(['1', '2', '3']);
     expect(await idsOf(zip, { stream: { entry: 'sub/*.csv' } })).toEqual(['3']);
-    await expect(idsOf(zip, { stream: { entry: '*.txt' } })).rejects.toThrow('x.csv has no entry that matches *.txt.');
+    await expect(idsOf(zip, { stream: { entry: '*.txt' } })).rejects.toThrow(
+      'x.csv has no entry that matches *.txt. It has b.csv, a.csv, sub/c.csv.',
+    );
+  });
+
+  it('gives no hidden entries, as those of macOS, unless `entry` names them', async () => {
+    const zip = await zipOf({ 'a.csv': 'id\n1\n', '__MACOSX/._a.csv': '\0\x05\x16\x07', 'sub/.b.csv': 'id\n2\n' });
+    expect(await idsOf(zip)).toEqual(['1']);
+    expect(await idsOf(zip, { stream: { entry: '*.csv' } })).toEqual(['1']);
+    expect(await idsOf(zip, { stream: { entry: 'sub/.*' } })).toEqual(['2']);
+  });
+
+  it('with two entries of one name is refused, because their rows could not be told apart', async () => {
+    const zip = new ZipFile();
+    for (const content of ['id\n1\n', 'id\n2\n']) zip.addBuffer(Buffer.from(content), 'a.csv');
+    zip.end();
+    await expect(idsOf(await buffer(zip.outputStream))).rejects.toThrow('it has two entries of the name a.csv');
+  });
+
+  it('is not searched with **, which `*` makes superfluous', () => {
+    const { error } = csv.streamOptions.safeParse({ path: 'x.zip', entry: '**/*.csv' });
+    expect(error?.issues).toMatchObject([
+      { path: ['entry'], message: expect.stringContaining('one * stands for folders') },
+    ]);
   });
 
   it('gives each row the entry as its place, and progress in stored bytes', async () => {
@@ -217,7 +240,7 @@ describe('a ZIP archive', () => {
   });
 
   it('may have no entry at all', async () => {
-    await expect(idsOf(await zipOf({}))).rejects.toThrow('x.csv has no entry that matches *.');
+    await expect(idsOf(await zipOf({}))).rejects.toThrow('x.csv has no entry that matches *. It is empty.');
   });
 });
 

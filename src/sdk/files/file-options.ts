@@ -24,9 +24,12 @@ export const FILE_STREAM = {
   entry: z
     .string()
     .min(1)
+    .refine((pattern) => !pattern.includes('**'), {
+      error: 'a pattern without **: one * stands for folders too, as in `*.csv`',
+    })
     .default('*')
     .describe(
-      'Which files of a ZIP archive are read, by name, with `*` and `?`; folders within it count as part of the name.',
+      'Which files of a ZIP archive are read, by name, with `*` and `?`. Folders within it count as part of the name, and `*` stands for them too.',
     ),
   done: z
     .string()

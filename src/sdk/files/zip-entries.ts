@@ -9,6 +9,8 @@ import type { StoredFile } from './stored-file.ts';
 const STORED = 0;
 const DEFLATED = 8;
 const LISTED_MAX = 100_000;
+/** How many names of entries a message has. */
+const NAMES_SHOWN = 5;
 
 /** A ZIP archive that is open, with the entries that are wanted, in the order of their names. */
 export interface ZipArchive {
@@ -30,7 +32,8 @@ export async function openZip(
 ): Promise<ZipArchive | null> {
   const { label } = stored.file;
   const found: Entry[] = [];
-  const matcher = matcherOf(pattern);
+  const isWanted = createEntryFilter(pattern);
+  const files = new Set<string>();
   const { fromFdPromise } = await import('yauzl');
   let zip: ZipFile | undefined;
   try {
@@ -43,7 +46,10 @@ export async function openZip(
       // The format of such documents describes a document of another office program best.
       if (document !== undefined && entry.fileName === 'mimetype') return null;
       if (entry.fileName === OFFICE_ENTRY) throw officeFault(label);
-      if (!entry.fileName.endsWith('/') && matcher.test(entry.fileName)) found.push(entry);
+      if (entry.fileName.endsWith('/')) continue;
+      if (files.has(entry.fileName)) throw new Error(`it has two entries of the name ${entry.fileName}`);
+      files.add(entry.fileName);
+      if (isWanted(entry.fileName)) found.push(entry);
     }
   } catch (error) {
     if (error instanceof Error && error.name === 'Fault') throw error;
@@ -51,16 +57,27 @@ export async function openZip(
     if (document !== undefined && zip === undefined) return null;
     throw brokenFault(label, messageOf(error).replace(/\.$/, ''));
   }
-  if (found.length === 0) {
-    throw sourceFault(`${label} has no entry that matches ${pattern}.`, {
-      suggestion: 'Check the archive, and `entry` of the stream.',
-    });
-  }
+  if (found.length === 0) throw nothingWanted(label, pattern, [...files]);
   for (const entry of found) assertReadable(label, entry);
   if (found.reduce((sum, { uncompressedSize }) => sum + uncompressedSize, 0) > limits.maxBytes) {
     throw tooLargeFault(label, limits);
   }
   return { zip, entries: found.toSorted((a, b) => (a.fileName < b.fileName ? -1 : 1)) };
+}
+
+/** Hidden files are left out as in folders: the archives of macOS have one for each file. */
+function createEntryFilter(pattern: string): (name: string) => boolean {
+  const matcher = matcherOf(pattern);
+  const isHidden = (path: string) => path.slice(path.lastIndexOf('/') + 1).startsWith('.');
+  return (name) => matcher.test(name) && (isHidden(pattern) || !isHidden(name));
+}
+
+function nothingWanted(label: string, pattern: string, names: readonly string[]): Error {
+  const shown = names.slice(0, NAMES_SHOWN).join(', ');
+  const found = names.length === 0 ? 'It is empty.' : `It has ${shown}${names.length > NAMES_SHOWN ? ', …' : ''}.`;
+  return sourceFault(`${label} has no entry that matches ${pattern}. ${found}`, {
+    suggestion: 'Check the archive, and `entry` of the stream.',
+  });
 }
 
 function assertReadable(label: string, entry: Entry): void {
