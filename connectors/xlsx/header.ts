@@ -39,6 +39,12 @@ export function columnNames(rows: readonly HeaderRow[], merged: readonly MergedC
   return all;
 }
 
+/** A column beyond the header has its letters for a name, unless a column of the header is called so. */
+export function unnamedColumn(column: number, names: readonly (string | undefined)[]): string {
+  const letters = columnLettersOf(column);
+  return names.includes(letters) ? `column ${letters}` : letters;
+}
+
 /** A merged cell stores its text in its first column only. */
 function spread(
   number: number,

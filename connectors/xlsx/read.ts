@@ -9,7 +9,7 @@ import {
 } from '../../src/sdk/index.ts';
 import { type Archive, openArchive } from './archive.ts';
 import { assertWorkbook } from './assert-workbook.ts';
-import { columnNames, createMergedCellFinder, type HeaderRow, type MergedCells } from './header.ts';
+import { columnNames, createMergedCellFinder, type HeaderRow, type MergedCells, unnamedColumn } from './header.ts';
 import { createRowBuilder } from './row-builder.ts';
 import type { Layout } from './schema.ts';
 import { NO_STRINGS } from './shared-strings.ts';
@@ -56,7 +56,8 @@ export async function* readXlsx(file: OpenFile, request: XlsxRequest): AsyncGene
 export async function readColumnNames(file: OpenFile, request: XlsxRequest): Promise<string[]> {
   const found = withSheet(file, request, async function* (open) {
     for await (const { names, scanner } of readRows(open)) {
-      yield names.filter((_name, column) => open.layout.hidden === 'read' || !scanner.isHidden(column));
+      const isShown = (column: number) => open.layout.hidden === 'read' || !scanner.isHidden(column);
+      yield names.flatMap((name, column) => (name !== undefined && isShown(column) ? [name] : []));
       return;
     }
   });
@@ -101,7 +102,7 @@ async function* withSheet<Result>(
 }
 
 interface FoundRows {
-  names: string[];
+  names: Names;
   /** The rows below the header that a piece of the sheet has. */
   rows: readonly RawRow[];
   scanner: SheetScanner;
@@ -121,7 +122,7 @@ async function* readRows(open: OpenSheet): AsyncGenerator<FoundRows> {
     onRow: (row) => waiting.push(row),
   });
   const headerCells: RawRow[] = [];
-  let names: string[] | undefined;
+  let names: Names | undefined;
   for await (const { share, ended } of readPart(archive, sheet.part, { handlers: scanner.part, limits })) {
     const rows = waiting;
     waiting = [];
@@ -132,16 +133,30 @@ async function* readRows(open: OpenSheet): AsyncGenerator<FoundRows> {
   }
 }
 
-function namesOf(header: RawRow[], below: RawRow[], merged: MergedCells[], open: OpenSheet): string[] {
+/** The names of columns, by number; undefined for a column without a name that the first rows have no values in. */
+type Names = (string | undefined)[];
+
+/**
+ * The names of the header, and letters for the columns beyond it that the first rows have values in. So these columns are known although
+ * they may be empty in some rows. Without a header every column up to the last one has letters.
+ */
+function namesOf(header: RawRow[], below: RawRow[], merged: MergedCells[], open: OpenSheet): Names {
   const { layout, sheet, archive } = open;
+  const columns = filledColumns(below);
   if (layout.header === false) {
-    const width = Math.max(0, ...below.slice(0, 1).flatMap(({ cells }) => cells.map(({ column }) => column + 1)));
-    return Array.from({ length: width }, (_, column) => columnLettersOf(column));
+    return Array.from({ length: Math.max(-1, ...columns) + 1 }, (_, column) => columnLettersOf(column));
   }
   const from = layout.header;
   const rows = header.filter(({ number }) => number >= from).map((row) => headerRow(row, open));
-  const where = `Row ${layout.header} of the sheet ${sheet.name} (${archive.file})`;
-  return columnNames(rows, merged, where);
+  const named = columnNames(rows, merged, `Row ${from} of the sheet ${sheet.name} (${archive.file})`);
+  const names: Names = Array.from({ length: Math.max(named.length, ...[...columns].map((column) => column + 1)) });
+  for (const column of [...named.keys(), ...columns]) names[column] = named[column] ?? unnamedColumn(column, named);
+  return names;
+}
+
+function filledColumns(rows: readonly RawRow[]): Set<number> {
+  const filled = rows.flatMap(({ cells }) => cells.filter(({ text }) => text !== ''));
+  return new Set(filled.map(({ column }) => column));
 }
 
 function headerRow({ number, cells }: RawRow, { cells: context, sheet, archive }: OpenSheet): HeaderRow {

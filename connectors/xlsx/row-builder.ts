@@ -6,13 +6,14 @@ import {
   type SourceRow,
   type SpreadsheetContext,
 } from '../../src/sdk/index.ts';
+import { unnamedColumn } from './header.ts';
 import type { RawRow } from './sheet-scanner.ts';
 
 export interface RowContext extends SpreadsheetContext {
   file: string;
   sheet: string;
-  /** By column. */
-  names: readonly string[];
+  /** By column; undefined where a column has no name yet. */
+  names: readonly (string | undefined)[];
   /** Columns that are passed over. */
   isSkipped: (column: number) => boolean;
 }
@@ -23,7 +24,7 @@ export function createRowBuilder(context: RowContext): (row: RawRow) => SourceRo
   const skipped: boolean[] = [];
   const names = [...context.names];
   // A copy of one object with all names makes rows that share a hidden class. Parsing makes own properties of all names.
-  const shown = names.filter((_name, column) => !isSkipped(column));
+  const shown = names.filter((name, column) => name !== undefined && !isSkipped(column));
   const template = JSON.parse(`{${shown.map((name) => `${JSON.stringify(name)}:""`).join()}}`) as JsonObject;
 
   return ({ number, cells }) => {
@@ -36,7 +37,7 @@ export function createRowBuilder(context: RowContext): (row: RawRow) => SourceRo
       const value = cellValue(cell, context);
       if (value === '') continue;
       isBlank = false;
-      const name = (names[column] ??= unnamed(column, names));
+      const name = (names[column] ??= unnamedColumn(column, names));
       if (typeof value === 'object') {
         const { message, ...problem } = value;
         (issues ??= []).push({ ...problem, field: name, message: `${cellOf(column, number, sheet)} ${message}` });
@@ -52,12 +53,6 @@ export function createRowBuilder(context: RowContext): (row: RawRow) => SourceRo
     const place = { file, line: number, path: sheet };
     return issues === undefined ? { fields, place } : { fields, place, issues };
   };
-}
-
-/** A column beyond the header has its letters for a name, unless a column of the header is called so. */
-function unnamed(column: number, names: readonly string[]): string {
-  const letters = columnLettersOf(column);
-  return names.includes(letters) ? `column ${letters}` : letters;
 }
 
 function cellOf(column: number, row: number, sheet: string): string {

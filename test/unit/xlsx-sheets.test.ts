@@ -69,9 +69,19 @@ describe('column names', () => {
   it('are letters where there is no header', async () => {
     const sheet = textRow(1, '1', '2') + textRow(2, '3', '4', '5');
     expect(fields(await read({ sheet }, { header: false }))).toEqual([
-      { A: '1', B: '2' },
+      { A: '1', B: '2', C: '' },
       { A: '3', B: '4', C: '5' },
     ]);
+  });
+
+  it('are those of all columns that the first rows have, so that a value may be missing in the first row', async () => {
+    const sheet = textRow(1, 'a') + textRow(2, '1') + textRow(3, '2', '', '3');
+    expect(fields(await read({ sheet }))).toEqual([
+      { a: '1', C: '' },
+      { a: '2', C: '3' },
+    ]);
+    await using folder = await temporaryFolder({ 'in.xlsx': workbook({ sheet }) });
+    expect(await probe(xlsx, { folder: folder.path, stream: { path: 'in.xlsx' } })).toContain('columns a, C');
   });
 
   it('are letters for columns without a name', async () => {

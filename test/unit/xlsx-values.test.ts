@@ -177,6 +177,7 @@ describe('other cells', () => {
 
   it('are an issue where a formula has no stored result', async () => {
     expect(await valueOf('<c r="A2"><f>VLOOKUP(A1,B:C,2,0)</f></c>')).toBe('cell.formula');
+    expect(await valueOf('<c r="A2"><f>VLOOKUP(A1,B:C,2,0)</f><v /></c>')).toBe('cell.formula');
   });
 
   it('are an issue where they hold an error value, unless it stands for nothing', async () => {

@@ -53,7 +53,9 @@ const SHOWN_SHORT = /^[+-]?\d(?:[.,]\d+)?E\+\d{2,3}$/;
  */
 export function cellValue(cell: SpreadsheetCell, context: SpreadsheetContext): string | boolean | CellProblem {
   const { type, text, formula } = cell;
-  if (text === null) return formula && type !== 'str' ? noResult() : '';
+  // Programs that do not calculate write no `v`, or an empty one. An empty text as a result has the type `str`.
+  if (formula && type !== 'str' && (text === null || text.trim() === '')) return noResult();
+  if (text === null) return '';
   switch (type) {
     case 's': {
       const shared = context.strings.get(Number(text));
