@@ -4,6 +4,7 @@ import { columnsOf } from '../../src/cli/init/columns.ts';
 import { yamlLine, yamlValue } from '../../src/cli/init/config-text.ts';
 import { rankOf } from '../../src/cli/init/field-names.ts';
 import { keyColumnsOf } from '../../src/cli/init/key-columns.ts';
+import { productOfBomItems } from '../../src/cli/init/propose-bom-items.ts';
 import { proposeMapping } from '../../src/cli/init/propose-mapping.ts';
 import { sourcesText } from '../../src/cli/init/write-config.ts';
 import type { JsonObject } from '../../src/lib/json.ts';
@@ -12,7 +13,7 @@ const rowsOf = (count: number, row: (at: number) => JsonObject) => Array.from({ 
 
 function proposed(rows: JsonObject[], name = 'export.csv') {
   const { columns } = columnsOf(rows);
-  const key = keyColumnsOf(columns, rows, true);
+  const key = keyColumnsOf(columns, { rows, isWhole: true, owner: productOfBomItems(columns) });
   const mapping = proposeMapping(columns, key, name);
   const line = (wanted: string) =>
     [mapping.key, ...mapping.refs, ...mapping.fields].find((one) => one.name === wanted) ?? null;
@@ -38,6 +39,16 @@ describe('the key of records', () => {
     expect(proposed(rows).line('key')?.expression).toBe('row.STLNR + "/" + row.POSNR');
   });
 
+  it('of a BOM item has its product in it, although other columns may be different in all records of a small file', () => {
+    const line = (at: number) => ({ STLNR: `B${at % 2}`, POSNR: `${at}0`, IDNRK: `M${at}`, MENGE: '1' });
+    expect(proposed(rowsOf(6, line)).key).toMatchObject({ columns: [{ label: 'STLNR' }, { label: 'POSNR' }] });
+    const rows = ['a', 'b'].flatMap((part) =>
+      ['1', '2'].map((POSNR) => ({ STLNR: 'B', POSNR, IDNRK: part, MENGE: '1' })),
+    );
+    expect(proposed(rows).line('key')?.expression).toBe('row.STLNR + "/" + row.POSNR + "/" + row.IDNRK');
+    expect(proposed(rowsOf(6, (at) => ({ ID: `${at}`, ...line(at) }))).line('key')?.expression).toBe('row.ID');
+  });
+
   it('is none if a column has a value twice or none once, and the line says so', () => {
     const rows = [{ sku: 'A' }, { sku: 'A' }, { sku: '' }];
     expect(proposed(rows).key).toBeNull();
@@ -47,7 +58,9 @@ describe('the key of records', () => {
 
   it('says when it has seen only a part of the file', () => {
     const rows = rowsOf(3, (at) => ({ sku: `A${at}` }));
-    expect(keyColumnsOf(columnsOf(rows).columns, rows, false)?.reason).toContain('the first 3 records');
+    expect(keyColumnsOf(columnsOf(rows).columns, { rows, isWhole: false, owner: null })?.reason).toContain(
+      'the first 3 records',
+    );
   });
 });
 
@@ -63,6 +76,7 @@ describe('the names of columns', () => {
     ['Paese di origine', 'country'],
     ['Stückzahl', 'quantity'],
     ['fields.sub_part', 'component'],
+    ['country_of_manufacture', 'country'],
   ] as const)('%s is known', (label, concept) => {
     expect(rankOf(label, concept)).toBeLessThan(1_000);
   });
@@ -71,6 +85,10 @@ describe('the names of columns', () => {
     expect(rankOf('description-en_US-print', 'description')).toBeGreaterThanOrEqual(1_000);
     expect(rankOf('erpName', 'name')).toBeGreaterThanOrEqual(1_000);
     expect(rankOf('surname', 'name')).toBeNull();
+    expect(rankOf('name.#text', 'name')).toBeLessThan(1_000);
+    expect(rankOf('name.@lang', 'name')).toBeNull();
+    expect(rankOf('Variant SKU', 'sku')).toBeGreaterThanOrEqual(1_000);
+    expect(rankOf('Mean', 'gtin')).toBeNull();
   });
 });
 
@@ -167,6 +185,30 @@ describe('the proposed mapping', () => {
     const { line } = proposed(rows);
     expect(line('name')?.expression).toBe('row.data.name');
     expect(line('gtin')?.expression).toBe('has(row.ean) ? gtin(row.ean) : null');
+  });
+
+  it('says why a column with the right name is left out', () => {
+    const { line } = proposed(rowsOf(6, (at) => ({ sku: `A${at}`, ean: `400638133393${at}`, origin: 'Moon' })));
+    expect(line('gtin')).toMatchObject({ expression: null, isTodo: false });
+    expect(line('gtin')?.reason).toMatch(
+      /^ean has the name, and 1 of 6 values are GTINs with a right check digit, not "400/,
+    );
+    expect(line('country_of_origin')?.reason).toMatch(
+      /^origin has the name, and 0 of 6 values are countries, not "Moon"/,
+    );
+  });
+
+  it('takes false for no value where other records have one', () => {
+    const rows = rowsOf(8, (at) => ({
+      id: at,
+      default_code: at === 2 || at === 3 ? false : `A${at}`,
+      name: 'Chair',
+      barcode: at === 1 ? '4006381333931' : false,
+      active: at > 2,
+    }));
+    const { line } = proposed(rows);
+    expect(line('sku')).toMatchObject({ expression: 'row.default_code != false ? row.default_code : null' });
+    expect(line('gtin')?.expression).toBe('row.barcode != false ? gtin(row.barcode) : null');
   });
 
   it('makes a fraction of a share in percent', () => {

@@ -12,19 +12,23 @@ export interface Choice {
   others: readonly Column[];
 }
 
+/** How the values of a column are read, and the least share of them that can be read so. */
+export interface ValueCheck {
+  check: (column: Column) => CheckedExpression;
+  shareMin?: number;
+}
+
 const OTHERS_NAMED = 3;
 
 /**
  * Chooses a column by its name and its values.
  *
- * @param check what the values are read as
- * @param shareMin the least share of values that can be read so
  * @returns null if no column fits
  */
 export function choose(
   columns: readonly Column[],
   concept: Concept,
-  { check, shareMin = 0 }: { check: (column: Column) => CheckedExpression; shareMin?: number },
+  { check, shareMin = 0 }: ValueCheck,
 ): Choice | null {
   const ranked = columns.flatMap((column) => {
     const rank = rankOf(column.label, concept);
@@ -39,6 +43,18 @@ export function choose(
   const isExact = isExactRank(best.rank);
   const alike = others.filter(({ rank }) => isExactRank(rank) === isExact);
   return { column: best.column, checked: best.checked, isExact, others: alike.map(({ column }) => column) };
+}
+
+/** Why no column was chosen although one has the right name: its values. Null if none has. */
+export function describeRefused(columns: readonly Column[], concept: Concept, { check }: ValueCheck): string | null {
+  const ranked = columns
+    .map((column) => ({ column, rank: rankOf(column.label, concept) ?? Number.POSITIVE_INFINITY }))
+    .filter(({ column, rank }) => isExactRank(rank) && column.values.length > 0)
+    .toSorted((one, other) => one.rank - other.rank);
+  const [best] = ranked;
+  if (best === undefined) return null;
+  const { column } = best;
+  return `${column.label} has the name, and ${describeChoice({ column, checked: check(column), isExact: true, others: [] })}`;
 }
 
 /** `812 of 820 values are countries, not "EU"`; for plain text only the name of the column counts. */
@@ -59,7 +75,8 @@ export function named(columns: readonly Column[]): string {
   return shown.length < 2 ? last : `${shown.slice(0, -1).join(', ')} and ${last}`;
 }
 
-/** An expression that gives nothing where the column is not there. */
-export function guarded({ presence }: Column, expression: string): string {
-  return presence === null ? expression : `${presence} ? ${expression} : null`;
+/** An expression that gives nothing where the column is not there, or has no value. */
+export function guarded({ access, presence, isFalseEmpty }: Column, expression: string): string {
+  const conditions = [presence, isFalseEmpty ? `${access} != false` : null].filter((condition) => condition !== null);
+  return conditions.length === 0 ? expression : `${conditions.join(' && ')} ? ${expression} : null`;
 }

@@ -19,6 +19,8 @@ export interface Column {
   isUnique: boolean;
   /** True if every value is text, as all values of a CSV file are. */
   isText: boolean;
+  /** True if `false` stands for no value, as in the exports of Odoo: there are other values, and `true` is none of them. */
+  isFalseEmpty: boolean;
 }
 
 /** A list of objects within the records. */
@@ -44,6 +46,8 @@ interface Gathered {
   isUnique: boolean;
   isScalar: boolean;
   isText: boolean;
+  falses: number;
+  trues: number;
 }
 
 /** Gathers the columns of a sample. Members of objects are columns where every record has the object. */
@@ -88,7 +92,17 @@ export function columnsOf(rows: readonly JsonObject[]): Columns {
 }
 
 function emptyColumn(path: readonly string[]): Gathered {
-  return { path, present: 0, values: [], seen: new Set(), isUnique: true, isScalar: true, isText: true };
+  return {
+    path,
+    present: 0,
+    values: [],
+    seen: new Set(),
+    isUnique: true,
+    isScalar: true,
+    isText: true,
+    falses: 0,
+    trues: 0,
+  };
 }
 
 function addValue(column: Gathered, value: JsonValue): void {
@@ -96,6 +110,8 @@ function addValue(column: Gathered, value: JsonValue): void {
   if (typeof value === 'object' && value !== null) column.isScalar = false;
   if (value === null || typeof value === 'object') return;
   if (typeof value !== 'string') column.isText = false;
+  if (value === false) column.falses += 1;
+  if (value === true) column.trues += 1;
   const text = String(value).trim();
   if (text === '') return;
   column.values.push(text);
@@ -106,7 +122,11 @@ function addValue(column: Gathered, value: JsonValue): void {
   if (!column.isUnique) column.seen.clear();
 }
 
-function columnOf({ path, present, values, isUnique, isText }: Gathered, records: number): Column {
+function columnOf(gathered: Gathered, records: number): Column {
+  const { path, present, falses, trues, isText } = gathered;
+  const isFalseEmpty = falses > 0 && trues === 0 && gathered.values.length > falses;
+  const values = isFalseEmpty ? gathered.values.filter((value) => value !== 'false') : gathered.values;
+  const isUnique = isFalseEmpty ? new Set(values).size === values.length : gathered.isUnique;
   return {
     path,
     label: path.join('.'),
@@ -116,6 +136,7 @@ function columnOf({ path, present, values, isUnique, isText }: Gathered, records
     records,
     isUnique: isUnique && values.length > 0,
     isText,
+    isFalseEmpty,
   };
 }
 

@@ -20,7 +20,8 @@ const NAMES = {
   description: `description descriptionlong longdescription beschreibung artikelbeschreibung langtext ltext longtext
     descriptif descripcion descrizione omschrijving beschrijving detail details`,
   country: `countryoforigin origincountry originalcountry ursprungsland herkunftsland laenderherkunft herkl paysdorigine
-    paysorigine landvanherkomst paisdeorigen paisorigen paesediorigine paeseorigine madein coo herkunft ursprung origin`,
+    paysorigine landvanherkomst countryofmanufacture manufacturingcountry
+    herstellungsland produktionsland paysdefabrication paisdeorigen paisorigen paesediorigine paeseorigine madein coo herkunft ursprung origin`,
   gtin: `gtin gtin14 gtin13 ean ean13 ean11 eancode gtinean eangtin upc upca barcode strichcode codebarre codebarres
     codigodebarras codiceabarre streepjescode internationalpid`,
   status: `status productstatus lifecyclestatus zustand statut estado stato mmsta`,
@@ -52,20 +53,31 @@ const ORDERED: ReadonlyMap<string, readonly string[]> = new Map(
 
 /** Ranks of names that only begin or end with a name of the concept come after all others. */
 const PARTIAL = 1_000;
-/** Shorter names are a part of too many others. */
+/** Shorter names are a part of too many others, except for abbreviations that nothing else has. */
 const PARTIAL_LENGTH_MIN = 4;
+const PARTIAL_SHORT = ['sku', 'ean', 'upc'];
 
 /** How well the name of a column fits a concept, smaller is better; null if it does not. */
-export function rankOf(label: string, concept: Concept): number | null {
+export function rankOf(column: string, concept: Concept): number | null {
   const names = ORDERED.get(concept) ?? [];
+  const label = namingPart(column);
   const own = plainName(label.split('.').at(-1) ?? label);
   const exact = names.indexOf(own);
   if (exact >= 0) return exact;
   const [first = '', ...rest] = wordsOf(label);
   const partial = names.findIndex(
-    (name) => name.length >= PARTIAL_LENGTH_MIN && (first === name || (rest.length > 0 && rest.at(-1) === name)),
+    (name) =>
+      (name.length >= PARTIAL_LENGTH_MIN || PARTIAL_SHORT.includes(name)) &&
+      (first === name || (rest.length > 0 && rest.at(-1) === name)),
   );
   return partial < 0 ? null : PARTIAL + partial;
+}
+
+/** The text of an XML element has the element's name. An attribute, such as a language, does not. */
+function namingPart(label: string): string {
+  const withoutText = label.replace(/\.#text$/, '');
+  const attribute = withoutText.lastIndexOf('.@');
+  return attribute < 0 ? withoutText : withoutText.slice(attribute + 1);
 }
 
 /** True if the name says more than that it contains a name of the concept. */

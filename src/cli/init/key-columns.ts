@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../lib/json.ts';
 import { plural } from '../text/style.ts';
 import { type Column, isComplete } from './columns.ts';
-import { rankOf } from './field-names.ts';
+import { isExactRank, rankOf } from './field-names.ts';
 
 /** The columns that identify a record, and the reason. */
 export interface FoundKey {
@@ -11,40 +11,62 @@ export interface FoundKey {
   others: readonly Column[];
 }
 
-/** Pairs are formed of at most this many columns. */
-const PAIRED_MAX = 12;
+/** Columns are combined with at most this many others. */
+const COMBINED_MAX = 12;
 /** Nobody keys records by a text, a price or a time. */
 const KEY_LENGTH_MAX = 60;
 
+interface Records {
+  rows: readonly JsonObject[];
+  /** False if the file has more records than `rows`. */
+  isWhole: boolean;
+  /**
+   * The column that names the product of a BOM item. A part or a position may be different in every record of a small file, and the
+   * same for two products in the next one. So the product is a part of the key, unless there is an id.
+   */
+  owner: Column | null;
+}
+
 /**
- * Finds the columns that identify a record: one that is filled and different in every record, or two that are together.
+ * Finds the columns that identify a record: one that is filled and different in every record, or some that are together.
  * A column whose name says that it is a number of articles or an id is preferred. Only columns of the record itself can
  * be a key.
  *
- * @param isWhole false if the file has more records than `rows`
  * @returns null if there are none
  */
-export function keyColumnsOf(
-  columns: readonly Column[],
-  rows: readonly JsonObject[],
-  isWhole: boolean,
-): FoundKey | null {
-  const usable = columns.filter((column) => column.path.length === 1 && isComplete(column) && isKeyLike(column));
+export function keyColumnsOf(columns: readonly Column[], { rows, isWhole, owner }: Records): FoundKey | null {
+  const usable = columns
+    .filter((column) => column.path.length === 1 && isComplete(column) && isKeyLike(column))
+    .toSorted((one, other) => keyRank(one) - keyRank(other));
   const where = isWhole ? `all ${plural(rows.length, 'record')}` : `the first ${plural(rows.length, 'record')}`;
-  const single = usable.filter(({ isUnique }) => isUnique).toSorted((one, other) => keyRank(one) - keyRank(other));
-  const [best, ...others] = single;
+  const [best, ...others] = usable.filter(
+    (column) => column.isUnique && (owner === null || (column !== owner && isId(column))),
+  );
   if (best !== undefined) {
     return { columns: [best], reason: `filled and different in ${where}`, others: others.slice(0, 4) };
   }
-  const candidates = usable.toSorted((one, other) => keyRank(one) - keyRank(other)).slice(0, PAIRED_MAX);
-  for (const [index, second] of candidates.entries()) {
-    for (const first of candidates.slice(0, index)) {
-      if (!isUniquePair(first, second, rows)) continue;
-      const pair = [first, second].toSorted((one, other) => columns.indexOf(one) - columns.indexOf(other));
-      return { columns: pair, reason: `together different in ${where}; no column is by itself`, others: [] };
-    }
-  }
-  return null;
+  const candidates = usable.slice(0, COMBINED_MAX);
+  const combined = combinations(candidates, owner).find((columnsOfKey) => isUniqueTogether(columnsOfKey, rows));
+  if (combined === undefined) return null;
+  const inOrder = combined.toSorted((one, other) => columns.indexOf(one) - columns.indexOf(other));
+  const reason = `together different in ${where}`;
+  const why = owner === null ? 'no column is by itself' : `${owner.label} is a part of it, since the rest may repeat`;
+  return { columns: inOrder, reason: `${reason}; ${why}`, others: [] };
+}
+
+/** Pairs, or with an owner its pairs and then its triples. The columns that fit best come first. */
+function combinations(candidates: readonly Column[], owner: Column | null): Column[][] {
+  const pairsOf = (columns: readonly Column[]) =>
+    columns.flatMap((second, index) => columns.slice(0, index).map((first) => [first, second]));
+  if (owner === null) return pairsOf(candidates);
+  if (!candidates.includes(owner)) return [];
+  const others = candidates.filter((column) => column !== owner);
+  return [...others.map((column) => [owner, column]), ...pairsOf(others).map((pair) => [owner, ...pair])];
+}
+
+function isId({ label }: Column): boolean {
+  const rank = rankOf(label, 'id');
+  return rank !== null && isExactRank(rank);
 }
 
 function keyRank(column: Column): number {
@@ -62,12 +84,12 @@ function isKeyLike({ values }: Column): boolean {
   );
 }
 
-function isUniquePair(one: Column, other: Column, rows: readonly JsonObject[]): boolean {
+function isUniqueTogether(columns: readonly Column[], rows: readonly JsonObject[]): boolean {
   const seen = new Set<string>();
   for (const index of rows.keys()) {
-    const pair = `${one.values[index] ?? ''}\u001f${other.values[index] ?? ''}`;
-    if (seen.has(pair)) return false;
-    seen.add(pair);
+    const values = columns.map((column) => column.values[index] ?? '').join('\u001f');
+    if (seen.has(values)) return false;
+    seen.add(values);
   }
   return true;
 }

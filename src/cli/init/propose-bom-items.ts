@@ -1,7 +1,15 @@
 import { type Choice, choose, guarded } from './choose-column.ts';
 import type { Column } from './columns.ts';
 import type { FoundKey } from './key-columns.ts';
-import { keyLine, lineIfAny, lineOf, missing, type ProposedLine, type ProposedMapping } from './proposed-line.ts';
+import {
+  keyLine,
+  leftOut,
+  lineIfAny,
+  lineOf,
+  missing,
+  type ProposedLine,
+  type ProposedMapping,
+} from './proposed-line.ts';
 import { asDate, asDecimal, asText, asUnit, isAmbiguousDecimal } from './value-checks.ts';
 
 interface BomColumns {
@@ -32,6 +40,11 @@ export function proposeBomItems(
   if (!BOM_NAME.test(name)) return null;
   const none = { product: null, component: null, quantity: null };
   return proposeBomItem(columns, key, { ...none, reason: 'the name of the file says so' });
+}
+
+/** The column that names the product of each BOM item; null if the columns do not show that the records are BOM items. */
+export function productOfBomItems(columns: readonly Column[]): Column | null {
+  return bomColumns(columns)?.product.column ?? null;
 }
 
 /** A record is a BOM item if it names a product, a part of it and a quantity. */
@@ -84,16 +97,9 @@ function proposeBomItem(
   };
 }
 
-function unitLine(columns: readonly Column[]): ProposedLine {
+function unitLine(columns: readonly Column[]): ProposedLine | null {
   const choice = choose(columns, 'unit', { check: asUnit });
-  if (choice === null) {
-    return {
-      name: 'unit',
-      expression: null,
-      reason: 'no column is named like a unit; pieces are "C62"',
-      isTodo: false,
-    };
-  }
+  if (choice === null) return leftOut('unit', 'no column is named like a unit; pieces are "C62"');
   const { taken, of } = choice.checked;
   const cure = taken === of ? undefined : 'add the others to `units` of the source';
   return { ...lineOf('unit', choice, cure), isTodo: taken < of };

@@ -7,6 +7,7 @@ import { columnsOf } from './columns.ts';
 import { type FileHead, readHead } from './file-head.ts';
 import { keyColumnsOf } from './key-columns.ts';
 import { presetOfRecords, presetSources } from './preset-config.ts';
+import { productOfBomItems } from './propose-bom-items.ts';
 import { proposeMapping } from './propose-mapping.ts';
 import type { ProposedMapping } from './proposed-line.ts';
 import { readSample, type Sample } from './read-sample.ts';
@@ -75,7 +76,8 @@ function proposed({
   about: string;
 }): ProposedConfig {
   const columns = columnsOf(sample.rows);
-  const key = keyColumnsOf(columns.columns, sample.rows, sample.isWhole);
+  const owner = productOfBomItems(columns.columns);
+  const key = keyColumnsOf(columns.columns, { rows: sample.rows, isWhole: sample.isWhole, owner });
   const stream = streamName(head);
   const mapping = proposeMapping(columns.columns, key, basename(head.name));
   const source = 'erp';

@@ -1,9 +1,17 @@
 import { plural } from '../text/style.ts';
-import { type Choice, choose, guarded, named } from './choose-column.ts';
+import { type Choice, choose, describeRefused, guarded, named, type ValueCheck } from './choose-column.ts';
 import type { Column } from './columns.ts';
 import type { FoundKey } from './key-columns.ts';
 import { proposeBomItems } from './propose-bom-items.ts';
-import { keyLine, lineIfAny, lineOf, missing, type ProposedLine, type ProposedMapping } from './proposed-line.ts';
+import {
+  keyLine,
+  leftOut,
+  lineIfAny,
+  lineOf,
+  missing,
+  type ProposedLine,
+  type ProposedMapping,
+} from './proposed-line.ts';
 import { asCountry, asDecimal, asGtin, asText, type CheckedExpression } from './value-checks.ts';
 
 /**
@@ -45,9 +53,13 @@ function proposeArticle(columns: readonly Column[], key: FoundKey | null, to: 'p
   };
 }
 
+const GTINS: ValueCheck = { check: asGtin, shareMin: 0.5 };
+const COUNTRIES: ValueCheck = { check: asCountry, shareMin: 0.5 };
+
 function productLines(columns: readonly Column[], number: Choice | null): (ProposedLine | null)[] {
-  const gtins = choose(columns, 'gtin', { check: asGtin, shareMin: 0.5 }) ?? gtinByContent(columns, number);
-  return [statusLine(columns), countryLine('country_of_origin', columns), lineIfAny('gtin', gtins)];
+  const gtins = choose(columns, 'gtin', GTINS) ?? gtinByContent(columns, number);
+  const gtinLine = lineIfAny('gtin', gtins) ?? leftOut('gtin', describeRefused(columns, 'gtin', GTINS));
+  return [statusLine(columns), countryLine('country_of_origin', columns), gtinLine];
 }
 
 function materialLines(columns: readonly Column[]): (ProposedLine | null)[] {
@@ -115,7 +127,8 @@ function statusLine(columns: readonly Column[]): ProposedLine {
 }
 
 function countryLine(name: string, columns: readonly Column[]): ProposedLine | null {
-  return lineIfAny(name, choose(columns, 'country', { check: asCountry, shareMin: 0.5 }));
+  const line = lineIfAny(name, choose(columns, 'country', COUNTRIES));
+  return line ?? leftOut(name, describeRefused(columns, 'country', COUNTRIES));
 }
 
 /** A share that is given in percent becomes a fraction. */

@@ -34,9 +34,12 @@ export function lineIfAny(name: string, choice: Choice | null): ProposedLine | n
   return choice === null ? null : lineOf(name, choice);
 }
 
+/** A line that is left out, with the reason; null without one. */
+export function leftOut(name: string, reason: string | null): ProposedLine | null {
+  return reason === null ? null : { name, expression: null, reason, isTodo: false };
+}
+
 /**
- * @param what more words about the column
- *
  * @param what says more about the column
  */
 export function lineOf(name: string, choice: Choice, what?: string): ProposedLine {
