@@ -156,6 +156,21 @@ describe('the alerts of a daemon', () => {
     expect(actions).toEqual(['alert.test', 'alert.mute', 'alert.mute']);
   });
 
+  it.each(['1e300', '9007199254740991', '-5', '1.5', 'long'])(
+    'are not muted for a time that the page of the settings does not offer: %s',
+    async (length) => {
+      world.write('products.csv', 'SKU,NAME,STATE\nA-1,Kettle,10\nA-2,,10\n');
+      const { daemon, url } = await start();
+      const web = webForms(url);
+      await run(daemon);
+      await expect.poll(reported, SOON).toEqual(['quarantine/erp firing']);
+      const { status } = await web.post('/settings/alerts/mute', { id: 'quarantine/erp', for: length });
+      expect(status).toBe(400);
+      expect(daemon.runtime.alerts?.list()).toMatchObject([{ mutedUntil: null }]);
+      expect((await web.get('/settings')).status).toBe(200);
+    },
+  );
+
   it('are muted beside the daemon and without one, and reported when the mute ends', async () => {
     world.write('products.csv', 'SKU,NAME,STATE\nA-1,Kettle,10\nA-2,,10\n');
     receiver.status = 503;

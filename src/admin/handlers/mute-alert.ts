@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Runtime } from '../../daemon/runtime.ts';
 import { fault } from '../../domain/faults.ts';
-import type { Handler } from '../handler.ts';
+import type { Handler, HandlerContext } from '../handler.ts';
 
 /** A mute ends by itself. To silence an alert for good, turn it off in the config. */
 const MUTE_MS_MAX = 90 * 86_400_000;
@@ -20,7 +20,7 @@ interface Muted {
 }
 
 /** Mutes an alert for a time, or ends its mute. */
-export const muteAlert: Handler<Request, Muted> = {
+export const muteAlert: Handler<Request, Muted, Pick<HandlerContext, 'runtime' | 'clock'>> = {
   name: 'mute-alert',
   request: Request,
   async handle({ id, forMs }, { runtime, clock }) {

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { backUp } from '../../../admin/handlers/backup.ts';
+import { muteAlert } from '../../../admin/handlers/mute-alert.ts';
 import { describeConfig } from '../../../config/describe-config.ts';
 import type { SecretSource } from '../../../config/secret-source.ts';
 import { maskSecret } from '../../../lib/logging/secrets.ts';
@@ -57,13 +58,11 @@ export function settingsRoutes(context: PageContext): Route[] {
   }
 
   async function mute({ form }: WebRequest): Promise<WebAnswer> {
-    const id = form.get('id') ?? '';
-    const forMs = Number(form.get('for') ?? '');
-    const { alerts } = runtime;
-    if (alerts === null || !Number.isFinite(forMs) || forMs < 0) throw badRequest('There is no such alert.');
-    if (forMs === 0) await alerts.unmute(id);
-    else await alerts.mute(id, clock.now() + forMs);
-    const text = forMs === 0 ? `Notices of ${id} are sent again.` : `No notices of ${id} are sent for a while.`;
+    const [id = '', length = ''] = ['id', 'for'].map((name) => form.get(name) ?? '');
+    const asked = muteAlert.request.safeParse({ id, forMs: length === '' ? null : Number(length) });
+    if (!asked.success) throw badRequest('An alert is muted for 90 days at most. Choose a time from the list.');
+    const { mutedUntil } = await muteAlert.handle(asked.data, { runtime, clock });
+    const text = mutedUntil === null ? `Notices of ${id} are sent again.` : `No notices of ${id} are sent for a while.`;
     return { type: 'redirect', to: PATH, notice: { text, tone: 'good' } };
   }
 
