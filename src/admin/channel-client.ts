@@ -5,6 +5,7 @@ import type { RuntimeConfig } from '../daemon/sources/open-source.ts';
 import { fault } from '../domain/faults.ts';
 import { type Fault, messageOf, systemCodeOf } from '../lib/errors.ts';
 import type { Admin, Watch } from './admin.ts';
+import { systemUser } from './audit/command-actions.ts';
 import { faultOf } from './failure.ts';
 import { type Envelope, FRAME_CHARS_MAX, Frame, PATH, socketPlace } from './wire.ts';
 
@@ -82,7 +83,8 @@ export function createChannelClient(options: ChannelOptions): Admin {
     { name, ...asked }: Pick<Envelope, 'request' | 'watched'> & { name: string },
     ended: AbortSignal,
   ): Promise<IncomingMessage> {
-    const envelope: Envelope = { version, target: config.target.baseUrl, config: config.digest, ...asked };
+    const { baseUrl: target } = config.target;
+    const envelope: Envelope = { version, target, config: config.digest, who: systemUser(), ...asked };
     return new Promise((resolve, reject) => {
       httpRequest({ socketPath, path: `${PATH}${name}`, method: 'POST', agent: false, signal: ended }, resolve)
         .once('error', reject)

@@ -5,6 +5,7 @@ import type { AdminContext, AdminServer } from '../daemon/daemon.ts';
 import { fault } from '../domain/faults.ts';
 import { ledgerFaultOf } from '../ledger/store/ledger-fault.ts';
 import { Fault, messageOf } from '../lib/errors.ts';
+import { auditCommand } from './audit/command-actions.ts';
 import { type Failure, failureOf } from './failure.ts';
 import type { Handler } from './handler.ts';
 import { handlers } from './handlers/index.ts';
@@ -191,7 +192,10 @@ function createAnswer(
         });
       }
       await askRefused();
-      const result = await handler.handle(parsed.data, { runtime, clock, abort, bytes, goesOn: true });
+      const { who } = envelope;
+      const result = await auditCommand({ handler, request: parsed.data, who }, { ledger: runtime.ledger, scrub }, () =>
+        handler.handle(parsed.data, { runtime, clock, abort, who, bytes, goesOn: true }),
+      );
       last = { type: 'result', result };
       log.info({ command: name }, `${name} is done.`);
     } catch (error) {

@@ -11,6 +11,8 @@ export interface HandlerContext {
   abort: AbortSignal;
   /** True in a daemon: it continues the remaining work after the handler has ended, and does other work at the same time. */
   goesOn: boolean;
+  /** Who has asked: a user of the dashboard, `token`, or a user of the system. */
+  who: string;
   /** Takes a document that is no JSON, before the handler's result. */
   bytes: ByteSink;
 }
@@ -27,6 +29,8 @@ export interface PlatformContext extends Pick<HandlerContext, 'abort' | 'bytes'>
 export interface Handler<Request, Result, Context = HandlerContext> {
   /** Names the handler on the wire: lower-case words joined by hyphens. */
   name: string;
+  /** True of a handler that only reads: the audit log has no entry of it. */
+  isRead?: true;
   /** Checks a request that comes from another process. */
   request: z.ZodType<Request>;
   /**

@@ -16,11 +16,11 @@ export interface Synced extends Omit<SyncReport, 'fault'> {
  * @param of the work that is waited for, in a process that continues other work
  */
 export async function syncIn(
-  { runtime, clock, abort, goesOn }: HandlerContext,
-  request: Omit<SyncRequest, 'abort' | 'of'>,
+  { runtime, clock, abort, who, goesOn }: HandlerContext,
+  request: Omit<SyncRequest, 'abort' | 'of' | 'askedBy'>,
   of: WorkOf,
 ): Promise<Synced> {
-  const report = await sync(runtime, { ...request, abort, of: goesOn ? of : undefined }, clock);
+  const report = await sync(runtime, { ...request, abort, askedBy: who, of: goesOn ? of : undefined }, clock);
   const attention = attentionOf(runtime.views, request.sources);
   return { ...report, fault: report.fault === null ? null : failureOf(report.fault), attention };
 }

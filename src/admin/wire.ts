@@ -21,6 +21,8 @@ export const Envelope = z.strictObject({
   target: z.string(),
   /** The digest of the client's config. */
   config: z.string(),
+  /** The user of the system who runs the command. The socket is open to the ledger's owner alone, so the client is believed. */
+  who: z.string().max(200),
   /** Whether the client wants to see the progress. */
   watched: z.boolean(),
   request: z.unknown(),

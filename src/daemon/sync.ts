@@ -29,6 +29,8 @@ export interface SyncRequest {
    * schedules add new ones, so a sync that waited for all of them would not end.
    */
   of?: WorkOf | undefined;
+  /** Who has asked for it. */
+  askedBy?: string | undefined;
 }
 
 export interface SyncReport extends SourcesStanding {
@@ -72,6 +74,7 @@ export async function sync(runtime: Runtime, request: SyncRequest, clock: Clock)
   const requests = createRequestCounts();
   const unsubscribe = bus.subscribe(requests.observe);
   const selected = request.sources.length > 0 ? [...request.sources] : config.sources.map(({ id }) => id);
+  const cause = { trigger: 'cli', askedBy: request.askedBy } as const;
   const runIds: number[] = [];
   let problem: Fault | null = null;
   let accepted: Acceptance | null = null;
@@ -86,7 +89,8 @@ export async function sync(runtime: Runtime, request: SyncRequest, clock: Clock)
       for (const source of request.pull === false ? [] : inOrder(config, selected)) {
         if (request.abort.aborted) break;
         try {
-          runIds.push((await runtime.pull(source, 'cli', request.abort, request.waitMs)).runId);
+          const { runId } = await runtime.pull(source, cause, request.abort, request.waitMs);
+          runIds.push(runId);
         } catch (error) {
           problem ??= faultOf(error, source);
         }

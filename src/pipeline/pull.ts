@@ -3,7 +3,7 @@ import type { Mapper } from '../domain/mapping.ts';
 import type {
   MissingGuard,
   ReadPage,
-  RunTrigger,
+  RunCause,
   SeenRecords,
   StagedPage,
   StreamProgress,
@@ -23,9 +23,8 @@ import type { MapQueue } from './map-queue.ts';
 import type { NamedColumn } from './mapping/columns-named.ts';
 import { untilWritable, type WritableWait } from './until-writable.ts';
 
-export interface PullRequest {
+export interface PullRequest extends RunCause {
   source: string;
-  trigger: RunTrigger;
   reader: SourceReader;
   /** The mapping that the run begins with. */
   mapper: Mapper;
@@ -65,10 +64,10 @@ export interface PullResult {
  * @throws the connector's error, after the run was closed as failed
  */
 export async function pull(request: PullRequest, options: PullOptions, abort: AbortSignal): Promise<PullResult> {
-  const { source, trigger, reader, mapper } = request;
+  const { source, trigger, askedBy, reader, mapper } = request;
   const { ledger, wait } = options;
   const streams = reader.streams.map(({ name }) => name);
-  const start = { source, trigger, streams, mappingRevision: mapper.revision };
+  const start = { source, trigger, askedBy, streams, mappingRevision: mapper.revision };
   const { runId, streams: progress } = await untilWritable(() => ledger.startRun(start), wait, abort);
   addLogFields({ run: runId });
   const guarded: PullResult['guarded'] = [];
@@ -110,12 +109,12 @@ function inReadingOrder({ source, reader, mapper }: PullRequest): readonly Sourc
 
 /** Stores a failed run for a source that could not even be opened, so that people can see it. */
 export async function noteFailedRun(
-  { source, trigger }: Pick<PullRequest, 'source' | 'trigger'>,
+  { source, trigger, askedBy }: Pick<PullRequest, 'source' | 'trigger' | 'askedBy'>,
   error: unknown,
   { ledger, wait }: Pick<PullOptions, 'ledger' | 'wait'>,
   abort: AbortSignal,
 ): Promise<void> {
-  const start = { source, trigger, streams: [], mappingRevision: '' };
+  const start = { source, trigger, askedBy, streams: [], mappingRevision: '' };
   const { runId } = await untilWritable(() => ledger.startRun(start), wait, abort);
   const failed = { runId, result: 'failed', error: messageOf(error) } as const;
   await untilWritable(() => ledger.endRun(failed), wait, abort);

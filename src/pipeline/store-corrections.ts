@@ -24,6 +24,8 @@ export interface CorrectionRequest {
   omit: readonly string[];
   /** The corrected rows; no key occurs twice. */
   rows: readonly Correction[];
+  /** The person who has corrected them. */
+  askedBy: string | undefined;
   mapper: Mapper;
 }
 
@@ -43,7 +45,7 @@ const PAGE_ROWS = 500;
 
 /** Call it while no other run of the source is under way: a record that is gone would be stored as a new one. */
 export async function storeCorrections(
-  { source, stream, key, omit, rows, mapper }: CorrectionRequest,
+  { source, stream, key, omit, rows, askedBy, mapper }: CorrectionRequest,
   options: {
     ledger: Pick<IntakeLedger, 'startRun' | 'recordsByKey' | 'lookUpPage' | 'stagePage' | 'endStream' | 'endRun'>;
     mapQueue: Pick<MapQueue, 'mapPage' | 'mapStored'>;
@@ -53,7 +55,7 @@ export async function storeCorrections(
   abort: AbortSignal,
 ): Promise<CorrectionResult> {
   const { ledger, mapQueue, emit, wait } = options;
-  const start = { source, trigger: 'upload' as const, streams: [stream], mappingRevision: mapper.revision };
+  const start = { source, trigger: 'upload' as const, askedBy, streams: [stream], mappingRevision: mapper.revision };
   const { runId } = await untilWritable(() => ledger.startRun(start), wait, abort);
   const done = { runId, leftOut: 0, changed: 0, mapped: 0, quarantined: 0, excluded: 0 };
   let read = 0;

@@ -81,7 +81,7 @@ const place = () => socketPlace(runtime.config).path;
 
 /** A watcher that sends its request and reads nothing until it is resumed. */
 function stoppedWatcher(): Socket {
-  const envelope = { version: VERSION, target: world.baseUrl, config: '', watched: true, request: 'x' };
+  const envelope = { version: VERSION, target: world.baseUrl, config: '', who: 'kim', watched: true, request: 'x' };
   const body = JSON.stringify(envelope);
   const socket = connect(place()).pause();
   socket.write(
@@ -432,7 +432,7 @@ describe('the admin channel', () => {
   it('does not count part of the products as all where it is stopped amid them', async () => {
     const stopped = fault('daemon.stopped', 'Stopped.');
     const bytes = { write: async () => {} };
-    const context = { runtime, clock: systemClock, abort: AbortSignal.abort(stopped), goesOn: true, bytes };
+    const context = { runtime, clock: systemClock, abort: AbortSignal.abort(stopped), who: 'kim', goesOn: true, bytes };
     await expect(publishComplete.handle({ dryRun: true, waitMs: 0 }, context)).rejects.toBe(stopped);
   });
 

@@ -296,9 +296,11 @@ describe('runs of sources beside each other', () => {
     await worldWith({ config: { sources: [source('erp', 'product')] }, files: { 'erp.csv': export_('P', 5) } });
     const runtime = await world.open();
     const { signal } = new AbortController();
-    const pulls = ['schedule', 'cli', 'cli'].map((trigger) => runtime.pull('erp', trigger as 'cli', signal));
+    const pulls = (['schedule', 'cli', 'cli'] as const).map((trigger) => runtime.pull('erp', { trigger }, signal));
     const stopped = new AbortController();
-    const waiting = expect(runtime.pull('erp', 'cli', stopped.signal)).rejects.toMatchObject({ code: 'interrupted' });
+    const waiting = expect(runtime.pull('erp', { trigger: 'cli' }, stopped.signal)).rejects.toMatchObject({
+      code: 'interrupted',
+    });
     stopped.abort();
     await waiting;
     expect((await Promise.all(pulls)).map(({ result }) => result)).toEqual(['complete', 'complete', 'complete']);

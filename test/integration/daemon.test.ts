@@ -272,7 +272,7 @@ describeRedis('the daemon over Redis', () => {
       const metrics = await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${WEB_TOKEN}` } });
       expect(await metrics.text()).not.toContain('dpp_sync_queue_jobs{');
       // What has changed meanwhile waits for the map queue, whatever had been in it.
-      const pulling = daemon.runtime.pull('erp', 'cli', new AbortController().signal);
+      const pulling = daemon.runtime.pull('erp', { trigger: 'cli' }, new AbortController().signal);
       await expect.poll(() => daemon.runtime.mapping(), SOON).toBe(true);
       await redis.restart();
       await expect.poll(health, SOON).toEqual([200, 'ok']);

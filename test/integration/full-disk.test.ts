@@ -220,10 +220,12 @@ describeSmallDisk('a daemon whose disk is full', () => {
     disk.fill();
     await daemon.startRun('erp', 'schedule');
     await expect.poll(() => runtime.pulling(), SOON).toEqual(['erp']);
-    await expect(runtime.pull('erp', 'cli', signal, 300)).rejects.toMatchObject({ code: 'ledger.unwritable' });
+    await expect(runtime.pull('erp', { trigger: 'cli' }, signal, 300)).rejects.toMatchObject({
+      code: 'ledger.unwritable',
+    });
     expect(runtime.pulling()).toEqual(['erp']);
     disk.clear();
-    expect(await runtime.pull('erp', 'cli', signal)).toMatchObject({ result: 'complete' });
+    expect(await runtime.pull('erp', { trigger: 'cli' }, signal)).toMatchObject({ result: 'complete' });
     await daemon.stop();
   });
 

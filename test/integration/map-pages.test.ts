@@ -425,7 +425,7 @@ it('a pull completes while the platform is away, and everything that it read is 
   await outside.sandbox.close();
   const runtime = await outside.open();
   onTestFinished(() => runtime.close());
-  const { result } = await runtime.pull('erp', 'cli', new AbortController().signal);
+  const { result } = await runtime.pull('erp', { trigger: 'cli' }, new AbortController().signal);
   expect(result).toBe('complete');
   const { due = 0, sending = 0, in_doubt = 0 } = runtime.views.itemCounts().product ?? {};
   expect(due + sending + in_doubt).toBe(1200);

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { announced } from '../../src/daemon/sources/announced-pull.ts';
 import { createPullQueue, type PullQueue } from '../../src/daemon/sources/pull-queue.ts';
 import { fault } from '../../src/domain/faults.ts';
-import type { RunTrigger } from '../../src/domain/ports/intake.ts';
+import type { RunCause } from '../../src/domain/ports/intake.ts';
 import type { ProgressEvent } from '../../src/domain/ports/progress.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { createSecretStore } from '../../src/lib/logging/secrets.ts';
@@ -47,7 +47,7 @@ describe('the pull queue', () => {
   });
   const active = new Set<string>();
   const running = () => [...active];
-  async function pull(source: string, trigger: RunTrigger, abort: AbortSignal): Promise<PullResult> {
+  async function pull(source: string, { trigger }: RunCause, abort: AbortSignal): Promise<PullResult> {
     begun.push(`${source} ${trigger}`);
     active.add(source);
     try {

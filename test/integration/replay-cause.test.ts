@@ -25,7 +25,7 @@ async function withQuarantine(): Promise<{ context: HandlerContext; cause: strin
   const [cause] = await runtime.dashboard.causes({ type: 'quarantine' });
   const bytes = { write: () => Promise.reject(new Error('A replay gives no document.')) };
   const abort = new AbortController().signal;
-  return { context: { runtime, clock: systemClock, abort, goesOn: false, bytes }, cause: cause?.id ?? '' };
+  return { context: { runtime, clock: systemClock, abort, who: 'kim', goesOn: false, bytes }, cause: cause?.id ?? '' };
 }
 
 const request = (cause: string, dryRun: boolean) => ({ cause, dryRun, waitMs: 10_000 });

@@ -23,8 +23,8 @@ export type CorrectRowsRequest = z.infer<typeof CorrectRowsRequest>;
 export const correctRows: Handler<CorrectRowsRequest, CorrectionResult> = {
   name: 'correct-rows',
   request: CorrectRowsRequest,
-  async handle({ source, stream, rows }, { runtime, abort }) {
-    const result = await runtime.correct({ source, stream, rows: rows.map(withPlace) }, abort);
+  async handle({ source, stream, rows }, { runtime, abort, who }) {
+    const result = await runtime.correct({ source, stream, rows: rows.map(withPlace), askedBy: who }, abort);
     goOn(runtime);
     return result;
   },

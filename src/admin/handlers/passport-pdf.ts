@@ -15,6 +15,7 @@ export type PassportPdfRequest = z.infer<typeof PassportPdfRequest>;
  */
 export const passportPdf: PlatformHandler<PassportPdfRequest, PdfResult> = {
   name: 'passport-pdf',
+  isRead: true,
   request: PassportPdfRequest,
   async handle({ productId }, { runtime, bytes, abort }) {
     const result = await runtime.platform.passportPdf(productId, bytes, abort);

@@ -8,6 +8,7 @@ const Nothing = z.strictObject({});
 /** Reads the platform's list of publications, a page a line. */
 export const publicationList: PlatformHandler<z.infer<typeof Nothing>, Listing> = {
   name: 'publication-list',
+  isRead: true,
   request: Nothing,
   handle: (_, context) =>
     readList(context, (onPage, options) => context.runtime.platform.publications(onPage, options)),

@@ -8,6 +8,7 @@ const Nothing = z.strictObject({});
 /** Reads the platform's list of reports, a page a line. */
 export const reportList: PlatformHandler<z.infer<typeof Nothing>, Listing> = {
   name: 'report-list',
+  isRead: true,
   request: Nothing,
   handle: (_, context) => readList(context, (onPage, options) => context.runtime.platform.reports(onPage, options)),
 };

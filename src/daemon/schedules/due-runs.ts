@@ -51,9 +51,9 @@ export function createDueRuns(options: {
       await store();
     },
     sources: () => [...due.keys()],
-    until: (pull) => async (source, trigger, abort, waitMs) => {
+    until: (pull) => async (source, cause, abort, waitMs) => {
       try {
-        const pulled = await pull(source, trigger, abort, waitMs);
+        const pulled = await pull(source, cause, abort, waitMs);
         if (pulled.result === 'complete') await done(source);
         return pulled;
       } catch (error) {

@@ -39,13 +39,13 @@ export function announced(
   return (source, ...request) => withLogFields({ source }, () => pullLogged(source, ...request));
 
   async function pullLogged(
-    ...[source, trigger, abort, waitMs]: Parameters<Runtime['pull']>
+    ...[source, cause, abort, waitMs]: Parameters<Runtime['pull']>
   ): ReturnType<Runtime['pull']> {
     const isBusy = runtime.pulling().includes(source);
     const begins = isBusy ? 'is pulled again when the run that is under way has ended' : 'is being pulled';
-    log.info({ source, trigger }, `The source ${source} ${begins}.`);
+    log.info({ source, ...cause }, `The source ${source} ${begins}.`);
     try {
-      const pulled = await runtime.pull(source, trigger, abort, waitMs);
+      const pulled = await runtime.pull(source, cause, abort, waitMs);
       const { runId, result, guarded } = pulled;
       emit({ type: 'run_ended', source, result });
       for (const held of guarded) warnOfGuard(log, { source, run: runId, ...held });

@@ -1,5 +1,5 @@
 import type { Mapper } from '../../domain/mapping.ts';
-import type { RunTrigger } from '../../domain/ports/intake.ts';
+import type { RunCause } from '../../domain/ports/intake.ts';
 import type { IntakeLedger } from '../../domain/ports/intake-ledger.ts';
 import type { SourceReader } from '../../domain/ports/source.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
@@ -20,7 +20,7 @@ interface Opening extends Pick<PullOptions, 'wait'> {
  * @throws the error that keeps the source from being read, after the ledger has stored a failed run
  */
 export async function openToPull(
-  { source, trigger }: { source: ConfiguredSource; trigger: RunTrigger },
+  { source, ...cause }: { source: ConfiguredSource } & RunCause,
   { config, mapperOf, log, ledger, wait }: Opening,
   abort: AbortSignal,
 ): Promise<{ mapper: Mapper; records: SourceReader }> {
@@ -30,7 +30,7 @@ export async function openToPull(
     await untilWritable(() => ledger.defineLookups(lookups, { isAll: false }), wait, abort);
     return { mapper, records: await openSource(source, config, log) };
   } catch (error) {
-    await noteFailedRun({ source: source.id, trigger }, error, { ledger, wait }, abort);
+    await noteFailedRun({ source: source.id, ...cause }, error, { ledger, wait }, abort);
     throw error;
   }
 }

@@ -1,4 +1,4 @@
-import type { RunTrigger } from '../../domain/ports/intake.ts';
+import type { RunCause, RunTrigger } from '../../domain/ports/intake.ts';
 import type { Consumer, JobResult, Queues, ReceivedJob } from '../../domain/ports/queues.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { messageOf } from '../../lib/errors.ts';
@@ -10,7 +10,7 @@ export interface PullQueueOptions {
   queues: Queues;
   /** Whether the config has a source of this id. */
   hasSource: (source: string) => boolean;
-  pull: (source: string, trigger: RunTrigger, abort: AbortSignal) => Promise<PullResult>;
+  pull: (source: string, cause: RunCause, abort: AbortSignal) => Promise<PullResult>;
   clock: Clock;
   log: Logger;
   /** Takes secrets out of text that another library may have written (I7). */
@@ -66,7 +66,7 @@ export function createPullQueue(options: PullQueueOptions): PullQueue {
 
   async function pull(source: string, trigger: RunTrigger): Promise<JobResult> {
     try {
-      const { runId, result } = await options.pull(source, trigger, abort.signal);
+      const { runId, result } = await options.pull(source, { trigger }, abort.signal);
       if (result === 'complete') return { status: 'done', note: `Run ${runId} is complete.` };
       // The ledger keeps the run as interrupted, and the next daemon repeats it.
       return { status: 'done', note: `Run ${runId} was interrupted. It is repeated at the next start.` };

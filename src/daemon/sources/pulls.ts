@@ -1,7 +1,7 @@
 import { fault } from '../../domain/faults.ts';
 import type { Mapper } from '../../domain/mapping.ts';
 import type { CareLedger } from '../../domain/ports/care-ledger.ts';
-import type { Correction, RunTrigger } from '../../domain/ports/intake.ts';
+import type { Correction, RunCause } from '../../domain/ports/intake.ts';
 import type { IntakeLedger } from '../../domain/ports/intake-ledger.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { type Fault, messageOf } from '../../lib/errors.ts';
@@ -37,7 +37,7 @@ export interface Pulls {
    * @param waitMs how long this run and the one before it may wait for a ledger that cannot be written, or for a `map`
    *   queue that takes no jobs; for ever without it
    */
-  pull(source: string, trigger: RunTrigger, abort: AbortSignal, waitMs?: number): Promise<PullResult>;
+  pull(source: string, cause: RunCause, abort: AbortSignal, waitMs?: number): Promise<PullResult>;
   /** Does the work while no run of the source is under way. If it is aborted before that, it does nothing. */
   betweenRuns(source: string, work: () => Promise<void>, abort: AbortSignal): Promise<void>;
   /**
@@ -47,7 +47,7 @@ export interface Pulls {
    * @throws Fault `interrupted` if it is aborted before it has begun
    */
   correct(
-    request: { source: string; stream: string; rows: readonly Correction[] },
+    request: { source: string; stream: string; rows: readonly Correction[]; askedBy?: string },
     abort: AbortSignal,
   ): Promise<CorrectionResult>;
   /** The sources that are being pulled. */
@@ -102,19 +102,19 @@ export function createPulls({ config, beforeRun, mapperOf, clock, log, onEnd, ..
   /** Pulls a source whose lock is taken. */
   async function pullLocked(
     source: ConfiguredSource,
-    trigger: RunTrigger,
+    cause: RunCause,
     abort: AbortSignal,
     waitMs: number,
   ): Promise<PullResult> {
     const { id, omit, guard, onMissing, snapshotEveryMs } = source;
     const wait = { clock, waitMs, onPause: (reason: Fault | null) => reportPause(id, reason) };
     const opening = { config, mapperOf, log, ledger: options.ledger, wait };
-    const { mapper, records } = await openToPull({ source, trigger }, opening, abort);
+    const { mapper, records } = await openToPull({ source, ...cause }, opening, abort);
     try {
       const needed = new Map(
         source.streams.map((stream) => [stream.name, neededColumns(source, stream, config.sources)]),
       );
-      const request = { source: id, trigger, reader: records, mapper, needed, omit, guard, snapshotEveryMs };
+      const request = { source: id, ...cause, reader: records, mapper, needed, omit, guard, snapshotEveryMs };
       return await pull({ ...request, ignoreMissing: onMissing === 'ignore' }, { ...options, clock, wait }, abort);
     } finally {
       await records.close();
@@ -132,7 +132,7 @@ export function createPulls({ config, beforeRun, mapperOf, clock, log, onEnd, ..
   }
 
   return {
-    async pull(id, trigger, abort, waitMs = Number.POSITIVE_INFINITY) {
+    async pull(id, cause, abort, waitMs = Number.POSITIVE_INFINITY) {
       await beforeRun();
       sourceOf(id);
       const release = await lockSource(id, abort, waitMs);
@@ -141,7 +141,7 @@ export function createPulls({ config, beforeRun, mapperOf, clock, log, onEnd, ..
       try {
         // A reload may have replaced the settings while the run waited.
         const either = AbortSignal.any([abort, stopped.signal]);
-        return await withLogFields({ source: id }, () => pullLocked(sourceOf(id), trigger, either, waitMs));
+        return await withLogFields({ source: id }, () => pullLocked(sourceOf(id), cause, either, waitMs));
       } finally {
         await prune(id);
         pulling.delete(id);
@@ -161,7 +161,7 @@ export function createPulls({ config, beforeRun, mapperOf, clock, log, onEnd, ..
       }
     },
 
-    async correct({ source: id, stream: name, rows }, abort) {
+    async correct({ source: id, stream: name, rows, askedBy }, abort) {
       const release = await lockSource(id, abort, Number.POSITIVE_INFINITY);
       try {
         const source = sourceOf(id);
@@ -173,7 +173,7 @@ export function createPulls({ config, beforeRun, mapperOf, clock, log, onEnd, ..
         const mapper = await mapperOf(id);
         const lookups = new Map([[id, mapper.lookups ?? []]]);
         await untilWritable(() => ledger.defineLookups(lookups, { isAll: false }), wait, abort);
-        const request = { source: id, stream: name, key: stream.key, omit: source.omit, rows, mapper };
+        const request = { source: id, stream: name, key: stream.key, omit: source.omit, rows, askedBy, mapper };
         return await storeCorrections(request, { ledger, mapQueue, emit, wait }, abort);
       } finally {
         resting.delete(id);

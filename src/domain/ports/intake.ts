@@ -17,13 +17,16 @@ export type RunTrigger = 'cli' | 'schedule' | 'retry' | 'file' | 'upload';
 export interface RunStart {
   source: string;
   trigger: RunTrigger;
-  /** Who asked for it; left out where it was a schedule. */
-  askedBy?: string;
+  /** The person who asked for it. */
+  askedBy?: string | undefined;
   /** The names of the streams that the source has. */
   streams: string[];
   /** If the stored records were mapped with another revision, all of them are mapped again. */
   mappingRevision: string;
 }
+
+/** Why a run begins. */
+export type RunCause = Pick<RunStart, 'trigger' | 'askedBy'>;
 
 /** Streams whose records another mapping maps from now on. */
 export type Remapping = Pick<RunStart, 'source' | 'streams' | 'mappingRevision'>;

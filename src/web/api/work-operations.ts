@@ -1,9 +1,6 @@
 import { z } from 'zod';
 import type { Handler } from '../../admin/handler.ts';
 import { handlers } from '../../admin/handlers/index.ts';
-import { passportPdf } from '../../admin/handlers/passport-pdf.ts';
-import { publicationList } from '../../admin/handlers/publication-list.ts';
-import { reportList } from '../../admin/handlers/report-list.ts';
 import type { Role } from '../server/route.ts';
 import { notFound } from '../server/web-fault.ts';
 import type { Task } from '../tasks/tasks.ts';
@@ -57,9 +54,6 @@ export const WORK: Readonly<Record<string, Described>> = {
   'report-create': { summary: 'Asks the platform for a report, once.', tag: 'platform', role: 'operator' },
 };
 
-/** Handlers that write a document instead of giving a result: `platform-operations.ts` has them. */
-export const READ_DIRECTLY: ReadonlySet<string> = new Set([passportPdf.name, publicationList.name, reportList.name]);
-
 /** A handler that no entry describes may be used by operators alone. */
 function describe(name: string): Described {
   return WORK[name] ?? { summary: `Runs ${name}.`, tag: 'work', role: 'operator' };
@@ -103,7 +97,8 @@ function camelCase(name: string): string {
 
 /** Starts work for a person, and shows how far it is. */
 export const WORK_OPERATIONS: readonly ApiOperation[] = [
-  ...handlers.filter(({ name }) => !READ_DIRECTLY.has(name)).map(startOf),
+  // Handlers that only read write a document instead of giving a result: `platform-operations.ts` has them.
+  ...handlers.filter(({ isRead }) => isRead !== true).map(startOf),
   defineOperation({
     method: 'GET',
     path: '/operations',

@@ -1,10 +1,10 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { detailOf } from '../../admin/audit/detail.ts';
 import type { PeopleLedger } from '../../domain/ports/people-ledger.ts';
 import type { Fault } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
 import { type CurrentAction, withAction } from '../audit/current-action.ts';
-import { detailOf } from '../audit/detail.ts';
 import type { Answers, Visit } from './answers.ts';
 import { answerOf } from './fault-status.ts';
 import { type FormBody, readMultipart } from './read-form.ts';

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { detailOf } from '../../admin/audit/detail.ts';
 import { failureOf } from '../../admin/failure.ts';
 import { watchWork } from '../../admin/work-progress.ts';
 import type { Runtime } from '../../daemon/runtime.ts';
@@ -9,7 +10,6 @@ import type { Clock } from '../../lib/clock.ts';
 import { Fault } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
 import { takeAction } from '../audit/current-action.ts';
-import { detailOf } from '../audit/detail.ts';
 import type { Task, Tasks } from './tasks.ts';
 
 /** How many tasks run at once, and how many are kept to be looked at (I9). */
@@ -145,6 +145,7 @@ export function createTasks(options: TasksOptions): Tasks {
             runtime,
             clock,
             abort: abort.signal,
+            who,
             bytes,
             goesOn: true,
           });

@@ -87,6 +87,9 @@ describe('people of the dashboard', () => {
         outcome: expect.stringContaining(' rows read, '),
       }),
     ]);
+    const [run] = (await web.daemon.runtime.dashboard.runs({ source: 'erp' }, { limit: 1 })).rows;
+    expect(run?.askedBy).toBe('the-operator');
+    expect((await operator.get('/runs')).body).toContain('data-label="asked for by">the-operator</td>');
     expect((await web.people.viewer.get('/audit')).status).toBe(403);
     const { body } = await operator.get('/audit');
     for (const text of ['the-operator', 'The config has no such source.', 'login']) expect(body).toContain(text);
