@@ -9,6 +9,8 @@ export const PAGE_STYLES = `
 .actions.wrap { display: flex; flex-wrap: wrap; gap: .6rem 1rem; align-items: center; margin: 0 0 1.1rem; }
 .card .actions.wrap { margin: 1rem 0 0; }
 fieldset.actions { border: 1px solid var(--line); border-radius: 8px; padding: .7rem 1rem; }
+.selection fieldset.actions { position: sticky; bottom: 0; background: var(--card); z-index: 1; margin-bottom: 0; }
+.selection input, .selection a { scroll-margin-bottom: 10rem; }
 fieldset.actions legend { font-weight: 600; padding: 0 .3rem; } fieldset.actions label { font-weight: 400; }
 .counts > span { margin-right: 1rem; white-space: nowrap; }
 .pick { white-space: nowrap; } .pick input { margin-right: .5rem; }
@@ -36,7 +38,17 @@ details > summary { cursor: pointer; padding: .2rem 0; }
   .steps > li, .timeline > li { grid-template-columns: 1fr; }
   table.stacks, table.stacks tbody, table.stacks tr, table.stacks th[scope="row"], table.stacks td { display: block; }
   table.stacks thead { display: none; }
-  table.stacks tr { border-top: 1px solid var(--line); padding: .6rem 0; }
+  table.stacks tr { display: flex; flex-direction: column; border-top: 1px solid var(--line); padding: .6rem 0; }
+  table.stacks th[scope="row"] { order: -1; }
+  table.stacks.compact tr { flex-flow: row wrap; gap: 0 .75rem; align-items: baseline; }
+  table.stacks.compact th[scope="row"] { width: 100%; }
+  table.stacks.compact td[data-label] { padding-left: 0; min-height: 0; }
+  table.stacks.compact td[data-label]::before { content: none; }
+  table.rows.stacks tr.issues { border-top: 0; padding-top: 0; }
+  table.rows.stacks td, tr.issues ul { max-width: none; }
+  table.rows.stacks td.wrong::before { left: .5rem; }
+  .selection fieldset.actions { padding: .5rem .8rem; gap: .4rem .8rem; }
+  .selection fieldset.actions .quiet { display: none; }
   table.stacks tr:first-child { border-top: 0; }
   table.stacks th[scope="row"], table.stacks td { border: 0; padding: .12rem 0; text-align: left; white-space: normal; }
   table.stacks td[data-label] { padding-left: 7.5rem; position: relative; min-height: 1.6rem; overflow-wrap: anywhere; }

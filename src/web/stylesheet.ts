@@ -49,9 +49,10 @@ main { max-width: 80rem; margin: 0 auto; padding: 1.5rem 1.25rem 4rem; }
 .head .actions { margin-left: auto; display: flex; flex-wrap: wrap; gap: .6rem; align-items: flex-start; }
 .lead { margin: -.6rem 0 1.1rem; }
 .card { background: var(--card); border: 1px solid var(--line); border-radius: 10px; padding: 1.1rem 1.25rem; margin: 0 0 1.25rem; }
-.card > :last-child { margin-bottom: 0; }
+.card > :last-child { margin-bottom: 0; } .card > p:first-child { margin-top: 0; }
 .columns { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 20rem), 1fr)); gap: 1.25rem; margin-bottom: 1.25rem; }
 .columns > .card { margin: 0; }
+.columns.four { grid-template-columns: repeat(auto-fit, minmax(min(100%, 17rem), 1fr)); }
 .row { display: flex; flex-wrap: wrap; gap: .5rem 1.25rem; align-items: center; }
 .figure { font-size: 1.7rem; font-weight: 650; line-height: 1.2; font-variant-numeric: tabular-nums; }
 
@@ -79,6 +80,7 @@ td.wrong, .wrong { background: var(--bad-ground); box-shadow: inset 3px 0 0 var(
 time { white-space: nowrap; }
 .values { margin: 0; display: grid; gap: .35rem; }
 .values > div { display: grid; grid-template-columns: minmax(8rem, 14rem) 1fr; gap: .1rem 1rem; }
+.columns .values > div { grid-template-columns: minmax(6rem, 8.5rem) 1fr; }
 .values dt { color: var(--quiet); } .values dd { margin: 0; overflow-wrap: anywhere; min-width: 0; }
 .tree, .tree ul { list-style: none; margin: 0; padding-left: 1.1rem; border-left: 1px solid var(--line); }
 .tree { padding-left: 0; border: 0; }
@@ -120,11 +122,11 @@ form.login p { margin: .75rem 0 0; }
 .cause p { margin: 0 0 .35rem; } .cause .title { font-weight: 650; font-size: 1.05rem; }
 .note { padding-left: .7rem; border-left: 3px solid var(--edge); }
 form.stack { display: grid; gap: .6rem; justify-items: start; } form.stack > * { min-width: 0; max-width: 100%; } form.stack .field { width: 100%; } form.stack input[type="file"] { width: 100%; } form.stack input:not([type="file"]), form.stack select { width: 100%; }
-form.inline { display: flex; flex-wrap: wrap; gap: .4rem; }
-.standing + form, .standing + .confirm { margin-top: .8rem; }
+form.inline { display: flex; gap: .4rem; align-items: center; }
+.standing + form, .standing + .confirm, .scroll + form.confirm, .empty + form.confirm { margin-top: .8rem; }
 .key { display: inline-block; min-width: 6rem; }
 table.rows td { min-width: 4.5rem; max-width: 22rem; overflow-wrap: anywhere; } table.rows th[rowspan] { min-width: 9rem; overflow-wrap: anywhere; }
-tr.issues td { border-top: 0; padding-top: 0; max-width: none; } tr.issues ul, ul.plain { margin: 0; padding-left: 1rem; } tr.issues ul { max-width: min(60rem, 68vw); }
+table.rows tr.issues td { border-top: 0; padding-top: 0; max-width: none; } tr.issues ul, ul.plain { margin: 0; padding-left: 1rem; } tr.issues ul { max-width: min(60rem, 68vw); }
 
 @media (max-width: 40rem) {
   .top { padding: .4rem .9rem; }
@@ -134,7 +136,9 @@ tr.issues td { border-top: 0; padding-top: 0; max-width: none; } tr.issues ul, u
   .card { padding: .9rem; }
   .values > div { grid-template-columns: 1fr; }
   .head .actions { margin-left: 0; }
-  .filter .field, .filter input, .filter select { width: 100%; }
+  .filter { display: grid; grid-template-columns: 1fr 1fr; }
+  .filter .field:has(input) { grid-column: 1 / -1; } .filter button { justify-self: start; }
+  .filter input, .filter select { width: 100%; }
 }
 @media (prefers-reduced-motion: no-preference) {
   a, button, .button { transition: background-color .12s ease; }

@@ -100,6 +100,23 @@ describe('a reload of the config', () => {
     expect(refused.stderr).toMatch(/^ {2}web\S*: .*Restart the daemon, or undo this change\.$/m);
   });
 
+  it('has scheduled backups and a ceiling of the rate in use at once', async () => {
+    const many = Array.from({ length: 40 }, (_, at) => `R-${at},Item ${at},10`);
+    world.write('products.csv', `SKU,NAME,STATE\n${many.join('\n')}\n`);
+    expect(daemon.runtime.care?.backups.nextAt()).toBeNull();
+    change((config) => {
+      config.target['maxRate'] = 10;
+      config['backups'] = { folder: './backups', schedule: '0 3 * * *' };
+    });
+    expect(await daemon.reload('person')).toMatchObject({ ok: true, changed: ['target.maxRate', 'backups'] });
+    expect(daemon.runtime.care?.backups.nextAt()).toBeGreaterThan(Date.now());
+    const beganAt = performance.now();
+    await daemon.startRun('erp', 'cli');
+    await expect.poll(() => Object.keys(products()).length, { timeout: 30_000, interval: 20 }).toBe(many.length);
+    // Without the ceiling this takes a fraction of a second.
+    expect(performance.now() - beganAt).toBeGreaterThan(3000);
+  });
+
   it('refuses an invalid config as a whole, goes on with the former one, and says so until it is right', async () => {
     change((config) => {
       config.sources[0]?.mappings.push({ fields: {} });

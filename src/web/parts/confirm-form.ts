@@ -12,7 +12,7 @@ export interface ConfirmForm {
   text?: Html | string;
   /** Further controls, as fields for a note. */
   controls?: Html;
-  tone?: 'usual' | 'grave';
+  tone?: 'usual' | 'plain' | 'grave';
 }
 
 /** A form with one button that acts. Where `text` says what will happen, a first click shows it and a second one acts. */
@@ -20,7 +20,7 @@ export function confirmForm(request: Pick<WebRequest, 'csrf'>, options: ConfirmF
   const { action, fields = [], button, text, controls = null, tone = 'usual' } = options;
   const entries: readonly (readonly [string, string])[] = isPairs(fields) ? fields : Object.entries(fields);
   const hidden = entries.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`);
-  const look = tone === 'grave' ? 'grave' : '';
+  const look = tone === 'usual' ? '' : tone;
   const form = (sentence: Html | string | null) =>
     html`<form class="confirm" method="post" action="${action}">${csrfField(request)}${hidden}${
       sentence === null ? null : html`<p>${sentence}</p>`

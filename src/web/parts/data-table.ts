@@ -14,10 +14,12 @@ export interface DataTable {
   rows: readonly (readonly (string | number | Html | null)[])[];
   /** Shown below the caption where there are no rows. */
   empty?: string;
+  /** For a list whose cells explain themselves: a row takes few lines on a narrow screen, without the names of its columns. */
+  isCompact?: boolean;
 }
 
 /** A table, which becomes a list of its rows where the screen is too narrow for it. */
-export function dataTable({ caption, columns, rows, empty = 'Nothing.' }: DataTable): Html {
+export function dataTable({ caption, columns, rows, empty = 'Nothing.', isCompact = false }: DataTable): Html {
   if (rows.length === 0) return emptyState(empty);
   const look = (at: number) => (columns[at]?.number === true ? html` class="number"` : null);
   const heads = columns.map(({ name }, at) => html`<th scope="col"${look(at)}>${name}</th>`);
@@ -32,7 +34,7 @@ export function dataTable({ caption, columns, rows, empty = 'Nothing.' }: DataTa
         at === 0 ? html`<th scope="row"${look(at)}>${cell}</th>` : html`<td${look(at)}${label(at)}>${cell}</td>`,
       )}</tr>`,
   );
-  return html`<div class="scroll" role="region" aria-label="${caption}" tabindex="0"><table class="stacks">
+  return html`<div class="scroll" role="region" aria-label="${caption}" tabindex="0"><table class="stacks${isCompact ? ' compact' : ''}">
 <caption class="unseen">${caption}</caption>
 <thead><tr>${heads}</tr></thead>
 <tbody>${body}</tbody>

@@ -90,7 +90,7 @@ describe('what needs attention', () => {
     expect(inbox.text).toContain('2 items');
     const { id } = await causeOf('quarantine', 'lookup.unknown');
     const { text } = await web.get(`/attention/${id}`);
-    expect(text.match(/<td class="wrong">/g)).toHaveLength(3);
+    expect(text.match(/<td class="wrong" /g)).toHaveLength(3);
     expect(text).toContain('At fault: </span>99</td>');
     expect(text).toContain('products.csv:3');
     expect(await web.get('/attention/0123abcd')).toMatchObject({ status: 404 });

@@ -94,7 +94,7 @@ describe('the inbox', () => {
 describe('a cause', () => {
   it('marks the cell at fault and escapes it', () => {
     const markup = causePage(VIEW, REQUEST).markup;
-    expect(markup).toMatch(/<td class="wrong">.*?&quot;&gt;&lt;img/);
+    expect(markup).toMatch(/<td class="wrong" data-label="HERKL">.*?&quot;&gt;&lt;img/);
     expect(markup).not.toContain('<img');
   });
 

@@ -2,7 +2,7 @@ import type { CauseReplayed } from '../../../admin/handlers/replay-cause.ts';
 import type { Cause, CauseMember, Listed } from '../../../domain/ports/dashboard-views.ts';
 import { type Html, html } from '../../html.ts';
 import { confirmForm } from '../../parts/confirm-form.ts';
-import { counted } from '../../parts/count-link.ts';
+import { counted, formatCount } from '../../parts/count-link.ts';
 import { csrfField } from '../../parts/csrf-field.ts';
 import { card, pageHead } from '../../parts/page-head.ts';
 import { pager } from '../../parts/pager.ts';
@@ -42,7 +42,7 @@ export function causePage(view: CauseView, request: Pick<WebRequest, 'csrf'>): H
 <p class="lead"><b>${effectText(cause)}</b>${place === '' ? null : html` of <span class="mono">${place}</span>`}.${
     firstSeenAt === null ? null : html` First seen ${timeOf(firstSeenAt)}.`
   } ${cure}</p>
-<div class="columns">${replayCard(view, request)}${lookupCard(view, request)}${settleCard(view, request)}${fileCard(view, request)}${noteCard(view, request)}</div>
+<div class="columns four">${replayCard(view, request)}${lookupCard(view, request)}${settleCard(view, request)}${fileCard(view, request)}${noteCard(view, request)}</div>
 ${card(membersTitle(cause), [
   memberTable(members, cause, controls),
   pager({ path, query: withoutTry(query), listed: members }),
@@ -73,7 +73,7 @@ function replayCard({ cause, tried, mayEdit }: CauseView, request: Pick<WebReque
     html`<p class="quiet">${text}</p>`,
     html`<div id="tried" data-live>${triedText(tried, cause, replayed)}</div>`,
     mayEdit
-      ? html`<div class="row">${confirmForm(request, { action: `${action}/try`, button: 'How many would pass now?' })}${confirmForm(
+      ? html`<div class="row">${confirmForm(request, { action: `${action}/try`, button: 'How many would pass now?', tone: 'plain' })}${confirmForm(
           request,
           { action, button: `Replay ${membersText(cause)}`, text: effect },
         )}</div>`
@@ -101,7 +101,7 @@ function triedText(tried: Task | null, { type }: Pick<Cause, 'type'>, replayed: 
 function passingText({ members, replayed: { records, passing } }: CauseReplayed): Html {
   const of = records === 0 ? members : records;
   const look = passing === 0 ? 'bad' : passing < of ? 'warn' : 'good';
-  return html`<b class="${look}">${passing} of ${of} would pass now.</b>`;
+  return html`<b class="${look}">${formatCount(passing)} of ${formatCount(of)} would pass now.</b>`;
 }
 
 /** How many stuck items a replay would send again, in sentences. Nobody but the platform knows whether it takes them. */
@@ -119,7 +119,7 @@ function askedText({ members, replayed }: CauseReplayed): Html {
     leftUnconfirmed === 0
       ? null
       : ` ${counted(leftUnconfirmed, 'item')} may have arrived, so a replay does not send ${leftUnconfirmed === 1 ? 'it' : 'them'} again. Settle ${leftUnconfirmed === 1 ? 'it' : 'them'} instead.`;
-  return html`<b class="${look}">${asked} of ${members} would be sent again.</b>${decides}${failing}${incomplete}${unconfirmed}`;
+  return html`<b class="${look}">${formatCount(asked)} of ${formatCount(members)} would be sent again.</b>${decides}${failing}${incomplete}${unconfirmed}`;
 }
 
 function lookupCard({ cause, lookups, mayEdit }: CauseView, request: Pick<WebRequest, 'csrf'>): Html | null {

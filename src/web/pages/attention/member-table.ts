@@ -33,10 +33,10 @@ export function memberTable(
 /** Each row as the source gave it, with the cells at fault marked, and below it what is wrong with them. */
 function recordTable(records: readonly QuarantinedRow[]): Html {
   const columns = [...new Set(records.flatMap(({ fields }) => Object.keys(fields)))];
-  const heads = columns.map((name) => html`<th scope="col">${name === RAW_FIELD ? 'text of the row' : name}</th>`);
+  const heads = columns.map((name) => html`<th scope="col">${columnName(name)}</th>`);
   const body = records.map((record) => {
     const wrong = wrongColumns(record.fields, record.issues);
-    const cells = columns.map((name) => cell(cellText(record.fields[name]), wrong.has(name)));
+    const cells = columns.map((name) => cell(name, cellText(record.fields[name]), wrong.has(name)));
     const issues = record.issues.map(
       ({ message, cure }) =>
         html`<li>${message}${cure === undefined ? null : html` <span class="quiet">${cure}</span>`}</li>`,
@@ -44,16 +44,21 @@ function recordTable(records: readonly QuarantinedRow[]): Html {
     return html`<tr><th scope="row" rowspan="2"><span class="mono">${formatPlace(record.place)}</span><br /><span class="quiet">${readableKey(record.key)}</span></th>${cells}</tr>
 <tr class="issues"><td colspan="${Math.max(1, columns.length)}"><ul>${issues}</ul></td></tr>`;
   });
-  return html`<div class="scroll" role="region" aria-label="Rows" tabindex="0"><table class="rows">
+  return html`<div class="scroll" role="region" aria-label="Rows" tabindex="0"><table class="rows stacks">
 <caption class="unseen">The rows as the source gave them. Cells at fault are marked.</caption>
 <thead><tr><th scope="col">place and key</th>${heads}</tr></thead><tbody>${body}</tbody></table></div>`;
 }
 
-function cell(text: string, isWrong: boolean): Html {
+function columnName(name: string): string {
+  return name === RAW_FIELD ? 'text of the row' : name;
+}
+
+function cell(column: string, text: string, isWrong: boolean): Html {
   const shown = text.length > CELL_CHARACTERS ? `${text.slice(0, CELL_CHARACTERS)}…` : text;
-  if (!isWrong) return html`<td>${shown}</td>`;
+  const label = html` data-label="${columnName(column)}"`;
+  if (!isWrong) return html`<td${label}>${shown}</td>`;
   const empty = html`<span class="quiet">(empty)</span>`;
-  return html`<td class="wrong"><span class="unseen">At fault: </span>${shown.trim() === '' ? empty : shown}</td>`;
+  return html`<td class="wrong"${label}><span class="unseen">At fault: </span>${shown.trim() === '' ? empty : shown}</td>`;
 }
 
 function itemTable(items: readonly StuckItem[], controls: (item: StuckItem) => Html | null): Html {

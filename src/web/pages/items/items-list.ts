@@ -107,5 +107,6 @@ function table(rows: readonly ItemRow[]): Html {
       timeOf(since),
     ]),
     empty: 'No item matches the filter.',
+    isCompact: true,
   });
 }

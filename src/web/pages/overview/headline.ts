@@ -1,6 +1,6 @@
 import type { PassportCounts, PassportState } from '../../../domain/ports/ledger-views.ts';
 import { type Html, html } from '../../html.ts';
-import { formatCount } from '../../parts/count-link.ts';
+import { countLink, formatCount } from '../../parts/count-link.ts';
 import { passportsPath } from '../links.ts';
 
 /** What may keep a passport from being public, in the order in which the sentence names it. */
@@ -30,7 +30,9 @@ export function headline(counts: PassportCounts, areWanted: boolean): Html {
       : 'The config has no section “passports”, so no passport is initialised by itself.';
     return html`<p class="headline">No passports yet</p><p class="quiet">${why}</p>`;
   }
-  const figure = html`<a href="${passportsPath({ state: 'published' })}">${formatCount(published)}</a> of <a href="${passportsPath()}">${formatCount(total)}</a>`;
+  // Where nobody wants passports, no list has only the products with one.
+  const all = areWanted ? html`<a href="${passportsPath()}">${formatCount(total)}</a>` : html`${formatCount(total)}`;
+  const figure = html`${countLink(published, passportsPath({ state: 'published' }))} of ${all}`;
   const parts = rest.map(
     ({ state, count, says }) =>
       html`<a href="${passportsPath({ state })}">${says(formatCount(count), count === 1)}</a>`,

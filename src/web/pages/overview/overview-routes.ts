@@ -1,7 +1,8 @@
+import { ITEM_KINDS } from '../../../domain/item.ts';
 import type { PageContext } from '../../server/page-context.ts';
 import type { Person, Route } from '../../server/route.ts';
 import { overviewPage } from './overview-page.ts';
-import type { OverviewView } from './overview-view.ts';
+import { LEFT_STATES, type LeftState, type OverviewView } from './overview-view.ts';
 
 /** How many of the largest causes the page names. */
 const CAUSES_SHOWN = 8;
@@ -36,12 +37,13 @@ async function overviewOf(context: PageContext, person: Person): Promise<Overvie
           log.error({ err: error }, 'The causes of what is stuck could not be read.');
           return null;
         });
-  const [trouble, report, standing, pausedQueues, causes] = await Promise.all([
+  const [trouble, report, standing, pausedQueues, causes, listed] = await Promise.all([
     lost === null ? runtime.engine.status().then((status) => status.trouble) : null,
     health.check(),
     context.standing(),
     context.pausedQueues(),
     causesRead,
+    lost === null ? listedLeft(context) : null,
   ]);
   return {
     health: report,
@@ -61,6 +63,7 @@ async function overviewOf(context: PageContext, person: Person): Promise<Overvie
       allowed: runtime.api.learntRate(),
       delivered: activity.deliveredPerSecond(),
     },
+    left: leftOf(standing, listed),
     spans: activity.spans(15),
     hours: activity.spans(60),
     passportsWanted: runtime.config.passports !== null,
@@ -70,4 +73,28 @@ async function overviewOf(context: PageContext, person: Person): Promise<Overvie
     startedAt,
     now: clock.now(),
   };
+}
+
+/** How many rows the lists of these states have, as far as they are counted; null where that could not be read. */
+async function listedLeft({ dashboard, log }: PageContext): Promise<Record<LeftState, number | null> | null> {
+  try {
+    const counts = LEFT_STATES.map(async (state) => {
+      const { count, atLeast } = (await dashboard.items({ state }, { limit: 1 })).total;
+      return [state, atLeast ? null : count] as const;
+    });
+    return Object.fromEntries(await Promise.all(counts)) as Record<LeftState, number | null>;
+  } catch (error) {
+    log.error({ err: error }, 'The items that are still to be sent could not be counted.');
+    return null;
+  }
+}
+
+/** The counts of the lists; of a list that is too long to be counted, what the ledger counts without passports. */
+function leftOf(
+  { items }: OverviewView['standing'],
+  listed: Record<LeftState, number | null> | null,
+): OverviewView['left'] {
+  const inLedger = (state: LeftState) => ITEM_KINDS.reduce((sum, kind) => sum + (items[kind][state] ?? 0), 0);
+  const counts = LEFT_STATES.map((state) => [state, listed?.[state] ?? inLedger(state)]);
+  return Object.fromEntries(counts) as OverviewView['left'];
 }

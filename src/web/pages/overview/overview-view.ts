@@ -6,6 +6,10 @@ import type { ActivitySpan } from '../../../observe/activity.ts';
 import type { HealthReport } from '../../../observe/health.ts';
 import type { Standing } from '../../../observe/standing.ts';
 
+/** States of deliveries that are still to be sent. */
+export const LEFT_STATES = ['due', 'sending', 'waiting'] as const;
+export type LeftState = (typeof LEFT_STATES)[number];
+
 /** All that the first page shows. */
 export interface OverviewView {
   health: HealthReport;
@@ -31,6 +35,8 @@ export interface OverviewView {
   causeCount: number;
   /** Requests per second: those that were sent, and those that the API allows as far as it is known. */
   rate: { now: number; allowed: number | null; delivered: number };
+  /** How many items and passports are still to be sent, as the lists behind the figures count them. */
+  left: Record<LeftState, number>;
   spans: readonly ActivitySpan[];
   hours: readonly ActivitySpan[];
   passportsWanted: boolean;

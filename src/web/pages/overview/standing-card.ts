@@ -1,11 +1,10 @@
 import type { ApiWait } from '../../../domain/api-wait.ts';
-import { ITEM_KINDS } from '../../../domain/item.ts';
 import type { ApiStanding, HealthReport } from '../../../observe/health.ts';
 import { type Html, html } from '../../html.ts';
 import { countLink, formatCount } from '../../parts/count-link.ts';
 import { durationOf, timeOf } from '../../parts/time.ts';
 import { itemsPath } from '../links.ts';
-import type { OverviewView } from './overview-view.ts';
+import type { LeftState, OverviewView } from './overview-view.ts';
 
 const API: Record<ApiStanding, Html> = {
   ok: html`<b class="good">ok</b>`,
@@ -81,18 +80,13 @@ function speed(view: OverviewView): Html {
  * How many deliveries are left, and how long they take at the present speed. No time can be given for deliveries that wait for
  * other items.
  */
-function left({ standing, rate }: OverviewView): Html {
-  const countOf = (state: 'due' | 'sending' | 'waiting') =>
-    ITEM_KINDS.reduce((sum, kind) => sum + (standing.items[kind][state] ?? 0), 0);
-  const waiting = countOf('waiting');
-  const soon = countOf('due') + countOf('sending');
+function left({ left: { due, sending, waiting }, rate }: OverviewView): Html {
+  const soon = due + sending;
   if (soon + waiting === 0) return html`nothing`;
   const lasts = soon > 0 && rate.delivered > 0 ? `, about ${durationOf((soon / rate.delivered) * 1000)}` : '';
-  return html`${countLink(soon, itemsPath({ state: 'due' }))}${lasts}${
-    waiting === 0
-      ? null
-      : html` <span class="quiet">and ${countLink(waiting, itemsPath({ state: 'waiting' }))} that wait for other items</span>`
-  }`;
+  const further = (count: number, state: LeftState, what: string) =>
+    count === 0 ? null : html` <span class="quiet">and ${countLink(count, itemsPath({ state }))} ${what}</span>`;
+  return html`${countLink(due, itemsPath({ state: 'due' }))}${further(sending, 'sending', 'under way')}${lasts}${further(waiting, 'waiting', 'that wait for other items')}`;
 }
 
 /** `0`, `4.2`, `120` */

@@ -81,7 +81,7 @@ function selection({ listed, query, csrf }: PassportsView, list: Html): Html {
   const { count, atLeast } = listed.total;
   const all = `${atLeast ? 'more than ' : ''}${formatCount(count)}`;
   return html`<form method="post" action="/passports/confirm" class="selection">${csrfField({ csrf })}${kept}${list}
-<fieldset class="actions wrap"><legend>Publish or withdraw</legend>
+<fieldset class="actions wrap"><legend class="unseen">Publish or withdraw</legend>
 <label><input type="radio" name="of" value="selected" checked /> the selected ones</label>
 <label><input type="radio" name="of" value="filter" /> all ${all} that the filter selects</label>
 <button name="status" value="published">Publish…</button> <button name="status" value="unpublished" class="grave">Withdraw…</button>
@@ -106,7 +106,7 @@ function table({ listed, operates, template }: PassportsView): Html {
       : link;
     return [named, name, stateBadge(state), whyNot(row), source, timeOf(since), documents(row, template)];
   });
-  return dataTable({ caption: 'Passports', columns, rows, empty: 'No passport matches the filter.' });
+  return dataTable({ caption: 'Passports', columns, rows, empty: 'No passport matches the filter.', isCompact: true });
 }
 
 /** The most blockers that the list names; the product's page has all of them. */

@@ -4,7 +4,7 @@ import { isJsonObject } from '../../../lib/json.ts';
 import { BOARD_PATH } from '../../board.ts';
 import { type Html, html } from '../../html.ts';
 import { confirmForm } from '../../parts/confirm-form.ts';
-import { counted, formatCount } from '../../parts/count-link.ts';
+import { counted, countLink, formatCount } from '../../parts/count-link.ts';
 import { csrfField } from '../../parts/csrf-field.ts';
 import { dataTable, emptyState } from '../../parts/data-table.ts';
 import { card, pageHead } from '../../parts/page-head.ts';
@@ -48,14 +48,12 @@ function countsCard({ name, counts, paused }: QueueView, request: Pick<WebReques
   const { title, means } = TITLES[name];
   const action = `/queues/${name}/${paused ? 'resume' : 'pause'}`;
   const standing = paused ? html`<span class="badge warn">paused</span>` : html`<span class="badge good">open</span>`;
-  const figures = [
-    [counts.waiting, 'waiting'],
-    [counts.active, 'active'],
-    [counts.failed, 'failed'],
-  ] as const;
+  const figures = (['waiting', 'active', 'failed'] as const).map(
+    (state) => html`<li>${countLink(counts[state], `${BOARD_PATH}/queue/${name}?status=${state}`, state)}</li>`,
+  );
   return card(html`${title} ${standing}`, [
     html`<p class="quiet">${means}</p>`,
-    html`<ul class="standing">${figures.map(([count, word]) => html`<li><b>${formatCount(count)}</b> ${word}</li>`)}</ul>`,
+    html`<ul class="standing">${figures}</ul>`,
     html`<form method="post" action="${action}">${csrfField(request)}<button class="plain" aria-label="${paused ? 'Resume' : 'Pause'} ${title}">${paused ? 'Resume' : 'Pause'}</button></form>`,
   ]);
 }

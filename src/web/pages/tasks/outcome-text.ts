@@ -12,7 +12,7 @@ import type { PartsAnswer } from '../../../domain/ports/first-contact.ts';
 import type { ReplayReport } from '../../../pipeline/replay.ts';
 import type { CorrectionResult } from '../../../pipeline/store-corrections.ts';
 import { type Html, html, plainText } from '../../html.ts';
-import { counted } from '../../parts/count-link.ts';
+import { counted, formatCount } from '../../parts/count-link.ts';
 import { stateName } from '../../parts/state-badge.ts';
 import type { Task } from '../../tasks/tasks.ts';
 import { attentionPath, causePath, itemPath, runPath } from '../links.ts';
@@ -40,7 +40,7 @@ const TEXTS: { [Name in keyof Results]: (result: Results[Name]) => Sentences } =
   replay: ({ replayed, synced }) => [...replayText(replayed, synced === null), ...syncedText(synced)],
   'settle-cause': settledText,
   'settle-selected': ({ selected, settled, left, released }) => [
-    html`<p>${counted(settled, 'item')} of ${selected} settled.${left === 0 ? null : ` ${counted(left, 'item')} could not be settled so.`}</p>`,
+    html`<p>${counted(settled, 'item')} of ${formatCount(selected)} settled.${left === 0 ? null : ` ${counted(left, 'item')} could not be settled so.`}</p>`,
     releasedText(released),
   ],
   'settle-parts': ({ bomItems, products }) => [
@@ -85,7 +85,7 @@ function causeReplayedText(result: CauseReplayed): Sentences {
   const rest =
     left === 0
       ? html`<p class="good"><b>Nothing is stuck any more for this cause: ${title}</b></p>`
-      : html`<p class="warn"><b>${left} of ${members} ${left === 1 ? 'is' : 'are'} still stuck for the same cause:</b> ${link}</p>`;
+      : html`<p class="warn"><b>${formatCount(left)} of ${formatCount(members)} ${left === 1 ? 'is' : 'are'} still stuck for the same cause:</b> ${link}</p>`;
   const byThemselves = html`<p>A mapping or a lookup table has changed, so the rows were mapped again by themselves.</p>`;
   return [
     rest,
@@ -106,10 +106,10 @@ function replayText(report: ReplayReport, dryRun: boolean): Sentences {
   return [
     records === 0 && passports.asked + passports.incomplete > 0
       ? null
-      : html`<p><b>${counted(records, 'stored row')} ${records === 1 ? 'was' : 'were'} mapped again: ${passing} ${would}${
+      : html`<p><b>${counted(records, 'stored row')} ${records === 1 ? 'was' : 'were'} mapped again: ${formatCount(passing)} ${would}${
           quarantined === 0
             ? null
-            : `, and ${quarantined} still ${dryRun ? 'would fail' : quarantined === 1 ? 'fails' : 'fail'}`
+            : `, and ${formatCount(quarantined)} still ${dryRun ? 'would fail' : quarantined === 1 ? 'fails' : 'fail'}`
         }.</b></p>`,
     staged === 0
       ? null
@@ -136,7 +136,7 @@ function syncedText(synced: Synced | null): Sentences {
   const { fault, runs, left, requests, attention } = synced;
   const reads = runs.map(
     ({ source, stream, read, changed, unchanged, quarantined, excluded, guarded }) =>
-      html`<li>${source}/${stream}: ${counted(read, 'row')} read, ${unchanged} unchanged, ${changed} changed, ${quarantined} quarantined, ${excluded} excluded.${guarded === null ? null : html` <span class="warn">${guarded}</span>`}</li>`,
+      html`<li>${source}/${stream}: ${counted(read, 'row')} read, ${formatCount(unchanged)} unchanged, ${formatCount(changed)} changed, ${formatCount(quarantined)} quarantined, ${formatCount(excluded)} excluded.${guarded === null ? null : html` <span class="warn">${guarded}</span>`}</li>`,
   );
   const stuck = attention.stuck.map(
     ({ kind, key, naturalKey, reason }) =>
@@ -155,13 +155,13 @@ function syncedText(synced: Synced | null): Sentences {
 function settledText({ cause, title, members, settled, failed, failedCount, released }: CauseSettled): Sentences {
   const more = failedCount - failed.length;
   return [
-    html`<p><b>${counted(settled, 'item')} of ${members} settled.</b> <a href="${causePath(cause)}">${title}</a></p>`,
+    html`<p><b>${counted(settled, 'item')} of ${formatCount(members)} settled.</b> <a href="${causePath(cause)}">${title}</a></p>`,
     releasedText(released),
     failedCount === 0
       ? null
       : html`<p class="bad">${counted(failedCount, 'item')} could not be settled so:</p><ul>${failed.map(
           ({ kind, key, message }) => html`<li><a href="${itemPath(kind, key)}">${key}</a>: ${message}</li>`,
-        )}${more > 0 ? html`<li>and ${more} more</li>` : null}</ul>`,
+        )}${more > 0 ? html`<li>and ${formatCount(more)} more</li>` : null}</ul>`,
   ];
 }
 
@@ -181,7 +181,7 @@ function correctedText({
   result,
 }: CorrectionResult): Sentences {
   return [
-    html`<p><b>${counted(changed, 'row')} stored:</b> ${mapped} passed, ${quarantined} still ${quarantined === 1 ? 'fails' : 'fail'}, ${excluded} excluded by the mapping. <a href="${runPath(runId)}">Run ${runId}</a></p>`,
+    html`<p><b>${counted(changed, 'row')} stored:</b> ${formatCount(mapped)} passed, ${formatCount(quarantined)} still ${quarantined === 1 ? 'fails' : 'fail'}, ${formatCount(excluded)} excluded by the mapping. <a href="${runPath(runId)}">Run ${runId}</a></p>`,
     leftOut === 0
       ? null
       : html`<p class="warn">${counted(leftOut, 'row')} ${leftOut === 1 ? 'was' : 'were'} left out, because the source has changed or lost ${leftOut === 1 ? 'it' : 'them'} since you have uploaded the file.</p>`,
@@ -200,9 +200,10 @@ function retriedText({ needless, replayed, outcomes, delivered, stillStuck, sync
     replayed.staged === 0
       ? 'nothing was sent'
       : `${counted(replayed.staged, 'write')} ${replayed.staged === 1 ? 'was' : 'were'} sent again`;
-  const stuck = stillStuck === 0 ? '' : `, and ${stillStuck} still ${stillStuck === 1 ? 'needs' : 'need'} a person`;
+  const stuck =
+    stillStuck === 0 ? '' : `, and ${formatCount(stillStuck)} still ${stillStuck === 1 ? 'needs' : 'need'} a person`;
   return [
-    html`<p><b class="${stillStuck === 0 ? 'good' : 'warn'}">${delivered} of ${counted(outcomes.length, 'delivery', 'deliveries')} arrived${stuck}.</b> ${counted(replayed.records, 'stored row')} ${replayed.records === 1 ? 'was' : 'were'} mapped again, and ${sum}.</p>`,
+    html`<p><b class="${stillStuck === 0 ? 'good' : 'warn'}">${formatCount(delivered)} of ${counted(outcomes.length, 'delivery', 'deliveries')} arrived${stuck}.</b> ${counted(replayed.records, 'stored row')} ${replayed.records === 1 ? 'was' : 'were'} mapped again, and ${sum}.</p>`,
     needless === 0 ? null : html`<p>${counted(needless, 'delivery', 'deliveries')} needed nobody any more.</p>`,
     outcomes.length === 0 ? null : html`<ul>${outcomes.map(retriedLine)}</ul>`,
     synced.fault === null ? null : html`<p class="bad">${synced.fault.message} ${synced.fault.suggestion}</p>`,
@@ -223,10 +224,10 @@ function passportsText({ selected, status, changed, left, leftCount, synced }: P
   });
   const more = leftCount - left.length;
   return [
-    html`<p><b class="${leftCount === 0 ? 'good' : 'warn'}">${changed} of ${counted(selected, 'passport')} ${are} ${status === 'published' ? 'published' : 'not public'} now.</b></p>`,
+    html`<p><b class="${leftCount === 0 ? 'good' : 'warn'}">${formatCount(changed)} of ${counted(selected, 'passport')} ${are} ${status === 'published' ? 'published' : 'not public'} now.</b></p>`,
     leftCount === 0
       ? null
-      : html`<p>${counted(leftCount, 'passport')} ${leftCount === 1 ? 'is' : 'are'} not:</p><ul>${lines}${more > 0 ? html`<li>and ${more} more</li>` : null}</ul>`,
+      : html`<p>${counted(leftCount, 'passport')} ${leftCount === 1 ? 'is' : 'are'} not:</p><ul>${lines}${more > 0 ? html`<li>and ${formatCount(more)} more</li>` : null}</ul>`,
     synced.fault === null ? null : html`<p class="bad">${synced.fault.message} ${synced.fault.suggestion}</p>`,
     html`<p><a href="/passports">Passports</a></p>`,
   ];

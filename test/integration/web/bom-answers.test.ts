@@ -1,0 +1,66 @@
+// The answer of a person about BOM items of products that were at the platform before, on the page of what needs attention.
+
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { Daemon } from '../../../src/daemon/daemon.ts';
+import { exitCodeOf } from '../../../src/daemon/sync.ts';
+import { type WebForms, webForms } from '../../support/browser/web-forms.ts';
+import { startDaemon, WEB_TOKEN } from '../../support/worlds/daemon-world.ts';
+import { SMALL, SMALL_SOURCES, smallFiles } from '../../support/worlds/small-export.ts';
+import { createWorld, type World } from '../../support/worlds/world.ts';
+
+const SOON = { timeout: 60_000 };
+const GATES_OFF = {
+  productComplete: { enabled: false },
+  bomPresent: { enabled: false },
+  materialData: { enabled: false },
+};
+const ITEMS = SMALL.lines.length;
+
+let world: World;
+let daemon: Daemon;
+let web: WebForms;
+
+beforeEach(async () => {
+  world = await createWorld({
+    config: { web: { port: 0, token: WEB_TOKEN }, sources: SMALL_SOURCES },
+    files: smallFiles(SMALL),
+    sandbox: { duplicates: { taken: true }, gates: GATES_OFF },
+  });
+  // The platform has it all, and a new ledger knows nothing of that.
+  expect(exitCodeOf(await world.sync())).toBe(0);
+  rmSync(join(world.folder, 'data'), { recursive: true });
+  const started = await startDaemon(world);
+  daemon = started.daemon;
+  web = webForms(started.url);
+  for (const { id } of SMALL_SOURCES) await daemon.startRun(id, 'schedule');
+  await vi.waitUntil(() => daemon.runtime.views.unansweredParts().bomItems === ITEMS, SOON);
+});
+afterEach(async () => {
+  await daemon.stop();
+  await world.remove();
+});
+
+const atPlatform = () => world.contents().bomItems.length;
+
+describe('the question about BOM items of products that were at the platform before', () => {
+  it('is asked with its counts, and nothing is sent of BOM items that are there', async () => {
+    const asked = (await web.get('/attention')).text;
+    expect(asked).toContain(`They are there: ${ITEMS} BOM items of `);
+    const { to } = await web.post('/attention/parts', { present: 'yes' });
+    expect(await web.taskPage(to)).toMatch(new RegExp(`${ITEMS} BOM items of \\d products? settled\\.`));
+    expect((await web.get('/attention')).text).not.toContain('They are there');
+    expect(daemon.runtime.views.itemCounts().bom_item).toEqual({ delivered: ITEMS });
+    expect(atPlatform()).toBe(ITEMS);
+    const [action] = (await daemon.runtime.dashboard.actions({ limit: 1 })).rows;
+    expect(action).toMatchObject({ action: 'parts.settle', outcome: expect.stringContaining(`${ITEMS} BOM items of`) });
+  });
+
+  it('has those created that a person says are not there', async () => {
+    const { to } = await web.post('/attention/parts', { present: 'no' });
+    await web.taskPage(to);
+    await vi.waitUntil(() => daemon.runtime.views.itemCounts().bom_item.delivered === ITEMS, SOON);
+    expect(atPlatform()).toBe(2 * ITEMS);
+  });
+});

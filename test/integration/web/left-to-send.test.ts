@@ -1,0 +1,56 @@
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import type { Daemon } from '../../../src/daemon/daemon.ts';
+import { type WebForms, webForms } from '../../support/browser/web-forms.ts';
+import { startDaemon, WEB_TOKEN } from '../../support/worlds/daemon-world.ts';
+import { createDashboardWorld } from '../../support/worlds/dashboard-world.ts';
+import type { World } from '../../support/worlds/world.ts';
+
+const SOON = { timeout: 60_000 };
+
+let world: World;
+let daemon: Daemon;
+let web: WebForms;
+
+beforeAll(async () => {
+  world = await createDashboardWorld({ token: WEB_TOKEN });
+  const started = await startDaemon(world);
+  daemon = started.daemon;
+  web = webForms(started.url);
+  await daemon.startRun('erp', 'schedule');
+  await vi.waitUntil(() => daemon.runtime.views.passportCounts().initialized === 4, SOON);
+});
+afterAll(async () => {
+  await daemon.stop();
+  await world.remove();
+});
+
+/** The figures of "Left to send" on the overview, with the lists that they link to. */
+async function figures(): Promise<[href: string, count: string][]> {
+  const { text } = await web.get('/');
+  const left = /<dt>Left to send<\/dt><dd>(.*?)<\/dd>/s.exec(text)?.[1] ?? '';
+  return [...left.matchAll(/href="([^"]*)">([\d,]+)</g)].map(([, href = '', count = '']) => [href, count]);
+}
+
+it('counts what is left to send as the lists behind the figures do, with passports', async () => {
+  world.sandbox.faults.add({ operation: 'passport.publish', kind: 'status', status: 429, retryAfterSeconds: 600 });
+  const ids = ['P-1', 'P-2'];
+  for (const product of ids) await web.post('/passports/change', { of: 'selected', status: 'published', product });
+  const due = () => daemon.runtime.dashboard.items({ state: 'due', kind: 'passport' }, { limit: 5 });
+  await vi.waitUntil(async () => (await due()).total.count === ids.length, SOON);
+
+  const shown = await figures();
+  expect(shown).toEqual([
+    ['/items?state=due', '2'],
+    ['/items?state=waiting', '1'],
+  ]);
+  for (const [href, count] of shown) expect((await web.get(href)).text).toContain(`${count} of ${count}`);
+});
+
+it('links each figure of a queue to the jobs behind it', async () => {
+  const { text } = await web.get('/queues');
+  expect(text).toContain('href="/queues/board/queue/deliver?status=failed">1 failed</a>');
+  const board = await web.get('/queues/board/api/queues?activeQueue=deliver&status=failed&page=1');
+  expect(JSON.parse(board.text)).toMatchObject({
+    queues: expect.arrayContaining([expect.objectContaining({ name: 'deliver', jobs: [expect.anything()] })]),
+  });
+});
