@@ -56,6 +56,27 @@ describe('the key of records', () => {
     expect(proposed([{ sku: 'A' }, { sku: 'B' }, { sku: 'A ' }]).key).toBeNull();
   });
 
+  it('is a number of articles of which a few are there twice, before names and prices that happen to differ', () => {
+    const numbers = ['M-1', 'M-2', 'M-3', 'M-2', 'M-4', 'M-5'];
+    const rows = numbers.map((number, at) => ({ 'Art.-Nr.': number, Bezeichnung: `Stuhl ${at}`, Preis: `${at},50` }));
+    const { line, key } = proposed(rows);
+    expect(key).toMatchObject({ columns: [{ label: 'Art.-Nr.' }], isRepeated: true });
+    expect(line('key')).toMatchObject({
+      expression: 'row["Art.-Nr."]',
+      isTodo: true,
+      reason: '5 of 6 values are different; one row of each value can be sent, and there are several of "M-2"',
+    });
+    expect(line('sku')).toMatchObject({ expression: 'row["Art.-Nr."]', isTodo: false });
+  });
+
+  it('is no number of articles that is there twice if another column is an id, or if the rows have quantities', () => {
+    const numbers = ['M-1', 'M-2', 'M-3', 'M-2', 'M-4', 'M-5'];
+    const withIds = numbers.map((number, at) => ({ 'Art.-Nr.': number, uuid: `u${at}` }));
+    expect(proposed(withIds).key).toMatchObject({ columns: [{ label: 'uuid' }], isRepeated: false });
+    const bom = numbers.map((number, at) => ({ MATNR: number, IDNRK: `part ${at % 4}`, MENGE: '1' }));
+    expect(proposed(bom).key).toMatchObject({ columns: [{ label: 'MATNR' }, { label: 'IDNRK' }], isRepeated: false });
+  });
+
   it('says when it has seen only a part of the file', () => {
     const rows = rowsOf(3, (at) => ({ sku: `A${at}` }));
     expect(keyColumnsOf(columnsOf(rows).columns, { rows, isWhole: false, owner: null })?.reason).toContain(
@@ -77,6 +98,8 @@ describe('the names of columns', () => {
     ['Stückzahl', 'quantity'],
     ['fields.sub_part', 'component'],
     ['country_of_manufacture', 'country'],
+    ['Art.-Nr.', 'sku'],
+    ['Pos.', 'position'],
   ] as const)('%s is known', (label, concept) => {
     expect(rankOf(label, concept)).toBeLessThan(1_000);
   });

@@ -60,9 +60,10 @@ const PARTIAL_SHORT = ['sku', 'ean', 'upc'];
 /** How well the name of a column fits a concept, smaller is better; null if it does not. */
 export function rankOf(column: string, concept: Concept): number | null {
   const names = ORDERED.get(concept) ?? [];
+  // Dots join the names of members, and are in names such as `Art.-Nr.` too.
   const label = namingPart(column);
-  const own = plainName(label.split('.').at(-1) ?? label);
-  const exact = names.indexOf(own);
+  const own = [label, label.split('.').at(-1) ?? ''].map(plainName);
+  const exact = names.findIndex((name) => own.includes(name));
   if (exact >= 0) return exact;
   const [first = '', ...rest] = wordsOf(label);
   const partial = names.findIndex(

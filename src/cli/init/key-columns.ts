@@ -1,12 +1,14 @@
 import type { JsonObject } from '../../lib/json.ts';
 import { plural } from '../text/style.ts';
 import { type Column, isComplete } from './columns.ts';
-import { isExactRank, rankOf } from './field-names.ts';
+import { type Concept, isExactRank, rankOf } from './field-names.ts';
 
 /** The columns that identify a record, and the reason. */
 export interface FoundKey {
   columns: readonly Column[];
   reason: string;
+  /** True if some records have the same key, so that a person has to look at them. */
+  isRepeated: boolean;
   /** Other columns that identify a record as well. */
   others: readonly Column[];
 }
@@ -15,6 +17,11 @@ export interface FoundKey {
 const COMBINED_MAX = 12;
 /** Nobody keys records by a text, a price or a time. */
 const KEY_LENGTH_MAX = 60;
+/** The rank of a column whose name says nothing about a key. */
+const UNNAMED = 100_000;
+/** At least this share of the values of a number of articles is different: the others are taken for mistakes. */
+const DIFFERENT_SHARE_MIN = 0.75;
+const REPEATED_SHOWN = 2;
 
 interface Records {
   rows: readonly JsonObject[];
@@ -29,8 +36,9 @@ interface Records {
 
 /**
  * Finds the columns that identify a record: one that is filled and different in every record, or some that are together.
- * A column whose name says that it is a number of articles or an id is preferred. Only columns of the record itself can
- * be a key.
+ * A column whose name says that it is a number of articles or an id is preferred. A number of articles of which a few values
+ * are there twice goes before columns whose names say nothing, such as one with names or prices. Only columns of the record
+ * itself can be a key.
  *
  * @returns null if there are none
  */
@@ -42,8 +50,16 @@ export function keyColumnsOf(columns: readonly Column[], { rows, isWhole, owner 
   const [best, ...others] = usable.filter(
     (column) => column.isUnique && (owner === null || (column !== owner && isId(column))),
   );
+  const isNameless = best === undefined || keyRank(best) === UNNAMED;
+  const repeated = isNameless && owner === null ? repeatedNumber(usable) : null;
+  if (repeated !== null) return repeated;
   if (best !== undefined) {
-    return { columns: [best], reason: `filled and different in ${where}`, others: others.slice(0, 4) };
+    return {
+      columns: [best],
+      reason: `filled and different in ${where}`,
+      isRepeated: false,
+      others: others.slice(0, 4),
+    };
   }
   const candidates = usable.slice(0, COMBINED_MAX);
   const combined = combinations(candidates, owner).find((columnsOfKey) => isUniqueTogether(columnsOfKey, rows));
@@ -51,7 +67,7 @@ export function keyColumnsOf(columns: readonly Column[], { rows, isWhole, owner 
   const inOrder = combined.toSorted((one, other) => columns.indexOf(one) - columns.indexOf(other));
   const reason = `together different in ${where}`;
   const why = owner === null ? 'no column is by itself' : `${owner.label} is a part of it, since the rest may repeat`;
-  return { columns: inOrder, reason: `${reason}; ${why}`, others: [] };
+  return { columns: inOrder, reason: `${reason}; ${why}`, isRepeated: false, others: [] };
 }
 
 /** Pairs, or with an owner its pairs and then its triples. The columns that fit best come first. */
@@ -64,9 +80,28 @@ function combinations(candidates: readonly Column[], owner: Column | null): Colu
   return [...others.map((column) => [owner, column]), ...pairsOf(others).map((pair) => [owner, ...pair])];
 }
 
-function isId({ label }: Column): boolean {
-  const rank = rankOf(label, 'id');
+function isId(column: Column): boolean {
+  return isNamed(column, 'id');
+}
+
+function isNamed({ label }: Column, concept: Concept): boolean {
+  const rank = rankOf(label, concept);
   return rank !== null && isExactRank(rank);
+}
+
+/** A number of articles with few values that are there twice; null if there is none. */
+function repeatedNumber(usable: readonly Column[]): FoundKey | null {
+  const best = usable.find((column) => isNamed(column, 'sku'));
+  if (best === undefined) return null;
+  const { values } = best;
+  const different = new Set<string>();
+  const repeated = new Set<string>();
+  for (const value of values) (different.has(value) ? repeated : different).add(value);
+  if (different.size < values.length * DIFFERENT_SHARE_MIN) return null;
+  const shown = [...repeated].slice(0, REPEATED_SHOWN).map((value) => JSON.stringify(value));
+  const more = repeated.size > shown.length ? ' …' : '';
+  const reason = `${different.size} of ${values.length} values are different; one row of each value can be sent, and there are several of ${shown.join(', ')}${more}`;
+  return { columns: [best], reason, isRepeated: true, others: [] };
 }
 
 function keyRank(column: Column): number {
@@ -74,7 +109,7 @@ function keyRank(column: Column): number {
     const rank = rankOf(column.label, concept);
     return rank === null ? Number.POSITIVE_INFINITY : rank + index * 10;
   });
-  return Math.min(...ranks, 100_000);
+  return Math.min(...ranks, UNNAMED);
 }
 
 function isKeyLike({ values }: Column): boolean {

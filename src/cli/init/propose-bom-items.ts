@@ -82,15 +82,15 @@ function proposeBomItem(
     key: keyLine(key, parts),
     refs: [
       product === null
-        ? missing('product', 'no column is named like the product that an item belongs to')
+        ? missing('product', 'no column has a known name for the product that an item belongs to')
         : lineOf('product', product, 'the key of a product, as the mapping of products gives it'),
       component === null
-        ? missing('part', 'no column is named like the part of a product')
+        ? missing('part', 'no column has a known name for the part of a product')
         : lineOf('part', component, 'the key of a material or product, whichever has it'),
     ],
     fields: [
       quantity === null
-        ? missing('quantity', 'required, and no column is named like a quantity')
+        ? missing('quantity', 'required, and no column has a known name of a quantity')
         : quantityLine(quantity),
       ...optional.filter((line) => line !== null),
     ],
@@ -99,7 +99,7 @@ function proposeBomItem(
 
 function unitLine(columns: readonly Column[]): ProposedLine | null {
   const choice = choose(columns, 'unit', { check: asUnit });
-  if (choice === null) return leftOut('unit', 'no column is named like a unit; pieces are "C62"');
+  if (choice === null) return leftOut('unit', 'no column has a known name of a unit; pieces are "C62"');
   const { taken, of } = choice.checked;
   const cure = taken === of ? undefined : 'add the others to `units` of the source';
   return { ...lineOf('unit', choice, cure), isTodo: taken < of };

@@ -81,7 +81,7 @@ function proposed({
   const stream = streamName(head);
   const mapping = proposeMapping(columns.columns, key, basename(head.name));
   const source = 'erp';
-  const seen = `The reasons are from ${sample.isWhole ? 'all' : 'the first'} ${plural(sample.rows.length, 'record')} of it.`;
+  const seen = `The reasons are from ${sample.isWhole ? 'all' : 'the first'} ${plural(sample.rows.length, 'record')} of the file.`;
   const text = `${headText(source, `${about} ${seen}`)}${sourcesText({ source, stream, path, recognised, key, mapping, columns })}`;
   const { length } = sample.rows;
   return {

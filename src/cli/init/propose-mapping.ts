@@ -89,9 +89,10 @@ function numberLine(name: string, choice: Choice | null, key: FoundKey | null): 
       : column.isUnique
         ? ''
         : 'some records have the same value';
-    return { ...lineOf(name, choice, what), isTodo: !isSound && name === 'sku' };
+    const isKey = key?.columns.includes(column) === true;
+    return { ...lineOf(name, choice, what), isTodo: !isSound && !isKey && name === 'sku' };
   }
-  const reason = 'no column is named like a number of articles';
+  const reason = 'no column has a known name of an article number';
   const [only, ...more] = key?.columns ?? [];
   if (only === undefined || more.length > 0) return { ...missing(name, reason), isTodo: name === 'sku' };
   const others = key?.others ?? [];
@@ -101,13 +102,13 @@ function numberLine(name: string, choice: Choice | null, key: FoundKey | null): 
 
 function nameLine(choice: Choice | null, columns: readonly Column[]): ProposedLine {
   if (choice !== null) return lineOf('name', choice);
-  const reason = 'required, and no column is named like a name';
+  const reason = 'required, and no column has a known name for it';
   const texts = columns.filter(hasText);
   const [only, ...more] = texts;
   if (only === undefined) return missing('name', reason);
   if (more.length > 0) return missing('name', `${reason}; ${named(texts)} have text`);
   const line = { name: 'name', expression: guarded(only, only.access), isTodo: true };
-  return { ...line, reason: 'no column is named like a name, and this is the only one with text' };
+  return { ...line, reason: 'no column has a known name for it, and this is the only column with text' };
 }
 
 /** True if a good part of the values has several words. */

@@ -66,7 +66,8 @@ export function lineOf(name: string, choice: Choice, what?: string): ProposedLin
 export function keyLine(key: FoundKey | null, fallback: readonly Column[]): ProposedLine {
   if (key !== null) {
     const others = key.others.length === 0 ? '' : `; so ${key.others.length === 1 ? 'is' : 'are'} ${named(key.others)}`;
-    return { name: 'key', expression: joined(key.columns), reason: `${key.reason}${others}`, isTodo: false };
+    const reason = `${key.reason}${others}`;
+    return { name: 'key', expression: joined(key.columns), reason, isTodo: key.isRepeated };
   }
   if (fallback.length === 0) {
     return { name: 'key', expression: null, reason: 'no column is filled and different in all records', isTodo: true };

@@ -21,8 +21,7 @@ export interface ConfigParts {
 export function headText(source: string, about: string): string {
   return `${commentLines(0, about).join('\n')}
 # Look at the lines with TODO and at the reasons. Then run:
-#   dpp-sync preview ${source}       records beside the items that they become
-#   dpp-sync check         whether everything can be reached
+${steps(source).join('\n')}
 # docs/configuration.md describes every key, docs/mapping.md the expressions.
 
 target:
@@ -35,6 +34,15 @@ ledger: ./data/ledger.db
 # passports: { init: when-complete, publish: manual } # without this line no passport is initialised
 
 `;
+}
+
+function steps(source: string): string[] {
+  const commands = [
+    [`dpp-sync preview ${source}`, 'records beside the items that they become'],
+    ['dpp-sync check', 'whether everything can be reached'],
+  ];
+  const width = Math.max(...commands.map(([command = '']) => command.length));
+  return commands.map(([command = '', what = '']) => `#   ${command.padEnd(width)}   ${what}`);
 }
 
 /** The \`sources\` section with one source. */
