@@ -83,12 +83,13 @@ export interface MappedItem extends Item {
   mapping: number;
 }
 
-/** The products that items are about: themselves, or those that BOM items belong to. */
+/** The products that items are about, each once: themselves, or those that BOM items belong to. */
 export function productsOf(items: readonly Item[]): BlockedProducts {
-  return items.flatMap(({ kind, key, refs }) => {
+  const products = items.flatMap(({ kind, key, refs }) => {
     if (kind === 'product') return [key];
     return kind === 'bom_item' ? [refs.find(({ role }) => role === 'product')?.key ?? null] : [];
   });
+  return [...new Set(products)];
 }
 
 /**

@@ -122,7 +122,17 @@ describe('the judgement of passports', () => {
   it('holds a passport for a row that another row has kept out', async () => {
     await stageRows(fixture.ledger, { ...ROWS, rival: items(bomItem('B1', 'P2', 'M1')) });
     expect(await deliverAndJudge()).toEqual(['passport.init P1', 'passport.publish P1']);
-    expect(fixture.ledger.views.passport('P2')?.blockers[0]).toContain('is already made, with other content');
+    expect(fixture.ledger.views.passport('P2')?.blockers[0]).toContain('Another row makes the ');
+  });
+
+  it('names a row once that has both the product and a BOM item of it', async () => {
+    await stageRows(fixture.ledger, {
+      ...ROWS,
+      rival: items({ ...product('P2'), payload: { sku: 'P2', name: 'another' } }, bomItem('B9', 'P2', 'M1')),
+    });
+    await deliverAndJudge();
+    const rows = fixture.ledger.views.passport('P2')?.blockers.filter((blocker) => blocker.includes('quarantined'));
+    expect(rows).toHaveLength(1);
   });
 
   it('does not count a part that the source no longer has and that never came to the platform', async () => {

@@ -86,7 +86,6 @@ function recordLines({ source, stream, key, place, issues }: QuarantinedRecord, 
   ];
   for (const issue of issues) {
     lines.push(`  ${paint('red', '✗')} ${formatIssue(issue)} ${paint('dim', `[${printable(issue.code)}]`)}`);
-    if (issue.other !== undefined) lines.push(`    the other one: ${printable(formatPlace(issue.other))}`);
     if (issue.cure !== undefined) lines.push(`    ${paint('dim', printable(issue.cure))}`);
   }
   return [...lines, ''];

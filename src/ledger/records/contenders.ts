@@ -102,8 +102,8 @@ export function createContenders({ db, profile }: Pick<LedgerContext, 'db' | 'pr
           code: 'claim.conflict',
           field: 'key',
           value: item.key,
-          message: `The ${name} is already made, with other content, by the row at ${formatPlace(other.place)}, of the stream ${other.stream} of the source ${other.source}.`,
-          cure: `Keep one of the two rows, or give them different keys. If the config has given the source ${other.source} another id, give it its former id again.`,
+          message: `Another row makes the ${name} with other values: ${formatPlace(other.place)}, stream ${other.stream} of the source ${other.source}.`,
+          cure: `Give both rows the same values, remove one of them, or give them different keys. If the config has given the source ${other.source} another id, give it its former id again.`,
           other: other.place,
         });
       } else if (!other) {
