@@ -93,6 +93,7 @@ function withBlocker(item: ItemSummary, views: LedgerViews): ListedItem {
 /** An item of the list. `missingFirst`: of a product that is not complete. */
 type ListedItem = ItemSummary & { missingFirst?: string | null };
 
+/** A natural key is shown where it differs from the key, and a column where it has text. */
 function tableOf(rows: readonly ListedItem[], style: TableStyle): string[] {
   const columns: Column[] = [
     { title: 'kind' },
@@ -103,19 +104,20 @@ function tableOf(rows: readonly ListedItem[], style: TableStyle): string[] {
     { title: 'remote id', max: 12 },
     { title: 'reason', max: 80 },
   ];
-  return formatTable(
-    columns,
-    rows.map(({ kind, key, naturalKey, name, state, missing, remoteId, reason, missingFirst }) => [
+  const cells: (string | Cell)[][] = rows.map(
+    ({ kind, key, naturalKey, name, state, missing, remoteId, reason, missingFirst }) => [
       kindWord(kind),
       key,
-      naturalKey ?? '',
+      naturalKey === key ? '' : (naturalKey ?? ''),
       name ?? '',
       stateCell(state, missing),
       remoteId === null ? '' : formatValue(remoteId),
       missingFirst ?? reason?.message ?? '',
-    ]),
-    style,
+    ],
   );
+  const isUsed = columns.map((_, index) => cells.some((row) => row[index] !== ''));
+  const used = <T>(list: readonly T[]): T[] => list.filter((_, index) => isUsed[index]);
+  return formatTable(used(columns), cells.map(used), style);
 }
 
 function stateCell(state: ItemState, missing: boolean): Cell {

@@ -66,7 +66,7 @@ describe('publications', () => {
     const lines = result.stdout.trimEnd().split('\n');
     expect(lines).toHaveLength(3);
     expect(lines[0]).toMatch(/SKU +product +state +public +published +url/);
-    expect(lines[1]).toMatch(/A-1 +\d+ +published +yes +2\d{3}-.*Z +https:\/\/passport\.example\.com\//);
+    expect(lines[1]).toMatch(/A-1 +\d+ +published +yes +2\d{3}-\d\d-\d\d [\d:]{8} +https:\/\/passport\.example\.com\//);
     expect(lines[2]).toMatch(/A-2 +\d+ +unpublished +no/);
     for (const line of lines.slice(1)) expect(line.indexOf('https:')).toBe(lines[0]?.indexOf('url'));
     assertNoSecret(result);

@@ -76,8 +76,18 @@ describe('a table in a narrow terminal', () => {
 
   it('shortens keys in their middle and other text at its end', () => {
     const lines = formatTable(columns, rows, { paint, width: 50 });
-    expect(lines[1]).toBe('  4711-a-lo…item-0001     12  The platform refuse…');
+    expect(lines[1]).toBe('  4711-a-long…n-item-0001     12  The platform re…');
     for (const line of lines) expect(line.length).toBeLessThanOrEqual(50);
+    expect(formatTable(columns, rows, { paint, width: 30 })[1]).toBe('  4711…001     12  The platfo…');
+  });
+
+  it('never cuts the text of its last column where people copy that', () => {
+    const withUrl: Column[] = [
+      { title: 'key', cut: 'middle' },
+      { title: 'url', whole: true },
+    ];
+    const url = 'https://passport.example.com/passports/0f8fad5b';
+    expect(formatTable(withUrl, [['A-1', url]], { paint, width: 30 })[1]).toBe(`  A-1  ${url}`);
   });
 
   it('has its full text where no terminal shows it', () => {

@@ -2,7 +2,8 @@ import type { Command } from 'commander';
 import { publicationList } from '../../admin/handlers/publication-list.ts';
 import type { Publication } from '../../domain/ports/platform.ts';
 import type { CommandContext, RunAction } from '../context.ts';
-import type { Cell } from '../text/table.ts';
+import { formatTime } from '../text/style.ts';
+import type { Cell, Column } from '../text/table.ts';
 import { listPlatform } from './platform-list.ts';
 
 const EXAMPLES = `
@@ -20,13 +21,13 @@ export function addPublicationsCommand(program: Command, run: RunAction): void {
     .action(() => run(publications));
 }
 
-const COLUMNS = [
-  { title: 'SKU', min: 18, max: 36 },
-  { title: 'product', min: 8, max: 36 },
+const COLUMNS: readonly Column[] = [
+  { title: 'SKU', min: 18, max: 36, cut: 'middle' },
+  { title: 'product', min: 8, max: 36, cut: 'middle' },
   { title: 'state', min: 11, max: 20 },
   { title: 'public' },
-  { title: 'published', min: 24, max: 32 },
-  { title: 'url', max: 200 },
+  { title: 'published', min: 19, max: 32 },
+  { title: 'url', whole: true },
 ];
 
 function publications(context: CommandContext): Promise<number> {
@@ -41,13 +42,19 @@ function publications(context: CommandContext): Promise<number> {
   });
 }
 
+/** A time as the other commands show it. Another text is shown as the platform gives it. */
+function timeCell(text: string): string {
+  const at = /^\d{4}-\d\d-\d\dT/.test(text) ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(at) ? text : formatTime(at);
+}
+
 function rowOf({ sku, productId, status, isPublic, publishedAt, url }: Publication): (string | Cell)[] {
   return [
     sku ?? '–',
     String(productId ?? '–'),
     status ?? '–',
     isPublic ? { text: 'yes', colour: 'green' } : { text: 'no', colour: 'yellow' },
-    publishedAt ?? '–',
+    publishedAt === null ? '–' : timeCell(publishedAt),
     url ?? '–',
   ];
 }

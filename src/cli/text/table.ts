@@ -14,8 +14,13 @@ export interface Column {
   max?: number;
   /** The least width, so that the parts of a table that is printed bit by bit stand below each other. */
   min?: number;
-  /** Where a cell that is too long is cut; at its end by default. Keys differ at both ends. */
+  /**
+   * Where a cell that is too long is cut; at its end by default. Keys differ at both ends, and people copy them: they are cut once
+   * the other columns have little text left.
+   */
   cut?: 'middle';
+  /** A last column that is never cut, as people copy its text. A text without room is on a line of its own. */
+  whole?: boolean;
 }
 
 export interface TableStyle {
@@ -27,6 +32,8 @@ export interface TableStyle {
 const GAP = '  ';
 /** A column with text does not become narrower than this. */
 const TEXT_MIN = 8;
+/** With more than this, a column of text becomes narrower before keys do. */
+const TEXT_ENOUGH = 16;
 
 /** Lines of a table, each indented by two spaces. Numbers in right-aligned columns stand below each other. */
 export function formatTable(
@@ -39,10 +46,11 @@ export function formatTable(
     const longest = Math.max(min, title.length, ...cells.map((row) => row[index]?.text.length ?? 0));
     return width === null ? longest : Math.min(longest, Math.max(max, title.length));
   });
-  const widths = width === null ? wanted : narrowed(columns, wanted, width);
+  const shared = columns.filter(({ whole = false }) => !whole);
+  const widths = width === null ? wanted : narrowed(shared, wanted.slice(0, shared.length), width);
   const line = (row: readonly Cell[], colour?: Colour): string => {
     const padded = row.map(({ text, ...cell }, index) => {
-      const size = widths[index] ?? 0;
+      const size = widths[index] ?? text.length;
       const column = columns[index];
       const shown = column?.cut === 'middle' ? shortenMiddle(text, size) : shorten(text, size);
       const full = column?.align === 'right' ? shown.padStart(size) : shown.padEnd(size);
@@ -60,17 +68,23 @@ function widthOf(widths: readonly number[]): number {
   return widths.reduce((sum, width) => sum + GAP.length + width, 0);
 }
 
-/** Takes from the widest columns of text until the table fits, or until none of them can become narrower. */
+/** Takes from long texts, then from keys, then from all, until the table fits or no column can become narrower. */
 function narrowed(columns: readonly Column[], wanted: readonly number[], width: number): number[] {
   const widths = [...wanted];
   const least = columns.map(({ title, align }, index) =>
     align === 'right' ? (wanted[index] ?? 0) : Math.max(TEXT_MIN, title.length),
   );
   const room = (index: number): number => (widths[index] ?? 0) - (least[index] ?? 0);
+  const widestOf = (isCandidate: (column: Column | undefined, size: number) => boolean): number | null => {
+    const sizes = widths.map((size, index) => (room(index) > 0 && isCandidate(columns[index], size) ? size : 0));
+    const most = Math.max(...sizes);
+    return most === 0 ? null : sizes.indexOf(most);
+  };
+  const isKey = (column: Column | undefined): boolean => column?.cut === 'middle';
   for (let over = widthOf(widths) - width; over > 0; over -= 1) {
-    const shrinkable = widths.map((size, index) => (room(index) > 0 ? size : 0));
-    const widest = shrinkable.indexOf(Math.max(...shrinkable));
-    if ((shrinkable[widest] ?? 0) === 0) break;
+    const widest =
+      widestOf((column, size) => !isKey(column) && size > TEXT_ENOUGH) ?? widestOf(isKey) ?? widestOf(() => true);
+    if (widest === null) break;
     widths[widest] = (widths[widest] ?? 0) - 1;
   }
   return widths;
