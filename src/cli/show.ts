@@ -4,7 +4,7 @@ import { unknownItem } from '../admin/unknown-item.ts';
 import type { SubjectKind } from '../domain/item.ts';
 import { formatPlace } from '../domain/place.ts';
 import type { ItemView, PassportView } from '../domain/ports/ledger-views.ts';
-import { kindWord, stateWord } from '../domain/words.ts';
+import { eventWord, kindWord, stateWord } from '../domain/words.ts';
 import type { JsonObject } from '../lib/json.ts';
 import { shellValue, shellWord } from '../lib/shell-word.ts';
 import { subjectKind } from './arguments.ts';
@@ -76,7 +76,12 @@ function itemLines(item: ItemView, passport: PassportView | null, { paint }: Out
   if (kind !== 'passport') {
     lines.push(
       '',
-      paint('bold', 'Wanted by the source and acknowledged by the platform'),
+      paint(
+        'bold',
+        item.baseline === null
+          ? 'Wanted by the source, and not acknowledged by the platform yet'
+          : 'Wanted by the source and acknowledged by the platform',
+      ),
       ...payloadLines(item, paint),
     );
   }
@@ -102,7 +107,7 @@ function itemLines(item: ItemView, passport: PassportView | null, { paint }: Out
   lines.push('', paint('bold', 'Timeline'));
   for (const { at, what, operation, revision, detail } of item.timeline) {
     const of = operation === null ? '' : ` ${operation}${revision === null ? '' : `, revision ${revision}`}`;
-    lines.push(`  ${formatTime(at)}  ${stateWord(what)}${of}${detail === null ? '' : `: ${printable(detail)}`}`);
+    lines.push(`  ${formatTime(at)}  ${eventWord(what)}${of}${detail === null ? '' : `: ${printable(detail)}`}`);
   }
   return lines;
 }

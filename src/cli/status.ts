@@ -339,7 +339,8 @@ const FULL_BYTES = 64 * 1024;
 
 function underWayLine(count: number): string {
   const are = count === 1 ? 'is' : 'are';
-  return `${plural(count, 'item')} ${are} sent by the running daemon or sync, else by the next sync.`;
+  const them = count === 1 ? 'it' : 'them';
+  return `${plural(count, 'item')} ${are} due. A running daemon or sync sends ${them}, or else the next sync does.`;
 }
 
 /** Items whose write has no clear answer so far, and when it is looked up what became of them. */

@@ -89,7 +89,8 @@ const SYNTAX: Partial<Record<YAMLError['code'], string>> = {
   MULTIPLE_DOCS: 'found a second document (---), expected one',
   RESOURCE_EXHAUSTION: TOO_DEEP,
   TAB_AS_INDENT: 'found a tab as indentation, expected spaces',
-  UNEXPECTED_TOKEN: 'found a character that cannot stand here, expected values with special characters in quotes',
+  UNEXPECTED_TOKEN:
+    'found a value with special characters outside quotes, expected it in quotes, such as \'row["Art. No"]\'',
   TAG_RESOLVE_FAILED: 'found a tag (!…), expected values that begin with ! in quotes',
 };
 

@@ -167,7 +167,7 @@ describe('a row that says the same as another', () => {
     await given([CHAIR, LEG, { ...LEG }]);
     await world.sync();
     const { stdout } = await run('status');
-    expect(stdout).toContain('1 row makes an item that another row makes already, with the same content.');
+    expect(stdout).toContain('1 row repeats an item of another row, with the same values. Each item is sent once.');
     expect(stdout).toMatch(/erp\/assemblies, .*: product LEG, as /);
     expect((await run('status', '--json')).json()).toMatchObject({ duplicates: { count: 1 } });
   });

@@ -33,10 +33,11 @@ async function verify(named: string | undefined, context: CommandContext): Promi
   const { findings, checks, backupAt } = verification;
   const ok = findings.length === 0;
   if (output.json) output.document({ ok, file, backupAt, checks, findings: findings.map(findingDocument) });
-  const what = backupAt === null ? 'The ledger' : `The backup of ${backupAt}`;
-  if (ok) output.print(`${what} ${printable(file)} is sound: ${plural(checks, 'check')}.`);
+  const what =
+    backupAt === null ? `The ledger ${printable(file)}` : `The backup ${printable(file)}, made at ${backupAt},`;
+  if (ok) output.print(`${what} is sound. It has passed ${plural(checks, 'check')}.`);
   else {
-    output.print(`${what} ${printable(file)} is not sound:`, '', ...findings.flatMap(findingLines), '');
+    output.print(`${what} is not sound:`, '', ...findings.flatMap(findingLines), '');
     output.note(
       'Stop what writes it and keep a copy of it. `dpp-sync ledger restore FILE` puts a sound backup in its place.',
     );

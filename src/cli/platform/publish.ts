@@ -12,7 +12,7 @@ import type { CommandContext, RunAction } from '../context.ts';
 import { errorDocument, failureLines } from '../errors.ts';
 import { WAIT_SECONDS } from '../source/sync.ts';
 import { runShown, shown } from '../text/run-shown.ts';
-import { plural, printable } from '../text/style.ts';
+import { formatCount, plural, printable } from '../text/style.ts';
 import { PASSPORT_COLOURS } from '../text/words.ts';
 
 const PUBLISH_EXAMPLES = `
@@ -159,8 +159,11 @@ function allLines({ found, done }: PublishedComplete, context: CommandContext): 
     );
   }
   if (found.incomplete > 0) {
-    const are = plural(found.incomplete, 'product is', 'products are');
-    lines.push(`${paint('yellow', '!')} ${are} not complete, so their passports were not published:`);
+    const words =
+      found.incomplete === 1
+        ? '1 product is not complete, so its passport was not published:'
+        : `${formatCount(found.incomplete)} products are not complete, so their passports were not published:`;
+    lines.push(`${paint('yellow', '!')} ${words}`);
     for (const { key, naturalKey, blockers } of found.firstIncomplete.slice(0, SHOWN_MAX)) {
       lines.push(`  - ${printable(naturalKey ?? key)}: ${printable(blockers[0] ?? '')}`);
     }

@@ -29,7 +29,8 @@ Examples:
   $ dpp-sync preview erp --json | jq '.counts.issues'
 
 The whole source is read for the counts; --no-counts ends the read once the records are shown.
-Nothing is sent and nothing is stored. Neither the API nor the ledger is needed.`;
+Nothing is sent and nothing is stored. Neither the API nor the ledger is needed.
+Two rows that make the same item with different values are found by a sync, not by a preview.`;
 
 export function addPreviewCommand(program: Command, run: RunAction): void {
   program

@@ -4,6 +4,7 @@ import { ITEM_KINDS, type ItemKind } from '../../domain/item.ts';
 import { formatPlace } from '../../domain/place.ts';
 import type { ItemCounts } from '../../domain/ports/ledger-views.ts';
 import { kindWord, stateWord } from '../../domain/words.ts';
+import { shellWord } from '../../lib/shell-word.ts';
 import { contactLines } from './contact-lines.ts';
 import { formatCount, type Paint, plural, printable, shorten } from './style.ts';
 import { countKind } from './words.ts';
@@ -50,13 +51,17 @@ export function attentionLines(standing: Standing, attention: Attention, paint: 
     for (const { kind, key, naturalKey, state, reason } of attention.stuck) {
       const name = naturalKey === null || naturalKey === key ? key : `${key} (${naturalKey})`;
       lines.push(
-        `  ${kindWord(kind)} ${printable(name)} is ${stateWord(state)}: ${shorten(printable(reason.message), 160)}`,
+        `  ${kindWord(kind)} ${printable(name)} is ${stateWord(state)}: ${shorten(printable(reason.message), 300)}`,
       );
     }
-    const lists = NEEDING.filter((state) => needingIn(state) > 0 || (state === 'blocked' && blocked > 0)).map(
-      (state) => `dpp-sync items --state ${state}`,
+    const states = NEEDING.filter((state) => needingIn(state) > 0 || (state === 'blocked' && blocked > 0));
+    lines.push(
+      ...attention.stuck.slice(0, 1).map(({ kind, key }) => {
+        const which = needing + blocked === 1 ? 'it' : 'the first';
+        return `  What to do about ${which}: dpp-sync show ${kind} ${printable(shellWord(key))}`;
+      }),
+      ...states.map((state) => `  All that are ${stateWord(state)}: dpp-sync items --state ${state}`),
     );
-    lines.push(`  The next step for one: dpp-sync show KIND KEY. All of them: ${lists.join(' and ')}`);
   }
   if (incomplete > 0) {
     lines.push(
@@ -64,16 +69,18 @@ export function attentionLines(standing: Standing, attention: Attention, paint: 
         'yellow',
         `${plural(incomplete, 'passport waits until its product is', 'passports wait until their products are')} complete.`,
       ),
-      '  Which ones, and what is missing: dpp-sync items --state incomplete. For one of them: dpp-sync why SKU',
+      '  Which ones, and what is missing first: dpp-sync items --state incomplete',
+      '  Everything that is missing for one: dpp-sync why SKU',
     );
   }
   if (quarantined > 0) {
     lines.push(
       paint(
         'yellow',
-        `${plural(quarantined, 'record is', 'records are')} quarantined, as ${quarantined === 1 ? 'it' : 'they'} could not be mapped.`,
+        `${plural(quarantined, 'record is', 'records are')} quarantined: ${quarantined === 1 ? 'it is' : 'they are'} stored, and nothing of ${quarantined === 1 ? 'it' : 'them'} is sent.`,
       ),
-      '  Which and why: dpp-sync quarantine, or as a file for the team of the source: dpp-sync quarantine --out FILE',
+      '  Which and why: dpp-sync quarantine',
+      '  As a file for the people who own the data: dpp-sync quarantine --out quarantine.csv',
     );
   }
   return [...lines, ...duplicateLines(attention, paint), ...missingLines(standing, paint)];
@@ -100,8 +107,7 @@ function duplicateLines({ duplicates: { count, examples } }: Attention, paint: P
     ({ kind, key, source, stream, place, first }) =>
       `  ${source}/${stream}, ${printable(formatPlace(place))}: ${kindWord(kind)} ${printable(key)}, as ${printable(formatPlace(first))}`,
   );
-  const verb = count === 1 ? 'row makes an item' : 'rows make items';
-  const text = `${formatCount(count)} ${verb} that another row makes already, with the same content. ${count === 1 ? 'It is' : 'They are'} ignored.`;
+  const text = `${plural(count, 'row repeats', 'rows repeat')} an item of another row, with the same values. Each item is sent once.`;
   return [paint('yellow', text), ...rows, ...(count > examples.length ? ['  …'] : [])];
 }
 
@@ -110,8 +116,10 @@ function missingLines({ missing }: Standing, paint: Paint): string[] {
   if (counts.length === 0) return [];
   return [
     paint('yellow', `Missing from their sources, and kept at the platform: ${counts.join(', ')}.`),
-    '  Which ones: dpp-sync items --state missing. Why, and what can be done: dpp-sync show KIND KEY',
-    '  To keep one as it is: dpp-sync settle KEY --ignore; to withdraw the passport of a product: dpp-sync unpublish SKU',
+    '  Which ones: dpp-sync items --state missing',
+    '  Why one is missing, and what to do about it: dpp-sync show KIND KEY',
+    '  To keep one as it is: dpp-sync settle KEY --ignore',
+    '  To withdraw the passport of a product: dpp-sync unpublish SKU',
   ];
 }
 

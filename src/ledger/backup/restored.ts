@@ -110,9 +110,9 @@ export function beginLookUps(db: LedgerContext['db'], now: number): void {
 
 export const RESTORED: Reason = {
   code: 'restored',
-  message: 'The ledger was restored from a backup, and this may have been written since that was made.',
+  message: 'The ledger was restored from a backup, and this write may have been sent after the backup was made.',
 };
 const RESTORED_PART: Reason = {
   code: 'restored',
-  message: `${RESTORED.message} The API cannot be asked whether it arrived, and sending it again could double it.`,
+  message: `${RESTORED.message} The API has no list that shows whether it arrived, and a second request could create the item twice.`,
 };

@@ -105,7 +105,8 @@ function guardAgainst(read: CompleteRead): string | null {
     if (read.isLeft) {
       return `The config no longer has this stream, and no other stream has ${read.missing} of its ${read.present} records (${percent(missingShare)}, allowed are ${percent(read.guard.maxMissing)}), so none of them was marked as missing.`;
     }
-    return `${read.missing} of ${read.present} records are missing from this export (${percent(missingShare)}, allowed are ${percent(read.guard.maxMissing)}), so none of them was marked as missing.`;
+    const are = read.missing === 1 ? 'is' : 'are';
+    return `${read.missing} of ${read.present} records ${are} missing from this export (${percent(missingShare)}, allowed are ${percent(read.guard.maxMissing)}), so none of them was marked as missing.`;
   }
   const drop = read.before === null || read.before === 0 ? 0 : 1 - read.read / read.before;
   if (drop > read.guard.maxDrop) {

@@ -68,7 +68,7 @@ function lockedFault(ledgerFile: string, { place, holder }: { place: string; hol
   const { who, find } = describeHolder(holder, place);
   const cure =
     holder?.command === 'start'
-      ? 'A daemon takes commands once it has started, and none while it stops: run the command again in a moment. For what a daemon does not take, stop it, and start it again afterwards.'
+      ? 'If the daemon is just starting or stopping, run the command again in a moment. Otherwise stop the daemon, run the command, and start the daemon again.'
       : 'Wait until it is done, or stop it.';
   return fault('ledger.held', `The ledger ${ledgerFile} is in use by ${who}.`, {
     path: 'ledger',
