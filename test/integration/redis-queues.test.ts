@@ -8,11 +8,20 @@ import { afterEach, expect, test } from 'vitest';
 import { systemClock } from '../../src/lib/clock.ts';
 import type { BullmqQueues } from '../../src/queue/bullmq-queues.ts';
 import { createQueues } from '../../src/queue/create-queues.ts';
+import { blocks } from '../support/docs/docs-pages.ts';
 import { describeRedis, type RedisOptions, type RedisServer, startRedis } from '../support/servers/redis.ts';
 import { createListener } from '../support/worlds/listener.ts';
 import { createRecordingLog, type RecordingLog } from '../support/worlds/recording-log.ts';
 
 const CHILD = join(import.meta.dirname, '../support/children/queue-away-child.ts');
+
+/** The settings that docs/queues.md asks for. */
+function redisSettingsOnPage(): Record<string, string> {
+  const { text = '' } = blocks.find(({ page, language }) => page === 'docs/queues.md' && language === 'text') ?? {};
+  const lines = text.trim().split('\n');
+  return Object.fromEntries(lines.map((line) => line.replace(/#.*/, '').trim().split(/\s+/, 2)));
+}
+
 const JOB = { name: 'push product A', data: { ids: [1] } };
 
 describeRedis('the queues on a Redis that is away or set up wrongly', () => {
@@ -97,7 +106,7 @@ describeRedis('the queues on a Redis that is away or set up wrongly', () => {
       expect.stringContaining('noeviction'),
       expect.stringContaining('appendonly'),
     ]);
-    const careful = await start({ appendonly: true });
+    const careful = await start({ settings: redisSettingsOnPage() });
     const quiet = createRecordingLog();
     await open(careful.url, quiet);
     expect(quiet.lines).toEqual([]);

@@ -15,7 +15,7 @@ import { commandsOf } from '../support/docs/shell-commands.ts';
 const NOT_COMMANDS: Record<string, string> = {
   'dpp-sync [global options] COMMAND [options]': 'It is a synopsis.',
 };
-/** Languages of blocks without commands. The tests of their pages read them. */
+/** Languages of blocks without commands. test/unit/docs-blocks.test.ts knows which test takes them. */
 const OTHER_LANGUAGES = ['', 'csv', 'ini', 'json', 'mermaid', 'sql', 'text', 'ts', 'xml', 'yaml'];
 
 const SCRIPTS = new Set(

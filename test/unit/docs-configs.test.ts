@@ -1,10 +1,11 @@
 // Each config that a page shows loads without a problem, and its mappings compile. Where a page shows a part of a config, the rest is added.
 
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { hashPassword } from '../../src/lib/password-hash.ts';
 import { compileMappings } from '../../src/pipeline/mapping/compile-mappings.ts';
-import { type Block, blocks } from '../support/docs/docs-pages.ts';
+import { type Block, blocks, ROOT } from '../support/docs/docs-pages.ts';
 import { loadText, SOUND_CONFIG } from '../support/worlds/config-folder.ts';
 
 /** Blocks of YAML that are no config of dpp-sync, by a text in them, with the reason. */
@@ -21,10 +22,16 @@ const SECRET = 'a-secret-of-some-length';
 const HASH = await hashPassword(SECRET);
 /** Modules and lookup files that examples name. */
 const FILES = {
-  'mappings/assembly.ts': 'export default { map: () => [] };',
+  'mappings/assembly.ts': moduleOnPage('docs/mapping-reference.md'),
   'countries.csv': 'key,value\nGermny,DE\n',
   'colours.csv': 'key,value,code,name\nR,red,R,red\n',
 };
+
+/** The module that a page shows, with the SDK of this repository. */
+function moduleOnPage(page: string): string {
+  const module = blocks.find((block) => block.page === page && block.language === 'ts')?.text ?? '';
+  return module.replace("'dpp-sync/sdk'", JSON.stringify(join(ROOT, 'src/sdk/index.ts')));
+}
 
 type Part = Record<string, unknown>;
 const BASE = parse(SOUND_CONFIG) as Part & { sources: [Part & { mappings: [Part] }] };

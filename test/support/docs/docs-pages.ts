@@ -5,7 +5,8 @@ import { join } from 'node:path';
 
 export const ROOT = join(import.meta.dirname, '../../..');
 const PAGES = ['README.md', 'CONTRIBUTING.md', 'config/demo/README.md', 'docs/**/*.md'];
-const BLOCK = /^```(\w*)\n(.*?)^```$/gms;
+/** Blocks within lists are indented. */
+const BLOCK = /^( *)```(\w*)\n(.*?)^ *```$/gms;
 /** With what a block without a language is a block of commands. */
 const COMMAND = /^(?:dpp-sync|npm|npx|node|docker|curl|sqlite3|export|cd|mkdir) /;
 
@@ -21,6 +22,8 @@ export interface Block {
   line: number;
   language: string;
   text: string;
+  /** The file that the reader is to write: its path is on the line before. */
+  file: string | null;
 }
 
 export const pages: readonly Page[] = globSync(PAGES, { cwd: ROOT })
@@ -28,9 +31,12 @@ export const pages: readonly Page[] = globSync(PAGES, { cwd: ROOT })
   .map((path) => ({ path, text: readFileSync(join(ROOT, path), 'utf8') }));
 
 export const blocks: readonly Block[] = pages.flatMap(({ path, text }) =>
-  [...text.matchAll(BLOCK)].map(({ 1: written = '', 2: content = '', index }) => {
-    const language = written === '' && COMMAND.test(content) ? 'sh' : written;
-    return { page: path, line: text.slice(0, index).split('\n').length + 1, language, text: content };
+  [...text.matchAll(BLOCK)].map(({ 1: indent = '', 2: written = '', 3: content = '', index }) => {
+    const own = content.replaceAll(new RegExp(`^${indent}`, 'gm'), '');
+    const language = written === '' && COMMAND.test(own) ? 'sh' : written;
+    const before = text.slice(0, index);
+    const file = /^`([\w./-]+)`:\n\n$/m.exec(before.split('\n').slice(-3).join('\n'))?.[1] ?? null;
+    return { page: path, line: before.split('\n').length + 1, language, text: own, file };
   }),
 );
 
