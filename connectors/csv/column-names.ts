@@ -6,7 +6,7 @@ import type { Dialect } from './schema.ts';
  * The column names of a file, from its first row and the dialect. A name may be empty, as at the end of files whose
  * rows all end with a delimiter; a value under it is an issue of its row.
  *
- * @throws a `SourceFault` when they cannot be told for certain, since every row would then be read wrongly.
+ * @throws a `SourceFault` when they are not certain, because every row would then be read wrongly.
  */
 export function columnNames(first: RecordScanner, dialect: Dialect, file: string, encoding: string): string[] {
   const where = `${file}, line ${first.recordLine}`;

@@ -4,7 +4,10 @@ const Character = z.string().length(1);
 
 /** Every option of the dialect, without defaults: what a stream may override. */
 const DialectFields = z.strictObject({
-  delimiter: z.string().min(1).describe('What stands between two values; may be several characters, such as `+|`.'),
+  delimiter: z
+    .string()
+    .min(1)
+    .describe('The text between two values, such as `;`. It may have several characters, such as `+|`.'),
   quote: Character.nullable().describe('The character around quoted values; `null` when the file quotes nothing.'),
   escape: Character.describe(
     'The character that makes a quote inside a quoted value part of it. By default a quote is doubled. Before any other character it stands for itself, so `C:\\temp` stays what it is.',
@@ -21,7 +24,7 @@ const DialectFields = z.strictObject({
     .string()
     .min(1)
     .describe(
-      'What ends a row, where that is not a line end; such as `"&|\\n"`. By default LF and CRLF, also mixed, or CR where the first line ends so.',
+      'The text that ends a row if it is not a line end, such as `"&|\\n"`. By default a row ends with LF or CRLF, also mixed, or with CR if the first line ends with CR.',
     ),
   comment: z.string().min(1).describe('Rows that begin with this text are not read.'),
   skipLines: z.int().min(0).describe('How many lines before the header are not read.'),

@@ -13,7 +13,7 @@ export interface RowContext {
  * Makes rows of records. Null stands for a blank record, and for one of another type.
  *
  * A record that is shorter than its columns has no value in the last ones: many systems cut the blanks at the end of a
- * line. Only where the last line of a file lacks its end can nobody tell whether more has followed.
+ * line. If the last line of a file lacks its end, it is not known whether more has followed.
  */
 export function createRowBuilder({ file, encoding, layout }: RowContext): (record: RawRecord) => SourceRow | null {
   const { columns, prefix, parent } = layout;

@@ -14,7 +14,7 @@ export function withoutByteOrderMark(head: Buffer, file: string): Buffer {
 }
 
 /**
- * Tells the format of a file by its extension and its first chunk. A file that begins with an object is NDJSON only when
+ * Recognises the format of a file by its extension and its first chunk. A file that begins with an object is NDJSON only when
  * its first line is complete and a second object follows: a single object may as well be a document.
  */
 export function detectFormat(options: { file: string; head: Buffer; atRoot: boolean }): JsonFormat {

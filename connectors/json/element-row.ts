@@ -42,7 +42,7 @@ export interface SizedRow {
 
 /**
  * Makes rows of an element: one, or one for each record in it, without those that `where` passes over. An element of which
- * that cannot be told is a row with its issue, so that nothing is dropped unseen.
+ * that is not certain is a row with its issue, so that nothing is dropped unseen.
  *
  * @throws SyntaxError when the text is not JSON; its message ends with the reason.
  */

@@ -52,7 +52,8 @@ function parentValuesOf(
     throw sourceFault(
       `The path ${text} of parent.${name} names no value around the records at ${formatDocumentPath(at)}.`,
       {
-        suggestion: 'Write the path of a list around the records with [*] and the name of the value, as $.parts[*].id.',
+        suggestion:
+          'Write the path of a list that contains the records, then [*], then the name of the value: $.parts[*].id.',
       },
     );
   });

@@ -92,7 +92,7 @@ export const STREAM_OPTIONS = z
       .min(0)
       .default(300)
       .describe(
-        'How far before the last watermark a read of changes begins, for transactions that commit late: in seconds where the watermark is a time, in days at least where it is a date, else by this number.',
+        'How far before the last watermark a read of changes begins, so that it finds transactions that were committed late. It counts seconds if the watermark is a time, at least a day if it is a date, and the number itself for any other watermark.',
       ),
     json: z
       .array(COLUMN)

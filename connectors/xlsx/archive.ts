@@ -122,7 +122,7 @@ function unpacked(stored: Readable, entry: Entry): Readable {
   return stored.pipe(inflate);
 }
 
-/** Refuses a part by what the directory says of it. What it unpacks to is held against the directory while it is read. */
+/** Refuses a part whose entry in the directory is not allowed. Its unpacked size is compared with the directory while it is read. */
 function assertSize({ fileName, compressedSize, uncompressedSize }: Entry, file: string, bytesMax: number): void {
   if (uncompressedSize > bytesMax) {
     throw sourceFault(`${file}: ${fileName} unpacks to ${uncompressedSize} bytes; at most ${bytesMax} are accepted.`, {

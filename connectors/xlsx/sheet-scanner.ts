@@ -22,7 +22,7 @@ const CODE_OF_A = 65;
 const CODE_OF_0 = 48;
 
 /**
- * Finds the rows of a sheet. What the sheet says of its own size (`dimension`) is not believed, and a row or cell without
+ * Finds the rows of a sheet. The size that the sheet states (`dimension`) is not trusted, and a row or cell without
  * a number follows the one before it.
  */
 export function createSheetScanner(options: {

@@ -12,7 +12,7 @@ export interface Sheet {
   part: string;
 }
 
-/** What a workbook says of itself before its sheets are read. */
+/** What a workbook states about itself before its sheets are read. */
 export interface Workbook {
   sheets: readonly Sheet[];
   is1904: boolean;

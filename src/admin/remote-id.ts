@@ -63,8 +63,8 @@ async function readBack(
     found.length === 0
       ? `shows no ${kindWord(kind)} "${naturalKey ?? key}"`
       : `shows more than one ${kindWord(kind)} "${naturalKey ?? key}", or none with an id`;
-  throw fault('usage', `The platform's listing ${shown}, so nobody can tell which id it has.`, {
-    suggestion: 'Look it up at the platform and name it with --id, or say --rejected if it is not there.',
+  throw fault('usage', `The platform's list ${shown}, so its id is not known.`, {
+    suggestion: 'Look at the platform: give the id with --id, or use --rejected if the item is not there.',
   });
 }
 

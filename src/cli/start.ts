@@ -30,7 +30,7 @@ export function addStartCommand(program: Command, run: RunAction): void {
     );
 }
 
-/** Runs the daemon until it is told to stop. */
+/** Runs the daemon until a signal stops it. */
 export async function serveDaemon(
   context: CommandContext,
   config: RuntimeConfig,

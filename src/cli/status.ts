@@ -63,7 +63,7 @@ interface SourceStatus {
 
 interface Found {
   now: number;
-  /** Room on the ledger's disk in bytes; null where it cannot be told. */
+  /** Room on the ledger's disk in bytes; null if it is not known. */
   freeBytes: number | null;
   standing: Standing;
   attention: Attention;

@@ -76,7 +76,7 @@ export function checkConnector<Connector extends ConnectorSchemas>(
     : checkStreams(connector, { options: given, streams }, path, check);
 }
 
-/** The names of a source's streams, so far as they can be told. */
+/** The names of a source's streams, as far as they are known. */
 export function streamNamesOf(source: Record<string, unknown>): string[] {
   const { streams } = source;
   if (streams === undefined) return [DEFAULT_STREAM];

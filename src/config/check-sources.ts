@@ -41,7 +41,7 @@ export function checkSources<Connector extends ConnectorSchemas>(
   });
 }
 
-/** The sources of a config, as far as they can be told. */
+/** The sources of a config, as far as they are known. */
 export function sourcesIn(value: unknown): unknown[] {
   return isJsonObject(value) && Array.isArray(value['sources']) ? (value['sources'] as unknown[]) : [];
 }

@@ -2,7 +2,7 @@ import { isJsonObject } from '../lib/json.ts';
 import { isLoopback } from '../lib/loopback.ts';
 import type { Findings } from './findings.ts';
 
-/** What the schema cannot say of the dashboard: somebody must be able to log in, and names under which others reach it are listed. */
+/** Checks of the dashboard that the schema cannot make: somebody can log in, and the names under which others reach it are listed. */
 export function checkWeb(value: unknown, findings: Findings): void {
   const web = isJsonObject(value) ? value['web'] : undefined;
   if (!isJsonObject(web)) return;

@@ -94,7 +94,7 @@ const SYNTAX: Partial<Record<YAMLError['code'], string>> = {
   TAG_RESOLVE_FAILED: 'found a tag (!…), expected values that begin with ! in quotes',
 };
 
-/** Reports only the first error in the syntax, because the others follow from it. */
+/** Of errors in the syntax only the first one is reported, because the others follow from it. */
 const INDEPENDENT: ReadonlySet<string> = new Set([
   'DUPLICATE_KEY',
   'TAG_RESOLVE_FAILED',

@@ -87,7 +87,7 @@ export interface LoadedAlerts {
   rules: AlertRules;
 }
 
-/** The alerts without a section: shown by the dashboard and the metrics, and told to nobody. */
+/** The alerts without a section: shown by the dashboard and the metrics, without notices. */
 export function loadedAlerts(
   { channels, when }: AlertsSection,
   options: {

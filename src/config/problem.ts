@@ -8,7 +8,7 @@ export type PathSegment = string | number;
 export interface ConfigProblem {
   /** Where, as `sources[0].mappings[1].fields.sku`; empty for the file as a whole. */
   path: string;
-  /** The line in the config file, from 1; null where it cannot be told. */
+  /** The line in the config file, from 1; null if it is not known. */
   line: number | null;
   /** `found X, expected Y`, or a full sentence. Never holds a secret. */
   message: string;

@@ -84,7 +84,7 @@ export function ambiguousReason(
   const ids = entries.map(({ remoteId, field, value }) => `${remoteId} (${field} ${valueText(value)})`).join(', ');
   const found = several
     ? `The platform has several ${kind}s with this key: ${ids}.`
-    : `The platform has what may be this ${kind}, written otherwise: ${ids}.`;
+    : `The platform has a ${kind} whose key is written in another form. It may be the same one: ${ids}.`;
   return {
     code: 'ambiguous_key',
     message: `${found} Name the right one with \`dpp-sync settle --delivered --id ID ${shellWord(key)}\`, or change the key at one side and run \`dpp-sync replay --key ${shellValue(key)}\`.`,

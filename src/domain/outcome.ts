@@ -41,7 +41,7 @@ export type Outcome =
   /** 401, 402 or 403: the API refuses the key, the plan or the scope. The delivery stays due. */
   | { kind: 'denied'; by: 'key' | 'plan' | 'scope'; detail: OutcomeDetail };
 
-/** What the answer to an import says of one of its members. */
+/** What the answer to an import states about one of its members. */
 export type MemberOutcome =
   /**
    * The member was stored as it was sent. `effect` and `remoteId` are null if the answer does not name them. `mixed`: the answer

@@ -210,7 +210,7 @@ const OPEN: { open: string; settings: string[]; also?: string }[] = [
   { open: 'The scope of creating a report', settings: ['scopes'] },
   { open: 'Sizes: answers and PDFs', settings: ['answerBytesMax', 'pdfBytesMax'] },
   {
-    open: 'What a 503 says of the request that it answers',
+    open: 'What a 503 means for its request',
     settings: ['answers'],
     also: 'Where no words of it prove that nothing worked on the request, it is in doubt as after a 504.',
   },
@@ -243,7 +243,7 @@ const MEANINGS: Record<string, string> = {
   done: 'accepted, when the answer is whole and carries what is needed; else in doubt',
   redirect: 'refused: no redirect is followed',
   key: 'denied by key: nothing more is sent until the key is another one',
-  plan: 'denied by plan: nothing more is sent until the plan is mended',
+  plan: 'denied by plan: nothing more is sent until the plan is fixed',
   scope: 'denied by scope: nothing more is sent that takes this scope until the key may; everything else goes on',
   gate: 'gated: blocked with the words of the gate; `in_flight` where it is about the idempotency key; a create is looked up first',
   throttle: 'throttled: sent again after `Retry-After`, without using up an attempt',

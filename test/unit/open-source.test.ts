@@ -110,7 +110,7 @@ describe('a source that cannot be read', () => {
 
   it('is not read where its connector does not say what its reads give', async () => {
     const hourly = { ...failing('open', new Error('opened')), reads: () => 'hourly' as never };
-    const message = 'The connector failing says of the stream default that its reads give "hourly".';
+    const message = 'The connector failing gives "hourly" as the kind of read of the stream default.';
     const expected = { code: 'source.unreadable', message, path: expect.stringContaining('sources[0]') };
     expect(await failureOfReading(await configWith(hourly), 0)).toMatchObject(expected);
     expect(await failureOfChecking(await configWith(hourly))).toMatchObject(expected);

@@ -100,11 +100,11 @@ function tableOf(alerts: readonly AlertView[], style: TableStyle): string[] {
     { title: 'notices' },
   ];
   const rows = alerts.map(({ id, firing, since, mutedUntil, notices }) => {
-    const told = notices
+    const noticed = notices
       .filter(({ state }) => state !== 'none')
       .map(({ channel, state }) => `${channel} ${state.replace('_', ' ')}`);
     const muted = mutedUntil === null ? [] : [`muted until ${formatTime(mutedUntil)}`];
-    return [printable(id), firing ? 'fires' : 'over', formatTime(since), [...muted, ...told].join(', ')];
+    return [printable(id), firing ? 'fires' : 'over', formatTime(since), [...muted, ...noticed].join(', ')];
   });
   return formatTable(columns, rows, style);
 }

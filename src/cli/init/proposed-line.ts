@@ -72,7 +72,7 @@ export function keyLine(key: FoundKey | null, fallback: readonly Column[]): Prop
   if (fallback.length === 0) {
     return { name: 'key', expression: null, reason: 'no column is filled and different in all records', isTodo: true };
   }
-  const reason = `not different in all records; add what tells them apart`;
+  const reason = 'not different in all records; add a column that differs';
   return { name: 'key', expression: joined(fallback), reason, isTodo: true };
 }
 

@@ -23,7 +23,7 @@ export interface PlatformList<Entry> {
 
 /**
  * Shows a list of the platform: a table for people, each page as it comes, or one document. Half a list ends in an error,
- * and in no document, since nobody could tell it from a whole one.
+ * and in no document, because it would look like a whole one.
  */
 export async function listPlatform<Entry>(context: CommandContext, list: PlatformList<Entry>): Promise<number> {
   const { output } = context;

@@ -26,14 +26,14 @@ A passport is published only when its product is complete: the product and its B
 source has them, and no row of theirs is in quarantine. Otherwise the command names what is missing and sends nothing (exit code 4).
 A passport that was never initialised is initialised first.
 
---all publishes the passports of all products that are complete and not published, but for those that were withdrawn by hand.
-Products that are not complete are counted and listed, and end it with exit code 4.`;
+--all publishes the passports of all products that are complete and not published. It leaves out passports that a person has withdrawn.
+Products that are not complete are listed, and the exit code is 4.`;
 
 const UNPUBLISH_EXAMPLES = `
 Examples:
   $ dpp-sync unpublish TWZ-180-LS
 
-It stays unpublished until you publish it again, whatever the config says of publishing.`;
+It stays unpublished until you publish it again: the policy of the config does not.`;
 
 type Asked = 'published' | 'unpublished';
 

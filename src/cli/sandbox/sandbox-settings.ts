@@ -129,7 +129,7 @@ function plainFlags({ data, rate, burst, idempotency, ids }: SettingsFlags): Tre
   };
 }
 
-/** `--gates` says of every gate whether it is there; `--review` of the one, and leaves the others alone. */
+/** `--gates` switches every gate on or off, and `--review` one gate alone. */
 function gatesOf({ gates, review }: SettingsFlags): Tree {
   const named = gates === undefined ? [] : Object.entries(GATES);
   const switched = named.map(([name, gate]) => [gate, { enabled: gates?.includes(name as GateName) }] as const);

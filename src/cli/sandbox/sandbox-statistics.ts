@@ -17,8 +17,8 @@ export function statisticsLines(statistics: SandboxStatistics): string[] {
   return [
     `${plural(total, 'request')}${besides.length === 0 ? '' : `, of them ${besides.join(' and ')}`}`,
     ...entries.map(([operation, counts]) => {
-      const told = Object.entries(counts).map(([ending, count]) => `${ending} ×${count}`);
-      return `  ${operation.padEnd(18)} ${told.join(', ')}`;
+      const shown = Object.entries(counts).map(([ending, count]) => `${ending} ×${count}`);
+      return `  ${operation.padEnd(18)} ${shown.join(', ')}`;
     }),
     ...(writes.length === 0 ? [] : [plural(sumOf(writes), 'write')]),
     ...doubleLines(statistics),

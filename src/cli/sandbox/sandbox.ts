@@ -43,9 +43,13 @@ export function addSandboxCommand(program: Command, run: RunAction): void {
       wholeNumber(0, 65_535),
     )
     .option('--data <file>', 'keep everything in this file; without it all is gone at the end')
-    .option('--key <key>', 'a key of your choice with every scope, in place of a fresh one', sandboxKey)
-    .option('--key-data <key>', 'the same for the key that may read and write, but not publish', sandboxKey)
-    .option('--key-read <key>', 'the same for the key that may only read', sandboxKey)
+    .option('--key <key>', 'a value of your choice for the key with every scope', sandboxKey)
+    .option(
+      '--key-data <key>',
+      'a value of your choice for the key that may read and write, but not publish',
+      sandboxKey,
+    )
+    .option('--key-read <key>', 'a value of your choice for the key that may only read', sandboxKey)
     .option('--rate <n>', 'requests per second that each key may make', wholeNumber(1, 1_000_000))
     .option(
       '--burst <n>',

@@ -32,7 +32,7 @@ export async function checkOpenApi(file: string, context: CommandContext): Promi
   return exitCode;
 }
 
-/** What the profile and the config are to say: every setting that the document tells the value of. */
+/** The settings of the profile and the config for which the document gives a value. */
 export interface Settings {
   profile: JsonObject;
   target: JsonObject;

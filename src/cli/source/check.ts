@@ -132,8 +132,8 @@ function printApi({ baseUrl, key, publishKey, plan, scopes, problem }: ApiFindin
   else output.print(good(output, 'api', `${baseUrl} (${keys})`));
   if (plan !== null) output.print(`           plan: API access ${answerMark(plan, output)}`);
   if (scopes === null) return;
-  const told = Object.entries(scopes).map(([scope, answer]) => `${scope} ${answerMark(answer, output)}`);
-  output.print(`           scopes: ${told.join('  ')}`);
+  const shown = Object.entries(scopes).map(([scope, answer]) => `${scope} ${answerMark(answer, output)}`);
+  output.print(`           scopes: ${shown.join('  ')}`);
   if (scopes.publish === 'no') {
     const others = scopes.read === 'yes' && scopes.write === 'yes' ? '; all else can be done.' : '.';
     output.print(`           ${output.paint('dim', `Passports cannot be published with this key${others}`)}`);

@@ -42,7 +42,8 @@ export function outcomeFault(outcome: Outcome, { failure, cure, unconfirmedCure 
       }
       if (outcome.cause === 'unreadable_answer') {
         return fault('api.answer', message, {
-          suggestion: 'Compare the platform with the profile: `dpp-sync check --openapi FILE`, docs/configuration.md.',
+          suggestion:
+            'Compare the API document of the platform with the profile: `dpp-sync check --openapi FILE`. docs/configuration.md describes the profile.',
         });
       }
       return fault('api.unreachable', message, { suggestion: waitAdvice(outcome) });

@@ -18,7 +18,7 @@ export function streamReads(
   const reads: unknown = connector.reads(options, stream.options);
   if (isStreamReads(reads)) return reads;
   const given = typeof reads === 'string' ? `"${reads.slice(0, 100)}"` : `no text (${typeof reads})`;
-  throw sourceFault(`The connector ${connector.id} says of the stream ${stream.name} that its reads give ${given}.`, {
+  throw sourceFault(`The connector ${connector.id} gives ${given} as the kind of read of the stream ${stream.name}.`, {
     suggestion: 'Have the connector corrected: `reads` is "snapshot", "changes" or "changes-and-snapshot".',
   });
 }

@@ -56,7 +56,7 @@ export interface RemoteItem {
 /** Kinds of items that the API can list. */
 export type ListableKind = 'product' | 'material';
 
-/** What `check` says of one scope. */
+/** What `check` reports about one scope. */
 export type ScopeAnswer = 'yes' | 'no' | 'unknown';
 
 export interface Probe {

@@ -198,8 +198,8 @@ function createSdk({ endpoint, headers, version, now, log }: TracesOptions) {
     async close(): Promise<void> {
       const timer = new AbortController();
       const late = new Promise<void>((resolve) => {
-        const patience = setTimeout(resolve, CLOSE_MS);
-        timer.signal.addEventListener('abort', () => clearTimeout(patience));
+        const timeout = setTimeout(resolve, CLOSE_MS);
+        timer.signal.addEventListener('abort', () => clearTimeout(timeout));
       });
       // A collector that is away must not keep the daemon from stopping.
       await Promise.race([provider.shutdown().catch(() => undefined), late]);

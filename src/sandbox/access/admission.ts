@@ -22,7 +22,7 @@ export interface Caller {
 /** Admits callers. */
 export interface Admission {
   /**
-   * Checks credentials, plan, scope or role, and rate, in this order, so that a refusal tells a stranger nothing about
+   * Checks credentials, plan, scope or role, and rate, in this order, so that a refusal gives a stranger no information about
    * what exists and a request that could never succeed uses up no allowance. A null scope asks for none.
    */
   admit(credentials: Credentials, scope: Endpoint['scope'] | null, now: number): Result<Caller, Answer>;

@@ -19,9 +19,9 @@ export function parseControl<T>(schema: z.ZodType<T>, body: unknown): T {
 
 /** The problems of a body in one line, each after its place. */
 export function problemsOf({ issues }: z.ZodError): string {
-  const told = issues.slice(0, PROBLEMS_MAX).map(({ path, message }) => `${placeOf(path)}: ${message}`);
-  const more = issues.length - told.length;
-  return `${told.join(' ')}${more > 0 ? ` And ${more} more.` : ''}`;
+  const shown = issues.slice(0, PROBLEMS_MAX).map(({ path, message }) => `${placeOf(path)}: ${message}`);
+  const more = issues.length - shown.length;
+  return `${shown.join(' ')}${more > 0 ? ` And ${more} more.` : ''}`;
 }
 
 function placeOf(path: PropertyKey[]): string {

@@ -43,7 +43,7 @@ export const Gates = z.strictObject({
   review: z
     .strictObject(gate(false))
     .prefault({})
-    .describe('A person has approved the passport, which the sandbox does when it is told to.'),
+    .describe('A person has approved the passport, by `dpp-sync sandbox approve SKU`.'),
 });
 export type Gates = z.infer<typeof Gates>;
 

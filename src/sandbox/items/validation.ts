@@ -9,7 +9,7 @@ const NON_FIELD = 'non_field_errors';
 /** One answer names at most this many unknown fields, so that a hostile body is not echoed whole. */
 const UNKNOWN_FIELDS_MAX = 50;
 
-/** Validates a request body; what is wrong with it becomes the 400 that tells the client. */
+/** Validates a request body; its faults become the 400 for the client. */
 export function validate<T>(schema: z.ZodType<T>, body: unknown): Result<T, Answer> {
   const parsed = schema.safeParse(body);
   if (parsed.success) return ok(parsed.data);

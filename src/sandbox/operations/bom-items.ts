@@ -125,7 +125,7 @@ function naturalKeyOf(
   return keyOf({ product, material, component }, given);
 }
 
-type Told = string | null | undefined;
+type Given = string | null | undefined;
 
 /**
  * A JSON array of SKU, kind of part, part, position, quantity, unit and first day, with SKUs and codes in place of ids.
@@ -134,7 +134,7 @@ type Told = string | null | undefined;
  */
 function keyOf(
   { product, material, component }: { product: Entity; material: Entity | undefined; component: Entity | undefined },
-  { position, quantity, unit, valid_from: from }: Record<'position' | 'quantity' | 'unit' | 'valid_from', Told>,
+  { position, quantity, unit, valid_from: from }: Record<'position' | 'quantity' | 'unit' | 'valid_from', Given>,
 ): string {
   return JSON.stringify([
     textMember(product.fields, 'sku'),

@@ -13,7 +13,7 @@ const ReportCreation = z.strictObject({
   title: text(255).nullish(),
 });
 
-/** A completeness report names at most this many products, and says of how many it does not. */
+/** A completeness report names at most this many products, and states how many it leaves out. */
 const PRODUCTS_MAX = 1000;
 
 /**

@@ -11,7 +11,7 @@ import { type SuccessShape, successShapes } from './success-shapes.ts';
 
 /**
  * Describes the sandbox as it is set up, in OpenAPI 3.1. Request bodies are made of the very schemas that validate them,
- * so that the description cannot fall behind; what a schema's code checks beyond JSON Schema is told in words there. A
+ * so that the description cannot fall behind; what a schema's code checks beyond JSON Schema is described in words there. A
  * header or parameter that has no meaning under the settings is not listed, though it is taken.
  */
 export function describeApi(operations: Record<OperationName, Operation>, settings: SandboxSettings): JsonObject {

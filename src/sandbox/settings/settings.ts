@@ -16,7 +16,7 @@ const HOW = {
     .enum(['none', 'draft', 'legacy'])
     .default('none')
     .describe(
-      'Which headers tell the allowance: none, RateLimit and RateLimit-Policy (the IETF draft), or X-RateLimit-*.',
+      'Which headers state the allowance: none, RateLimit and RateLimit-Policy (the IETF draft), or X-RateLimit-*.',
     ),
 };
 

@@ -118,7 +118,7 @@ const NAME_OR_DELETE = 'Name another file, or delete this one to start with an e
  */
 export function openDatabase({ storage, ids }: Pick<SandboxSettings, 'storage' | 'ids'>): Database.Database {
   const database = openFile(storage);
-  // Until it is known whose file it is, nothing is written and nobody is told to delete it.
+  // Until it is known whose file it is, nothing is written and no message advises to delete it.
   let suggestion = NAME_ANOTHER;
   try {
     if (isSandbox(database)) suggestion = NAME_OR_DELETE;

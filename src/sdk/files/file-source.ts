@@ -120,10 +120,7 @@ export function openFileSource(options: FileSource, host: ConnectorHost, documen
 /** A file without a time and without a mark cannot be recognised as one that was read already. */
 function assertVersioned({ label, version, bytes }: SourceFile): void {
   if (Number(timeOf(version)) !== 0 || !version.endsWith(`${bytes ?? '?'}/`)) return;
-  throw sourceFault(
-    `${label} has neither a time nor an ETag, so that changes in it cannot be told from those that were read.`,
-    {
-      suggestion: 'Use `contents: snapshot`, or have the server send `ETag` or `Last-Modified`.',
-    },
-  );
+  throw sourceFault(`${label} has neither a time nor an ETag, so it is not known whether it was read already.`, {
+    suggestion: 'Use `contents: snapshot`, or have the server send `ETag` or `Last-Modified`.',
+  });
 }

@@ -120,14 +120,16 @@ function serverOf(scheme: string, authority: string): ServerAddress {
     throw sourceFault(
       `A path that begins with ${scheme}:// holds a user or a password, which would be shown with it.`,
       {
-        suggestion: "Take what stands before the @ out of the path, and give it in the source's `options.access`.",
+        suggestion:
+          "Remove the part before the @ from the path, and write the user and the password into the source's `options.access`.",
       },
     );
   }
   const [, host = '', port] = /^(\[[^\]]*\]|[^:]*)(?::(\d{1,5}))?$/.exec(authority) ?? [];
   if (host === '') {
     throw sourceFault(`The path ${scheme}://${authority} names no host that can be used.`, {
-      suggestion: 'Write the host, and behind it a port where it is not the usual one, as in files.example.com:2222.',
+      suggestion:
+        'Write the host, such as files.example.com. Add the port if it is not the usual one: files.example.com:2222.',
     });
   }
   if (scheme === 'http' && !isLoopback(host)) {

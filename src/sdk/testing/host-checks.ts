@@ -43,7 +43,7 @@ export const hostChecks: CheckMaker = (connector, { folder, samples, unreachable
       ),
   },
   {
-    name: 'stops when it is told to, with the reason',
+    name: 'stops when its signal is aborted, with the reason of the signal',
     async run() {
       const reason = new Error('The check stops the connector.');
       const [settings] = samples;

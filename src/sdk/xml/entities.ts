@@ -99,7 +99,7 @@ export function createEntities(given: Readonly<Record<string, string>>, context:
     if (text.includes('<')) {
       throw fail(
         `The entity &${name}; has elements in it, and only text is supported.`,
-        'Have the elements written where the entity stands.',
+        'Have the export written with the elements in place of the entity.',
       );
     }
     let result = '';

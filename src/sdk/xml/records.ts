@@ -52,7 +52,7 @@ export async function* readXmlPages(
   if (!page.empty) yield page.take({ done: file.position(), total: file.bytes });
 }
 
-/** Tells the rows of one record apart by their number, because they begin at the same line. */
+/** Gives the rows of one record different places by their number, because they begin at the same line. */
 function withPlaces(rows: SourceRow[]): SourceRow[] {
   if (rows.length < 2) return rows;
   return rows.map((row, at) => ({ ...row, place: { ...row.place, path: `${row.place.path ?? ''}/row[${at + 1}]` } }));

@@ -120,7 +120,7 @@ async function audited(route: Route, request: WebRequest, { people, log, scrub }
     await end(outcomeOf(answer));
     return answer;
   } catch (error) {
-    await end(`Failed: ${answerOf(error).message ?? 'the log tells why.'}`);
+    await end(`Failed: ${answerOf(error).message ?? 'the log has the reason.'}`);
     throw error;
   }
 }

@@ -84,7 +84,7 @@ export function createAnswers(routes: () => readonly Route[]): Answers {
     send,
     sendFault(request, reply, visit, fault) {
       const { status, code, suggestion } = fault;
-      const message = fault.message ?? 'Something went wrong. The log tells more.';
+      const message = fault.message ?? 'Something went wrong. The log has the reason.';
       if (request.url.startsWith('/api/')) {
         const problem = { type: `urn:dpp-sync:${code}`, title: titleOf(status), status, detail: message };
         const value: z.input<typeof Problem> = {

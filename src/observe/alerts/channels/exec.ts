@@ -66,9 +66,9 @@ export function createExec(
           leave();
           killGroup(child.pid);
           // Its last output may still be in the pipe. A process that has left the group could hold the pipe open for ever.
-          const patience = setTimeout(() => child.stderr.destroy(), OUTPUT_MS);
+          const timeout = setTimeout(() => child.stderr.destroy(), OUTPUT_MS);
           child.on('close', () => {
-            clearTimeout(patience);
+            clearTimeout(timeout);
             end(code, killedBy);
           });
         });

@@ -6,7 +6,7 @@ import type { SourceFile } from '../source-file.ts';
 export interface DownloadTarget {
   /** An empty file of this machine, which is overwritten. */
   path: string;
-  /** Tells how many bytes have come so far, whenever some have; throws where they are too many. */
+  /** Called with the number of bytes received so far, each time some were received. It throws if they are too many. */
   progress(bytes: number): void;
 }
 

@@ -70,7 +70,7 @@ export function createHttpsServer(
 
 function headersOf({ user, password, token, headers }: HttpsAccess): Record<string, string> {
   if (token !== undefined && (user !== undefined || password !== undefined)) {
-    throw sourceFault('`access.https` has both a token and a user, of which only one can be sent.', {
+    throw sourceFault('`access.https` has both a token and a user, but a request can have only one of them.', {
       suggestion: 'Remove `token`, or `user` and `password`.',
     });
   }

@@ -35,15 +35,15 @@ function troubles({ lost, standing, trouble, configRefusedAt, refusal, refusedSc
   return html`${lost === null ? null : html`<p class="bad">${lost} Nothing is sent any more, and the daemon ends.</p>`}${waitText(standing.apiWait)}${
     configRefusedAt === null
       ? null
-      : html`<p class="bad">The config was changed and is not valid. The daemon has refused it at ${timeOf(configRefusedAt)} and goes on with the former one. <a href="/settings">Settings</a> has the errors.</p>`
+      : html`<p class="bad">The config was changed and is not valid. The daemon refused it at ${timeOf(configRefusedAt)} and uses the former one. <a href="/settings">Settings</a> has the errors.</p>`
   }${
     trouble === null
       ? null
-      : html`<p class="bad">${trouble} Everything stays due; it goes on by itself when this is fixed.</p>`
+      : html`<p class="bad">${trouble} Everything stays due. The deliveries go on by themselves when this is fixed.</p>`
   }${
     refusal === null
       ? null
-      : html`<p class="bad">${refusal} Nothing is sent until it does; everything stays due. Correct the key in the config.</p>`
+      : html`<p class="bad">${refusal} Nothing is sent until the API accepts the key; everything stays due. Correct the key in the config.</p>`
   }${refusedScopes.map(
     ({ scope, message }) =>
       html`<p class="bad">${message} Deliveries that take the scope <b>${scope}</b> stay due; all others are sent. <code>dpp-sync check</code> shows what the key may do.</p>`,
