@@ -48,7 +48,7 @@ export const COMMANDS: readonly ListedCommand[] = [
   },
   {
     term: 'reload',
-    summary: 'have the daemon read its config again',
+    summary: 'make the daemon read its config again',
     load: async () => (await import('./reload.ts')).addReloadCommand,
   },
   {
@@ -108,7 +108,7 @@ export const COMMANDS: readonly ListedCommand[] = [
   },
   {
     term: 'report',
-    summary: 'list the reports of the platform, or have one made',
+    summary: 'list the reports of the platform, or ask for one',
     load: async () => (await import('./platform/report.ts')).addReportCommand,
   },
   {

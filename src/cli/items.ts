@@ -23,7 +23,7 @@ Examples:
   $ dpp-sync items --state incomplete            which passports wait until their product is complete, and for what
   $ dpp-sync items --json | jq -r 'select(.missing) | .key'
 
-People get the first 50 (or --limit), with --json all of them, one JSON object a line.`;
+The list has the first 50 items (or --limit). With --json it has all items, as one JSON object a line.`;
 
 const SHOWN = 50;
 const PAGE = 500;
@@ -35,7 +35,7 @@ export function addItemsCommand(program: Command, run: RunAction): void {
     .addOption(
       new Option(
         '--state <state>',
-        'only items in this state; missing: gone from their source; incomplete: products whose passports wait for them',
+        'only items in this state; missing: gone from their source; incomplete: products that are not complete, so their passports wait',
       ).choices([...STATES_IN_ORDER, 'missing', 'incomplete']),
     )
     .option('--kind <kind>', 'product, material, bom_item or passport', subjectKind)

@@ -2,6 +2,7 @@ import { Command, Help, Option } from 'commander';
 import { LOG_LEVELS, type LogLevel } from '../lib/logging/log-levels.ts';
 import { COMMANDS } from './commands.ts';
 import type { Action, RunAction } from './context.ts';
+import { helpLines } from './text/help-lines.ts';
 import type { Output, Terminal } from './text/output.ts';
 
 /** The options that every command takes, before or after its name. */
@@ -11,6 +12,8 @@ export interface Globals {
 }
 
 export const DEFAULT_CONFIG = 'dpp-sync.yaml';
+/** The width of help where no terminal shows it. */
+const HELP_WIDTH = 80;
 
 const ABOUT =
   'Pulls items from ERP and PIM exports, maps them onto products, materials and BOM items, and keeps a Digital Product Passport platform up to date with them.';
@@ -21,8 +24,7 @@ Exit codes:
   1  failed while running, or stopped
   2  bad usage or config
   3  the API, queue, source or ledger is out of reach or refuses; everything stays due
-  4  finished, but some items need a person or still wait, records are quarantined, a guard held a run, or the last
-     run of a source failed
+  4  finished, but some items need a person or still wait, records are quarantined, a guard held a run, or the last run of a source failed
 
 Start with:
   $ dpp-sync demo                 see all of it at work, with nothing set up
@@ -56,11 +58,12 @@ export async function createProgram(options: {
     .addOption(new Option('--log-level <level>', 'what is logged to stderr').choices(LOG_LEVELS))
     .configureHelp({
       showGlobalOptions: true,
-      visibleGlobalOptions: () => [...program.options],
+      visibleGlobalOptions: (command) => (command === program ? [] : [...program.options]),
       subcommandTerm: (command) => terms.get(command) ?? help.subcommandTerm(command),
     })
     .configureOutput({
-      writeOut: (text) => void stdout.write(text),
+      writeOut: (text) => void stdout.write(helpLines(text, stdout.columns ?? HELP_WIDTH)),
+      getOutHelpWidth: () => stdout.columns ?? HELP_WIDTH,
       writeErr: (text) => output.error(text.trimEnd()),
       // Errors are reported in one place, which knows about --json.
       outputError: () => {},

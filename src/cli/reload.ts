@@ -15,7 +15,7 @@ before it go on.`;
 export function addReloadCommand(program: Command, run: RunAction): void {
   program
     .command('reload')
-    .description('have the daemon read its config again')
+    .description('make the daemon read its config again')
     .addHelpText('after', EXAMPLES)
     .action(() => run(reload));
 }

@@ -9,9 +9,9 @@ Examples:
   $ dpp-sync start -c /etc/dpp-sync/dpp-sync.yaml --log-level debug
 
 Pulls by the schedules of the sources, maps and delivers, and serves the dashboard of the config's web section.
-While it runs, commands that write to the ledger have it do the work.
+While it runs, it does the work of commands that write to the ledger.
 SIGTERM or Ctrl-C finishes work in progress and ends the daemon; everything else stays due in the ledger. A changed config, mapping or
-lookup file is used without a restart, and SIGHUP has everything read again; in a terminal SIGHUP ends the daemon.`;
+lookup file is used without a restart, and SIGHUP reads everything again; in a terminal SIGHUP ends the daemon.`;
 
 export function addStartCommand(program: Command, run: RunAction): void {
   program

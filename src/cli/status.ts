@@ -31,9 +31,9 @@ Examples:
   $ dpp-sync status
   $ dpp-sync status --json | jq .items
 
-It only reads, so it may run beside a daemon or a sync. Exit code 4 says that items need a person or wait for
-others, that records are quarantined, that the guard holds an export, that the last run of a source failed, or that
-nothing of a kind is created as the platform's list cannot be had. Exit code 3 says that the queue cannot be reached.`;
+It only reads, so it may run beside a daemon or a sync. Exit code 4: items need a person or wait for other items,
+records are quarantined, the guard holds an export, the last run of a source failed, or items are not created because
+a list of the platform cannot be read. Exit code 3: the queue cannot be reached.`;
 
 export function addStatusCommand(program: Command, run: RunAction): void {
   program

@@ -75,6 +75,38 @@ describe('docs/cli.md', () => {
   });
 });
 
+describe('help', () => {
+  async function helpAt(columns: number, ...argv: string[]): Promise<string> {
+    const stdout = Object.assign(new PassThrough(), { columns });
+    const narrow = await createProgram({
+      version: '0',
+      stdout,
+      output,
+      argv: [...argv, '--help'],
+      run: () => Promise.resolve(),
+    });
+    await expect(narrow.parseAsync([...argv, '--help'], { from: 'user' })).rejects.toMatchObject({ exitCode: 0 });
+    return String(stdout.read());
+  }
+
+  it.each(commands)('of $name has an example, and fits the terminal', async ({ name }) => {
+    for (const columns of [60, 80]) {
+      const help = await helpAt(columns, ...name.split(' '));
+      expect(help).toContain('  $ ');
+      // An example that people paste is in one line.
+      const wide = help.split('\n').filter((line) => line.length > columns && !line.startsWith('  $ '));
+      expect(wide).toEqual([]);
+    }
+  });
+
+  it('of the program fits the terminal, and shows each option once', async () => {
+    const help = await helpAt(80);
+    expect(help.split('\n').filter((line) => line.length > 80)).toEqual([]);
+    expect(help.match(/--log-level/g)).toHaveLength(1);
+    expect(await helpAt(80, 'alerts', 'mute')).toContain('(default: 8h)');
+  });
+});
+
 it('lists every command as its file defines it', async () => {
   for (const listed of program.commands) {
     const withFile = await programFor(listed.name());

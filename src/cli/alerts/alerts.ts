@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { muteAlert } from '../../admin/handlers/mute-alert.ts';
 import { fault } from '../../domain/faults.ts';
 import type { AlertView } from '../../domain/ports/alerts.ts';
@@ -38,7 +38,7 @@ export function addAlertsCommands(program: Command, run: RunAction): void {
     .command('mute')
     .description('send no notices of an alert for a time')
     .argument('<alert>', 'its id, as `alerts list` shows it')
-    .option('--for <time>', 'for how long: 30m, 8h, 2d', period, period('8h'))
+    .addOption(new Option('--for <time>', 'for how long: 30m, 8h, 2d').argParser(period).default(period('8h'), '8h'))
     .addHelpText('after', MUTE_EXAMPLES)
     .action((id: string, options: { for: number }) => run((context) => mute(id, options.for, context)));
   alerts

@@ -9,14 +9,14 @@ Examples:
   $ dpp-sync ledger restore /backup/ledger-2027-01-15.db      put a backup in the ledger's place
   $ dpp-sync ledger restore                                   the ledger was put back by other means
 
-Stop the daemon first. What was there is kept beside the ledger. What a backup does not know is looked up at the API:
-run \`dpp-sync sync\` afterwards. BOM items that may have been written since the backup stay in doubt for a person.`;
+Stop the daemon first. The former ledger is kept beside the new one. Then run \`dpp-sync sync\`: it looks up at the platform what
+was sent since the backup. BOM items that may have been sent since the backup stay in doubt until a person settles them.`;
 
 export function addLedgerRestoreCommand(ledger: Command, run: RunAction): void {
   ledger
     .command('restore')
-    .description("put a backup in the ledger's place, and have looked up what it does not know")
-    .argument('[file]', 'a backup, or a copy of a ledger; what is in place already without it')
+    .description("put a backup in the ledger's place; the next sync looks up what was sent since")
+    .argument('[file]', 'a backup; without it the file that is in place already')
     .addHelpText('after', EXAMPLES)
     .action((file: string | undefined) => run((context) => restore(file, context)));
 }

@@ -21,8 +21,8 @@ Examples:
   $ DPP_ADMIN_TOKEN=… dpp-sync keys revoke 12
   $ dpp-sync keys revoke 12 --token-file /run/secrets/admin_token --yes
 
-It takes the session token of an administrator of the platform, which no API key can replace. A revoked key cannot be
-brought back: put a new one into target.apiKey first, where it is the key of this dpp-sync.`;
+It needs the session token of an administrator of the platform. An API key is not enough. A revoked key cannot be
+restored. If it is the key of this dpp-sync, put a new one into target.apiKey first.`;
 
 const TOKEN_VARIABLE = 'DPP_ADMIN_TOKEN';
 const TOKEN_BYTES_MAX = 16_384;

@@ -11,7 +11,7 @@ Examples:
   $ dpp-sync publications
   $ dpp-sync publications --json | jq -r '.publications[] | select(.isPublic) | .url'
 
-All that the platform lists is shown, regardless of who published it. The ledger is neither needed nor changed.`;
+All publications of the platform are shown, no matter who published them. The ledger is neither needed nor changed.`;
 
 export function addPublicationsCommand(program: Command, run: RunAction): void {
   program

@@ -21,20 +21,20 @@ interface CreateOptions {
 
 const EXAMPLES = `
 Examples:
-  $ dpp-sync report create                                an empty object: what kind is the platform's choice
+  $ dpp-sync report create                                an empty object: the platform chooses the kind
   $ dpp-sync report create --type completeness            {"type": "completeness"}
   $ dpp-sync report create --data '{"type": "summary", "title": "Q3"}'
   $ dpp-sync report create --data-file report.json
 
-The API document does not show the body of this request: what a platform takes is in its schema.
-It is sent once. Where nobody knows whether it arrived, look with \`dpp-sync report list\` before it is sent again.`;
+The API document does not show the body of this request. The schema of the platform has it.
+The request is sent once. If it is not known whether it arrived, look at \`dpp-sync report list\` before you send it again.`;
 
 const DATA_BYTES_MAX = 1_048_576;
 
 export function addReportCreateCommand(report: Command, run: RunAction): void {
   report
     .command('create')
-    .description('have the platform make a report')
+    .description('ask the platform to make a report')
     .option('--type <type>', 'the member "type" of the request')
     .option('--data <json>', 'the request, as a JSON object')
     .option('--data-file <file>', 'a file that holds it')

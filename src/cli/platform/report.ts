@@ -14,11 +14,15 @@ Examples:
 export function addReportCommand(program: Command, run: RunAction): void {
   const report = program
     .command('report')
-    .description('list the reports of the platform, or have one made')
+    .description('list the reports of the platform, or ask for one')
     .addHelpText('after', EXAMPLES);
   report
     .command('list')
     .description('list the reports of the platform; --json has their contents')
+    .addHelpText(
+      'after',
+      "\nExamples:\n  $ dpp-sync report list\n  $ dpp-sync report list --json | jq '.reports[-1].content'",
+    )
     .action(() => run(list));
   addReportCreateCommand(report, run);
 }

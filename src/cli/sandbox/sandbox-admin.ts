@@ -35,37 +35,46 @@ export function addSandboxAdminCommands(sandbox: Command, run: RunAction): void 
         .choices(['enterprise', 'standard'])
         .default('enterprise'),
     )
+    .addHelpText('after', example('organization acme --plan standard'))
     .action((name: string, options: Reach & { plan: string }) =>
       run((context) => organization(name, options, context)),
     );
 
   inOrganization(verb('key', 'make an API key, and print it'))
     .argument('<name>', 'what it is called')
-    .option('--scopes <names>', 'of read,write,publish those; all without it', scopeNames)
+    .option('--scopes <names>', 'some of read,write,publish; all of them without it', scopeNames)
     .option('--expires-in <seconds>', 'when it stops working; never without it', seconds)
+    .addHelpText('after', example('key robot --scopes read,write --expires-in 3600'))
     .action((name: string, options: KeyOptions) => run((context) => key(name, options, context)));
 
   verb('revoke', 'revoke an API key')
     .argument('<key-id>')
+    .addHelpText('after', example('revoke 4'))
     .action((id: string, options: Reach) => run((context) => revoke(id, options, context)));
 
-  inOrganization(verb('token', "sign a user in, and print the session's token"))
-    .argument('<email>', 'of the user, who is made when new')
+  inOrganization(verb('token', "log a user in, and print the session's token"))
+    .argument('<email>', 'the user; made if there is none')
     .addOption(
       new Option('--role <role>', 'what the user is')
         .choices(['owner', 'administrator', 'member'])
         .default('administrator'),
     )
     .option('--lifetime <seconds>', 'how long it works', seconds, 3600)
+    .addHelpText('after', example('token me@example.com --role owner'))
     .action((email: string, options: TokenOptions) => run((context) => token(email, options, context)));
 
   inOrganization(verb('approve', 'let a passport through the review gate'))
     .argument('<sku>')
+    .addHelpText('after', example('approve TWZ-180-LS'))
     .action((sku: string, options: Reach) => run((context) => approve(sku, options, context)));
 
-  verb('stats', 'the requests to the sandbox so far').action((options: Reach) =>
-    run((context) => stats(options, context)),
-  );
+  verb('stats', 'the requests to the sandbox so far')
+    .addHelpText('after', example('stats --json'))
+    .action((options: Reach) => run((context) => stats(options, context)));
+}
+
+function example(args: string): string {
+  return `\nExample:\n  $ dpp-sync sandbox ${args}\n\nThe sandbox runs in another terminal: dpp-sync sandbox --control-port ${CONTROL_PORT}`;
 }
 
 async function organization(name: string, { control, plan }: Reach & { plan: string }, context: CommandContext) {

@@ -28,8 +28,8 @@ Examples:
   $ dpp-sync sandbox --fault 'product.create:status=500,effect=done,count=2' --fault '*:latency=50,probability=0.1'
   $ dpp-sync sandbox --control-port ${CONTROL_PORT}                and in another terminal: dpp-sync sandbox token me@example.com
 
-The sandbox behaves as the API document says: an address to try a config against. It serves until Ctrl-C, and then says
-what it was asked. docs/sandbox.md is its manual.`;
+The sandbox behaves as the API document says: an address to try a config against. It runs until Ctrl-C, and then prints
+how many requests it got. docs/sandbox.md is its manual.`;
 
 export function addSandboxCommand(program: Command, run: RunAction): void {
   const sandbox = program
@@ -70,7 +70,7 @@ export function addSandboxCommand(program: Command, run: RunAction): void {
     .option('--set <setting=value>', 'one setting by its path; may be repeated', assignment)
     .option('--fault <rule>', 'what goes wrong: OPERATION:KIND[=NUMBER][,NAME=VALUE…]; may be repeated', faultFlag)
     .option('--faults <file>', 'YAML or JSON with a list of faults')
-    .option('--seed <n>', 'where the chances of --fault begin', wholeNumber(0, 1_000_000_000))
+    .option('--seed <n>', 'the seed of each --fault with a probability', wholeNumber(0, 1_000_000_000))
     .addHelpText('after', EXAMPLES)
     .action((options: SandboxCommandOptions) => run((context) => serve(options, context)))
     .hook('preAction', refuseStrayOptions);

@@ -18,9 +18,10 @@ Examples:
   $ dpp-sync settle TWZ-180-LS --kind passport --rejected      it is not; nothing is sent for now
   $ dpp-sync settle --state blocked --kind bom_item --ignore   leave all these as they are there
 
-Look at the platform first: what you say is taken for a fact. What is there is not sent again, and what waited for it can go
-out. What is not there stays so until its row changes or you run dpp-sync replay --key KEY. What you ignore stays as it is at
-the platform until its row changes; it needs nobody meanwhile, and holds no passport.`;
+Look at the platform first: your answer counts as a fact.
+  --delivered  It is not sent again, and the items that waited for it are sent.
+  --rejected   It is not sent until its row changes or you run dpp-sync replay --key KEY.
+  --ignore     The platform keeps what it has until the row changes. No passport waits for the item.`;
 
 export interface SettleOptions {
   delivered?: boolean;
@@ -39,18 +40,18 @@ export function addSettleCommand(program: Command, run: RunAction): void {
   program
     .command('settle')
     .description('record what became of a write that needs a person, or what was at the platform before')
-    .argument('[key...]', 'keys, or SKUs or codes; of a passport that of its product; with --bom, products')
+    .argument('[key...]', 'keys, SKUs or codes; for a passport the key of its product; with --bom products')
     .option('--delivered', 'the platform has it')
-    .option('--rejected', 'the platform has nothing of it')
+    .option('--rejected', 'the platform does not have it')
     .option('--ignore', 'leave the platform as it is, until its row changes; or accept that an item is missing')
     .addOption(
       new Option(
         '--bom <answer>',
-        'whether the BOM items of products that were there before are there as well',
+        'whether the BOM items of products that were at the platform before are there too',
       ).choices(['present', 'absent']),
     )
     .option('--all', 'with --bom: of all products that wait for an answer')
-    .option('--id <id>', 'the id that it has there, with --delivered; else it is looked up where it is needed')
+    .option('--id <id>', 'its id at the platform, with --delivered; looked up if it is needed and not given')
     .addOption(new Option('--kind <kind>', `only ${SUBJECT_KINDS.join(', ')}`).argParser(subjectKind))
     .addOption(
       new Option('--state <state>', 'all in this state, in place of keys').choices([...SETTLE_STATES, 'missing']),

@@ -14,9 +14,8 @@ Examples:
   $ dpp-sync check -c /etc/dpp-sync/dpp-sync.yaml --json
   $ dpp-sync check --openapi schema.yaml      compares the platform's own schema with the profile, and nothing else
 
-All problems of the config are listed at once (exit code 2). Then every source is opened, the queue is connected to,
-and the API is asked whether the key works and what it may do. None of this changes anything (exit code 3 where one
-of them fails).`;
+All problems of the config are listed at once (exit code 2). Then every source is opened, the queue is connected,
+and the API is asked whether the key works and what it may do (exit code 3 if one of them fails). Nothing is changed.`;
 
 export function addCheckCommand(program: Command, run: RunAction): void {
   program

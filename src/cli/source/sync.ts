@@ -18,7 +18,7 @@ Examples:
   $ dpp-sync sync                        every source
   $ dpp-sync sync erp pim                these alone
   $ dpp-sync sync --json --wait 600      for scripts; waits up to ten minutes for an API that is out of reach
-  $ dpp-sync sync --accept erp           accepts what the guard or first contact holds of erp
+  $ dpp-sync sync --accept erp           accepts the guarded export and the adopted items of erp
 
 It may be stopped at any time (Ctrl-C finishes work in progress, a second one ends at once) and run again:
 nothing is lost and nothing is sent twice.`;
@@ -34,7 +34,7 @@ export function addSyncCommand(program: Command, run: RunAction): void {
     .addOption(
       new Option(
         '--accept <source>',
-        'accept what status shows as held of this source, or as changes of what was there before; may be repeated',
+        'accept the guarded export of this source, and changes of its adopted items; may be repeated',
       ).argParser((value: string, before?: string[]) => collect(value, before)),
     )
     .addHelpText('after', EXAMPLES)
