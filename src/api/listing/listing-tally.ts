@@ -84,7 +84,7 @@ export function createTally(from?: { ids: Iterable<Id>; state: TallyState }): Ta
       }
       const grown = lastCount - firstCount;
       if (repeats <= grown && strays === 0) return null;
-      const reason = `${repeats} of its entries are repeated, and only ${grown} were added while it was read, so some entries may be missing`;
+      const reason = `it repeats entries (${repeats}), and those that were added while it was read (${grown}) do not explain that, so some entries may be missing`;
       return { reason, moved: true };
     },
     confirm(entries) {
