@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { lstatSync, unlinkSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AdminContext, AdminServer } from '../daemon/daemon.ts';
+import type { AdminContext, AdminServer } from '../daemon/daemon-servers.ts';
 import { fault } from '../domain/faults.ts';
 import { ledgerFaultOf } from '../ledger/store/ledger-fault.ts';
 import { Fault, messageOf } from '../lib/errors.ts';

@@ -43,12 +43,6 @@ export interface Backups {
   backUpNow(): Promise<BackupFile>;
 }
 
-/** A pause of a source, in which no run begins by itself. */
-export interface OpenPause {
-  /** When it ends, as milliseconds since the epoch. */
-  until: number;
-}
-
 export interface DaemonCare {
   /** The last reload; null before the first. */
   lastReload(): ReloadStatus | null;
@@ -57,6 +51,6 @@ export interface DaemonCare {
   /** Calls the listener after each reload that replaced settings. Returns the function that ends the subscription. */
   onReload(listener: (config: RuntimeConfig) => void): () => void;
   backups: Backups;
-  /** The pause of a source that is on now; null where there is none. */
-  pauseOf(source: string): OpenPause | null;
+  /** When the pause of a source ends that is on now, in milliseconds since the epoch; null where there is none. */
+  pausedUntil(source: string): number | null;
 }

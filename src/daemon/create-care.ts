@@ -24,10 +24,7 @@ export function createCare(options: {
       return () => listeners.delete(listener);
     },
     backups,
-    pauseOf(source) {
-      const until = pausedUntil(source, clock.now());
-      return until === null ? null : { until };
-    },
+    pausedUntil: (source) => pausedUntil(source, clock.now()),
   };
 }
 

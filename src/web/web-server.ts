@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net';
 import { type FastifyInstance, fastify } from 'fastify';
-import type { OpenWeb, WebServer } from '../daemon/daemon.ts';
+import type { OpenWeb, WebServer } from '../daemon/daemon-servers.ts';
 import type { RuntimeConfig } from '../daemon/sources/open-source.ts';
 import { fault } from '../domain/faults.ts';
 import { messageOf, systemCodeOf } from '../lib/errors.ts';

@@ -13,7 +13,7 @@ import type { Handler, HandlerContext } from '../../src/admin/handler.ts';
 import { publishComplete } from '../../src/admin/handlers/publish-complete.ts';
 import { ALIVE_MS, PATH, REQUEST_BYTES_MAX, socketPlace } from '../../src/admin/wire.ts';
 import type { WorkProgress } from '../../src/admin/work-progress.ts';
-import type { AdminServer } from '../../src/daemon/daemon.ts';
+import type { AdminServer } from '../../src/daemon/daemon-servers.ts';
 import type { Runtime } from '../../src/daemon/runtime.ts';
 import { fault } from '../../src/domain/faults.ts';
 import type { Reason } from '../../src/domain/reason.ts';

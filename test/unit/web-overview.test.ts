@@ -90,6 +90,7 @@ const view: OverviewView = {
   stuck: [],
   causeCount: 12,
   rate: { now: 4.24, allowed: 50, delivered: 2 },
+  pauses: new Map(),
   left: { due: 90, sending: 0, waiting: 10 },
   spans: spans(96),
   hours: spans(24),

@@ -25,8 +25,6 @@ export interface ReloadOptions {
   compile: (sources: RuntimeConfig['sources']) => Promise<ReadonlyMap<string, Mapper>>;
   /** The mappers in use, for the files that they are made of. */
   mapperOf: (source: string) => Mapper | null;
-  /** Whether the web server can follow other hosts, tokens and users. */
-  canRenewWeb: () => boolean;
   /**
    * Replaces the settings by those of a config that was found valid.
    *
@@ -98,7 +96,7 @@ export function createReload(options: ReloadOptions): Reload {
     if (Array.isArray(read)) return await refuse(read, cause);
     const { next, mappers } = read;
     await watch.also([...next.files, ...[...mappers.values()].flatMap(({ files = [] }) => files)]);
-    const refusals = restartNeeded(config, next, options.canRenewWeb());
+    const refusals = restartNeeded(config, next);
     if (refusals.length > 0) return await refuse(refusals, cause);
 
     const changed = changedSettings(config, next);

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { RuntimeConfig } from '../sources/open-source.ts';
 
 /** Each setting that is another one and cannot be replaced while the daemon runs, as a full sentence. */
-export function restartNeeded(present: RuntimeConfig, next: RuntimeConfig, canRenewWeb: boolean): string[] {
+export function restartNeeded(present: RuntimeConfig, next: RuntimeConfig): string[] {
   const pairs: [path: string, before: unknown, after: unknown][] = [
     ['ledger', present.ledger, next.ledger],
     ['queue', present.queue, next.queue],
@@ -13,9 +13,6 @@ export function restartNeeded(present: RuntimeConfig, next: RuntimeConfig, canRe
     ['target.publishKey', present.target.publishKey === null, next.target.publishKey === null],
     ['observe.traces', tracesOf(present), tracesOf(next)],
     ['web', addressOf(present), addressOf(next)],
-    ...(canRenewWeb ? [] : [['web.allowedHosts', present.web?.allowedHosts, next.web?.allowedHosts] as const]).map(
-      ([path, before, after]): [string, unknown, unknown] => [path, before, after],
-    ),
   ];
   return pairs
     .filter(([, before, after]) => !isDeepStrictEqual(before, after))

@@ -1,4 +1,4 @@
-import type { WebContext } from '../../daemon/daemon.ts';
+import type { WebContext } from '../../daemon/daemon-servers.ts';
 import type { Asked, DashboardViews } from '../../domain/ports/dashboard-views.ts';
 import type { PeopleLedger } from '../../domain/ports/people-ledger.ts';
 import type { Tasks } from '../tasks/tasks.ts';

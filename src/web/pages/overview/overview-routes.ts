@@ -49,6 +49,7 @@ async function overviewOf(context: PageContext, person: Person): Promise<Overvie
     health: report,
     standing,
     running: context.running(),
+    pauses: pausesOf(context),
     pausedQueues,
     trouble: trouble?.message ?? null,
     lost: lost?.message ?? null,
@@ -73,6 +74,15 @@ async function overviewOf(context: PageContext, person: Person): Promise<Overvie
     startedAt,
     now: clock.now(),
   };
+}
+
+function pausesOf({ runtime, care }: PageContext): Map<string, number> {
+  return new Map(
+    runtime.config.sources.flatMap(({ id }) => {
+      const until = care.pausedUntil(id);
+      return until === null ? [] : [[id, until]];
+    }),
+  );
 }
 
 /** How many rows the lists of these states have, as far as they are counted; null where that could not be read. */

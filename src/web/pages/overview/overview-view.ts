@@ -15,6 +15,8 @@ export interface OverviewView {
   health: HealthReport;
   standing: Standing;
   running: readonly string[];
+  /** The sources whose pause is on now, with its end. */
+  pauses: ReadonlyMap<string, number>;
   /** Null while the queue is out of reach. */
   pausedQueues: readonly QueueName[] | null;
   /** What keeps deliveries from being sent, as the engine reports it; null if nothing does. */

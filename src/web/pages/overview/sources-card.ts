@@ -18,15 +18,17 @@ export function sourcesCard(view: OverviewView): Html {
 
 function sourceRow(
   { source, lastRun, nextRunAt }: OverviewView['standing']['sources'][number],
-  { running, now }: OverviewView,
+  { running, pauses, now }: OverviewView,
 ): Html {
+  const pause = pauses.get(source);
+  const paused = pause === undefined ? null : html`<span class="badge warn">paused</span> until ${timeOf(pause)}<br />`;
   const next = nextRunAt === null ? html`<span class="quiet">on demand</span>` : timeOf(nextRunAt);
   const cells = RUN_COUNTS.map(
     (count) =>
       html`<td class="number" data-label="${count}">${lastRun === null ? null : runCount(sumOf(lastRun.streams, count))}</td>`,
   );
   return html`<tr><th scope="row"><a href="${runsPath({ source })}">${source}</a></th>
-<td class="text" data-label="result">${resultOf(lastRun, running.includes(source), now)}</td>${cells}<td data-label="next run">${next}</td></tr>`;
+<td class="text" data-label="result">${resultOf(lastRun, running.includes(source), now)}</td>${cells}<td data-label="next run">${paused}${next}</td></tr>`;
 }
 
 function resultOf(run: RunView | null, isRunning: boolean, now: number): Html {

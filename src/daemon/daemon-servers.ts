@@ -1,0 +1,58 @@
+// The servers through which people and programs reach a daemon. It is given the functions that open them, so that it depends on
+// neither.
+
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/logging/logging.ts';
+import type { DaemonCare } from './care.ts';
+import type { Observed } from './observe-daemon.ts';
+import type { Runtime } from './runtime.ts';
+import type { RuntimeConfig } from './sources/open-source.ts';
+
+/** A server through which people and programs look at the daemon. */
+export interface WebServer {
+  /** Where it listens, as `http://127.0.0.1:4280`. */
+  url: string;
+  /**
+   * Takes the token, the users and the allowed hosts of a config that was read again. Sessions of users that have changed
+   * have ended; an address or a port that has changed needs a restart.
+   *
+   * @throws Fault `config.invalid` when the token is gone; then the former credentials stay
+   */
+  renew(web: NonNullable<RuntimeConfig['web']>): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** What the web server shows of a daemon, and the requests that it passes on to the daemon. */
+export interface WebContext extends Observed {
+  runtime: Runtime;
+  care: DaemonCare;
+  /** Asks the API again if it refuses the key, the plan or a scope, because a person may have corrected that before. */
+  askRefused(): Promise<void>;
+  startedAt: number;
+  version: string;
+  clock: Clock;
+  log: Logger;
+}
+
+/** Opens the web server of the config's `web` section. */
+export type OpenWeb = (context: WebContext, web: NonNullable<RuntimeConfig['web']>) => Promise<WebServer>;
+
+/** Serves commands that run beside the daemon. */
+export interface AdminServer {
+  /** Takes no new commands, interrupts the running ones, and sends each watcher its last frame. */
+  close(): Promise<void>;
+}
+
+export interface AdminContext {
+  runtime: Runtime;
+  clock: Clock;
+  log: Logger;
+  version: string;
+  /** Takes secrets out of text (I7). */
+  scrub: (text: string) => string;
+  /** Asks the API again if it refuses the key, the plan or a scope, because a person may have corrected that before a command. */
+  askRefused: () => Promise<void>;
+}
+
+/** Opens the admin channel, through which commands ask the daemon for work on its ledger. */
+export type OpenAdmin = (context: AdminContext) => Promise<AdminServer>;

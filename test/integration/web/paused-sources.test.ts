@@ -1,0 +1,38 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Daemon } from '../../../src/daemon/daemon.ts';
+import { type WebForms, webForms } from '../../support/browser/web-forms.ts';
+import { PRODUCTS, startDaemon, WEB_TOKEN } from '../../support/worlds/daemon-world.ts';
+import { createWorld, type World } from '../../support/worlds/world.ts';
+
+let world: World;
+let daemon: Daemon;
+let web: WebForms;
+
+beforeAll(async () => {
+  const [always, never] = [{ from: '00:00', to: '00:00' }, []];
+  const options = { ...PRODUCTS.source.options, path: './other.csv' };
+  world = await createWorld({
+    config: {
+      web: { port: 0, token: WEB_TOKEN },
+      sources: [
+        { ...PRODUCTS.source, pause: [always] },
+        { ...PRODUCTS.source, id: 'pim', options, pause: never },
+      ],
+    },
+    files: { ...PRODUCTS.files, 'other.csv': 'SKU,NAME,STATE\n' },
+  });
+  const started = await startDaemon(world);
+  daemon = started.daemon;
+  web = webForms(started.url);
+});
+afterAll(async () => {
+  await daemon.stop();
+  await world.remove();
+});
+
+it('says on the overview which sources are in a pause', async () => {
+  const { text } = await web.get('/');
+  const rowOf = (source: string) => new RegExp(`>${source}</a></th>.*?</tr>`, 's').exec(text)?.[0];
+  expect(rowOf('erp')).toContain('<span class="badge warn">paused</span> until <time');
+  expect(rowOf('pim')).not.toContain('paused');
+});
