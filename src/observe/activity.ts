@@ -3,6 +3,7 @@
 
 import type { ProgressEvent } from '../domain/ports/progress.ts';
 import type { Clock } from '../lib/clock.ts';
+import { createRowsRead } from './rows-read.ts';
 
 /** What happened in a span of time. */
 export interface ActivityCounts {
@@ -70,16 +71,8 @@ export function createActivity(clock: Pick<Clock, 'now'>): Activity {
   const minutes = createCounts(MINUTES, nothing);
   const seconds = createCounts(SECONDS + 1, () => ({ requests: 0 }));
   const startedAt = clock.now();
-  /** The rows that each stream had read at its last event, since an event reports the sum. */
-  const readBefore = new Map<string, Map<string, number>>();
+  const rowsRead = createRowsRead();
   const minuteOf = (at: number): number => Math.floor(at / MINUTE_MS);
-
-  function rowsOf({ source, stream, read }: ProgressEvent & { type: 'page' }): number {
-    const streams = readBefore.get(source) ?? new Map<string, number>();
-    const rows = Math.max(0, read - (streams.get(stream) ?? 0));
-    readBefore.set(source, streams.set(stream, read));
-    return rows;
-  }
 
   return {
     observe(event) {
@@ -93,8 +86,8 @@ export function createActivity(clock: Pick<Clock, 'now'>): Activity {
         const counts = minutes.at(minuteOf(now));
         if (event.state === 'delivered') counts.delivered += 1;
         if (event.state === 'rejected' || event.state === 'blocked' || event.state === 'parked') counts.failed += 1;
-      } else if (event.type === 'page') minutes.at(minuteOf(now)).rows += rowsOf(event);
-      else if (event.type === 'run_ended') readBefore.delete(event.source);
+      } else if (event.type === 'page') minutes.at(minuteOf(now)).rows += rowsRead.of(event);
+      else if (event.type === 'run_ended') rowsRead.ended(event.source);
     },
 
     spans(length) {

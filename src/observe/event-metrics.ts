@@ -1,6 +1,7 @@
 import { OPERATIONS } from '../domain/delivery.ts';
 import type { ProgressEvent } from '../domain/ports/progress.ts';
 import type { Instruments } from './instruments.ts';
+import { createRowsRead } from './rows-read.ts';
 
 export const RUN_RESULTS = ['complete', 'failed', 'interrupted'] as const;
 
@@ -37,14 +38,12 @@ export function createEventMetrics({ counter, histogram }: Instruments): EventMe
     for (const state of SETTLED) settled.inc({ operation, state }, 0);
     duration.zero({ operation });
   }
-  /** The rows that each stream had read at its last event, since an event reports the sum. */
-  const readBefore = new Map<string, Map<string, number>>();
+  const rowsRead = createRowsRead();
 
-  function observePage({ source, stream, read, changed }: ProgressEvent & { type: 'page' }): void {
-    const streams = readBefore.get(source) ?? new Map<string, number>();
-    records.inc({ source, stream, result: 'read' }, Math.max(0, read - (streams.get(stream) ?? 0)));
+  function observePage(page: ProgressEvent & { type: 'page' }): void {
+    const { source, stream, changed } = page;
+    records.inc({ source, stream, result: 'read' }, rowsRead.of(page));
     records.inc({ source, stream, result: 'changed' }, changed);
-    readBefore.set(source, streams.set(stream, read));
   }
 
   return {
@@ -54,7 +53,7 @@ export function createEventMetrics({ counter, histogram }: Instruments): EventMe
         if (event.outcome === 'throttled') throttled.inc();
       } else if (event.type === 'page') observePage(event);
       else if (event.type === 'run_ended') {
-        readBefore.delete(event.source);
+        rowsRead.ended(event.source);
         runs.inc({ source: event.source, result: event.result });
       } else if (event.type === 'settled') {
         settled.inc({ operation: event.operation, state: event.state });

@@ -17,6 +17,8 @@ const COUNTED = ['waiting', 'prioritized', 'delayed', 'active', 'failed'] as con
 export interface BullmqQueues extends Queues {
   /** BullMQ's own objects, in the order of `QUEUE_NAMES`. They are closed by `close`. */
   readonly bullQueues: readonly Queue[];
+  /** @throws Fault `queue.unreachable` */
+  setPaused(name: QueueName, isPaused: boolean): Promise<void>;
 }
 
 /** The queues over one of BullMQ's backends. */
@@ -77,6 +79,8 @@ export function createBullmqQueues(options: { backend: QueueBackend; log: Logger
       const { waiting = 0, prioritized = 0, delayed = 0, active = 0, failed = 0 } = counts;
       return { waiting: waiting + prioritized + delayed, active, failed };
     },
+
+    setPaused: (name, isPaused) => ask(name, (queue) => (isPaused ? queue.pause() : queue.resume())),
 
     async paused() {
       const paused = await Promise.all(

@@ -2,8 +2,11 @@ import { z } from 'zod';
 import { fault } from '../../domain/faults.ts';
 import { ALERT_CONDITIONS } from '../../domain/ports/alerts.ts';
 import { PASSPORT_STATES } from '../../domain/ports/ledger-views.ts';
+import { QUEUE_NAMES } from '../../domain/ports/queues.ts';
+import { checkSettings } from '../pages/settings/check-settings.ts';
 import { type ApiOperation, defineOperation } from './operation.ts';
-import { PassportCounts, Time } from './schemas.ts';
+import { Operation, PassportCounts, Time } from './schemas.ts';
+import { started } from './work-operations.ts';
 
 const Nothing = z.strictObject({});
 const Count = z.number().int().nonnegative();
@@ -20,6 +23,33 @@ const Status = z.strictObject({
   items: z.strictObject({ product: States, material: States, bom_item: States }),
   passports: PassportCounts,
   quarantined: Count,
+  guarded: z
+    .array(
+      z.strictObject({
+        source: z.string(),
+        stream: z.string(),
+        run: z.number().int(),
+        since: Time,
+        read: Count,
+        missing: Count,
+        released: Count,
+        message: z.string(),
+      }),
+    )
+    .describe('Exports that the guard holds until a person accepts them: `sync` with `accept`.'),
+  sources: z.array(
+    z.strictObject({
+      source: z.string(),
+      completeAt: Time.nullable().describe('The end of the last complete run.'),
+      nextRunAt: Time.nullable().describe('Null where no run begins by itself.'),
+      pausedUntil: Time.nullable(),
+    }),
+  ),
+  pausedQueues: z.array(z.enum(QUEUE_NAMES)).nullable().describe('Null while the queue is out of reach.'),
+  requestsPerSecond: z.strictObject({
+    now: z.number(),
+    allowed: z.number().nullable().describe('What the API allows as far as it is known.'),
+  }),
   lastReload: z.strictObject({ at: Time, ok: z.boolean(), errors: z.array(z.string()) }).nullable(),
 });
 
@@ -46,13 +76,36 @@ const Alert = z.strictObject({
 
 const ChannelTest = z.strictObject({ channel: z.string(), ok: z.boolean(), error: z.string().nullable() });
 
+/** Pauses or resumes a queue. A paused queue keeps its jobs. */
+function pauseOperation(does: 'pause' | 'resume', summary: string): ApiOperation {
+  const paused = does === 'pause';
+  return defineOperation({
+    method: 'POST',
+    path: `/queues/:queue/${does}`,
+    id: `${does}Queue`,
+    summary,
+    tag: 'daemon',
+    role: 'operator',
+    action: `queue.${does}`,
+    params: z.strictObject({ queue: z.enum(QUEUE_NAMES) }),
+    query: Nothing,
+    body: null,
+    answer: { status: 200, schema: z.strictObject({ paused: z.boolean() }) },
+    async handle({ params: { queue } }, { runtime }) {
+      await runtime.queues.setPaused(queue, paused);
+      runtime.engine.wake();
+      return { value: { paused } };
+    },
+  });
+}
+
 /** How the daemon itself stands. */
 export const DAEMON_OPERATIONS: readonly ApiOperation[] = [
   defineOperation({
     method: 'GET',
     path: '/status',
     id: 'status',
-    summary: 'Shows health, counts, runs under way and the last reload of the config.',
+    summary: 'Shows health, counts, runs, exports that the guard holds, the rate, and the last reload of the config.',
     tag: 'daemon',
     role: 'viewer',
     params: Nothing,
@@ -61,15 +114,41 @@ export const DAEMON_OPERATIONS: readonly ApiOperation[] = [
     answer: { status: 200, schema: Status },
     async handle(_, context) {
       const { health, runtime, care, version, startedAt } = context;
-      const [{ status, ledger, queue, api }, { items, passports, quarantined }] = await Promise.all([
+      const [{ status, ledger, queue, api }, standing, pausedQueues] = await Promise.all([
         health.check(),
         context.standing(),
+        context.pausedQueues(),
       ]);
-      const counts = Object.fromEntries(PASSPORT_STATES.map((state) => [state, passports[state] ?? 0]));
-      const of = { version, startedAt, running: context.running(), lastReload: care.lastReload() };
+      const { items, quarantined } = standing;
+      const passports = Object.fromEntries(PASSPORT_STATES.map((state) => [state, standing.passports[state] ?? 0]));
+      const guarded = standing.guarded.map(({ runId: run, ...read }) => ({ ...read, run }));
+      const sources = standing.sources.map(({ source, completeAt, nextRunAt }) => {
+        return { source, completeAt, nextRunAt, pausedUntil: care.pausedUntil(source) };
+      });
+      const requestsPerSecond = { now: context.activity.requestsPerSecond(), allowed: runtime.api.learntRate() };
+      const of = { version, startedAt, running: context.running(), lastReload: care.lastReload(), requestsPerSecond };
       const lost = runtime.ledgerLost();
       if (lost !== null) throw lost;
-      return { value: { ...of, status, ledger, queue, api, items, passports: counts, quarantined } };
+      const parts = { status, ledger, queue, api };
+      return { value: { ...of, ...parts, items, passports, quarantined, guarded, sources, pausedQueues } };
+    },
+  }),
+  pauseOperation('pause', 'Pauses a queue. Its jobs wait until it is resumed.'),
+  pauseOperation('resume', 'Resumes a queue.'),
+  defineOperation({
+    method: 'POST',
+    path: '/operations/check-settings',
+    id: 'checkSettings',
+    summary: 'Opens every source, connects to the queue, and asks the API what the keys may do.',
+    tag: 'daemon',
+    role: 'operator',
+    params: Nothing,
+    query: Nothing,
+    body: null,
+    answer: { status: 202, schema: Operation },
+    async handle({ person }, { tasks, log, version }) {
+      const by = { who: person.name, via: 'api' as const, title: 'Check of sources, queue and API' };
+      return started(await tasks.start(checkSettings({ log, version }), {}, by));
     },
   }),
   defineOperation({

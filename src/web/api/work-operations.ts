@@ -67,7 +67,8 @@ function shown(task: Task): z.input<typeof Operation> {
   return { id, name, title, who, startedAt, endedAt, progress: progress === null ? null : { ...progress }, outcome };
 }
 
-function started(task: Task) {
+/** The answer of an operation that has started a task. */
+export function started(task: Task) {
   return { status: 202, value: shown(task), headers: { location: `/api/v1/operations/${task.id}` } };
 }
 

@@ -166,6 +166,30 @@ describe('the admin API', () => {
     expect(await (await ask('/lookup-values')).json()).toEqual([]);
   });
 
+  it('shows how the daemon stands, and has a queue paused and resumed', async () => {
+    const status = async () => (await (await ask('/status')).json()) as Record<string, unknown>;
+    expect(await status()).toMatchObject({
+      status: 'ok',
+      guarded: [],
+      sources: [{ source: 'erp', nextRunAt: null, pausedUntil: null }],
+      pausedQueues: [],
+      requestsPerSecond: { allowed: null },
+    });
+    const send = async (path: string) => (await ask(path, { method: 'POST' })).json();
+    expect(await send('/queues/map/pause')).toEqual({ paused: true });
+    expect(await status()).toMatchObject({ pausedQueues: ['map'] });
+    expect(await send('/queues/map/resume')).toEqual({ paused: false });
+    expect(await status()).toMatchObject({ pausedQueues: [] });
+  });
+
+  it('checks the sources, the queue and the API', async () => {
+    const result = await resultOf(await ask('/operations/check-settings', { method: 'POST' }));
+    expect(result).toMatchObject({
+      ok: true,
+      result: { streams: [{ source: 'erp', problem: null }], queue: { problem: null }, api: { problem: null } },
+    });
+  });
+
   it('reads the publications of the platform, a page a line', async () => {
     const answer = await ask('/publications');
     expect(answer.headers.get('content-type')).toContain('application/x-ndjson');

@@ -83,8 +83,8 @@ export function queuesRoutes({ runtime, tasks }: Pick<PageContext, 'runtime' | '
   }
 
   async function setPaused(request: WebRequest, paused: boolean): Promise<WebAnswer> {
-    const { name, bull } = queueOf(request);
-    await (paused ? bull.pause() : bull.resume());
+    const { name } = queueOf(request);
+    await queues.setPaused(name, paused);
     runtime.engine.wake();
     const text = paused
       ? `The queue ${name} is paused. Its jobs wait until somebody resumes it.`

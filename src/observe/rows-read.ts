@@ -1,0 +1,21 @@
+import type { ProgressEvent } from '../domain/ports/progress.ts';
+
+/** How many rows each page of a run has read: an event reports the sum of the stream. */
+export interface RowsRead {
+  of(page: ProgressEvent & { type: 'page' }): number;
+  /** Call it when a run has ended, because the next one counts from 0. */
+  ended(source: string): void;
+}
+
+export function createRowsRead(): RowsRead {
+  const readBefore = new Map<string, Map<string, number>>();
+  return {
+    of({ source, stream, read }) {
+      const streams = readBefore.get(source) ?? new Map<string, number>();
+      const rows = Math.max(0, read - (streams.get(stream) ?? 0));
+      readBefore.set(source, streams.set(stream, read));
+      return rows;
+    },
+    ended: (source) => void readBefore.delete(source),
+  };
+}
