@@ -12,7 +12,7 @@ import type { Ledger } from '../domain/ports/ledger.ts';
 import type { LedgerViews } from '../domain/ports/ledger-views.ts';
 import { REQUESTS_MAX, type Target } from '../domain/ports/target.ts';
 import { createLedgerReader } from '../ledger/reader/ledger-reader.ts';
-import { openSqliteLedger, type SqliteLedger } from '../ledger/sqlite-ledger.ts';
+import type { SqliteLedger } from '../ledger/sqlite-ledger.ts';
 import type { Clock } from '../lib/clock.ts';
 import { closeInOrder } from '../lib/close-in-order.ts';
 import type { Fault } from '../lib/errors.ts';
@@ -21,17 +21,19 @@ import type { SecretStore } from '../lib/logging/secrets.ts';
 import { createEventBus, type EventBus } from '../observe/event-bus.ts';
 import { createMapping, type Mapping } from '../pipeline/create-mapping.ts';
 import type { MapQueue } from '../pipeline/map-queue.ts';
-import { type ReplayReport, type ReplayRequest, replay } from '../pipeline/replay.ts';
+import type { ReplayReport, ReplayRequest } from '../pipeline/replay.ts';
 import type { StallTiming } from '../queue/backend.ts';
 import type { BullmqQueues } from '../queue/bullmq-queues.ts';
 import { createQueues } from '../queue/create-queues.ts';
 import type { DaemonCare } from './care.ts';
 import { openClient } from './open-client.ts';
+import { openLedger } from './open-ledger.ts';
 import { openTraces } from './open-traces.ts';
 import { queuePrefix } from './open-views.ts';
 import { passportRulesOf } from './passport-rules.ts';
 import { createReplaceSettings, type ReplaceSettings } from './reload/replace-settings.ts';
 import { replayDelivery } from './replay-delivery.ts';
+import { createReplayNow } from './replay-now.ts';
 import { createMappers, type Mappers } from './sources/mappers.ts';
 import type { RuntimeConfig } from './sources/open-source.ts';
 import { createPulls, type Pulls } from './sources/pulls.ts';
@@ -144,25 +146,6 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
   }
 }
 
-function openLedger(
-  { config, command, clock, log, reportUpgrade, rules }: RuntimeOptions & { rules: PassportRules },
-  target: Target,
-): SqliteLedger {
-  return openSqliteLedger({
-    file: config.ledger,
-    target: config.target.baseUrl,
-    profile: config.profile,
-    passportRules: rules,
-    guardOf: (source) => config.sources.find(({ id }) => id === source)?.guard ?? null,
-    contactRules: { firstContact: config.target.firstContact, bom: config.target.bom },
-    clock,
-    command,
-    encode: target.encode.bind(target),
-    encodeImport: target.encodeImport.bind(target),
-    report: reportUpgrade ?? ((fields, message) => log.info(fields, message)),
-  });
-}
-
 interface Opened {
   mappers: Mappers;
   rules: PassportRules;
@@ -195,20 +178,13 @@ async function runtimeOn(
   const { mapQueue } = mapping;
   const pauseWatch = createPauseWatch(queues);
 
-  async function replayNow(request: ReplayRequest): Promise<ReplayReport> {
-    if (request.dryRun) {
-      // A replay puts changed mappings and lookup files into use. Its dry run does not.
-      const fresh = await mappers.compile(config.sources);
-      return await replay(request, { ledger, mapperOf: (source) => fresh.get(source) ?? null });
-    }
-    if (beforeMapping === undefined) {
-      await mappers.refreshAll();
-      await ledger.defineLookups(mappers.lookups(), { isAll: true });
-    } else await beforeMapping('replay');
-    const report = await replay(request, { ledger, mapperOf });
-    delivery.engine.wake();
-    return report;
-  }
+  const replayNow = createReplayNow({
+    config,
+    mappers,
+    ledger,
+    beforeMapping: beforeMapping && (() => beforeMapping('replay')),
+    onReplayed: () => delivery.engine.wake(),
+  });
 
   function emitAndWake(event: Parameters<typeof emit>[0]): void {
     emit(event);
@@ -254,11 +230,7 @@ async function runtimeOn(
   });
   const outageWatch = createOutageWatch({ api, clock, emit, log });
   const openedAt = clock.ticks();
-  const readerData = {
-    file: config.ledger,
-    ledgerId: ledger.id,
-    passportRules: () => rules,
-  };
+  const readerData = { file: config.ledger, ledgerId: ledger.id, passportRules: () => rules };
   const ledgerReader = createLedgerReader(readerData);
   // Counting takes long with a million items, and a page does not wait for it.
   const countingReader = createLedgerReader({ ...readerData, warms: false });

@@ -122,7 +122,7 @@ export const openWeb = (async (context, web): Promise<DashboardServer> => {
 
 const BAD_ADDRESS =
   'The address cannot be read: a % in it is not followed by two hexadecimal digits of UTF-8. Write a % itself as %25.';
-const LONG_ADDRESS = `A part of the address has more than ${PARAM_CHARS_MAX} characters. Send a long key in the query, as ?key=.`;
+const LONG_ADDRESS = `A part of the address has more than ${PARAM_CHARS_MAX} characters. Send the long key of an item in the query: /items/product?key=…`;
 
 type WebConfig = NonNullable<RuntimeConfig['web']>;
 

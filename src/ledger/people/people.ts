@@ -20,7 +20,8 @@ export interface People {
 }
 
 /** The outcome of an action that its process did not finish. Its writes are in the ledger and are delivered by themselves. */
-const LEFT = 'The daemon was ended before this was done. What was asked for by then goes on by itself.';
+const LEFT =
+  'The process was ended before this was done. What it had stored goes on by itself. Look at what is left, and ask for it again.';
 
 export function createPeople(
   { db, clock }: Pick<LedgerContext, 'db' | 'clock'>,

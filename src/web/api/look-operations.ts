@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { DELIVERY_STATES } from '../../domain/delivery.ts';
-import { SUBJECT_KINDS } from '../../domain/item.ts';
+import { SUBJECT_KINDS, type SubjectKind } from '../../domain/item.ts';
 import { PASSPORT_STATES } from '../../domain/ports/ledger-views.ts';
 import { notFound } from '../server/web-fault.ts';
-import { type ApiOperation, defineOperation } from './operation.ts';
+import { type ApiContext, type ApiOperation, defineOperation } from './operation.ts';
 import {
   ActionRow,
   CAUSE_TYPES,
@@ -35,6 +35,10 @@ const RunId = z.strictObject({ id: z.coerce.number().int() });
 function found<Value>(value: Value | null, what: string): { value: Value } {
   if (value === null) throw notFound(what);
   return { value };
+}
+
+async function itemOf(kind: SubjectKind, key: string, dashboard: ApiContext['dashboard']) {
+  return found(await dashboard.itemDetail(kind, key), `There is no ${kind} "${key}" in the ledger.`);
 }
 
 /** What the ledger can show. */
@@ -76,9 +80,20 @@ export const LOOK_OPERATIONS: readonly ApiOperation[] = [
     query: Nothing,
     body: null,
     answer: { status: 200, schema: ItemDetail },
-    async handle({ params: { kind, key } }, { dashboard }) {
-      return found(await dashboard.itemDetail(kind, key), `There is no ${kind} "${key}" in the ledger.`);
-    },
+    handle: ({ params: { kind, key } }, { dashboard }) => itemOf(kind, key, dashboard),
+  }),
+  defineOperation({
+    method: 'GET',
+    path: '/items/:kind',
+    id: 'showItemByQuery',
+    summary: 'Shows one item whose key does not fit into a path: a very long one, or one of dots.',
+    tag: 'ledger',
+    role: 'viewer',
+    params: ItemName.pick({ kind: true }),
+    query: ItemName.pick({ key: true }),
+    body: null,
+    answer: { status: 200, schema: ItemDetail },
+    handle: ({ params: { kind }, query: { key } }, { dashboard }) => itemOf(kind, key, dashboard),
   }),
   defineOperation({
     method: 'GET',

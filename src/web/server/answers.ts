@@ -113,6 +113,7 @@ const TITLES: Record<number, string> = {
   404: 'Not found',
   409: 'Not possible now',
   413: 'Too large',
+  414: 'The address is too long',
   415: 'Unknown kind of content',
   421: 'Unknown host',
   422: 'The request does not fit',

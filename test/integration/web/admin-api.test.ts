@@ -182,6 +182,16 @@ describe('the admin API', () => {
     expect(await status()).toMatchObject({ pausedQueues: [] });
   });
 
+  it('shows an item by a key in the query, which a path may be too short for', async () => {
+    const [byPath, byQuery] = ['/items/product/A-1', '/items/product?key=A-1'];
+    expect(await (await ask(byQuery)).json()).toEqual(await (await ask(byPath)).json());
+    const long = 'A'.repeat(5000);
+    const problem = await problemOf(await ask(`/items/product/${long}`));
+    expect(problem).toMatchObject({ status: 414, title: 'The address is too long' });
+    expect(problem.detail).toContain('/items/product?key=');
+    expect(await problemOf(await ask(`/items/product?key=${long}`))).toMatchObject({ status: 404 });
+  });
+
   it('checks the sources, the queue and the API', async () => {
     const result = await resultOf(await ask('/operations/check-settings', { method: 'POST' }));
     expect(result).toMatchObject({
