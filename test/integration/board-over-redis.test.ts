@@ -58,6 +58,10 @@ describeRedis('the board over Redis', () => {
     expect(await answer.json()).toMatchObject({
       message: expect.stringMatching(/^Redis cannot be used: .* See whether Redis runs/),
     });
+    const headers = { authorization: `Bearer ${WEB_TOKEN}` };
+    const paused = await fetch(`${url}/api/v1/queues/deliver/pause`, { method: 'POST', headers });
+    expect(paused.status).toBe(503);
+    expect(await paused.json()).toMatchObject({ code: 'queue.unreachable' });
     await redis.restart();
     await expect.poll(async () => (await ask()).status, { timeout: 30_000 }).toBe(200);
   });
