@@ -288,7 +288,12 @@ function printStatus(found: Found, config: RuntimeConfig, exists: boolean, outpu
   ]);
   output.print(
     ...formatTable(
-      [{ title: 'source' }, { title: 'last run' }, { title: 'result', max: 60 }, { title: 'next' }],
+      [
+        { title: 'source' },
+        { title: 'last run', fixed: true },
+        { title: 'result', max: 60 },
+        { title: 'next', fixed: true },
+      ],
       rows,
       output,
     ),

@@ -164,7 +164,9 @@ async function untilDone(
     const authorization = runtime.api.authorization();
     if (!authorization.open && outstanding === 0) {
       const { by, reason } = authorization;
-      return fault(by === 'plan' ? 'api.plan' : 'api.key', reason.message, AUTHORIZATION_ADVICE[by]);
+      const what = by === 'plan' ? "the organisation's plan" : 'the key';
+      const message = `The API refuses ${what}: ${reason.message}`;
+      return fault(by === 'plan' ? 'api.plan' : 'api.key', message, AUTHORIZATION_ADVICE[by]);
     }
     const away = await awayFault(runtime, { ...request, of, outstanding, now: clock.ticks() });
     if (away !== null) return away;
@@ -211,7 +213,7 @@ const AUTHORIZATION_ADVICE = {
   },
   plan: {
     path: 'target.apiKey',
-    suggestion: 'Have the Enterprise plan of the organisation activated; everything is still due.',
+    suggestion: 'API access needs the Enterprise plan: have it activated. Everything is still due.',
   },
 } as const;
 

@@ -361,7 +361,7 @@ describe('a list that cannot be had', () => {
     await begin({ faults: [{ operation: '*', kind: 'status', status: 500 }] });
     const { exitCode, stdout, stderr } = await cli(['sync', '--wait', '1', '-c', world.configFile]);
     expect(exitCode).toBe(3);
-    expect(stdout + stderr).toContain('so that nothing is doubled');
+    expect(stdout + stderr).toContain('is created twice');
     expect(stdout + stderr).not.toContain('assume-empty');
     expect(stdout + stderr).not.toContain('dpp-sync settle');
     expect(counts()).toMatchObject({ products: 0, materials: 0 });

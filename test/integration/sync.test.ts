@@ -416,6 +416,7 @@ describe('when the API does not want', () => {
     world.write('dpp-sync.yaml', config.replace(API_KEY, 'dpp_wrongwrongwrongwrong1'));
     const report = await world.sync();
     expect(report.fault).toMatchObject({ code: 'api.key', exitCode: 3 });
+    expect(report.fault?.message).toMatch(/^The API refuses the key: /);
     expect(report.fault?.message).not.toContain('wrongwrongwrong');
     expect(report.items.product).toEqual({ due: 3 });
     world.write('dpp-sync.yaml', config);

@@ -291,14 +291,14 @@ describe('why nothing is created before the first contact', () => {
 
   it('waits for the list, and stops where the list cannot be used', async () => {
     await stageRows(first.ledger, { P1: items(product('P1')) });
-    const clause = "The product is not created before the platform's list of products was read and compared";
+    const clause = "The product is created only after the platform's list of products was read";
     expect(openThere()).toEqual([`waits: ${clause}.`]);
     await first.ledger.failListing({
       kind: 'product',
       reason: { code: 'unlisted', message: 'The list has no ids.' },
       fromStart: true,
     });
-    expect(openThere()).toEqual([`stop: ${clause}, and the list cannot be used: The list has no ids.`]);
+    expect(openThere()).toEqual([`stop: ${clause}, and that has failed: The list has no ids.`]);
   });
 });
 

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { runLines } from '../../src/cli/source/sync-report.ts';
 import { fit } from '../../src/cli/text/fit.ts';
 import { withOwnCommands } from '../../src/cli/text/own-hints.ts';
 import { itemLines } from '../../src/cli/text/standing.ts';
@@ -103,6 +104,30 @@ describe('a table in a narrow terminal', () => {
     const lines = itemLines(items, { paint, width: 60 });
     expect(lines).toHaveLength(10);
     for (const line of lines) expect(line.length).toBeLessThanOrEqual(60);
+  });
+
+  it('keeps times whole, and gives the counts of a run as text where their table is too wide', () => {
+    const withTime: Column[] = [{ title: 'last run', fixed: true }, { title: 'result' }];
+    const [, line] = formatTable(withTime, [['2026-01-31 02:30:00', 'complete, 357 read in 266 ms']], {
+      paint,
+      width: 40,
+    });
+    expect(line).toBe('  2026-01-31 02:30:00  complete, 357 re…');
+    const account = {
+      read: 8,
+      unchanged: 8,
+      changed: 0,
+      quarantined: 0,
+      excluded: 0,
+      missing: 0,
+      guarded: null,
+      missedByChanges: 0,
+    };
+    const runs = [{ source: 'erp', stream: 'products', ...account }];
+    expect(runLines({ runs }, { paint, width: 80 })).toHaveLength(2);
+    expect(runLines({ runs }, { paint, width: 60 })).toEqual([
+      '  erp/products  8 read, 8 unchanged, 0 changed, 0 quarantined, 0 excluded, 0 missing',
+    ]);
   });
 
   it('cuts a text in its middle to the length that is asked for', () => {

@@ -148,7 +148,7 @@ function allLines({ found, done }: PublishedComplete, context: CommandContext): 
   const { paint } = context.output;
   const lines = [
     done === null
-      ? 'No complete product is without a published passport.'
+      ? 'There is nothing to publish: no complete product has an unpublished passport.'
       : `${paint('green', '✓')} ${plural(done.published, 'passport is', 'passports are')} published.`,
   ];
   const left = done?.left ?? [];

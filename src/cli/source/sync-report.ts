@@ -7,7 +7,7 @@ import { attentionLines } from '../text/attention.ts';
 import { missedLines } from '../text/missed-lines.ts';
 import { countCell, guardedDocument, itemLines, passportLines } from '../text/standing.ts';
 import { formatCount, formatDuration, type Paint, plural, printable } from '../text/style.ts';
-import { formatTable, type TableStyle } from '../text/table.ts';
+import { formatTable, isWithin, type TableStyle } from '../text/table.ts';
 import { countKind } from '../text/words.ts';
 
 const WARNINGS_MAX = 5;
@@ -51,7 +51,8 @@ function acceptedDocument({ guarded, adopted }: Acceptance): object {
   return { guarded: guarded.map(guardedDocument), adopted };
 }
 
-export function runLines({ runs }: Report, style: TableStyle): string[] {
+/** A table of the counts of each stream. In a narrow terminal each stream has a line of text. */
+export function runLines({ runs }: Pick<Report, 'runs'>, style: TableStyle): string[] {
   if (runs.length === 0) return [];
   const right = { align: 'right' } as const;
   const columns = ['read', 'unchanged', 'changed', 'quarantined', 'excluded', 'missing'] as const;
@@ -59,11 +60,16 @@ export function runLines({ runs }: Report, style: TableStyle): string[] {
     `${account.source}/${account.stream}`,
     ...columns.map((name) => countCell(account[name], name === 'quarantined' || name === 'missing' ? 'yellow' : null)),
   ]);
-  return formatTable(
+  const lines = formatTable(
     [{ title: 'stream', cut: 'middle' }, ...columns.map((title) => ({ title, ...right }))],
     rows,
     style,
   );
+  if (isWithin(lines, style)) return lines;
+  return runs.map((account) => {
+    const counts = columns.map((name) => `${formatCount(account[name])} ${name}`);
+    return `  ${account.source}/${account.stream}  ${counts.join(', ')}`;
+  });
 }
 
 /** Lines about the exports that `--accept` has accepted, and the sources that had nothing to accept. */

@@ -16,7 +16,7 @@ export function contactLines(
   const lines: string[] = [];
   for (const { kind, creates, listed, reason } of suspended) {
     lines.push(paint('yellow', `${countKind(creates, kind)} ${creates === 1 ? 'is' : 'are'} not created yet.`));
-    const reading = `  The platform's list of ${kind}s is to be read first, so that nothing is doubled; ${plural(listed, 'entry', 'entries')} so far.`;
+    const reading = `  The platform's list of ${kind}s is read first, so that no ${kind} is created twice: ${plural(listed, 'entry', 'entries')} so far.`;
     lines.push(reason === null ? reading : `  ${printable(reason.message)}`);
   }
   for (const { source, kind, items, fields } of adopted) {

@@ -1,6 +1,5 @@
 // The states of items and passports, in the form that a sync and `status` share.
 
-import { stripVTControlCharacters } from 'node:util';
 import type { ContactAttention } from '../../daemon/attention.ts';
 import type { ItemKind } from '../../domain/item.ts';
 import type { GuardedRead } from '../../domain/ports/guarded-read.ts';
@@ -12,7 +11,7 @@ import {
 } from '../../domain/ports/ledger-views.ts';
 import { kindWord, stateWord } from '../../domain/words.ts';
 import { formatCount } from './style.ts';
-import { type Cell, formatTable, type TableStyle } from './table.ts';
+import { type Cell, formatTable, isWithin, type TableStyle } from './table.ts';
 import { PASSPORT_COLOURS, STATE_COLOURS, STATES_IN_ORDER } from './words.ts';
 
 /** A read that the guard held, for scripts. */
@@ -38,8 +37,7 @@ export function itemLines(items: ItemCounts, style: TableStyle): string[] {
     kinds.map((kind) => [kindWord(kind), ...used.map((state) => cellOf(kind, state))]),
     style,
   );
-  const widest = Math.max(...lines.map((line) => stripVTControlCharacters(line).trimEnd().length));
-  if (style.width === null || widest <= style.width) return lines;
+  if (isWithin(lines, style)) return lines;
   return formatTable(
     [{ title: 'state' }, ...kinds.map((kind) => right(`${kindWord(kind)}s`))],
     used.map((state) => [stateWord(state), ...kinds.map((kind) => cellOf(kind, state))]),

@@ -19,6 +19,8 @@ export interface Column {
    * the other columns have little text left.
    */
   cut?: 'middle';
+  /** True if its texts make no sense in part, such as times: they are not cut. */
+  fixed?: boolean;
   /** A last column that is never cut, as people copy its text. A text without room is on a line of its own. */
   whole?: boolean;
 }
@@ -63,6 +65,11 @@ export function formatTable(
   return [line(titles, 'dim'), ...cells.map((row) => line(row))].map(trimLine);
 }
 
+/** True if no line of a table is wider than the terminal. */
+export function isWithin(lines: readonly string[], { width }: Pick<TableStyle, 'width'>): boolean {
+  return width === null || lines.every((line) => stripVTControlCharacters(line).trimEnd().length <= width);
+}
+
 /** The width of a table with columns of these widths. */
 function widthOf(widths: readonly number[]): number {
   return widths.reduce((sum, width) => sum + GAP.length + width, 0);
@@ -71,8 +78,8 @@ function widthOf(widths: readonly number[]): number {
 /** Takes from long texts, then from keys, then from all, until the table fits or no column can become narrower. */
 function narrowed(columns: readonly Column[], wanted: readonly number[], width: number): number[] {
   const widths = [...wanted];
-  const least = columns.map(({ title, align }, index) =>
-    align === 'right' ? (wanted[index] ?? 0) : Math.max(TEXT_MIN, title.length),
+  const least = columns.map(({ title, align, fixed = false }, index) =>
+    align === 'right' || fixed ? (wanted[index] ?? 0) : Math.max(TEXT_MIN, title.length),
   );
   const room = (index: number): number => (widths[index] ?? 0) - (least[index] ?? 0);
   const widestOf = (isCandidate: (column: Column | undefined, size: number) => boolean): number | null => {

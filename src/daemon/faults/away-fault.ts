@@ -130,7 +130,7 @@ async function unreadableFault(
 function waitWords(unconfirmed: number, suspended: number): string {
   const deliveries = (count: number) => (count === 1 ? '1 delivery waits' : `${count} deliveries wait`);
   const waiting = unconfirmed === 0 ? [] : [`${deliveries(unconfirmed)} unconfirmed because of it.`];
-  const creates = suspended === 0 ? [] : [`${deliveries(suspended)} for it, so that nothing is doubled.`];
+  const creates = suspended === 0 ? [] : [`${deliveries(suspended)} for it, so that no item is created twice.`];
   return [...waiting, ...creates].join(' ');
 }
 

@@ -37,9 +37,9 @@ export function createDeliverySteps(given: {
     const rest = about(kind, key);
     const contact = remoteId === null && (kind === 'product' || kind === 'material') ? firstContact(kind) : null;
     if (contact !== null) {
-      const clause = `${what} is not created before the platform's list of ${kind}s was read and compared`;
+      const clause = `${what} is created only after the platform's list of ${kind}s was read`;
       if (contact.failure === null) return step('waits', clause, rest);
-      return step('stop', `${clause}, and the list cannot be used: ${contact.failure.message}`, rest);
+      return step('stop', `${clause}, and that has failed: ${contact.failure.message}`, rest);
     }
     const refused = reason === null ? refusal({ kind, key }) : DENIED.includes(reason.code) ? reason : null;
     if (refused !== null) {

@@ -47,7 +47,7 @@ export function passportSteps(
   if (open) return [...steps, deliveries.of(item, WRITES[operation] ?? 'the write of its passport')];
   if (acknowledged === 'published' || withdrawn !== null) return steps;
   if (wanted !== 'published') {
-    steps.push(notWantedStep({ acknowledged, wanted, init: rules.init, sku, key }));
+    steps.push(notWantedStep({ acknowledged, wanted, init: rules.init, sku, key, isComplete }));
     return steps;
   }
   // The product is complete and published passports are wanted: the evaluation stages the next write.
@@ -105,14 +105,17 @@ function notWantedStep({
   init,
   sku,
   key,
+  isComplete,
 }: {
   acknowledged: PassportStatus | null;
   wanted: PassportStatus | 'none' | null;
   init: PassportRules['init'];
   sku: string;
   key: string;
+  isComplete: boolean;
 }): Step {
-  const rest = { ...about('passport', key), cure: 'To publish it:', command: `dpp-sync publish ${sku}` };
+  const cure = isComplete ? 'To publish it:' : 'To publish it once the product is complete:';
+  const rest = { ...about('passport', key), cure, command: `dpp-sync publish ${sku}` };
   if (acknowledged === null && wanted === 'initialized') {
     return step(
       'stop',
