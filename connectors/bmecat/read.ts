@@ -74,7 +74,7 @@ function createRowMaker(file: OpenFile, request: CatalogRequest): (record: XmlRe
       throw sourceFault(
         `${file.name} has no HEADER, so whether it is the catalogue ${request.options.catalog} is not known.`,
         {
-          suggestion: 'Have the export written with its header, or leave `catalog` out.',
+          suggestion: 'Write the export with its header, or leave `catalog` out.',
         },
       );
     }

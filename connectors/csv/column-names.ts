@@ -49,7 +49,7 @@ function assertPrintable(names: readonly string[], where: string): void {
       `The name of column ${index + 1} in the header has the control character ${odd.name} (${where}).`,
       {
         suggestion:
-          'Set the option `encoding` to what the source system writes: UTF-16 without a byte order mark looks like this. If it is right, have the file written again.',
+          'Set the option `encoding` to what the source system writes: UTF-16 without a byte order mark looks like this. If it is right, export the file again.',
       },
     );
   }

@@ -100,7 +100,7 @@ function cutOff(line: number): Issue {
   return {
     code: 'row.cut',
     message: `The record at line ${line} is the last one, and it is shorter than its columns: the file may be cut off.`,
-    cure: 'Have the file written anew.',
+    cure: 'Export the file again.',
   };
 }
 

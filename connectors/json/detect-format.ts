@@ -7,7 +7,7 @@ export function withoutByteOrderMark(head: Buffer, file: string): Buffer {
   const [first, second, third] = head;
   if ((first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff)) {
     throw sourceFault(`${file} is UTF-16, but JSON is exchanged as UTF-8.`, {
-      suggestion: 'Have the source system write UTF-8, or convert the file.',
+      suggestion: 'Set the source system to UTF-8, or convert the file.',
     });
   }
   return first === 0xef && second === 0xbb && third === 0xbf ? head.subarray(3) : head;

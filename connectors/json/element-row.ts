@@ -175,7 +175,7 @@ function encodingIssues(value: JsonObject): Issue[] {
     code: 'row.encoding',
     message: `The member ${name} holds text that is not valid UTF-8, or was damaged before it was exported.`,
     field: name,
-    cure: 'Have the source system write the file anew, in UTF-8.',
+    cure: 'Export the file from the source system again, in UTF-8.',
   }));
 }
 

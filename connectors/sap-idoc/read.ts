@@ -68,6 +68,6 @@ function takenIssue(name: string): Issue {
 
 function tooMany(file: OpenFile): Error {
   return sourceFault(`${file.name} has more than ${IDOCS_MAX} IDocs.`, {
-    suggestion: 'Have them written to several files.',
+    suggestion: 'Write them to several files.',
   });
 }

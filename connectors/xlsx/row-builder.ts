@@ -65,6 +65,6 @@ function encodingIssue(field: string, value: string, cell: string): Issue {
     message: `${cell} holds text that is not valid, or was damaged before it was exported.`,
     field,
     value: value.slice(0, 200),
-    cure: 'Have the source system write the file anew.',
+    cure: 'Export the file from the source system again.',
   };
 }

@@ -110,7 +110,7 @@ export function chooseSheet({ sheets }: Workbook, wanted: string | number | unde
   if (found !== undefined) return found;
   const names = sheets.map(({ name }) => JSON.stringify(name)).join(', ');
   throw sourceFault(`${file} has no sheet ${wanted === undefined ? 'with cells' : JSON.stringify(wanted)}.`, {
-    suggestion: sheets.length === 0 ? 'Have the file written anew.' : `Its sheets are ${names}.`,
+    suggestion: sheets.length === 0 ? 'Export the file again.' : `Its sheets are ${names}.`,
   });
 }
 

@@ -177,12 +177,12 @@ function lostFault({ command }: ChannelOptions, { hasBegun, cause }: { hasBegun:
   if (hasBegun) {
     return fault('daemon.lost', 'The daemon ended during this command.', {
       cause,
-      suggestion: `Nothing is lost: what it did is in the ledger. Start the daemon again where it is to run, and ${again}`,
+      suggestion: `Nothing is lost: what it did is in the ledger. Start the daemon again if it has to run, and ${again}`,
     });
   }
   return fault('daemon.lost', 'The daemon closed the connection before it began this command.', {
     cause,
-    suggestion: `It has ended, or too many commands are connected to it. Start the daemon again where it is to run, and ${again}`,
+    suggestion: `It has ended, or too many commands are connected to it. Start the daemon again if it has to run, and ${again}`,
   });
 }
 

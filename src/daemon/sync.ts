@@ -213,7 +213,7 @@ const AUTHORIZATION_ADVICE = {
   },
   plan: {
     path: 'target.apiKey',
-    suggestion: 'API access needs the Enterprise plan: have it activated. Everything is still due.',
+    suggestion: 'API access needs the Enterprise plan: activate it. Everything is still due.',
   },
 } as const;
 

@@ -146,7 +146,7 @@ async function delivered(
   const said = 'delivered' as const;
   if (kind !== null) return { said, remoteId: await remoteIdOf(delivery, { kind, given }, runtime, abort) };
   if (given !== null && delivery.operation !== 'bom_item.create') {
-    throw fault('usage', `${delivery.operation} of "${delivery.key}" gives nothing a new id: leave --id out.`);
+    throw fault('usage', `${delivery.operation} of "${delivery.key}" does not give an id: remove --id.`);
   }
   return { said, remoteId: given === null ? null : inOwnType(given, delivery.kind, runtime.views) };
 }

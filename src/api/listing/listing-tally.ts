@@ -78,13 +78,13 @@ export function createTally(from?: { ids: Iterable<Id>; state: TallyState }): Ta
       if (firstCount === null || lastCount === null) return null;
       if (fell) return { reason: 'entries were deleted while it was being read', moved: true };
       if (seen.size < firstCount) {
-        const reason = `it gave ${seen.size} different entries of the ${firstCount} it counted`;
+        const reason = `it counted ${firstCount} entries, and gave ${seen.size} different ones`;
         // A repeated id has displaced another entry.
         return { reason, moved: repeats > 0 };
       }
       const grown = lastCount - firstCount;
       if (repeats <= grown && strays === 0) return null;
-      const reason = `it repeats entries (${repeats}), and those that were added while it was read (${grown}) do not explain that, so some entries may be missing`;
+      const reason = `entries moved while it was read: ${repeats} came twice and ${grown} were added, so others may be missing`;
       return { reason, moved: true };
     },
     confirm(entries) {

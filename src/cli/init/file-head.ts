@@ -72,6 +72,6 @@ async function bytesOf(chunks: AsyncIterable<Buffer>): Promise<{ bytes: Buffer; 
 
 function emptyFault(path: string): Error {
   return fault('usage', `${path} is empty.`, {
-    suggestion: 'Have it exported anew, with at least a few records in it.',
+    suggestion: 'Export it again, with at least a few records in it.',
   });
 }

@@ -112,7 +112,7 @@ function knownXml({ root, version, second }: FoundXml, text: string): Recognised
 
 function jsonOf(head: FileHead, { text, name }: FoundEncoding): Recognised | null {
   if (name.startsWith('utf-16')) {
-    throw unrecognised(head, 'It is JSON in UTF-16.', 'Have it written as UTF-8, as JSON is exchanged.');
+    throw unrecognised(head, 'It is JSON in UTF-16.', 'Write it in UTF-8, as JSON is exchanged.');
   }
   const [records, ...others] = recogniseJson(text, head.name);
   if (records === undefined) {

@@ -95,7 +95,7 @@ function readLines({ failedRuns, guarded }: Standing, paint: Paint): string[] {
     paint('red', `The guard holds ${source}/${stream}: ${printable(message)}`),
   );
   const cures = [...new Set(guarded.map(({ source }) => source))].map(
-    (source) => `  Have the whole export written, or accept this one: dpp-sync sync --accept ${source}`,
+    (source) => `  Write the whole export again, or accept this one: dpp-sync sync --accept ${source}`,
   );
   return [...failed, ...held, ...cures];
 }

@@ -8,7 +8,7 @@ export function deniedFault({ by, detail }: Pick<Extract<Outcome, { kind: 'denie
   if (by === 'plan') {
     return fault('api.plan', `The API refuses the organisation's plan: ${answer}`, {
       path: 'target.apiKey',
-      suggestion: 'API access needs the Enterprise plan; have it activated.',
+      suggestion: 'API access needs the Enterprise plan: activate it.',
     });
   }
   return fault('api.key', `The API refuses the key: ${answer}`, {

@@ -95,7 +95,7 @@ export function warnOfGuard(log: Logger, { message, ...fields }: HeldStream & { 
   const { source, stream } = fields;
   log.warn(
     fields,
-    `The guard holds ${source}/${stream}: ${message} Have the whole export written, or accept this one: dpp-sync sync --accept ${source}.`,
+    `The guard holds ${source}/${stream}: ${message} Write the whole export again, or accept this one: dpp-sync sync --accept ${source}.`,
   );
 }
 

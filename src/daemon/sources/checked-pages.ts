@@ -23,13 +23,13 @@ export async function* checkedPages(
 ): AsyncGenerator<Page> {
   const wrong = (what: string): Error =>
     sourceFault(`The connector ${connector} gave ${what} of the stream ${stream}.`, {
-      suggestion: 'Have the connector corrected: the conformance kit of dpp-sync/sdk/testing finds such mistakes.',
+      suggestion: 'Correct the connector: the conformance kit of dpp-sync/sdk/testing finds such mistakes.',
     });
   let count = 0;
   let empty = 0;
   const overdue = (): Error =>
     sourceFault(`The connector ${connector} did not stop within ${STOP_WITHIN_MS / 1000} s.`, {
-      suggestion: 'Have it pass its signal on to all that it waits for.',
+      suggestion: 'Correct the connector: it has to pass its signal to everything that it waits for.',
     });
   for await (const page of untilStopped(pages, signal, overdue)) {
     if (!isJsonObject(page as unknown as JsonValue) || !Array.isArray(page.rows)) throw wrong('a page without rows');
@@ -72,7 +72,7 @@ function issueOf(field: string, what: string): Issue {
     code: 'row.value',
     message: `The connector gave ${what} for ${field}, which no export can hold.`,
     field,
-    cure: 'Have the connector give text, a number, true, false, null, a list or a plain object.',
+    cure: 'Correct the connector: it has to give text, a number, true, false, null, a list or a plain object.',
   };
 }
 

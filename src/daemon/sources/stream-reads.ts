@@ -19,7 +19,7 @@ export function streamReads(
   if (isStreamReads(reads)) return reads;
   const given = typeof reads === 'string' ? `"${reads.slice(0, 100)}"` : `no text (${typeof reads})`;
   throw sourceFault(`The connector ${connector.id} gives ${given} as the kind of read of the stream ${stream.name}.`, {
-    suggestion: 'Have the connector corrected: `reads` is "snapshot", "changes" or "changes-and-snapshot".',
+    suggestion: 'Correct the connector: `reads` is "snapshot", "changes" or "changes-and-snapshot".',
   });
 }
 

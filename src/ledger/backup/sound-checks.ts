@@ -72,7 +72,7 @@ export const SOUND_CHECKS: readonly SoundCheck[] = [
   },
   {
     name: 'delivery.doubt',
-    rule: 'What is unconfirmed is noted as uncertain, and what was delivered is not.',
+    rule: 'An unconfirmed write is noted as uncertain, and a delivered one is not.',
     sql: `SELECT ${DELIVERY} FROM items i
       WHERE (i.state = 'in_doubt' AND i.uncertain <> 1) OR (i.state = 'delivered' AND i.uncertain <> 0)`,
   },

@@ -71,7 +71,7 @@ function sourceAlerts(facts: AlertFacts, rules: AlertRules): Holding[] {
   }
   if (rules.guardHeld) {
     for (const { source, stream, message } of guarded) {
-      const cure = `Have the whole export written again. If it is right as it is: dpp-sync sync --accept ${source}`;
+      const cure = `Write the whole export again. If it is right as it is: dpp-sync sync --accept ${source}`;
       add(
         'guard_held',
         { source, stream },

@@ -27,7 +27,7 @@ export function requireNumberText(value: number | bigint): string {
   throw new MappingError(
     'number.inexact',
     `The number ${value} has more digits than a number can hold.`,
-    'Have the source give it as text.',
+    'Write it as text in the source.',
   );
 }
 

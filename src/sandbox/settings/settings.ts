@@ -10,7 +10,7 @@ const HOW = {
     .enum(['seconds', 'date', 'wrong', 'none'])
     .default('seconds')
     .describe(
-      'What a 429 says in Retry-After: whole seconds, rounded up; an HTTP date; 0, however long it takes; or nothing.',
+      'The value of Retry-After in a 429: whole seconds, rounded up; an HTTP date; 0, however long it takes; or nothing.',
     ),
   headers: z
     .enum(['none', 'draft', 'legacy'])
@@ -118,7 +118,9 @@ export const SandboxSettings = z
     reportCreateScope: z
       .enum(['read', 'write'])
       .default('read')
-      .describe('The scope that creating a report takes; the document lists it under read without saying so.'),
+      .describe(
+        'The scope that is needed to create a report. The API document does not name it, but lists the operation under read.',
+      ),
     publicBaseUrl: z
       .url()
       .max(500)

@@ -121,6 +121,6 @@ export function openFileSource(options: FileSource, host: ConnectorHost, documen
 function assertVersioned({ label, version, bytes }: SourceFile): void {
   if (Number(timeOf(version)) !== 0 || !version.endsWith(`${bytes ?? '?'}/`)) return;
   throw sourceFault(`${label} has neither a time nor an ETag, so it is not known whether it was read already.`, {
-    suggestion: 'Use `contents: snapshot`, or have the server send `ETag` or `Last-Modified`.',
+    suggestion: 'Use `contents: snapshot`, or set up the server so that it sends `ETag` or `Last-Modified`.',
   });
 }

@@ -100,6 +100,6 @@ export function tooLargeFault(label: string, { maxBytes }: Unpacking): Error {
 
 export function brokenFault(label: string, why: string): Error {
   return sourceFault(`${label} cannot be unpacked: ${why}.`, {
-    suggestion: 'Have the file written or transferred again.',
+    suggestion: 'Export or transfer the file again.',
   });
 }

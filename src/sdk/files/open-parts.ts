@@ -168,7 +168,7 @@ async function* packedPart(
 function assertNotPacked(label: string, chunk: Buffer, document: string | undefined): void {
   if (!isGzip(chunk) && (!isZip(chunk) || document !== undefined)) return;
   throw sourceFault(`${label} is packed twice: it holds another archive, which is not unpacked.`, {
-    suggestion: 'Have the file packed once.',
+    suggestion: 'Pack the file only once.',
   });
 }
 

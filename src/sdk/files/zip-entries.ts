@@ -84,12 +84,12 @@ function assertReadable(label: string, entry: Entry): void {
   const name = `${label}/${entry.fileName}`;
   if (entry.isEncrypted()) {
     throw sourceFault(`${name} is encrypted.`, {
-      suggestion: 'Have the archive written without a password, and protect the way on which it comes instead.',
+      suggestion: 'Write the archive without a password, and use an encrypted connection instead.',
     });
   }
   if (entry.compressionMethod !== STORED && entry.compressionMethod !== DEFLATED) {
     throw sourceFault(`${name} is compressed by method ${entry.compressionMethod}, which is not supported.`, {
-      suggestion: 'Have the archive written with the usual method, deflate (8).',
+      suggestion: 'Write the archive with the usual method, deflate (8).',
     });
   }
 }

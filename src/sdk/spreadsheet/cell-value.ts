@@ -143,7 +143,7 @@ function noSharedText(text: string): CellProblem {
     code: 'cell.text',
     message: `refers to the shared text ${text.slice(0, 20)}, which the workbook does not have.`,
     value: text.slice(0, 200),
-    cure: 'Have the file written anew.',
+    cure: 'Export the file again.',
   };
 }
 
@@ -170,7 +170,7 @@ function noNumber(text: string): CellProblem {
     code: 'cell.number',
     message: `is marked as a number and holds ${JSON.stringify(text.slice(0, 200))}.`,
     value: text.slice(0, 200),
-    cure: 'Have the file written anew.',
+    cure: 'Export the file again.',
   };
 }
 

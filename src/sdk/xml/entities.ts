@@ -83,10 +83,10 @@ export function createEntities(given: Readonly<Record<string, string>>, context:
     if ('external' in entity) {
       throw fail(
         `The entity &${name}; stands for another file (${entity.external}), which is never read.`,
-        'Have the text written into the file itself. No file and no address that an export names is ever opened.',
+        'Write the text into the file itself. No file and no address that an export names is ever opened.',
       );
     }
-    if (within.includes(name)) throw fail(`The entity &${name}; refers to itself.`, 'Have the export corrected.');
+    if (within.includes(name)) throw fail(`The entity &${name}; refers to itself.`, 'Correct the export.');
     if (within.length >= DEPTH_MAX) {
       throw fail(`Entities refer to entities more than ${DEPTH_MAX} levels deep.`, HOSTILE);
     }
@@ -99,7 +99,7 @@ export function createEntities(given: Readonly<Record<string, string>>, context:
     if (text.includes('<')) {
       throw fail(
         `The entity &${name}; has elements in it, and only text is supported.`,
-        'Have the export written with the elements in place of the entity.',
+        'Write the elements in place of the entity.',
       );
     }
     let result = '';
@@ -124,7 +124,7 @@ export function createEntities(given: Readonly<Record<string, string>>, context:
       externalSubset === undefined
         ? `The entity &${name}; is not declared in the file.`
         : `The entity &${name}; is not declared in the file. It may be declared in ${externalSubset}, which is never read.`,
-      `Have the character itself written, or set \`entities: { ${name}: … }\` to what it stands for.`,
+      `Write the character itself, or set \`entities: { ${name}: … }\` to what it stands for.`,
     );
   };
 
@@ -192,7 +192,7 @@ export function createEntities(given: Readonly<Record<string, string>>, context:
 
 const HOSTILE = 'No export is written so. Find out where the file comes from before you use it.';
 
-const UNREADABLE = 'Have the export written without the document type, or with one that is correct.';
+const UNREADABLE = 'Write the export without the document type, or with a correct one.';
 
 function escapeText(text: string): string {
   return text.replaceAll('&', '&#38;').replaceAll('<', '&#60;');

@@ -5,10 +5,7 @@ export function describeMalformed(
 ): [what: string, cure: string] {
   const inside = open === undefined ? '' : ` in <${open}>`;
   if (/^(unclosed tag|unexpected end|document must contain a root)/.test(reason)) {
-    return [
-      `The file ends before it is complete${inside}.`,
-      'Have it written anew, and check that it is copied whole.',
-    ];
+    return [`The file ends before it is complete${inside}.`, 'Write it again, and check that all of it is copied.'];
   }
   const why = reason === 'unexpected close tag.' ? `the closing tag of <${closed}> is missing.` : reason;
   return [

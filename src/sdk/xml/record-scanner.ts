@@ -340,7 +340,7 @@ export class RecordScanner {
   private tooLong(): Error {
     return this.fault(
       `A text, comment or attribute is longer than ${this.bounds.max} characters.`,
-      'Have it left out of the export, or raise `maxRecordBytes`.',
+      'Leave it out of the export, or raise `maxRecordBytes`.',
     );
   }
 
@@ -353,7 +353,7 @@ export class RecordScanner {
   }
 }
 
-const CURE_CHECK = 'Have the export checked: no catalogue is written so.';
+const CURE_CHECK = 'Check the export: no catalogue has this form.';
 const CURE_PATH = 'Let the path name smaller elements.';
 
 function objectOf(value: JsonValue): JsonObject {

@@ -118,7 +118,7 @@ export const FAULT_TEXTS: Record<FaultCode, CodeText> = {
   },
   'api.plan': {
     means: 'The platform refuses the plan of the organisation.',
-    cure: 'Have the plan activated. Nothing else is needed.',
+    cure: 'Activate the plan. Nothing else is needed.',
   },
   'api.token': {
     means: 'The platform refuses the session token with which a key was to be revoked.',

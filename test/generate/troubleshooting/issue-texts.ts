@@ -7,7 +7,7 @@ export interface IssueGroup {
   codes: Readonly<Record<string, CodeText>>;
 }
 
-const WRITTEN_AGAIN = 'Have the file written again.';
+const WRITTEN_AGAIN = 'Export the file again.';
 
 export const ISSUE_GROUPS: readonly IssueGroup[] = [
   {
@@ -205,7 +205,7 @@ export const ISSUE_GROUPS: readonly IssueGroup[] = [
       'module.threw': { means: 'A mapping module threw an error.', cure: 'Correct the module, or the row.' },
       'number.inexact': {
         means: 'The number has more digits than a number can hold.',
-        cure: 'Have the source give it as text.',
+        cure: 'Write it as text in the source.',
       },
       'number.infinite': {
         means: 'The result is no number.',

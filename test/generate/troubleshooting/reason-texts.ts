@@ -16,7 +16,7 @@ export const REASON_TEXTS: Record<ReasonCode, CodeText> = {
     means: 'The platform refuses the key (401).',
     cure: '[Replace the key](operations.md#the-key-was-revoked).',
   },
-  denied_plan: { means: 'The platform refuses the plan (402).', cure: 'Have the plan activated.' },
+  denied_plan: { means: 'The platform refuses the plan (402).', cure: 'Activate the plan.' },
   denied_scope: {
     means: 'The platform refuses a scope of the key (403).',
     cure: '[Grant the scope](operations.md#a-scope-is-refused), or use another key.',

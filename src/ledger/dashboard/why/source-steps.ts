@@ -96,7 +96,7 @@ function guardStep(
     });
   }
   return step(held, `the guard holds the last read of ${name}: ${message}`, {
-    cure: 'Have the whole export written, or accept this one.',
+    cure: 'Write the whole export again, or accept this one.',
     command: `dpp-sync sync --accept ${source}`,
   });
 }

@@ -38,7 +38,7 @@ export function createFtpServer(
     if (/another host/.test(messageOf(error))) {
       return faults.refused(
         `${what}: the server wants the data to be fetched from another host, which is refused.`,
-        'Have the server state its own address for passive connections.',
+        'Set up the server so that it states its own address for passive connections.',
       );
     }
     return faults.of(what, error, suggestion);

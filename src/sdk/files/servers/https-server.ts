@@ -52,7 +52,7 @@ export function createHttpsServer(
         if (!/^(?:identity|gzip|x-gzip|)$/i.test(encoding)) {
           throw faults.refused(
             `${what}: it is encoded as ${encoding}.`,
-            'Have the server send it without an encoding.',
+            'Set up the server so that it sends the file without an encoding.',
           );
         }
       } catch (error) {

@@ -137,7 +137,7 @@ function lookupCard({ cause, lookups, mayEdit }: CauseView, request: Pick<WebReq
 
 const SETTLED = [
   { value: 'delivered', name: 'It arrived', text: 'The platform has it. Its baseline becomes what was sent.' },
-  { value: 'rejected', name: 'It did not arrive', text: 'The platform has nothing of it. The next change is sent.' },
+  { value: 'rejected', name: 'It did not arrive', text: 'The platform does not have it. The next change is sent.' },
   { value: 'ignored', name: 'Ignore', text: 'The platform stays as it is, until the source changes.' },
 ] as const;
 

@@ -44,7 +44,7 @@ function guardNotes({ standing, operates }: AttentionView): Html[] {
     const accept = operates
       ? html`<a class="button" href="${withQuery('/runs/accept', { source })}">Accept this export…</a>`
       : html`<span class="quiet">An operator can accept it.</span>`;
-    return html`<div class="note bad"><p>The guard holds ${source}/${stream}: ${message} Have the whole export written, or accept this one.</p><p>${accept}</p></div>`;
+    return html`<div class="note bad"><p>The guard holds ${source}/${stream}: ${message} Write the whole export again, or accept this one.</p><p>${accept}</p></div>`;
   });
 }
 
