@@ -267,7 +267,7 @@ export const ISSUE_GROUPS: readonly IssueGroup[] = [
     codes: {
       'claim.conflict': {
         means: 'Another row makes the same item with other content.',
-        cure: 'Keep one of the two rows, or give them different keys. If a source has got another id, give it its former id again.',
+        cure: 'Give both rows the same values, remove one of them, or give them different keys. If a source has got another id, give it its former id again.',
       },
       'claim.twice': { means: 'One row makes the same item twice.', cure: 'Give the items of the row different keys.' },
       'natural_key.taken': {
