@@ -9,8 +9,4 @@ export const bmecat = defineFileConnector({
   options: OPTIONS,
   streamOptions: STREAM_OPTIONS,
   read: readCatalog,
-  async columns(file, request) {
-    for await (const page of readCatalog(file, request)) return Object.keys(page.rows[0]?.fields ?? {});
-    return [];
-  },
 });

@@ -1,6 +1,17 @@
-import { createDecimalReader, type Issue, type JsonObject, RAW_FIELD, type SourceRow } from '../../src/sdk/index.ts';
+import {
+  createDecimalReader,
+  decimalIssue,
+  encodingIssues,
+  type Issue,
+  type JsonObject,
+  RAW_FIELD,
+  type SourceRow,
+} from '../../src/sdk/index.ts';
 import type { Defect, RecordScanner } from './record-scanner.ts';
 import type { Dialect } from './schema.ts';
+
+const NO_DECIMAL =
+  'Correct the value, or take the column out of `decimalColumns` where it does not always use that notation.';
 
 export interface RowContext {
   file: string;
@@ -16,7 +27,7 @@ export interface RowContext {
  * that all rows share one hidden class, and one comparison.
  */
 export function createRowBuilder(context: RowContext, scanner: RecordScanner): () => SourceRow {
-  const { file, names, dialect } = context;
+  const { file, names, encoding, dialect } = context;
   const { values } = scanner;
   const named = names.every((name) => name !== '');
   // Parsing makes own properties of all names, `__proto__` included.
@@ -57,11 +68,11 @@ export function createRowBuilder(context: RowContext, scanner: RecordScanner): (
     }
     const fields = fieldsOf();
     const row: SourceRow = { fields, place };
-    if (scanner.damaged) addIssues(row, encodingIssues(fields, scanner.recordLine, context.encoding));
+    if (scanner.damaged) addIssues(row, encodingIssues(fields, { line: scanner.recordLine, encoding }));
     for (const name of decimals) {
       const value = toDecimal(fields[name] ?? '');
       if (typeof value === 'string') fields[name] = value;
-      else addIssues(row, [decimalIssue(name, value.found, dialect.decimalMark)]);
+      else addIssues(row, [decimalIssue(name, value.found, { mark: dialect.decimalMark, cure: NO_DECIMAL })]);
     }
     return row;
   };
@@ -131,26 +142,4 @@ function defectIssue(defect: Defect, line: number, column: string | undefined, d
     default:
       return defect satisfies never;
   }
-}
-
-function encodingIssues(fields: Record<string, string>, line: number, encoding: string): Issue[] {
-  return Object.entries(fields)
-    .filter(([, value]) => value.includes('\uFFFD'))
-    .map(([name, value]) => ({
-      code: 'row.encoding',
-      message: `Column ${name} of the row at line ${line} holds text that is not valid ${encoding}, or was damaged before it was exported.`,
-      field: name,
-      value: value.slice(0, 200),
-      cure: 'Set `encoding` to what the source system writes, or have it write the file anew.',
-    }));
-}
-
-function decimalIssue(name: string, found: string, mark: string): Issue {
-  return {
-    code: 'row.decimal',
-    message: `Column ${name} holds ${JSON.stringify(found.slice(0, 200))}, which is not a number with the decimal mark ${JSON.stringify(mark)}.`,
-    field: name,
-    value: found.slice(0, 200),
-    cure: 'Correct the value, or take the column out of `decimalColumns` where it does not always use that notation.',
-  };
 }

@@ -1,6 +1,16 @@
-import { createDecimalReader, type Issue, type JsonObject, RAW_FIELD, type SourceRow } from '../../src/sdk/index.ts';
+import {
+  createDecimalReader,
+  decimalIssue,
+  encodingIssues,
+  type Issue,
+  type JsonObject,
+  RAW_FIELD,
+  type SourceRow,
+} from '../../src/sdk/index.ts';
 import type { RawRecord } from './record-scanner.ts';
 import { type Column, endOf, type Layout } from './schema.ts';
+
+const NO_DECIMAL = 'Correct the value, the position of the column, or `decimalMark`.';
 
 export interface RowContext {
   file: string;
@@ -34,7 +44,7 @@ export function createRowBuilder({ file, encoding, layout }: RowContext): (recor
     const isRow = prefix === undefined || text.startsWith(prefix);
     if (parent !== undefined && text.startsWith(parent.prefix) && !(isRow && isLonger(prefix, parent.prefix))) {
       above = readParent?.(text);
-      if (text.includes('\uFFFD')) above?.issues.push(...encodingIssues(above.fields, line, encoding));
+      if (text.includes('\uFFFD')) above?.issues.push(...encodingIssues(above.fields, { line, encoding }));
       return null;
     }
     if (!isRow) return null;
@@ -45,7 +55,7 @@ export function createRowBuilder({ file, encoding, layout }: RowContext): (recor
     }
     if (isCutOff && text.length < end) issues.push(cutOff(line));
     const all = above === undefined ? fields : { ...above.fields, ...fields };
-    if (text.includes('\uFFFD')) issues.push(...encodingIssues(fields, line, encoding));
+    if (text.includes('\uFFFD')) issues.push(...encodingIssues(fields, { line, encoding }));
     return issues.length === 0 ? { fields: all, place } : { fields: { ...all, [RAW_FIELD]: text }, place, issues };
   };
 }
@@ -72,7 +82,7 @@ function createReader(columns: readonly Column[], { trim, decimalMark }: Layout)
         if (typeof number === 'string') fields[name] = decimals === undefined ? number : withMark(number, decimals);
         else {
           fields[name] = value;
-          issues.push(decimalIssue(name, value, decimalMark));
+          issues.push(decimalIssue(name, value, { mark: decimalMark, cure: NO_DECIMAL }));
         }
       } else fields[name] = value;
     }
@@ -110,26 +120,4 @@ function noParent(line: number, prefix: string): Issue {
     message: `No record that begins with ${JSON.stringify(prefix)} stands above the one at line ${line}.`,
     cure: 'Check the prefix of `parent`, and the order of the records in the export.',
   };
-}
-
-function decimalIssue(name: string, found: string, mark: string): Issue {
-  return {
-    code: 'row.decimal',
-    message: `Column ${name} holds ${JSON.stringify(found.slice(0, 200))}, which is not a number with the decimal mark ${JSON.stringify(mark)}.`,
-    field: name,
-    value: found.slice(0, 200),
-    cure: 'Correct the value, the position of the column, or `decimalMark`.',
-  };
-}
-
-function encodingIssues(fields: JsonObject, line: number, encoding: string): Issue[] {
-  const texts = Object.entries(fields).flatMap(([name, value]) => (typeof value === 'string' ? [{ name, value }] : []));
-  const damaged = texts.filter(({ value }) => value.includes('\uFFFD'));
-  return damaged.map(({ name, value }) => ({
-    code: 'row.encoding',
-    message: `Column ${name} of the record at line ${line} holds text that is not valid ${encoding}, or was damaged before it was exported.`,
-    field: name,
-    value: value.slice(0, 200),
-    cure: 'Set `encoding` to what the source system writes, or have it write the file anew.',
-  }));
 }

@@ -9,8 +9,4 @@ export const gdsn = defineFileConnector({
   options: OPTIONS,
   streamOptions: STREAM_OPTIONS,
   read: readMessage,
-  async columns(file, request) {
-    for await (const page of readMessage(file, request)) return Object.keys(page.rows[0]?.fields ?? {});
-    return [];
-  },
 });

@@ -1,4 +1,4 @@
-import { XML_FILE_OPTIONS, z } from '../../src/sdk/index.ts';
+import { CHANGES_BY_DEFAULT, XML_FILE_OPTIONS, z } from '../../src/sdk/index.ts';
 
 /** The source's `options`. */
 export const OPTIONS = {
@@ -18,12 +18,7 @@ export type Options = z.infer<z.ZodObject<typeof OPTIONS>>;
 
 /** What stands under a stream besides its files. */
 export const STREAM_OPTIONS = {
-  contents: z
-    .enum(['snapshot', 'changes'])
-    .default('changes')
-    .describe(
-      '`changes`: each file holds what has changed, and files that were read are not read again. `snapshot`: the files hold everything there is.',
-    ),
+  ...CHANGES_BY_DEFAULT,
   records: z
     .enum(['items', 'children'])
     .default('items')

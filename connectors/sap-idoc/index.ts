@@ -9,8 +9,4 @@ export const sapIdoc = defineFileConnector({
   options: OPTIONS,
   streamOptions: STREAM_OPTIONS,
   read: readIdocs,
-  async columns(file, request) {
-    for await (const page of readIdocs(file, request)) return Object.keys(page.rows[0]?.fields ?? {});
-    return [];
-  },
 });

@@ -1,4 +1,4 @@
-import { XML_FILE_OPTIONS, z } from '../../src/sdk/index.ts';
+import { CHANGES_BY_DEFAULT, XML_FILE_OPTIONS, z } from '../../src/sdk/index.ts';
 
 const Name = z.string().min(1);
 
@@ -19,12 +19,7 @@ export type Options = z.infer<z.ZodObject<typeof OPTIONS>>;
 
 /** What stands under a stream besides its files. */
 export const STREAM_OPTIONS = {
-  contents: z
-    .enum(['snapshot', 'changes'])
-    .default('changes')
-    .describe(
-      '`changes`: each file holds what has changed, and files that were read are not read again. `snapshot`: the files hold everything there is.',
-    ),
+  ...CHANGES_BY_DEFAULT,
   segment: Name.describe('The segment whose occurrences are the rows, as `E1MARAM`, `E1MARCM` or `E1STPOM`.'),
   fields: z
     .array(Name)

@@ -164,3 +164,13 @@ export type FileSource = z.infer<z.ZodObject<typeof FILE_SOURCE>>;
 export type Access = z.infer<typeof ACCESS>;
 export type Downloads = z.infer<typeof DOWNLOADS>;
 export type Unpacking = z.infer<typeof UNPACKING>;
+
+/** `contents` of a stream for formats whose files hold changes as a rule. */
+export const CHANGES_BY_DEFAULT = {
+  contents: z
+    .enum(['snapshot', 'changes'])
+    .default('changes')
+    .describe(
+      '`changes`: each file holds what has changed, and files that were read are not read again. `snapshot`: the files hold everything there is.',
+    ),
+};
