@@ -18,7 +18,7 @@ export function withoutByteOrderMark(head: Buffer, file: string): Buffer {
  * its first line is complete and a second object follows: a single object may as well be a document.
  */
 export function detectFormat(options: { file: string; head: Buffer; atRoot: boolean }): JsonFormat {
-  if (/\.(ndjson|jsonl)$/i.test(options.file)) return 'ndjson';
+  if (/\.(?:ndjson|jsonl)(?:\.gz)?$/i.test(options.file)) return 'ndjson';
   if (!options.atRoot) return 'array';
   const [first = '', ...others] = options.head.toString('utf8').trimStart().split('\n');
   if (!first.startsWith('{') || !others.some((line) => line.startsWith('{'))) return 'array';

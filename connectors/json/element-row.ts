@@ -81,7 +81,11 @@ function limitIssue({ tooLong, deepest }: Element, { maxRecordBytes, inner }: El
     };
   }
   if (deepest <= DEPTH_MAX) return undefined;
-  return { code: 'row.depth', message: `The element is nested ${deepest} levels deep; the limit is ${DEPTH_MAX}.` };
+  return {
+    code: 'row.depth',
+    message: `The element is nested ${deepest} levels deep; the limit is ${DEPTH_MAX}.`,
+    cure: 'Point `at` to the list of records, further inside, or have less nested records exported.',
+  };
 }
 
 /** What is wrong with an element as a whole. It holds for each record in it. */
@@ -93,6 +97,7 @@ function textIssues(text: string, value: JsonValue, members: number): Issue[] {
         code: 'row.duplicate',
         message: `An object in the element has the name ${JSON.stringify(name ?? '')} more than once, so its value is not certain.`,
         ...(name === undefined ? {} : { field: name }),
+        cure: 'Have the source system give each name of an object once.',
       },
     ];
   }

@@ -1,5 +1,6 @@
 import { appendFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { json } from '../../connectors/json/index.ts';
@@ -121,7 +122,7 @@ describe('lines', () => {
 });
 
 describe('the format', () => {
-  const of = async (name: string, content: string, stream: object = {}) => {
+  const of = async (name: string, content: string | Uint8Array, stream: object = {}) => {
     await using folder = await temporaryFolder({ [name]: content });
     return await readRows(json, { folder: folder.path, stream: { path: name, ...stream } });
   };
@@ -129,6 +130,7 @@ describe('the format', () => {
   it('is told by the extension or the beginning', async () => {
     expect(await of('x.ndjson', '{"a":1}')).toHaveLength(1);
     expect(await of('x.jsonl', '{"a":1}\n{"a":2}')).toHaveLength(2);
+    expect(await of('x.ndjson.gz', gzipSync('{"a":1}'))).toHaveLength(1);
     expect(await of('x.json', '\n {"a":1}\n{"a":2}')).toHaveLength(2);
     expect(await of('x.json', '{"l":[{}]}\n', { at: '$.l' })).toHaveLength(1);
     expect(await of('x', ' [{}]')).toHaveLength(1);
@@ -156,6 +158,7 @@ describe('elements that cannot be used', () => {
       '{"a":1,"a":2}\n{"b":[{"c":{"x":1,"y":{},"x":2}}]}\n{"a":{"a":{"a":"a\\": \\"a"}},"b":{"a":1}}\n{"a":1,"\\u0061":2}',
     );
     expect(codes(rows)).toEqual(['row.duplicate', 'row.duplicate', 'ok', 'row.duplicate']);
+    expect(rows[0]?.issues?.[0]?.cure).toContain('each name');
     expect(rows.map((row) => row.issues?.[0]?.field)).toEqual(['a', 'x', undefined, 'a']);
   });
 
@@ -163,6 +166,7 @@ describe('elements that cannot be used', () => {
     const nested = (depth: number) => `{"a":${'['.repeat(depth - 1)}${']'.repeat(depth - 1)}}`;
     const rows = await read(`[${nested(100)},${nested(101)},${nested(200_000)},{}]`);
     expect(codes(rows)).toEqual(['ok', 'row.depth', 'row.depth', 'ok']);
+    expect(rows[1]?.issues?.[0]?.cure).toContain('Point `at`');
   });
 
   it('are reported when they are too long, and reading goes on', async () => {
