@@ -14,6 +14,8 @@ const DELIMITERS = [';', ',', '\t', '|', '+|', '||', '~', '^', '¦', '\u001f'];
 const TEXT_MAX = 512 * 1024;
 const ROWS_MAX = 1_000;
 const TITLE_LINES_MAX = 20;
+/** A first line for Excel, which names the delimiter. */
+const SEPARATOR_LINE = /^sep=.\r?\n/i;
 /** The least share of rows that have as many values as most of them. */
 const REGULAR_MIN = 0.6;
 
@@ -42,20 +44,27 @@ export function recogniseCsv(text: string, isWhole: boolean): FoundDialect | nul
   );
   const [best] = attempts.filter(isTable).toSorted(byFit);
   if (best === undefined) return null;
-  const first = best.rows.findIndex(({ values }) => values.length === best.columns);
+  const isSeparated = SEPARATOR_LINE.test(head);
+  const first = best.rows.findIndex(
+    ({ line, values }) => values.length === best.columns && !(isSeparated && line === 1),
+  );
   const skipLines = (best.rows[first]?.line ?? 1) - 1;
   // Above a header there may be a title. Anything more is no title, and is for the reader to report.
   const isTitled = skipLines > 0 && skipLines <= TITLE_LINES_MAX;
   const header = headerOf(best, isTitled ? first : 0);
   return {
     columns: best.columns,
-    ...withDialect(best, { recordDelimiter, skipLines: isTitled ? skipLines : 0 }, header),
+    ...withDialect(best, { recordDelimiter, skipLines: isTitled ? skipLines : 0, isSeparated }, header),
   };
 }
 
 function withDialect(
   { delimiter, quote, rows, columns, regular }: Attempt,
-  { recordDelimiter, skipLines }: { recordDelimiter: string | undefined; skipLines: number },
+  {
+    recordDelimiter,
+    skipLines,
+    isSeparated,
+  }: { recordDelimiter: string | undefined; skipLines: number; isSeparated: boolean },
   header: Pick<FoundDialect, 'options' | 'reasons'>,
 ): Pick<FoundDialect, 'options' | 'reasons'> {
   const share = Math.round(regular * rows.length);
@@ -74,7 +83,9 @@ function withDialect(
   }
   if (skipLines > 0) {
     options.skipLines = skipLines;
-    reasons.skipLines = 'the lines above the header have fewer values';
+    reasons.skipLines = isSeparated
+      ? 'the first line names the delimiter for Excel'
+      : 'the lines above the header have fewer values';
   }
   return { options, reasons };
 }
