@@ -1,11 +1,11 @@
 import {
-  createFileDecoder,
   createPageBuffer,
   defineFileConnector,
   Encoding,
   type OpenFile,
   type Page,
   RAW_FIELD,
+  readFileText,
   type SourceRow,
   sourceFault,
 } from 'dpp-sync/sdk';
@@ -66,31 +66,24 @@ function rowOf({ line, text }: Article, file: string): SourceRow {
 async function* articlesOf(file: OpenFile, encoding: string, signal: AbortSignal): AsyncGenerator<Article> {
   let article: Article = { line: 1, text: '' };
   let line = 1;
-  for await (const text of linesOf(file, encoding, signal)) {
-    line += 1;
-    if (text.trim() !== '') article.text += `${text}\n`;
-    if (article.text.length > ARTICLE_MAX) {
-      throw sourceFault(`${file.name}, line ${article.line}: the article is longer than ${ARTICLE_MAX} characters.`, {
-        suggestion: 'Check that an empty line ends each article.',
-      });
-    }
-    if (text.trim() !== '') continue;
-    if (article.text !== '') yield article;
-    article = { line, text: '' };
-  }
-  if (article.text !== '') yield article;
-}
-
-async function* linesOf(file: OpenFile, encoding: string, signal: AbortSignal): AsyncGenerator<string> {
-  let decoder: ReturnType<typeof createFileDecoder> | undefined;
   let rest = '';
-  for await (const chunk of file.chunks(signal)) {
-    decoder ??= createFileDecoder(encoding, chunk);
-    const lines = (rest + decoder.write(chunk)).split(/\r?\n/);
+  for await (const { text, final } of readFileText(file, { encoding, format: 'a catalogue', signal })) {
+    const lines = (rest + text).split(/\r?\n/);
     rest = lines.pop() ?? '';
-    yield* lines;
-    if (rest.length > ARTICLE_MAX) yield rest;
+    // The last article may end without an empty line.
+    if (final) lines.push(rest, '');
+    for (const one of lines) {
+      line += 1;
+      if (one.trim() !== '') {
+        article.text += `${one}\n`;
+        continue;
+      }
+      if (article.text !== '') yield article;
+      article = { line, text: '' };
+    }
+    if (article.text.length + rest.length <= ARTICLE_MAX) continue;
+    throw sourceFault(`${file.name}, line ${article.line}: the article is longer than ${ARTICLE_MAX} characters.`, {
+      suggestion: 'Check that an empty line ends each article.',
+    });
   }
-  rest += decoder?.end() ?? '';
-  if (rest !== '') yield rest;
 }
