@@ -240,6 +240,7 @@ describe('a storage that speaks S3', () => {
       { length: 1_000 },
       (_, at) => `<Contents><Key>in%2Fx-${page}-${at}+%C3%BC.txt</Key><Size>1</Size><ETag>"1"</ETag></Contents>`,
     );
+    if (page === 0) contents.unshift('<Contents><Key>in%2F</Key><Size>0</Size><ETag>"0"</ETag></Contents>');
     const next = page + 1 < PAGES ? `<NextContinuationToken>a/b+${page + 1}+==</NextContinuationToken>` : '';
     response.writeHead(200, { 'content-type': 'application/xml' });
     response.end(`<ListBucketResult><EncodingType>url</EncodingType>${contents.join('')}${next}</ListBucketResult>`);
@@ -250,16 +251,26 @@ describe('a storage that speaks S3', () => {
   });
   afterAll(() => void server.close());
 
-  it('is asked for every part of a listing', async () => {
-    tokens = [];
+  async function listed(pattern: string): Promise<string[]> {
     const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const access = { pathStyle: true, accessKeyId: 'an-id', secretAccessKey: 'a-secret', region: 'eu', endpoint };
     const address = { scheme: 's3', host: 'bucket', port: null } as const;
     const storage = createS3Server(address, { access, idleMs: 1_000, label: (path) => path });
-    const wanted = filterOf('x-9-999 *.txt', 'file', '');
+    const wanted = filterOf(pattern, 'file', '');
     const found = await storage.list('in', wanted, new AbortController().signal, () => undefined);
     await storage.close();
-    expect(found.map(({ name }) => name)).toEqual(['x-9-999 ü.txt']);
+    return found.map(({ name }) => name);
+  }
+
+  it('gives no file for the empty object that stands for the folder', async () => {
+    const names = await listed('*');
+    expect(names).toHaveLength(PAGES * 1_000);
+    expect(names).not.toContain('');
+  });
+
+  it('is asked for every part of a listing', async () => {
+    tokens = [];
+    expect(await listed('x-9-999 *.txt')).toEqual(['x-9-999 ü.txt']);
     expect(tokens.filter((token) => token !== null)).toEqual(
       Array.from({ length: PAGES - 1 }, (_, at) => `a/b+${at + 1}+==`),
     );

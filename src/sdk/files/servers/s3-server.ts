@@ -105,7 +105,8 @@ export function createS3Server(
         const folders = part.folders.map((prefix) => ({ ...NO_FILE, name: prefix.slice(0, -1) }));
         for (const entry of wanted.kind === 'file' ? part.files : folders) {
           const name = entry.name.slice(above.length);
-          if (wanted.matches(name)) found.push({ ...entry, name });
+          // Consoles store an empty object under the key of the folder itself, for folders without files.
+          if (name !== '' && wanted.matches(name)) found.push({ ...entry, name });
         }
         next = part.next;
         if (found.length > LISTED_MAX) {
