@@ -2,7 +2,7 @@
 
 import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+import { symlink, writeFile } from 'node:fs/promises';
 import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
@@ -78,6 +78,14 @@ describeSftp('an SFTP server', () => {
   it('needs a fingerprint and a way to log in', async () => {
     await expect((await read({ hostKey: 'MD5:aa:bb' })).ids()).rejects.toThrow('is not the fingerprint of a key');
     await expect((await read({ privateKey: undefined })).ids()).rejects.toThrow('neither a password nor a private key');
+  });
+
+  it('an SFTP server that has a link without its file names that link', async () => {
+    await symlink(join(server.files, 'none'), join(server.files, 'gone-1.csv'));
+    const { user, privateKey, hostKey } = server;
+    const folder = `sftp://127.0.0.1:${server.port}${server.files}`;
+    const linked = await open(`${folder}/gone-*.csv`, { sftp: { user, privateKey, hostKey } }, 10_000);
+    await expect(linked.ids()).rejects.toThrow(`${folder}/gone-1.csv is a link to a file that does not exist`);
   });
 
   it('a file server that cuts the connection during a download gives no row', async () => {

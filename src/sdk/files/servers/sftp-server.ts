@@ -83,6 +83,16 @@ export function createSftpServer(
     },
   });
 
+  /** @throws a `sourceFault` for a link to a file that is gone: without it a snapshot would not have all files */
+  async function followed(client: SftpClient, path: string): Promise<Entry> {
+    const stats = await client.stat(path).catch((error: unknown) => {
+      const what = isAbsent(error) ? 'is a link to a file that does not exist' : 'could not be looked up';
+      throw faults.of(`${label(path)} ${what}`, error, 'Have the link renewed or removed.');
+    });
+    const kind = stats.isFile ? 'file' : stats.isDirectory ? 'folder' : 'other';
+    return entryOf(posix.basename(path), { ...stats, kind });
+  }
+
   return {
     stat: (path) =>
       kept.use(async ({ client }) => {
@@ -106,7 +116,7 @@ export function createSftpServer(
           const entries: Entry[] = [];
           for (const one of await client.list(folder)) {
             if (!wanted.matches(one.name)) continue;
-            if (one.type === 'l') entries.push(await followed(client, `${folder}/${one.name}`, one.name));
+            if (one.type === 'l') entries.push(await followed(client, `${folder.replace(/\/$/, '')}/${one.name}`));
             else
               entries.push(
                 entryOf(one.name, { ...one, kind: one.type === '-' ? 'file' : one.type === 'd' ? 'folder' : 'other' }),
@@ -169,11 +179,6 @@ export function createSftpServer(
     interrupt: () => kept.cut(),
     close: () => kept.close(),
   };
-}
-
-async function followed(client: SftpClient, path: string, name: string): Promise<Entry> {
-  const stats = await client.stat(path);
-  return entryOf(name, { ...stats, kind: stats.isFile ? 'file' : stats.isDirectory ? 'folder' : 'other' });
 }
 
 function entryOf(name: string, stats: { kind: Entry['kind']; size: number; modifyTime: number }): Entry {
