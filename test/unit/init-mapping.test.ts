@@ -210,6 +210,17 @@ describe('the proposed mapping', () => {
     expect(line('gtin')?.expression).toBe('has(row.ean) ? gtin(row.ean) : null');
   });
 
+  it('takes the tags out of a description', () => {
+    const withText = (text: string) =>
+      proposed(rowsOf(3, (at) => ({ sku: `A${at}`, name: 'x', description: text }))).line('description');
+    expect(withText('<p>Oak &amp; beech</p>')).toMatchObject({
+      expression: 'html_text(row.description)',
+      isTodo: false,
+    });
+    expect(withText('<p>Oak</p>')?.reason).toContain('3 of its values have HTML');
+    expect(withText('1 < 2 & 3 > 2')?.expression).toBe('row.description');
+  });
+
   it('says why a column with the right name is left out', () => {
     const { line } = proposed(rowsOf(6, (at) => ({ sku: `A${at}`, ean: `400638133393${at}`, origin: 'Moon' })));
     expect(line('gtin')).toMatchObject({ expression: null, isTodo: false });

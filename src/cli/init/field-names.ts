@@ -18,7 +18,7 @@ const NAMES = {
     materialkurztext maktx designation libelle intitule denomination nom naam productnaam artikelnaam nombre denominacion
     nome denominazione descriptionshort shortdescription kurzbeschreibung displayname label`,
   description: `description descriptionlong longdescription beschreibung artikelbeschreibung langtext ltext longtext
-    descriptif descripcion descrizione omschrijving beschrijving detail details`,
+    descriptif descripcion descrizione omschrijving beschrijving bodyhtml detail details`,
   country: `countryoforigin origincountry originalcountry ursprungsland herkunftsland laenderherkunft herkl paysdorigine
     paysorigine landvanherkomst countryofmanufacture manufacturingcountry
     herstellungsland produktionsland paysdefabrication paisdeorigen paisorigen paesediorigine paeseorigine madein coo herkunft ursprung origin`,

@@ -38,7 +38,7 @@ function proposeArticle(columns: readonly Column[], key: FoundKey | null, to: 'p
   const shared = [
     numberLine(to === 'product' ? 'sku' : 'code', number, key),
     nameLine(name, columns),
-    lineIfAny('description', description),
+    description === null ? null : descriptionLine(description),
   ];
   const own = to === 'product' ? productLines(columns, number) : materialLines(columns);
   return {
@@ -109,6 +109,18 @@ function nameLine(choice: Choice | null, columns: readonly Column[]): ProposedLi
   if (more.length > 0) return missing('name', `${reason}; ${named(texts)} have text`);
   const line = { name: 'name', expression: guarded(only, only.access), isTodo: true };
   return { ...line, reason: 'no column has a known name for it, and this is the only column with text' };
+}
+
+/** Tags and entities that shop systems write into texts. A sign such as `<` by itself is no markup. */
+const MARKUP =
+  /<\/?(?:a|b|br|div|em|h[1-6]|i|li|ol|p|span|strong|table|td|tr|u|ul)\b[^<>]*>|&(?:[a-z]{2,8}|#\d{2,6});/i;
+
+/** People read the description in a passport, where tags would be shown. */
+function descriptionLine(choice: Choice): ProposedLine {
+  const marked = choice.column.values.filter((value) => MARKUP.test(value)).length;
+  if (marked === 0) return lineOf('description', choice);
+  const checked: CheckedExpression = { ...choice.checked, expression: (access) => `html_text(${access})` };
+  return lineOf('description', { ...choice, checked }, `${marked} of its values ${marked === 1 ? 'has' : 'have'} HTML`);
 }
 
 /** True if a good part of the values has several words. */
