@@ -26,6 +26,20 @@ describe('columns', () => {
     ]);
   });
 
+  it('are counted in characters, of which UTF-16 writes some as two', async () => {
+    const rows = await read('00日本abcd\n01\u{1F600}abcd\n', {
+      columns: [
+        { name: 'no', from: 1, length: 2 },
+        { name: 'sign', from: 3, length: 2 },
+        { name: 'rest', from: 5, length: 4 },
+      ],
+    });
+    expect(fields(rows)).toEqual([
+      { no: '00', sign: '日本', rest: 'abcd' },
+      { no: '01', sign: '\u{1F600}', rest: 'abcd' },
+    ]);
+  });
+
   it('lose the blanks that fill them as it is set', async () => {
     const trimmed = async (trim: string) => (await read(' 1   a b  \n', { trim }))[0]?.fields;
     expect(await trimmed('both')).toEqual({ no: '1', text: 'a b' });
