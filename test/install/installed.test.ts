@@ -14,7 +14,7 @@ import {
 } from '../support/cli/install.ts';
 import { filesOfPage } from '../support/docs/page-files.ts';
 import { followPage } from '../support/docs/page-session.ts';
-import { GOOD_FILES, SMALL_SOURCES } from '../support/worlds/cli-export.ts';
+import { EXPORT_SOURCES, GOOD_FILES } from '../support/worlds/cli-export.ts';
 import { API_KEY } from '../support/worlds/world.ts';
 
 const { name, version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as Record<string, string>;
@@ -61,7 +61,7 @@ for (const [what, program] of Object.entries(PROGRAMS)) {
         const { baseUrl } = JSON.parse(sandbox.line) as { baseUrl: string };
         for (const [file, text] of Object.entries(GOOD_FILES)) user.write(file, text);
         user.write('names.csv', 'key,value\nPump,Pumpe\nMotor,Motor\n');
-        const [source] = SMALL_SOURCES;
+        const [source] = EXPORT_SOURCES;
         const mappings = source?.mappings.map((mapping) =>
           mapping.to === 'product'
             ? { ...mapping, fields: { ...mapping.fields, name: 'lookup("names.csv", row.NAME)' } }

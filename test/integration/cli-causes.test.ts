@@ -1,10 +1,11 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
+import { exitCodeOf } from '../../src/daemon/sync.ts';
 import { cli } from '../support/cli/cli.ts';
 import { runHere } from '../support/cli/cli-here.ts';
 import { quickQueue } from '../support/servers/quick-queue.ts';
-import { FLAWED_FILES, GOOD_FILES, SMALL_SOURCES } from '../support/worlds/cli-export.ts';
+import { EXPORT_SOURCES, FLAWED_FILES, GOOD_FILES } from '../support/worlds/cli-export.ts';
 import { createWorld, type World } from '../support/worlds/world.ts';
 
 const queue = quickQueue();
@@ -13,7 +14,7 @@ afterEach(() => world.remove());
 
 /** The small export with its materials in a source of their own. */
 function twoSources(): Record<string, unknown>[] {
-  return SMALL_SOURCES.flatMap(({ streams: { materials, ...streams }, mappings, ...source }) => [
+  return EXPORT_SOURCES.flatMap(({ streams: { materials, ...streams }, mappings, ...source }) => [
     { ...source, streams, mappings: mappings.filter(({ stream }) => stream !== 'materials') },
     { ...source, id: 'pim', streams: { materials }, mappings: mappings.filter(({ stream }) => stream === 'materials') },
   ]);
@@ -25,8 +26,8 @@ const look = (...args: string[]) => runHere([...args, '-c', world.configFile]);
 
 describe('why a command ends with 4', () => {
   it('is said by a sync of an unchanged night, with counts and the commands that show it', async () => {
-    world = await createWorld({ queue: queue(), config: { sources: SMALL_SOURCES }, files: FLAWED_FILES });
-    await run('sync');
+    world = await createWorld({ queue: queue(), config: { sources: EXPORT_SOURCES }, files: FLAWED_FILES });
+    await world.sync();
     const { exitCode, json } = await run('sync', '--json');
     expect(exitCode).toBe(4);
     const causes = [
@@ -39,9 +40,9 @@ describe('why a command ends with 4', () => {
 
   it('is a last run that failed, which status names with its error until the source is read again', async () => {
     world = await createWorld({ queue: queue(), config: { sources: twoSources() }, files: GOOD_FILES });
-    expect((await run('sync')).exitCode).toBe(0);
+    expect(exitCodeOf(await world.sync())).toBe(0);
     rmSync(join(world.folder, 'materials.csv'));
-    expect((await run('sync')).exitCode).toBe(3);
+    expect(exitCodeOf(await world.sync())).toBe(3);
 
     const { exitCode, json } = await look('status', '--json');
     expect(exitCode).toBe(4);
@@ -67,7 +68,7 @@ describe('why a command ends with 4', () => {
 
   it('names nothing of sources that are not selected', async () => {
     world = await createWorld({ queue: queue(), config: { sources: twoSources() }, files: FLAWED_FILES });
-    await run('sync');
+    await world.sync();
     const { exitCode, stdout } = await run('sync', 'pim');
     expect(exitCode).toBe(0);
     expect(stdout).toContain('All is delivered.');
@@ -86,10 +87,10 @@ describe('what is missing from its source', () => {
     const guard = { maxMissing: '100%', maxDrop: '100%' };
     world = await createWorld({
       queue: queue(),
-      config: { sources: [{ ...SMALL_SOURCES[0], guard }] },
+      config: { sources: [{ ...EXPORT_SOURCES[0], guard }] },
       files: GOOD_FILES,
     });
-    await run('sync');
+    await world.sync();
     world.write('products.csv', without('2'));
     for (let night = 0; night < 2; night += 1) {
       const { exitCode, json } = await run('sync', '--json');
@@ -111,15 +112,15 @@ describe('what is missing from its source', () => {
     );
 
     world.write('products.csv', GOOD_FILES['products.csv']);
-    await run('sync');
+    await world.sync();
     world.write('products.csv', without('2'));
     expect((await run('sync', '--json')).json()).toMatchObject({ missing: { product: 1 } });
   });
 
   it('is not counted where its operator does not care', async () => {
-    const source = { ...SMALL_SOURCES[0], guard: { maxMissing: '100%', maxDrop: '100%' }, onMissing: 'ignore' };
+    const source = { ...EXPORT_SOURCES[0], guard: { maxMissing: '100%', maxDrop: '100%' }, onMissing: 'ignore' };
     world = await createWorld({ queue: queue(), config: { sources: [source] }, files: GOOD_FILES });
-    await run('sync');
+    await world.sync();
     world.write('products.csv', without('2'));
     expect((await run('sync', '--json')).json()).toMatchObject({ runs: [{ missing: 1 }, {}, {}], missing: {} });
   });

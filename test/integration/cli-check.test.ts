@@ -9,13 +9,13 @@ import type { SandboxOptions } from '../../src/sandbox/settings/settings.ts';
 import { cli } from '../support/cli/cli.ts';
 import { runHere } from '../support/cli/cli-here.ts';
 import { describeRedis, type RedisOptions, type RedisServer, startRedis } from '../support/servers/redis.ts';
-import { GOOD_FILES, SMALL_SOURCES } from '../support/worlds/cli-export.ts';
+import { EXPORT_SOURCES, GOOD_FILES } from '../support/worlds/cli-export.ts';
 import { API_KEY, createWorld, type World } from '../support/worlds/world.ts';
 
 let world: World;
 
 beforeEach(async () => {
-  world = await createWorld({ config: { sources: SMALL_SOURCES }, files: GOOD_FILES });
+  world = await createWorld({ config: { sources: EXPORT_SOURCES }, files: GOOD_FILES });
 });
 afterEach(() => world.remove());
 
@@ -23,7 +23,7 @@ const check = (...args: string[]) => runHere(['check', '-c', world.configFile, .
 
 function writeConfig(changes: Record<string, unknown>): void {
   const target = { baseUrl: world.baseUrl, apiKey: API_KEY };
-  world.write('dpp-sync.yaml', stringify({ target, ledger: './data/ledger.db', sources: SMALL_SOURCES, ...changes }));
+  world.write('dpp-sync.yaml', stringify({ target, ledger: './data/ledger.db', sources: EXPORT_SOURCES, ...changes }));
 }
 
 describe('dpp-sync check', () => {
@@ -62,7 +62,7 @@ describe('dpp-sync check', () => {
   });
 
   it('reports five errors of a config at once, and ends with 2', async () => {
-    const [source] = SMALL_SOURCES;
+    const [source] = EXPORT_SOURCES;
     writeConfig({
       target: { baseUrl: 'http://dpp.example.com', apiKey: API_KEY },
       queue: 'rabbit',
@@ -81,7 +81,7 @@ describe('dpp-sync check', () => {
   });
 
   it('reports expressions that do not compile, and ends with 2', async () => {
-    const [source] = SMALL_SOURCES;
+    const [source] = EXPORT_SOURCES;
     const mappings = [
       { stream: 'products', to: 'product', key: 'row.ID +', fields: { sku: 'row.SKU', name: 'nmae(1)' } },
     ];
@@ -93,7 +93,7 @@ describe('dpp-sync check', () => {
   });
 
   it('reports expressions that do not compile beside the other errors of a config', async () => {
-    const [source] = SMALL_SOURCES;
+    const [source] = EXPORT_SOURCES;
     const [products, materials] = source?.mappings ?? [];
     const mappings = [
       { ...products, key: 'row.ID +', fields: { sku: 'row.SKU', name: 'nmae(1)', colour: 'nmae(2)' } },
@@ -137,7 +137,7 @@ describe('dpp-sync check', () => {
   });
 
   it('tells every source that cannot be read, and still asks the API', async () => {
-    const [source] = SMALL_SOURCES;
+    const [source] = EXPORT_SOURCES;
     writeConfig({
       sources: [
         { ...source, id: 'one', options: { delimiter: '"' } },

@@ -9,7 +9,7 @@ import { items, product, text } from '../support/ledger/items.ts';
 import { createOldLedger } from '../support/ledger/old-ledger.ts';
 import { mapRows, pullRows, row } from '../support/ledger/records.ts';
 import { withLedger } from '../support/ledger/world-ledger.ts';
-import { GOOD_FILES, SMALL_SOURCES } from '../support/worlds/cli-export.ts';
+import { EXPORT_SOURCES, GOOD_FILES } from '../support/worlds/cli-export.ts';
 import { createWorld, type World } from '../support/worlds/world.ts';
 
 let world: World;
@@ -20,7 +20,7 @@ const run = (...args: string[]) => runHere([...args, '-c', world.configFile, '--
 const ledgerFile = () => join(world.folder, 'data/ledger.db');
 
 async function createFilledLedger(): Promise<void> {
-  world = await createWorld({ config: { sources: SMALL_SOURCES }, files: GOOD_FILES });
+  world = await createWorld({ config: { sources: EXPORT_SOURCES }, files: GOOD_FILES });
   await withLedger(world, async (ledger) => {
     await pullRows(ledger, { rows: Array.from({ length: 300 }, (_, at) => row(String(at), { name: `Part ${at}` })) });
     await mapRows(ledger, ({ id }) => items(product(text(id))));
@@ -92,7 +92,7 @@ describe('a ledger that cannot be used', () => {
 describe('a ledger of an older version', () => {
   /** A product that is due, and none of the rows of the world. */
   async function createOlderLedger(): Promise<void> {
-    world = await createWorld({ config: { sources: SMALL_SOURCES }, files: GOOD_FILES });
+    world = await createWorld({ config: { sources: EXPORT_SOURCES }, files: GOOD_FILES });
     mkdirSync(join(world.folder, 'data'), { recursive: true });
     const old = createOldLedger(ledgerFile());
     old.db.prepare("UPDATE meta SET value = ? WHERE name = 'target'").run(world.baseUrl);
@@ -135,7 +135,7 @@ describe('an item whose row has become unusable', () => {
   it('is shown as delivered, with its row to be corrected as the next step', async () => {
     const guard = { maxMissing: '100%', maxDrop: '100%' };
     world = await createWorld({
-      config: { sources: SMALL_SOURCES.map((source) => ({ ...source, guard })) },
+      config: { sources: EXPORT_SOURCES.map((source) => ({ ...source, guard })) },
       files: GOOD_FILES,
     });
     const show = ['show', 'product', '1', '-c', world.configFile];

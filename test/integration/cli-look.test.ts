@@ -3,24 +3,26 @@ import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
+import { exitCodeOf } from '../../src/daemon/sync.ts';
 import type { Reason } from '../../src/domain/reason.ts';
 import { cli } from '../support/cli/cli.ts';
+import { runHere } from '../support/cli/cli-here.ts';
 import { claimOne, settleOne } from '../support/ledger/deliveries.ts';
 import { items, product, text } from '../support/ledger/items.ts';
 import { pullAndMap, row } from '../support/ledger/records.ts';
 import { withLedger } from '../support/ledger/world-ledger.ts';
-import { FLAWED_FILES, SMALL_SOURCES } from '../support/worlds/cli-export.ts';
+import { EXPORT_SOURCES, FLAWED_FILES } from '../support/worlds/cli-export.ts';
 import { PRODUCTS } from '../support/worlds/daemon-world.ts';
 import { API_KEY, createWorld, type World } from '../support/worlds/world.ts';
 
 let world: World;
 
 beforeAll(async () => {
-  world = await createWorld({ config: { sources: SMALL_SOURCES }, files: FLAWED_FILES });
+  world = await createWorld({ config: { sources: EXPORT_SOURCES }, files: FLAWED_FILES });
 });
 afterAll(() => world.remove());
 
-const run = (...args: string[]) => cli([...args, '-c', world.configFile]);
+const run = (...args: string[]) => runHere([...args, '-c', world.configFile]);
 
 describe('before the first sync', () => {
   it('preview shows records beside items and issues, and stores nothing', async () => {
@@ -72,7 +74,7 @@ describe('before the first sync', () => {
 
 describe('after a sync', () => {
   beforeAll(async () => {
-    expect((await run('sync')).exitCode).toBe(4);
+    expect(exitCodeOf(await world.sync())).toBe(4);
   });
 
   it('status counts the items and ends with 4', async () => {
@@ -217,7 +219,7 @@ describe('after a sync', () => {
   it('replay --dry-run says what would pass with a mended mapping and changes nothing; replay then sends it', async () => {
     const before = (await run('replay', '--dry-run', '--json')).json();
     expect(before).toMatchObject({ ok: true, dryRun: true, records: 2, passing: 0 });
-    const [source] = SMALL_SOURCES;
+    const [source] = EXPORT_SOURCES;
     const mappings = source?.mappings.map((mapping) =>
       mapping.stream === 'products'
         ? { ...mapping, fields: { sku: 'row.SKU', name: 'row.NAME == "" ? row.SKU : row.NAME' } }
@@ -231,7 +233,7 @@ describe('after a sync', () => {
     expect(dry.stdout).toContain('2 would pass');
     expect(world.contents().products).toHaveLength(1);
 
-    const real = await run('replay', '--state', 'quarantined', '--json');
+    const real = await cli(['replay', '--state', 'quarantined', '--json', '-c', world.configFile]);
     expect(real.json()).toMatchObject({
       ok: true,
       dryRun: false,
@@ -254,12 +256,12 @@ it('status shows since when the API could not take what is due, and ends with 0 
   try {
     await away.sandbox.close();
     expect((await away.sync({ waitMs: 300 })).fault).toMatchObject({ code: 'api.unreachable' });
-    const { exitCode, stdout } = await cli(['status', '-c', away.configFile]);
+    const { exitCode, stdout } = await runHere(['status', '-c', away.configFile]);
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(
       /(1 delivery|2 deliveries) could not be sent since 20\d\d-.*: The API refused the connection/,
     );
-    const { deferred } = (await cli(['status', '-c', away.configFile, '--json'])).json();
+    const { deferred } = (await runHere(['status', '-c', away.configFile, '--json'])).json();
     expect(deferred).toMatchObject({ message: 'The API refused the connection (ECONNREFUSED).' });
   } finally {
     await away.remove();
@@ -267,7 +269,7 @@ it('status shows since when the API could not take what is due, and ends with 0 
 });
 
 it('status counts the items that are still sent, and asks nobody about doubts that are looked up by themselves', async () => {
-  const killed = await createWorld({ config: { sources: SMALL_SOURCES }, files: FLAWED_FILES });
+  const killed = await createWorld({ config: { sources: EXPORT_SOURCES }, files: FLAWED_FILES });
   try {
     await withLedger(killed, async (ledger) => {
       await pullAndMap(ledger, [row('1'), row('2'), row('3')], ({ id }) => items(product(text(id))));
@@ -280,7 +282,7 @@ it('status counts the items that are still sent, and asks nobody about doubts th
       await inDoubt(lost?.id, Date.now());
       await inDoubt(unknown?.id);
     });
-    const { exitCode, stdout } = await cli(['status', '-c', killed.configFile]);
+    const { exitCode, stdout } = await runHere(['status', '-c', killed.configFile]);
     expect(exitCode).toBe(4);
     expect(stdout).toContain('1 item is due. A running daemon or sync sends it, or else the next sync does.');
     expect(stdout).toContain('1 item was sent, and no answer says for certain what became of it.');

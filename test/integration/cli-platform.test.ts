@@ -6,7 +6,7 @@ import { cli } from '../support/cli/cli.ts';
 import { runHere } from '../support/cli/cli-here.ts';
 import { withLedger } from '../support/ledger/world-ledger.ts';
 import { answerWith, type Reply, startScriptedServer } from '../support/servers/scripted-server.ts';
-import { GOOD_FILES, SMALL_SOURCES } from '../support/worlds/cli-export.ts';
+import { EXPORT_SOURCES, GOOD_FILES } from '../support/worlds/cli-export.ts';
 import { API_KEY, createWorld, type World } from '../support/worlds/world.ts';
 
 const KEY = 'dpp_full0123456789abcdefghijklmnop';
@@ -22,7 +22,7 @@ const call = (method: string, path: string) =>
 
 beforeAll(async () => {
   world = await createWorld({
-    config: { sources: SMALL_SOURCES },
+    config: { sources: EXPORT_SOURCES },
     files: GOOD_FILES,
     sandbox: { gates: { materialData: { enabled: false } }, pageSize: 1, pageSizeMax: 1 },
   });
@@ -50,7 +50,7 @@ async function platformOf(reply: Reply) {
   onTestFinished(() => server.close());
   server.script(reply);
   const target = { baseUrl: server.baseUrl, apiKey: KEY };
-  world.write('other.yaml', stringify({ target, ledger: './data/ledger.db', sources: SMALL_SOURCES }));
+  world.write('other.yaml', stringify({ target, ledger: './data/ledger.db', sources: EXPORT_SOURCES }));
   return { server, configFile: join(world.folder, 'other.yaml') };
 }
 

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { cli } from '../support/cli/cli.ts';
+import { runHere } from '../support/cli/cli-here.ts';
 import { covers } from '../support/docs/reliability.ts';
 import { text } from '../support/ledger/items.ts';
 import { quickQueue } from '../support/servers/quick-queue.ts';
@@ -65,11 +66,11 @@ describe('dpp-sync publish', () => {
   });
 
   it('shows what holds a passport beside its product, and its story under its own name', async () => {
-    const product = await run('show', 'product', 'P2');
+    const product = await runHere(['show', 'product', 'P2', '-c', world.configFile]);
     expect(product.stdout).toMatch(
       /Passport {2}none\n {2}It can go on once its product is complete:\n {2}- A row of it/,
     );
-    const passport = await run('show', 'passport', 'SKU-P3', '--json');
+    const passport = await runHere(['show', 'passport', 'SKU-P3', '--json', '-c', world.configFile]);
     expect(passport.json()).toMatchObject({
       item: { kind: 'passport', key: 'P3', state: 'blocked', reason: { code: 'gate' } },
       passport: { state: 'blocked', acknowledged: 'initialized', desired: { status: 'published', because: 'person' } },

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { cli, startCli } from '../support/cli/cli.ts';
-import { FLAWED_FILES, GOOD_FILES, SMALL_SOURCES } from '../support/worlds/cli-export.ts';
+import { EXPORT_SOURCES, FLAWED_FILES, GOOD_FILES } from '../support/worlds/cli-export.ts';
 import { API_KEY, createWorld, type World, type WorldOptions } from '../support/worlds/world.ts';
 
 let world: World;
@@ -8,7 +8,7 @@ let world: World;
 afterEach(() => world.remove());
 
 async function begin(options: Partial<WorldOptions> = {}): Promise<World> {
-  world = await createWorld({ config: { sources: SMALL_SOURCES }, files: GOOD_FILES, ...options });
+  world = await createWorld({ config: { sources: EXPORT_SOURCES }, files: GOOD_FILES, ...options });
   return world;
 }
 

@@ -2,13 +2,13 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { runHere } from '../support/cli/cli-here.ts';
-import { FLAWED_FILES, SMALL_SOURCES } from '../support/worlds/cli-export.ts';
+import { EXPORT_SOURCES, FLAWED_FILES } from '../support/worlds/cli-export.ts';
 import { createWorld, type World } from '../support/worlds/world.ts';
 
 let world: World;
 beforeAll(async () => {
   // The platform publishes no product whose materials have no origin.
-  const sources = SMALL_SOURCES.map((source) => ({
+  const sources = EXPORT_SOURCES.map((source) => ({
     ...source,
     mappings: source.mappings.map((mapping) =>
       mapping.to === 'material' ? { ...mapping, fields: { ...mapping.fields, origin_country: '"SE"' } } : mapping,

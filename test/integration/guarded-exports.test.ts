@@ -1,10 +1,11 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { exitCodeOf } from '../../src/daemon/sync.ts';
 import { cli } from '../support/cli/cli.ts';
 import { runHere } from '../support/cli/cli-here.ts';
 import { quickQueue } from '../support/servers/quick-queue.ts';
-import { SMALL_SOURCES } from '../support/worlds/cli-export.ts';
+import { EXPORT_SOURCES } from '../support/worlds/cli-export.ts';
 import { startDaemon, WEB_TOKEN } from '../support/worlds/daemon-world.ts';
 import { createWorld, type World } from '../support/worlds/world.ts';
 
@@ -19,7 +20,7 @@ const products = (count: number): string =>
 
 /** Six products of which the export then brings three: the guard takes that for a broken export. */
 beforeEach(async () => {
-  const sources = SMALL_SOURCES.map(({ streams, mappings, ...source }) => ({
+  const sources = EXPORT_SOURCES.map(({ streams, mappings, ...source }) => ({
     ...source,
     streams: { products: streams.products },
     mappings: mappings.filter(({ stream }) => stream === 'products'),
@@ -32,7 +33,7 @@ beforeEach(async () => {
     },
     files: { 'products.csv': products(6) },
   });
-  expect((await run('sync')).exitCode).toBe(0);
+  expect(exitCodeOf(await world.sync())).toBe(0);
   world.write('products.csv', products(3));
 });
 afterEach(() => world.remove());
@@ -69,23 +70,23 @@ describe('a guard that held a run', () => {
   });
 
   it('is in status until the next whole export, also after a run that failed', async () => {
-    await run('sync');
+    await world.sync();
     const status = await look('status', '--json');
     expect(status.exitCode).toBe(4);
     expect(status.json()).toMatchObject({ ok: false, guarded: [GUARDED], causes: [{ cause: 'guarded' }] });
     expect((await look('status')).stdout).toContain('erp/products: 3 of 6 records are missing');
 
     rmSync(join(world.folder, 'products.csv'));
-    expect((await run('sync')).exitCode).toBe(3);
+    expect(exitCodeOf(await world.sync())).toBe(3);
     expect((await look('status', '--json')).json()).toMatchObject({ guarded: [{ stream: 'products' }] });
 
     world.write('products.csv', products(6));
-    expect((await run('sync')).exitCode).toBe(0);
+    expect(exitCodeOf(await world.sync())).toBe(0);
     expect((await look('status', '--json')).json()).toMatchObject({ ok: true, guarded: [], causes: [] });
   });
 
   it('is accepted for its figures: what is missing is marked then, and a worse export is held anew', async () => {
-    await run('sync');
+    await world.sync();
     world.write('products.csv', products(2));
     const worse = await run('sync', '--accept', 'erp', '--json');
     expect(worse.exitCode).toBe(4);
@@ -106,7 +107,7 @@ describe('a guard that held a run', () => {
   });
 
   it('is accepted in words that do not contradict what the run then does', async () => {
-    await run('sync');
+    await world.sync();
     const { exitCode, stdout } = await run('sync', '--accept', 'erp');
     expect(exitCode).toBe(0);
     expect(stdout).toContain('Accepted of erp/products: an export with 3 rows in which 3 records are missing.');
@@ -131,13 +132,13 @@ describe('a guard that held a run', () => {
       const [before] = daemon.runtime.views.runs({ limit: 1 });
       await daemon.startRun('erp', 'cli');
       await expect
-        .poll(() => daemon.runtime.views.runs({ limit: 1 })[0], { timeout: 20_000 })
+        .poll(() => daemon.runtime.views.runs({ limit: 1 })[0], { timeout: 60_000 })
         .toMatchObject({ id: (before?.id ?? 0) + 1, result: 'complete' });
     };
     try {
       await runAgain();
       await expect
-        .poll(() => log.lines.filter(({ message }) => message.includes('The guard holds')), { timeout: 20_000 })
+        .poll(() => log.lines.filter(({ message }) => message.includes('The guard holds')), { timeout: 60_000 })
         .toMatchObject([
           {
             level: 'warn',
@@ -146,14 +147,14 @@ describe('a guard that held a run', () => {
           },
         ]);
       await expect
-        .poll(() => fetched('/metrics'), { timeout: 20_000 })
+        .poll(() => fetched('/metrics'), { timeout: 60_000 })
         .toContain('dpp_sync_guard_held{source="erp",stream="products"} 1');
       expect(await fetched('/')).toContain('erp/products: 3 of 6 records are missing');
 
       world.write('products.csv', products(6));
       await runAgain();
       await expect
-        .poll(() => fetched('/metrics'), { timeout: 20_000 })
+        .poll(() => fetched('/metrics'), { timeout: 60_000 })
         .toContain('dpp_sync_guard_held{source="erp",stream="products"} 0');
       expect(await fetched('/')).not.toContain('records are missing');
     } finally {

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Runtime } from '../../src/daemon/runtime.ts';
 import { exitCodeOf, sync } from '../../src/daemon/sync.ts';
 import { systemClock } from '../../src/lib/clock.ts';
-import { SMALL_SOURCES } from '../support/worlds/cli-export.ts';
+import { EXPORT_SOURCES } from '../support/worlds/cli-export.ts';
 import { createWorld, type World } from '../support/worlds/world.ts';
 
 const PRODUCTS = 400;
@@ -23,7 +23,7 @@ beforeAll(async () => {
     'boms.csv': `NO,PARENT,PART,QTY\n${boms.join('')}`,
   };
   const passports = { init: 'when-complete', publish: 'manual' };
-  world = await createWorld({ config: { sources: SMALL_SOURCES, passports }, files });
+  world = await createWorld({ config: { sources: EXPORT_SOURCES, passports }, files });
   runtime = await world.open();
 });
 afterAll(() => world.remove());

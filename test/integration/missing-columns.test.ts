@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { runHere } from '../support/cli/cli-here.ts';
-import { GOOD_FILES, SMALL_SOURCES } from '../support/worlds/cli-export.ts';
+import { EXPORT_SOURCES, GOOD_FILES } from '../support/worlds/cli-export.ts';
 import { createWorld, type World } from '../support/worlds/world.ts';
 
 let world: World;
@@ -10,7 +10,7 @@ afterEach(() => world.remove());
 const ROWS = 26_452;
 const renamed = `ID,SKU_2,NAME,COUNTRY\n${Array.from({ length: ROWS }, (_, at) => `${at},A-${at},Pump,DE\n`).join('')}`;
 
-async function begin(files: Record<string, string>, sources: unknown[] = SMALL_SOURCES): Promise<void> {
+async function begin(files: Record<string, string>, sources: unknown[] = EXPORT_SOURCES): Promise<void> {
   world = await createWorld({ config: { sources }, files: { ...GOOD_FILES, ...files } });
 }
 const run = (...args: string[]) => runHere([...args, '-c', world.configFile]);
@@ -42,7 +42,7 @@ describe('an export whose column was renamed', () => {
   });
 
   it('is read where the expression asks whether the column is there', async () => {
-    const [source] = SMALL_SOURCES;
+    const [source] = EXPORT_SOURCES;
     const [products, ...others] = source?.mappings ?? [];
     const fields = { ...products?.fields, sku: 'has(row.SKU) ? row.SKU : row.SKU_2' };
     const small = renamed.split('\n').slice(0, 4).join('\n');

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { runHere } from '../support/cli/cli-here.ts';
-import { SMALL_SOURCES } from '../support/worlds/cli-export.ts';
+import { EXPORT_SOURCES } from '../support/worlds/cli-export.ts';
 import { createWorld, type World } from '../support/worlds/world.ts';
 
 /** Every seventh product has a country that is none, and every hundredth one has no name besides. */
@@ -19,7 +19,7 @@ let world: World;
 afterEach(() => world.remove());
 
 async function begin(): Promise<void> {
-  const [source] = SMALL_SOURCES;
+  const [source] = EXPORT_SOURCES;
   const streams = { ...source?.streams, boms: { path: './boms.csv', key: ['NO', 'POS'] } };
   const mappings = source?.mappings.map((one) => (one.stream === 'boms' ? { ...one, key: 'row.NO + row.POS' } : one));
   world = await createWorld({ config: { sources: [{ ...source, streams, mappings }] }, files: FILES });
@@ -135,7 +135,7 @@ describe('preview', () => {
   });
 
   it('names the condition that excludes a record', async () => {
-    const [source] = SMALL_SOURCES;
+    const [source] = EXPORT_SOURCES;
     const mappings = source?.mappings.filter((one) => one.stream === 'products');
     const excluding = mappings?.map((one) => ({ ...one, when: 'row.ID != "1"' }));
     const streams = { products: source?.streams.products };

@@ -17,7 +17,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { probedCli, probedImport } from '../support/cli/probed-cli.ts';
 import { itWithAnotherUser, nodeAsAnotherUser, OTHER_USER } from '../support/machine/as-another-user.ts';
-import { GOOD_FILES, SMALL_SOURCES } from '../support/worlds/cli-export.ts';
+import { EXPORT_SOURCES, GOOD_FILES } from '../support/worlds/cli-export.ts';
 import { API_KEY } from '../support/worlds/world.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -42,7 +42,7 @@ describe('a command loads no more packages than it needs:', () => {
   it('status with the embedded queue, what reads the config and the ledger', () => {
     for (const [file, text] of Object.entries(GOOD_FILES)) writeFileSync(join(folder, file), text);
     const target = { baseUrl: 'https://dpp.example.com', apiKey: API_KEY };
-    const sources = SMALL_SOURCES.map((source) => ({ ...source, schedule: '30 2 * * *' }));
+    const sources = EXPORT_SOURCES.map((source) => ({ ...source, schedule: '30 2 * * *' }));
     writeFileSync(join(folder, 'dpp-sync.yaml'), stringify({ target, ledger: './ledger.db', sources }));
     const { status, stderr, packages } = probedCli(['status'], { NODE_DISABLE_COMPILE_CACHE: '1' }, folder);
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });

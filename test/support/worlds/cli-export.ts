@@ -12,7 +12,7 @@ export const FLAWED_FILES = {
 };
 
 /** The `sources` section for these files. */
-export const SMALL_SOURCES = [
+export const EXPORT_SOURCES = [
   {
     id: 'erp',
     connector: 'csv',
