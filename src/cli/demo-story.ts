@@ -37,7 +37,7 @@ export interface DemoStory {
 /** @param command the command that starts this program where the reader is */
 export function createDemoStory(output: Output, command: string): DemoStory {
   const { paint } = output;
-  const { print, heading, say, commands } = createTeller(output);
+  const { print, heading, say, commands } = createNarration(output);
   // Its lines are indented by one more.
   const table = { paint, width: output.width === null ? null : output.width - 1 };
   let folder = '';
@@ -167,7 +167,7 @@ function accessLines({ url, token, baseUrl, apiKey }: Access, paint: Output['pai
 }
 
 /** Prints numbered headings, and indented lines below them. */
-function createTeller(output: Output) {
+function createNarration(output: Output) {
   const { paint } = output;
   const print = (...lines: string[]): void => output.print(...lines);
   let step = 0;

@@ -8,7 +8,7 @@ import { REPLAY_STATES, type ReplayState } from '../domain/ports/replay.ts';
 import type { ReplayReport } from '../pipeline/replay.ts';
 import { collect, seconds } from './arguments.ts';
 import type { CommandContext, RunAction } from './context.ts';
-import { tellReport, WAIT_SECONDS } from './source/sync.ts';
+import { showReport, WAIT_SECONDS } from './source/sync.ts';
 import { syncDocument } from './source/sync-report.ts';
 import { runShown } from './text/run-shown.ts';
 import { contactDocument } from './text/standing.ts';
@@ -78,7 +78,7 @@ async function replay(options: ReplayOptions, context: CommandContext): Promise<
   }
   if (output.json) output.document(replayDocument(replayed, synced));
   if (!output.quiet) output.print(...replayLines(replayed, false), '');
-  tellReport(context, synced);
+  showReport(context, synced);
   return exitCodeOf(synced);
 }
 

@@ -7,7 +7,7 @@ const ALL_ODD = new RegExp(ODD, 'gu');
 
 /** The first such character of a text, as `U+001F`, and how many characters stand before it; null if the text has none. */
 export function findOddCharacter(text: string): { name: string; at: number } | null {
-  if (!isSuspect(text)) return null;
+  if (!isOdd(text)) return null;
   const at = text.search(ODD);
   return at < 0 ? null : { name: characterName(text.codePointAt(at) ?? 0), at };
 }
@@ -23,7 +23,7 @@ export function characterName(codePoint: number): string {
 }
 
 /** Whether the text may have such a character. Every key of every row is looked at, and a loop takes less time than a pattern. */
-function isSuspect(text: string): boolean {
+function isOdd(text: string): boolean {
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
     if (code >= 0x20 && code < 0x7f) continue;

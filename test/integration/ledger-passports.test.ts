@@ -17,7 +17,7 @@ const ROWS: Record<string, MapResult> = {
   B1: items(bomItem('B1', 'P1', 'M1')),
 };
 
-async function judge(limit = 1000): Promise<number> {
+async function evaluate(limit = 1000): Promise<number> {
   let staged = 0;
   let afterKey: string | null = null;
   do {
@@ -29,9 +29,9 @@ async function judge(limit = 1000): Promise<number> {
 }
 
 /** Delivers everything, then judges; gives what was written for passports. */
-async function deliverAndJudge(): Promise<string[]> {
+async function deliverAndEvaluate(): Promise<string[]> {
   await deliverAll(fixture.ledger);
-  await judge();
+  await evaluate();
   const sent = await deliverAll(fixture.ledger);
   return sent
     .filter(({ operation }) => operation.startsWith('passport.'))
@@ -53,7 +53,7 @@ const stateOf = (key: string) => fixture.ledger.views.passport(key)?.state;
 async function withBlockedP1(): Promise<void> {
   await stageRows(fixture.ledger, ROWS);
   await deliverAll(fixture.ledger);
-  await judge();
+  await evaluate();
   for (const decision of [DONE, GATE, DONE, DONE]) await settle((await claimNext()).id, decision);
   expect([stateOf('P1'), stateOf('P2')]).toEqual(['blocked', 'published']);
 }
@@ -62,7 +62,7 @@ describe('the judgement of passports', () => {
   it('goes over all products page by page, and each passport step by step', async () => {
     await stageRows(fixture.ledger, ROWS);
     await deliverAll(fixture.ledger);
-    expect(await judge(1)).toBe(2);
+    expect(await evaluate(1)).toBe(2);
     const sent = await deliverAll(fixture.ledger);
     expect(sent).toEqual([
       { operation: 'passport.init', key: 'P1', body: expect.any(String) },
@@ -70,13 +70,13 @@ describe('the judgement of passports', () => {
       { operation: 'passport.publish', key: 'P1', body: expect.any(String) },
       { operation: 'passport.publish', key: 'P2', body: expect.any(String) },
     ]);
-    expect(await judge()).toBe(0);
+    expect(await evaluate()).toBe(0);
   });
 
   it('asks under the id of the product, and with another key for each step', async () => {
     await stageRows(fixture.ledger, { P2: items(product('P2')) });
     await deliverAll(fixture.ledger, 700);
-    await judge();
+    await evaluate();
     const init = await claimNext();
     await settle(init.id, DONE);
     const publish = await claimNext();
@@ -87,11 +87,11 @@ describe('the judgement of passports', () => {
   it('raises what was initialised when the policy comes to publish', async () => {
     await stageRows(fixture.ledger, ROWS);
     await fixture.reopen(undefined, { publish: 'manual' });
-    expect(await deliverAndJudge()).toEqual(['passport.init P1', 'passport.init P2']);
+    expect(await deliverAndEvaluate()).toEqual(['passport.init P1', 'passport.init P2']);
     await fixture.reopen(undefined, { publish: 'auto' });
-    expect(await deliverAndJudge()).toEqual(['passport.publish P1', 'passport.publish P2']);
+    expect(await deliverAndEvaluate()).toEqual(['passport.publish P1', 'passport.publish P2']);
     await fixture.reopen(undefined, { publish: 'manual' });
-    expect(await deliverAndJudge()).toEqual([]);
+    expect(await deliverAndEvaluate()).toEqual([]);
     expect(stateOf('P1')).toBe('published');
   });
 
@@ -102,10 +102,10 @@ describe('the judgement of passports', () => {
       blockedProducts: ['P1'],
     };
     await stageRows(fixture.ledger, { ...ROWS, B2: wrong });
-    expect(await deliverAndJudge()).toEqual(['passport.init P2', 'passport.publish P2']);
+    expect(await deliverAndEvaluate()).toEqual(['passport.init P2', 'passport.publish P2']);
     expect(fixture.ledger.views.passport('P1')?.blockers).toEqual(['A row of it is quarantined: test.csv:1: wrong']);
     await stageRows(fixture.ledger, { ...ROWS, B2: items(bomItem('B2', 'P1', 'M1')) });
-    expect(await deliverAndJudge()).toEqual(['passport.init P1', 'passport.publish P1']);
+    expect(await deliverAndEvaluate()).toEqual(['passport.init P1', 'passport.publish P1']);
   });
 
   it('lets go of a product to which a row in quarantine no longer belongs', async () => {
@@ -116,12 +116,12 @@ describe('the judgement of passports', () => {
     });
     await stageRows(fixture.ledger, { ...ROWS, B2: wrong('P1') });
     await stageRows(fixture.ledger, { ...ROWS, B2: wrong('P2') });
-    expect(await deliverAndJudge()).toEqual(['passport.init P1', 'passport.publish P1']);
+    expect(await deliverAndEvaluate()).toEqual(['passport.init P1', 'passport.publish P1']);
   });
 
   it('holds a passport for a row that another row has kept out', async () => {
     await stageRows(fixture.ledger, { ...ROWS, rival: items(bomItem('B1', 'P2', 'M1')) });
-    expect(await deliverAndJudge()).toEqual(['passport.init P1', 'passport.publish P1']);
+    expect(await deliverAndEvaluate()).toEqual(['passport.init P1', 'passport.publish P1']);
     expect(fixture.ledger.views.passport('P2')?.blockers[0]).toContain('Another row makes the ');
   });
 
@@ -130,23 +130,23 @@ describe('the judgement of passports', () => {
       ...ROWS,
       rival: items({ ...product('P2'), payload: { sku: 'P2', name: 'another' } }, bomItem('B9', 'P2', 'M1')),
     });
-    await deliverAndJudge();
+    await deliverAndEvaluate();
     const rows = fixture.ledger.views.passport('P2')?.blockers.filter((blocker) => blocker.includes('quarantined'));
     expect(rows).toHaveLength(1);
   });
 
   it('does not count a part that the source no longer has and that never came to the platform', async () => {
     await stageRows(fixture.ledger, { ...ROWS, B2: items(bomItem('B2', 'P1', 'M9')) });
-    expect(await deliverAndJudge()).toEqual(['passport.init P2', 'passport.publish P2']);
+    expect(await deliverAndEvaluate()).toEqual(['passport.init P2', 'passport.publish P2']);
     await stageRows(fixture.ledger, ROWS);
-    expect(await deliverAndJudge()).toEqual(['passport.init P1', 'passport.publish P1']);
+    expect(await deliverAndEvaluate()).toEqual(['passport.init P1', 'passport.publish P1']);
   });
 });
 
 describe('a blocked passport', () => {
   it('is left alone while nothing of its product is delivered', async () => {
     await withBlockedP1();
-    expect(await judge()).toBe(0);
+    expect(await evaluate()).toBe(0);
   });
 
   const changes: { what: string; rows: Record<string, MapResult> }[] = [
@@ -156,13 +156,13 @@ describe('a blocked passport', () => {
   it.each(changes)('is asked again under a new key once $what', async ({ rows }) => {
     await withBlockedP1();
     await stageRows(fixture.ledger, rows);
-    expect(await judge()).toBe(0);
+    expect(await evaluate()).toBe(0);
     await deliverAll(fixture.ledger);
-    expect(await judge()).toBe(1);
+    expect(await evaluate()).toBe(1);
     const again = await claimNext();
     expect(again).toMatchObject({ operation: 'passport.publish', key: 'P1', revision: 3 });
     await settle(again.id, GATE);
-    expect(await judge()).toBe(0);
+    expect(await evaluate()).toBe(0);
   });
 
   it('is asked again once its product has changed after a restart', async () => {
@@ -170,26 +170,26 @@ describe('a blocked passport', () => {
     await fixture.reopen();
     await stageRows(fixture.ledger, { ...ROWS, P1: items(product('P1', 'Other')) });
     await deliverAll(fixture.ledger);
-    expect(await judge()).toBe(1);
+    expect(await evaluate()).toBe(1);
   });
 
   it('is asked again where something was delivered while the gate was still being asked', async () => {
     await stageRows(fixture.ledger, ROWS);
     await deliverAll(fixture.ledger);
-    await judge();
+    await evaluate();
     await settle((await claimNext()).id, DONE);
     const first = await claimNext();
     await stageRows(fixture.ledger, { ...ROWS, M1: items(material('M1', 'Other')) });
     await deliverAll(fixture.ledger);
-    expect(await judge()).toBe(0);
+    expect(await evaluate()).toBe(0);
     await settle(first.id, GATE);
-    expect(await judge()).toBe(1);
+    expect(await evaluate()).toBe(1);
   });
 
   it('keeps what was acknowledged of it when a doubt ends in a gate', async () => {
     await stageRows(fixture.ledger, { P2: items(product('P2')) });
     await deliverAll(fixture.ledger);
-    await judge();
+    await evaluate();
     await settle((await claimNext()).id, DONE);
     const { id } = await claimNext();
     await settle(id, {
@@ -214,7 +214,7 @@ describe('a manual resolution of passports', () => {
   it('follows a publication that is under way', async () => {
     await stageRows(fixture.ledger, { P2: items(product('P2')) });
     await deliverAll(fixture.ledger);
-    await judge();
+    await evaluate();
     await settle((await claimNext()).id, DONE);
     const { id } = await claimNext();
     expect(await ask('unpublished', 'P2')).toMatchObject([{ result: 'busy' }]);
@@ -224,15 +224,15 @@ describe('a manual resolution of passports', () => {
 
   it('stands against the policy, across a new process', async () => {
     await stageRows(fixture.ledger, ROWS);
-    await deliverAndJudge();
+    await deliverAndEvaluate();
     await ask('unpublished', 'P1');
     await deliverAll(fixture.ledger);
     await fixture.reopen();
-    expect(await judge()).toBe(0);
+    expect(await evaluate()).toBe(0);
     expect([stateOf('P1'), stateOf('P2')]).toEqual(['unpublished', 'published']);
     await stageRows(fixture.ledger, { ...ROWS, M1: items(material('M1', 'Other')) });
     await deliverAll(fixture.ledger);
-    expect(await judge()).toBe(0);
+    expect(await evaluate()).toBe(0);
     expect(stateOf('P1')).toBe('unpublished');
   });
 
@@ -240,7 +240,7 @@ describe('a manual resolution of passports', () => {
     await withBlockedP1();
     expect(await ask('unpublished', 'SKU-P1')).toMatchObject([{ result: 'settled' }]);
     expect(stateOf('P1')).toBe('initialized');
-    expect(await judge()).toBe(0);
+    expect(await evaluate()).toBe(0);
   });
 });
 
@@ -255,18 +255,18 @@ describe('what was staged for a passport', () => {
   it('does not go out once the product is no longer complete, and does when it is again', async () => {
     await stageRows(fixture.ledger, ROWS);
     await deliverAll(fixture.ledger);
-    expect(await judge()).toBe(2);
+    expect(await evaluate()).toBe(2);
     await stageRows(fixture.ledger, BROKEN);
-    expect(await deliverAndJudge()).toEqual([]);
+    expect(await deliverAndEvaluate()).toEqual([]);
     expect([stateOf('P1'), stateOf('P2')]).toEqual(['incomplete', 'published']);
     await stageRows(fixture.ledger, ROWS);
-    expect(await deliverAndJudge()).toEqual(['passport.init P1', 'passport.publish P1']);
+    expect(await deliverAndEvaluate()).toEqual(['passport.init P1', 'passport.publish P1']);
   });
 
   it('has no next step staged while a row of its product is in quarantine', async () => {
     await stageRows(fixture.ledger, ROWS);
     await deliverAll(fixture.ledger);
-    await judge();
+    await evaluate();
     const init = await claimNext();
     await stageRows(fixture.ledger, BROKEN);
     await settle(init.id, DONE);
@@ -277,7 +277,7 @@ describe('what was staged for a passport', () => {
   it('does not go out while a source of parts is being read', async () => {
     await stageRows(fixture.ledger, ROWS);
     await deliverAll(fixture.ledger);
-    await judge();
+    await evaluate();
     await fixture.ledger.startRun({ source: 'erp', trigger: 'cli', streams: [], mappingRevision: 'r1' });
     expect(await deliverAll(fixture.ledger)).toEqual([]);
   });
@@ -285,7 +285,7 @@ describe('what was staged for a passport', () => {
   it('is followed to its end where it may have arrived', async () => {
     await stageRows(fixture.ledger, ROWS);
     await deliverAll(fixture.ledger);
-    await judge();
+    await evaluate();
     const { id, idempotencyKey } = await claimNext();
     const reason: Reason = { code: 'reset', message: 'lost' };
     await settle(id, { kind: 'unconfirmed', nextLookAt: fixture.clock.now(), spend: true, reason });
@@ -297,20 +297,20 @@ describe('what was staged for a passport', () => {
   it('is taken back by a policy that no longer wants it', async () => {
     await withBlockedP1();
     await fixture.reopen(undefined, { publish: 'manual' });
-    await judge();
+    await evaluate();
     expect([stateOf('P1'), stateOf('P2')]).toEqual(['initialized', 'published']);
     await stageRows(fixture.ledger, { ...ROWS, M1: items(material('M1', 'Other')) });
-    expect(await deliverAndJudge()).toEqual([]);
+    expect(await deliverAndEvaluate()).toEqual([]);
     await fixture.reopen(undefined, { publish: 'auto' });
-    expect(await deliverAndJudge()).toEqual(['passport.publish P1']);
+    expect(await deliverAndEvaluate()).toEqual(['passport.publish P1']);
   });
 
   it('does not go out under a policy that no longer wants it, though nobody has judged it since', async () => {
     await stageRows(fixture.ledger, { P2: items(product('P2')) });
     await deliverAll(fixture.ledger);
-    await judge();
+    await evaluate();
     await fixture.reopen(undefined, { init: 'manual', publish: 'manual' });
-    expect(await deliverAndJudge()).toEqual([]);
+    expect(await deliverAndEvaluate()).toEqual([]);
     expect(stateOf('P2')).toBe('none');
   });
 });
@@ -326,17 +326,17 @@ describe('a passport whose product comes and goes', () => {
     await fixture.ledger.askForPassports({ products: ['P2'], status: 'published' });
     await deliverAll(fixture.ledger);
     await stageRows(fixture.ledger, withoutP2);
-    expect(await deliverAndJudge()).toEqual(['passport.unpublish P2']);
+    expect(await deliverAndEvaluate()).toEqual(['passport.unpublish P2']);
     await stageRows(fixture.ledger, ROWS);
-    expect(await deliverAndJudge()).toEqual(['passport.publish P2']);
+    expect(await deliverAndEvaluate()).toEqual(['passport.publish P2']);
   });
 
   it('can be withdrawn by a replay that a gate has blocked, whatever the product is like', async () => {
     await fixture.reopen(undefined, WITHDRAWS);
     await stageRows(fixture.ledger, ROWS);
-    await deliverAndJudge();
+    await deliverAndEvaluate();
     await stageRows(fixture.ledger, withoutP2);
-    await judge();
+    await evaluate();
     await settle((await claimNext()).id, GATE);
     const selection = { states: ['blocked'] as const, sources: [], keys: [], deliveryIds: [] };
     expect(await fixture.ledger.replayPassports({ selection, dryRun: false })).toMatchObject({
@@ -351,9 +351,9 @@ describe('a passport whose product comes and goes', () => {
       ...ROWS,
       B2: { status: 'quarantined', issues: [{ code: 'x', message: 'wrong' }], blockedProducts: ['P1', null] },
     });
-    expect(await deliverAndJudge()).toEqual([]);
+    expect(await deliverAndEvaluate()).toEqual([]);
     await fixture.reopen(undefined, { sources: ['other'], partSources: [], bomSources: [] });
-    expect(await deliverAndJudge()).toEqual([
+    expect(await deliverAndEvaluate()).toEqual([
       'passport.init P1',
       'passport.init P2',
       'passport.publish P1',
@@ -365,13 +365,13 @@ describe('a passport whose product comes and goes', () => {
 it('says of a passport that was initialised and is wanted in public that it is incomplete, until it goes out', async () => {
   await fixture.reopen(undefined, { publish: 'manual' });
   await stageRows(fixture.ledger, ROWS);
-  await deliverAndJudge();
+  await deliverAndEvaluate();
   await stageRows(fixture.ledger, {
     ...ROWS,
     B2: { status: 'quarantined', issues: [{ code: 'x', message: 'wrong' }], blockedProducts: ['P1'] },
   });
   await fixture.reopen(undefined, { publish: 'auto' });
-  await deliverAndJudge();
+  await deliverAndEvaluate();
   expect(fixture.ledger.views.passportCounts()).toEqual({ published: 1, incomplete: 1 });
 });
 
@@ -403,7 +403,7 @@ describe('what a person has asked for', () => {
     await fixture.reopen(undefined, { init: 'when-complete', publish: 'manual' });
     await stageRows(fixture.ledger, ROWS);
     await deliverAll(fixture.ledger);
-    expect(await judge()).toBe(2);
+    expect(await evaluate()).toBe(2);
     expect(await byHand()).toEqual([]);
 
     await ask('published');
@@ -421,7 +421,7 @@ describe('what a person has asked for', () => {
   it('brings forward what the policy has asked for, also where that is sent again after a doubt', async () => {
     await stageRows(fixture.ledger, ROWS);
     await deliverAll(fixture.ledger);
-    expect(await judge()).toBe(2);
+    expect(await evaluate()).toBe(2);
     await fixture.ledger.askForPassports({ products: ['P2'], status: 'published' });
     expect(await byHand()).toEqual(['passport.init P2']);
 

@@ -80,8 +80,8 @@ describeRedis('Redis', () => {
     await redis.kill();
     await expect.poll(async () => (await daemon.runtime.engine.status()).trouble, SOON).not.toBeNull();
     await redis.restart();
-    const toldOf = () => log.lines.filter(({ message }) => message === 'Deliveries go on.').length;
-    await expect.poll(toldOf, SOON).toBe(1);
+    const reportsOfReturn = () => log.lines.filter(({ message }) => message === 'Deliveries go on.').length;
+    await expect.poll(reportsOfReturn, SOON).toBe(1);
     await daemon.stop();
   });
 

@@ -4,7 +4,7 @@ import { startSandbox } from '../support/sandbox/sandbox-caller.ts';
 import { createVirtualTime } from '../support/time/virtual-time.ts';
 import { KEY_MODE_NAMES, KEY_MODES } from './script/script.ts';
 import { createModelApi } from './world/model-api.ts';
-import type { Effect } from './world/told-operations.ts';
+import type { Effect } from './world/reporting-operations.ts';
 
 const product = { sku: 'A-1', name: 'Kettle', country_of_origin: 'DE' };
 
@@ -49,30 +49,30 @@ function importOf(key: string, skus: readonly string[]) {
 
 describe('the platform of the model', () => {
   it('stores the rows of a late import in virtual time, and tells of them then', async () => {
-    const told: [sku: string | null, key: string][] = [];
+    const reported: [sku: string | null, key: string][] = [];
     const time = createVirtualTime(Date.UTC(2027, 0, 1));
     const witness = {
       write: () => () => undefined,
-      effect: ({ sku, key }: Effect) => void told.push([sku, key]),
+      effect: ({ sku, key }: Effect) => void reported.push([sku, key]),
     };
     const settings = { import: { answer: 'later', storesAfterMs: 60_000 } } as const;
     const api = createModelApi({ settings, time, witness, timeoutMs: 1000, random: () => 0.5 });
     const importing = api.transport().exchange(importOf('k1', ['A-1', 'A-2']));
     await time.pass(1000);
     expect(await importing).toMatchObject({ kind: 'answer', status: 202 });
-    expect([api.products(), told]).toEqual([[], []]);
+    expect([api.products(), reported]).toEqual([[], []]);
     await time.pass(60_000);
     expect(api.products()).toMatchObject([{ sku: 'A-1' }, { sku: 'A-2' }]);
-    expect(told).toEqual([
+    expect(reported).toEqual([
       ['A-1', 'k1'],
       ['A-2', 'k1'],
     ]);
   });
 
   it('leaves an import without an answer where it fails in silence, and tells of the rows that it stored', async () => {
-    const told: (string | null)[] = [];
+    const reported: (string | null)[] = [];
     const time = createVirtualTime(Date.UTC(2027, 0, 1));
-    const witness = { write: () => () => undefined, effect: ({ sku }: Effect) => void told.push(sku) };
+    const witness = { write: () => () => undefined, effect: ({ sku }: Effect) => void reported.push(sku) };
     const api = createModelApi({ settings: {}, time, witness, timeoutMs: 1000, random: () => 0.5 });
     const fault = { kind: 'partial-import', rows: 1, ending: 'silence' } as const;
     api.add({ operation: 'product.import', count: 1, at: 'platform', fault });
@@ -81,7 +81,7 @@ describe('the platform of the model', () => {
     expect(api.working()).toBe(1);
     await time.pass(1000);
     expect(await importing).toMatchObject({ kind: 'silence', sent: true });
-    expect(told).toEqual(['A-1']);
+    expect(reported).toEqual(['A-1']);
   });
 
   it.each(KEY_MODE_NAMES)('answers as the sandbox does where keys are: %s', async (mode) => {

@@ -5,7 +5,7 @@ import { createCleanText } from '../../src/api/answers/clean-text.ts';
 import type { MemberOutcome } from '../../src/domain/outcome.ts';
 import { createSecretStore } from '../../src/lib/logging/secrets.ts';
 
-const judge = createClassifier({ clean: createCleanText(createSecretStore()), now: () => 0, unprocessed: [] });
+const classify = createClassifier({ clean: createCleanText(createSecretStore()), now: () => 0, unprocessed: [] });
 
 function expectation(keys: (string | null)[]): Expectation {
   const members = {
@@ -23,7 +23,7 @@ const KEYS = ['A', 'B', 'C'];
 /** What became of each member, in short: `created:7`, `updated`, `stored`, `refused(words)`, `untouched`, `?`. */
 function read(status: number, body: unknown, keys: (string | null)[] = KEYS): string[] | null {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
-  const outcome = judge.outcomeOf({ kind: 'answer', status, headers: {}, body: text, cut: null }, expectation(keys));
+  const outcome = classify.outcomeOf({ kind: 'answer', status, headers: {}, body: text, cut: null }, expectation(keys));
   if (outcome.kind !== 'accepted' && outcome.kind !== 'refused') throw new Error(outcome.kind);
   return outcome.members?.map(short) ?? null;
 }

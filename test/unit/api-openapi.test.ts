@@ -29,7 +29,7 @@ const operation = (document: OpenApi, path: string, method: string): JsonObject 
 const propertiesOf = (schema: JsonObject | undefined): JsonObject => (schema?.['properties'] ?? {}) as JsonObject;
 
 /** The profile with every value set that the differences name. */
-function mended(differences: readonly Difference[], own: Profile): Profile {
+function corrected(differences: readonly Difference[], own: Profile): Profile {
   const copy = structuredClone(own) as Record<string, unknown>;
   for (const { setting, value } of differences) {
     if (setting === undefined || value === undefined || setting.startsWith('target.')) continue;
@@ -390,7 +390,7 @@ describe('a difference', () => {
         expect(compare(document, parsed.data)).toEqual([]);
         let own = profile;
         // What is found behind a list's envelope shows once the envelope is set.
-        for (let round = 0; round < 3; round += 1) own = mended(compare(document, own), own);
+        for (let round = 0; round < 3; round += 1) own = corrected(compare(document, own), own);
         expect(compare(document, own).filter(({ weight }) => weight === 'breaks')).toEqual([]);
       }),
       { numRuns: 300 },

@@ -49,22 +49,22 @@ it('an import is sent in halves at once after a 500, if a repetition is safe', (
 
 describe('an import that the API cannot take', () => {
   const away: Outcome = { kind: 'unavailable', sent: true, retryAfterMs: null, detail };
-  const judgedWhile = (takesOthers: boolean, { count = 4, sends = 1 } = {}) =>
+  const decidedWhile = (takesOthers: boolean, { count = 4, sends = 1 } = {}) =>
     decideImport(away, { members: members(count), sends }, { ...context, takesOthers });
 
   it('may join any batch as long as the API takes no other delivery', () => {
-    expect(judgedWhile(false)).toMatchObject({ keep: false, groupMax: null });
-    expect(judgedWhile(false, { sends: 2 })).toMatchObject({ keep: true, groupMax: null });
+    expect(decidedWhile(false)).toMatchObject({ keep: false, groupMax: null });
+    expect(decidedWhile(false, { sends: 2 })).toMatchObject({ keep: true, groupMax: null });
   });
 
   it(
     'is sent in halves while the API takes others, because one member may be at fault',
     covers('bad-row', 'I5'),
     () => {
-      expect(judgedWhile(true)).toMatchObject({ keep: false, groupMax: 2, decisions: { 0: { kind: 'retry' } } });
-      expect(judgedWhile(true, { count: 1 })).toMatchObject({ groupMax: null });
+      expect(decidedWhile(true)).toMatchObject({ keep: false, groupMax: 2, decisions: { 0: { kind: 'retry' } } });
+      expect(decidedWhile(true, { count: 1 })).toMatchObject({ groupMax: null });
       // An earlier attempt of it may have arrived.
-      const doubtful = judgedWhile(true, { sends: 2 });
+      const doubtful = decidedWhile(true, { sends: 2 });
       expect(doubtful).toMatchObject({
         keep: false,
         groupMax: 2,
@@ -76,11 +76,11 @@ describe('an import that the API cannot take', () => {
 
 it('an import that is refused, while others are taken, is sent in halves until the one at fault is blocked', () => {
   const outcome: Outcome = { kind: 'denied', by: 'scope', detail };
-  const judgedAs = (count: number, forbidden: boolean) =>
+  const decidedAs = (count: number, forbidden: boolean) =>
     decideImport(outcome, { members: members(count), sends: 1 }, { ...context, forbidden });
-  expect(judgedAs(4, true)).toMatchObject({ keep: false, groupMax: 2, decisions: { 0: { kind: 'retry' } } });
-  expect(judgedAs(1, true)).toMatchObject({ decisions: [{ kind: 'blocked', reason: { code: 'forbidden' } }] });
-  expect(judgedAs(4, false)).toMatchObject({ groupMax: null });
+  expect(decidedAs(4, true)).toMatchObject({ keep: false, groupMax: 2, decisions: { 0: { kind: 'retry' } } });
+  expect(decidedAs(1, true)).toMatchObject({ decisions: [{ kind: 'blocked', reason: { code: 'forbidden' } }] });
+  expect(decidedAs(4, false)).toMatchObject({ groupMax: null });
 });
 
 describe('an answer to an import', () => {

@@ -5,25 +5,25 @@ import { describeHolder, type LedgerHolder, thisHolder } from '../../src/ledger/
 
 const LOCK = '/data/ledger.db.lock';
 const mine: LedgerHolder = thisHolder({ command: 'start', now: Date.UTC(2027, 0, 15, 2, 30) });
-const tell = (holder: LedgerHolder | null) => describeHolder(holder, LOCK);
+const described = (holder: LedgerHolder | null) => describeHolder(holder, LOCK);
 
 describe('the message about who holds a ledger', () => {
   it('names a process that is alive', () => {
-    expect(tell(mine)).toEqual({
+    expect(described(mine)).toEqual({
       who: `"dpp-sync start" (process ${process.pid}, since 2027-01-15T02:30:00.000Z)`,
       find: '',
     });
   });
 
   it('names a process whose machine was given another name meanwhile', () => {
-    expect(tell({ ...mine, host: 'elsewhere' }).find).toBe('');
+    expect(described({ ...mine, host: 'elsewhere' }).find).toBe('');
   });
 
   it('names another process that is alive, from a note of an earlier version', async () => {
     const child = spawn('sleep', ['60']);
     await once(child, 'spawn');
     const { command, since } = mine;
-    expect(tell({ pid: child.pid ?? 0, command, since }).who).toContain(`"dpp-sync start" (process ${child.pid}`);
+    expect(described({ pid: child.pid ?? 0, command, since }).who).toContain(`"dpp-sync start" (process ${child.pid}`);
     child.kill();
     await once(child, 'exit');
   });
@@ -35,7 +35,7 @@ describe('the message about who holds a ledger', () => {
     ['its pid is that of a later process', { ...mine, began: '1' }],
     ['the machine was started anew since', { ...mine, boot: 'another boot' }],
   ])('names nobody where %s, and says how to find the holder', (_, holder) => {
-    const { who, find } = tell(holder);
+    const { who, find } = described(holder);
     expect(who).toContain('could not be determined');
     expect(who).not.toContain('dpp-sync start');
     expect(find).toContain(`fuser -v ${LOCK}`);
@@ -46,7 +46,7 @@ describe('the message about who holds a ledger', () => {
     ['another container', { ...mine, host: 'elsewhere', pidNamespace: 'pid:[1]' }],
     ['another container of the same host name', { ...mine, pidNamespace: 'pid:[1]' }],
   ])('says what is known and what is not of a process of %s', (_, holder) => {
-    const { who, find } = tell(holder);
+    const { who, find } = described(holder);
     expect(who).toContain(`"dpp-sync start" (process ${process.pid} on host ${holder.host}`);
     expect(who).toContain('could not be checked whether it still runs');
     expect(find).toContain('Look there.');

@@ -124,11 +124,11 @@ async function serve(options: SandboxCommandOptions, context: CommandContext): P
     await sandbox.close();
   }
   // Requests that were in flight are answered while the sandbox closes, and are counted.
-  return tellEnd(sandbox, context);
+  return showEnd(sandbox, context);
 }
 
 /** Prints the statistics. A fault that was asked for and never happened makes the exit code 4. */
-function tellEnd(sandbox: Sandbox, { output }: CommandContext): number {
+function showEnd(sandbox: Sandbox, { output }: CommandContext): number {
   const statistics = sandbox.statistics();
   const { faults, unusedFaults } = statistics;
   const exitCode = unusedFaults.length === 0 ? 0 : 4;

@@ -56,7 +56,7 @@ export function addSyncCommand(program: Command, run: RunAction): void {
         if (context.output.json) {
           context.output.document({ ...syncDocument(synced), ...contactDocument(synced.attention) });
         }
-        tellReport(context, synced);
+        showReport(context, synced);
         return exitCodeOf(synced);
       }),
     );
@@ -76,7 +76,7 @@ function assertSelected(sources: readonly string[], accept: readonly string[]): 
 }
 
 /** Prints the result of a sync for people. With `--quiet` it prints only what needs a person. */
-export function tellReport({ output }: CommandContext, report: Synced): void {
+export function showReport({ output }: CommandContext, report: Synced): void {
   if (output.quiet) output.print(...acceptedLines(report), ...attentionLines(report, report.attention, output.paint));
   else output.print(...reportLines(report, output));
   if (report.fault === null) return;

@@ -260,14 +260,14 @@ function checkOpen({ number, state, dueAt, reason }: NonNullable<ItemState['open
   if (state === 'waiting') return [];
   if (reason === null || reason.message === '') return [`I5: it is ${state} without a reason.`];
   const explained = EXPLAINED_BY[state];
-  const heard = witness.evidenceFor(number);
+  const answers = witness.evidenceFor(number);
   // A claimed request may never have been sent.
   const isLost = (reason.code === 'crash' && witness.deaths() > 0) || reason.code === 'restored';
   const isWord = reason.code === 'person';
   // The delivery was dead-lettered before anything was sent.
   const isUnsent = reason.code === 'internal' && state === 'rejected';
-  if (explained && !isLost && !isWord && !isUnsent && !explained.some((one) => heard.has(one))) {
-    return [`I5: it is ${state} after ${[...heard].join(', ') || 'nothing was heard'}: ${reason.message}`];
+  if (explained && !isLost && !isWord && !isUnsent && !explained.some((one) => answers.has(one))) {
+    return [`I5: it is ${state} after ${[...answers].join(', ') || 'nothing was answers'}: ${reason.message}`];
   }
   return [];
 }
@@ -303,8 +303,8 @@ export function checkBooks(file: string, queues: LossyQueues): string[] {
   for (const part of [file, `${file}-wal`]) {
     if (readIfThere(part).includes(secret)) problems.push(`I7: the API key is in ${part}.`);
   }
-  const told = queues.texts().find((text) => text.includes(MODEL_KEY) || text.includes(PAYLOAD_MARK));
-  if (told !== undefined) problems.push(`I7: the queue was told ${told}.`);
+  const leaked = queues.texts().find((text) => text.includes(MODEL_KEY) || text.includes(PAYLOAD_MARK));
+  if (leaked !== undefined) problems.push(`I7: the queue has ${leaked}.`);
   return problems;
 }
 
@@ -320,7 +320,7 @@ function readIfThere(file: string): Buffer {
 const HOPELESS: ReadonlySet<string> = new Set(['unsupported', 'renamed', 'not_upserted']);
 
 /** Checks that after everything was fixed only deliveries are left for which the API has no write. */
-export function checkMended(file: string): string[] {
+export function checkAfterFixes(file: string): string[] {
   const items = readItems(file);
   const isHopeless = ({ open }: ItemState): boolean =>
     open?.state === 'blocked' && HOPELESS.has(open.reason?.code ?? '');

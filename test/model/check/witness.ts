@@ -2,7 +2,7 @@ import Database from 'better-sqlite3';
 import type { Exchange } from '../../../src/api/transport.ts';
 import { IS_OPEN } from '../../support/ledger/ledger-revisions.ts';
 import { TURNED_AWAY } from '../world/model-api.ts';
-import type { Effect } from '../world/told-operations.ts';
+import type { Effect } from '../world/reporting-operations.ts';
 
 /**
  * One number for each revision of an item `i`. It grows with the revision, and with the item if a key is used for a new
@@ -94,8 +94,8 @@ export function createWitness(): Witness {
    */
   function mayHaveOtherKey({ operation, isMember, deliveryId }: FoundRow, known: string): boolean {
     if (operation === 'product.import') return isMember === 1;
-    const heard = [...(evidence.get(deliveryId) ?? [])];
-    return written.get(known)?.isImport === true && heard.every((one) => one === 'turned away');
+    const answers = [...(evidence.get(deliveryId) ?? [])];
+    return written.get(known)?.isImport === true && answers.every((one) => one === 'turned away');
   }
 
   return {

@@ -10,7 +10,7 @@ import { readMark } from '../../../src/ledger/identity/mark.ts';
 import { Fault, messageOf } from '../../../src/lib/errors.ts';
 import { seededRandom } from '../../support/runner/chaos.ts';
 import { createVirtualTime } from '../../support/time/virtual-time.ts';
-import { checkAtRest, checkBooks, checkMended, type ItemState, readItems } from '../check/check.ts';
+import { checkAfterFixes, checkAtRest, checkBooks, type ItemState, readItems } from '../check/check.ts';
 import { checkIntake } from '../check/check-intake.ts';
 import { createWitness } from '../check/witness.ts';
 import { createFence, type Death, type Fence } from '../world/fence.ts';
@@ -399,7 +399,7 @@ export async function runScript(
     await comeToRest();
     check();
     // Everything that is stuck has a way out: fix the rows, lift the business rules, replay, look at the platform.
-    if (problems.length === 0 && witness.breaches.length === 0) await mend();
+    if (problems.length === 0 && witness.breaches.length === 0) await fixEverything();
     if (problems.length === 0) problems.push(...(observer.ended?.({ items: readItems(file), api, source }) ?? []));
     problems.push(...checkBooks(file, queues));
     const last = current as ModelProcess | null;
@@ -414,14 +414,14 @@ export async function runScript(
     rmSync(folder, { recursive: true });
   }
 
-  async function mend(): Promise<void> {
+  async function fixEverything(): Promise<void> {
     api.setGate(true);
     api.openBomGate();
-    source.mend();
+    source.fixRows();
     noted((current as ModelProcess | null)?.pull());
     await comeToRest();
     await waitForRechecks();
-    for (let round = 0; round < 4 && checkMended(file).length > 0; round += 1) {
+    for (let round = 0; round < 4 && checkAfterFixes(file).length > 0; round += 1) {
       await help(round % 2 === 0 ? 'force' : 'settle');
       noted(
         (current as ModelProcess | null)?.replay({
@@ -434,7 +434,7 @@ export async function runScript(
       await comeToRest();
     }
     check();
-    problems.push(...checkMended(file));
+    problems.push(...checkAfterFixes(file));
   }
 
   /** Waits until deliveries that a business rule has blocked were sent again. */

@@ -178,7 +178,7 @@ const phrase: fc.Arbitrary<Step[]> = fc.oneof(
       .tuple(flavour, outage)
       .map(([to, one]): Step[] => [{ do: 'fill', to }, { do: 'pull' }, { do: 'outage', outage: one }]),
   },
-  { weight: 1, arbitrary: fc.tuple(gate, fc.integer({ min: 62_000, max: 80_000 })).map(gateAndPatience) },
+  { weight: 1, arbitrary: fc.tuple(gate, fc.integer({ min: 62_000, max: 80_000 })).map(ruleAndWait) },
   {
     weight: 1,
     arbitrary: fc.tuple(row, flavour, row, flavour, death).map(changeAndDie),
@@ -216,7 +216,7 @@ function loseTime([to, workMs, lostMs, backup, between, restore]: [
   return [...amid, backup, { do: 'wait', ms: lostMs }, ...between, restore];
 }
 
-function gateAndPatience([closed, ms]: [Step, number]): Step[] {
+function ruleAndWait([closed, ms]: [Step, number]): Step[] {
   return [closed, { do: 'pull' }, { do: 'wait', ms: 6000 }, { do: 'wait', ms }];
 }
 

@@ -100,11 +100,11 @@ export function createFence({
   }
 
   /** Waits until the change was handed to the ledger, or is over. */
-  async function untilTold(isFirst: boolean, happen: () => Promise<void>): Promise<void> {
-    const told = Promise.withResolvers<void>();
-    waiting = { isFirst, begin: told.resolve };
-    void happen().finally(told.resolve);
-    await told.promise;
+  async function untilHandedOver(isFirst: boolean, happen: () => Promise<void>): Promise<void> {
+    const handedOver = Promise.withResolvers<void>();
+    waiting = { isFirst, begin: handedOver.resolve };
+    void happen().finally(handedOver.resolve);
+    await handedOver.promise;
     waiting = null;
     if (!isFirst) await someTurns();
   }
@@ -130,7 +130,7 @@ export function createFence({
     if (chosen?.side === 'before') await chosen.happen();
     else if (chosen?.side === 'beside') void chosen.happen();
     else if (chosen !== null && chosen.side !== 'after') {
-      await untilTold(chosen.side === 'first in the same commit', chosen.happen);
+      await untilHandedOver(chosen.side === 'first in the same commit', chosen.happen);
     }
     if (!alive) return never();
     try {

@@ -22,7 +22,7 @@ import { createMemoryIdempotencyRecords } from '../../../src/sandbox/storage/ide
 import type { VirtualTime } from '../../support/time/virtual-time.ts';
 import type { Witness } from '../check/witness.ts';
 import { createOutages, type Outage } from './outage.ts';
-import { createToldOperations, entitiesOf, ORGANIZATION } from './told-operations.ts';
+import { createReportingOperations, entitiesOf, ORGANIZATION } from './reporting-operations.ts';
 
 /** The text of a 503 of a proxy, which proves that the platform did not get the request. */
 export const TURNED_AWAY = 'no healthy upstream';
@@ -167,7 +167,7 @@ export function createModelApi(options: {
     writeCounts: { add: () => undefined, list: () => [] },
   };
   const lateImports = createLateImports(storage);
-  const operations = createToldOperations({
+  const operations = createReportingOperations({
     collections,
     create: (late) => createOperations({ collections, ids, keys: keysStub, settings, lateImports: late }),
     lateImports,
@@ -195,12 +195,12 @@ export function createModelApi(options: {
     const { path, body, headers } = request;
     const at = headers.indexOf('Idempotency-Key');
     const key = at < 0 ? undefined : headers[at + 1];
-    const heard = key === undefined ? () => undefined : witness.write({ key, path, body });
+    const onAnswer = key === undefined ? () => undefined : witness.write({ key, path, body });
     working += 1;
     const answer = await carry({ ...request, key });
     working -= 1;
     time.stir();
-    heard(answer);
+    onAnswer(answer);
     return answer;
   }
 
@@ -252,9 +252,9 @@ export function createModelApi(options: {
       },
     );
     if (fault?.kind !== 'late') return await work;
-    const patienceMs = fault.lost === 'reset' ? Math.min(20, fault.ms) : timeoutMs;
+    const answerWaitMs = fault.lost === 'reset' ? Math.min(20, fault.ms) : timeoutMs;
     const code = fault.lost === 'reset' ? 'ECONNRESET' : 'UND_ERR_HEADERS_TIMEOUT';
-    const givenUp = time.sleep(Math.max(0, arrival + patienceMs - time.ticks())).then(() => lost(true, code));
+    const givenUp = time.sleep(Math.max(0, arrival + answerWaitMs - time.ticks())).then(() => lost(true, code));
     return await Promise.race([work, givenUp]);
   }
 

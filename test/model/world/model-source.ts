@@ -43,7 +43,7 @@ export interface ModelSource {
   /** Changes the mapping, but no item that it makes. */
   remap(): void;
   /** Fixes every row, and adds the rows that others refer to. */
-  mend(): void;
+  fixRows(): void;
   /** The desired items. */
   items(): Item[];
   /** Whether some row cannot be mapped. */
@@ -150,7 +150,7 @@ export function createModelSource({ incremental }: { incremental: boolean }): Mo
     remap() {
       revision += 1;
     },
-    mend() {
+    fixRows() {
       for (const [index, { stream }] of ROWS.entries()) {
         const flavour = flavours[index] ?? 'absent';
         if (SOUND.has(flavour) || (flavour === 'absent' && stream === 'boms')) continue;

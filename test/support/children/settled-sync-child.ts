@@ -23,11 +23,11 @@ const runtime = await openRuntime({
   log,
   version: '0.0.0',
 });
-const told = openSync(logFile, 'a');
+const logged = openSync(logFile, 'a');
 runtime.bus.subscribe((event) => {
   if (event.type !== 'settled') return;
   const { kind, key, operation, state } = event;
-  writeSync(told, `${JSON.stringify({ kind, key, operation, state })}\n`);
+  writeSync(logged, `${JSON.stringify({ kind, key, operation, state })}\n`);
 });
 const abort = new AbortController().signal;
 const report = await sync(runtime, { sources: [], waitMs: 10_000, abort }, systemClock);

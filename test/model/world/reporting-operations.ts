@@ -20,7 +20,7 @@ export interface Effect {
 type Tell = (effect: Effect) => void;
 
 /** The operations of the sandbox. They report every effect; for rows that are stored late, when they are stored. */
-export function createToldOperations({
+export function createReportingOperations({
   collections,
   create,
   lateImports,
@@ -36,7 +36,7 @@ export function createToldOperations({
   const plain = create({
     add({ store, ...late }) {
       const changes = { name: 'product.import', request: importing, watched: collections.products, tell } as const;
-      lateImports.add({ ...late, store: (at) => tellingChanges(changes, () => store(at)) });
+      lateImports.add({ ...late, store: (at) => reportingChanges(changes, () => store(at)) });
     },
   });
   const imports = plain['product.import'];
@@ -48,12 +48,12 @@ export function createToldOperations({
     },
   };
   return Object.fromEntries(
-    OPERATION_NAMES.map((name) => [name, told(name, plain[name], collections, tell)]),
+    OPERATION_NAMES.map((name) => [name, reporting(name, plain[name], collections, tell)]),
   ) as Record<OperationName, Operation>;
 }
 
 /** Wraps an operation, so that it reports its changes. */
-function told(
+function reporting(
   name: OperationName,
   operation: Operation,
   { products, materials }: { products: Collection; materials: Collection },
@@ -64,7 +64,7 @@ function told(
     ...operation,
     execute(request) {
       if (ENDPOINTS[name].method === 'GET') return operation.execute(request);
-      if (watched !== null) return tellingChanges({ name, request, watched, tell }, () => operation.execute(request));
+      if (watched !== null) return reportingChanges({ name, request, watched, tell }, () => operation.execute(request));
       const answer = operation.execute(request);
       if (answer.status < 300) tell(effectOf(name, request, null));
       return answer;
@@ -73,7 +73,7 @@ function told(
 }
 
 /** Does the work, and reports every entity that has changed. An import that fails half-way has changes too. */
-function tellingChanges<T>(
+function reportingChanges<T>(
   {
     name,
     request,
