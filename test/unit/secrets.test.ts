@@ -1,4 +1,3 @@
-import { performance } from 'node:perf_hooks';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createCleanText } from '../../src/api/answers/clean-text.ts';
@@ -132,9 +131,10 @@ describe('scrubbing', () => {
     const scrub = scrubber(...secrets);
     const timeOf = (text: string) => {
       const times = Array.from({ length: 3 }, () => {
-        const from = performance.now();
+        // Time of the processor, so that a busy machine makes no difference.
+        const before = process.cpuUsage();
         scrub(text);
-        return performance.now() - from;
+        return process.cpuUsage(before).user / 1000;
       });
       return Math.min(...times);
     };
