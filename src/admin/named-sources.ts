@@ -1,6 +1,6 @@
 import type { RuntimeConfig } from '../daemon/sources/open-source.ts';
 import { fault } from '../domain/faults.ts';
-import { suggest } from '../lib/suggest.ts';
+import { suggest } from '../lib/text/suggest.ts';
 
 /**
  * Checks that the config has the sources that are named.

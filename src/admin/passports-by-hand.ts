@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { PassportAnswer } from '../domain/passport.ts';
-import type { PassportView } from '../domain/ports/ledger-views.ts';
+import type { PassportView } from '../domain/ports/ledger/ledger-views.ts';
 import type { HandlerContext } from './handler.ts';
 import { findPastedItem } from './pasted-keys.ts';
 import { type Synced, syncIn } from './synced.ts';

@@ -3,7 +3,7 @@
 
 import { fault } from '../domain/faults.ts';
 import { ITEM_KINDS, type SubjectKind } from '../domain/item.ts';
-import type { LedgerViews } from '../domain/ports/ledger-views.ts';
+import type { LedgerViews } from '../domain/ports/ledger/ledger-views.ts';
 import { writtenKey } from '../domain/record.ts';
 
 const CANDIDATES_MAX = 500;

@@ -4,7 +4,7 @@ import { outcomeFault } from '../daemon/faults/outcome-fault.ts';
 import type { Runtime } from '../daemon/runtime.ts';
 import { fault } from '../domain/faults.ts';
 import type { SubjectKind } from '../domain/item.ts';
-import type { ReplayLedger } from '../domain/ports/replay-ledger.ts';
+import type { ReplayLedger } from '../domain/ports/ledger/replay-ledger.ts';
 import type { ListableKind, RemoteItem } from '../domain/ports/target.ts';
 import type { NamedDelivery } from '../domain/ports/unconfirmed.ts';
 import { kindWord } from '../domain/words.ts';

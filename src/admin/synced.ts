@@ -1,5 +1,5 @@
-import { type Attention, attentionOf } from '../daemon/attention.ts';
 import { type SyncReport, type SyncRequest, sync } from '../daemon/sync.ts';
+import { type Attention, attentionOf } from '../daemon/views/attention.ts';
 import type { WorkOf } from '../domain/ports/due.ts';
 import { type Failure, failureOf } from './failure.ts';
 import type { HandlerContext } from './handler.ts';

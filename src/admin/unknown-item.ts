@@ -1,9 +1,9 @@
 import { fault } from '../domain/faults.ts';
 import type { SubjectKind } from '../domain/item.ts';
-import type { LedgerViews } from '../domain/ports/ledger-views.ts';
+import type { LedgerViews } from '../domain/ports/ledger/ledger-views.ts';
 import { kindWord } from '../domain/words.ts';
 import type { Fault } from '../lib/errors.ts';
-import { suggest } from '../lib/suggest.ts';
+import { suggest } from '../lib/text/suggest.ts';
 
 /**
  * The fault for a key that the ledger does not have, with similar keys.

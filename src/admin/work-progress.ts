@@ -1,9 +1,9 @@
 import type { Runtime } from '../daemon/runtime.ts';
-import type { ApiWait } from '../domain/api-wait.ts';
-import type { DeliveryState } from '../domain/delivery.ts';
+import type { ApiWait } from '../domain/delivery/api-wait.ts';
+import type { DeliveryState } from '../domain/delivery/delivery.ts';
+import type { Reason } from '../domain/delivery/reason.ts';
 import type { ContactList } from '../domain/ports/first-contact.ts';
 import type { ProgressEvent } from '../domain/ports/progress.ts';
-import type { Reason } from '../domain/reason.ts';
 import type { Clock } from '../lib/clock.ts';
 
 /** The progress of a process. Each progress replaces the one before, so a watcher may miss any but the last. */

@@ -1,9 +1,9 @@
 // The complete endpoint table of the API document, as data. No other file repeats these facts.
 
-import type { Operation } from '../domain/delivery.ts';
+import type { Operation } from '../domain/delivery/delivery.ts';
+import type { Scope } from '../domain/delivery/scope.ts';
 import type { ListableKind } from '../domain/ports/target.ts';
 import type { Profile } from '../domain/profile.ts';
-import type { Scope } from '../domain/scope.ts';
 
 /** The method that sends an operation, in the ports `Target`, `PlatformReader` or `PlatformAdmin`. */
 type Sender =

@@ -1,6 +1,6 @@
 // Decides what it means that a request or its answer was lost.
 
-import type { Outcome, UnconfirmedCause } from '../domain/outcome.ts';
+import type { Outcome, UnconfirmedCause } from '../domain/delivery/outcome.ts';
 import { systemCodeOf } from '../lib/errors.ts';
 import { localTroubleOf } from '../lib/local-trouble.ts';
 import type { CleanText } from './answers/clean-text.ts';

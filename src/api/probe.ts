@@ -1,5 +1,5 @@
+import type { OutcomeDetail } from '../domain/delivery/outcome.ts';
 import { fault } from '../domain/faults.ts';
-import type { OutcomeDetail } from '../domain/outcome.ts';
 import type { Probe, ScopeAnswer } from '../domain/ports/target.ts';
 import { answersList, type Classifier, meaningOf, NOTHING_EXPECTED } from './answers/classify.ts';
 import { parseJson } from './answers/json-text.ts';

@@ -1,4 +1,4 @@
-import { askedWaitMs, type Outcome } from '../domain/outcome.ts';
+import { askedWaitMs, type Outcome } from '../domain/delivery/outcome.ts';
 import { fullJitterMs } from '../lib/backoff.ts';
 import type { Clock } from '../lib/clock.ts';
 

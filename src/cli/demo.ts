@@ -9,7 +9,7 @@ import { loadRuntimeConfig } from '../daemon/load.ts';
 import type { RuntimeConfig } from '../daemon/sources/open-source.ts';
 import { type SyncReport, sync } from '../daemon/sync.ts';
 import { fault } from '../domain/faults.ts';
-import type { QuarantinedRecord } from '../domain/ports/ledger-views.ts';
+import type { QuarantinedRecord } from '../domain/ports/ledger/ledger-views.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import { createDemoStory, type DemoStory, type FinishedReport } from './demo-story.ts';

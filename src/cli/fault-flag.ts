@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander';
-import { suggest } from '../lib/suggest.ts';
+import { suggest } from '../lib/text/suggest.ts';
 import type { FaultRule } from '../sandbox/faults/faults.ts';
 
 /** A fault as it is typed, not yet checked against the sandbox's schema. */

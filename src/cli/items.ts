@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { assertSources } from '../admin/named-sources.ts';
 import type { SubjectKind } from '../domain/item.ts';
-import type { ItemState, ItemSummary, LedgerViews } from '../domain/ports/ledger-views.ts';
+import type { ItemState, ItemSummary, LedgerViews } from '../domain/ports/ledger/ledger-views.ts';
 import { kindWord, stateWord } from '../domain/words.ts';
 import { subjectKind, wholeNumber } from './arguments.ts';
 import type { CommandContext, RunAction } from './context.ts';

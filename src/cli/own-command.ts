@@ -1,7 +1,7 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { basename, delimiter, dirname, join, relative, sep } from 'node:path';
 import type { Environment } from '../config/environment.ts';
-import { shellValue } from '../lib/shell-word.ts';
+import { shellValue } from '../lib/text/shell-word.ts';
 
 /** How this process was started. */
 export interface Start {

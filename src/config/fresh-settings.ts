@@ -1,7 +1,7 @@
-import type { ConnectorSchemas, ConnectorSettings, LoadedStream } from './check-connector.ts';
-import type { PathSegment } from './problem.ts';
-import { valueAt } from './schema-tree.ts';
-import { secretPathsIn } from './schema-walk.ts';
+import type { ConnectorSchemas, ConnectorSettings, LoadedStream } from './checks/check-connector.ts';
+import type { PathSegment } from './checks/problem.ts';
+import { valueAt } from './schema/schema-tree.ts';
+import { secretPathsIn } from './schema/schema-walk.ts';
 import type { SecretSource } from './secret-source.ts';
 
 /** The options of a source and of its streams. */

@@ -3,8 +3,8 @@ import { isJsonObject } from '../lib/json.ts';
 import type { SecretStore } from '../lib/logging/secrets.ts';
 import { isLoopback } from '../lib/loopback.ts';
 import type { AlertsSection } from './alerts-section.ts';
-import type { Findings } from './findings.ts';
-import type { PathSegment } from './problem.ts';
+import type { Findings } from './checks/findings.ts';
+import type { PathSegment } from './checks/problem.ts';
 
 const TYPES = ['webhook', 'email', 'exec'] as const;
 /** A shorter part of a path is likely an ordinary word, such as `services` or `webhook`. */

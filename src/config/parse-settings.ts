@@ -1,11 +1,11 @@
 import type { z } from 'zod';
 import { isJsonObject } from '../lib/json.ts';
-import { suggest } from '../lib/suggest.ts';
-import { expectationOf } from './expectation.ts';
-import { didYouMean, type Findings } from './findings.ts';
-import type { PathSegment } from './problem.ts';
-import { valueAt } from './schema-tree.ts';
-import { keysAt, secretPathsIn } from './schema-walk.ts';
+import { suggest } from '../lib/text/suggest.ts';
+import { expectationOf } from './checks/expectation.ts';
+import { didYouMean, type Findings } from './checks/findings.ts';
+import type { PathSegment } from './checks/problem.ts';
+import { valueAt } from './schema/schema-tree.ts';
+import { keysAt, secretPathsIn } from './schema/schema-walk.ts';
 
 export interface SettingsContext {
   /** The path of the value in the config. */

@@ -2,8 +2,8 @@
 // in places where the daemon's secrets are not: in another container, or as another user.
 
 import { isJsonObject, type JsonObject } from '../lib/json.ts';
+import { formatPath, type PathSegment } from './checks/problem.ts';
 import type { Interpolated } from './interpolate.ts';
-import { formatPath, type PathSegment } from './problem.ts';
 
 /** What a command needs of the config. `ledger`: it looks into the ledger; `ledger_and_queue`: also at the queue. */
 export type Needs = 'all' | 'ledger' | 'ledger_and_queue';

@@ -1,7 +1,7 @@
 import { ITEM_KINDS, type ItemKind } from '../domain/item.ts';
-import type { ContactLedger } from '../domain/ports/contact-ledger.ts';
 import type { GuardedRead } from '../domain/ports/guarded-read.ts';
-import type { IntakeLedger } from '../domain/ports/intake-ledger.ts';
+import type { ContactLedger } from '../domain/ports/ledger/contact-ledger.ts';
+import type { IntakeLedger } from '../domain/ports/ledger/intake-ledger.ts';
 
 /** What a person accepted: guarded reads, and blocked changes of adopted items. */
 export interface Acceptance {

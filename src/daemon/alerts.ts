@@ -10,7 +10,7 @@ import { createChannels } from '../observe/alerts/create-channels.ts';
 import type { DaemonCare } from './care.ts';
 import type { Runtime } from './runtime.ts';
 import type { RuntimeConfig } from './sources/open-source.ts';
-import { failedRunsOf } from './standing.ts';
+import { failedRunsOf } from './views/standing.ts';
 
 /** How many of a source's last runs are searched for a complete one. */
 const RUNS_LOOKED_AT = 50;

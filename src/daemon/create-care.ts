@@ -1,4 +1,4 @@
-import type { RunView } from '../domain/ports/ledger-views.ts';
+import type { RunView } from '../domain/ports/ledger/ledger-views.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logging/logging.ts';
 import type { DaemonCare } from './care.ts';

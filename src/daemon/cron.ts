@@ -1,5 +1,5 @@
 import { createTask, parse } from 'node-cron';
-import { createZone } from '../lib/zone.ts';
+import { createZone } from '../lib/text/zone.ts';
 
 /** The times that a cron expression names in a time zone. */
 export interface Cron {

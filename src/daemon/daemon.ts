@@ -9,7 +9,6 @@ import { createDaemonAlerts } from './alerts.ts';
 import { createBackups } from './backups/backups.ts';
 import type { DaemonCare } from './care.ts';
 import { createCare, requestLeftRuns } from './create-care.ts';
-import type { CurrentState } from './current-state.ts';
 import { createDaemonRuns } from './daemon-runs.ts';
 import type { AdminServer, OpenAdmin, OpenWeb, WebServer } from './daemon-servers.ts';
 import { loadRuntimeConfig } from './load.ts';
@@ -22,6 +21,7 @@ import { createSourcePauses } from './schedules/source-pauses.ts';
 import { watchExports } from './schedules/watch-exports.ts';
 import { announced } from './sources/announced-pull.ts';
 import type { RuntimeConfig } from './sources/open-source.ts';
+import type { CurrentState } from './views/current-state.ts';
 import { createAuthorizationWatch } from './watches/authorization-watch.ts';
 
 export interface DaemonOptions {

@@ -6,11 +6,11 @@ import type { RunningAlerts } from '../observe/alerts/create-alerts.ts';
 import { createHealth, type Health } from '../observe/health.ts';
 import { createMetrics, type Metrics } from '../observe/metrics.ts';
 import type { DaemonCare } from './care.ts';
-import { type CurrentState, createCurrentState } from './current-state.ts';
-import { createFigures } from './figures.ts';
 import { logSettled } from './log-settled.ts';
 import type { Runtime } from './runtime.ts';
 import { warnOfGuard } from './sources/announced-pull.ts';
+import { type CurrentState, createCurrentState } from './views/current-state.ts';
+import { createFigures } from './views/figures.ts';
 
 /** What shows how a daemon stands, and what it has done. */
 export interface Observed extends CurrentState {

@@ -1,4 +1,4 @@
-import type { LedgerViews } from '../domain/ports/ledger-views.ts';
+import type { LedgerViews } from '../domain/ports/ledger/ledger-views.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logging/logging.ts';
 import type { Traces } from '../observe/traces/create-traces.ts';

@@ -1,4 +1,4 @@
-import type { IntakeLedger } from '../domain/ports/intake-ledger.ts';
+import type { IntakeLedger } from '../domain/ports/ledger/intake-ledger.ts';
 import { type ReplayReport, type ReplayRequest, replay } from '../pipeline/replay.ts';
 import type { Mappers } from './sources/mappers.ts';
 import type { RuntimeConfig } from './sources/open-source.ts';

@@ -1,6 +1,6 @@
 import { fault } from '../domain/faults.ts';
 import type { WorkOf } from '../domain/ports/due.ts';
-import type { ItemCounts, StreamAccount, WaitingGroup } from '../domain/ports/ledger-views.ts';
+import type { ItemCounts, StreamAccount, WaitingGroup } from '../domain/ports/ledger/ledger-views.ts';
 import { ledgerFaultOf } from '../ledger/store/ledger-fault.ts';
 import type { Clock } from '../lib/clock.ts';
 import { Fault, messageOf } from '../lib/errors.ts';
@@ -12,7 +12,7 @@ import { refusedScopeFault } from './faults/refused-scope-fault.ts';
 import { passportRulesOf } from './passport-rules.ts';
 import type { Runtime } from './runtime.ts';
 import type { RuntimeConfig } from './sources/open-source.ts';
-import { type SourcesStanding, standingOf } from './standing.ts';
+import { type SourcesStanding, standingOf } from './views/standing.ts';
 
 export interface SyncRequest {
   /** Source ids; empty for all. */

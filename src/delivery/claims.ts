@@ -1,6 +1,6 @@
 import { isLedgerFault } from '../domain/faults.ts';
 import type { ClaimedRequest } from '../domain/ports/claim.ts';
-import type { DeliveryLedger } from '../domain/ports/delivery-ledger.ts';
+import type { DeliveryLedger } from '../domain/ports/ledger/delivery-ledger.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Admitted } from './admission/admission.ts';
 import type { ApiHealth } from './admission/api-health.ts';

@@ -1,7 +1,7 @@
-import type { Outcome } from '../domain/outcome.ts';
-import type { ContactLedger } from '../domain/ports/contact-ledger.ts';
+import type { Outcome } from '../domain/delivery/outcome.ts';
+import type { Reason } from '../domain/delivery/reason.ts';
+import type { ContactLedger } from '../domain/ports/ledger/contact-ledger.ts';
 import type { ListableKind } from '../domain/ports/target.ts';
-import type { Reason } from '../domain/reason.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logging/logging.ts';
 import type { ListName } from './unconfirmed/list-reads.ts';

@@ -1,8 +1,8 @@
+import type { Reason } from '../domain/delivery/reason.ts';
 import { isLedgerFault } from '../domain/faults.ts';
 import type { DeliveryName } from '../domain/ports/claim.ts';
-import type { DeliveryLedger } from '../domain/ports/delivery-ledger.ts';
-import type { LedgerViews } from '../domain/ports/ledger-views.ts';
-import type { Reason } from '../domain/reason.ts';
+import type { DeliveryLedger } from '../domain/ports/ledger/delivery-ledger.ts';
+import type { LedgerViews } from '../domain/ports/ledger/ledger-views.ts';
 import { messageOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logging/logging.ts';
 

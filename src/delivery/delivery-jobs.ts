@@ -1,6 +1,6 @@
 import type { DeliveryName } from '../domain/ports/claim.ts';
 import type { DueDelivery } from '../domain/ports/due.ts';
-import type { StuckDelivery } from '../domain/ports/ledger-views.ts';
+import type { StuckDelivery } from '../domain/ports/ledger/ledger-views.ts';
 import type { WakeUpJob } from '../domain/ports/queues.ts';
 import { stateWord } from '../domain/words.ts';
 import { isJsonObject } from '../lib/json.ts';

@@ -7,12 +7,12 @@
 // at once: a crash leaves no waiting delivery unconfirmed. A claimed request runs to its end, even when the process is
 // stopping.
 
+import type { Outcome } from '../domain/delivery/outcome.ts';
+import { scopeOfWrite } from '../domain/delivery/scope.ts';
 import { fault } from '../domain/faults.ts';
-import type { Outcome } from '../domain/outcome.ts';
 import type { ClaimedRequest } from '../domain/ports/claim.ts';
-import type { DeliveryLedger } from '../domain/ports/delivery-ledger.ts';
+import type { DeliveryLedger } from '../domain/ports/ledger/delivery-ledger.ts';
 import type { SentWrite, Target } from '../domain/ports/target.ts';
-import { scopeOfWrite } from '../domain/scope.ts';
 import { Fault, messageOf } from '../lib/errors.ts';
 import type { Admission, Admitted } from './admission/admission.ts';
 import type { ApiHealth } from './admission/api-health.ts';

@@ -1,7 +1,7 @@
-import { OPERATIONS, type Operation } from '../domain/delivery.ts';
+import { OPERATIONS, type Operation } from '../domain/delivery/delivery.ts';
 import type { DeliveryName } from '../domain/ports/claim.ts';
-import type { DeliveryLedger } from '../domain/ports/delivery-ledger.ts';
 import type { DueDelivery, SuspendedWork } from '../domain/ports/due.ts';
+import type { DeliveryLedger } from '../domain/ports/ledger/delivery-ledger.ts';
 import type { Queues, WakeUpJob } from '../domain/ports/queues.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { ApiHealth } from './admission/api-health.ts';

@@ -1,5 +1,5 @@
-import type { DeliveryLedger } from '../domain/ports/delivery-ledger.ts';
 import type { SuspendedWork, WorkOf } from '../domain/ports/due.ts';
+import type { DeliveryLedger } from '../domain/ports/ledger/delivery-ledger.ts';
 import type { Consumer, Queues } from '../domain/ports/queues.ts';
 import type { Clock } from '../lib/clock.ts';
 import { messageOf } from '../lib/errors.ts';

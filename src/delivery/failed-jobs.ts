@@ -1,4 +1,4 @@
-import type { LedgerViews } from '../domain/ports/ledger-views.ts';
+import type { LedgerViews } from '../domain/ports/ledger/ledger-views.ts';
 import type { JobResult, Queues, ReceivedJob } from '../domain/ports/queues.ts';
 import { isStuckJob, shows, stuckDeliveryOf, stuckJob } from './delivery-jobs.ts';
 

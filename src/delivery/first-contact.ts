@@ -1,5 +1,5 @@
-import type { ContactLedger } from '../domain/ports/contact-ledger.ts';
 import type { ContactEntry, ContactStep } from '../domain/ports/first-contact.ts';
+import type { ContactLedger } from '../domain/ports/ledger/contact-ledger.ts';
 import type { PlatformReader, Publication } from '../domain/ports/platform.ts';
 import type { Emit } from '../domain/ports/progress.ts';
 import type { ListableKind, Listing, Target } from '../domain/ports/target.ts';

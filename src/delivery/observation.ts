@@ -1,4 +1,4 @@
-import type { Outcome } from '../domain/outcome.ts';
+import type { Outcome } from '../domain/delivery/outcome.ts';
 
 /** What the end of a request shows about the API. Admission learns from observations only. */
 export type Observation =

@@ -1,4 +1,4 @@
-import type { PassportLedger } from '../domain/ports/passport-ledger.ts';
+import type { PassportLedger } from '../domain/ports/ledger/passport-ledger.ts';
 
 /** Makes passports follow their products. The ledger decides which step a passport needs. */
 export interface Passports {

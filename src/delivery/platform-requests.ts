@@ -1,8 +1,8 @@
-import type { Outcome } from '../domain/outcome.ts';
+import type { Outcome } from '../domain/delivery/outcome.ts';
+import type { Scope } from '../domain/delivery/scope.ts';
 import type { PlatformReader } from '../domain/ports/platform.ts';
 import type { Listing, Target } from '../domain/ports/target.ts';
 import type { Profile } from '../domain/profile.ts';
-import type { Scope } from '../domain/scope.ts';
 import type { ApiHealth } from './admission/api-health.ts';
 
 /** Requests that people make beside the deliveries. */

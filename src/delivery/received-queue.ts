@@ -1,7 +1,7 @@
-import type { Operation } from '../domain/delivery.ts';
+import type { Operation } from '../domain/delivery/delivery.ts';
+import { type Scope, writesThatTake } from '../domain/delivery/scope.ts';
 import type { DueDelivery } from '../domain/ports/due.ts';
-import { type Scope, writesThatTake } from '../domain/scope.ts';
-import { createLinkedList, type LinkedList } from '../lib/linked-list.ts';
+import { createLinkedList, type LinkedList } from '../lib/collections/linked-list.ts';
 
 /** A delivery whose job was received and that waits to be sent. */
 export interface Received extends Pick<DueDelivery, 'id' | 'revision' | 'operation'> {

@@ -1,4 +1,4 @@
-import type { DeliveryLedger } from '../domain/ports/delivery-ledger.ts';
+import type { DeliveryLedger } from '../domain/ports/ledger/delivery-ledger.ts';
 
 /** Sends deliveries again that a business rule of the platform has blocked. The ledger decides when. */
 export interface Recheck {

@@ -1,4 +1,4 @@
-import type { Outcome } from '../domain/outcome.ts';
+import type { Outcome } from '../domain/delivery/outcome.ts';
 import type { Decision, RequestSettlement, Settled } from '../domain/ports/decision.ts';
 import type { ProgressEvent } from '../domain/ports/progress.ts';
 import type { Profile } from '../domain/profile.ts';

@@ -1,7 +1,7 @@
 import { isLedgerFault } from '../domain/faults.ts';
 import type { ClaimedRequest } from '../domain/ports/claim.ts';
 import type { RequestSettlement, Settled } from '../domain/ports/decision.ts';
-import type { DeliveryLedger } from '../domain/ports/delivery-ledger.ts';
+import type { DeliveryLedger } from '../domain/ports/ledger/delivery-ledger.ts';
 import type { Emit } from '../domain/ports/progress.ts';
 import type { Fault } from '../lib/errors.ts';
 import type { Answered } from './answers.ts';

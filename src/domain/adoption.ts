@@ -3,10 +3,10 @@
 
 import { canonicalJson } from '../lib/canonical-json.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../lib/json.ts';
-import { shellValue, shellWord } from '../lib/shell-word.ts';
+import { shellValue, shellWord } from '../lib/text/shell-word.ts';
+import type { Reason } from './delivery/reason.ts';
 import { ITEM_FIELDS } from './item.ts';
 import type { ListableKind } from './ports/target.ts';
-import type { Reason } from './reason.ts';
 
 /**
  * The known content of an item at the platform: the fields that its mapping writes and the list shows. A field that was

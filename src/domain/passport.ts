@@ -1,4 +1,4 @@
-import type { Operation } from './delivery.ts';
+import type { Operation } from './delivery/delivery.ts';
 import { fault } from './faults.ts';
 
 /** The state of a passport at the API after its last acknowledged write. */

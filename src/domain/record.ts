@@ -1,6 +1,6 @@
 import { sha256Url } from '../lib/hash.ts';
 import type { JsonObject } from '../lib/json.ts';
-import { findOddCharacter } from '../lib/odd-character.ts';
+import { findOddCharacter } from '../lib/text/odd-character.ts';
 import type { Issue } from './issue.ts';
 import type { Place } from './place.ts';
 

@@ -1,6 +1,6 @@
 import type { PassportRules } from '../domain/passport.ts';
-import type { DashboardViews } from '../domain/ports/dashboard-views.ts';
-import type { LedgerViews } from '../domain/ports/ledger-views.ts';
+import type { DashboardViews } from '../domain/ports/ledger/dashboard-views.ts';
+import type { LedgerViews } from '../domain/ports/ledger/ledger-views.ts';
 import { openToRead } from './identity/recognise.ts';
 import { assertPresentSchema } from './store/database.ts';
 import type { LedgerHolder } from './store/holder.ts';

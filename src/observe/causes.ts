@@ -3,7 +3,7 @@
 
 import type { Suspended } from '../domain/ports/first-contact.ts';
 import type { GuardedRead } from '../domain/ports/guarded-read.ts';
-import type { ItemCounts, ItemState, PassportCounts } from '../domain/ports/ledger-views.ts';
+import type { ItemCounts, ItemState, PassportCounts } from '../domain/ports/ledger/ledger-views.ts';
 
 /** The last run of a source, where it failed. */
 export interface FailedRun {

@@ -1,4 +1,4 @@
-import type { ApiWait } from '../domain/api-wait.ts';
+import type { ApiWait } from '../domain/delivery/api-wait.ts';
 import type { ReloadStatus } from '../domain/ports/daemon-notes.ts';
 import type { Clock } from '../lib/clock.ts';
 

@@ -1,10 +1,10 @@
 import type { Gauge } from 'prom-client';
-import { DELIVERY_STATES } from '../domain/delivery.ts';
+import { DELIVERY_STATES } from '../domain/delivery/delivery.ts';
+import { SCOPES } from '../domain/delivery/scope.ts';
 import { ITEM_KINDS, SUBJECT_KINDS } from '../domain/item.ts';
 import { ALERT_CONDITIONS } from '../domain/ports/alerts.ts';
-import { PASSPORT_STATES } from '../domain/ports/ledger-views.ts';
+import { PASSPORT_STATES } from '../domain/ports/ledger/ledger-views.ts';
 import { QUEUE_NAMES, type QueueCounts } from '../domain/ports/queues.ts';
-import { SCOPES } from '../domain/scope.ts';
 import { RUN_RESULTS } from './event-metrics.ts';
 import { API_STANDINGS } from './health.ts';
 import type { Instruments } from './instruments.ts';

@@ -1,8 +1,8 @@
-import type { ApiWait } from '../domain/api-wait.ts';
+import type { ApiWait } from '../domain/delivery/api-wait.ts';
+import type { Scope } from '../domain/delivery/scope.ts';
 import type { AlertCondition } from '../domain/ports/alerts.ts';
-import type { MissingCounts, RunView, SourceCounts } from '../domain/ports/ledger-views.ts';
+import type { MissingCounts, RunView, SourceCounts } from '../domain/ports/ledger/ledger-views.ts';
 import type { QueueCounts, QueueName } from '../domain/ports/queues.ts';
-import type { Scope } from '../domain/scope.ts';
 import type { LedgerStanding } from './causes.ts';
 import type { ApiStanding } from './health.ts';
 

@@ -2,7 +2,7 @@ import { fault } from '../domain/faults.ts';
 import type { LookupConfig, MappingDefinition } from '../domain/mapping.ts';
 import type { SourceRow } from '../domain/ports/source.ts';
 import type { Fault } from '../lib/errors.ts';
-import { suggest } from '../lib/suggest.ts';
+import { suggest } from '../lib/text/suggest.ts';
 import { columnsNamedBy, type NamedColumn } from './mapping/columns-named.ts';
 import { memberPresence } from './mapping/expressions/name-access.ts';
 

@@ -1,6 +1,6 @@
 import type { Mapper } from '../domain/mapping.ts';
-import type { IntakeLedger } from '../domain/ports/intake-ledger.ts';
-import type { LedgerViews } from '../domain/ports/ledger-views.ts';
+import type { IntakeLedger } from '../domain/ports/ledger/intake-ledger.ts';
+import type { LedgerViews } from '../domain/ports/ledger/ledger-views.ts';
 import type { OnPageStored } from '../domain/ports/page-trace.ts';
 import type { Emit } from '../domain/ports/progress.ts';
 import type { Queues } from '../domain/ports/queues.ts';

@@ -2,7 +2,7 @@ import type { Issue } from '../domain/issue.ts';
 import type { SourceRow } from '../domain/ports/source.ts';
 import { type IncomingRecord, identityOf, RAW_FIELD, serializeFields } from '../domain/record.ts';
 import type { JsonObject } from '../lib/json.ts';
-import { findOddCharacter } from '../lib/odd-character.ts';
+import { findOddCharacter } from '../lib/text/odd-character.ts';
 
 /** The rows of a page as they are stored. Every row of every export passes through here, so it is a plain loop. */
 export function incomingRecords(

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { LookupEntry, LookupKey } from '../domain/lookup.ts';
 import type { MappableRecord, Mapper, MapResult } from '../domain/mapping.ts';
-import type { IntakeLedger } from '../domain/ports/intake-ledger.ts';
+import type { IntakeLedger } from '../domain/ports/ledger/intake-ledger.ts';
 
 /** Reads entries of lookup tables. */
 export type ReadEntries = (keys: readonly LookupKey[]) => Promise<readonly (LookupEntry & LookupKey)[]>;

@@ -1,6 +1,6 @@
 import type { Mapper, MapResult } from '../domain/mapping.ts';
 import type { MappedRecord, PendingRecord } from '../domain/ports/intake.ts';
-import type { IntakeLedger } from '../domain/ports/intake-ledger.ts';
+import type { IntakeLedger } from '../domain/ports/ledger/intake-ledger.ts';
 import type { Emit } from '../domain/ports/progress.ts';
 import { entriesOf, mapRecords, type ReadEntries } from './map-records.ts';
 import { emitMapped } from './page-jobs.ts';

@@ -1,12 +1,12 @@
+import { pausedFault } from '../domain/delivery/queue-paused.ts';
 import { fault, isLedgerFault, isQueueFault } from '../domain/faults.ts';
 import type { ItemKind } from '../domain/item.ts';
 import type { Mapper, MapResult } from '../domain/mapping.ts';
 import type { MappedRows, ReadPage, StagedPage } from '../domain/ports/intake.ts';
-import type { IntakeLedger } from '../domain/ports/intake-ledger.ts';
+import type { IntakeLedger } from '../domain/ports/ledger/intake-ledger.ts';
 import type { OnPageStored } from '../domain/ports/page-trace.ts';
 import type { Emit } from '../domain/ports/progress.ts';
 import type { JobResult, Queues, ReceivedJob } from '../domain/ports/queues.ts';
-import { pausedFault } from '../domain/queue-paused.ts';
 import type { Clock } from '../lib/clock.ts';
 import { type Fault, messageOf } from '../lib/errors.ts';
 import type { JsonObject } from '../lib/json.ts';

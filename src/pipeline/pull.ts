@@ -8,12 +8,12 @@ import type {
   StagedPage,
   StreamProgress,
 } from '../domain/ports/intake.ts';
-import type { IntakeLedger } from '../domain/ports/intake-ledger.ts';
+import type { IntakeLedger } from '../domain/ports/ledger/intake-ledger.ts';
 import type { Emit } from '../domain/ports/progress.ts';
 import type { ReadMode, SourceReader, SourceStream } from '../domain/ports/source.ts';
 import type { IncomingRecord } from '../domain/record.ts';
-import { createBitmap } from '../lib/bitmap.ts';
 import type { Clock } from '../lib/clock.ts';
+import { createBitmap } from '../lib/collections/bitmap.ts';
 import { messageOf } from '../lib/errors.ts';
 import type { JsonValue } from '../lib/json.ts';
 import { addLogFields } from '../lib/logging/log-context.ts';

@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Mapper } from '../domain/mapping.ts';
 import type { MappedRecord } from '../domain/ports/intake.ts';
-import type { IntakeLedger } from '../domain/ports/intake-ledger.ts';
+import type { IntakeLedger } from '../domain/ports/ledger/intake-ledger.ts';
+import type { ReplayLedger } from '../domain/ports/ledger/replay-ledger.ts';
 import type { ReplayCandidate, ReplayOutcome, ReplaySelection } from '../domain/ports/replay.ts';
-import type { ReplayLedger } from '../domain/ports/replay-ledger.ts';
 import { entriesOf } from './map-records.ts';
 import { mapStoredRecords } from './map-stored.ts';
 

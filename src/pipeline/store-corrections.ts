@@ -6,7 +6,7 @@
 
 import type { Mapper } from '../domain/mapping.ts';
 import type { Correction } from '../domain/ports/intake.ts';
-import type { IntakeLedger } from '../domain/ports/intake-ledger.ts';
+import type { IntakeLedger } from '../domain/ports/ledger/intake-ledger.ts';
 import type { Emit } from '../domain/ports/progress.ts';
 import { identityOf, recordKey } from '../domain/record.ts';
 import { messageOf } from '../lib/errors.ts';

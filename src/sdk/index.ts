@@ -8,7 +8,7 @@ export { normalizeDecimal } from '../lib/decimal.ts';
 export type { JsonObject, JsonValue } from '../lib/json.ts';
 export { isJsonObject } from '../lib/json.ts';
 export type { Logger } from '../lib/logging/logging.ts';
-export { findOddCharacter } from '../lib/odd-character.ts';
+export { findOddCharacter } from '../lib/text/odd-character.ts';
 export type {
   Connector,
   ConnectorDefinition,

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import type { Outcome } from '../../src/domain/outcome.ts';
+import type { Outcome } from '../../src/domain/delivery/outcome.ts';
 import { covers } from '../support/docs/reliability.ts';
 import { bomItem, material, product } from '../support/ledger/items.ts';
 import { IS_FULL, scaled } from '../support/runner/chaos.ts';

@@ -1,6 +1,6 @@
 import { meaningOf } from '../../src/api/answers/classify.ts';
 import { ENDPOINT_NAMES, ENDPOINTS, type Endpoint, type EndpointName } from '../../src/api/endpoints.ts';
-import { type SchemaTree, schemaTreeOf } from '../../src/config/schema-tree.ts';
+import { type SchemaTree, schemaTreeOf } from '../../src/config/schema/schema-tree.ts';
 import { Profile } from '../../src/domain/profile.ts';
 
 /** A test by its file and, as it stands there, (part of) its name. */
@@ -10,14 +10,14 @@ export interface NamedTest {
 }
 
 const sandboxWalk: NamedTest = {
-  file: 'test/integration/api-sandbox.test.ts',
+  file: 'test/integration/api/api-sandbox.test.ts',
   name: 'the client does everything that the document has, whatever style the server is of',
 };
-const client = (name: string): NamedTest => ({ file: 'test/integration/api-client.test.ts', name });
-const reader = (name: string): NamedTest => ({ file: 'test/integration/api-reader.test.ts', name });
-const passports = (name: string): NamedTest => ({ file: 'test/integration/api-passports.test.ts', name });
-const classify = (name: string): NamedTest => ({ file: 'test/unit/api-classify.test.ts', name });
-const imports = (name: string): NamedTest => ({ file: 'test/unit/api-import-answer.test.ts', name });
+const client = (name: string): NamedTest => ({ file: 'test/integration/api/api-client.test.ts', name });
+const reader = (name: string): NamedTest => ({ file: 'test/integration/api/api-reader.test.ts', name });
+const passports = (name: string): NamedTest => ({ file: 'test/integration/api/api-passports.test.ts', name });
+const classify = (name: string): NamedTest => ({ file: 'test/unit/api/api-classify.test.ts', name });
+const imports = (name: string): NamedTest => ({ file: 'test/unit/api/api-import-answer.test.ts', name });
 
 /** Where each operation is, beside what the endpoint table says of it. */
 const OPERATIONS: Record<EndpointName, { code: string[]; tests: NamedTest[] }> = {
@@ -38,7 +38,7 @@ const OPERATIONS: Record<EndpointName, { code: string[]; tests: NamedTest[] }> =
   'material.update': {
     code: ['src/api/encode.ts', 'src/api/target.ts'],
     tests: [
-      { file: 'test/unit/api-encode.test.ts', name: 'writes an update with null for what is to be cleared' },
+      { file: 'test/unit/api/api-encode.test.ts', name: 'writes an update with null for what is to be cleared' },
       sandboxWalk,
     ],
   },
@@ -68,13 +68,13 @@ const OPERATIONS: Record<EndpointName, { code: string[]; tests: NamedTest[] }> =
       'src/api/answers/import-answer.ts',
       'src/api/answers/import-words.ts',
       'src/api/answers/import-counts.ts',
-      'src/ledger/deliveries/imports.ts',
+      'src/ledger/deliveries/requests/imports.ts',
       'src/delivery/outcome/decide-import.ts',
     ],
     tests: [
       imports('the answer to an import tells what became of each member'),
       {
-        file: 'test/integration/product-import.test.ts',
+        file: 'test/integration/delivery/product-import.test.ts',
         name: 'go out as one import, each with a story of its own',
       },
       sandboxWalk,
@@ -104,7 +104,7 @@ const STATEMENTS: Statement[] = [
     section: 'What the service does',
     says: 'Production use must be over HTTPS.',
     code: ['src/api/base-url.ts'],
-    tests: [{ file: 'test/unit/api-base-url.test.ts', name: 'parseBaseUrl' }],
+    tests: [{ file: 'test/unit/api/api-base-url.test.ts', name: 'parseBaseUrl' }],
   },
   {
     section: 'Endpoints',
@@ -127,7 +127,7 @@ const STATEMENTS: Statement[] = [
   {
     section: 'Idempotency',
     says: 'Idempotency-Key is recommended on publishing, and in general.',
-    code: ['src/api/credentials.ts', 'src/domain/delivery.ts'],
+    code: ['src/api/credentials.ts', 'src/domain/delivery/delivery.ts'],
     tests: [passports('the writes of a passport go out without a body or Content-Type')],
   },
   {
@@ -143,7 +143,7 @@ const STATEMENTS: Statement[] = [
     tests: [
       client('a probe finds out that a key has %j'),
       {
-        file: 'test/integration/api-sandbox.test.ts',
+        file: 'test/integration/api/api-sandbox.test.ts',
         name: 'a probe of a key with the scope %s finds just that and writes nothing',
       },
     ],
@@ -179,7 +179,7 @@ const STATEMENTS: Statement[] = [
     section: 'Versioning',
     says: 'A complete machine-readable schema exists and is shared under control.',
     code: ['src/api/openapi/compare.ts'],
-    tests: [{ file: 'test/unit/api-openapi.test.ts', name: 'is gone once everything is set that it names' }],
+    tests: [{ file: 'test/unit/api/api-openapi.test.ts', name: 'is gone once everything is set that it names' }],
   },
 ];
 

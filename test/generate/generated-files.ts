@@ -1,6 +1,6 @@
 import { loadBuiltIn } from '../../connectors/index.ts';
-import { configJsonSchema } from '../../src/config/json-schema.ts';
-import { configReference } from '../../src/config/reference.ts';
+import { configJsonSchema } from '../../src/config/schema/json-schema.ts';
+import { configReference } from '../../src/config/schema/reference.ts';
 import { API_OPERATIONS } from '../../src/web/api/api-routes.ts';
 import { openApiDocument } from '../../src/web/api/openapi.ts';
 import { apiCoverage } from './api-coverage.ts';

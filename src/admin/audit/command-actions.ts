@@ -1,5 +1,5 @@
 import { userInfo } from 'node:os';
-import type { PeopleLedger } from '../../domain/ports/people-ledger.ts';
+import type { PeopleLedger } from '../../domain/ports/ledger/people-ledger.ts';
 import { messageOf } from '../../lib/errors.ts';
 import type { Handler } from '../handler.ts';
 import { detailOf } from './detail.ts';

@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import { z } from 'zod';
 import type { PassportAnswer } from '../../domain/passport.ts';
-import type { PassportFilter } from '../../domain/ports/dashboard-views.ts';
-import { PASSPORT_STATES } from '../../domain/ports/ledger-views.ts';
+import type { PassportFilter } from '../../domain/ports/ledger/dashboard-views.ts';
+import { PASSPORT_STATES } from '../../domain/ports/ledger/ledger-views.ts';
 import type { Handler, HandlerContext } from '../handler.ts';
 import { type PassportOutcome, settlePassports } from '../passports-by-hand.ts';
 import type { Synced } from '../synced.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { fault } from '../../domain/faults.ts';
-import type { CauseMember } from '../../domain/ports/dashboard-views.ts';
+import type { CauseMember } from '../../domain/ports/ledger/dashboard-views.ts';
 import type { ReplayReport } from '../../pipeline/replay.ts';
 import type { Handler, HandlerContext } from '../handler.ts';
 import { type Synced, selectedSources, syncIn } from '../synced.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { Runtime } from '../../daemon/runtime.ts';
 import { fault } from '../../domain/faults.ts';
+import type { ReplayLedger } from '../../domain/ports/ledger/replay-ledger.ts';
 import { REPLAY_STATES, type ReplayState } from '../../domain/ports/replay.ts';
-import type { ReplayLedger } from '../../domain/ports/replay-ledger.ts';
 import type { ReplayReport } from '../../pipeline/replay.ts';
 import type { Handler } from '../handler.ts';
 import { assertSources } from '../named-sources.ts';

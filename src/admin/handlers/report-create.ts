@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { IDEMPOTENCY_KEY } from '../../domain/delivery.ts';
-import type { Outcome } from '../../domain/outcome.ts';
+import { IDEMPOTENCY_KEY } from '../../domain/delivery/delivery.ts';
+import type { Outcome } from '../../domain/delivery/outcome.ts';
 import type { PlatformHandler } from '../handler.ts';
 
 const ReportCreateRequest = z.strictObject({

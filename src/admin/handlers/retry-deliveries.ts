@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { Runtime } from '../../daemon/runtime.ts';
-import type { Operation } from '../../domain/delivery.ts';
+import type { Operation } from '../../domain/delivery/delivery.ts';
 import type { SubjectKind } from '../../domain/item.ts';
-import type { ItemState, StuckDelivery } from '../../domain/ports/ledger-views.ts';
+import type { ItemState, StuckDelivery } from '../../domain/ports/ledger/ledger-views.ts';
 import type { ReplayReport } from '../../pipeline/replay.ts';
 import type { Handler } from '../handler.ts';
 import { type Synced, selectedSources, syncIn } from '../synced.ts';

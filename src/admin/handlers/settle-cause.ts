@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { RESOLUTIONS, type Resolution } from '../../domain/delivery/manual-resolution.ts';
 import { SUBJECT_KINDS, type SubjectKind } from '../../domain/item.ts';
-import { RESOLUTIONS, type Resolution } from '../../domain/manual-resolution.ts';
 import { Fault } from '../../lib/errors.ts';
 import type { Handler } from '../handler.ts';
 import { membersOf, nothingStuck } from './replay-cause.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { kindToBind, manualSettlement } from '../../delivery/outcome/manual-decision.ts';
+import { mayBeSettled, RESOLUTIONS, type Resolution, SETTLE_STATES } from '../../domain/delivery/manual-resolution.ts';
 import { fault } from '../../domain/faults.ts';
 import { SUBJECT_KINDS } from '../../domain/item.ts';
-import { mayBeSettled, RESOLUTIONS, type Resolution, SETTLE_STATES } from '../../domain/manual-resolution.ts';
 import type { NamedDelivery, NamedSelection } from '../../domain/ports/unconfirmed.ts';
 import { goOn } from '../go-on.ts';
 import type { Handler, HandlerContext } from '../handler.ts';

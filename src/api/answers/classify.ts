@@ -3,9 +3,9 @@
 // The API document defines 401, 402, 403, 409 and 429 ("Errors"), and RFC 9110 the others. Every line answers one question:
 // could the write have taken effect? If this is unknown, the outcome is `ambiguous`, never a guess (I6).
 
-import type { MemberOutcome, Outcome, OutcomeDetail, UnconfirmedCause } from '../../domain/outcome.ts';
+import type { MemberOutcome, Outcome, OutcomeDetail, UnconfirmedCause } from '../../domain/delivery/outcome.ts';
 import type { JsonValue } from '../../lib/json.ts';
-import { sentence } from '../../lib/sentence.ts';
+import { sentence } from '../../lib/text/sentence.ts';
 import { outcomeOfSilence, unconfirmedCauseOf } from '../lost-request.ts';
 import type { AnswerHeaders, Exchange, Loss } from '../transport.ts';
 import type { CleanText } from './clean-text.ts';

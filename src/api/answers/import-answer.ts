@@ -2,9 +2,9 @@
 // form is read: a list of results, lists by result, DRF's list of errors, errors by position or key, and plain counts. A member
 // that the answer does not clearly name is `unknown`, never a guess. The list of products decides about it.
 
-import type { MemberOutcome } from '../../domain/outcome.ts';
+import type { MemberOutcome } from '../../domain/delivery/outcome.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
-import { sentence } from '../../lib/sentence.ts';
+import { sentence } from '../../lib/text/sentence.ts';
 import type { CleanText } from './clean-text.ts';
 import { readProblems, remoteIdIn } from './decode.ts';
 import { countedOutcome } from './import-counts.ts';

@@ -1,4 +1,4 @@
-import type { MemberOutcome } from '../../domain/outcome.ts';
+import type { MemberOutcome } from '../../domain/delivery/outcome.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { GROUPS } from './import-words.ts';
 

@@ -1,4 +1,4 @@
-import type { Outcome } from '../../domain/outcome.ts';
+import type { Outcome } from '../../domain/delivery/outcome.ts';
 import type { Profile } from '../../domain/profile.ts';
 import { unreadableAnswer } from '../answers/classify.ts';
 import type { ListPage } from './list-page.ts';

@@ -1,4 +1,4 @@
-import type { Outcome } from '../../domain/outcome.ts';
+import type { Outcome } from '../../domain/delivery/outcome.ts';
 import { type Classifier, foreignAnswer, meaningOf, NOTHING_EXPECTED, unreadableAnswer } from '../answers/classify.ts';
 import { parseJson } from '../answers/json-text.ts';
 import { type Attempt, type RetryPolicy, withRetries } from '../retry-policy.ts';

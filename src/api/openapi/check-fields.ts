@@ -1,9 +1,9 @@
-import { kindOf } from '../../domain/delivery.ts';
+import { kindOf } from '../../domain/delivery/delivery.ts';
 import type { ItemKind } from '../../domain/item.ts';
 import { REF_ROLES } from '../../domain/item.ts';
 import { allowedFieldsOf, type Profile } from '../../domain/profile.ts';
 import type { JsonValue } from '../../lib/json.ts';
-import { suggest } from '../../lib/suggest.ts';
+import { suggest } from '../../lib/text/suggest.ts';
 import { DECIMAL_PATHS, wireNameOf } from '../encode.ts';
 import { checkValues } from './check-values.ts';
 import { listed, type Report } from './difference.ts';

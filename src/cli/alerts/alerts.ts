@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import { muteAlert } from '../../admin/handlers/mute-alert.ts';
 import { fault } from '../../domain/faults.ts';
 import type { AlertView } from '../../domain/ports/alerts.ts';
-import { parsePeriod } from '../../lib/period.ts';
+import { parsePeriod } from '../../lib/text/period.ts';
 import type { CommandContext, RunAction } from '../context.ts';
 import { formatTime, plural, printable } from '../text/style.ts';
 import { type Column, formatTable, type TableStyle } from '../text/table.ts';

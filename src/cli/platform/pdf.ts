@@ -8,7 +8,7 @@ import { findPastedItem } from '../../admin/pasted-keys.ts';
 import { unknownItem } from '../../admin/unknown-item.ts';
 import { outcomeFault } from '../../daemon/faults/outcome-fault.ts';
 import { fault } from '../../domain/faults.ts';
-import type { LedgerViews } from '../../domain/ports/ledger-views.ts';
+import type { LedgerViews } from '../../domain/ports/ledger/ledger-views.ts';
 import type { ByteSink, RemoteId } from '../../domain/ports/platform.ts';
 import { stateWord } from '../../domain/words.ts';
 import { sha256Hex } from '../../lib/hash.ts';

@@ -3,7 +3,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import type { Failure } from '../../admin/failure.ts';
 import { reportCreate } from '../../admin/handlers/report-create.ts';
 import { outcomeFault } from '../../daemon/faults/outcome-fault.ts';
-import { IDEMPOTENCY_KEY } from '../../domain/delivery.ts';
+import { IDEMPOTENCY_KEY } from '../../domain/delivery/delivery.ts';
 import { fault } from '../../domain/faults.ts';
 import { Fault, messageOf } from '../../lib/errors.ts';
 import { isJsonObject, type JsonObject } from '../../lib/json.ts';

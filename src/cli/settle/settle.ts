@@ -1,8 +1,8 @@
 import { type Command, Option } from 'commander';
 import { assertSources } from '../../admin/named-sources.ts';
+import { type Resolution, SETTLE_STATES, type SettleState } from '../../domain/delivery/manual-resolution.ts';
 import { fault } from '../../domain/faults.ts';
 import { SUBJECT_KINDS, type SubjectKind } from '../../domain/item.ts';
-import { type Resolution, SETTLE_STATES, type SettleState } from '../../domain/manual-resolution.ts';
 import { subjectKind } from '../arguments.ts';
 import type { CommandContext, RunAction } from '../context.ts';
 import { settleBom } from './settle-bom.ts';

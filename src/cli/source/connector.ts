@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { fault } from '../../domain/faults.ts';
-import { shellWord } from '../../lib/shell-word.ts';
+import { shellWord } from '../../lib/text/shell-word.ts';
 import type { CommandContext, RunAction } from '../context.ts';
 import { printable } from '../text/style.ts';
 import { writeTemplate } from './connector-template.ts';

@@ -1,5 +1,5 @@
-import type { PreviewedRecord } from '../../daemon/preview.ts';
-import type { PreviewCounts } from '../../daemon/preview-counts.ts';
+import type { PreviewedRecord } from '../../daemon/preview/preview.ts';
+import type { PreviewCounts } from '../../daemon/preview/preview-counts.ts';
 import { ITEM_KINDS, type ItemRef } from '../../domain/item.ts';
 import type { MappingDefinition } from '../../domain/mapping.ts';
 import { formatPlace } from '../../domain/place.ts';

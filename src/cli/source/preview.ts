@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
 import { assertSources } from '../../admin/named-sources.ts';
-import type { Preview, PreviewedRecord } from '../../daemon/preview.ts';
-import { createPreviewCounter, type PreviewCounts } from '../../daemon/preview-counts.ts';
-import { createPreviewFilter, type PreviewFilter } from '../../daemon/preview-filter.ts';
+import type { Preview, PreviewedRecord } from '../../daemon/preview/preview.ts';
+import { createPreviewCounter, type PreviewCounts } from '../../daemon/preview/preview-counts.ts';
+import { createPreviewFilter, type PreviewFilter } from '../../daemon/preview/preview-filter.ts';
 import type { ConfiguredSource, RuntimeConfig } from '../../daemon/sources/open-source.ts';
 import { fault } from '../../domain/faults.ts';
-import { suggest } from '../../lib/suggest.ts';
+import { suggest } from '../../lib/text/suggest.ts';
 import { wholeNumber } from '../arguments.ts';
 import type { CommandContext, RunAction } from '../context.ts';
 import type { Output } from '../text/output.ts';
@@ -85,7 +85,7 @@ export async function previewSource(
   context: CommandContext,
 ): Promise<{ counts: PreviewCounts | null; streams: PreviewedStream[] }> {
   const { output, log } = context;
-  const { openPreview } = await import('../../daemon/preview.ts');
+  const { openPreview } = await import('../../daemon/preview/preview.ts');
   const opened = await openPreview(source, config, { log, signal: context.interruption() });
   const isShown = createPreviewFilter(options, config.profile);
   const total = createPreviewCounter();

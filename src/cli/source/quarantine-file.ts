@@ -1,7 +1,7 @@
 import type { FileHandle } from 'node:fs/promises';
-import type { QuarantinedRecord } from '../../domain/ports/ledger-views.ts';
-import { defuseFormula } from '../../lib/formula-safety.ts';
+import type { QuarantinedRecord } from '../../domain/ports/ledger/ledger-views.ts';
 import type { JsonValue } from '../../lib/json.ts';
+import { defuseFormula } from '../../lib/text/formula-safety.ts';
 import { formatIssue } from '../text/words.ts';
 import { writeWholeFile } from '../whole-file.ts';
 

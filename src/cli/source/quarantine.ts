@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { assertSources } from '../../admin/named-sources.ts';
 import { formatPlace } from '../../domain/place.ts';
-import type { LedgerViews, QuarantinedRecord } from '../../domain/ports/ledger-views.ts';
+import type { LedgerViews, QuarantinedRecord } from '../../domain/ports/ledger/ledger-views.ts';
 import { readableKey } from '../../domain/record.ts';
 import { wholeNumber } from '../arguments.ts';
 import type { CommandContext, RunAction } from '../context.ts';

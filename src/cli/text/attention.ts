@@ -1,10 +1,10 @@
-import type { Attention } from '../../daemon/attention.ts';
-import type { SourcesStanding } from '../../daemon/standing.ts';
+import type { Attention } from '../../daemon/views/attention.ts';
+import type { SourcesStanding } from '../../daemon/views/standing.ts';
 import { ITEM_KINDS, type ItemKind } from '../../domain/item.ts';
 import { formatPlace } from '../../domain/place.ts';
-import type { ItemCounts } from '../../domain/ports/ledger-views.ts';
+import type { ItemCounts } from '../../domain/ports/ledger/ledger-views.ts';
 import { kindWord, stateWord } from '../../domain/words.ts';
-import { shellWord } from '../../lib/shell-word.ts';
+import { shellWord } from '../../lib/text/shell-word.ts';
 import { contactLines } from './contact-lines.ts';
 import { formatCount, type Paint, plural, printable, shorten } from './style.ts';
 import { countKind } from './words.ts';

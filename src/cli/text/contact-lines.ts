@@ -1,4 +1,4 @@
-import type { ContactAttention } from '../../daemon/attention.ts';
+import type { ContactAttention } from '../../daemon/views/attention.ts';
 import type { Suspended } from '../../domain/ports/first-contact.ts';
 import { formatCount, type Paint, plural, printable } from './style.ts';
 import { countKind } from './words.ts';

@@ -1,4 +1,4 @@
-import type { StreamAccount } from '../../domain/ports/ledger-views.ts';
+import type { StreamAccount } from '../../domain/ports/ledger/ledger-views.ts';
 import { type Paint, plural, printable } from './style.ts';
 
 /** Warnings about streams whose changes have missed something that the complete read of the same run has found. */

@@ -1,4 +1,4 @@
-import { shellValue } from '../../lib/shell-word.ts';
+import { shellValue } from '../../lib/text/shell-word.ts';
 
 /** How the reader starts this program from the same folder, with the same config. */
 export interface OwnStart {

@@ -1,7 +1,7 @@
 import type cliProgress from 'cli-progress';
 import type { WorkProgress } from '../../admin/work-progress.ts';
 import { describeWait } from '../../daemon/watches/api-wait-watch.ts';
-import type { ApiWait } from '../../domain/api-wait.ts';
+import type { ApiWait } from '../../domain/delivery/api-wait.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { createBarGroup, barLabel as label } from './bars.ts';
 import type { Output } from './output.ts';

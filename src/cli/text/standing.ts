@@ -1,6 +1,6 @@
 // The states of items and passports, in the form that a sync and `status` share.
 
-import type { ContactAttention } from '../../daemon/attention.ts';
+import type { ContactAttention } from '../../daemon/views/attention.ts';
 import type { ItemKind } from '../../domain/item.ts';
 import type { GuardedRead } from '../../domain/ports/guarded-read.ts';
 import {
@@ -8,7 +8,7 @@ import {
   type ItemState,
   PASSPORT_STATES,
   type PassportCounts,
-} from '../../domain/ports/ledger-views.ts';
+} from '../../domain/ports/ledger/ledger-views.ts';
 import { kindWord, stateWord } from '../../domain/words.ts';
 import { formatCount } from './style.ts';
 import { type Cell, formatTable, isWithin, type TableStyle } from './table.ts';

@@ -1,9 +1,9 @@
 // The words for people about states, reasons, values and issues.
 
+import type { ReasonCode } from '../../domain/delivery/reason.ts';
 import type { Issue } from '../../domain/issue.ts';
 import type { SubjectKind } from '../../domain/item.ts';
-import type { ItemState, PassportState } from '../../domain/ports/ledger-views.ts';
-import type { ReasonCode } from '../../domain/reason.ts';
+import type { ItemState, PassportState } from '../../domain/ports/ledger/ledger-views.ts';
 import { kindWord } from '../../domain/words.ts';
 import type { JsonValue } from '../../lib/json.ts';
 import { type Colour, plural, printable, shorten } from './style.ts';

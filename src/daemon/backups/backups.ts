@@ -2,9 +2,9 @@
 // removed. The ledger keeps the result of the last try, which `status` shows.
 
 import { fault } from '../../domain/faults.ts';
-import type { CareLedger } from '../../domain/ports/care-ledger.ts';
 import type { BackupStatus } from '../../domain/ports/daemon-notes.ts';
-import type { LedgerViews } from '../../domain/ports/ledger-views.ts';
+import type { CareLedger } from '../../domain/ports/ledger/care-ledger.ts';
+import type { LedgerViews } from '../../domain/ports/ledger/ledger-views.ts';
 import type { Emit } from '../../domain/ports/progress.ts';
 import { runBackup } from '../../ledger/backup/run-backup.ts';
 import type { Clock } from '../../lib/clock.ts';

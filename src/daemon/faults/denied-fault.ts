@@ -1,5 +1,5 @@
+import type { Outcome } from '../../domain/delivery/outcome.ts';
 import { fault } from '../../domain/faults.ts';
-import type { Outcome } from '../../domain/outcome.ts';
 import type { Fault } from '../../lib/errors.ts';
 
 /** The fault for a 401, 402 or 403 of the API to a key, with what a person can do. */

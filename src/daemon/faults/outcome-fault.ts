@@ -1,5 +1,5 @@
+import { askedWaitMs, type Outcome, type OutcomeDetail } from '../../domain/delivery/outcome.ts';
 import { fault } from '../../domain/faults.ts';
-import { askedWaitMs, type Outcome, type OutcomeDetail } from '../../domain/outcome.ts';
 import type { Fault } from '../../lib/errors.ts';
 import { deniedFault } from './denied-fault.ts';
 

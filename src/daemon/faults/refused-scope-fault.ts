@@ -1,7 +1,7 @@
 import { suspendedBy } from '../../delivery/admission/suspended-work.ts';
+import type { Scope } from '../../domain/delivery/scope.ts';
 import { fault } from '../../domain/faults.ts';
-import type { DeliveryLedger } from '../../domain/ports/delivery-ledger.ts';
-import type { Scope } from '../../domain/scope.ts';
+import type { DeliveryLedger } from '../../domain/ports/ledger/delivery-ledger.ts';
 import type { Fault } from '../../lib/errors.ts';
 import type { Runtime } from '../runtime.ts';
 

@@ -1,5 +1,5 @@
-import type { CareLedger } from '../../domain/ports/care-ledger.ts';
 import type { ReloadStatus } from '../../domain/ports/daemon-notes.ts';
+import type { CareLedger } from '../../domain/ports/ledger/care-ledger.ts';
 import type { Emit } from '../../domain/ports/progress.ts';
 import { messageOf } from '../../lib/errors.ts';
 import { sha256Hex } from '../../lib/hash.ts';

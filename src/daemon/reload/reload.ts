@@ -2,14 +2,14 @@
 // valid is anything replaced, and then all of it at once. The settings of a source whose run is under way follow when that run has
 // ended, so that a run ends with the mapping that it began with.
 
-import { formatProblem, problemsOf } from '../../config/problem.ts';
+import { formatProblem, problemsOf } from '../../config/checks/problem.ts';
 import { fault } from '../../domain/faults.ts';
 import type { Mapper } from '../../domain/mapping.ts';
 import type { ReloadStatus } from '../../domain/ports/daemon-notes.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { Fault, messageOf } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
-import { sentence } from '../../lib/sentence.ts';
+import { sentence } from '../../lib/text/sentence.ts';
 import type { ReloadCause } from '../care.ts';
 import type { RuntimeConfig } from '../sources/open-source.ts';
 import { changedSettings } from './changed-settings.ts';

@@ -2,7 +2,7 @@ import type { ApiClient } from '../../api/api-client.ts';
 import type { Delivery } from '../../delivery/create-delivery.ts';
 import type { Mapper } from '../../domain/mapping.ts';
 import type { PassportRules } from '../../domain/passport.ts';
-import type { IntakeLedger } from '../../domain/ports/intake-ledger.ts';
+import type { IntakeLedger } from '../../domain/ports/ledger/intake-ledger.ts';
 import { messageOf } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
 import type { MapQueue } from '../../pipeline/map-queue.ts';

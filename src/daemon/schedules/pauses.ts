@@ -1,5 +1,5 @@
 import type { LoadedPause } from '../../config/loaded-config.ts';
-import { createZone, type Zone } from '../../lib/zone.ts';
+import { createZone, type Zone } from '../../lib/text/zone.ts';
 
 /** The pauses of one source, in which no run of it begins by itself. */
 export interface Pauses {

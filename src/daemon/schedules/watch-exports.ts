@@ -1,5 +1,5 @@
-import type { CareLedger } from '../../domain/ports/care-ledger.ts';
-import type { LedgerViews } from '../../domain/ports/ledger-views.ts';
+import type { CareLedger } from '../../domain/ports/ledger/care-ledger.ts';
+import type { LedgerViews } from '../../domain/ports/ledger/ledger-views.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { messageOf } from '../../lib/errors.ts';
 import { sha256Hex } from '../../lib/hash.ts';

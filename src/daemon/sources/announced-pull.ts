@@ -1,5 +1,5 @@
 import type { HeldStream } from '../../domain/ports/intake.ts';
-import type { LedgerViews, StreamAccount } from '../../domain/ports/ledger-views.ts';
+import type { LedgerViews, StreamAccount } from '../../domain/ports/ledger/ledger-views.ts';
 import type { Emit } from '../../domain/ports/progress.ts';
 import type { Queues } from '../../domain/ports/queues.ts';
 import { Fault, messageOf } from '../../lib/errors.ts';

@@ -1,6 +1,6 @@
 import type { Mapper } from '../../domain/mapping.ts';
 import type { RunCause } from '../../domain/ports/intake.ts';
-import type { IntakeLedger } from '../../domain/ports/intake-ledger.ts';
+import type { IntakeLedger } from '../../domain/ports/ledger/intake-ledger.ts';
 import type { SourceReader } from '../../domain/ports/source.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
 import { noteFailedRun, type PullOptions } from '../../pipeline/pull.ts';

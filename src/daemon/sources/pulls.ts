@@ -1,11 +1,11 @@
 import { fault } from '../../domain/faults.ts';
 import type { Mapper } from '../../domain/mapping.ts';
-import type { CareLedger } from '../../domain/ports/care-ledger.ts';
 import type { Correction, RunCause } from '../../domain/ports/intake.ts';
-import type { IntakeLedger } from '../../domain/ports/intake-ledger.ts';
+import type { CareLedger } from '../../domain/ports/ledger/care-ledger.ts';
+import type { IntakeLedger } from '../../domain/ports/ledger/intake-ledger.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { createKeyedLock } from '../../lib/collections/keyed-lock.ts';
 import { type Fault, messageOf } from '../../lib/errors.ts';
-import { createKeyedLock } from '../../lib/keyed-lock.ts';
 import { withLogFields } from '../../lib/logging/log-context.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
 import { neededColumns } from '../../pipeline/column-check.ts';

@@ -1,4 +1,4 @@
-import type { PeopleLedger } from '../../domain/ports/people-ledger.ts';
+import type { PeopleLedger } from '../../domain/ports/ledger/people-ledger.ts';
 import type { Mappers } from './mappers.ts';
 
 /**

@@ -1,8 +1,8 @@
 import type { StoredRecord } from '../../domain/ports/intake.ts';
 import type { SourceRow } from '../../domain/ports/source.ts';
 import { RAW_FIELD } from '../../domain/record.ts';
-import { armFormula, defuseFormula } from '../../lib/formula-safety.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
+import { armFormula, defuseFormula } from '../../lib/text/formula-safety.ts';
 
 /** The longest text that spreadsheet programs hold in a cell. A download cuts longer text. */
 export const CELL_CHARACTERS_MAX = 32_767;

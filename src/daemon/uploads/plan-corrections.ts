@@ -1,7 +1,7 @@
 import type { Issue } from '../../domain/issue.ts';
 import type { Mapper, MapResult } from '../../domain/mapping.ts';
 import type { Correction, StoredRecord } from '../../domain/ports/intake.ts';
-import type { IntakeLedger } from '../../domain/ports/intake-ledger.ts';
+import type { IntakeLedger } from '../../domain/ports/ledger/intake-ledger.ts';
 import type { SourceRow } from '../../domain/ports/source.ts';
 import { identityOf, readableKey, recordKey, serializeFields } from '../../domain/record.ts';
 import type { JsonObject } from '../../lib/json.ts';

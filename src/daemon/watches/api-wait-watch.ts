@@ -1,7 +1,7 @@
 import type { ApiHealth } from '../../delivery/admission/api-health.ts';
-import type { ApiWait } from '../../domain/api-wait.ts';
-import type { CareLedger } from '../../domain/ports/care-ledger.ts';
-import type { LedgerViews } from '../../domain/ports/ledger-views.ts';
+import type { ApiWait } from '../../domain/delivery/api-wait.ts';
+import type { CareLedger } from '../../domain/ports/ledger/care-ledger.ts';
+import type { LedgerViews } from '../../domain/ports/ledger/ledger-views.ts';
 import type { Emit } from '../../domain/ports/progress.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
 

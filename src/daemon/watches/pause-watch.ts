@@ -1,5 +1,5 @@
+import { pausedFault } from '../../domain/delivery/queue-paused.ts';
 import type { Queues } from '../../domain/ports/queues.ts';
-import { pausedFault } from '../../domain/queue-paused.ts';
 import type { Fault } from '../../lib/errors.ts';
 
 /**

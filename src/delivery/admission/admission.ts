@@ -5,9 +5,9 @@
 // Urgent deliveries are sent before the others. While the API is failing, deliveries that have failed are sent last,
 // because they may be at fault themselves.
 
-import type { Operation } from '../../domain/delivery.ts';
-import type { DeliveryLedger } from '../../domain/ports/delivery-ledger.ts';
-import { scopeOfWrite } from '../../domain/scope.ts';
+import type { Operation } from '../../domain/delivery/delivery.ts';
+import { scopeOfWrite } from '../../domain/delivery/scope.ts';
+import type { DeliveryLedger } from '../../domain/ports/ledger/delivery-ledger.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { BulkCreates } from '../imports/bulk-creates.ts';
 import type { Received, ReceivedQueue } from '../received-queue.ts';

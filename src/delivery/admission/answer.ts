@@ -1,5 +1,5 @@
-import type { Outcome } from '../../domain/outcome.ts';
-import type { Scope } from '../../domain/scope.ts';
+import type { Outcome } from '../../domain/delivery/outcome.ts';
+import type { Scope } from '../../domain/delivery/scope.ts';
 import type { DenialSubject } from './authorization.ts';
 
 /** The answer to a request, or the lack of one. */

@@ -8,7 +8,7 @@
 //
 // Each request calls `admit` before it is sent. Each answer is passed to `observe` once.
 
-import type { ApiWait } from '../../domain/api-wait.ts';
+import type { ApiWait } from '../../domain/delivery/api-wait.ts';
 import type { Emit } from '../../domain/ports/progress.ts';
 import type { Target } from '../../domain/ports/target.ts';
 import type { Clock } from '../../lib/clock.ts';

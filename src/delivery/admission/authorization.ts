@@ -1,8 +1,8 @@
-import type { Outcome } from '../../domain/outcome.ts';
+import type { Outcome } from '../../domain/delivery/outcome.ts';
+import type { Reason } from '../../domain/delivery/reason.ts';
+import type { Scope } from '../../domain/delivery/scope.ts';
 import type { ClaimedRequest } from '../../domain/ports/claim.ts';
-import type { DeliveryLedger } from '../../domain/ports/delivery-ledger.ts';
-import type { Reason } from '../../domain/reason.ts';
-import type { Scope } from '../../domain/scope.ts';
+import type { DeliveryLedger } from '../../domain/ports/ledger/delivery-ledger.ts';
 
 /** Whether the API accepts the key and the plan. If it does not, nothing is sent. */
 export type AuthorizationState = { open: true } | { open: false; by: 'key' | 'plan'; reason: Reason };

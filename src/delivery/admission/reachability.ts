@@ -1,5 +1,5 @@
-import type { ApiWait } from '../../domain/api-wait.ts';
-import type { Outcome } from '../../domain/outcome.ts';
+import type { ApiWait } from '../../domain/delivery/api-wait.ts';
+import type { Outcome } from '../../domain/delivery/outcome.ts';
 import type { RateController } from '../rate/rate-controller.ts';
 
 /** Remembers since when the API has not answered, or has only asked to wait. Pure: times are `ticks` of a clock. */

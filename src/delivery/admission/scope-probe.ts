@@ -1,5 +1,5 @@
-import type { DeliveryLedger } from '../../domain/ports/delivery-ledger.ts';
-import { SCOPES, type Scope, scopeOfWrite } from '../../domain/scope.ts';
+import { SCOPES, type Scope, scopeOfWrite } from '../../domain/delivery/scope.ts';
+import type { DeliveryLedger } from '../../domain/ports/ledger/delivery-ledger.ts';
 import type { Received, ReceivedQueue } from '../received-queue.ts';
 import type { Authorization } from './authorization.ts';
 

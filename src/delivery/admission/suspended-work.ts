@@ -1,9 +1,9 @@
-import { OPERATIONS, type Operation } from '../../domain/delivery.ts';
+import { OPERATIONS, type Operation } from '../../domain/delivery/delivery.ts';
+import { codesWith } from '../../domain/delivery/reason.ts';
+import { type Scope, writesThatTake } from '../../domain/delivery/scope.ts';
+import { unconfirmedPolicy } from '../../domain/delivery/unconfirmed-policy.ts';
 import type { SuspendedWork } from '../../domain/ports/due.ts';
 import type { Profile } from '../../domain/profile.ts';
-import { codesWith } from '../../domain/reason.ts';
-import { type Scope, writesThatTake } from '../../domain/scope.ts';
-import { unconfirmedPolicy } from '../../domain/unconfirmed-policy.ts';
 
 /**
  * The deliveries that are suspended while the API refuses these scopes: it would only refuse them again.

@@ -4,13 +4,13 @@
 // cost less than single creates. Proof comes before trust. The first import has one new product. Only when a complete list shows
 // that product exactly once, the others follow in imports. Until then they are sent one by one.
 
-import type { ImportProof } from '../../domain/import-proof.ts';
-import type { Outcome } from '../../domain/outcome.ts';
+import type { ImportProof } from '../../domain/delivery/import-proof.ts';
+import type { Outcome } from '../../domain/delivery/outcome.ts';
+import { hasTrait } from '../../domain/delivery/reason.ts';
 import type { ClaimedRequest, DeliveryName } from '../../domain/ports/claim.ts';
-import type { ImportLedger } from '../../domain/ports/import-ledger.ts';
+import type { ImportLedger } from '../../domain/ports/ledger/import-ledger.ts';
 import type { UnconfirmedDelivery } from '../../domain/ports/unconfirmed.ts';
 import type { Profile } from '../../domain/profile.ts';
-import { hasTrait } from '../../domain/reason.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { JsonValue } from '../../lib/json.ts';
 import { createFirstImport } from './first-import.ts';

@@ -1,9 +1,9 @@
 // The first import of a new product, which has to prove that imports may be used for new products.
 
-import type { ImportProof } from '../../domain/import-proof.ts';
-import type { MemberOutcome, Outcome } from '../../domain/outcome.ts';
+import type { ImportProof } from '../../domain/delivery/import-proof.ts';
+import type { MemberOutcome, Outcome } from '../../domain/delivery/outcome.ts';
 import type { ClaimedRequest, DeliveryName } from '../../domain/ports/claim.ts';
-import type { ImportLedger } from '../../domain/ports/import-ledger.ts';
+import type { ImportLedger } from '../../domain/ports/ledger/import-ledger.ts';
 import type { UnconfirmedDelivery } from '../../domain/ports/unconfirmed.ts';
 import { remoteIdText } from '../../domain/remote-id.ts';
 import type { Clock } from '../../lib/clock.ts';

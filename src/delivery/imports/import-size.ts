@@ -1,4 +1,4 @@
-import type { Outcome } from '../../domain/outcome.ts';
+import type { Outcome } from '../../domain/delivery/outcome.ts';
 import type { ClaimedRequest } from '../../domain/ports/claim.ts';
 
 /**

@@ -1,6 +1,6 @@
-import type { Operation } from '../../domain/delivery.ts';
-import type { OutcomeDetail } from '../../domain/outcome.ts';
-import type { Reason, ReasonCode } from '../../domain/reason.ts';
+import type { Operation } from '../../domain/delivery/delivery.ts';
+import type { OutcomeDetail } from '../../domain/delivery/outcome.ts';
+import type { Reason, ReasonCode } from '../../domain/delivery/reason.ts';
 import type { Attempted } from './waits.ts';
 
 /** What every decision about a delivery needs to know. */

@@ -4,11 +4,11 @@
 // the members due. After any other answer, each member that the answer does not settle is unconfirmed, and is sent again only when
 // a complete list lacks it: in an import of half the size, and alone in the end. So a bad row costs only itself.
 
-import type { MemberOutcome, Outcome, OutcomeDetail } from '../../domain/outcome.ts';
+import type { MemberOutcome, Outcome, OutcomeDetail } from '../../domain/delivery/outcome.ts';
+import type { Reason, ReasonCode } from '../../domain/delivery/reason.ts';
 import type { ClaimedDelivery, ClaimedRequest } from '../../domain/ports/claim.ts';
 import type { Decision } from '../../domain/ports/decision.ts';
 import type { Profile } from '../../domain/profile.ts';
-import type { Reason, ReasonCode } from '../../domain/reason.ts';
 import { boundedWaitMs, decide } from './decide.ts';
 import { reasonOf } from './decide-context.ts';
 import type { ImportDecision } from './decide-import.ts';

@@ -6,11 +6,11 @@
 // import has no usable answer for the second time. A delivery uses attempts only while it is alone in its import, because nobody
 // knows which member of a larger import is at fault. The halving bounds how often a delivery is sent before that.
 
-import type { MemberOutcome, Outcome, OutcomeDetail } from '../../domain/outcome.ts';
+import type { MemberOutcome, Outcome, OutcomeDetail } from '../../domain/delivery/outcome.ts';
+import type { Reason } from '../../domain/delivery/reason.ts';
 import type { ClaimedDelivery, ClaimedRequest } from '../../domain/ports/claim.ts';
 import type { Decision } from '../../domain/ports/decision.ts';
 import type { Profile } from '../../domain/profile.ts';
-import type { Reason } from '../../domain/reason.ts';
 import { boundedWaitMs, decide } from './decide.ts';
 import { reasonOf } from './decide-context.ts';
 import { decideMember } from './decide-member.ts';

@@ -1,8 +1,8 @@
-import type { MemberOutcome } from '../../domain/outcome.ts';
+import type { MemberOutcome } from '../../domain/delivery/outcome.ts';
+import type { Reason } from '../../domain/delivery/reason.ts';
 import type { ClaimedDelivery } from '../../domain/ports/claim.ts';
 import type { Decision } from '../../domain/ports/decision.ts';
 import type { Profile } from '../../domain/profile.ts';
-import type { Reason } from '../../domain/reason.ts';
 import { canonicalJson } from '../../lib/canonical-json.ts';
 import type { JsonValue } from '../../lib/json.ts';
 import { reasonOf } from './decide-context.ts';

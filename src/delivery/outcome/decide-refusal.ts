@@ -1,10 +1,10 @@
 // What becomes of a delivery that the API has refused: by a business rule (409), for its data, for its scope, or because its item
 // exists.
 
-import type { Outcome, OutcomeDetail } from '../../domain/outcome.ts';
+import type { Outcome, OutcomeDetail } from '../../domain/delivery/outcome.ts';
+import type { Reason } from '../../domain/delivery/reason.ts';
+import { isRepeatable, showsInListing, showsInPublications } from '../../domain/delivery/unconfirmed-policy.ts';
 import type { Decision } from '../../domain/ports/decision.ts';
-import type { Reason } from '../../domain/reason.ts';
-import { isRepeatable, showsInListing, showsInPublications } from '../../domain/unconfirmed-policy.ts';
 import { type AttemptContext, type DecideContext, reasonOf } from './decide-context.ts';
 import { readInitConflict } from './init-conflict.ts';
 import { resendDelayMs, settlingDelayMs } from './waits.ts';

@@ -1,6 +1,6 @@
+import type { Reason } from '../../domain/delivery/reason.ts';
+import { isRepeatable } from '../../domain/delivery/unconfirmed-policy.ts';
 import type { Decision } from '../../domain/ports/decision.ts';
-import type { Reason } from '../../domain/reason.ts';
-import { isRepeatable } from '../../domain/unconfirmed-policy.ts';
 import type { DecideContext } from './decide-context.ts';
 
 /** An unconfirmed delivery that may be sent again. */

@@ -1,8 +1,8 @@
-import type { DeliveryState } from '../../domain/delivery.ts';
-import { askedWaitMs, type Outcome, type OutcomeDetail } from '../../domain/outcome.ts';
+import type { DeliveryState } from '../../domain/delivery/delivery.ts';
+import { askedWaitMs, type Outcome, type OutcomeDetail } from '../../domain/delivery/outcome.ts';
+import type { Reason } from '../../domain/delivery/reason.ts';
+import { unconfirmedPolicy } from '../../domain/delivery/unconfirmed-policy.ts';
 import type { Decision } from '../../domain/ports/decision.ts';
-import type { Reason } from '../../domain/reason.ts';
-import { unconfirmedPolicy } from '../../domain/unconfirmed-policy.ts';
 import { type AttemptContext, reasonOf } from './decide-context.ts';
 import { decideBusinessRule, decideExists, decideForbidden, decideRefused } from './decide-refusal.ts';
 import { readBackDelayMs, resendDelayMs } from './waits.ts';

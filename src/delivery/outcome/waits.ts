@@ -1,4 +1,4 @@
-import type { UnconfirmedCause } from '../../domain/outcome.ts';
+import type { UnconfirmedCause } from '../../domain/delivery/outcome.ts';
 import type { Profile } from '../../domain/profile.ts';
 import { fullJitterMs } from '../../lib/backoff.ts';
 

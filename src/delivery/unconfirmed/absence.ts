@@ -1,7 +1,7 @@
+import { hasTrait } from '../../domain/delivery/reason.ts';
+import type { UnconfirmedLedger } from '../../domain/ports/ledger/unconfirmed-ledger.ts';
 import type { ListableKind, RemoteItem } from '../../domain/ports/target.ts';
 import type { UnconfirmedDelivery } from '../../domain/ports/unconfirmed.ts';
-import type { UnconfirmedLedger } from '../../domain/ports/unconfirmed-ledger.ts';
-import { hasTrait } from '../../domain/reason.ts';
 import { remoteIdText } from '../../domain/remote-id.ts';
 import type { Clock } from '../../lib/clock.ts';
 

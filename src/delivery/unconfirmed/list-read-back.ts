@@ -1,8 +1,8 @@
 import type { Decision } from '../../domain/ports/decision.ts';
+import type { UnconfirmedLedger } from '../../domain/ports/ledger/unconfirmed-ledger.ts';
 import type { PlatformReader } from '../../domain/ports/platform.ts';
 import type { ListableKind, Target } from '../../domain/ports/target.ts';
 import type { UnconfirmedDelivery } from '../../domain/ports/unconfirmed.ts';
-import type { UnconfirmedLedger } from '../../domain/ports/unconfirmed-ledger.ts';
 import type { Profile } from '../../domain/profile.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { CreatePause } from '../admission/create-pause.ts';

@@ -1,4 +1,4 @@
-import type { Outcome } from '../../domain/outcome.ts';
+import type { Outcome } from '../../domain/delivery/outcome.ts';
 import type { Emit } from '../../domain/ports/progress.ts';
 import type { ListableKind, Listing } from '../../domain/ports/target.ts';
 import type { Clock } from '../../lib/clock.ts';

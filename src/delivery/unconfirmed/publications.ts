@@ -1,5 +1,5 @@
-import type { Operation } from '../../domain/delivery.ts';
-import type { Outcome } from '../../domain/outcome.ts';
+import type { Operation } from '../../domain/delivery/delivery.ts';
+import type { Outcome } from '../../domain/delivery/outcome.ts';
 import type { PlatformReader } from '../../domain/ports/platform.ts';
 import type { UnconfirmedDelivery } from '../../domain/ports/unconfirmed.ts';
 

@@ -1,7 +1,7 @@
+import { hasTrait, isLookedForOnce, type Reason, wasThereBefore, whenAbsent } from '../../domain/delivery/reason.ts';
 import type { Decision, Settlement } from '../../domain/ports/decision.ts';
 import type { UnconfirmedDelivery } from '../../domain/ports/unconfirmed.ts';
 import type { Profile } from '../../domain/profile.ts';
-import { hasTrait, isLookedForOnce, type Reason, wasThereBefore, whenAbsent } from '../../domain/reason.ts';
 import { type Clock, ticksAt } from '../../lib/clock.ts';
 import type { ApiHealth } from '../admission/api-health.ts';
 import type { RetryBudget } from '../admission/retry-budget.ts';

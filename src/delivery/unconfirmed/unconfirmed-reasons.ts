@@ -1,4 +1,4 @@
-import type { Reason } from '../../domain/reason.ts';
+import type { Reason } from '../../domain/delivery/reason.ts';
 
 /** The reason of a write that a complete listing does not show. */
 export function absentReason(reason: Reason): Reason {

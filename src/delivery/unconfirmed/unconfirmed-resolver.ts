@@ -1,13 +1,13 @@
+import { hasTrait } from '../../domain/delivery/reason.ts';
+import { showsInListing, showsInPublications, unconfirmedPolicy } from '../../domain/delivery/unconfirmed-policy.ts';
 import type { Decision } from '../../domain/ports/decision.ts';
-import type { DeliveryLedger } from '../../domain/ports/delivery-ledger.ts';
+import type { DeliveryLedger } from '../../domain/ports/ledger/delivery-ledger.ts';
+import type { UnconfirmedLedger } from '../../domain/ports/ledger/unconfirmed-ledger.ts';
 import type { PlatformReader } from '../../domain/ports/platform.ts';
 import type { Emit } from '../../domain/ports/progress.ts';
 import type { ListableKind, Target } from '../../domain/ports/target.ts';
 import type { UnconfirmedDelivery } from '../../domain/ports/unconfirmed.ts';
-import type { UnconfirmedLedger } from '../../domain/ports/unconfirmed-ledger.ts';
 import type { Profile } from '../../domain/profile.ts';
-import { hasTrait } from '../../domain/reason.ts';
-import { showsInListing, showsInPublications, unconfirmedPolicy } from '../../domain/unconfirmed-policy.ts';
 import { type Clock, ticksAt } from '../../lib/clock.ts';
 import type { ApiHealth } from '../admission/api-health.ts';
 import type { CreatePause } from '../admission/create-pause.ts';

@@ -1,7 +1,7 @@
 // The deliveries that the ledger gives out to be sent.
 
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
-import type { Operation } from '../delivery.ts';
+import type { Operation } from '../delivery/delivery.ts';
 import type { DueDelivery } from './due.ts';
 import type { EncodedImport, EncodedWrite, Write } from './target.ts';
 

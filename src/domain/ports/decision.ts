@@ -1,7 +1,7 @@
 // What the ledger has to store about deliveries that were sent or resolved.
 
 import type { JsonValue } from '../../lib/json.ts';
-import type { Reason } from '../reason.ts';
+import type { Reason } from '../delivery/reason.ts';
 import type { ClaimName, DeliveryName } from './claim.ts';
 import type { ContactEntry } from './first-contact.ts';
 import type { NamedDelivery } from './unconfirmed.ts';

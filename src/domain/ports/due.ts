@@ -1,8 +1,8 @@
 // Deliveries that are due, and those that are suspended while the API refuses their scope.
 
-import type { Operation } from '../delivery.ts';
+import type { Operation } from '../delivery/delivery.ts';
+import type { Reason, ReasonCode } from '../delivery/reason.ts';
 import type { SubjectKind } from '../item.ts';
-import type { Reason, ReasonCode } from '../reason.ts';
 
 /** A due delivery, as a `deliver` job names it. */
 export interface DueDelivery {

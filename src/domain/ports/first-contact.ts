@@ -2,8 +2,8 @@
 // were created in another way.
 
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
+import type { Reason } from '../delivery/reason.ts';
 import type { ItemKind } from '../item.ts';
-import type { Reason } from '../reason.ts';
 import type { ListableKind } from './target.ts';
 
 /** A list of the platform that first contact reads. */

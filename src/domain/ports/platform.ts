@@ -2,7 +2,7 @@
 // through the ledger.
 
 import type { JsonObject } from '../../lib/json.ts';
-import type { Outcome } from '../outcome.ts';
+import type { Outcome } from '../delivery/outcome.ts';
 import type { Listing, ListOptions, OnPage, SendResult } from './target.ts';
 
 /** An id of the API, in its JSON type. */

@@ -1,8 +1,8 @@
-import type { ApiWait } from '../api-wait.ts';
-import type { DeliveryState, Operation } from '../delivery.ts';
+import type { ApiWait } from '../delivery/api-wait.ts';
+import type { DeliveryState, Operation } from '../delivery/delivery.ts';
+import type { Reason } from '../delivery/reason.ts';
+import type { Scope } from '../delivery/scope.ts';
 import type { SubjectKind } from '../item.ts';
-import type { Reason } from '../reason.ts';
-import type { Scope } from '../scope.ts';
 import type { ContactList } from './first-contact.ts';
 import type { RunResult } from './intake.ts';
 import type { ListableKind } from './target.ts';

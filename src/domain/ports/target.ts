@@ -1,8 +1,8 @@
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
-import type { Operation } from '../delivery.ts';
+import type { Operation } from '../delivery/delivery.ts';
+import type { Outcome, OutcomeDetail } from '../delivery/outcome.ts';
+import type { Scope } from '../delivery/scope.ts';
 import type { RefRole } from '../item.ts';
-import type { Outcome, OutcomeDetail } from '../outcome.ts';
-import type { Scope } from '../scope.ts';
 
 /** The most requests in flight at once, and so the most open connections. */
 export const REQUESTS_MAX = 256;

@@ -1,10 +1,10 @@
 // Unconfirmed deliveries, which may have arrived, and the manual resolution of deliveries that are stuck.
 
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
+import type { SettleState } from '../delivery/manual-resolution.ts';
+import type { Reason } from '../delivery/reason.ts';
 import type { SubjectKind } from '../item.ts';
-import type { SettleState } from '../manual-resolution.ts';
 import type { NaturalKey } from '../natural-key.ts';
-import type { Reason } from '../reason.ts';
 import type { DueDelivery } from './due.ts';
 import type { EncodedWrite } from './target.ts';
 

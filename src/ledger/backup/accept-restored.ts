@@ -10,7 +10,7 @@
 //   from its source is written when it comes back.
 
 import { randomUUID } from 'node:crypto';
-import type { DeliveryState, Operation } from '../../domain/delivery.ts';
+import type { DeliveryState, Operation } from '../../domain/delivery/delivery.ts';
 import type { SubjectKind } from '../../domain/item.ts';
 import type { Profile } from '../../domain/profile.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -18,7 +18,7 @@ import { createAdoptedBom } from '../contact/adopted-bom.ts';
 import { createContact } from '../contact/contact.ts';
 import { createListedEntries } from '../contact/listed.ts';
 import { createListings, forgetListings } from '../contact/listings.ts';
-import { createRequests } from '../deliveries/requests.ts';
+import { createRequests } from '../deliveries/requests/requests.ts';
 import { createUnconfirmed } from '../deliveries/unconfirmed.ts';
 import { mayHaveArrived } from '../items/item-row.ts';
 import { createItems } from '../items/items.ts';

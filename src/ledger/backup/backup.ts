@@ -3,7 +3,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import Database from 'better-sqlite3';
 import { fault } from '../../domain/faults.ts';
 import type { ItemKind } from '../../domain/item.ts';
-import type { ItemCounts, ItemState } from '../../domain/ports/ledger-views.ts';
+import type { ItemCounts, ItemState } from '../../domain/ports/ledger/ledger-views.ts';
 import { Fault, messageOf } from '../../lib/errors.ts';
 import { assertNotGone } from '../identity/recognise.ts';
 import { isOfPresentVersion, openDatabaseReadOnly, type Sqlite } from '../store/database.ts';

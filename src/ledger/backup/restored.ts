@@ -6,9 +6,9 @@
 // person. Three BOM items are known to be new and are sent: one whose row came after the first complete read since the
 // restore, one whose product or component was created since then, and one that a person has confirmed as absent.
 
-import type { Operation } from '../../domain/delivery.ts';
+import type { Operation } from '../../domain/delivery/delivery.ts';
+import type { Reason } from '../../domain/delivery/reason.ts';
 import type { ListableKind } from '../../domain/ports/target.ts';
-import type { Reason } from '../../domain/reason.ts';
 import type { LedgerContext } from '../store/context.ts';
 import { createMeta } from '../store/meta.ts';
 

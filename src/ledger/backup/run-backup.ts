@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import { fault } from '../../domain/faults.ts';
-import { sentence } from '../../lib/sentence.ts';
+import { sentence } from '../../lib/text/sentence.ts';
 
 /** What the thread is started with. */
 export interface BackupTask {

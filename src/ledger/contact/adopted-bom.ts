@@ -1,8 +1,8 @@
 // BOM items of adopted products. The API cannot list BOM items, so nobody knows whether those of an adopted product are
 // at the platform already. Creating them on a guess could double each of them.
 
+import type { Reason } from '../../domain/delivery/reason.ts';
 import type { PartsAnswer } from '../../domain/ports/first-contact.ts';
-import type { Reason } from '../../domain/reason.ts';
 import type { LedgerContext } from '../store/context.ts';
 import { createMeta } from '../store/meta.ts';
 

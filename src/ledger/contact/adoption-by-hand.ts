@@ -2,8 +2,8 @@
 // the platform's item for an ambiguous create.
 
 import type { ItemKind } from '../../domain/item.ts';
-import type { ContactLedger } from '../../domain/ports/contact-ledger.ts';
 import type { PartsAnswer } from '../../domain/ports/first-contact.ts';
+import type { ContactLedger } from '../../domain/ports/ledger/contact-ledger.ts';
 import { isStuck } from '../deliveries/delivery-states.ts';
 import { hasReason, reasonHas } from '../deliveries/reason-conditions.ts';
 import type { Items } from '../items/items.ts';

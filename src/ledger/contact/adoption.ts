@@ -3,8 +3,8 @@
 
 import { adoptedBaseline, ambiguousReason, incomparableReason } from '../../domain/adoption.ts';
 import { contentOf, type ItemContent } from '../../domain/item.ts';
-import type { ContactLedger } from '../../domain/ports/contact-ledger.ts';
 import type { Compared } from '../../domain/ports/first-contact.ts';
+import type { ContactLedger } from '../../domain/ports/ledger/contact-ledger.ts';
 import type { ListableKind } from '../../domain/ports/target.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { isStuck } from '../deliveries/delivery-states.ts';

@@ -1,8 +1,8 @@
 // How far each list of the platform was read, and how far staged creates were compared with it. The table `listings`
 // has one row for each list.
 
-import type { ContactLedger } from '../../domain/ports/contact-ledger.ts';
 import type { ContactEntry, ContactList, ContactStep } from '../../domain/ports/first-contact.ts';
+import type { ContactLedger } from '../../domain/ports/ledger/contact-ledger.ts';
 import type { ListableKind } from '../../domain/ports/target.ts';
 import { type LedgerContext, parseJson } from '../store/context.ts';
 import type { ListedEntries } from './listed.ts';

@@ -1,6 +1,6 @@
 import type { ItemKind } from '../../domain/item.ts';
-import type { BomNode } from '../../domain/ports/dashboard-views.ts';
-import type { ItemState } from '../../domain/ports/ledger-views.ts';
+import type { BomNode } from '../../domain/ports/ledger/dashboard-views.ts';
+import type { ItemState } from '../../domain/ports/ledger/ledger-views.ts';
 import { itemState } from '../deliveries/delivery-states.ts';
 import type { Sqlite } from '../store/database.ts';
 

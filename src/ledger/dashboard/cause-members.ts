@@ -1,9 +1,9 @@
+import { NO_REASON, storedReason } from '../../domain/delivery/reason.ts';
 import type { Issue } from '../../domain/issue.ts';
 import type { SubjectKind } from '../../domain/item.ts';
 import type { Place } from '../../domain/place.ts';
-import type { CauseMember, DashboardViews, Listed } from '../../domain/ports/dashboard-views.ts';
-import type { ItemState, RunView } from '../../domain/ports/ledger-views.ts';
-import { NO_REASON, storedReason } from '../../domain/reason.ts';
+import type { CauseMember, DashboardViews, Listed } from '../../domain/ports/ledger/dashboard-views.ts';
+import type { ItemState, RunView } from '../../domain/ports/ledger/ledger-views.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { itemState } from '../deliveries/delivery-states.ts';
 import { parseJson, parseJsonOrNull } from '../store/context.ts';

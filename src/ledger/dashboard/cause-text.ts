@@ -1,8 +1,8 @@
 // The titles of causes: short, and the same for all members.
 
+import type { Reason, ReasonCode } from '../../domain/delivery/reason.ts';
 import type { Issue } from '../../domain/issue.ts';
-import type { Reason, ReasonCode } from '../../domain/reason.ts';
-import { sentence } from '../../lib/sentence.ts';
+import { sentence } from '../../lib/text/sentence.ts';
 
 /** What an issue is about, by its code. The name of the field follows. */
 const ISSUES: Readonly<Record<string, string>> = {

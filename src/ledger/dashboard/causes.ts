@@ -1,7 +1,7 @@
+import { NO_REASON, storedReason } from '../../domain/delivery/reason.ts';
 import type { Issue } from '../../domain/issue.ts';
-import type { Cause, CauseNote, DashboardViews } from '../../domain/ports/dashboard-views.ts';
-import { NO_REASON, storedReason } from '../../domain/reason.ts';
-import { sentence } from '../../lib/sentence.ts';
+import type { Cause, CauseNote, DashboardViews } from '../../domain/ports/ledger/dashboard-views.ts';
+import { sentence } from '../../lib/text/sentence.ts';
 import { parseJsonOrNull } from '../store/context.ts';
 import type { Sqlite } from '../store/database.ts';
 import { cureOfReason, titleOfIssue, titleOfReason } from './cause-text.ts';

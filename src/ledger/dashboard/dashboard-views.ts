@@ -1,6 +1,6 @@
 import { SUBJECT_KINDS, type SubjectKind } from '../../domain/item.ts';
 import { type PassportRules, wantedByPolicy } from '../../domain/passport.ts';
-import type { DashboardViews } from '../../domain/ports/dashboard-views.ts';
+import type { DashboardViews } from '../../domain/ports/ledger/dashboard-views.ts';
 import { type Clock, systemClock } from '../../lib/clock.ts';
 import type { Sqlite } from '../store/database.ts';
 import { createItemCounts } from '../views/item-counts.ts';

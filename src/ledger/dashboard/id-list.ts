@@ -2,7 +2,7 @@
 // for each id. A walk ends after a bounded number of ids, so that a page whose condition fits few rows may have fewer rows than asked for,
 // and continues there.
 
-import type { Listed, ListPage } from '../../domain/ports/dashboard-views.ts';
+import type { Listed, ListPage } from '../../domain/ports/ledger/dashboard-views.ts';
 import { limitOf, type Place, placeOf, placeText } from './list-page.ts';
 
 export interface Found {

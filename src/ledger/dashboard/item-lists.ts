@@ -1,5 +1,5 @@
 import type { PassportRules } from '../../domain/passport.ts';
-import type { DashboardViews, ItemListFilter, ItemRow } from '../../domain/ports/dashboard-views.ts';
+import type { DashboardViews, ItemListFilter, ItemRow } from '../../domain/ports/ledger/dashboard-views.ts';
 import { itemState } from '../deliveries/delivery-states.ts';
 import type { Sqlite } from '../store/database.ts';
 import { SUMMARY, type SummaryRow, summary } from '../views/item-views.ts';

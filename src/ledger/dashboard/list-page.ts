@@ -1,5 +1,5 @@
 import { fault } from '../../domain/faults.ts';
-import type { ListPage } from '../../domain/ports/dashboard-views.ts';
+import type { ListPage } from '../../domain/ports/ledger/dashboard-views.ts';
 
 const LIMIT_MAX = 500;
 

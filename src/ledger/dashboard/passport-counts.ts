@@ -1,5 +1,5 @@
 import type { PassportStatus } from '../../domain/passport.ts';
-import type { PassportCounts, PassportState } from '../../domain/ports/ledger-views.ts';
+import type { PassportCounts, PassportState } from '../../domain/ports/ledger/ledger-views.ts';
 import type { Sqlite } from '../store/database.ts';
 import type { ItemTotals } from '../views/item-totals.ts';
 import type { Catalog } from './catalog.ts';

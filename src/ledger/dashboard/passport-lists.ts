@@ -1,7 +1,7 @@
+import { storedReason } from '../../domain/delivery/reason.ts';
 import { type PassportRules, wantedByPolicy } from '../../domain/passport.ts';
-import type { DashboardViews, PassportFilter, PassportRow } from '../../domain/ports/dashboard-views.ts';
-import type { PassportState } from '../../domain/ports/ledger-views.ts';
-import { storedReason } from '../../domain/reason.ts';
+import type { DashboardViews, PassportFilter, PassportRow } from '../../domain/ports/ledger/dashboard-views.ts';
+import type { PassportState } from '../../domain/ports/ledger/ledger-views.ts';
 import type { JsonValue } from '../../lib/json.ts';
 import { isOpen } from '../deliveries/delivery-states.ts';
 import { createCompleteness, type EvaluatedProduct } from '../passports/completeness.ts';

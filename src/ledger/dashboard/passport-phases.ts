@@ -1,7 +1,7 @@
 // The indexes by which passports are listed. All phases give ids of products.
 
 import type { PassportStatus } from '../../domain/passport.ts';
-import type { PassportState } from '../../domain/ports/ledger-views.ts';
+import type { PassportState } from '../../domain/ports/ledger/ledger-views.ts';
 import type { Sqlite } from '../store/database.ts';
 import type { Catalog } from './catalog.ts';
 import type { Found, Phase } from './id-list.ts';

@@ -1,4 +1,4 @@
-import type { ActionRow, DashboardViews, LookupValue } from '../../domain/ports/dashboard-views.ts';
+import type { ActionRow, DashboardViews, LookupValue } from '../../domain/ports/ledger/dashboard-views.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { parseJson } from '../store/context.ts';
 import type { Sqlite } from '../store/database.ts';

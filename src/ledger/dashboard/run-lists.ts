@@ -1,5 +1,5 @@
-import type { DashboardViews, RunFilter, RunRow } from '../../domain/ports/dashboard-views.ts';
-import type { StreamAccount } from '../../domain/ports/ledger-views.ts';
+import type { DashboardViews, RunFilter, RunRow } from '../../domain/ports/ledger/dashboard-views.ts';
+import type { StreamAccount } from '../../domain/ports/ledger/ledger-views.ts';
 import type { Sqlite } from '../store/database.ts';
 import { limitOf, placeOf, placeText } from './list-page.ts';
 

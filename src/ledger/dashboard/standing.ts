@@ -1,5 +1,5 @@
 import type { PassportStatus } from '../../domain/passport.ts';
-import type { PassportState } from '../../domain/ports/ledger-views.ts';
+import type { PassportState } from '../../domain/ports/ledger/ledger-views.ts';
 
 /**
  * Where a passport stands, as one number, of the items table `q`. These are the words of the index `passports_by_standing`. Its

@@ -1,4 +1,4 @@
-import type { ApiWait } from '../../domain/api-wait.ts';
+import type { ApiWait } from '../../domain/delivery/api-wait.ts';
 import { parseJson } from '../store/context.ts';
 import type { Meta } from '../store/meta.ts';
 

@@ -1,13 +1,13 @@
-import { transition } from '../../domain/delivery.ts';
-import type { DeadLetterRequest } from '../../domain/ports/delivery-ledger.ts';
-import type { Reason } from '../../domain/reason.ts';
+import { transition } from '../../domain/delivery/delivery.ts';
+import type { Reason } from '../../domain/delivery/reason.ts';
+import type { DeadLetterRequest } from '../../domain/ports/ledger/delivery-ledger.ts';
 import type { Items } from '../items/items.ts';
 import type { LedgerContext } from '../store/context.ts';
 import { type DeliveryRow, SELECT_DELIVERY } from './delivery-row.ts';
-import type { Imports } from './imports.ts';
 import { reasonText } from './reason-text.ts';
-import type { Requests } from './requests.ts';
-import type { Settles } from './settles.ts';
+import type { Imports } from './requests/imports.ts';
+import type { Requests } from './requests/requests.ts';
+import type { Settles } from './settling/settles.ts';
 
 /**
  * Dead-letters a delivery that throws unexpectedly before it is sent. It waits for a person. Call it inside a

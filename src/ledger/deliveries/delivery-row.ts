@@ -1,8 +1,8 @@
-import type { DeliveryState, Operation } from '../../domain/delivery.ts';
+import type { DeliveryState, Operation } from '../../domain/delivery/delivery.ts';
+import { awaySince, busySince, storedReason } from '../../domain/delivery/reason.ts';
 import type { RefRole } from '../../domain/item.ts';
 import type { ClaimedDelivery } from '../../domain/ports/claim.ts';
 import type { DueDelivery } from '../../domain/ports/due.ts';
-import { awaySince, busySince, storedReason } from '../../domain/reason.ts';
 import type { JsonValue } from '../../lib/json.ts';
 import { type ItemRow, itemColumns } from '../items/item-row.ts';
 import { parseJsonOrNull } from '../store/context.ts';

@@ -1,8 +1,8 @@
 // Finds deliveries that are due now, without those that are suspended. remaining.ts says what else is left to deliver.
 
-import { OPERATIONS, type Operation } from '../../domain/delivery.ts';
-import type { DeliveryLedger } from '../../domain/ports/delivery-ledger.ts';
+import { OPERATIONS, type Operation } from '../../domain/delivery/delivery.ts';
 import type { Denials, DueDelivery, SuspendedWork } from '../../domain/ports/due.ts';
+import type { DeliveryLedger } from '../../domain/ports/ledger/delivery-ledger.ts';
 import type { Contact } from '../contact/contact.ts';
 import type { LedgerContext } from '../store/context.ts';
 import { reasonHas } from './reason-conditions.ts';

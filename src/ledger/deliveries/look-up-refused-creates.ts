@@ -1,4 +1,4 @@
-import { NO_REASON, storedReason } from '../../domain/reason.ts';
+import { NO_REASON, storedReason } from '../../domain/delivery/reason.ts';
 import type { Items } from '../items/items.ts';
 import type { LedgerContext } from '../store/context.ts';
 import { isStuck } from './delivery-states.ts';

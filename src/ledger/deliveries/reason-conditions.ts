@@ -1,4 +1,4 @@
-import { codesWith, hasTrait, type ReasonTrait, storedReason } from '../../domain/reason.ts';
+import { codesWith, hasTrait, type ReasonTrait, storedReason } from '../../domain/delivery/reason.ts';
 
 /** True of a delivery whose reason has this trait. The parameter is the name of the items table in the SQL statement. */
 export function reasonHas(of: string, trait: ReasonTrait): string {

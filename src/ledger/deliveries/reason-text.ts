@@ -1,5 +1,5 @@
-import { type Reason, storedReason } from '../../domain/reason.ts';
-import { reasonShape } from '../../domain/reason-shape.ts';
+import { type Reason, storedReason } from '../../domain/delivery/reason.ts';
+import { reasonShape } from '../../domain/delivery/reason-shape.ts';
 
 /** A reason as the ledger stores it, with its shape, by which an index groups what is stuck. */
 export function reasonText(reason: Reason): string {

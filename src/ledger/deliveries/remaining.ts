@@ -1,7 +1,7 @@
-import type { Operation } from '../../domain/delivery.ts';
-import type { DeliveryLedger } from '../../domain/ports/delivery-ledger.ts';
+import type { Operation } from '../../domain/delivery/delivery.ts';
+import { NO_REASON, storedReason } from '../../domain/delivery/reason.ts';
 import type { DueDelivery, LeftAway, SuspendedWork, WorkOf } from '../../domain/ports/due.ts';
-import { NO_REASON, storedReason } from '../../domain/reason.ts';
+import type { DeliveryLedger } from '../../domain/ports/ledger/delivery-ledger.ts';
 import type { Contact } from '../contact/contact.ts';
 import type { LedgerContext } from '../store/context.ts';
 import {

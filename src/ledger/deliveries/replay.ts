@@ -1,4 +1,4 @@
-import { transition } from '../../domain/delivery.ts';
+import { transition } from '../../domain/delivery/delivery.ts';
 import { ITEM_KINDS } from '../../domain/item.ts';
 import type { MappedRecord } from '../../domain/ports/intake.ts';
 import type { ReplayCandidate, ReplayOutcome, ReplaySelection } from '../../domain/ports/replay.ts';
@@ -16,7 +16,7 @@ import type { LedgerContext } from '../store/context.ts';
 import { createCauseSelections, type SelectedByCause } from './cause-selections.ts';
 import { isStuck } from './delivery-states.ts';
 import { hasReason } from './reason-conditions.ts';
-import type { Requests } from './requests.ts';
+import type { Requests } from './requests/requests.ts';
 import { parametersOf, type SelectionParameters } from './selection.ts';
 
 /** Sends stuck deliveries again. Each function is the body of one transaction. */

@@ -1,9 +1,9 @@
-import { transition } from '../../domain/delivery.ts';
+import { transition } from '../../domain/delivery/delivery.ts';
+import { NO_REASON, type Reason, storedReason } from '../../domain/delivery/reason.ts';
 import { type NaturalKey, naturalKeyOf } from '../../domain/natural-key.ts';
 import type { SuspendedWork } from '../../domain/ports/due.ts';
+import type { UnconfirmedLedger } from '../../domain/ports/ledger/unconfirmed-ledger.ts';
 import type { UnconfirmedDelivery } from '../../domain/ports/unconfirmed.ts';
-import type { UnconfirmedLedger } from '../../domain/ports/unconfirmed-ledger.ts';
-import { NO_REASON, type Reason, storedReason } from '../../domain/reason.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { revisionContent } from '../items/item-row.ts';
 import type { Items } from '../items/items.ts';

@@ -1,4 +1,4 @@
-import { type DeliveryState, IN_FLIGHT_STATES, type Operation } from '../../domain/delivery.ts';
+import { type DeliveryState, IN_FLIGHT_STATES, type Operation } from '../../domain/delivery/delivery.ts';
 import type { SubjectKind } from '../../domain/item.ts';
 import { statusAfter } from '../../domain/passport.ts';
 import { sha256Url } from '../../lib/hash.ts';

@@ -1,10 +1,10 @@
-import type { DeliveryState, Operation } from '../../domain/delivery.ts';
+import type { DeliveryState, Operation } from '../../domain/delivery/delivery.ts';
+import type { Reason } from '../../domain/delivery/reason.ts';
 import type { SubjectKind } from '../../domain/item.ts';
-import type { Reason } from '../../domain/reason.ts';
 import type { Restored } from '../backup/restored.ts';
 import type { AdoptedBom } from '../contact/adopted-bom.ts';
 import type { Contact } from '../contact/contact.ts';
-import type { Requests } from '../deliveries/requests.ts';
+import type { Requests } from '../deliveries/requests/requests.ts';
 import type { LedgerContext } from '../store/context.ts';
 import { createDesire, type Desire } from './desire.ts';
 import { createGivenIds, type GivenIds } from './given-ids.ts';

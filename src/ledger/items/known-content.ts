@@ -1,8 +1,8 @@
+import { changedFields, wholePayload } from '../../domain/delivery/reconcile.ts';
 import type { SubjectKind } from '../../domain/item.ts';
 import { naturalKeyOf } from '../../domain/natural-key.ts';
 import type { SentProduct } from '../../domain/ports/unconfirmed.ts';
 import type { Profile } from '../../domain/profile.ts';
-import { changedFields, wholePayload } from '../../domain/reconcile.ts';
 import { canonicalJson } from '../../lib/canonical-json.ts';
 import { sha256Url } from '../../lib/hash.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';

@@ -1,6 +1,6 @@
 import type { ItemKind } from '../../domain/item.ts';
 import type { PassportRules } from '../../domain/passport.ts';
-import type { LedgerViews, MissingCounts } from '../../domain/ports/ledger-views.ts';
+import type { LedgerViews, MissingCounts } from '../../domain/ports/ledger/ledger-views.ts';
 import type { MissingSelection } from '../../domain/ports/unconfirmed.ts';
 import type { LedgerContext } from '../store/context.ts';
 import type { Sqlite } from '../store/database.ts';

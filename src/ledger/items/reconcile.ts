@@ -1,4 +1,4 @@
-import { type DeliveryState, type Operation, transition } from '../../domain/delivery.ts';
+import { type DeliveryState, type Operation, transition } from '../../domain/delivery/delivery.ts';
 import { hasRefs } from '../../domain/item.ts';
 import type { Restored, WhyUnconfirmed } from '../backup/restored.ts';
 import { ADOPTED_BOM, type AdoptedBom } from '../contact/adopted-bom.ts';

@@ -1,4 +1,4 @@
-import { type Operation, transition } from '../../domain/delivery.ts';
+import { type Operation, transition } from '../../domain/delivery/delivery.ts';
 import { hasRefs, type SubjectKind } from '../../domain/item.ts';
 import type { LedgerContext } from '../store/context.ts';
 import type { ItemName } from './item-name.ts';

@@ -1,6 +1,6 @@
+import type { Reason } from '../../domain/delivery/reason.ts';
 import type { SubjectKind } from '../../domain/item.ts';
 import type { Decision } from '../../domain/ports/decision.ts';
-import type { Reason } from '../../domain/reason.ts';
 import { kindWord } from '../../domain/words.ts';
 import type { JsonValue } from '../../lib/json.ts';
 import type { DeliveryRow } from '../deliveries/delivery-row.ts';

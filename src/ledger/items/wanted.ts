@@ -1,10 +1,10 @@
 import { adoptedReason } from '../../domain/adoption.ts';
-import type { Operation } from '../../domain/delivery.ts';
+import type { Operation } from '../../domain/delivery/delivery.ts';
+import type { Reason } from '../../domain/delivery/reason.ts';
+import { difference } from '../../domain/delivery/reconcile.ts';
 import { naturalKeyOf } from '../../domain/natural-key.ts';
 import { nextStep, type PassportDesire, type PassportStatus } from '../../domain/passport.ts';
 import type { Profile } from '../../domain/profile.ts';
-import type { Reason } from '../../domain/reason.ts';
-import { difference } from '../../domain/reconcile.ts';
 import { sha256Url } from '../../lib/hash.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { statusText } from '../passports/passport-text.ts';

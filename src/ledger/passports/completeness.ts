@@ -2,11 +2,11 @@
 // all its BOM items are delivered as their source has them now. None of their rows is in quarantine, and every source
 // of parts was read and mapped as a whole. Each blocker is a sentence that leads a person to the cure.
 
-import type { DeliveryState } from '../../domain/delivery.ts';
+import type { DeliveryState } from '../../domain/delivery/delivery.ts';
+import { storedReason } from '../../domain/delivery/reason.ts';
 import type { Issue } from '../../domain/issue.ts';
 import type { PassportRules } from '../../domain/passport.ts';
 import { formatPlace, type Place } from '../../domain/place.ts';
-import { storedReason } from '../../domain/reason.ts';
 import { isOpen } from '../deliveries/delivery-states.ts';
 import { parseJson, parseJsonOrNull } from '../store/context.ts';
 import type { Sqlite } from '../store/database.ts';

@@ -1,4 +1,4 @@
-import type { DeliveryState } from '../../domain/delivery.ts';
+import type { DeliveryState } from '../../domain/delivery/delivery.ts';
 import type { PassportAnswer, UnpublishedPage } from '../../domain/passport.ts';
 import type { PassportReplay, ReplaySelection } from '../../domain/ports/replay.ts';
 import { createCauseSelections } from '../deliveries/cause-selections.ts';

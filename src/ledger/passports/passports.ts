@@ -1,4 +1,4 @@
-import type { DeliveryState } from '../../domain/delivery.ts';
+import type { DeliveryState } from '../../domain/delivery/delivery.ts';
 import { nextStep, type PassportDesire, revisedDesire, wantedByPolicy } from '../../domain/passport.ts';
 import type { Items } from '../items/items.ts';
 import type { LedgerContext } from '../store/context.ts';

@@ -1,4 +1,4 @@
-import type { PeopleLedger, ValueByHand } from '../../domain/ports/people-ledger.ts';
+import type { PeopleLedger, ValueByHand } from '../../domain/ports/ledger/people-ledger.ts';
 import type { Lookups } from '../records/lookups.ts';
 import type { LedgerContext } from '../store/context.ts';
 

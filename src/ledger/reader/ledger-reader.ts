@@ -7,7 +7,7 @@
 import { Worker } from 'node:worker_threads';
 import { fault } from '../../domain/faults.ts';
 import type { PassportRules } from '../../domain/passport.ts';
-import type { Asked, DashboardViews } from '../../domain/ports/dashboard-views.ts';
+import type { Asked, DashboardViews } from '../../domain/ports/ledger/dashboard-views.ts';
 import { type Fault, messageOf } from '../../lib/errors.ts';
 import { type Answer, type EndRequest, fromSent, type Question, type ReaderData } from './reader-messages.ts';
 

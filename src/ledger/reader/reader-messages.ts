@@ -1,7 +1,7 @@
 // What the main thread and the reading thread send each other.
 
 import type { PassportRules } from '../../domain/passport.ts';
-import type { DashboardViews } from '../../domain/ports/dashboard-views.ts';
+import type { DashboardViews } from '../../domain/ports/ledger/dashboard-views.ts';
 import { Fault, messageOf } from '../../lib/errors.ts';
 
 /** What the reading thread is started with. */

@@ -7,7 +7,7 @@ import { basename } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import { fault } from '../../domain/faults.ts';
 import type { PassportRules } from '../../domain/passport.ts';
-import type { DashboardViews } from '../../domain/ports/dashboard-views.ts';
+import type { DashboardViews } from '../../domain/ports/ledger/dashboard-views.ts';
 import { createDashboard, type Dashboard } from '../dashboard/dashboard-views.ts';
 import { openToRead } from '../identity/recognise.ts';
 import { assertPresentSchema } from '../store/database.ts';

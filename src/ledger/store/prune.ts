@@ -1,4 +1,4 @@
-import type { HistoryLimits } from '../../domain/ports/care-ledger.ts';
+import type { HistoryLimits } from '../../domain/ports/ledger/care-ledger.ts';
 import type { LedgerContext } from './context.ts';
 import { createMeta } from './meta.ts';
 

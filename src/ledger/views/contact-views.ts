@@ -1,7 +1,7 @@
+import { storedReason } from '../../domain/delivery/reason.ts';
 import type { ItemKind } from '../../domain/item.ts';
 import type { AdoptedChanges } from '../../domain/ports/first-contact.ts';
-import type { LedgerViews } from '../../domain/ports/ledger-views.ts';
-import { storedReason } from '../../domain/reason.ts';
+import type { LedgerViews } from '../../domain/ports/ledger/ledger-views.ts';
 import { isStuck } from '../deliveries/delivery-states.ts';
 import { reasonHas } from '../deliveries/reason-conditions.ts';
 import type { Sqlite } from '../store/database.ts';

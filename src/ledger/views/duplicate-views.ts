@@ -1,6 +1,6 @@
 import type { ItemKind } from '../../domain/item.ts';
 import type { Place } from '../../domain/place.ts';
-import type { Duplicates, LedgerViews } from '../../domain/ports/ledger-views.ts';
+import type { Duplicates, LedgerViews } from '../../domain/ports/ledger/ledger-views.ts';
 import { parseJson } from '../store/context.ts';
 import type { Sqlite } from '../store/database.ts';
 

@@ -1,6 +1,6 @@
-import { kindOf, type Operation } from '../../domain/delivery.ts';
+import { kindOf, type Operation } from '../../domain/delivery/delivery.ts';
 import { ITEM_KINDS, type ItemKind } from '../../domain/item.ts';
-import type { ItemCounts, ItemState, LedgerViews } from '../../domain/ports/ledger-views.ts';
+import type { ItemCounts, ItemState, LedgerViews } from '../../domain/ports/ledger/ledger-views.ts';
 import { isStuck } from '../deliveries/delivery-states.ts';
 import type { Sqlite } from '../store/database.ts';
 import type { ItemTotals } from './item-totals.ts';

@@ -1,4 +1,5 @@
-import type { Operation } from '../../domain/delivery.ts';
+import type { Operation } from '../../domain/delivery/delivery.ts';
+import { storedReason } from '../../domain/delivery/reason.ts';
 import type { Issue } from '../../domain/issue.ts';
 import type { ItemKind, RefRole, SubjectKind } from '../../domain/item.ts';
 import { type PassportRules, type PassportStatus, wantedByPolicy } from '../../domain/passport.ts';
@@ -10,8 +11,7 @@ import type {
   LedgerViews,
   RefStanding,
   TimelineEntry,
-} from '../../domain/ports/ledger-views.ts';
-import { storedReason } from '../../domain/reason.ts';
+} from '../../domain/ports/ledger/ledger-views.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { isOpen, itemState } from '../deliveries/delivery-states.ts';
 import { IS_MISSING } from '../items/missing-items.ts';

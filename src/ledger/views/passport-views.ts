@@ -1,6 +1,11 @@
+import { storedReason } from '../../domain/delivery/reason.ts';
 import { type PassportDesire, type PassportRules, type PassportStatus, wantedByPolicy } from '../../domain/passport.ts';
-import type { LedgerViews, PassportCounts, PassportState, SourceCounts } from '../../domain/ports/ledger-views.ts';
-import { storedReason } from '../../domain/reason.ts';
+import type {
+  LedgerViews,
+  PassportCounts,
+  PassportState,
+  SourceCounts,
+} from '../../domain/ports/ledger/ledger-views.ts';
 import { isOpen } from '../deliveries/delivery-states.ts';
 import { createCompleteness, type EvaluatedProduct } from '../passports/completeness.ts';
 import { parseJsonOrNull } from '../store/context.ts';

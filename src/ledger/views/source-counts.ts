@@ -1,7 +1,7 @@
 import type { SubjectKind } from '../../domain/item.ts';
 import type { PassportRules } from '../../domain/passport.ts';
-import type { DashboardViews } from '../../domain/ports/dashboard-views.ts';
-import type { SourceCounts } from '../../domain/ports/ledger-views.ts';
+import type { DashboardViews } from '../../domain/ports/ledger/dashboard-views.ts';
+import type { SourceCounts } from '../../domain/ports/ledger/ledger-views.ts';
 import { isStuck } from '../deliveries/delivery-states.ts';
 import { IS_MISSING } from '../items/missing-items.ts';
 import type { Sqlite } from '../store/database.ts';

@@ -1,3 +1,4 @@
+import { storedReason } from '../../domain/delivery/reason.ts';
 import type { Issue } from '../../domain/issue.ts';
 import type { PassportRules } from '../../domain/passport.ts';
 import type { Place } from '../../domain/place.ts';
@@ -9,13 +10,12 @@ import type {
   StreamAccount,
   StuckDelivery,
   WaitingGroup,
-} from '../../domain/ports/ledger-views.ts';
-import { storedReason } from '../../domain/reason.ts';
+} from '../../domain/ports/ledger/ledger-views.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { readApiWait } from '../deliveries/api-wait.ts';
 import { isStuck, itemState } from '../deliveries/delivery-states.ts';
-import { readImportProof } from '../deliveries/import-proof.ts';
 import { reasonHas } from '../deliveries/reason-conditions.ts';
+import { readImportProof } from '../deliveries/requests/import-proof.ts';
 import { createMissingCounts } from '../items/missing-items.ts';
 import { OPEN_GUARDED_READS } from '../records/guarded-reads.ts';
 import { parseJson, parseJsonOrNull } from '../store/context.ts';

@@ -3,7 +3,7 @@
 import type { AlertRules } from '../../domain/alert-settings.ts';
 import type { AlertCondition } from '../../domain/ports/alerts.ts';
 import type { GuardedRead } from '../../domain/ports/guarded-read.ts';
-import { formatPeriod } from '../../lib/period.ts';
+import { formatPeriod } from '../../lib/text/period.ts';
 import type { FailedRun } from '../causes.ts';
 
 /** The state of the daemon as far as alerts depend on it. Times are in milliseconds since the epoch. */

@@ -2,7 +2,7 @@ import type { Issue } from '../../domain/issue.ts';
 import { ITEM_FIELDS, type Item, type ItemKind, parseItem } from '../../domain/item.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { err, ok, type Result } from '../../lib/result.ts';
-import { suggest } from '../../lib/suggest.ts';
+import { suggest } from '../../lib/text/suggest.ts';
 import type { ValueRules } from './value-rules.ts';
 import { numberText, shown } from './values.ts';
 

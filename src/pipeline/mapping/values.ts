@@ -1,6 +1,6 @@
 import { normalizeDecimal } from '../../lib/decimal.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
-import { characterName, findOddCharacter } from '../../lib/odd-character.ts';
+import { characterName, findOddCharacter } from '../../lib/text/odd-character.ts';
 import { MappingError } from './mapping-error.ts';
 
 const DEPTH_MAX = 32;

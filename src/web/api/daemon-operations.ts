@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { fault } from '../../domain/faults.ts';
 import { ALERT_CONDITIONS } from '../../domain/ports/alerts.ts';
-import { PASSPORT_STATES } from '../../domain/ports/ledger-views.ts';
+import { PASSPORT_STATES } from '../../domain/ports/ledger/ledger-views.ts';
 import { QUEUE_NAMES } from '../../domain/ports/queues.ts';
 import { checkSettings } from '../pages/settings/check-settings.ts';
 import { type ApiOperation, defineOperation } from './operation.ts';

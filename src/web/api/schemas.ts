@@ -2,9 +2,9 @@
 // the tests check real answers against them.
 
 import { z } from 'zod';
-import { DELIVERY_STATES } from '../../domain/delivery.ts';
+import { DELIVERY_STATES } from '../../domain/delivery/delivery.ts';
 import { ITEM_KINDS, SUBJECT_KINDS } from '../../domain/item.ts';
-import { PASSPORT_STATES } from '../../domain/ports/ledger-views.ts';
+import { PASSPORT_STATES } from '../../domain/ports/ledger/ledger-views.ts';
 
 /** Milliseconds since the Unix epoch. */
 export const Time = z.number().int().describe('Milliseconds since 1970-01-01 UTC.');

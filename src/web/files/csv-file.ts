@@ -1,7 +1,7 @@
 import iconv from 'iconv-lite';
 import { cellText } from '../../daemon/uploads/merge-row.ts';
-import { defuseFormula } from '../../lib/formula-safety.ts';
 import type { JsonObject } from '../../lib/json.ts';
+import { defuseFormula } from '../../lib/text/formula-safety.ts';
 
 /** How a CSV file is written. */
 export interface CsvDialect {

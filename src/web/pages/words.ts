@@ -1,7 +1,7 @@
 // Kinds and states as people read them.
 
 import type { SubjectKind } from '../../domain/item.ts';
-import type { ItemState, PassportState } from '../../domain/ports/ledger-views.ts';
+import type { ItemState, PassportState } from '../../domain/ports/ledger/ledger-views.ts';
 
 export const KINDS: Record<SubjectKind, { one: string; many: string }> = {
   product: { one: 'Product', many: 'Products' },

@@ -1,4 +1,4 @@
-import type { Listed } from '../../domain/ports/dashboard-views.ts';
+import type { Listed } from '../../domain/ports/ledger/dashboard-views.ts';
 import { type Html, html } from '../html.ts';
 import { formatCount } from './count-link.ts';
 

@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { detailOf } from '../../admin/audit/detail.ts';
-import type { PeopleLedger } from '../../domain/ports/people-ledger.ts';
+import type { PeopleLedger } from '../../domain/ports/ledger/people-ledger.ts';
 import type { Fault } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
 import { type CurrentAction, withAction } from '../audit/current-action.ts';

@@ -1,6 +1,6 @@
 import type { WebContext } from '../../daemon/daemon-servers.ts';
-import type { Asked, DashboardViews } from '../../domain/ports/dashboard-views.ts';
-import type { PeopleLedger } from '../../domain/ports/people-ledger.ts';
+import type { Asked, DashboardViews } from '../../domain/ports/ledger/dashboard-views.ts';
+import type { PeopleLedger } from '../../domain/ports/ledger/people-ledger.ts';
 import type { Tasks } from '../tasks/tasks.ts';
 
 /** The parts of the daemon that routes use. */

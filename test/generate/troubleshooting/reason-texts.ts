@@ -1,4 +1,4 @@
-import type { ReasonCode } from '../../../src/domain/reason.ts';
+import type { ReasonCode } from '../../../src/domain/delivery/reason.ts';
 import type { CodeText } from './fault-texts.ts';
 
 const BY_ITSELF = 'Nothing: it is sent again by itself.';

@@ -1,6 +1,6 @@
-import { DELIVERY_STATES, type DeliveryState } from '../../../src/domain/delivery.ts';
+import { DELIVERY_STATES, type DeliveryState } from '../../../src/domain/delivery/delivery.ts';
+import { mayExplain, REASON_CODES } from '../../../src/domain/delivery/reason.ts';
 import { FAULT_EXIT_CODES, type FaultCode } from '../../../src/domain/faults.ts';
-import { mayExplain, REASON_CODES } from '../../../src/domain/reason.ts';
 import { FAULT_TEXTS, SANDBOX_FAULT_TEXTS } from './fault-texts.ts';
 import { ISSUE_GROUPS } from './issue-texts.ts';
 import { REASON_TEXTS } from './reason-texts.ts';

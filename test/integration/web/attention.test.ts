@@ -2,7 +2,7 @@ import { parse } from 'csv-parse/sync';
 import iconv from 'iconv-lite';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Daemon } from '../../../src/daemon/daemon.ts';
-import type { Cause, CauseType } from '../../../src/domain/ports/dashboard-views.ts';
+import type { Cause, CauseType } from '../../../src/domain/ports/ledger/dashboard-views.ts';
 import type { SandboxOptions } from '../../../src/sandbox/settings/settings.ts';
 import { xlsxFile } from '../../../src/web/files/xlsx-file.ts';
 import { type WebForms, webForms } from '../../support/browser/web-forms.ts';

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import Database from 'better-sqlite3';
-import type { DeliveryState, Operation } from '../../../src/domain/delivery.ts';
+import type { DeliveryState, Operation } from '../../../src/domain/delivery/delivery.ts';
+import type { Reason } from '../../../src/domain/delivery/reason.ts';
 import type { Item } from '../../../src/domain/item.ts';
 import { itemHash } from '../../../src/domain/item.ts';
 import { statusAfter } from '../../../src/domain/passport.ts';
-import type { Reason } from '../../../src/domain/reason.ts';
 import { canonicalJson } from '../../../src/lib/canonical-json.ts';
 import { sha256Url } from '../../../src/lib/hash.ts';
 import type { JsonObject, JsonValue } from '../../../src/lib/json.ts';

@@ -1,5 +1,5 @@
 import { kindToBind, type ManualResolution, manualSettlement } from '../../../src/delivery/outcome/manual-decision.ts';
-import { mayBeSettled } from '../../../src/domain/manual-resolution.ts';
+import { mayBeSettled } from '../../../src/domain/delivery/manual-resolution.ts';
 import type { NamedDelivery } from '../../../src/domain/ports/unconfirmed.ts';
 import type { VirtualTime } from '../../support/time/virtual-time.ts';
 import { type ItemState, readItems, remoteOf, showsPayload } from '../check/check.ts';

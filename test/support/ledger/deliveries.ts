@@ -1,3 +1,4 @@
+import type { Reason } from '../../../src/domain/delivery/reason.ts';
 import type {
   ClaimedDelivery,
   ClaimedRequest,
@@ -6,7 +7,6 @@ import type {
   ToClaim,
 } from '../../../src/domain/ports/claim.ts';
 import type { Decision, Settled, Settlement } from '../../../src/domain/ports/decision.ts';
-import type { Reason } from '../../../src/domain/reason.ts';
 import type { SqliteLedger } from '../../../src/ledger/sqlite-ledger.ts';
 import type { JsonValue } from '../../../src/lib/json.ts';
 

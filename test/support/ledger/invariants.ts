@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
-import type { DeliveryState } from '../../../src/domain/delivery.ts';
+import type { DeliveryState } from '../../../src/domain/delivery/delivery.ts';
 import type { JsonObject } from '../../../src/lib/json.ts';
 import type { SandboxSnapshot } from '../../../src/sandbox/control/inspection.ts';
 import type { Invariant } from '../docs/reliability.ts';

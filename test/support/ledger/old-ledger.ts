@@ -1,7 +1,7 @@
 // Ledgers of older versions, made with the SQL of these versions.
 
 import Database from 'better-sqlite3';
-import { idempotencyKey, type Operation } from '../../../src/domain/delivery.ts';
+import { idempotencyKey, type Operation } from '../../../src/domain/delivery/delivery.ts';
 import { type ItemRef, itemHash, type SubjectKind } from '../../../src/domain/item.ts';
 import { MIGRATIONS } from '../../../src/ledger/upgrade/first-migrations.ts';
 import { dropViews } from '../../../src/ledger/upgrade/views-for-people.ts';

@@ -1,5 +1,5 @@
-import type { DeliveryState } from '../../../src/domain/delivery.ts';
-import { mayExplain, REASON_CODES } from '../../../src/domain/reason.ts';
+import type { DeliveryState } from '../../../src/domain/delivery/delivery.ts';
+import { mayExplain, REASON_CODES } from '../../../src/domain/delivery/reason.ts';
 
 /**
  * Says what is wrong with the reason of a delivery in this state: its code is unknown, or explains another state. Null

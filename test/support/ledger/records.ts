@@ -1,7 +1,7 @@
 import type { MapResult } from '../../../src/domain/mapping.ts';
 import { type IncomingRecord, serializeFields } from '../../../src/domain/record.ts';
 import type { SqliteLedger } from '../../../src/ledger/sqlite-ledger.ts';
-import { createBitmap } from '../../../src/lib/bitmap.ts';
+import { createBitmap } from '../../../src/lib/collections/bitmap.ts';
 import type { JsonObject } from '../../../src/lib/json.ts';
 import { text } from './items.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Issue } from '../../../src/domain/issue.ts';
-import type { Cause, CauseMember } from '../../../src/domain/ports/dashboard-views.ts';
+import type { Cause, CauseMember } from '../../../src/domain/ports/ledger/dashboard-views.ts';
 import { causePage } from '../../../src/web/pages/attention/cause-page.ts';
 import { effectText } from '../../../src/web/pages/attention/causes.ts';
 import { inboxPage } from '../../../src/web/pages/attention/inbox-page.ts';

@@ -1,10 +1,10 @@
 // What keeps an item from being delivered. Each state of a delivery has its own answer.
 
+import type { Reason, ReasonCode } from '../../../domain/delivery/reason.ts';
 import type { ItemKind } from '../../../domain/item.ts';
-import type { ItemState, ItemSummary, LedgerViews } from '../../../domain/ports/ledger-views.ts';
-import type { Reason, ReasonCode } from '../../../domain/reason.ts';
+import type { ItemState, ItemSummary, LedgerViews } from '../../../domain/ports/ledger/ledger-views.ts';
 import { kindWord } from '../../../domain/words.ts';
-import { shellValue, shellWord } from '../../../lib/shell-word.ts';
+import { shellValue, shellWord } from '../../../lib/text/shell-word.ts';
 import { about, type Step, step, utc } from './step.ts';
 
 type Delivered = Pick<

@@ -1,4 +1,4 @@
-import type { LedgerViews } from '../../../domain/ports/ledger-views.ts';
+import type { LedgerViews } from '../../../domain/ports/ledger/ledger-views.ts';
 import { isOpen } from '../../deliveries/delivery-states.ts';
 import type { Sqlite } from '../../store/database.ts';
 import type { createRefSteps } from './ref-steps.ts';

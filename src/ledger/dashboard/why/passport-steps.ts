@@ -1,12 +1,12 @@
-import type { Operation } from '../../../domain/delivery.ts';
+import type { Operation } from '../../../domain/delivery/delivery.ts';
 import {
   type PassportDesire,
   type PassportRules,
   type PassportStatus,
   wantedByPolicy,
 } from '../../../domain/passport.ts';
-import type { ItemView, PassportView } from '../../../domain/ports/ledger-views.ts';
-import { shellWord } from '../../../lib/shell-word.ts';
+import type { ItemView, PassportView } from '../../../domain/ports/ledger/ledger-views.ts';
+import { shellWord } from '../../../lib/text/shell-word.ts';
 import type { DeliverySteps } from './delivery-steps.ts';
 import { about, type Step, step } from './step.ts';
 

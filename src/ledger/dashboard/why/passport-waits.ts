@@ -1,6 +1,6 @@
-import type { Operation } from '../../../domain/delivery.ts';
+import type { Operation } from '../../../domain/delivery/delivery.ts';
 import type { PassportRules } from '../../../domain/passport.ts';
-import type { ItemView, LedgerViews, PassportView } from '../../../domain/ports/ledger-views.ts';
+import type { ItemView, LedgerViews, PassportView } from '../../../domain/ports/ledger/ledger-views.ts';
 import { isOpen } from '../../deliveries/delivery-states.ts';
 import type { Sqlite } from '../../store/database.ts';
 import type { DeliverySteps } from './delivery-steps.ts';

@@ -1,5 +1,5 @@
 import type { ItemKind } from '../../../domain/item.ts';
-import type { ItemView, LedgerViews, RefStanding } from '../../../domain/ports/ledger-views.ts';
+import type { ItemView, LedgerViews, RefStanding } from '../../../domain/ports/ledger/ledger-views.ts';
 import { kindWord } from '../../../domain/words.ts';
 import { type DeliverySteps, namedItem } from './delivery-steps.ts';
 import type { RowSteps } from './row-steps.ts';

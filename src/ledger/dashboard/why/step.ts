@@ -1,5 +1,5 @@
 import type { SubjectKind } from '../../../domain/item.ts';
-import type { WhyStep } from '../../../domain/ports/dashboard-views.ts';
+import type { WhyStep } from '../../../domain/ports/ledger/dashboard-views.ts';
 
 /** A step with the clause that the answer is made of: `its BOM item 10 is rejected: the quantity is missing`. */
 export interface Step extends WhyStep {

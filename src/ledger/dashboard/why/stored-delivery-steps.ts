@@ -1,6 +1,6 @@
+import { storedReason } from '../../../domain/delivery/reason.ts';
 import type { ItemKind } from '../../../domain/item.ts';
-import type { LedgerViews } from '../../../domain/ports/ledger-views.ts';
-import { storedReason } from '../../../domain/reason.ts';
+import type { LedgerViews } from '../../../domain/ports/ledger/ledger-views.ts';
 import type { Sqlite } from '../../store/database.ts';
 import { createDeliverySteps, type DeliverySteps } from './delivery-steps.ts';
 

@@ -1,8 +1,8 @@
 // Why a product's passport is published or not: the way from the source's row to the passport, in the order of cause and effect.
 
 import type { PassportRules } from '../../../domain/passport.ts';
-import type { DashboardViews, Why, WhyStep } from '../../../domain/ports/dashboard-views.ts';
-import type { ItemView, LedgerViews, PassportView } from '../../../domain/ports/ledger-views.ts';
+import type { DashboardViews, Why, WhyStep } from '../../../domain/ports/ledger/dashboard-views.ts';
+import type { ItemView, LedgerViews, PassportView } from '../../../domain/ports/ledger/ledger-views.ts';
 import type { Sqlite } from '../../store/database.ts';
 import { createPartSteps } from './part-steps.ts';
 import { createPassportWaits } from './passport-waits.ts';

@@ -1,6 +1,6 @@
 import { TypeError as CelTypeError, type Environment, EvaluationError, ParseError } from '@marcbachmann/cel-js';
 import { messageOf } from '../../../lib/errors.ts';
-import { suggest } from '../../../lib/suggest.ts';
+import { suggest } from '../../../lib/text/suggest.ts';
 import { describeTypes } from './describe-types.ts';
 import type { ExpressionProblem } from './expression-problem.ts';
 

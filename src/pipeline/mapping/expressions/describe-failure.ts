@@ -2,7 +2,7 @@ import type { TypeError as CelTypeError, EvaluationError, ParseError } from '@ma
 import type { Issue } from '../../../domain/issue.ts';
 import { messageOf } from '../../../lib/errors.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../lib/json.ts';
-import { suggest } from '../../../lib/suggest.ts';
+import { suggest } from '../../../lib/text/suggest.ts';
 import { MappingError } from '../mapping-error.ts';
 import { kindOf, shown } from '../values.ts';
 import { isCelError } from './describe-compile-error.ts';

@@ -1,5 +1,5 @@
 import { decodeHTML } from 'entities/decode';
-import { withoutOddCharacters } from '../../../lib/odd-character.ts';
+import { withoutOddCharacters } from '../../../lib/text/odd-character.ts';
 import { MappingError } from '../mapping-error.ts';
 import { kindOf, requireNumberText } from '../values.ts';
 

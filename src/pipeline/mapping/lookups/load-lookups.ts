@@ -4,7 +4,7 @@ import type { LookupConfig } from '../../../domain/mapping.ts';
 import { canonicalJson } from '../../../lib/canonical-json.ts';
 import { sha256Url } from '../../../lib/hash.ts';
 import { err, ok, type Result } from '../../../lib/result.ts';
-import { suggest } from '../../../lib/suggest.ts';
+import { suggest } from '../../../lib/text/suggest.ts';
 import type { MappingProblem } from '../definition.ts';
 import { loadLookupTable } from './lookup-tables.ts';
 import type { LookupTables, NamedTable } from './lookups.ts';

@@ -1,9 +1,9 @@
 import { replayCause } from '../../../admin/handlers/replay-cause.ts';
 import { settleCause } from '../../../admin/handlers/settle-cause.ts';
 import { settleParts } from '../../../admin/handlers/settle-parts.ts';
+import { RESOLUTIONS, type Resolution } from '../../../domain/delivery/manual-resolution.ts';
 import { SUBJECT_KINDS, type SubjectKind } from '../../../domain/item.ts';
-import { RESOLUTIONS, type Resolution } from '../../../domain/manual-resolution.ts';
-import type { Cause } from '../../../domain/ports/dashboard-views.ts';
+import type { Cause } from '../../../domain/ports/ledger/dashboard-views.ts';
 import { mayDo } from '../../server/answers.ts';
 import type { PageContext } from '../../server/page-context.ts';
 import type { Route, WebAnswer, WebRequest } from '../../server/route.ts';

@@ -1,5 +1,5 @@
 import type { CauseReplayed } from '../../../admin/handlers/replay-cause.ts';
-import type { Cause, CauseMember, Listed } from '../../../domain/ports/dashboard-views.ts';
+import type { Cause, CauseMember, Listed } from '../../../domain/ports/ledger/dashboard-views.ts';
 import { type Html, html } from '../../html.ts';
 import { confirmForm } from '../../parts/confirm-form.ts';
 import { counted, formatCount } from '../../parts/count-link.ts';

@@ -1,7 +1,7 @@
 import { membersOf } from '../../../admin/handlers/replay-cause.ts';
 import type { Runtime } from '../../../daemon/runtime.ts';
 import type { ConfiguredSource } from '../../../daemon/sources/open-source.ts';
-import type { Cause, CauseMember } from '../../../domain/ports/dashboard-views.ts';
+import type { Cause, CauseMember } from '../../../domain/ports/ledger/dashboard-views.ts';
 import { identityOf, RAW_FIELD } from '../../../domain/record.ts';
 import type { JsonObject } from '../../../lib/json.ts';
 

@@ -1,6 +1,6 @@
 // How causes are put into words.
 
-import type { Cause, CauseType } from '../../../domain/ports/dashboard-views.ts';
+import type { Cause, CauseType } from '../../../domain/ports/ledger/dashboard-views.ts';
 import { counted } from '../../parts/count-link.ts';
 
 const NOUNS: Record<CauseType, string> = {

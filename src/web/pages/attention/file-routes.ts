@@ -1,7 +1,7 @@
 import { correctRows } from '../../../admin/handlers/correct-rows.ts';
 import { planCorrections } from '../../../daemon/uploads/plan-corrections.ts';
 import { dialectOf, readUpload } from '../../../daemon/uploads/read-upload.ts';
-import type { Cause } from '../../../domain/ports/dashboard-views.ts';
+import type { Cause } from '../../../domain/ports/ledger/dashboard-views.ts';
 import { csvFile } from '../../files/csv-file.ts';
 import { xlsxFile } from '../../files/xlsx-file.ts';
 import { counted } from '../../parts/count-link.ts';

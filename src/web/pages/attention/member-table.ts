@@ -1,6 +1,6 @@
 import { cellText } from '../../../daemon/uploads/merge-row.ts';
 import { formatPlace } from '../../../domain/place.ts';
-import type { Cause, CauseMember, Listed } from '../../../domain/ports/dashboard-views.ts';
+import type { Cause, CauseMember, Listed } from '../../../domain/ports/ledger/dashboard-views.ts';
 import { RAW_FIELD, readableKey } from '../../../domain/record.ts';
 import { type Html, html } from '../../html.ts';
 import { dataTable, emptyState } from '../../parts/data-table.ts';

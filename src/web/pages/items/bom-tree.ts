@@ -1,4 +1,4 @@
-import type { BomNode } from '../../../domain/ports/dashboard-views.ts';
+import type { BomNode } from '../../../domain/ports/ledger/dashboard-views.ts';
 import { type Html, html } from '../../html.ts';
 import { counted } from '../../parts/count-link.ts';
 import { stateBadge } from '../../parts/state-badge.ts';

@@ -1,5 +1,5 @@
 import type { Issue } from '../../../domain/issue.ts';
-import type { ItemDetail } from '../../../domain/ports/dashboard-views.ts';
+import type { ItemDetail } from '../../../domain/ports/ledger/dashboard-views.ts';
 import { type Html, html } from '../../html.ts';
 import { type ComparedField, compareFields, type Difference, placeText, valueOf } from './values.ts';
 

@@ -1,5 +1,5 @@
-import type { ActionRow, ItemDetail, Why } from '../../../domain/ports/dashboard-views.ts';
-import type { PassportView } from '../../../domain/ports/ledger-views.ts';
+import type { ActionRow, ItemDetail, Why } from '../../../domain/ports/ledger/dashboard-views.ts';
+import type { PassportView } from '../../../domain/ports/ledger/ledger-views.ts';
 import { type Html, html } from '../../html.ts';
 import { counted, formatCount } from '../../parts/count-link.ts';
 import { keyValues } from '../../parts/key-values.ts';

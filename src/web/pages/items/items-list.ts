@@ -1,4 +1,4 @@
-import type { ItemRow, Listed } from '../../../domain/ports/dashboard-views.ts';
+import type { ItemRow, Listed } from '../../../domain/ports/ledger/dashboard-views.ts';
 import { type Html, html } from '../../html.ts';
 import { counted } from '../../parts/count-link.ts';
 import { dataTable } from '../../parts/data-table.ts';

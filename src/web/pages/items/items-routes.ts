@@ -1,4 +1,4 @@
-import type { ItemListFilter, Why, WhyStep } from '../../../domain/ports/dashboard-views.ts';
+import type { ItemListFilter, Why, WhyStep } from '../../../domain/ports/ledger/dashboard-views.ts';
 import type { PageContext } from '../../server/page-context.ts';
 import type { Route, WebAnswer, WebRequest } from '../../server/route.ts';
 import { notFound } from '../../server/web-fault.ts';

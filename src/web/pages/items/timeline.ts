@@ -1,5 +1,5 @@
-import type { ActionRow } from '../../../domain/ports/dashboard-views.ts';
-import type { TimelineEntry } from '../../../domain/ports/ledger-views.ts';
+import type { ActionRow } from '../../../domain/ports/ledger/dashboard-views.ts';
+import type { TimelineEntry } from '../../../domain/ports/ledger/ledger-views.ts';
 import { type Html, html } from '../../html.ts';
 import { counted } from '../../parts/count-link.ts';
 import { stateName } from '../../parts/state-badge.ts';

@@ -1,4 +1,4 @@
-import type { Why, WhyStep } from '../../../domain/ports/dashboard-views.ts';
+import type { Why, WhyStep } from '../../../domain/ports/ledger/dashboard-views.ts';
 import { type Html, html } from '../../html.ts';
 import { card } from '../../parts/page-head.ts';
 import { itemPath } from '../links.ts';

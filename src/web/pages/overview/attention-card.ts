@@ -1,5 +1,5 @@
 import { ITEM_KINDS } from '../../../domain/item.ts';
-import type { Cause } from '../../../domain/ports/dashboard-views.ts';
+import type { Cause } from '../../../domain/ports/ledger/dashboard-views.ts';
 import { type Html, html } from '../../html.ts';
 import { counted, formatCount } from '../../parts/count-link.ts';
 import { stateBadge } from '../../parts/state-badge.ts';

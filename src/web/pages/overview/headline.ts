@@ -1,4 +1,4 @@
-import type { PassportCounts, PassportState } from '../../../domain/ports/ledger-views.ts';
+import type { PassportCounts, PassportState } from '../../../domain/ports/ledger/ledger-views.ts';
 import { type Html, html } from '../../html.ts';
 import { countLink, formatCount } from '../../parts/count-link.ts';
 import { passportsPath } from '../links.ts';

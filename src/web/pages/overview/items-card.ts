@@ -4,7 +4,7 @@ import {
   type ItemState,
   PASSPORT_STATES,
   type PassportCounts,
-} from '../../../domain/ports/ledger-views.ts';
+} from '../../../domain/ports/ledger/ledger-views.ts';
 import { type Html, html } from '../../html.ts';
 import { countLink } from '../../parts/count-link.ts';
 import { stateName } from '../../parts/state-badge.ts';

@@ -1,7 +1,7 @@
-import type { Cause } from '../../../domain/ports/dashboard-views.ts';
-import type { StuckDelivery } from '../../../domain/ports/ledger-views.ts';
+import type { Scope } from '../../../domain/delivery/scope.ts';
+import type { Cause } from '../../../domain/ports/ledger/dashboard-views.ts';
+import type { StuckDelivery } from '../../../domain/ports/ledger/ledger-views.ts';
 import type { QueueName } from '../../../domain/ports/queues.ts';
-import type { Scope } from '../../../domain/scope.ts';
 import type { ActivitySpan } from '../../../observe/activity.ts';
 import type { HealthReport } from '../../../observe/health.ts';
 import type { Standing } from '../../../observe/standing.ts';

@@ -1,4 +1,4 @@
-import type { RunView } from '../../../domain/ports/ledger-views.ts';
+import type { RunView } from '../../../domain/ports/ledger/ledger-views.ts';
 import { type Html, html } from '../../html.ts';
 import { stateBadge } from '../../parts/state-badge.ts';
 import { durationOf, timeOf } from '../../parts/time.ts';

@@ -1,4 +1,4 @@
-import type { ApiWait } from '../../../domain/api-wait.ts';
+import type { ApiWait } from '../../../domain/delivery/api-wait.ts';
 import type { ApiStanding, HealthReport } from '../../../observe/health.ts';
 import { type Html, html } from '../../html.ts';
 import { countLink, formatCount } from '../../parts/count-link.ts';

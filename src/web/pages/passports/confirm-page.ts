@@ -1,4 +1,4 @@
-import { PASSPORT_STATES, type PassportCounts, type PassportState } from '../../../domain/ports/ledger-views.ts';
+import { PASSPORT_STATES, type PassportCounts, type PassportState } from '../../../domain/ports/ledger/ledger-views.ts';
 import { type Html, html } from '../../html.ts';
 import { confirmForm } from '../../parts/confirm-form.ts';
 import { counted, formatCount } from '../../parts/count-link.ts';

@@ -1,5 +1,5 @@
-import type { Listed, PassportRow } from '../../../domain/ports/dashboard-views.ts';
-import { PASSPORT_STATES, type PassportCounts, type PassportState } from '../../../domain/ports/ledger-views.ts';
+import type { Listed, PassportRow } from '../../../domain/ports/ledger/dashboard-views.ts';
+import { PASSPORT_STATES, type PassportCounts, type PassportState } from '../../../domain/ports/ledger/ledger-views.ts';
 import { type Html, html } from '../../html.ts';
 import { countLink, formatCount } from '../../parts/count-link.ts';
 import { csrfField } from '../../parts/csrf-field.ts';

@@ -1,6 +1,6 @@
 import { changeSelected } from '../../../admin/handlers/change-passports.ts';
-import type { PassportFilter } from '../../../domain/ports/dashboard-views.ts';
-import type { PassportCounts } from '../../../domain/ports/ledger-views.ts';
+import type { PassportFilter } from '../../../domain/ports/ledger/dashboard-views.ts';
+import type { PassportCounts } from '../../../domain/ports/ledger/ledger-views.ts';
 import { counted } from '../../parts/count-link.ts';
 import type { PageContext } from '../../server/page-context.ts';
 import type { Route, WebAnswer, WebRequest } from '../../server/route.ts';

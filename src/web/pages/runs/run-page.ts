@@ -1,4 +1,4 @@
-import type { Listed, RunRow } from '../../../domain/ports/dashboard-views.ts';
+import type { Listed, RunRow } from '../../../domain/ports/ledger/dashboard-views.ts';
 import { type Html, html } from '../../html.ts';
 import { confirmForm } from '../../parts/confirm-form.ts';
 import { counted, formatCount } from '../../parts/count-link.ts';

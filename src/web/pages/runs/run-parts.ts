@@ -1,4 +1,4 @@
-import type { RunView, StreamAccount } from '../../../domain/ports/ledger-views.ts';
+import type { RunView, StreamAccount } from '../../../domain/ports/ledger/ledger-views.ts';
 import { type Html, html } from '../../html.ts';
 import { formatCount } from '../../parts/count-link.ts';
 import { stateBadge } from '../../parts/state-badge.ts';

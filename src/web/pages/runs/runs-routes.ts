@@ -1,5 +1,5 @@
 import { syncSources } from '../../../admin/handlers/sync.ts';
-import type { RunFilter } from '../../../domain/ports/dashboard-views.ts';
+import type { RunFilter } from '../../../domain/ports/ledger/dashboard-views.ts';
 import type { PageContext } from '../../server/page-context.ts';
 import type { Route, WebAnswer, WebRequest } from '../../server/route.ts';
 import { badRequest, notFound } from '../../server/web-fault.ts';

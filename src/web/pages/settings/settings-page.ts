@@ -1,4 +1,4 @@
-import type { ConfigEntry } from '../../../config/describe-config.ts';
+import type { ConfigEntry } from '../../../config/schema/describe-config.ts';
 import type { BackupFile, BackupTry } from '../../../daemon/care.ts';
 import type { AlertView, ChannelView } from '../../../domain/ports/alerts.ts';
 import type { ReloadStatus } from '../../../domain/ports/daemon-notes.ts';

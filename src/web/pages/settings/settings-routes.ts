@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { backUp } from '../../../admin/handlers/backup.ts';
 import { muteAlert } from '../../../admin/handlers/mute-alert.ts';
-import { describeConfig } from '../../../config/describe-config.ts';
+import { describeConfig } from '../../../config/schema/describe-config.ts';
 import type { SecretSource } from '../../../config/secret-source.ts';
 import { maskSecret } from '../../../lib/logging/secrets.ts';
 import type { PageContext } from '../../server/page-context.ts';

@@ -1,0 +1,153 @@
+import type { Profile } from '../../domain/profile.ts';
+import { isJsonObject } from '../../lib/json.ts';
+import {
+  type ConnectorCheck,
+  type ConnectorSchemas,
+  type ConnectorSettings,
+  checkConnector,
+  type LoadedStream,
+  streamNamesOf,
+} from './check-connector.ts';
+import { checkMapping } from './check-mapping.ts';
+import type { Findings } from './findings.ts';
+import type { PathSegment } from './problem.ts';
+
+/**
+ * Checks what the sources of a config ask of each other, of their connectors and of the profile.
+ *
+ * @returns what the connectors made of their options, by the sources' order; undefined where there was a problem
+ */
+export function checkSources<Connector extends ConnectorSchemas>(
+  value: unknown,
+  context: ConnectorCheck<Connector> & { profile: Profile | undefined },
+): (ConnectorSettings<Connector> | undefined)[] {
+  const { findings } = context;
+  const sources = sourcesIn(value);
+  const places = new Map<unknown, string>();
+  const lookedUp = lookedUpStreams(sources);
+  return sources.map((source, index) => {
+    if (!isJsonObject(source)) return undefined;
+    const path = ['sources', index];
+    const { id } = source;
+    const first = places.get(id);
+    if (first !== undefined) {
+      findings.addMismatch([...path, 'id'], `an id of its own, since ${first} has this one`);
+    } else if (typeof id === 'string') places.set(id, `sources[${index}]`);
+    const settings = checkConnector(source, path, context);
+    checkMappings(source, path, { ...context, lookedUp: lookedUp.get(id) ?? new Set() });
+    checkLookups(source, path, { sources, findings });
+    if (settings) checkOmit(source, path, settings, findings);
+    return settings;
+  });
+}
+
+/** The sources of a config, as far as they are known. */
+export function sourcesIn(value: unknown): unknown[] {
+  return isJsonObject(value) && Array.isArray(value['sources']) ? (value['sources'] as unknown[]) : [];
+}
+
+function checkMappings(
+  source: Record<string, unknown>,
+  path: readonly PathSegment[],
+  context: { profile: Profile | undefined; findings: Findings; lookedUp: ReadonlySet<unknown> },
+): void {
+  const streams = streamNamesOf(source);
+  const mappings = Array.isArray(source['mappings']) ? (source['mappings'] as unknown[]) : [];
+  const { lookedUp } = context;
+  const mapped = new Set<unknown>(lookedUp);
+  for (const [index, mapping] of mappings.entries()) {
+    if (!isJsonObject(mapping)) continue;
+    mapped.add(mapping['stream'] ?? 'default');
+    checkMapping(mapping, [...path, 'mappings', index], { streams, ...context });
+  }
+  if (mappings.length === 0) {
+    if (lookedUp.size === 0) {
+      context.findings.addMismatch(
+        [...path, 'mappings'],
+        'at least one mapping, since no other source looks this one up',
+      );
+    }
+    return;
+  }
+  for (const name of streams.filter((stream) => !mapped.has(stream))) {
+    const message = `no mapping uses the stream ${name}, so its records are not used`;
+    context.findings.addWarning([...path, 'streams', name], message, 'Add a mapping for it, or remove it.');
+  }
+}
+
+/** The streams that lookup tables name, by the ids of their sources. */
+function lookedUpStreams(sources: readonly unknown[]): Map<unknown, Set<unknown>> {
+  const streams = new Map<unknown, Set<unknown>>();
+  for (const source of sources) {
+    if (!isJsonObject(source)) continue;
+    for (const [, lookup] of lookupsOf(source)) {
+      if (lookup['stream'] === undefined) continue;
+      const of = lookup['source'] ?? source['id'];
+      streams.set(of, (streams.get(of) ?? new Set()).add(lookup['stream']));
+    }
+  }
+  return streams;
+}
+
+function lookupsOf(source: Record<string, unknown>): [string, Record<string, unknown>][] {
+  const { lookups } = source;
+  if (!isJsonObject(lookups)) return [];
+  return Object.entries(lookups).flatMap(([name, lookup]) => (isJsonObject(lookup) ? [[name, lookup]] : []));
+}
+
+/** A lookup table is over a stream that there is, or over a file. */
+function checkLookups(
+  source: Record<string, unknown>,
+  path: readonly PathSegment[],
+  { sources, findings }: { sources: readonly unknown[]; findings: Findings },
+): void {
+  for (const [name, lookup] of lookupsOf(source)) {
+    const { stream, file, source: id = source['id'] } = lookup;
+    const at = [...path, 'lookups', name];
+    if ((stream === undefined) === (file === undefined)) {
+      findings.addMismatch(at, 'either a stream or a file');
+      continue;
+    }
+    if (typeof stream !== 'string') continue;
+    const of = sources.find((one) => isJsonObject(one) && one['id'] === id);
+    if (!isJsonObject(of)) {
+      const ids = sources.flatMap((one) => (isJsonObject(one) && typeof one['id'] === 'string' ? [one['id']] : []));
+      findings.addUnknownName([...at, 'source'], 'a source of this config', ids);
+      continue;
+    }
+    checkOmitted(lookup, of, at, findings);
+    const streams = streamNamesOf(of);
+    if (!streams.includes(stream))
+      findings.addUnknownName([...at, 'stream'], `a stream of the source ${String(id)}`, streams);
+  }
+}
+
+/** Columns that are never stored cannot be looked up. */
+function checkOmitted(
+  lookup: Record<string, unknown>,
+  { omit }: Record<string, unknown>,
+  at: readonly PathSegment[],
+  findings: Findings,
+): void {
+  if (!Array.isArray(omit)) return;
+  for (const member of ['key', 'value'] as const) {
+    const column = [lookup[member]].flat().find((name) => omit.includes(name));
+    if (typeof column !== 'string') continue;
+    findings.addMismatch([...at, member], `columns that are stored; ${column} stands under omit of its source`);
+  }
+}
+
+function checkOmit(
+  source: Record<string, unknown>,
+  path: readonly PathSegment[],
+  { streams }: { streams: readonly LoadedStream[] },
+  findings: Findings,
+): void {
+  if (!Array.isArray(source['omit'])) return;
+  for (const [index, column] of source['omit'].entries()) {
+    const stream = streams.find(({ key }) => key.includes(String(column)));
+    if (!stream) continue;
+    const expected = `a column that no stream has as a key; ${stream.name} is identified by it`;
+    findings.addMismatch([...path, 'omit', index], expected);
+  }
+}

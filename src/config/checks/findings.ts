@@ -1,0 +1,152 @@
+import { isJsonObject } from '../../lib/json.ts';
+import { SECRET_LENGTH_MIN, type SecretStore } from '../../lib/logging/secrets.ts';
+import { suggest } from '../../lib/text/suggest.ts';
+import type { ConfigDocument } from '../document.ts';
+import { valueAt } from '../schema/schema-tree.ts';
+import { type ConfigProblem, formatPath, type PathSegment } from './problem.ts';
+
+const SHOWN_LENGTH_MAX = 60;
+const TOO_SHORT = `found a secret of fewer than ${SECRET_LENGTH_MIN} characters, which is so short that it is not taken out of logs and messages, expected a longer one`;
+/** Less is in many words, and no secret. */
+const HIDDEN_LENGTH_MIN = 4;
+const CANDIDATES_MAX = 12;
+
+/** Collects what is wrong with one config. Everything that is said of a value passes through here (I7). */
+export interface Findings {
+  readonly problems: readonly ConfigProblem[];
+  readonly warnings: readonly ConfigProblem[];
+  /** Marks a value as secret: nothing below the path is shown from now on, and every log line is scrubbed of it. */
+  addSecret(path: readonly PathSegment[]): void;
+  /** `found X, expected Y` at a path; the first word on a path is the last, for a second would be its consequence. */
+  addMismatch(path: readonly PathSegment[], expected: string, cure?: string): void;
+  /** A key that nothing is known of. */
+  addUnknownKey(path: readonly PathSegment[], known: readonly string[], cure?: string): void;
+  /** A value that is none of those that there are. */
+  addUnknownName(path: readonly PathSegment[], what: string, known: readonly string[]): void;
+  addProblem(path: readonly PathSegment[], message: string, cure?: string): void;
+  addWarning(path: readonly PathSegment[], message: string, cure?: string): void;
+  /** True when there is a problem at exactly this path. */
+  has(path: readonly PathSegment[]): boolean;
+}
+
+export function createFindings(options: {
+  document: ConfigDocument;
+  /** The values after interpolation. */
+  value: unknown;
+  /** Texts as they were written, for those that had a placeholder: by the JSON of their path. */
+  templates: ReadonlyMap<string, string>;
+  secrets: SecretStore;
+}): Findings {
+  const { document, value, templates, secrets } = options;
+  const problems: ConfigProblem[] = [];
+  const warnings: ConfigProblem[] = [];
+  const secretPaths: string[] = [];
+  const unresolved = new Set(templates.values());
+
+  const clean = (text: string): string =>
+    secrets.scrub(text).replace(/(?<![\w/.-])dpp_[\w-]{12,}/g, (key) => `${key.slice(0, 8)}…`);
+
+  const isSecret = (path: readonly PathSegment[]): boolean => {
+    const text = pathId(path);
+    return secretPaths.some((secret) => text.startsWith(secret));
+  };
+
+  const found = (path: readonly PathSegment[]): string => {
+    const at = valueAt(value, path);
+    if (at === undefined || at === null) return 'nothing';
+    if (at === '') return 'empty text';
+    if (Array.isArray(at)) return at.length === 0 ? 'an empty list' : 'a list';
+    if (typeof at === 'object') return 'named values';
+    if (isSecret(path)) return 'a value that is not shown';
+    const template = templates.get(JSON.stringify(path));
+    return template === undefined ? shown(at) : `${shown(template)} (its value is not shown)`;
+  };
+
+  const add = (to: ConfigProblem[], path: readonly PathSegment[], message: string, cure: string | undefined): void => {
+    const place = { path: clean(formatPath(path)), line: document.lineOf(path) };
+    to.push({
+      ...place,
+      message: clean(withoutValue(path, message)),
+      ...(cure === undefined ? {} : { cure: clean(cure) }),
+    });
+  };
+
+  /** A message of a connector's schema may quote the value. One that came in by a placeholder may be a secret of any length. */
+  const withoutValue = (path: readonly PathSegment[], message: string): string => {
+    const at = valueAt(value, path);
+    const template = templates.get(JSON.stringify(path));
+    const isGiven = template !== undefined && typeof at === 'string' && at !== template;
+    return isGiven && at.length >= HIDDEN_LENGTH_MIN ? message.replaceAll(at, '…') : message;
+  };
+
+  const has = (path: readonly PathSegment[]): boolean => {
+    const text = clean(formatPath(path));
+    return problems.some((problem) => problem.path === text);
+  };
+
+  return {
+    problems,
+    warnings,
+    addSecret(path) {
+      secretPaths.push(pathId(path));
+      for (const text of textsIn(valueAt(value, path))) {
+        // A placeholder that could not be replaced names a file or a variable, and the message must name it too.
+        if (unresolved.has(text)) continue;
+        secrets.add(text);
+        if (text.length > 0 && text.length < SECRET_LENGTH_MIN) add(warnings, path, TOO_SHORT, undefined);
+      }
+    },
+    addMismatch(path, expected, cure) {
+      if (!has(path)) add(problems, path, `found ${found(path)}, expected ${expected}`, cure);
+    },
+    addUnknownKey(path, known, cure) {
+      if (has(path)) return;
+      const likely = suggest(String(path.at(-1) ?? ''), known);
+      const expected = known.length === 0 ? 'none' : oneOf(known);
+      add(problems, path, `found an unknown key, expected ${expected}`, cure ?? didYouMean(likely));
+    },
+    addUnknownName(path, what, known) {
+      if (has(path)) return;
+      const name = valueAt(value, path);
+      const likely = typeof name === 'string' ? suggest(name, known) : undefined;
+      const expected = known.length === 0 ? `${what}, of which there are none` : `${what}: ${oneOf(known)}`;
+      add(problems, path, `found ${found(path)}, expected ${expected}`, didYouMean(likely));
+    },
+    addProblem(path, message, cure) {
+      add(problems, path, message, cure);
+    },
+    addWarning(path, message, cure) {
+      add(warnings, path, message, cure);
+    },
+    has,
+  };
+}
+
+export function didYouMean(likely: string | undefined): string | undefined {
+  return likely === undefined ? undefined : `Did you mean ${likely}?`;
+}
+
+function oneOf(names: readonly string[]): string {
+  if (names.length === 1) return String(names[0]);
+  const listed = names.slice(0, CANDIDATES_MAX).join(', ');
+  return `one of ${listed}${names.length > CANDIDATES_MAX ? ' and others' : ''}`;
+}
+
+/** A text by which one path is a part of another exactly when it is its beginning. */
+function pathId(path: readonly PathSegment[]): string {
+  return path.map((segment) => `${JSON.stringify(segment)},`).join('');
+}
+
+/** A value as a message shows it: short, on one line, and without what may be a credential in a URL. */
+function shown(value: unknown): string {
+  if (typeof value !== 'string') return String(value);
+  const url = value.replace(/(:\/\/).*@/s, '$1…@').replace(/^([a-z][a-z0-9+.-]*:\/\/[^?#]*)[?#].+$/i, '$1?…');
+  return JSON.stringify(url.length > SHOWN_LENGTH_MAX ? `${url.slice(0, SHOWN_LENGTH_MAX)}…` : url);
+}
+
+function textsIn(value: unknown): string[] {
+  if (typeof value === 'string') return [value];
+  if (typeof value === 'number') return [String(value)];
+  if (Array.isArray(value)) return value.flatMap(textsIn);
+  return isJsonObject(value) ? Object.values(value).flatMap(textsIn) : [];
+}

@@ -1,0 +1,65 @@
+import { basename } from 'node:path';
+import { fault } from '../../domain/faults.ts';
+import type { Fault } from '../../lib/errors.ts';
+
+export type PathSegment = string | number;
+
+/** Something wrong, or in a warning doubtful, with the config. */
+export interface ConfigProblem {
+  /** Where, as `sources[0].mappings[1].fields.sku`; empty for the file as a whole. */
+  path: string;
+  /** The line in the config file, from 1; null if it is not known. */
+  line: number | null;
+  /** `found X, expected Y`, or a full sentence. Never holds a secret. */
+  message: string;
+  /** What to do about it, as a full sentence. */
+  cure?: string;
+}
+
+/** Writes a path as people do: `sources[0].streams.boms`. */
+export function formatPath(path: readonly PathSegment[]): string {
+  let text = '';
+  for (const segment of path) {
+    if (typeof segment === 'number') text += `[${segment}]`;
+    else if (/^[\p{L}_][\p{L}\p{N}_-]*$/u.test(segment)) text += text === '' ? segment : `.${segment}`;
+    else text += `[${JSON.stringify(segment)}]`;
+  }
+  return text;
+}
+
+/** One line for people: place, line, what is wrong and what to do. */
+export function formatProblem(problem: ConfigProblem): string {
+  const line = problem.line === null ? '' : `line ${problem.line}`;
+  const place = problem.path !== '' && line !== '' ? `${problem.path} (${line})` : problem.path || line;
+  const cure = problem.cure === undefined ? '' : ` ${problem.cure}`;
+  const end = cure === '' || /[.!?]$/.test(problem.message) ? '' : '.';
+  return `${place === '' ? '' : `${place}: `}${problem.message}${end}${cure}`;
+}
+
+/** What `config.invalid` carries as its cause, for those who want the problems one by one. */
+class ConfigProblems extends Error {
+  readonly problems: readonly ConfigProblem[];
+
+  constructor(problems: readonly ConfigProblem[]) {
+    super(`${problems.length} problems in the config`);
+    this.name = 'ConfigProblems';
+    this.problems = problems;
+  }
+}
+
+/** All problems of a config in one error, which ends a command with exit code 2. Its path is the first problem's. */
+export function configFault(file: string, problems: readonly ConfigProblem[]): Fault {
+  const [first] = problems;
+  const title = `${basename(file)} has ${problems.length === 1 ? 'a problem' : `${problems.length} problems`}:`;
+  const lines = problems.map((problem) => `  ${formatProblem(problem)}`);
+  return fault('config.invalid', [title, ...lines].join('\n'), {
+    ...(first && first.path !== '' ? { path: first.path } : {}),
+    ...(first?.cure === undefined ? {} : { suggestion: first.cure }),
+    cause: new ConfigProblems(problems),
+  });
+}
+
+/** The problems that a `config.invalid` carries; none for any other error. */
+export function problemsOf(error: unknown): readonly ConfigProblem[] {
+  return error instanceof Error && error.cause instanceof ConfigProblems ? error.cause.problems : [];
+}

@@ -1,0 +1,106 @@
+import { FIELD_TYPES, fieldNamesOf, ITEM_FIELDS, ITEM_KINDS } from '../../domain/item.ts';
+import { Profile } from '../../domain/profile.ts';
+import { Config } from '../config.ts';
+import { cell, schemaSections } from './schema-table.ts';
+import { schemaTreeOf } from './schema-tree.ts';
+
+const INTRODUCTION = `# Configuration
+
+This page is generated from the code (\`npm run generate\`). Change the descriptions there.
+
+The config is one file in YAML or JSON: \`dpp-sync.yaml\` in the working folder, or the file that \`-c FILE\` names. This is the least that it
+needs:
+
+\`\`\`yaml
+target:
+  baseUrl: https://dpp.example.com
+  apiKey: \${file:/run/secrets/dpp_api_key}
+sources:
+  - id: erp
+    connector: csv
+    streams:
+      products: { path: ./exports/products.csv, key: [MATNR] }
+    mappings:
+      - stream: products
+        to: product
+        key: row.MATNR
+        fields: { sku: row.MATNR, name: row.MAKTX }
+\`\`\`
+
+[\`config/dpp-sync.example.yaml\`](../config/dpp-sync.example.yaml) is a longer example with comments. With
+[\`config/dpp-sync.schema.json\`](../config/dpp-sync.schema.json) an editor completes keys and shows their descriptions.
+
+\`dpp-sync check\` reports all problems of the config at once. For each problem it names the key, the line, the value that was found, and
+the value that was expected. An unknown key is a problem too.
+
+## Values from outside
+
+A text may contain placeholders. A key may not.
+
+| placeholder | becomes |
+|---|---|
+| \`\${VAR}\` | the environment variable; a problem if it is not set |
+| \`\${VAR:-default}\` | the environment variable, or the default if the variable is not set or empty |
+| \`\${file:/path}\` | the content of a file without its last line end; a problem if it cannot be read |
+| \`\${file:/path:-default}\` | the content of a file, or the default if the file does not exist or is empty |
+| \`$\${\` | the characters \`\${\` themselves |
+
+Placeholders within such a value are not replaced. A placeholder that is the whole value takes the type of its place, so
+\`port: \${PORT}\` is a number. Paths are relative to the folder of the config file.
+
+YAML takes \`[0123]\` for a number and would change it. Here it stays the text "0123".
+
+## Secrets
+
+These values are secrets: the keys that are marked so below, all values from \`\${file:…}\`, and all variables whose names contain \`KEY\`,
+\`TOKEN\`, \`SECRET\` or \`PASSWORD\`.
+
+- dpp-sync never shows, logs or stores a secret. Of a secret with more than 12 characters it may show the first 8.
+- It also removes secrets from texts that other systems send back. It cannot distinguish a secret of fewer than 8 characters from
+  ordinary text, so it does not remove it, and \`check\` warns. Of a secret of 16 characters or more it also removes each part of 6
+  characters, unless the part is a plain word or a sequence such as \`123456\`.
+- When the API rejects a key, dpp-sync reads the key again from its file or variable.
+`;
+
+/** The page that describes every key of the config file and of profiles. Connectors have pages of their own. */
+export function configReference(connectors: readonly { id: string; title: string }[]): string {
+  const parts = [INTRODUCTION, '## The config file\n', ...schemaSections(schemaTreeOf(Config))];
+  parts.push(FIELDS_TITLE, fieldsTable(), CONNECTORS_TITLE);
+  parts.push(connectors.map(({ id, title }) => `- [\`${id}\`](connectors/${id}.md): ${title}`).join('\n'));
+  parts.push(PROFILES_TITLE, ...schemaSections(schemaTreeOf(Profile)));
+  return `${parts.join('\n').trimEnd()}\n`;
+}
+
+const CONNECTORS_TITLE = `## Connectors
+
+The connector of a source decides what its \`options\` and its streams may contain. Each connector has a page. [Where files come
+from](connectors/files.md) has the options that all connectors for files share.
+`;
+
+const FIELDS_TITLE = `## Fields of items
+
+\`fields\` of a mapping may use these names. \`extraFields\` of a profile adds others. Fields in bold are required.
+`;
+
+const PROFILES_TITLE = `
+## Profiles
+
+A profile says what dpp-sync assumes where the API document is silent. \`target.profile\` names a profile in \`config/profiles\`, or a file of
+your own. Such a file begins with \`extends: default\` and holds what differs: its objects are merged into the default, and its lists and
+single values replace those of the default. [\`config/profiles/default.yaml\`](../config/profiles/default.yaml) holds every value.
+`;
+
+function fieldsTable(): string {
+  const rows = ITEM_KINDS.flatMap((kind) => {
+    const required = (name: string) =>
+      !(ITEM_FIELDS[kind] as Record<string, { safeParse(value: unknown): { success: boolean } }>)[name]?.safeParse(
+        undefined,
+      ).success;
+    const types: Readonly<Record<string, string>> = FIELD_TYPES[kind];
+    return fieldNamesOf(kind).map((name) => {
+      const field = required(name) ? `**\`${name}\`**` : `\`${name}\``;
+      return `| \`${kind}\` | ${field} | ${cell(types[name] ?? '')} |`;
+    });
+  });
+  return ['| kind | field | what it takes |', '|---|---|---|', ...rows, ''].join('\n');
+}

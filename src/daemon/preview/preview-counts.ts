@@ -1,0 +1,69 @@
+import { ITEM_KINDS, type ItemKind } from '../../domain/item.ts';
+import type { Place } from '../../domain/place.ts';
+import type { PreviewedRecord } from './preview.ts';
+
+/** One kind of issue: a rule that is broken in one field. */
+export interface IssueCount {
+  code: string;
+  field: string | null;
+  /** How many records have it. */
+  records: number;
+  /** The first record that has it. */
+  example: { place: Place; message: string };
+}
+
+/** What a read has brought: records = mapped + excluded + quarantined. */
+export interface PreviewCounts {
+  records: number;
+  mapped: number;
+  excluded: number;
+  /** Records with issues. */
+  quarantined: number;
+  /** The items that were made, by kind. An item that several records make is counted for each of them. */
+  items: Record<ItemKind, number>;
+  /** The most frequent one first. */
+  issues: IssueCount[];
+  /** How many issues are of further kinds, beyond those that are counted one by one. */
+  otherIssues: number;
+}
+
+/** The most kinds of issues that are counted one by one. A module may give any number of codes (I9). */
+const KINDS_MAX = 1_000;
+
+/** Counts previewed records, however many there are. */
+export function createPreviewCounter(): { add(record: PreviewedRecord): void; counts(): PreviewCounts } {
+  const statuses = { mapped: 0, excluded: 0, quarantined: 0 };
+  const items = Object.fromEntries(ITEM_KINDS.map((kind) => [kind, 0])) as Record<ItemKind, number>;
+  const kinds = new Map<string, IssueCount>();
+  let records = 0;
+  let otherIssues = 0;
+
+  function addIssues({ place, issues }: PreviewedRecord): void {
+    const ofRecord = new Set<string>();
+    for (const { code, field = null, message } of issues) {
+      const id = JSON.stringify([code, field]);
+      if (ofRecord.has(id)) continue;
+      ofRecord.add(id);
+      const known = kinds.get(id);
+      if (known !== undefined) known.records += 1;
+      else if (kinds.size < KINDS_MAX) kinds.set(id, { code, field, records: 1, example: { place, message } });
+      else otherIssues += 1;
+    }
+  }
+
+  return {
+    add(record) {
+      records += 1;
+      statuses[record.status] += 1;
+      for (const { kind } of record.items) items[kind] += 1;
+      if (record.issues.length > 0) addIssues(record);
+    },
+    counts: () => ({
+      records,
+      ...statuses,
+      items: { ...items },
+      issues: [...kinds.values()].toSorted((one, other) => other.records - one.records),
+      otherIssues,
+    }),
+  };
+}

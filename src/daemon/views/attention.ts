@@ -1,0 +1,38 @@
+import type { AdoptedChanges } from '../../domain/ports/first-contact.ts';
+import type { Duplicates, LedgerViews, StuckDelivery, WaitingGroup } from '../../domain/ports/ledger/ledger-views.ts';
+
+/** What a person has to decide after first contact, except for kinds whose list cannot be read. */
+export interface ContactAttention {
+  /** Changes of items that were at the platform before. */
+  adopted: AdoptedChanges[];
+  /** BOM items of products that were at the platform before. */
+  parts: { products: number; bomItems: number };
+}
+
+/** What a person needs to know about the deliveries of some sources. */
+export interface Attention extends ContactAttention {
+  /** Items that deliveries wait for and that are not being delivered, the most awaited first. */
+  waitingFor: WaitingGroup[];
+  stuck: StuckDelivery[];
+  /** Unconfirmed items that do not need a person, and when the first of them is looked up. */
+  awaitingReadBack: ReturnType<LedgerViews['awaitingReadBack']>;
+  /** Rows that make items which other rows make already. */
+  duplicates: Duplicates;
+}
+
+const GROUPS_MAX = 200;
+const STUCK_MAX = 5;
+const DUPLICATES_MAX = 5;
+
+/** @param sources whose deliveries count; empty for all */
+export function attentionOf(views: LedgerViews, sources: readonly string[]): Attention {
+  const onTheWay = (state: WaitingGroup['state']) => state === 'due' || state === 'sending';
+  return {
+    waitingFor: views.waitingFor(GROUPS_MAX, sources).filter(({ state }) => !onTheWay(state)),
+    stuck: views.stuck(STUCK_MAX, sources),
+    awaitingReadBack: views.awaitingReadBack(sources),
+    duplicates: views.duplicates(DUPLICATES_MAX, sources),
+    adopted: views.adoptedChanges(sources),
+    parts: views.unansweredParts(sources),
+  };
+}

@@ -1,0 +1,94 @@
+import type { ApiWait } from '../../domain/delivery/api-wait.ts';
+import type { LedgerCounts } from '../../domain/ports/ledger/ledger-views.ts';
+import { QUEUE_NAMES, type QueueCounts, type QueueName } from '../../domain/ports/queues.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { type Kept, kept, keptAnswer } from '../../lib/collections/kept.ts';
+import type { ApiStanding } from '../../observe/health.ts';
+import type { Standing } from '../../observe/standing.ts';
+import type { Runtime } from '../runtime.ts';
+import { failedRunsOf, standingOf, watchedOf } from './standing.ts';
+
+const COUNTS_KEPT_MS = 2000;
+
+/** Reads the current state of ledger, queue and API. */
+export interface CurrentState {
+  api(): ApiStanding;
+  /** The wait beyond a minute that the API has asked for, or null. */
+  apiWait(): ApiWait | null;
+  standing(): Promise<Standing>;
+}
+
+export function createCurrentState(options: {
+  runtime: Runtime;
+  nextRun: (source: string) => number | null;
+  clock: Clock;
+}): CurrentState {
+  const { runtime, nextRun, clock } = options;
+  const { views, api, queues, config } = runtime;
+  const ids = () => config.sources.map(({ id }) => id);
+  const countedHere = kept(
+    () => ({ items: views.itemCounts(), ...standingOf(views, config, ids()) }),
+    COUNTS_KEPT_MS,
+    clock,
+  );
+  const countedApart = keptAnswer(
+    () => runtime.dashboard.counts({ sources: ids(), watched: watchedOf(config, ids()) }),
+    COUNTS_KEPT_MS,
+    clock,
+  );
+
+  function standingOfApi(): ApiStanding {
+    const state = api.authorization();
+    if (!state.open) return `denied_${state.by}`;
+    if (api.unreachableSince() !== null) return 'unreachable';
+    if (apiWait() !== null) return 'throttled';
+    return api.refused().size === 0 ? 'ok' : 'denied_scope';
+  }
+
+  const apiWait = (): ApiWait | null => api.longWait();
+
+  return {
+    api: standingOfApi,
+    apiWait,
+    async standing() {
+      const { value, renewableInMs } = await counts();
+      return {
+        ...value,
+        renewableInMs,
+        failedRuns: failedRunsOf(views, ids()),
+        queues: await queueCounts(),
+        api: standingOfApi(),
+        apiWait: apiWait(),
+        refusedScopes: [...api.refused().keys()],
+        sources: config.sources.map(({ id: source }) => {
+          const [lastRun = null] = views.runs({ source, limit: 1 });
+          return { source, lastRun, completeAt: views.completeAt(source), nextRunAt: nextRun(source) };
+        }),
+      };
+    },
+  };
+
+  /**
+   * Counts in the reading thread, so that a large ledger does not hold up the deliveries. Only a daemon with a dashboard has that
+   * thread.
+   */
+  async function counts(): Promise<Kept<LedgerCounts>> {
+    if (config.web === null) return countedHere();
+    try {
+      return await countedApart();
+    } catch {
+      // The thread does not answer, and `status` needs the counts.
+      return countedHere();
+    }
+  }
+
+  async function queueCounts(): Promise<Record<QueueName, QueueCounts> | null> {
+    try {
+      const entries = await Promise.all(QUEUE_NAMES.map(async (name) => [name, await queues.counts(name)] as const));
+      return Object.fromEntries(entries) as Record<QueueName, QueueCounts>;
+    } catch {
+      // The answer shows that the queue is out of reach; the engine logs the cause.
+      return null;
+    }
+  }
+}

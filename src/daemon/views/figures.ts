@@ -1,0 +1,90 @@
+import { statfsSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { SourceCounts } from '../../domain/ports/ledger/ledger-views.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { keptAnswer } from '../../lib/collections/kept.ts';
+import { messageOf } from '../../lib/errors.ts';
+import type { Logger } from '../../lib/logging/logging.ts';
+import type { RunningAlerts } from '../../observe/alerts/create-alerts.ts';
+import type { Figures } from '../../observe/standing.ts';
+import type { DaemonCare } from '../care.ts';
+import type { Runtime } from '../runtime.ts';
+
+/** Prometheus asks every 15 seconds or more seldom. */
+const COUNTS_KEPT_MS = 5000;
+/** Prometheus waits for 10 seconds by default. */
+const COUNT_WITHIN_MS = 4000;
+
+interface FiguresOptions {
+  runtime: Pick<Runtime, 'config' | 'counting' | 'api' | 'pulling'>;
+  care: Pick<DaemonCare, 'lastReload' | 'onReload' | 'backups'>;
+  alerts: Pick<RunningAlerts, 'list' | 'channels' | 'sent'>;
+  clock: Clock;
+  log: Logger;
+}
+
+/** Reads what only the metrics show. Counts of the ledger are kept, so that scraping often costs no more. */
+export function createFigures({ runtime, care, alerts, clock, log }: FiguresOptions): () => Promise<Figures> {
+  const { counting, api } = runtime;
+  const counted = keptAnswer(() => counting.sourceCounts(clock.now()), COUNTS_KEPT_MS, clock);
+  let loadedAt = clock.now();
+  care.onReload(() => {
+    loadedAt = clock.now();
+  });
+
+  let last: SourceCounts | null = null;
+
+  async function count(): Promise<SourceCounts | null> {
+    try {
+      ({ value: last } = await counted());
+    } catch (error) {
+      last = null;
+      log.warn({ error: messageOf(error) }, 'The ledger could not be counted for the metrics.');
+    }
+    return last;
+  }
+
+  /** A scrape does not wait for a count that takes long: it gets the one before, or at first none. */
+  async function counts(): Promise<SourceCounts | null> {
+    const timer = new AbortController();
+    const late = clock.sleep(COUNT_WITHIN_MS, timer.signal).then(() => last);
+    try {
+      return await Promise.race([count(), late]);
+    } finally {
+      timer.abort();
+    }
+  }
+
+  return async () => {
+    const { sources, ledger } = runtime.config;
+    const { backups } = care;
+    return {
+      now: clock.now(),
+      streams: sources.flatMap(({ id: source, streams }) => streams.map(({ name: stream }) => ({ source, stream }))),
+      counts: await counts(),
+      running: runtime.pulling(),
+      learntRate: api.learntRate(),
+      ledgerBytes: { database: bytesOf(ledger), log: bytesOf(`${ledger}-wal`) },
+      ledgerFreeBytes: freeBytesBeside(ledger),
+      backup: backups.configured ? { lastAt: backups.last()?.madeAt ?? null } : null,
+      alerts: alerts.list().map(({ condition, source, firing }) => ({ condition, source, firing })),
+      notices: alerts
+        .channels()
+        .map(({ id }) => ({ channel: id, ...(alerts.sent().get(id) ?? { sent: 0, failed: 0 }) })),
+      config: { loadedAt, refused: care.lastReload()?.ok === false },
+    };
+  };
+}
+
+function bytesOf(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+function freeBytesBeside(file: string): number | null {
+  try {
+    const { bavail, bsize } = statfsSync(dirname(file));
+    return bavail * bsize;
+  } catch {
+    return null;
+  }
+}

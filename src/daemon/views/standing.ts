@@ -1,0 +1,40 @@
+import type { LedgerViews, MissingCounts } from '../../domain/ports/ledger/ledger-views.ts';
+import type { FailedRun, LedgerStanding } from '../../observe/causes.ts';
+import type { RuntimeConfig } from '../sources/open-source.ts';
+
+/** The state of the ledger for some sources, without its items. */
+export interface SourcesStanding extends Omit<LedgerStanding, 'items'> {
+  /** Items that are missing from their sources, until a person decides. */
+  missing: MissingCounts;
+}
+
+/** @param selected ids of configured sources */
+export function standingOf(
+  views: LedgerViews,
+  config: Pick<RuntimeConfig, 'sources'>,
+  selected: readonly string[],
+): SourcesStanding {
+  const watched = watchedOf(config, selected);
+  return {
+    passports: views.passportCounts(selected),
+    quarantined: views.quarantinedCount(selected),
+    guarded: views.guardedReads(selected),
+    failedRuns: failedRunsOf(views, selected),
+    suspended: views.suspended(selected),
+    // An empty list would stand for all sources.
+    missing: watched.length === 0 ? {} : views.missingCounts(watched),
+  };
+}
+
+/** The sources whose missing items count: all without `onMissing: ignore`. */
+export function watchedOf({ sources }: Pick<RuntimeConfig, 'sources'>, selected: readonly string[]): string[] {
+  return sources.filter(({ id, onMissing }) => selected.includes(id) && onMissing !== 'ignore').map(({ id }) => id);
+}
+
+/** Sources whose last finished run failed. A run that has not ended does not count. */
+export function failedRunsOf(views: LedgerViews, sources: readonly string[]): FailedRun[] {
+  return sources.flatMap((source) => {
+    const last = views.runs({ source, limit: 2 }).find(({ endedAt }) => endedAt !== null);
+    return last?.result === 'failed' ? [{ source, error: last.error ?? 'No reason was kept.' }] : [];
+  });
+}

@@ -1,0 +1,196 @@
+// The life of a delivery, one intended write at the API:
+//
+//   staged ──► waiting ──► due ──► sending ──► delivered
+//                 ▲         ▲ │        │
+//                 └─────────┘ │        ├──► in_doubt ──► due | delivered | blocked | rejected | parked
+//                             │        ├──► blocked | rejected | parked
+//                             │        └──► due            (429, 503, never sent, denied, returned)
+//                             ├─ rejected, where the delivery cannot be attempted
+//                             └─ superseded, from every state in which nothing is in flight and nothing has arrived
+//
+// `waiting`: a ref has no remote id yet. `in_doubt`: unconfirmed, the request was sent and no answer came back. `sending` is
+// committed before the first byte is sent, so after a crash the request may have reached the API, and the delivery is unconfirmed.
+// An item has at most one open delivery (I3). While that one is sending or unconfirmed, a change of the item is only stored, and
+// settling the delivery stages the next one.
+//
+// A person may make a blocked, rejected or parked change by hand at the platform and settle the delivery as delivered. A
+// delivery that a person ends otherwise is superseded until the item's desired content changes.
+//
+// In a ledger restored from a backup, waiting and due deliveries may have been sent since the backup, so they are unconfirmed.
+// So is a create that was refused because its item exists, if no list has shown the item: the next run looks it up again.
+
+import { sha256Url } from '../../lib/hash.ts';
+import { fault } from '../faults.ts';
+import type { ItemKind } from '../item.ts';
+
+export const DELIVERY_STATES = [
+  'waiting',
+  'due',
+  'sending',
+  'in_doubt',
+  'delivered',
+  'blocked',
+  'rejected',
+  'parked',
+  'superseded',
+] as const;
+export type DeliveryState = (typeof DELIVERY_STATES)[number];
+
+export const DELIVERY_EVENTS = [
+  /** Every ref has a remote id now. */
+  'refs_arrived',
+  /** A ref has lost its remote id, or never had one. */
+  'refs_missing',
+  /** A worker takes the delivery; committed before any byte is sent. */
+  'claim',
+  /** The write is known to have taken effect, or a person has made the change by hand. */
+  'accept',
+  /** The write had no effect, and the same revision is sent again later. */
+  'retry',
+  /** It is unknown whether the write took effect. */
+  'unconfirmed',
+  /** The item has to be looked up first: the ledger was restored from a backup, or the create was refused. */
+  'look_up',
+  /** The same revision of an unconfirmed delivery may be sent again. */
+  'resend',
+  /** A business rule of the platform refuses the write, or the API has no such write. */
+  'block',
+  /** The data is wrong, the delivery cannot be attempted, or a person reports that it did not arrive. */
+  'reject',
+  /** The delivery has reached its retry limit. */
+  'exhaust',
+  /** A newer revision takes its place, or a person ends it. */
+  'supersede',
+] as const;
+export type DeliveryEvent = (typeof DELIVERY_EVENTS)[number];
+
+/** The states in which an item's one open delivery can be. */
+export const OPEN_STATES = ['waiting', 'due', 'sending', 'in_doubt', 'blocked', 'rejected', 'parked'] as const;
+
+/** Open states in which the API may have received the write. Such a delivery is settled before a newer one is staged. */
+export const IN_FLIGHT_STATES: readonly DeliveryState[] = ['sending', 'in_doubt'];
+
+type Row = Record<DeliveryEvent, DeliveryState | null>;
+
+/** The row of a state that no event changes. The rows of the other states begin with a copy of it. */
+const END: Row = {
+  refs_arrived: null,
+  refs_missing: null,
+  claim: null,
+  accept: null,
+  retry: null,
+  unconfirmed: null,
+  look_up: null,
+  resend: null,
+  block: null,
+  reject: null,
+  exhaust: null,
+  supersede: null,
+};
+
+/** The total transition table: every state by every event; null means that the event cannot happen there. */
+export const TRANSITIONS: Record<DeliveryState, Row> = {
+  waiting: { ...END, refs_arrived: 'due', refs_missing: 'waiting', look_up: 'in_doubt', supersede: 'superseded' },
+  due: {
+    ...END,
+    refs_arrived: 'due',
+    refs_missing: 'waiting',
+    claim: 'sending',
+    look_up: 'in_doubt',
+    reject: 'rejected',
+    supersede: 'superseded',
+  },
+  sending: {
+    ...END,
+    accept: 'delivered',
+    retry: 'due',
+    unconfirmed: 'in_doubt',
+    look_up: 'in_doubt',
+    block: 'blocked',
+    reject: 'rejected',
+    exhaust: 'parked',
+  },
+  in_doubt: {
+    ...END,
+    accept: 'delivered',
+    unconfirmed: 'in_doubt',
+    look_up: 'in_doubt',
+    resend: 'due',
+    block: 'blocked',
+    reject: 'rejected',
+    exhaust: 'parked',
+  },
+  delivered: END,
+  blocked: { ...END, accept: 'delivered', reject: 'rejected', supersede: 'superseded' },
+  rejected: { ...END, accept: 'delivered', look_up: 'in_doubt', supersede: 'superseded' },
+  parked: { ...END, accept: 'delivered', reject: 'rejected', supersede: 'superseded' },
+  superseded: END,
+};
+
+/**
+ * The state after an event.
+ *
+ * @throws Fault `internal` when the table has no such transition: a defect, never a condition of the data.
+ */
+export function transition(state: DeliveryState, event: DeliveryEvent): DeliveryState {
+  const next = TRANSITIONS[state][event];
+  if (next === null) throw fault('internal', `A delivery that is ${state} cannot take the event "${event}".`);
+  return next;
+}
+
+/**
+ * The writes that the API knows or that an item can need. `product.update` and `bom_item.update` have no endpoint: changed
+ * products are sent together as one `product.import`, where the profile says that an import updates.
+ */
+export const OPERATIONS = [
+  'product.create',
+  'product.update',
+  'product.import',
+  'material.create',
+  'material.update',
+  'bom_item.create',
+  'bom_item.update',
+  'passport.init',
+  'passport.publish',
+  'passport.unpublish',
+] as const;
+export type Operation = (typeof OPERATIONS)[number];
+
+/** The kind of item that an operation is about: a passport is one of a product. */
+export function kindOf(operation: Operation): ItemKind {
+  const subject = operation.slice(0, operation.indexOf('.'));
+  return subject === 'passport' ? 'product' : (subject as ItemKind);
+}
+
+/** All that an idempotency key depends on. Nothing of it changes between attempts of one revision. */
+export interface KeyParts {
+  epoch: string;
+  target: string;
+  operation: Operation;
+  /**
+   * The ledger's own id of the item or request, which is never used again: an item that was dropped and comes back counts its
+   * revisions from one.
+   */
+  subject: number;
+  naturalKey: string;
+  payloadHash: string;
+  revision: number;
+}
+
+/** The characters of an idempotency key. */
+export const IDEMPOTENCY_KEY = /^[A-Za-z0-9_-]{1,64}$/;
+
+/**
+ * The idempotency key of a revision: 43 characters of `[A-Za-z0-9_-]`.
+ *
+ * I2: derived from nothing that an attempt, a clock, a host or an API key could change. The revision keeps A → B → A
+ * from replaying the answer to the first A; the epoch keeps a rebuilt ledger from replaying the answers to the old one.
+ */
+export function idempotencyKey(parts: KeyParts): string {
+  const { epoch, target, operation, subject, naturalKey, payloadHash, revision } = parts;
+  return sha256Url(
+    [epoch, target, operation, String(subject), naturalKey, payloadHash, String(revision)]
+      .map((part) => `${part.length}:${part}`)
+      .join(''),
+  );
+}

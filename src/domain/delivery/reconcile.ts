@@ -1,0 +1,83 @@
+import { canonicalJson } from '../../lib/canonical-json.ts';
+import type { JsonObject, JsonValue } from '../../lib/json.ts';
+import { shellWord } from '../../lib/text/shell-word.ts';
+import type { ItemKind } from '../item.ts';
+import type { Profile } from '../profile.ts';
+import type { Operation } from './delivery.ts';
+import type { Reason } from './reason.ts';
+
+/** What the ledger knows of an item on both sides. */
+export interface ItemStanding {
+  kind: ItemKind;
+  key: string;
+  desiredHash: string;
+  /** Null until the API has acknowledged a write. */
+  baselineHash: string | null;
+  /** True if the item's natural key at the API is not the desired one. */
+  renamed: boolean;
+}
+
+/** The write that brings the desired payload to the API, or the reason why there is none. */
+export type Difference =
+  | { need: 'none' }
+  | { need: 'write'; operation: Operation }
+  | { need: 'blocked'; operation: Operation; reason: Reason };
+
+/**
+ * Compares the desired content with what the API last acknowledged. Staging and settling both end with it, so that the two never
+ * differ without a delivery that says so (I4).
+ */
+export function difference(item: ItemStanding, { productUpdate }: Pick<Profile, 'productUpdate'>): Difference {
+  if (item.baselineHash === item.desiredHash) return { need: 'none' };
+  if (item.baselineHash === null) return { need: 'write', operation: `${item.kind}.create` };
+  if (item.kind === 'material') return { need: 'write', operation: 'material.update' };
+  const operation: Operation = `${item.kind}.update`;
+  if (item.kind === 'product' && productUpdate === 'import') {
+    return item.renamed
+      ? { need: 'blocked', operation, reason: renamedReason(item.key) }
+      : { need: 'write', operation: 'product.import' };
+  }
+  return { need: 'blocked', operation, reason: { code: 'unsupported', message: UNSUPPORTED[item.kind](item.key) } };
+}
+
+/** An import identifies products by the natural key: under a new one it would make a second product. */
+function renamedReason(key: string): Reason {
+  return {
+    code: 'renamed',
+    message: `The bulk import finds a product by its natural key, as the SKU, and this one was given another: importing it would make a second product. Give the product its old key, or change the key at the platform. ${byHand(key)}`,
+  };
+}
+
+const UNSUPPORTED: Record<'product' | 'bom_item', (key: string) => string> = {
+  product: (key) =>
+    `The API has no update of a single product, and the profile says \`productUpdate: none\`. The change is sent through the bulk import once the profile says \`productUpdate: import\`. ${byHand(key)}`,
+  bom_item: (key) => `The API can neither read nor change a BOM item. ${byHand(key)}`,
+};
+
+/** What a person can do about a change for which the API has no write. */
+function byHand(key: string): string {
+  const word = shellWord(key);
+  return `Make the change at the platform by hand, then run \`dpp-sync settle --delivered ${word}\`. To leave the platform as it is, run \`dpp-sync settle --ignore ${word}\`.`;
+}
+
+/**
+ * The whole payload of an item for an import: the desired fields, and null for fields that the API has and that are no longer
+ * desired. Fields that an import does not name may keep their values.
+ */
+export function wholePayload(desired: JsonObject, baseline: JsonObject): JsonObject {
+  const cleared = Object.keys(baseline).filter((name) => desired[name] === undefined);
+  return { ...desired, ...Object.fromEntries(cleared.map((name) => [name, null])) };
+}
+
+/** The fields that differ, with null for those that are no longer desired: the body of a partial update. */
+export function changedFields(desired: JsonObject, baseline: JsonObject): JsonObject {
+  const changes: Record<string, JsonValue> = {};
+  for (const [name, value] of Object.entries(desired)) {
+    const before = baseline[name];
+    if (before === undefined || canonicalJson(before) !== canonicalJson(value)) changes[name] = value;
+  }
+  for (const name of Object.keys(baseline)) {
+    if (desired[name] === undefined) changes[name] = null;
+  }
+  return changes;
+}

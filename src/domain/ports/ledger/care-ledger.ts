@@ -1,0 +1,37 @@
+import type { ApiWait } from '../../delivery/api-wait.ts';
+import type { DaemonNotes } from '../daemon-notes.ts';
+
+/** How much history is kept. */
+export interface HistoryLimits {
+  /** The age of runs and events in days. */
+  keepDays?: number | undefined;
+  /** The size of the ledger, beyond which the oldest events are removed. */
+  maxBytes?: number | undefined;
+}
+
+/** The care of the ledger itself. Each method is one whole transaction. */
+export interface CareLedger {
+  /**
+   * Marks the deliveries as unconfirmed that an earlier process was sending; they are read back after the delay. Also
+   * stages changes of products again that were staged under another `productUpdate`. Call it once after taking the
+   * lock.
+   */
+  recover(settlingDelayMs: number): Promise<{ voided: number }>;
+  /** Stores the wait that the API has asked for, so that other processes can show it; null when it is over. */
+  noteApiWait(wait: ApiWait | null): Promise<void>;
+  /** Stores a note of the daemon for other processes; null removes it. */
+  noteDaemon<Name extends keyof DaemonNotes>(name: Name, note: DaemonNotes[Name] | null): Promise<void>;
+  /**
+   * Prunes the history of items, runs and events.
+   *
+   * @param limits beyond the fixed ones. Each call removes a bounded part, so that other work goes on
+   */
+  prune(limits?: HistoryLimits): Promise<void>;
+  /**
+   * Commits a small write, to find out whether the ledger can be written.
+   *
+   * @throws Fault `ledger.unwritable`
+   */
+  touch(): Promise<void>;
+  close(): Promise<void>;
+}

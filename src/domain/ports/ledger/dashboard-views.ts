@@ -1,0 +1,232 @@
+// The read side of the ledger for the dashboard, the admin API and `dpp-sync why`: lists with a filter, a count and a place to
+// continue at, and answers about one item. Each method reads one moment of the ledger and takes below 50 ms with a million items.
+
+import type { JsonObject, JsonValue } from '../../../lib/json.ts';
+import type { Reason } from '../../delivery/reason.ts';
+import type { ItemKind, SubjectKind } from '../../item.ts';
+import type {
+  ItemState,
+  ItemSummary,
+  ItemView,
+  LedgerCounts,
+  PassportState,
+  QuarantinedRecord,
+  RefStanding,
+  RunView,
+  SourceCounts,
+} from './ledger-views.ts';
+
+/** Where a list continues: the opaque `next` of the page before it. At most 500 rows a page. */
+export interface ListPage {
+  after?: string | undefined;
+  limit: number;
+}
+
+export interface Listed<Row> {
+  rows: Row[];
+  /** Null at the end of the list. */
+  next: string | null;
+  /** How many rows the filter selects. `atLeast` where counting was stopped at a bound. */
+  total: { count: number; atLeast: boolean };
+}
+
+export interface ItemListFilter {
+  kind?: SubjectKind | undefined;
+  /** `open`: all that is neither delivered nor superseded. `attention`: all that needs a person. */
+  state?: ItemState | 'missing' | 'incomplete' | 'open' | 'attention' | undefined;
+  source?: string | undefined;
+  /** The beginning of a key or a natural key, or a part of a name. */
+  search?: string | undefined;
+  /** The id of a cause. */
+  cause?: string | undefined;
+  /** Items that the run changed. */
+  run?: number | undefined;
+}
+
+export interface ItemRow extends ItemSummary {
+  id: number;
+  /** When the present state began. */
+  since: number | null;
+}
+
+/** A node of the tree of a product's BOM items. */
+export interface BomNode {
+  /** The BOM item; null at the root. */
+  bomItem: { key: string; state: ItemState; quantity: string | null; unit: string | null } | null;
+  kind: ItemKind;
+  key: string;
+  naturalKey: string | null;
+  name: string | null;
+  /** Null where no source has given the item. */
+  state: ItemState | null;
+  children: BomNode[];
+  /** How many children are not in `children`, because the tree was cut. */
+  cut: number;
+  /** True where the product is one of its own ancestors; its children are not repeated. */
+  cycle: boolean;
+}
+
+export interface ItemDetail extends ItemView {
+  id: number;
+  since: number | null;
+  /** The items that point to it: the first of them, and how many there are. */
+  usedBy: { rows: (RefStanding & { naturalKey: string | null; name: string | null })[]; count: number };
+  /** Null for anything but a product. */
+  bom: BomNode | null;
+}
+
+/** One step of the answer to `why`, in the order of cause and effect. */
+export interface WhyStep {
+  /** `ok`: this step is done. `stop`: it is what the passport waits for. `waits`: it follows by itself. `unknown`: not known yet. */
+  standing: 'ok' | 'stop' | 'waits' | 'unknown';
+  /** Full sentences: what holds, where, and what to do where somebody has to do something. */
+  text: string;
+  /** What a person can do, as a command; null where nothing is to be done. */
+  command: string | null;
+  /** The item that the step is about. */
+  item: { kind: SubjectKind; key: string } | null;
+  /** The quarantined record that the step is about. */
+  record: number | null;
+}
+
+/** Why a product's passport is published or not: the way from the source's row to the passport. */
+export interface Why {
+  key: string;
+  naturalKey: string | null;
+  name: string | null;
+  /** The answer in one sentence. */
+  answer: string;
+  published: boolean;
+  steps: WhyStep[];
+}
+
+/** What kind of work a cause stops. */
+export type CauseType = 'quarantine' | 'blocked' | 'rejected' | 'parked' | 'unconfirmed' | 'run';
+
+/** Rows or items that are stuck for one reason. */
+export interface Cause {
+  /** Stable over restarts: made of type, rule, field and source, never of a count or a time. Lower-case hexadecimal. */
+  id: string;
+  type: CauseType;
+  source: string | null;
+  stream: string | null;
+  /** A short plain sentence without a count: `Unknown country in country_of_origin.` */
+  title: string;
+  /** What to do about it. */
+  cure: string | null;
+  /** The code of the issue or of the reason. */
+  code: string;
+  field: string | null;
+  count: number;
+  /** How many passports it keeps from being published; null where that is not known. */
+  passportsHeld: number | null;
+  firstSeenAt: number | null;
+  note: CauseNote | null;
+  /** The value of the first member that shows the fault. */
+  example: string | null;
+}
+
+export interface CauseNote {
+  text: string;
+  owner: string;
+  by: string;
+  at: number;
+}
+
+/** A member of a cause: a quarantined record, a stuck item or a failed run. */
+export interface CauseMember {
+  record: QuarantinedRecord | null;
+  item: {
+    kind: SubjectKind;
+    key: string;
+    naturalKey: string | null;
+    name: string | null;
+    state: ItemState;
+    reason: Reason;
+  } | null;
+  run: RunView | null;
+}
+
+export interface PassportRow {
+  /** The product's key. */
+  product: string;
+  /** The product's id at the platform, or null. */
+  remoteId: JsonValue;
+  naturalKey: string | null;
+  name: string | null;
+  source: string | null;
+  state: PassportState;
+  /** What keeps the passport from its desired state, or what it waits for, the first cause first; empty where neither is known. */
+  blockers: string[];
+  reason: Reason | null;
+  since: number | null;
+}
+
+export interface PassportFilter {
+  state?: PassportState | undefined;
+  source?: string | undefined;
+  search?: string | undefined;
+}
+
+export interface RunRow extends RunView {
+  /** Who asked for it; null where it was a schedule. */
+  askedBy: string | null;
+}
+
+export interface RunFilter {
+  source?: string | undefined;
+  stream?: string | undefined;
+  result?: 'complete' | 'failed' | 'guarded' | 'interrupted' | 'running' | undefined;
+}
+
+/** An entry of the audit log. */
+export interface ActionRow {
+  id: number;
+  at: number;
+  who: string;
+  /** `web`, `api` or `command`. */
+  via: string;
+  action: string;
+  detail: JsonObject;
+  /** What came of it; null while it runs. */
+  outcome: string | null;
+}
+
+export interface LookupValue {
+  lookup: string;
+  key: string;
+  value: string;
+  by: string;
+  at: number;
+}
+
+export interface DashboardViews {
+  /** For the metrics. @param now in milliseconds since the epoch: what is due later does not count as due */
+  sourceCounts(now: number): SourceCounts;
+  /** For the first page. Items that are missing from sources outside `watched` are not counted. */
+  counts(of: { sources: readonly string[]; watched: readonly string[] }): LedgerCounts;
+  items(filter: ItemListFilter, page: ListPage): Listed<ItemRow>;
+  /** By key or natural key. */
+  itemDetail(kind: SubjectKind, key: string): ItemDetail | null;
+  why(product: string): Why | null;
+  /** The largest first. */
+  causes(filter: { source?: string | undefined; type?: CauseType | undefined }): Cause[];
+  cause(id: string): Cause | null;
+  causeMembers(id: string, page: ListPage): Listed<CauseMember>;
+  passports(filter: PassportFilter, page: ListPage): Listed<PassportRow>;
+  passportCounts(filter: PassportFilter): Partial<Record<PassportState, number>>;
+  /** The newest first. */
+  runs(filter: RunFilter, page: ListPage): Listed<RunRow>;
+  run(id: number): RunRow | null;
+  /** The audit log, the newest first. */
+  actions(page: ListPage): Listed<ActionRow>;
+  /** Values of lookup tables that people have added. */
+  lookupValues(): LookupValue[];
+}
+
+/** The same views, asked of another thread. Each may fail with the fault that the view throws. */
+export type Asked<Views> = {
+  [Name in keyof Views]: Views[Name] extends (...args: infer Args) => infer Answer
+    ? (...args: Args) => Promise<Answer>
+    : never;
+};

@@ -1,0 +1,67 @@
+import type { Reason } from '../../delivery/reason.ts';
+import type { ClaimedRequest, ToClaim } from '../claim.ts';
+import type { RequestSettlement, Settled } from '../decision.ts';
+import type { Denials, DueDelivery, LeftAway, SuspendedWork, WorkOf } from '../due.ts';
+
+export interface DeadLetterRequest {
+  deliveryId: number;
+  revision: number;
+  reason: Reason;
+  isOneOfMany: boolean;
+}
+
+/** Due deliveries, claims and settlements. Each method is one whole transaction. */
+export interface DeliveryLedger {
+  /**
+   * Deliveries that may be sent now and have an id above `afterId`, in the order of their ids. Suspended ones are left
+   * out.
+   */
+  dueDeliveries(request: { afterId: number; limit: number; suspended?: SuspendedWork }): Promise<DueDelivery[]>;
+  /**
+   * One of them at any place: `place` in [0, 1) is the share of ids to skip. Null where none is found there.
+   */
+  someDueDelivery(request: { place: number; suspended?: SuspendedWork }): Promise<DueDelivery | null>;
+  /** Due deliveries that a person has asked for and may be waiting for. */
+  dueByHand(request: { limit: number; suspended?: SuspendedWork }): Promise<DueDelivery[]>;
+  /**
+   * When the next delivery becomes due, or the next unconfirmed delivery may be looked up, without suspended ones: 0 where one is
+   * due without a time, null when nothing is scheduled. With `after`, deliveries that were due by then are left out.
+   */
+  nextDueAt(request?: { after?: number; suspended?: SuspendedWork; of?: WorkOf | undefined }): Promise<number | null>;
+  /**
+   * The remaining deliveries, if the API has not been able to take any of them since before a time; null where another delivery is
+   * scheduled and not suspended.
+   */
+  leftAway(request: { before: number; suspended?: SuspendedWork; of?: WorkOf | undefined }): Promise<LeftAway | null>;
+  /** How many of these deliveries are being sent. */
+  countSending(of: WorkOf): Promise<number>;
+  /** Whether one of these creates is suspended until a list of the platform was read. */
+  hasSuspended(of: WorkOf): Promise<boolean>;
+  /** Whether a delivery could be claimed at the moment, unlike most others after a claim of several at once. */
+  isDue(deliveryId: number): Promise<boolean>;
+  /** How the API has refused a delivery's scope before. */
+  denialsOf(deliveryId: number): Promise<Denials>;
+  /** How many deliveries are suspended. */
+  countSuspended(suspended: SuspendedWork): Promise<{ due: number; unconfirmed: number }>;
+  /**
+   * Marks deliveries as sending. A delivery that is not due under the named revision, or may not be sent now, is left out.
+   * A list without deliveries gives no request. Call it before any network I/O. Claims and settles share their fsyncs.
+   */
+  claim(requests: readonly ToClaim[]): Promise<ClaimedRequest[]>;
+  /**
+   * Commits the new states of deliveries, stages newer payloads, and releases deliveries that waited for these items.
+   * Returns one entry for each settlement, in the same order.
+   */
+  settle(requests: readonly RequestSettlement[]): Promise<Settled[]>;
+  /**
+   * Dead-letters a delivery that throws. It becomes unconfirmed if it may have been sent, else rejected. An item
+   * with another revision stays as it is. With `isOneOfMany` nobody knows which delivery of a bulk import is at fault, so it is
+   * first tried alone.
+   */
+  deadLetter(request: DeadLetterRequest): Promise<void>;
+  /**
+   * Stages blocked deliveries again whose time has come, as new revisions; passports only where their products are complete.
+   * Gives how many deliveries were staged, and whether more blocked ones are left.
+   */
+  recheckBlocked(request: { limit: number }): Promise<{ staged: number; more: boolean }>;
+}

@@ -1,0 +1,256 @@
+// The read side of the ledger, for people: the CLI, the dashboard, metrics. It never waits for a writer.
+
+import type { JsonObject, JsonValue } from '../../../lib/json.ts';
+import type { ApiWait } from '../../delivery/api-wait.ts';
+import type { DeliveryState, Operation } from '../../delivery/delivery.ts';
+import type { ImportProof } from '../../delivery/import-proof.ts';
+import type { Reason } from '../../delivery/reason.ts';
+import type { Issue } from '../../issue.ts';
+import type { ItemKind, ItemRef, SubjectKind } from '../../item.ts';
+import type { PassportDesire, PassportStatus } from '../../passport.ts';
+import type { Place } from '../../place.ts';
+import type { DaemonNotes } from '../daemon-notes.ts';
+import type { AdoptedChanges, Suspended } from '../first-contact.ts';
+import type { GuardedRead } from '../guarded-read.ts';
+import type { RunResult, RunTrigger } from '../intake.ts';
+
+/**
+ * The state of an item: that of its open delivery; `superseded` where a person has ended its last write although the platform
+ * does not have it; or `delivered`.
+ */
+export type ItemState = DeliveryState;
+
+export type ItemCounts = Record<ItemKind, Partial<Record<ItemState, number>>>;
+
+/**
+ * The state of a passport: the last one that the API has acknowledged, or why it does not change. `incomplete`: the policy wants it,
+ * and its product is not complete. `none`: nobody wants it, or its first write is under way. `blocked`: it needs a person.
+ */
+export const PASSPORT_STATES = ['published', 'initialized', 'unpublished', 'incomplete', 'blocked', 'none'] as const;
+export type PassportState = (typeof PASSPORT_STATES)[number];
+
+export type PassportCounts = Partial<Record<PassportState, number>>;
+
+export interface PassportView {
+  state: PassportState;
+  /** What the API has acknowledged; null before the first initialisation. */
+  acknowledged: PassportStatus | null;
+  desired: PassportDesire | null;
+  /** The reason of its open delivery. */
+  reason: Reason | null;
+  /** What keeps it from being initialised or published by itself. */
+  blockers: string[];
+}
+
+/** The account of one stream in one run; `read` is the sum of the four that follow it. */
+export interface StreamAccount {
+  source: string;
+  stream: string;
+  read: number;
+  unchanged: number;
+  changed: number;
+  quarantined: number;
+  excluded: number;
+  missing: number;
+  /** Why nothing was marked missing, where the guard stepped in. */
+  guarded: string | null;
+  /**
+   * How many records the snapshot of this run found new or changed although reads of changes had not given them; null if
+   * there was no snapshot to compare with.
+   */
+  missedByChanges: number | null;
+}
+
+export type MissingCounts = Partial<Record<ItemKind, number>>;
+
+export interface RunView {
+  id: number;
+  source: string;
+  trigger: RunTrigger;
+  startedAt: number;
+  endedAt: number | null;
+  /** Null while it runs. */
+  result: RunResult | null;
+  error: string | null;
+  streams: StreamAccount[];
+}
+
+export interface QuarantinedRecord {
+  id: number;
+  source: string;
+  stream: string;
+  key: string;
+  place: Place;
+  fields: JsonObject;
+  issues: Issue[];
+}
+
+export interface ItemSummary {
+  kind: SubjectKind;
+  key: string;
+  naturalKey: string | null;
+  name: string | null;
+  source: string | null;
+  state: ItemState;
+  remoteId: JsonValue;
+  /** True when the source no longer has it. */
+  missing: boolean;
+  /** True of an item that no record makes any more, until the guard has decided whether it is missing. */
+  released: boolean;
+  reason: Reason | null;
+  dueAt: number | null;
+}
+
+export interface ItemFilter {
+  /** `incomplete`: products whose passports wait until they are complete. */
+  state?: ItemState | 'missing' | 'incomplete';
+  kind?: SubjectKind;
+  source?: string;
+  /** Part of a key, a natural key or a name. */
+  search?: string;
+}
+
+/** A ref, and the state of its item; null if no source has given such an item. */
+export interface RefStanding extends ItemRef {
+  state: ItemState | null;
+}
+
+export interface TimelineEntry {
+  at: number;
+  what: string;
+  operation: Operation | null;
+  revision: number | null;
+  detail: string | null;
+}
+
+export interface ItemView extends ItemSummary {
+  /** True where a person has accepted that the source no longer has it. */
+  missingAccepted: boolean;
+  /**
+   * Why it is missing: its row is gone, or its row is there and does not make it any more. Null for an item that is not
+   * missing.
+   */
+  missingBecause: 'row_gone' | 'row_changed' | null;
+  desired: JsonObject;
+  baseline: JsonObject | null;
+  refs: RefStanding[];
+  /** The stored record that makes it. */
+  record: { source: string; stream: string; place: Place; fields: JsonObject; quarantined: Issue[] | null } | null;
+  revision: number;
+  attempts: number;
+  timeline: TimelineEntry[];
+}
+
+/** Deliveries that are due again after the API was away at their last attempt. */
+export interface Deferred {
+  count: number;
+  /** When the first of these deliveries began to fail. */
+  since: number;
+  /** Why the delivery failed that has been failing for the longest time. */
+  message: string;
+}
+
+/** A delivery that needs a person. */
+export interface StuckDelivery {
+  id: number;
+  kind: SubjectKind;
+  key: string;
+  revision: number;
+  naturalKey: string | null;
+  operation: Operation;
+  source: string | null;
+  state: DeliveryState;
+  reason: Reason;
+}
+
+/** Rows that make an item with the same content as another row. They change nothing, and are shown. */
+export interface Duplicates {
+  count: number;
+  examples: { kind: ItemKind; key: string; source: string; stream: string; place: Place; first: Place }[];
+}
+
+/** The deliveries that wait for one item, and the state of that item. */
+export interface WaitingGroup {
+  kind: ItemKind;
+  key: string;
+  /** The state of the item that is waited for; null where no source has given it. */
+  state: ItemState | null;
+  count: number;
+  /** True where a material with this key would do as well as a product. */
+  either?: true;
+}
+
+/** What the metrics show of the ledger, by source. Counts of zero are left out. */
+export interface SourceCounts {
+  items: { source: string; kind: SubjectKind; state: ItemState; count: number }[];
+  passports: { source: string; state: PassportState; count: number }[];
+  quarantined: { source: string; stream: string; count: number }[];
+  missing: { source: string; kind: ItemKind; count: number }[];
+  /** Since when the oldest delivery is due that was not sent yet, in milliseconds since the epoch. */
+  dueSince: { source: string; at: number }[];
+}
+
+/** The state of the ledger in counts. All are of the same moment. */
+export interface LedgerCounts {
+  items: ItemCounts;
+  passports: PassportCounts;
+  quarantined: number;
+  guarded: readonly GuardedRead[];
+  /** Items that are missing from their sources, until a person decides. */
+  missing: MissingCounts;
+  suspended: readonly Suspended[];
+}
+
+export interface LedgerViews {
+  itemCounts(sources?: readonly string[]): ItemCounts;
+  /** The versions of the ledger's format and of the database. */
+  versions(): { ledger: string; sqlite: string };
+  /** Runs that read a source, the newest first. Uploads of corrected rows are not among them. */
+  runs(request: { source?: string; limit: number }): RunView[];
+  run(id: number): RunView | null;
+  /** When the last complete run of a source ended; null where there was none. */
+  completeAt(source: string): number | null;
+  /** Streams of these sources whose last complete read the guard took for broken, and that no person has accepted. */
+  guardedReads(sources?: readonly string[]): GuardedRead[];
+  /** Items that their sources no longer have, until a person or the config decides what becomes of them. */
+  missingCounts(sources?: readonly string[]): MissingCounts;
+  /** Sources that have records waiting to be mapped. */
+  pendingSources(): string[];
+  quarantinedCount(sources?: readonly string[]): number;
+  quarantined(request: { source?: string; afterId: number; limit: number }): QuarantinedRecord[];
+  items(request: ItemFilter & { afterId: number; limit: number }): { items: ItemSummary[]; lastId: number };
+  /** By key or natural key. */
+  item(kind: SubjectKind, key: string): ItemView | null;
+  /** The passport of the product with this key or natural key. Null if there is no such product. */
+  passport(product: string): PassportView | null;
+  /** Passports of the products of these sources, by where they stand. */
+  passportCounts(sources?: readonly string[]): PassportCounts;
+  /** What needs a person, newest first: blocked, rejected, parked, and unconfirmed where nothing is left to look up. */
+  stuck(limit: number, sources?: readonly string[]): StuckDelivery[];
+  /**
+   * Unconfirmed items of these sources that do not need a person, because they are looked up or sent again by themselves, and when the first
+   * of them is.
+   */
+  awaitingReadBack(sources?: readonly string[]): { count: number; nextLookAt: number | null };
+  /** Due deliveries at whose last attempt the API was away; null where there are none. */
+  deferred(): Deferred | null;
+  delivery(id: number): (StuckDelivery & { needsPerson: boolean }) | null;
+  /** The items that deliveries of these sources wait for, the most awaited first. */
+  waitingFor(limit: number, sources?: readonly string[]): WaitingGroup[];
+  /** Kinds whose creates, of these sources, are suspended until the platform's list was read. */
+  suspended(sources?: readonly string[]): Suspended[];
+  /** Changes of adopted items of these sources that wait for a person. */
+  adoptedChanges(sources?: readonly string[]): AdoptedChanges[];
+  /** BOM items of adopted products for which a person has to answer whether the platform has them. */
+  unansweredParts(sources?: readonly string[]): { products: number; bomItems: number };
+  /** The wait beyond a minute that the API has last asked for, or null; it may have passed since. */
+  apiWait(): ApiWait | null;
+  /** A note of the last daemon; null where it left none. */
+  daemonNote<Name extends keyof DaemonNotes>(name: Name): DaemonNotes[Name] | null;
+  /** Whether bulk imports are used for new products. */
+  importProof(): ImportProof;
+  /** Rows that make items which other rows of these sources make already, with the same content. */
+  duplicates(limit: number, sources?: readonly string[]): Duplicates;
+  /** Products that contain themselves, as paths of keys that end where they begin. */
+  bomCycles(limit: number): string[][];
+}

@@ -1,0 +1,147 @@
+import { type Operation, transition } from '../../../domain/delivery/delivery.ts';
+import type { ClaimedRequest, Encode, ToClaim } from '../../../domain/ports/claim.ts';
+import type { Contact } from '../../contact/contact.ts';
+import type { Passports } from '../../passports/passports.ts';
+import type { LedgerContext } from '../../store/context.ts';
+import { claimedDelivery, type DeliveryRow, SELECT_LISTED_DELIVERIES } from '../delivery-row.ts';
+import type { Imports } from './imports.ts';
+import { createNewRequests } from './new-requests.ts';
+import type { RequestRow, Requests } from './requests.ts';
+
+/** Steps of a passport that need a complete product. */
+const ASKS_FOR_COMPLETENESS: ReadonlySet<Operation> = new Set(['passport.init', 'passport.publish']);
+
+interface ClaimsParts {
+  requests: Requests;
+  imports: Imports;
+  passports: Pick<Passports, 'takeBackUnlessWanted'>;
+  contact: Pick<Contact, 'suspendedCreates'>;
+}
+
+/** Marks due deliveries as sending, with few statements for all of them. The body of one transaction. */
+export function createClaims(
+  context: Pick<LedgerContext, 'db' | 'clock' | 'epoch' | 'target'>,
+  { requests, imports, passports, contact }: ClaimsParts,
+  encode: Encode,
+): { claim(lists: readonly ToClaim[]): ClaimedRequest[] } {
+  const { db, clock } = context;
+  const newRequests = createNewRequests(context, encode);
+  const sql = {
+    rows: db.prepare<[string], DeliveryRow>(SELECT_LISTED_DELIVERIES),
+    wait: db.prepare<[string, string]>('UPDATE items SET state = ? WHERE id IN (SELECT value FROM json_each(?))'),
+    send: db.prepare<[{ state: string; now: number; members: string }]>(
+      `UPDATE items SET state = @state, sent_at = @now, due_at = 0, request_id = m.request, request_place = m.place
+       FROM (SELECT value ->> 0 AS id, value ->> 1 AS request, value ->> 2 AS place FROM json_each(@members)) m
+       WHERE items.id = m.id`,
+    ),
+  };
+
+  /**
+   * The deliveries of the lists that may be claimed: due under the named revision, not suspended, and named for the
+   * first time.
+   */
+  function claimable(lists: readonly ToClaim[]): DeliveryRow[][] {
+    const named = sql.rows.all(JSON.stringify(lists.flatMap(({ deliveries }) => deliveries.map(({ id }) => id))));
+    const rows = new Map(named.map((row) => [row.id, row]));
+    const suspended = new Set(contact.suspendedCreates());
+    const now = clock.now();
+    return lists.map(({ deliveries }) =>
+      deliveries.flatMap(({ id, revision }) => {
+        const row = rows.get(id);
+        rows.delete(id);
+        const isDue = row?.state === 'due' && row.revision === revision && row.dueAt <= now;
+        // A create is compared with the platform's list before it is sent for the first time.
+        return isDue && !suspended.has(row.operation) && !isTakenBack(row) ? [row] : [];
+      }),
+    );
+  }
+
+  /**
+   * True if the write of a passport was taken back because its product is not complete any more. A withdrawal needs no
+   * complete product, and an uncertain write has to be followed to its end.
+   */
+  function isTakenBack({ id, operation, uncertain }: DeliveryRow): boolean {
+    return ASKS_FOR_COMPLETENESS.has(operation) && uncertain === 0 && passports.takeBackUnlessWanted(id);
+  }
+
+  function claim(lists: readonly ToClaim[]): ClaimedRequest[] {
+    const due = claimable(lists);
+    const refs = newRequests.refsOf(due.flat());
+    const claimed: ClaimedRequest[] = [];
+    const fresh: RequestRow[] = [];
+    const kept: number[] = [];
+    const waiting: number[] = [];
+    const members: [id: number, request: number, place: number | null][] = [];
+    const inImports = new Set<number>();
+    const firstId = requests.nextId();
+
+    const add = (request: RequestRow, isKept: boolean, rows: readonly DeliveryRow[]): void => {
+      const { id, operation, idempotencyKey: key, path, body } = request;
+      const sends = request.sends + 1;
+      if (isKept) kept.push(id);
+      else fresh.push({ ...request, sends });
+      const isImport = operation === 'product.import';
+      rows.forEach((row, place) => members.push([row.id, id, isImport ? place : null]));
+      const taken = rows.map((row) => (isImport ? imports.claimedMember(row, isKept) : claimedDelivery(row)));
+      claimed.push({ request: id, sends, operation, path, body, idempotencyKey: key, members: taken });
+    };
+
+    const addSingle = (row: DeliveryRow): void => {
+      const found = keptRequest(row);
+      const pointed = refs(row);
+      if (found !== null) add(found, true, [row]);
+      else if (pointed !== null) add(newRequests.make(row, pointed, firstId + fresh.length), false, [row]);
+      else waiting.push(row.id);
+    };
+    const addChanged = (list: readonly DeliveryRow[]): void => {
+      // A kept import may include members that another list names.
+      const gathered = imports.gather(
+        list.filter(({ id }) => !inImports.has(id)),
+        firstId + fresh.length,
+      );
+      for (const { id } of gathered?.rows ?? []) inImports.add(id);
+      if (gathered !== null) add(gathered.request, gathered.isKept, gathered.rows);
+    };
+    const addNew = (first: DeliveryRow, others: readonly DeliveryRow[]): void => {
+      const gathered = imports.gatherNew([first, ...others], firstId + fresh.length);
+      if (gathered === null) addSingle(first);
+      else add(gathered.request, false, gathered.rows);
+    };
+
+    due.forEach((list, at) => {
+      const [first, ...others] = list;
+      if (first === undefined) return;
+      const same = others.filter(({ operation }) => operation === first.operation);
+      if (first.operation === 'product.import') addChanged([first, ...same]);
+      else if (lists[at]?.asImport === true) addNew(first, same);
+      else for (const row of list) addSingle(row);
+    });
+    store({ fresh, kept, waiting, members });
+    return claimed;
+  }
+
+  /** I2: stores path, bytes and key before the first byte is sent. They never change afterwards. */
+  function store(claimed: Claimed): void {
+    const now = clock.now();
+    requests.insert(claimed.fresh, now);
+    requests.claimAgain(claimed.kept, now);
+    const { waiting, members } = claimed;
+    if (waiting.length > 0) sql.wait.run(transition('due', 'refs_missing'), JSON.stringify(waiting));
+    if (members.length > 0) sql.send.run({ state: transition('due', 'claim'), now, members: JSON.stringify(members) });
+  }
+
+  return { claim };
+}
+
+interface Claimed {
+  fresh: readonly RequestRow[];
+  kept: readonly number[];
+  waiting: readonly number[];
+  members: readonly (readonly [id: number, request: number, place: number | null])[];
+}
+
+/** The earlier request of a delivery, whose bytes are sent again; null if there is none. */
+function keptRequest({ requestId, operation, idempotencyKey: key, path, body, sends }: DeliveryRow): RequestRow | null {
+  if (requestId === null || key === null || path === null || sends === null) return null;
+  return { id: requestId, operation, idempotencyKey: key, path, body, sends };
+}

@@ -1,0 +1,139 @@
+// Bulk imports: several deliveries that are sent as one request. The products of one import are all new or all changed.
+//
+// Each product has a delivery of its own. A claim puts several of them into one request. While it is unknown whether an
+// import of changed products arrived, the request is kept and sent again with the same bytes and key. Otherwise the
+// request is released, and its members are put into other imports when they are claimed next. All these members change
+// their state together: the bytes of an import that one member has left would restore that member's older content (I3).
+//
+// An import of new products is sent once. A member that is unconfirmed belongs to it until it is known whether that
+// product was made, and then leaves it alone: delivered, or with a new revision.
+
+import { idempotencyKey } from '../../../domain/delivery/delivery.ts';
+import { wholePayload } from '../../../domain/delivery/reconcile.ts';
+import { naturalKeyOf } from '../../../domain/natural-key.ts';
+import type { ClaimedDelivery, EncodeImport } from '../../../domain/ports/claim.ts';
+import { sha256Url } from '../../../lib/hash.ts';
+import type { JsonObject } from '../../../lib/json.ts';
+import { acknowledgedContent, revisionContent } from '../../items/item-row.ts';
+import { type LedgerContext, parseJson } from '../../store/context.ts';
+import { claimedDelivery, type DeliveryRow, SELECT_DELIVERIES } from '../delivery-row.ts';
+import type { RequestRow, Requests } from './requests.ts';
+
+/** An import that is sent next, with its members in the order of its body. */
+export interface GatheredImport {
+  request: RequestRow;
+  /** True if it was sent before. */
+  isKept: boolean;
+  rows: readonly DeliveryRow[];
+}
+
+/** Call each function inside a transaction. */
+export interface Imports {
+  /**
+   * Chooses the import to send: the kept import of the first delivery with all its members, or a new one of as many due
+   * deliveries as fit. Stores no import. Returns null if a member of a kept import is due later. All of its members are then
+   * due at that time.
+   */
+  gather(due: readonly DeliveryRow[], newId: number): GatheredImport | null;
+  /**
+   * Puts as many of these new products as fit into one import. Returns null if the first of them has to be sent alone.
+   * A product that was sent alone keeps its request, and with it the key of its revision (I2). Stores nothing.
+   */
+  gatherNew(due: readonly [DeliveryRow, ...DeliveryRow[]], newId: number): GatheredImport | null;
+  /** A member as the claim returns it. */
+  claimedMember(row: DeliveryRow, isKept: boolean): ClaimedDelivery;
+  /** The members of an import, in the order of its body. */
+  members(requestId: number): number[];
+  /** Limits the size of the imports that the members of this request may share later. */
+  limitGroup(requestId: number, groupMax: number): void;
+}
+
+const IS_MEMBER = 'i.request_place IS NOT NULL AND i.request_id = +?';
+
+export function createImports(
+  { db, clock, profile, epoch, target }: Pick<LedgerContext, 'db' | 'clock' | 'profile' | 'epoch' | 'target'>,
+  requests: Requests,
+  encode: EncodeImport,
+): Imports {
+  const sql = {
+    members: db.prepare<[number], DeliveryRow>(`${SELECT_DELIVERIES} WHERE ${IS_MEMBER} ORDER BY i.request_place`),
+    memberIds: db
+      .prepare<[number], number>(`SELECT i.id FROM items i WHERE ${IS_MEMBER} ORDER BY i.request_place`)
+      .pluck(),
+    limitGroup: db.prepare<[number, number]>(`UPDATE items AS i SET group_max = ? WHERE ${IS_MEMBER}`),
+    putOff: db.prepare<[number, number]>(`UPDATE items AS i SET due_at = ? WHERE ${IS_MEMBER}`),
+  };
+
+  /** The kept import of a delivery; null if there is none, or if a member of it is not due. */
+  function kept(first: DeliveryRow): GatheredImport | null {
+    const request = first.requestId === null ? undefined : requests.find(first.requestId);
+    if (request === undefined) return null;
+    const rows = sql.members.all(request.id);
+    if (rows.every(({ state }) => state === 'due')) return { request, isKept: true, rows };
+    requests.release(first);
+    return null;
+  }
+
+  /** Each member may have its own wait. They are sent together, so all wait for the longest one. */
+  function putOff({ request, rows }: GatheredImport): boolean {
+    const dueAt = Math.max(...rows.map((row) => row.dueAt));
+    if (dueAt <= clock.now()) return false;
+    sql.putOff.run(dueAt, request.id);
+    return true;
+  }
+
+  /** Makes a new import of as many deliveries as fit. */
+  function assembled(due: readonly DeliveryRow[], id: number): GatheredImport {
+    const candidates = due.slice(0, Math.min(profile.imports.membersMax, due[0]?.groupMax ?? due.length));
+    const { path, body, memberCount } = encode(candidates.map(payloadOf));
+    const rows = candidates.slice(0, memberCount);
+    const key = idempotencyKey({
+      epoch,
+      target,
+      operation: 'product.import',
+      // A released import was answered, so the same members make a new request.
+      subject: id,
+      naturalKey: rows.map((row) => `${row.id}.${row.revision}`).join(' '),
+      payloadHash: sha256Url(body ?? ''),
+      revision: 1,
+    });
+    return {
+      request: { id, operation: 'product.import', idempotencyKey: key, path, body, sends: 0 },
+      isKept: false,
+      rows,
+    };
+  }
+
+  return {
+    gather(due, newId) {
+      const [first] = due;
+      if (first === undefined) return null;
+      const found = kept(first);
+      if (found !== null) return putOff(found) ? null : found;
+      // Members of an import that was refused as a whole only share an import with each other: other deliveries must
+      // not be refused because of them.
+      const members = due.filter((row) => row.groupMax === first.groupMax && row.requestId === first.requestId);
+      return assembled(members, newId);
+    },
+    gatherNew(due, newId) {
+      const [{ groupMax, requestId }] = due;
+      if (groupMax === 1 || requestId !== null) return null;
+      return assembled(
+        due.filter((row) => row.groupMax === groupMax && row.requestId === null),
+        newId,
+      );
+    },
+    claimedMember(row, isKept) {
+      const payload = parseJson<JsonObject>(revisionContent(row).text);
+      const naturalKey = naturalKeyOf(profile, 'product', payload)?.value ?? null;
+      return { ...claimedDelivery(row), naturalKey, uncertain: isKept, busySince: null };
+    },
+    members: (requestId) => sql.memberIds.all(requestId),
+    limitGroup: (requestId, groupMax) => void sql.limitGroup.run(groupMax, requestId),
+  };
+}
+
+function payloadOf(row: DeliveryRow): JsonObject {
+  const baseline = acknowledgedContent(row)?.text ?? '{}';
+  return wholePayload(parseJson<JsonObject>(revisionContent(row).text), parseJson<JsonObject>(baseline));
+}

@@ -1,0 +1,68 @@
+import { idempotencyKey } from '../../../domain/delivery/delivery.ts';
+import { changedFields } from '../../../domain/delivery/reconcile.ts';
+import { hasRefs, type RefRole } from '../../../domain/item.ts';
+import type { Encode } from '../../../domain/ports/claim.ts';
+import type { EncodedWrite, Write } from '../../../domain/ports/target.ts';
+import type { JsonObject, JsonValue } from '../../../lib/json.ts';
+import { acknowledgedContent, revisionContent } from '../../items/item-row.ts';
+import { type LedgerContext, parseJson, parseJsonOrNull } from '../../store/context.ts';
+import { type DeliveryRow, type RefRow, SELECT_LISTED_REFS } from '../delivery-row.ts';
+import type { RequestRow } from './requests.ts';
+
+/** The remote ids of the items that one item refers to. */
+type Refs = Partial<Record<RefRole, JsonValue>>;
+
+/** Makes the requests of deliveries that have none yet, except bulk imports. Nothing is stored here. */
+interface NewRequests {
+  /** Reads the references of many rows at once. The answer for a row is null while a remote id is missing. */
+  refsOf(rows: readonly DeliveryRow[]): (row: DeliveryRow) => Refs | null;
+  /** Makes the path, the bytes and the key of the request that is stored under this id. */
+  make(row: DeliveryRow, refs: Refs, id: number): RequestRow;
+}
+
+export function createNewRequests(
+  { db, epoch, target }: Pick<LedgerContext, 'db' | 'epoch' | 'target'>,
+  encode: Encode,
+): NewRequests {
+  const refsOfItems = db.prepare<[string], RefRow>(SELECT_LISTED_REFS);
+
+  function encodeWrite(row: DeliveryRow, text: string, refs: Refs): EncodedWrite {
+    const { operation, kind } = row;
+    const desired = parseJson<JsonObject>(text);
+    const isUpdate = operation.endsWith('.update');
+    const before = parseJsonOrNull<JsonObject>(acknowledgedContent(row)?.text ?? null) ?? {};
+    const payload = isUpdate ? changedFields(desired, before) : desired;
+    // The API knows a passport by its product's id.
+    const remoteId = kind === 'passport' ? (refs.product ?? null) : parseJsonOrNull<JsonValue>(row.remoteId);
+    return encode({ operation, payload, refs, remoteId } satisfies Write);
+  }
+
+  return {
+    refsOf(rows) {
+      const pointing = rows.filter(({ kind, requestId }) => requestId === null && hasRefs(kind)).map(({ id }) => id);
+      const found = new Map<number, Refs | null>();
+      for (const { itemId, role, remoteId } of pointing.length === 0 ? [] : refsOfItems.all(JSON.stringify(pointing))) {
+        const refs = found.get(itemId) ?? (found.has(itemId) ? null : {});
+        if (refs !== null && remoteId !== null) refs[role] = parseJson<JsonValue>(remoteId);
+        found.set(itemId, remoteId === null ? null : refs);
+      }
+      return ({ id, kind }) => (hasRefs(kind) ? (found.get(id) ?? null) : {});
+    },
+
+    make(row, refs, id) {
+      const { operation, revision } = row;
+      const content = revisionContent(row);
+      const { path, body } = encodeWrite(row, content.text, refs);
+      const key = idempotencyKey({
+        epoch,
+        target,
+        operation,
+        subject: row.id,
+        naturalKey: row.naturalKey ?? row.key,
+        payloadHash: content.hash,
+        revision,
+      });
+      return { id, operation, idempotencyKey: key, path, body, sends: 0 };
+    },
+  };
+}

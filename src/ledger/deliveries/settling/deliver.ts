@@ -1,0 +1,124 @@
+import { transition } from '../../../domain/delivery/delivery.ts';
+import type { Decision } from '../../../domain/ports/decision.ts';
+import type { ContactEntry } from '../../../domain/ports/first-contact.ts';
+import type { ListableKind } from '../../../domain/ports/target.ts';
+import type { Restored } from '../../backup/restored.ts';
+import type { Adoption } from '../../contact/adoption.ts';
+import type { Contact } from '../../contact/contact.ts';
+import { acknowledgedContent, gaveIdAway, revisionContent } from '../../items/item-row.ts';
+import type { Items } from '../../items/items.ts';
+import { presenceOf } from '../../items/known-content.ts';
+import type { Release } from '../../items/release.ts';
+import type { Passports } from '../../passports/passports.ts';
+import type { LedgerContext } from '../../store/context.ts';
+import type { DeliveryRow } from '../delivery-row.ts';
+import type { Requests } from '../requests/requests.ts';
+
+/**
+ * Stores the effects of a delivery on its item. Call each function inside a transaction. Two of them return how many
+ * deliveries they have released.
+ */
+export interface Deliver {
+  deliver(row: DeliveryRow, decision: Extract<Decision, { kind: 'delivered' }>): number;
+  /**
+   * Adopts the item of a create that the platform has refused because the item exists. `found` is what the list shows.
+   * The revision ends, as for any item that was there before.
+   */
+  adoptFound(row: DeliveryRow, kind: ListableKind, found: readonly ContactEntry[]): number;
+  /**
+   * Forgets the baseline of a refused update whose earlier attempts have no answer: the API may have either content.
+   * The next write has all fields.
+   */
+  forgetBaseline(row: DeliveryRow): void;
+}
+
+interface DeliverParts {
+  items: Items;
+  requests: Requests;
+  passports: Passports;
+  restored: Restored;
+  adoption: Pick<Adoption, 'resolve'>;
+  contact: Pick<Contact, 'refusedDuplicate'>;
+  release: Release;
+}
+
+export function createDeliver(
+  { db, clock, profile }: Pick<LedgerContext, 'db' | 'clock' | 'profile'>,
+  { items, requests, passports, restored, adoption, contact, release }: DeliverParts,
+): Deliver {
+  const sql = {
+    // The attempt of a delivery that was read back was counted when it became unconfirmed.
+    deliver: db.prepare<[Delivered & { id: number; state: string; now: number; attempts: 0 | 1; remoteId: string }]>(
+      `UPDATE items SET state = @state, settled_at = @now, due_at = 0, uncertain = 0, reason = NULL, sent = NULL,
+         attempts = max(1, attempts + @attempts), acknowledged = @acknowledged, baseline = @baseline,
+         baseline_hash = @baselineHash, remote_id = @remoteId WHERE id = @id`,
+    ),
+    reject: db.prepare<[string, number, number]>(
+      'UPDATE items SET state = ?, due_at = 0, uncertain = 0, settled_at = ? WHERE id = ?',
+    ),
+    presence: db.prepare<[string, string, number]>(
+      'UPDATE items SET acknowledged = 2, baseline = ?, baseline_hash = ? WHERE id = ?',
+    ),
+  };
+
+  /**
+   * I4: the baseline is what the API has acknowledged. If only the item's presence is known, the baseline has no
+   * content.
+   */
+  function delivered(row: DeliveryRow, contentKnown: boolean): Delivered {
+    const sent = revisionContent(row);
+    if (!contentKnown) {
+      const { baseline, hash } = presenceOf(profile, row.kind, { desired: sent.text, before: null });
+      return { acknowledged: 2, baseline, baselineHash: hash };
+    }
+    const isDesired = row.kind !== 'passport' && row.sentHash === null;
+    if (isDesired) return { acknowledged: 1, baseline: null, baselineHash: null };
+    return { acknowledged: 2, baseline: sent.text, baselineHash: sent.hash };
+  }
+
+  /** Stages what is still to be written after an acknowledged write (I4). Returns true if a delivery became due for it. */
+  function hasFollower(row: DeliveryRow, { acknowledged }: Delivered): boolean {
+    const { kind, id } = row;
+    if (kind === 'passport') return passports.follow(id);
+    return (acknowledged !== 1 || gaveIdAway(row)) && items.reconcile(id) === 'due';
+  }
+
+  return {
+    deliver(row, decision) {
+      const { id, kind, key } = row;
+      const attempts = decision.by === 'answer' ? 1 : 0;
+      const isNew = row.remoteId === null;
+      const remoteId = decision.remoteId === null ? (row.remoteId ?? 'null') : JSON.stringify(decision.remoteId);
+      const known = delivered(row, decision.contentKnown);
+      if (decision.by === 'answer' && row.uncertain === 0) restored.wasAbsent(id);
+      // The members of an import were released from it before.
+      if (row.operation !== 'product.import') requests.release(row);
+      sql.deliver.run({ ...known, id, state: transition(row.state, 'accept'), now: clock.now(), attempts, remoteId });
+      passports.markDirtyBy([{ id, kind, key, isNew }]);
+      const follower = hasFollower(row, known) ? 1 : 0;
+      return follower + (isNew ? release.release(kind, key) : 0);
+    },
+
+    adoptFound(row, kind, found) {
+      requests.release(row);
+      sql.reject.run(transition(row.state, 'reject'), clock.now(), row.id);
+      const isCompared = contact.refusedDuplicate(kind, found);
+      items.reconcile(row.id, true);
+      return isCompared ? 0 : adoption.resolve(row.id, kind);
+    },
+
+    forgetBaseline(row) {
+      if (row.remoteId === null) return;
+      const before = acknowledgedContent(row)?.text ?? null;
+      const { baseline, hash } = presenceOf(profile, row.kind, { desired: revisionContent(row).text, before });
+      sql.presence.run(baseline, hash, row.id);
+    },
+  };
+}
+
+/** The columns of what the API has acknowledged. */
+interface Delivered {
+  acknowledged: 1 | 2;
+  baseline: string | null;
+  baselineHash: string | null;
+}

@@ -1,0 +1,60 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runHere } from '../../support/cli/cli-here.ts';
+
+const run = promisify(execFile);
+
+describe('completion in bash', () => {
+  let folder: string;
+  let script: string;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'dpp-completion-'));
+    script = join(folder, 'dpp-sync.bash');
+    const { exitCode, stdout } = await runHere(['completion', 'bash']);
+    expect(exitCode).toBe(0);
+    await writeFile(script, stdout);
+  });
+  afterAll(() => rm(folder, { recursive: true, force: true }));
+
+  /** What bash offers behind these words; the last word is the one that is being typed. */
+  async function offered(...words: string[]): Promise<string[]> {
+    const typed = ['dpp-sync', ...words].map((word) => `'${word}'`).join(' ');
+    const program = `source '${script}'; COMP_WORDS=(${typed}); COMP_CWORD=${words.length}; _dpp_sync; printf '%s\\n' "\${COMPREPLY[@]}"`;
+    const { stdout } = await run('bash', ['--norc', '-c', program], { cwd: folder });
+    return stdout.split('\n').filter((line) => line !== '');
+  }
+
+  it('offers the commands that begin as the word does', async () => {
+    expect(await offered('qu')).toEqual(['quarantine']);
+  });
+
+  it('offers the commands below a command', async () => {
+    expect(await offered('ledger', 'ba')).toEqual(['backup']);
+  });
+
+  it('offers options of the command and those of every command', async () => {
+    expect(await offered('report', 'create', '--ty')).toEqual(['--type']);
+    expect(await offered('report', 'create', '--conf')).toEqual(['--config']);
+  });
+
+  it('offers the values of an option, whether a space or an equals sign comes before them', async () => {
+    expect(await offered('items', '--state', 'bl')).toEqual(['blocked']);
+    expect(await offered('items', '--state', '=', 'bl')).toEqual(['blocked']);
+    expect(await offered('items', '--state', '=')).toContain('rejected');
+  });
+
+  it('offers files where nothing else fits', async () => {
+    expect(await offered('check', 'dpp-sync.b')).toEqual(['dpp-sync.bash']);
+  });
+
+  it('refuses another shell, and names those that it knows', async () => {
+    const { exitCode, stderr } = await runHere(['completion', 'tcsh']);
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('bash, zsh, fish');
+  });
+});

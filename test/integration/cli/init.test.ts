@@ -1,0 +1,249 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import iconv from 'iconv-lite';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { cli } from '../../support/cli/cli.ts';
+import { runHere } from '../../support/cli/cli-here.ts';
+import { fixtureFolder, temporaryFolder } from '../../support/connectors/connector-reader.ts';
+import { describeRealExport } from '../../support/connectors/real-exports.ts';
+import { textRow, workbook, zip } from '../../support/connectors/workbook.ts';
+import { API_KEY, createWorld } from '../../support/worlds/world.ts';
+
+let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+beforeEach(async () => {
+  folder = await temporaryFolder({});
+});
+afterEach(() => folder[Symbol.asyncDispose]());
+
+function write(name: string, content: string | Buffer): string {
+  const path = join(folder.path, name);
+  mkdirSync(join(path, '..'), { recursive: true });
+  writeFileSync(path, content);
+  return path;
+}
+
+interface Init {
+  recognised: {
+    connector: string;
+    preset: string | null;
+    options: { name: string; value: unknown }[];
+    stream: unknown[];
+  };
+  key: string[];
+  mapping: { to: string } | null;
+  todo: string[];
+  counts: { records: number; mapped: number; excluded: number; items: Record<string, number> };
+}
+
+let count = 0;
+
+/** Runs `init --from` with a config of its own, and gives its document. */
+async function initFrom(file: string): Promise<Init> {
+  const config = join(folder.path, `config-${(count += 1)}.yaml`);
+  const { exitCode, stdout, stderr, json } = await runHere(['init', '--from', file, '-c', config, '--json']);
+  expect({ exitCode, stderr: exitCode === 0 ? '' : stderr + stdout }).toEqual({ exitCode: 0, stderr: '' });
+  return json() as unknown as Init;
+}
+
+const ARTICLES = [
+  'Artikelnummer;Bezeichnung;Gewicht;Ursprungsland;EAN',
+  ...Array.from({ length: 40 }, (_, at) => `A-${at};Lüfter groß ${at};${at},25;Deutschland;4006381333931`),
+].join('\r\n');
+
+describe('init --from, check and preview in an empty folder', () => {
+  it('go from a file to products at the platform', async () => {
+    const world = await createWorld({ config: { sources: [] } });
+    try {
+      write('exports/artikel.csv', iconv.encode(ARTICLES, 'windows-1252'));
+      const env = { DPP_BASE_URL: world.baseUrl, DPP_API_KEY: API_KEY };
+      const run = (...args: string[]) => cli(args, { cwd: folder.path, env });
+      const init = await run('init', '--from', 'exports/artikel.csv');
+      expect(init).toMatchObject({ exitCode: 0, stderr: '' });
+      expect(init.stdout).toContain('erp/artikel  40 records: 40 mapped');
+      expect(init.stdout).toContain(' preview erp --issues\n');
+      expect(readFileSync(join(folder.path, 'dpp-sync.yaml'), 'utf8')).toContain(
+        'gtin: gtin(row.EAN) # 40 of 40 values are GTINs with a right check digit',
+      );
+      expect(await run('check')).toMatchObject({ exitCode: 0, stderr: '' });
+      expect((await run('preview', 'erp', '--json')).json()).toMatchObject({ counts: { records: 40, mapped: 40 } });
+      expect((await run('sync')).exitCode).toBe(0);
+      expect(world.contents().products).toHaveLength(40);
+      expect(world.contents().products).toContainEqual(
+        expect.objectContaining({ sku: 'A-3', name: 'Lüfter groß 3', country_of_origin: 'DE', gtin: '04006381333931' }),
+      );
+    } finally {
+      await world.remove();
+    }
+  });
+
+  it('need neither address nor key until the platform is asked', async () => {
+    write('artikel.csv', ARTICLES);
+    const run = (...args: string[]) => cli(args, { cwd: folder.path });
+    expect(await run('init', '--from', 'artikel.csv')).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(await run('preview', 'erp', '--limit', '1')).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(existsSync(join(folder.path, 'data'))).toBe(false);
+  });
+
+  it('leave a config that is there alone, unless they are to replace it', async () => {
+    const file = write('artikel.csv', ARTICLES);
+    const config = write('mine.yaml', 'mine');
+    const refused = await runHere(['init', '--from', file, '-c', config, '--json']);
+    expect(refused.exitCode).toBe(2);
+    expect(refused.json()).toMatchObject({ error: { code: 'usage', message: expect.stringContaining('--force') } });
+    expect((await runHere(['init', '-c', config])).exitCode).toBe(2);
+    expect(readFileSync(config, 'utf8')).toBe('mine');
+    expect((await runHere(['init', '--from', file, '-c', config, '--force'])).exitCode).toBe(0);
+    expect(readFileSync(config, 'utf8')).toContain('Artikelnummer');
+  });
+
+  it('write the example config without a file', async () => {
+    const config = join(folder.path, 'new.yaml');
+    expect((await runHere(['init', '-c', config, '--json'])).json()).toEqual({ ok: true, file: config, from: null });
+    expect(readFileSync(config, 'utf8')).toContain('An example of a config');
+  });
+});
+
+describe('init --from recognises', () => {
+  it('the same in a packed file', async () => {
+    const text = Buffer.from(ARTICLES);
+    const packed = [write('a.csv.gz', gzipSync(text)), write('b.zip', zip([{ name: 'in/a.csv', data: text }]))];
+    for (const file of packed) {
+      const found = await initFrom(file);
+      expect(found).toMatchObject({ recognised: { connector: 'csv' }, key: ['Artikelnummer'], counts: { mapped: 40 } });
+    }
+  });
+
+  it('the row of the header in a workbook', async () => {
+    const sheet =
+      textRow(1, 'Export') +
+      textRow(3, 'sku', 'name', 'EAN') +
+      textRow(4, 'A', 'Pump', '') +
+      textRow(5, 'B', 'Fan', '');
+    const found = await initFrom(write('articles.xlsx', workbook({ sheet })));
+    expect(found.recognised).toMatchObject({ connector: 'xlsx', stream: [{ name: 'header', value: 3 }] });
+    expect(found).toMatchObject({ key: ['sku'], counts: { records: 2, mapped: 2 } });
+  });
+
+  it('the sheet with the records behind a cover, and names the other sheets', async () => {
+    const sheets = [{ name: 'Cover' }, { name: 'Codes' }, { name: 'Old', state: 'hidden' }, { name: 'Articles: all' }];
+    const sheet = textRow(1, 'sku', 'name', 'EAN') + textRow(2, 'A', 'Pump', '1') + textRow(3, 'B', 'Fan', '2');
+    const small = (rows: string) => Buffer.from(`<worksheet><sheetData>${rows}</sheetData></worksheet>`);
+    const parts = [
+      { name: 'xl/worksheets/sheet1.xml', data: small(textRow(1, 'Price list of 2026')) },
+      { name: 'xl/worksheets/sheet2.xml', data: small(textRow(1, 'code') + textRow(2, 'x') + textRow(3, 'y')) },
+    ];
+    const found = await initFrom(write('sheets.xlsx', workbook({ sheets, sheet, parts })));
+    expect(found.recognised).toMatchObject({
+      stream: [{ name: 'sheet', value: 'Articles: all', reason: 'of the 3 sheets the one with the most cells' }],
+      hints: ['Another stream could be of the sheet "Codes", which has 3 rows.'],
+    });
+    expect(found).toMatchObject({ key: ['sku'], counts: { records: 2, mapped: 2 } });
+  });
+
+  it.each<[string, string, string | null, object]>([
+    ['bmecat', 'catalog-2005.xml', 'bmecat-2005', { product: 2, bom_item: 2 }],
+    ['bmecat', 'catalog-1.2.xml', 'bmecat-1.2', { product: 2, bom_item: 2 }],
+    ['bmecat', 'update-products.xml', 'bmecat-2005', { product: 1 }],
+    ['gdsn', 'notification.xml', 'gdsn', { product: 1 }],
+    ['sap-idoc', 'matmas.xml', 'sap-idoc', { product: 1, material: 1 }],
+    ['sap-idoc', 'bommat.xml', 'sap-idoc', { bom_item: 2 }],
+    ['xml', 'parts.xml', null, {}],
+    ['json', 'products-1.ndjson', null, {}],
+  ])('%s: %s', async (connector, name, preset, items) => {
+    const found = await initFrom(join(fixtureFolder(connector), name));
+    expect(found).toMatchObject({ recognised: { connector, preset }, counts: { items } });
+  });
+
+  it('a large file by its first records, and says so', async () => {
+    const rows = Array.from({ length: 20_050 }, (_, at) => `A${at};Pump\n`);
+    const found = await initFrom(write('large.csv', `sku;name\n${rows.join('')}`));
+    expect(found).toMatchObject({
+      sample: { records: 20_000, isWhole: false },
+      mapping: { key: { reason: 'filled and different in the first 20,000 records' } },
+      counts: { records: 20_050 },
+    });
+  });
+
+  it('a file without a column for a name, of which nothing is then sent by a guess', async () => {
+    const found = await initFrom(write('x.csv', 'sku;a;b\n1;some words;other words\n2;more words;and others\n'));
+    expect(found.todo).toEqual([expect.stringContaining('name: required')]);
+    expect(found.counts).toMatchObject({ records: 2, mapped: 0, quarantined: 2 });
+  });
+});
+
+describe('init --from refuses, and writes nothing,', () => {
+  const hostile: [string, () => string | Buffer, string][] = [
+    ['an empty file', () => '', 'is empty'],
+    ['a file with a header alone', () => 'sku;name\n', 'no record'],
+    ['bytes', () => Buffer.from(Array.from({ length: 5_000 }, (_, at) => at % 256)), 'no text'],
+    ['an archive with an empty file', () => zip([{ name: 'a.csv', data: Buffer.alloc(0) }]), 'is empty'],
+    [
+      'an archive that is cut off',
+      () => zip([{ name: 'a.csv', data: Buffer.from(ARTICLES) }]).subarray(0, 60),
+      'cut off',
+    ],
+    ['a value without an end', () => `sku;name\nA;"${'x'.repeat(20_000_000)}`, 'no record'],
+    ['an object without an end', () => `[{"sku":"${'x'.repeat(20_000_000)}`, ''],
+    ['lists without an end', () => '['.repeat(3_000_000), ''],
+    ['elements without an end', () => '<a><b>'.repeat(500_000), ''],
+    ['a zip bomb', () => gzipSync(Buffer.alloc(100_000_000, 'a')), 'not recognised'],
+  ];
+
+  it.each(hostile)('%s', async (_about, content, message) => {
+    const file = write('hostile.csv', content());
+    const config = join(folder.path, 'dpp-sync.yaml');
+    const { exitCode, json } = await runHere(['init', '--from', file, '-c', config, '--json']);
+    expect([2, 3]).toContain(exitCode);
+    expect(json()).toMatchObject({ ok: false, error: { message: expect.stringContaining(message) } });
+    expect(existsSync(config)).toBe(false);
+  });
+
+  it('a folder, and a file that is not there', async () => {
+    for (const file of [folder.path, join(folder.path, 'nowhere.csv')]) {
+      const { exitCode, json } = await runHere(['init', '--from', file, '-c', join(folder.path, 'x.yaml'), '--json']);
+      expect(exitCode).toBe(2);
+      expect(json()).toMatchObject({ error: { code: 'usage' } });
+    }
+  });
+});
+
+describeRealExport('.', 'init --from real exports', (exports) => {
+  const from = (file: string) => initFrom(join(exports, file));
+  const optionsOf = ({ recognised }: Init) =>
+    Object.fromEntries(recognised.options.map(({ name, value }) => [name, value]));
+
+  it.each<[string, object, object, number, number]>([
+    ['adventureworks/Product.csv', { delimiter: '\t', header: false }, { key: ['column1'] }, 504, 504],
+    [
+      'adventureworks/BillOfMaterials.csv',
+      { delimiter: '\t', header: false },
+      { mapping: { to: 'bom_item' } },
+      2_679,
+      0,
+    ],
+    ['adventureworks/ProductDescription.csv', { delimiter: '\t', quote: null }, { key: ['column1'] }, 762, 762],
+    ['adventureworks/ProductModel.csv', { delimiter: '+|', recordDelimiter: '&|\n', quote: null }, {}, 128, 0],
+    ['adventureworks/ProductCategory.csv', { header: false }, {}, 4, 0],
+    ['adventureworks/ProductSubcategory.csv', { header: false }, {}, 37, 37],
+    ['adventureworks/UnitMeasure.csv', { header: false }, { key: ['column1'] }, 38, 0],
+    ['adventureworks/ProductModelProductDescriptionCulture.csv', { header: false }, { key: ['column2'] }, 762, 0],
+    ['akeneo-icecat/products.csv', { delimiter: ';', encoding: 'utf-8' }, { key: ['sku'] }, 1_239, 1_234],
+    ['akeneo-icecat/product_models.csv', { delimiter: ';' }, { key: ['code'] }, 81, 80],
+    ['akeneo-icecat/families.csv', { delimiter: ';' }, { key: ['code'] }, 17, 17],
+    ['akeneo-icecat/attributes.csv', { delimiter: ';' }, { key: ['code'] }, 77, 77],
+    ['akeneo-icecat/product_export_with_non_utf8_characters.csv', { encoding: 'utf-8' }, { key: ['sku'] }, 112, 110],
+    ['akeneo-icecat/products_with_floats.xlsx', {}, { key: ['sku'], recognised: { connector: 'xlsx' } }, 2, 0],
+    ['akeneo-icecat/products_with_integers.xlsx', {}, { key: ['sku'] }, 2, 0],
+    ['akeneo-icecat/products_with_string_dates.xlsx', {}, { key: ['sku'] }, 2, 0],
+    ['bmecat/bmecat101_new_catalog_ok.xml', {}, { recognised: { preset: 'bmecat-1.2' } }, 4, 2],
+    ['bmecat/sap_sample.xml', {}, { recognised: { preset: 'bmecat-1.2' } }, 7, 4],
+    ['bmecat/crossbase_kstools_dtd.xml', {}, { recognised: { preset: 'bmecat-1.2' } }, 14, 14],
+    ['inventree/inventree_parts_company_bom.json', {}, { recognised: { preset: 'inventree' } }, 642, 639],
+  ])('%s', async (file, options, expected, records, mapped) => {
+    const found = await from(file);
+    expect(optionsOf(found)).toMatchObject(options);
+    expect(found).toMatchObject(expected);
+    expect({ records: found.counts.records, mapped: found.counts.mapped }).toEqual({ records, mapped });
+  });
+});

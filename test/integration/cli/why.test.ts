@@ -1,0 +1,460 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Reason, ReasonCode } from '../../../src/domain/delivery/reason.ts';
+import type { MapResult } from '../../../src/domain/mapping.ts';
+import type { PassportRules } from '../../../src/domain/passport.ts';
+import type { Decision } from '../../../src/domain/ports/decision.ts';
+import type { Why } from '../../../src/domain/ports/ledger/dashboard-views.ts';
+import { createDashboardViews } from '../../../src/ledger/dashboard/dashboard-views.ts';
+import type { SqliteLedger } from '../../../src/ledger/sqlite-ledger.ts';
+import { openDatabaseReadOnly } from '../../../src/ledger/store/database.ts';
+import { claimDue, claimOne, deliverAll, delivered, settleOne } from '../../support/ledger/deliveries.ts';
+import { bomItem, items, material, product } from '../../support/ledger/items.ts';
+import { createLedgerFixture, NO_PASSPORTS, useLedger } from '../../support/ledger/ledger.ts';
+import { pullRows, row, stageRows } from '../../support/ledger/records.ts';
+
+const AUTO = { init: 'when-complete', publish: 'auto' } as const;
+const fixture = useLedger({ rules: AUTO });
+
+/** P1 has the BOM item B1 of the material M1. */
+const ROWS: Record<string, MapResult> = {
+  P1: items(product('P1')),
+  M1: items(material('M1')),
+  B1: items(bomItem('B1', 'P1', 'M1')),
+};
+const EXCLUDED: MapResult = { status: 'excluded' };
+const WRONG: MapResult = {
+  status: 'quarantined',
+  issues: [
+    {
+      code: 'country.unknown',
+      message: '"XX" is no country.',
+      field: 'country_of_origin',
+      value: 'XX',
+      cure: 'Write a code of ISO 3166.',
+    },
+  ],
+  blockedProducts: ['P1'],
+};
+
+function why(asked: string, rules: Partial<PassportRules> = {}, file = fixture.file): Why | null {
+  const db = openDatabaseReadOnly(file);
+  if (db === null) throw new Error('There is no ledger.');
+  try {
+    return createDashboardViews(db, { ...NO_PASSPORTS, ...AUTO, ...rules }).why(asked);
+  } finally {
+    db.close();
+  }
+}
+
+/** Each step that is not done, as one line. */
+function open(asked = 'P1', rules: Partial<PassportRules> = {}): string[] {
+  const steps = why(asked, rules)?.steps ?? [];
+  return steps
+    .filter(({ standing }) => standing !== 'ok')
+    .map(({ standing, text, command }) => `${standing}: ${text}${command === null ? '' : ` [${command}]`}`);
+}
+
+async function evaluate(): Promise<void> {
+  await fixture.ledger.evaluatePassports({ afterKey: null, limit: 100 });
+}
+
+/** Claims what is due of one item, and settles it so. */
+async function settleNext(kind: 'product' | 'material' | 'bom_item' | 'passport', decision: Decision): Promise<void> {
+  const due = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 100 });
+  for (const { id } of due) {
+    if (fixture.ledger.views.delivery(id)?.kind !== kind) continue;
+    await claimOne(fixture.ledger, id);
+    await settleOne(fixture.ledger, { id, decision });
+    return;
+  }
+  throw new Error(`No ${kind} is due.`);
+}
+
+async function publishAll(): Promise<void> {
+  await deliverAll(fixture.ledger);
+  await evaluate();
+  await deliverAll(fixture.ledger);
+}
+
+describe('why a passport is not published', () => {
+  it('begins with the source and ends with the passport, in one sentence and its steps', async () => {
+    await stageRows(fixture.ledger, ROWS);
+    await publishAll();
+    expect(why('P1')).toEqual({
+      key: 'P1',
+      naturalKey: 'SKU-P1',
+      name: 'Product P1',
+      answer: 'The passport of SKU-P1 is published.',
+      published: true,
+      steps: [
+        'Its source erp was read completely at 2027-01-15 02:30 UTC.',
+        'Its row was read (erp/default, test.csv:1) and mapped.',
+        'The platform has the product as its source wants it.',
+        'Its BOM item is at the platform.',
+        'The product is complete.',
+        'Its passport is published.',
+      ].map((text) => expect.objectContaining({ standing: 'ok', text, command: null })),
+    });
+  });
+
+  it('finds the product by its natural key', async () => {
+    await stageRows(fixture.ledger, ROWS);
+    expect(why('SKU-P1')?.key).toBe('P1');
+  });
+
+  it('knows nothing of a product that no row names', async () => {
+    await stageRows(fixture.ledger, ROWS);
+    expect(why('P9')).toBeNull();
+  });
+
+  it('names field, value, rule and place of a row in quarantine, and what to do', async () => {
+    await stageRows(fixture.ledger, ROWS);
+    await publishAll();
+    await stageRows(fixture.ledger, { ...ROWS, B2: WRONG });
+    const text =
+      'A row that belongs to it is in quarantine (erp/default, test.csv:1): "XX" is no country (field country_of_origin, rule country.unknown). Write a code of ISO 3166.';
+    expect(open()).toEqual([`stop: ${text} [dpp-sync sync erp]`]);
+    expect(why('P1')?.answer).toBe(
+      'The passport of SKU-P1 is published, but it does not show everything that its source has, because a row that belongs to it is in quarantine (erp/default, test.csv:1): "XX" is no country (field country_of_origin, rule country.unknown).',
+    );
+  });
+
+  it('finds a product that exists in quarantine alone, by its key and by a value of its row', async () => {
+    await pullRows(fixture.ledger, { rows: [row('P1', { MATNR: 'A-1' })] });
+    const [record] = await fixture.ledger.pendingRecords({ source: 'erp', afterId: 0, limit: 1 });
+    await fixture.ledger.stage([{ id: record?.id ?? 0, version: record?.version ?? 0, result: WRONG }]);
+    for (const asked of ['P1', 'A-1']) {
+      expect(why(asked)).toMatchObject({
+        key: asked,
+        published: false,
+        answer: `The passport of ${asked} is not published, because the row of ${asked} is in quarantine (erp/default, test.csv:1): "XX" is no country (field country_of_origin, rule country.unknown).`,
+        steps: [{ standing: 'ok' }, { standing: 'stop', record: record?.id }],
+      });
+    }
+  });
+
+  it('finds a row that no mapping wants', async () => {
+    await stageRows(fixture.ledger, { ...ROWS, P2: EXCLUDED });
+    expect(open('P2')).toEqual([
+      'stop: No mapping wants the row of P2 (erp/default, test.csv:1): the condition `when` of each mapping is false for it. If it should become a product, correct the row or the condition. [dpp-sync preview erp]',
+    ]);
+  });
+
+  it('finds a row that waits to be mapped', async () => {
+    await pullRows(fixture.ledger, { rows: [row('P1')] });
+    expect(why('P1')?.answer).toBe(
+      'The passport of P1 is not published, because not all rows of its source erp are mapped yet.',
+    );
+  });
+
+  it('shows that the source no longer has the product', async () => {
+    const others = { P2: items(product('P2')), P3: items(product('P3')) };
+    await stageRows(fixture.ledger, { P1: items(product('P1')), ...others });
+    await deliverAll(fixture.ledger);
+    await stageRows(fixture.ledger, others);
+    expect(open()[0]).toBe(
+      'stop: Its source no longer has the product: its row is gone. If it should be there, correct the export. The next sync takes it up.',
+    );
+  });
+
+  it('shows the guard that holds the read of its source', async () => {
+    await stageRows(fixture.ledger, ROWS);
+    await stageRows(fixture.ledger, { M1: ROWS['M1'] ?? EXCLUDED });
+    expect(open()[0]).toMatch(
+      /^stop: The guard holds the last read of its source erp: 2 of 3 records .* accept this one\. \[dpp-sync sync --accept erp]$/,
+    );
+    await fixture.ledger.accept({ sources: ['erp'] });
+    expect(open()[0]).toMatch(/ A person has accepted it at .* \[dpp-sync sync erp]$/);
+  });
+
+  it('follows what an item waits for to the cause, through what waits itself', async () => {
+    await stageRows(fixture.ledger, ROWS);
+    await settleNext('product', delivered(1));
+    await settleNext('material', { kind: 'rejected', reason: { code: 'refused', message: 'The name is taken.' } });
+    expect(open()).toEqual([
+      'waits: Its BOM item B1 waits for an item that it refers to.',
+      'stop: The material M1 is rejected: The name is taken. Correct the row in the source, or the mapping. The next sync takes it up. [dpp-sync sync erp]',
+    ]);
+    expect(why('P1')?.answer).toBe(
+      'The passport of SKU-P1 is not published, because the material M1 is rejected: The name is taken.',
+    );
+  });
+
+  it('names an item that no row gives, and the row in quarantine that would give it', async () => {
+    const { M1: _, ...without } = ROWS;
+    await stageRows(fixture.ledger, without);
+    await deliverAll(fixture.ledger);
+    expect(open()[1]).toBe('stop: No usable row gives the material M1. Add it to the source, or correct the ref.');
+    await stageRows(fixture.ledger, { ...without, M1: { ...WRONG, blockedProducts: [] } as MapResult });
+    expect(open()[1]).toContain(
+      'stop: The row of the material M1 is in quarantine (erp/default, test.csv:1): "XX" is no',
+    );
+  });
+
+  it('ends where components refer to each other, and where many parts are incomplete', async () => {
+    const parts = Array.from({ length: 8 }, (_, n) => [`C${n}`, items(bomItem(`C${n}`, 'P1', `none-${n}`))] as const);
+    await stageRows(fixture.ledger, { ...ROWS, ...Object.fromEntries(parts) });
+    await deliverAll(fixture.ledger);
+    const shown = open();
+    expect(shown).toHaveLength(11);
+    expect(shown.at(-1)).toBe('unknown: 3 more of its 9 BOM items are not delivered either.');
+  });
+});
+
+describe('why a delivery keeps a passport back', () => {
+  const reason = (code: ReasonCode, rest: Partial<Reason> = {}): Reason => ({
+    code,
+    message: 'The API says so.',
+    ...rest,
+  });
+  const LATER = Date.UTC(2027, 0, 15, 3);
+
+  it.each<[string, Decision, RegExp]>([
+    [
+      'rejected',
+      { kind: 'rejected', reason: reason('refused', { fields: { gtin: 'wrong length' } }) },
+      /^stop: The product is rejected: The API says so \(gtin: wrong length\)\. Correct the row/,
+    ],
+    [
+      'parked',
+      { kind: 'parked', reason: reason('exhausted') },
+      /^stop: The product was sent too often .* \[dpp-sync replay --key P1]$/,
+    ],
+    [
+      'blocked by a business rule',
+      { kind: 'blocked', reason: reason('gate', { status: 409 }) },
+      /^stop: The platform refuses the product by a business rule \(409\): The API says so\. .* \[dpp-sync replay --key P1]$/,
+    ],
+    [
+      'blocked, because the API has no such write',
+      { kind: 'blocked', reason: reason('unsupported') },
+      /^stop: The product is blocked: .* \[dpp-sync settle --delivered P1]$/,
+    ],
+    [
+      'blocked, because the platform had it before',
+      { kind: 'blocked', reason: reason('adopted') },
+      /^stop: The product is blocked: .* \[dpp-sync sync --accept erp]$/,
+    ],
+    [
+      'unconfirmed, and looked up by itself',
+      { kind: 'unconfirmed', nextLookAt: LATER, spend: false, reason: reason('timeout') },
+      /^waits: The product was sent and no answer came back: The API says so\. It is looked up by itself at 2027-01-15 03:00 UTC\.$/,
+    ],
+    [
+      'unconfirmed, with nothing left to look up',
+      { kind: 'unconfirmed', nextLookAt: null, spend: false, reason: reason('timeout') },
+      /^stop: The product was sent and no answer came back: .* \[dpp-sync settle --delivered P1]$/,
+    ],
+    [
+      'due again later',
+      { kind: 'retry', dueAt: LATER, spend: true, reason: reason('throttled') },
+      /^waits: The product could not be sent yet: The API says so\. It is sent again by itself at 2027-01-15 03:00 UTC\.$/,
+    ],
+    [
+      'due, while the API refuses the key',
+      { kind: 'retry', dueAt: LATER, spend: false, reason: reason('denied_key') },
+      /^stop: The API refuses the product: The API says so\. Put the key .* \[dpp-sync check]$/,
+    ],
+  ])('%s', async (_, decision, expected) => {
+    await stageRows(fixture.ledger, { P1: items(product('P1')) });
+    await settleNext('product', decision);
+    expect(open()[0]).toMatch(expected);
+    expect(why('P1')?.published).toBe(false);
+  });
+
+  it('due, while the API refuses the key for others', async () => {
+    await stageRows(fixture.ledger, { P1: items(product('P1')), P2: items(product('P2')) });
+    await settleNext('product', { kind: 'retry', dueAt: LATER, spend: false, reason: reason('denied_scope') });
+    const [other = ''] = ['P1', 'P2'].filter((key) => fixture.ledger.views.item('product', key)?.reason === null);
+    expect(open(other)).toEqual([
+      expect.stringMatching(/^stop: The API refuses the product: The API says so\. Put the key /),
+    ]);
+  });
+
+  it('due, and being sent', async () => {
+    await stageRows(fixture.ledger, { P1: items(product('P1')) });
+    expect(open()).toEqual(['waits: The product is due. The daemon or the next sync sends it.']);
+    await fixture.ledger.noteApiWait({ since: 0, until: LATER, askAgainAt: LATER, message: 'Slow down.' });
+    expect(open()[0]).toContain('is due, and the API has asked to wait until 2027-01-15 03:00 UTC.');
+    await claimDue(fixture.ledger);
+    expect(open()).toEqual(['waits: The product is being sent.']);
+  });
+});
+
+describe('why nothing is created before the first contact', () => {
+  const first = useLedger({ rules: AUTO, contactRules: { firstContact: 'list', bom: 'ask' } });
+  const openThere = () =>
+    why('P1', {}, first.file)
+      ?.steps.filter(({ standing }) => standing !== 'ok')
+      .map(({ standing, text }) => `${standing}: ${text}`);
+
+  it('waits for the list, and stops where the list cannot be used', async () => {
+    await stageRows(first.ledger, { P1: items(product('P1')) });
+    const clause = "The product is created only after the platform's list of products was read";
+    expect(openThere()).toEqual([`waits: ${clause}.`]);
+    await first.ledger.failListing({
+      kind: 'product',
+      reason: { code: 'unlisted', message: 'The list has no ids.' },
+      fromStart: true,
+    });
+    expect(openThere()).toEqual([`stop: ${clause}, and that has failed: The list has no ids.`]);
+  });
+});
+
+describe('why a passport itself stays back', () => {
+  const P1 = { P1: items(product('P1')) };
+
+  it.each<[string, Partial<PassportRules>, string]>([
+    ['init: manual', { init: 'manual', publish: 'manual' }, '`passports.init: manual`'],
+    ['publish: manual', { init: 'when-complete', publish: 'manual' }, '`passports.publish: manual`'],
+  ])('%s leaves it to people', async (_, rules, words) => {
+    await fixture.reopen(undefined, rules);
+    await stageRows(fixture.ledger, P1);
+    await publishAll();
+    expect(open('P1', rules)).toEqual([expect.stringContaining(words)]);
+    expect(open('P1', rules)[0]).toMatch(/^stop: .* \[dpp-sync publish SKU-P1]$/);
+  });
+
+  it('waits for its evaluation, for its turn, and for a business rule', async () => {
+    await stageRows(fixture.ledger, P1);
+    await deliverAll(fixture.ledger);
+    expect(open()).toEqual([
+      'waits: Its passport is evaluated as soon as no other work is left. The daemon or the next sync does that.',
+    ]);
+    await evaluate();
+    expect(open()[0]).toContain('waits: The initialisation of its passport is due.');
+    await settleNext('passport', delivered());
+    expect(open()[0]).toContain('waits: The publication of its passport is due.');
+    await settleNext('passport', {
+      kind: 'blocked',
+      reason: { code: 'gate', message: 'review is missing', status: 409 },
+    });
+    expect(why('P1')?.answer).toBe(
+      'The passport of SKU-P1 is not published, because the platform refuses the publication of its passport by a business rule (409): review is missing.',
+    );
+  });
+
+  it('waits for a business rule first, whatever the guard holds', async () => {
+    const more = { M7: ROWS['M1'] ?? EXCLUDED, M8: ROWS['M1'] ?? EXCLUDED };
+    await stageRows(fixture.ledger, { ...P1, ...more });
+    await deliverAll(fixture.ledger);
+    await evaluate();
+    await settleNext('passport', delivered());
+    await settleNext('passport', {
+      kind: 'blocked',
+      reason: { code: 'gate', message: 'review is missing', status: 409 },
+    });
+    await stageRows(fixture.ledger, P1);
+    expect(open()[0]).toContain('The guard holds');
+    expect(why('P1')?.answer).toContain('because the platform refuses the publication of its passport');
+  });
+
+  it('was withdrawn by a person', async () => {
+    await stageRows(fixture.ledger, P1);
+    await publishAll();
+    await fixture.ledger.askForPassports({ products: ['P1'], status: 'unpublished' });
+    await deliverAll(fixture.ledger);
+    expect(open()).toEqual([
+      'stop: A person has withdrawn its passport. No policy publishes it. To publish it: [dpp-sync publish SKU-P1]',
+    ]);
+  });
+
+  it('was withdrawn because its product is missing', async () => {
+    const rules = { withdrawMissingOf: ['erp'] };
+    await fixture.reopen(undefined, rules);
+    await stageRows(fixture.ledger, { ...P1, P2: items(product('P2')) });
+    await publishAll();
+    await stageRows(fixture.ledger, { P2: items(product('P2')) });
+    await publishAll();
+    expect(open('P1', rules)[0]).toContain('Its source no longer has the product');
+    expect(open('P1', rules)[1]).toContain(
+      'stop: Its passport is withdrawn, since its source no longer has the product',
+    );
+  });
+
+  it('waits for a source of parts that failed, was never read, or is not in the config', async () => {
+    await stageRows(fixture.ledger, P1);
+    await deliverAll(fixture.ledger);
+    const other = { sources: ['erp', 'pim'], partSources: ['erp', 'pim'] };
+    expect(open('P1', other)[0]).toBe(
+      'stop: The source pim, which gives parts, has never been read. Read it. [dpp-sync sync pim]',
+    );
+    const { runId } = await fixture.ledger.startRun({
+      source: 'erp',
+      trigger: 'cli',
+      streams: ['default'],
+      mappingRevision: 'r1',
+    });
+    expect(open()[0]).toBe('waits: Its source erp is being read since 2027-01-15 02:30 UTC.');
+    await fixture.ledger.endRun({ runId, result: 'failed', error: 'The file is not there.' });
+    expect(open()[0]).toMatch(/^stop: The last read of its source erp failed at .*: The file is not there\. Put right/);
+    expect(open('P1', { partSources: [], bomSources: [] })[0]).toMatch(
+      /^unknown: The last read of its source erp failed/,
+    );
+    expect(open('P1', { sources: [], partSources: [], bomSources: [] })[0]).toContain('is not in the config any more');
+  });
+});
+
+describe('whatever has happened to a product', () => {
+  const REASON: Reason = { code: 'refused', message: 'No. Not this one.' };
+  const LATER = Date.UTC(2027, 0, 16);
+  const DECISIONS: Decision[] = [
+    delivered(7),
+    { kind: 'rejected', reason: REASON },
+    { kind: 'parked', reason: { ...REASON, code: 'exhausted' } },
+    { kind: 'blocked', reason: { ...REASON, code: 'gate', status: 409 } },
+    { kind: 'unconfirmed', nextLookAt: LATER, spend: false, reason: { ...REASON, code: 'timeout' } },
+    { kind: 'unconfirmed', nextLookAt: null, spend: false, reason: { ...REASON, code: 'timeout' } },
+    { kind: 'retry', dueAt: LATER, spend: true, reason: { ...REASON, code: 'throttled' } },
+  ];
+  const decisions = fc.array(fc.constantFrom(...DECISIONS), { maxLength: 6 });
+  const results = fc.record({
+    P1: fc.constantFrom(items(product('P1')), items(product('P1', 'Other')), WRONG, EXCLUDED),
+    M1: fc.constantFrom(items(material('M1')), EXCLUDED),
+    B1: fc.constantFrom(items(bomItem('B1', 'P1', 'M1')), EXCLUDED, WRONG),
+  });
+
+  it('the answer agrees with the passport and with completeness, and each step is a sentence', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.tuple(results, decisions), { minLength: 1, maxLength: 3 }), async (rounds) => {
+        const one = createLedgerFixture({ rules: AUTO });
+        try {
+          for (const [staged, settled] of rounds) {
+            await stageRows(one.ledger, staged);
+            for (const decision of settled) await settleFirst(one.ledger, decision);
+            await one.ledger.evaluatePassports({ afterKey: null, limit: 100 });
+            for (const decision of settled) await settleFirst(one.ledger, decision);
+          }
+          const answer = why('P1', {}, one.file);
+          const passport = one.ledger.views.passport('P1');
+          if (answer === null) {
+            expect(passport).toBeNull();
+            return;
+          }
+          expect(answer.published).toBe(passport?.acknowledged === 'published');
+          const open = answer.steps.filter(({ standing }) => standing === 'stop' || standing === 'waits');
+          if (!answer.published) expect(open).not.toEqual([]);
+          if ((passport?.blockers.length ?? 0) > 0) expect(open).not.toEqual([]);
+          if (open.length === 0) expect(passport?.state).toBe('published');
+          for (const { text } of answer.steps) expect(text).toMatch(/^[A-Z"].*[.:]$/s);
+          expect(answer.answer).toMatch(/^The passport of (SKU-)?P1 is .*\.$/s);
+        } finally {
+          await one.remove();
+        }
+      }),
+      { numRuns: 25 },
+    );
+  });
+});
+
+/** Settles the delivery that is due first, if there is one. Only a create gets a remote id. */
+async function settleFirst(ledger: SqliteLedger, decision: Decision): Promise<void> {
+  const [due] = await ledger.dueDeliveries({ afterId: 0, limit: 1 });
+  if (due === undefined) return;
+  const claimed = await claimOne(ledger, due.id);
+  if (claimed === null) return;
+  const isCreate = claimed.operation.endsWith('.create');
+  const own = decision.kind === 'delivered' ? { ...decision, remoteId: isCreate ? due.id : null } : decision;
+  await settleOne(ledger, { id: due.id, decision: own });
+}

@@ -1,0 +1,66 @@
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { temporaryFolder } from '../../support/connectors/connector-reader.ts';
+import type { DatabaseServer } from '../../support/servers/database-server.ts';
+import { describeMariaDb, startMariaDb } from '../../support/servers/mariadb-server.ts';
+import { describePostgres, startPostgres } from '../../support/servers/postgres-server.ts';
+
+const MEGABYTE = 1_000_000;
+/** The small rows let a page grow to its greatest number of rows. The answer to its statement has 218 MB. */
+const [SMALL, LARGE] = [200, 250];
+const LARGE_BYTES = MEGABYTE;
+
+/** Reads the table in a process of its own. */
+function readTable(options: object): { rows: number; memory: number } {
+  const child = join(import.meta.dirname, '../../support/children/table-memory-child.ts');
+  // Without a bound V8 lets garbage grow as it likes. With this one a reader that holds all rows ends with an error.
+  const flags = ['--max-old-space-size=64', '--max-semi-space-size=4'];
+  return JSON.parse(
+    execFileSync(process.execPath, [...flags, child, JSON.stringify(options)], { encoding: 'utf8', timeout: 240_000 }),
+  ) as { rows: number; memory: number };
+}
+
+async function readsSqlite([small, large]: [number, number]): Promise<void> {
+  await using folder = await temporaryFolder();
+  const file = join(folder.path, 'erp.db');
+  const database = new Database(file);
+  database.exec('CREATE TABLE pictures (id INTEGER PRIMARY KEY, picture TEXT)');
+  const insert = database.prepare('INSERT INTO pictures VALUES (?, ?)');
+  database.transaction(() => {
+    for (let id = 0; id < small + large; id++) insert.run(id, `${id}`.padStart(id < small ? 10 : LARGE_BYTES, 'x'));
+  })();
+  database.close();
+  const { rows, memory } = readTable({ dialect: 'sqlite', file });
+  expect(rows).toBe(small + large);
+  expect(memory).toBeLessThan(200 * MEGABYTE);
+}
+
+it('reads a table of large rows a few at a time, so that they fit into memory', () => readsSqlite([0, 100]));
+it('ends a page early where small rows are followed by large ones', () => readsSqlite([SMALL, LARGE]));
+
+/** The drivers of servers have to let go of what is behind the end of a page. */
+function onServer(start: () => Promise<DatabaseServer>, { text, series }: { text: string; series: string }): void {
+  let server: DatabaseServer;
+  beforeAll(async () => {
+    server = await start();
+  });
+  afterAll(() => server.stop());
+
+  it('ends a page early where small rows are followed by large ones', { timeout: 300_000 }, async () => {
+    await server.run(`CREATE TABLE pictures (id INT PRIMARY KEY, picture ${text})`);
+    const length = `CASE WHEN n <= ${SMALL} THEN 10 ELSE ${LARGE_BYTES} END`;
+    await server.run(`INSERT INTO pictures SELECT n, REPEAT('x', ${length}) FROM ${series}`);
+    const { rows, memory } = readTable(server.options);
+    expect(rows).toBe(SMALL + LARGE);
+    expect(memory).toBeLessThan(200 * MEGABYTE);
+  });
+}
+
+describePostgres('a PostgreSQL server', () =>
+  onServer(startPostgres, { text: 'TEXT', series: `generate_series(1, ${SMALL + LARGE}) AS s (n)` }),
+);
+describeMariaDb('a MariaDB server', () =>
+  onServer(startMariaDb, { text: 'LONGTEXT', series: `(SELECT seq AS n FROM seq_1_to_${SMALL + LARGE}) AS s` }),
+);

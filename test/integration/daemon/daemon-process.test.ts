@@ -1,0 +1,118 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { startDaemonProcess } from '../../support/cli/daemon-process.ts';
+import { covers } from '../../support/docs/reliability.ts';
+import { type RedisServer, redisAvailable, startRedis } from '../../support/servers/redis.ts';
+import { PRODUCTS, WEB_TOKEN } from '../../support/worlds/daemon-world.ts';
+import { createWorld, type World } from '../../support/worlds/world.ts';
+
+const COUNT = 300;
+const rows = Array.from({ length: COUNT }, (_, at) => `S-${String(at).padStart(4, '0')},Item ${at},10`);
+const skus = rows.map((row) => row.slice(0, 6));
+/** Long enough that many requests are under way when the signal comes. */
+const LATENCY_MS = 1500;
+/** Long enough that a process that does not wait for its requests ends before them, on a busy machine as well. */
+const LONG_LATENCY_MS = 5000;
+
+const queues = redisAvailable ? (['embedded', 'redis'] as const) : (['embedded'] as const);
+
+describe.each(queues)('the daemon in a process of its own over the %s queue', (queue) => {
+  let world: World;
+  let redis: RedisServer | null = null;
+
+  beforeEach(async () => {
+    redis = queue === 'redis' ? await startRedis() : null;
+    world = await createWorld({
+      config: {
+        web: { port: 0, token: WEB_TOKEN },
+        sources: [{ ...PRODUCTS.source, schedule: '* * * * * *' }],
+      },
+      queue: redis?.url ?? 'embedded',
+      files: { ...PRODUCTS.files, 'products.csv': `SKU,NAME,STATE\n${rows.join('\n')}\n` },
+      profile: { imports: { creates: 'off' } },
+      sandbox: { faults: [{ kind: 'latency', operation: 'product.create', ms: LATENCY_MS }] },
+    });
+  });
+  afterEach(async () => {
+    await world.remove();
+    await redis?.stop();
+  });
+
+  const arrived = () => world.contents().products.map(({ sku }) => sku as string);
+  const requestsUnderWay = async () => {
+    await expect
+      .poll(() => world.sandbox.inspect().faults[0]?.used ?? 0, { timeout: 60_000 })
+      .toBeGreaterThanOrEqual(20);
+  };
+  const deliverTheRest = async () => {
+    world.sandbox.faults.clear();
+    const report = await world.sync();
+    expect(report.items.product).toEqual({ delivered: COUNT });
+    expect(arrived().sort()).toEqual(skus);
+    const { writes } = world.sandbox.inspect();
+    expect(writes.filter(({ count }) => count !== 1)).toEqual([]);
+  };
+
+  it.each(['SIGTERM', 'SIGINT'] as const)(
+    'finishes what is under way on %s and hands back the rest',
+    covers('shutdown', 'I5', 'I6', 'I8'),
+    async (signal) => {
+      const daemon = await startDaemonProcess(world.configFile);
+      await requestsUnderWay();
+      daemon.signal(signal);
+      expect(await daemon.exited).toBe(0);
+
+      const runtime = await world.open();
+      const { product } = runtime.views.itemCounts();
+      expect(runtime.voided).toBe(0);
+      await runtime.close();
+      expect(product).toEqual({ delivered: arrived().length, due: COUNT - arrived().length });
+      expect(arrived().length).toBeGreaterThanOrEqual(20);
+      expect(arrived().length).toBeLessThan(COUNT);
+      await deliverTheRest();
+    },
+  );
+
+  it(
+    'ends at once on a second signal, and nothing is lost or doubled',
+    covers('shutdown', 'I5', 'I6', 'I8'),
+    async () => {
+      world.sandbox.faults.clear();
+      world.sandbox.faults.add({ kind: 'latency', operation: 'product.create', ms: LONG_LATENCY_MS });
+      const daemon = await startDaemonProcess(world.configFile);
+      await requestsUnderWay();
+      const before = performance.now();
+      daemon.signal('SIGTERM');
+      // A second signal within half a second counts as the same one: some shells and npm send it twice.
+      await expect.poll(() => daemon.stderr(), { timeout: 60_000 }).toContain('Stopping');
+      const again = setInterval(() => daemon.signal('SIGTERM'), 100);
+      expect(await daemon.exited).toBe(1);
+      clearInterval(again);
+      expect(performance.now() - before).toBeLessThan(LONG_LATENCY_MS);
+
+      const used = world.sandbox.inspect().faults[0]?.used ?? 0;
+      await expect.poll(() => arrived().length, { timeout: 60_000 }).toBe(used);
+      await deliverTheRest();
+    },
+  );
+
+  it('writes its logs to stderr and nothing but the one document to stdout, and no secret to either', async () => {
+    world.sandbox.faults.clear();
+    const daemon = await startDaemonProcess(world.configFile);
+    await expect.poll(() => arrived().length, { timeout: 60_000 }).toBe(COUNT);
+    daemon.signal('SIGINT');
+    expect(await daemon.exited).toBe(0);
+    expect(JSON.parse(daemon.stdout())).toMatchObject({ ok: true, pid: daemon.pid });
+    expect(daemon.stderr()).not.toContain(WEB_TOKEN);
+    expect(daemon.stderr()).not.toContain('dpp_test0123456789');
+  });
+
+  it('keeps a second process from writing to its ledger', async () => {
+    const daemon = await startDaemonProcess(world.configFile);
+    await expect(world.open()).rejects.toMatchObject({
+      code: 'ledger.held',
+      message: expect.stringContaining(`"dpp-sync start" (process ${daemon.pid}`),
+    });
+    daemon.signal('SIGTERM');
+    expect(await daemon.exited).toBe(0);
+  });
+});

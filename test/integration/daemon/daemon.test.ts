@@ -1,0 +1,286 @@
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import type { Queue } from 'bullmq';
+import { afterEach, describe, expect, it } from 'vitest';
+import { openAdminChannel } from '../../../src/admin/channel-server.ts';
+import type { Daemon, DaemonOptions } from '../../../src/daemon/daemon.ts';
+import { loadRuntimeConfig } from '../../../src/daemon/load.ts';
+import { runDaemon } from '../../../src/daemon/run-daemon.ts';
+import { systemClock } from '../../../src/lib/clock.ts';
+import { createSecretStore } from '../../../src/lib/logging/secrets.ts';
+import { openWeb } from '../../../src/web/web-server.ts';
+import { covers } from '../../support/docs/reliability.ts';
+import { describeRedis, startRedis } from '../../support/servers/redis.ts';
+import { PRODUCTS, startDaemon, WEB_TOKEN } from '../../support/worlds/daemon-world.ts';
+import { createRecordingLog, type RecordingLog } from '../../support/worlds/recording-log.ts';
+import { API_KEY, createWorld, type World, type WorldOptions } from '../../support/worlds/world.ts';
+
+const DAY_MS = 86_400_000;
+/** Within which something happens by itself, on a machine that is busy. */
+const SOON = { timeout: 60_000 };
+
+const OTHER = {
+  ...PRODUCTS.source,
+  id: 'pim',
+  options: { path: './later.csv', key: ['SKU'] },
+} as const;
+
+describe('the daemon', () => {
+  let world: World;
+  let daemon: Daemon;
+  let log: RecordingLog;
+  let url: string;
+
+  async function begin(options: Partial<WorldOptions> = {}): Promise<void> {
+    world = await createWorld({
+      config: { web: { port: 0, token: WEB_TOKEN }, sources: [PRODUCTS.source, OTHER] },
+      files: { ...PRODUCTS.files, ...PRODUCTS.mended },
+      ...options,
+    });
+  }
+  const start = async (options: Partial<DaemonOptions> = {}) => {
+    ({ daemon, log, url } = await startDaemon(world, { probeMs: 100, ...options }));
+  };
+  afterEach(async () => {
+    await daemon.stop();
+    await world.remove();
+  });
+
+  const skus = () => world.contents().products.map(({ sku }) => sku);
+  const pullQueue = (): Queue => daemon.runtime.queues.bullQueues[0] as Queue;
+  const health = async () => {
+    const answer = await fetch(`${url}/healthz`);
+    return { http: answer.status, ...((await answer.json()) as Record<string, string>) };
+  };
+  const logged = (text: string) => log.lines.filter(({ message }) => message.includes(text));
+
+  it('shows a source that cannot be read as a failed job, which Retry runs again, and goes on with the others', async () => {
+    await begin();
+    await start();
+    await daemon.startRun('pim', 'schedule');
+    await daemon.startRun('erp', 'schedule');
+    await expect.poll(skus, SOON).toEqual(['A-1', 'A-2']);
+    await expect
+      .poll(() => daemon.runtime.queues.failed('pull'))
+      .toMatchObject([
+        { name: 'pull pim', reason: expect.stringMatching(/later\.csv.* does not exist\. Check the path/) },
+      ]);
+
+    // A second failure takes the place of the first.
+    await daemon.startRun('pim', 'schedule');
+    await expect.poll(() => daemon.runtime.views.runs({ source: 'pim', limit: 9 }).length, SOON).toBe(2);
+    await expect.poll(() => daemon.runtime.queues.counts('pull'), SOON).toEqual({ waiting: 0, active: 0, failed: 1 });
+
+    world.write('later.csv', 'SKU,NAME,STATE\nB-1,Lamp,10\n');
+    const [failed] = await daemon.runtime.queues.failed('pull');
+    await (await pullQueue().getJob(failed?.id ?? ''))?.retry();
+    await expect.poll(() => skus().includes('B-1'), SOON).toBe(true);
+    expect(daemon.runtime.views.runs({ source: 'pim', limit: 1 })).toMatchObject([
+      { trigger: 'retry', result: 'complete' },
+    ]);
+    expect(await daemon.runtime.queues.failed('pull')).toEqual([]);
+  });
+
+  it('keeps running while the API refuses the plan, says so once, and goes on when it no longer does', async () => {
+    await begin();
+    world.sandbox.setPlan('acme', 'standard' as never);
+    await start();
+    await daemon.startRun('erp', 'schedule');
+    await expect.poll(health, SOON).toMatchObject({ http: 200, status: 'degraded', api: 'denied_plan' });
+    // Several questions go by.
+    const asked = () => world.sandbox.inspect().requests['product.list']?.['402'] ?? 0;
+    await expect.poll(asked, SOON).toBeGreaterThan(2);
+    expect(logged('The API refuses the plan')).toHaveLength(1);
+    expect(daemon.runtime.views.itemCounts().product).toEqual({ due: 2 });
+
+    world.sandbox.setPlan('acme', 'enterprise');
+    await expect.poll(skus, SOON).toEqual(['A-1', 'A-2']);
+    expect(await health()).toMatchObject({ http: 200, status: 'ok', api: 'ok' });
+    expect(logged('Deliveries go on')).toHaveLength(1);
+  });
+
+  it('takes up a rotated key from its file without a restart', async () => {
+    await begin();
+    world.write('key', 'dpp_gone0123456789abcdefghij');
+    const config = readFileSync(world.configFile, 'utf8').replace(API_KEY, '${file:./key}');
+    world.write('dpp-sync.yaml', config);
+    await start();
+    await daemon.startRun('erp', 'schedule');
+    await expect.poll(health, SOON).toMatchObject({ status: 'degraded', api: 'denied_key' });
+    world.write('key', API_KEY);
+    await expect.poll(skus, SOON).toEqual(['A-1', 'A-2']);
+    expect(await health()).toMatchObject({ status: 'ok' });
+    expect(JSON.stringify(log.lines)).not.toMatch(/dpp_(?:gone|test)0/);
+  });
+
+  it('makes up at its start for a run that was cut short', async () => {
+    await begin({
+      config: { sources: [{ ...PRODUCTS.source, schedule: '0 0 1 1 *' }, OTHER] },
+    });
+    const earlier = await world.open();
+    await earlier.ledger.startRun({ source: 'erp', trigger: 'schedule', streams: [], mappingRevision: 'x' });
+    await earlier.close();
+    await start();
+    await expect.poll(skus, SOON).toEqual(['A-1', 'A-2']);
+    expect(logged('cut short')).toHaveLength(1);
+  });
+
+  it('makes up at its start, once, for times that passed while no daemon ran, and for no others', async () => {
+    await begin({ config: { sources: [{ ...PRODUCTS.source, schedule: '30 2 * * *' }] } });
+    const runs = () => daemon.runtime.views.runs({ source: 'erp', limit: 9 });
+    await start();
+    // A source that has never run waits for its first time.
+    expect(runs()).toEqual([]);
+    await daemon.stop();
+
+    await world.sync();
+    world.write('products.csv', 'SKU,NAME,STATE\nA-1,Kettle,10\nA-2,Toaster,10\nA-3,Lamp,10\n');
+    const later = { ...systemClock, now: () => systemClock.now() + 3 * DAY_MS };
+    await start({ clock: later });
+    await expect.poll(skus, SOON).toEqual(['A-1', 'A-2', 'A-3']);
+    expect(logged('missed')).toHaveLength(1);
+    await expect.poll(runs, SOON).toMatchObject([{ trigger: 'schedule', result: 'complete' }, { trigger: 'cli' }]);
+    await daemon.stop();
+
+    await start({ clock: later });
+    expect(logged('missed')).toEqual([]);
+    expect(runs()).toHaveLength(2);
+  });
+
+  it('delivers at its start what was left due', async () => {
+    await begin();
+    world.sandbox.setPlan('acme', 'standard' as never);
+    await world.sync({ waitMs: 1000 });
+    world.sandbox.setPlan('acme', 'enterprise');
+    expect(skus()).toEqual([]);
+    await start();
+    await expect.poll(skus, SOON).toEqual(['A-1', 'A-2']);
+    expect(daemon.runtime.views.runs({ source: 'erp', limit: 9 })).toHaveLength(1);
+  });
+
+  it('listens nowhere without a web section', async () => {
+    await begin({ config: { sources: [PRODUCTS.source] } });
+    await start();
+    expect(daemon.url).toBeNull();
+  });
+
+  it('gives up waiting for its requests when the time to stop is over', async () => {
+    await begin({ sandbox: { faults: [{ kind: 'latency', operation: 'product.create', ms: 1500 }] } });
+    const secrets = createSecretStore();
+    const config = await loadRuntimeConfig(world.configFile, secrets);
+    const controller = new AbortController();
+    log = createRecordingLog();
+    const ended = runDaemon({
+      config,
+      secrets,
+      clock: systemClock,
+      log,
+      version: '1.2.3',
+      openWeb,
+      openAdmin: openAdminChannel,
+      signal: controller.signal,
+      drainMs: 100,
+      onReady: (ready) => {
+        daemon = ready;
+      },
+    });
+    await expect.poll(() => logged('The daemon works'), SOON).toHaveLength(1);
+    await daemon.startRun('erp', 'schedule');
+    await expect.poll(() => world.sandbox.inspect().faults[0]?.used, SOON).toBe(2);
+    controller.abort();
+    expect(await ended).toBe(1);
+    expect(logged('Not everything ended in time')).toHaveLength(1);
+  });
+});
+
+describe('the daemon at its start', () => {
+  it('says which address it cannot have, and lets go of the ledger', async () => {
+    const taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    const { port } = taken.address() as AddressInfo;
+    const world = await createWorld({
+      config: { web: { port, token: WEB_TOKEN }, sources: [PRODUCTS.source] },
+      files: PRODUCTS.files,
+    });
+    await expect(startDaemon(world)).rejects.toMatchObject({
+      code: 'config.invalid',
+      path: 'web',
+      message: `The dashboard cannot listen on 127.0.0.1:${port} (EADDRINUSE).`,
+    });
+    taken.close();
+    const { daemon } = await startDaemon(world);
+    await daemon.stop();
+    await world.remove();
+  });
+});
+
+describeRedis('the daemon over Redis', () => {
+  it(
+    'sends nothing for outdated jobs, and receives what the ledger has',
+    covers('queue-lost', 'I5', 'I6'),
+    async () => {
+      const redis = await startRedis();
+      const world = await createWorld({
+        config: { web: { port: 0, token: WEB_TOKEN }, sources: [PRODUCTS.source] },
+        queue: redis.url,
+        files: { ...PRODUCTS.files, ...PRODUCTS.mended },
+      });
+      await world.sync();
+      world.requests();
+      world.write('products.csv', 'SKU,NAME,STATE\nA-1,Kettle,10\nA-2,Toaster,20\nA-3,Mixer,10\n');
+      const { daemon } = await startDaemon(world);
+      // Of deliveries that are done, that never were, and of what nobody would write.
+      const bells = [[{ id: 1 }, { id: 2 }], [{ id: 4711 }], [{ id: 'one' }, null], 'nothing'].map((deliveries) => ({
+        name: 'ghost',
+        data: { type: 'deliver', deliveries },
+      }));
+      await daemon.runtime.queues.enqueue('deliver', bells);
+      await daemon.runtime.queues.enqueue('deliver', [{ name: 'ghost', data: { type: 'failed', deliveryId: 1 } }]);
+      await daemon.startRun('erp', 'schedule');
+      await expect.poll(() => world.contents().products.length, SOON).toBe(3);
+      await expect
+        .poll(() => daemon.runtime.queues.counts('deliver'), SOON)
+        .toMatchObject({ waiting: 0, active: 0, failed: 0 });
+      await expect.poll(() => daemon.runtime.views.itemCounts().product, SOON).toEqual({ delivered: 3 });
+      expect(world.requests()).toEqual({ 'product.create': 1 });
+      await daemon.stop();
+      await world.remove();
+      await redis.stop();
+    },
+  );
+
+  it(
+    'a daemon is unhealthy while Redis is away, and continues by itself when Redis is back, even without its data',
+    covers('redis-killed', 'I5'),
+    async () => {
+      const redis = await startRedis();
+      const world = await createWorld({
+        config: { web: { port: 0, token: WEB_TOKEN }, sources: [PRODUCTS.source] },
+        queue: redis.url,
+        files: { ...PRODUCTS.files, ...PRODUCTS.mended },
+      });
+      const { daemon, url } = await startDaemon(world);
+      const health = async () => {
+        const answer = await fetch(`${url}/healthz`);
+        return [answer.status, ((await answer.json()) as { queue: string }).queue];
+      };
+      expect(await health()).toEqual([200, 'ok']);
+      await redis.kill();
+      await expect.poll(health, SOON).toEqual([503, 'unreachable']);
+      expect((await fetch(`${url}/`, { headers: { authorization: `Bearer ${WEB_TOKEN}` } })).status).toBe(200);
+      const metrics = await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${WEB_TOKEN}` } });
+      expect(await metrics.text()).not.toContain('dpp_sync_queue_jobs{');
+      // What has changed meanwhile waits for the map queue, whatever had been in it.
+      const pulling = daemon.runtime.pull('erp', { trigger: 'cli' }, new AbortController().signal);
+      await expect.poll(() => daemon.runtime.mapping(), SOON).toBe(true);
+      await redis.restart();
+      await expect.poll(health, SOON).toEqual([200, 'ok']);
+      expect(await pulling).toMatchObject({ result: 'complete' });
+      await expect.poll(() => world.contents().products.length, { timeout: 60_000 }).toBe(2);
+      await daemon.stop();
+      await world.remove();
+      await redis.stop();
+    },
+  );
+});

@@ -1,0 +1,113 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { addLogFields, withLogFields } from '../../../src/lib/logging/log-context.ts';
+import { createLogger, type Logger } from '../../../src/lib/logging/logging.ts';
+import { createSecretStore } from '../../../src/lib/logging/secrets.ts';
+import { PRODUCTS, startDaemon } from '../../support/worlds/daemon-world.ts';
+import { createWorld, type World } from '../../support/worlds/world.ts';
+
+interface Line {
+  msg: string;
+  [field: string]: unknown;
+}
+
+function recording(): { lines: Line[]; log: Logger } {
+  const lines: Line[] = [];
+  const write = (line: string): void => void lines.push(JSON.parse(line) as Line);
+  return { lines, log: createLogger({ level: 'debug', secrets: createSecretStore(), write }) };
+}
+
+describe('the lines of the log', () => {
+  let world: World | null = null;
+  afterEach(async () => {
+    await world?.remove();
+    world = null;
+  });
+
+  it('have source and run where they are about a run, and kind and key where they are about an item', async () => {
+    const files = (source: string) => ({ [`${source}/products.csv`]: PRODUCTS.files['products.csv'] });
+    const source = (id: string) => ({
+      ...PRODUCTS.source,
+      id,
+      options: { path: `./${id}/products.csv`, key: ['SKU'], after: 'archive', archive: `./${id}/archive` },
+      mappings: [{ ...PRODUCTS.source.mappings[0], key: `"${id}-" + row.SKU` }],
+    });
+    world = await createWorld({
+      config: { sources: [source('erp'), source('pim'), source('gone')] },
+      files: { 'status.csv': PRODUCTS.files['status.csv'], ...files('erp'), ...files('pim') },
+    });
+    const { lines, log } = recording();
+    const { daemon } = await startDaemon(world, { log });
+    const SOON = { timeout: 40_000 };
+    // Both at once, so that one could get the fields of the other.
+    await Promise.all([daemon.startRun('erp', 'schedule'), daemon.startRun('pim', 'schedule')]);
+    await expect.poll(() => daemon.runtime.views.itemCounts().product.rejected, SOON).toBeGreaterThan(0);
+    await expect.poll(() => lines.filter(({ msg }) => msg.startsWith('The run of')).length, SOON).toBe(2);
+    await daemon.startRun('gone', 'schedule');
+    await expect.poll(() => lines.some(({ msg }) => msg.includes('could not be pulled')), SOON).toBe(true);
+    await daemon.stop();
+
+    const about = (text: string) => lines.filter(({ msg }) => msg.includes(text));
+    for (const id of ['erp', 'pim']) {
+      const [run] = daemonRuns(lines, id);
+      expect(run, id).toEqual(expect.any(Number));
+      // The connector's own lines know nothing of the source: they get it from the run.
+      const archived = about(`${id}/archive`).concat(about(`${id}/products.csv was read`));
+      expect(archived.length, id).toBeGreaterThan(0);
+      for (const line of archived) expect(line).toMatchObject({ source: id, run });
+    }
+    const ofSources = lines.filter(
+      (line) => /\b(erp|pim|gone)\b/.test(line.msg) && !('kind' in line) && !line.msg.startsWith('The daemon works on'),
+    );
+    expect(ofSources.length).toBeGreaterThan(6);
+    for (const line of ofSources) {
+      expect(line['source'], line.msg).toMatch(/^(erp|pim|gone)$/);
+      expect(line.msg).toContain(String(line['source']));
+    }
+    const settled = lines.filter(({ msg }) => msg.startsWith('The product.'));
+    expect(settled.length).toBeGreaterThan(1);
+    for (const line of settled) {
+      expect(line).toMatchObject({
+        kind: 'product',
+        key: expect.stringMatching(/^(erp|pim)-A-[12]$/),
+        state: expect.any(String),
+      });
+    }
+  });
+
+  it('keep the fields of works that go on side by side apart, and take what becomes known later', async () => {
+    const { lines, log } = recording();
+    const gate = Promise.withResolvers<void>();
+    const work = (source: string, run: number) =>
+      withLogFields({ source }, async () => {
+        log.info({}, 'begun');
+        await withLogFields({ source }, async () => {
+          addLogFields({ run });
+          await gate.promise;
+          log.info({ run: 'own' }, 'within');
+        });
+        log.info({ kind: 'product', key: 'A-1' }, 'ended');
+      });
+    const both = Promise.all([work('erp', 1), work('pim', 2)]);
+    gate.resolve();
+    await both;
+    log.info({}, 'outside');
+    addLogFields({ run: 3 });
+    const fields = lines.map(({ msg, source, run, kind, key }) =>
+      [msg, source, run, kind, key].filter((one) => one !== undefined),
+    );
+    expect(fields).toEqual([
+      ['begun', 'erp'],
+      ['begun', 'pim'],
+      ['within', 'erp', 'own'],
+      ['within', 'pim', 'own'],
+      ['ended', 'erp', 1, 'product', 'A-1'],
+      ['ended', 'pim', 2, 'product', 'A-1'],
+      ['outside'],
+    ]);
+  });
+});
+
+/** The runs of a source that have ended, by their log lines. */
+function daemonRuns(lines: readonly Line[], source: string): unknown[] {
+  return lines.filter(({ msg }) => msg.startsWith(`The run of ${source} is`)).map(({ run }) => run);
+}

@@ -1,0 +1,77 @@
+import { appendFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Daemon } from '../../../src/daemon/daemon.ts';
+import { PRODUCTS, startDaemon } from '../../support/worlds/daemon-world.ts';
+import type { RecordingLog } from '../../support/worlds/recording-log.ts';
+import { createWorld, type World } from '../../support/worlds/world.ts';
+
+const HEADER = 'SKU,NAME,STATE\n';
+
+describe('a source with `watch: true`', () => {
+  let world: World;
+  let daemon: Daemon;
+  let log: RecordingLog;
+
+  beforeEach(async () => {
+    world = await createWorld({
+      config: { sources: [{ ...PRODUCTS.source, watch: true }] },
+      files: { 'status.csv': PRODUCTS.files['status.csv'] },
+    });
+    ({ daemon, log } = await startDaemon(world));
+  });
+  afterEach(async () => {
+    await daemon.stop();
+    await world.remove();
+  });
+
+  const file = () => join(world.folder, 'products.csv');
+  const runs = () => daemon.runtime.views.runs({ source: 'erp', limit: 10 });
+  const ended = () => runs().filter(({ endedAt }) => endedAt !== null);
+  const names = () => world.contents().products.map(({ name }) => name);
+
+  it('is read when its export appears, when it changes, and not again', async () => {
+    writeFileSync(`${file()}.tmp`, `${HEADER}A-1,Kettle,10\n`);
+    renameSync(`${file()}.tmp`, file());
+    await expect.poll(ended, { timeout: 30_000 }).toMatchObject([{ trigger: 'file', result: 'complete' }]);
+    await expect.poll(names, { timeout: 30_000 }).toEqual(['Kettle']);
+    writeFileSync(file(), `${HEADER}A-1,Teapot,10\n`);
+    await expect.poll(names, { timeout: 30_000 }).toEqual(['Teapot']);
+    expect(ended()).toHaveLength(2);
+    const begun = log.lines.filter(({ message }) => message.includes('has changed, so a run is due'));
+    expect(begun).toHaveLength(2);
+    const last = log.lines.findLast(({ message }) => message.startsWith('The run of erp is'));
+    expect(last?.message).toBe('The run of erp is complete: 1 rows read, 0 unchanged, 1 changed, 0 in quarantine.');
+  });
+
+  it('is not read while its export is being written', async () => {
+    writeFileSync(file(), HEADER);
+    // From then on it is looked at every two seconds.
+    await expect.poll(ended, { timeout: 30_000 }).toHaveLength(1);
+    let row = 0;
+    const writing = setInterval(() => {
+      row += 1;
+      appendFileSync(file(), `B-${row},Item ${row},10\n`);
+    }, 300);
+    await expect.poll(() => row, { timeout: 30_000 }).toBeGreaterThan(20);
+    expect(runs()).toHaveLength(1);
+    clearInterval(writing);
+    await expect
+      .poll(ended, { timeout: 30_000 })
+      .toMatchObject([{ streams: [{ read: row }] }, { streams: [{ read: 0 }] }]);
+  });
+
+  it('is read at the start where its export changed while no daemon ran, and only then', async () => {
+    writeFileSync(file(), `${HEADER}A-1,Kettle,10\n`);
+    await expect.poll(ended, { timeout: 30_000 }).toHaveLength(1);
+    await daemon.stop();
+    writeFileSync(file(), `${HEADER}A-1,Teapot,10\n`);
+    ({ daemon, log } = await startDaemon(world));
+    await expect.poll(names, { timeout: 30_000 }).toEqual(['Teapot']);
+    await expect.poll(ended, { timeout: 30_000 }).toHaveLength(2);
+    await daemon.stop();
+    ({ daemon, log } = await startDaemon(world));
+    await expect.poll(() => daemon.runtime.views.daemonNote('dueRuns')).toBeNull();
+    expect(runs()).toHaveLength(2);
+  });
+});

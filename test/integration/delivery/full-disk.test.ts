@@ -1,0 +1,257 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { verifyLedger } from '../../../src/ledger/backup/verify.ts';
+import { openLedgerViews } from '../../../src/ledger/read-ledger.ts';
+import type { SqliteLedger } from '../../../src/ledger/sqlite-ledger.ts';
+import { createBitmap } from '../../../src/lib/collections/bitmap.ts';
+import { runHere } from '../../support/cli/cli-here.ts';
+import { covers } from '../../support/docs/reliability.ts';
+import { text } from '../../support/ledger/items.ts';
+import { NO_PASSPORTS, openLedger } from '../../support/ledger/ledger.ts';
+import { row } from '../../support/ledger/records.ts';
+import { describeSmallDisk, mountSmallDisk, type SmallDisk } from '../../support/machine/small-disk.ts';
+import { quickQueue } from '../../support/servers/quick-queue.ts';
+import { PRODUCTS, startDaemon, WEB_TOKEN } from '../../support/worlds/daemon-world.ts';
+import { createWorld, type World } from '../../support/worlds/world.ts';
+
+const SOON = { timeout: 60_000, interval: 20 };
+const quiet = () => {};
+
+describeSmallDisk('a ledger on a disk that is full', () => {
+  let folder: string;
+  let disk: SmallDisk;
+  let file: string;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'dpp-full-'));
+    disk = mountSmallDisk(folder, 8);
+    file = join(folder, 'ledger.db');
+  });
+  afterEach(() => {
+    disk.remove();
+    rmSync(folder, { recursive: true });
+  });
+
+  const open = (): SqliteLedger => openLedger(file);
+  const rowsOfPage = (page: number) =>
+    Array.from({ length: 20 }, (_, at) => row(`${page}-${at}`, { filling: 'x'.repeat(500) }));
+
+  it(
+    'takes no page that it did not keep, and the same page once there is room',
+    covers('disk-full', 'I1', 'I5', 'I8'),
+    async () => {
+      const ledger = open();
+      const streams = ['default'];
+      // The second time the rows are known, and none of them may pass for a repeated one.
+      for (const known of [0, 20]) {
+        const { runId } = await ledger.startRun({ source: 'erp', trigger: 'cli', streams, mappingRevision: 'r1' });
+        const page = { runId, source: 'erp', stream: 'default', seen: createBitmap(), deferMapping: false };
+        const stagePage = (cursor: number) => ledger.stagePage({ ...page, records: rowsOfPage(cursor), cursor });
+        await stagePage(1);
+        disk.fill();
+        await expect(stagePage(2)).rejects.toMatchObject({ code: 'ledger.unwritable', exitCode: 3 });
+        await expect(stagePage(2)).rejects.toMatchObject({ code: 'ledger.unwritable' });
+        const beside = openLedgerViews({ file, passportRules: NO_PASSPORTS });
+        expect(beside?.views.run(runId)?.streams).toMatchObject([{ read: 20 }]);
+        beside?.close();
+        expect(await ledger.pendingRecords({ source: 'erp', afterId: 0, limit: 100 })).toHaveLength(20 + known);
+        disk.clear();
+        expect(await stagePage(2)).toMatchObject({ changed: 20 - known });
+        const end = { ...page, read: 40, flagItems: true, guard: { maxMissing: 0, maxDrop: 0 } };
+        expect(await ledger.endStream(end)).toEqual({ missing: 0, guarded: null });
+        await ledger.endRun({ runId, result: 'complete' });
+        expect(ledger.views.run(runId)?.streams).toMatchObject([{ read: 40, missing: 0 }]);
+        expect(await ledger.pendingRecords({ source: 'erp', afterId: 0, limit: 100 })).toHaveLength(40);
+      }
+      await ledger.close();
+      expect(verifyLedger(file, quiet)?.findings).toEqual([]);
+    },
+  );
+
+  it(
+    'keeps what it acknowledged when its log can neither be moved into it nor restarted',
+    covers('disk-full', 'I8'),
+    async () => {
+      let ledger = open();
+      const streams = ['default'];
+      const run = await ledger.startRun({ source: 'erp', trigger: 'cli', streams, mappingRevision: 'r1' });
+      const seen = createBitmap();
+      let acknowledged = 0;
+      disk.fill(2_000_000);
+      // The log itself takes the room that its pages would have to be moved to.
+      const fill = async () => {
+        for (let page = 0; page < 500; page += 1) {
+          await ledger.stagePage({
+            ...run,
+            source: 'erp',
+            stream: 'default',
+            records: rowsOfPage(page),
+            seen,
+            deferMapping: false,
+          });
+          acknowledged += 20;
+        }
+      };
+      await expect(fill()).rejects.toMatchObject({ code: 'ledger.unwritable' });
+      expect(acknowledged).toBeGreaterThan(100);
+      disk.fill();
+      const fails = await ledger.close().then(
+        () => null,
+        (error: { code: string }) => error.code,
+      );
+      expect([null, 'ledger.unwritable']).toContain(fails);
+      let reopened: unknown = null;
+      try {
+        ledger = open();
+        await ledger.close();
+      } catch (error) {
+        reopened = error;
+      }
+      if (reopened !== null) expect(reopened).toMatchObject({ code: 'ledger.unwritable', exitCode: 3 });
+      disk.clear();
+      ledger = open();
+      const kept = await ledger.pendingRecords({ source: 'erp', afterId: 0, limit: 100_000 });
+      expect(kept).toHaveLength(acknowledged);
+      await ledger.close();
+      expect(verifyLedger(file, quiet)?.findings).toEqual([]);
+    },
+  );
+
+  it(
+    'is begun, or opened, with a clear error, and without a trace once there is room',
+    covers('disk-full', 'I8'),
+    async () => {
+      disk.fill();
+      expect(open).toThrow(expect.objectContaining({ code: 'ledger.unwritable', exitCode: 3 }));
+      disk.clear();
+      await open().close();
+      disk.fill();
+      expect(open).toThrow(expect.objectContaining({ code: 'ledger.unwritable', exitCode: 3 }));
+      disk.clear();
+      await open().close();
+      expect(existsSync(file)).toBe(true);
+      expect(verifyLedger(file, quiet)?.findings).toEqual([]);
+    },
+  );
+});
+
+describeSmallDisk('a daemon whose disk is full', () => {
+  const queue = quickQueue();
+  const COUNT = 400;
+  const rows = Array.from({ length: COUNT }, (_, at) => `S-${String(at).padStart(4, '0')},Item ${at},10`);
+  let world: World;
+  let disk: SmallDisk;
+  beforeEach(async () => {
+    world = await createWorld({
+      config: { web: { port: 0, token: WEB_TOKEN }, sources: [PRODUCTS.source] },
+      queue: queue(),
+      files: { ...PRODUCTS.files, 'products.csv': `SKU,NAME,STATE\n${rows.join('\n')}\n` },
+      profile: { imports: { creates: 'off' } },
+      // Slow enough for requests to be under way when the disk becomes full.
+      sandbox: { faults: [{ kind: 'latency', operation: 'product.create', ms: 100 }] },
+    });
+    disk = mountSmallDisk(join(world.folder, 'data'), 32);
+  });
+  afterEach(async () => {
+    disk.remove();
+    await world.remove();
+  });
+
+  it(
+    'says so, takes nothing in, keeps the answers it received, and goes on by itself when there is room',
+    covers('disk-full', 'I4', 'I5', 'I6', 'I8'),
+    async () => {
+      const { daemon, url } = await startDaemon(world);
+      const arrived = () => world.contents().products.length;
+      const health = async () => (await (await fetch(`${url}/healthz`)).json()) as { ledger: string; status: string };
+      const page = async () => (await fetch(url, { headers: { authorization: `Bearer ${WEB_TOKEN}` } })).text();
+      /** How long work rests once there is room again. */
+      const roomAgain = async (): Promise<number> => {
+        const before = arrived();
+        disk.clear();
+        const since = performance.now();
+        await expect.poll(arrived, SOON).toBeGreaterThan(before);
+        return performance.now() - since;
+      };
+
+      // While it is full, nothing is read.
+      disk.fill();
+      await daemon.startRun('erp', 'schedule');
+      await expect.poll(health, SOON).toMatchObject({ status: 'unhealthy', ledger: 'unwritable' });
+      expect(await page()).toContain('cannot be written');
+      const status = await runHere(['status', '-c', world.configFile, '--json']);
+      expect(status.json()).toMatchObject({ ledger: { freeBytes: 0 } });
+      expect((await runHere(['status', '-c', world.configFile])).stdout).toContain('its disk is full');
+      expect(arrived()).toBe(0);
+      expect(await roomAgain()).toBeLessThan(10_000);
+
+      // It becomes full with requests under way: what the API says of them is kept until it can be stored.
+      await expect.poll(arrived, SOON).toBeGreaterThanOrEqual(10);
+      disk.fill();
+      await expect
+        .poll(async () => (await daemon.runtime.engine.status()).trouble?.message, SOON)
+        .toContain('disk is full');
+      await expect.poll(health, SOON).toMatchObject({ ledger: 'unwritable' });
+      expect(await roomAgain()).toBeLessThan(10_000);
+
+      await expect.poll(() => daemon.runtime.views.itemCounts().product, SOON).toEqual({ delivered: COUNT });
+      await expect
+        .poll(() => daemon.runtime.views.runs({ source: 'erp', limit: 5 }), SOON)
+        .toMatchObject([{ result: 'complete', streams: [{ read: COUNT, changed: COUNT, missing: 0 }] }]);
+      await expect.poll(health, SOON).toMatchObject({ status: 'ok', ledger: 'ok' });
+      expect(daemon.runtime.views.stuck(9)).toEqual([]);
+      await daemon.stop();
+      expect(
+        world
+          .contents()
+          .products.map(({ sku }) => text(sku))
+          .toSorted(),
+      ).toEqual(rows.map((one) => one.slice(0, 6)));
+      expect(world.requests()).toMatchObject({ 'product.create': COUNT });
+      expect(verifyLedger(join(world.folder, 'data/ledger.db'), quiet)?.findings).toEqual([]);
+    },
+  );
+
+  it('ends a pull by hand that waits for a run that rests longer than the person waits', async () => {
+    const { daemon } = await startDaemon(world);
+    const { runtime } = daemon;
+    const { signal } = new AbortController();
+    disk.fill();
+    await daemon.startRun('erp', 'schedule');
+    await expect.poll(() => runtime.pulling(), SOON).toEqual(['erp']);
+    await expect(runtime.pull('erp', { trigger: 'cli' }, signal, 300)).rejects.toMatchObject({
+      code: 'ledger.unwritable',
+    });
+    expect(runtime.pulling()).toEqual(['erp']);
+    disk.clear();
+    expect(await runtime.pull('erp', { trigger: 'cli' }, signal)).toMatchObject({ result: 'complete' });
+    await daemon.stop();
+  });
+
+  it(
+    'a sync on a full disk can be stopped, and the next start loses and doubles nothing',
+    covers(['disk-full', 'shutdown'], 'I5', 'I6', 'I8'),
+    async () => {
+      const { daemon } = await startDaemon(world);
+      await daemon.startRun('erp', 'schedule');
+      await expect.poll(() => world.contents().products.length, SOON).toBeGreaterThanOrEqual(10);
+      disk.fill();
+      await expect
+        .poll(async () => (await daemon.runtime.engine.status()).trouble?.message, SOON)
+        .toContain('disk is full');
+      await daemon.stop();
+      disk.clear();
+      const report = await world.sync();
+      expect(report.items.product).toEqual({ delivered: COUNT });
+      expect(
+        world
+          .contents()
+          .products.map(({ sku }) => text(sku))
+          .toSorted(),
+      ).toEqual(rows.map((one) => one.slice(0, 6)));
+      expect(world.sandbox.inspect().writes.filter(({ count }) => count !== 1)).toEqual([]);
+      expect(verifyLedger(join(world.folder, 'data/ledger.db'), quiet)?.findings).toEqual([]);
+    },
+  );
+});

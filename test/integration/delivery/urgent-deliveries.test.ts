@@ -1,0 +1,80 @@
+import { beforeEach, expect, it } from 'vitest';
+import { createDispatcher, type Dispatcher } from '../../../src/delivery/dispatcher.ts';
+import { createReceivedQueue, type ReceivedQueue } from '../../../src/delivery/received-queue.ts';
+import type { WakeUpJob } from '../../../src/domain/ports/queues.ts';
+import { deliverAll } from '../../support/ledger/deliveries.ts';
+import { items, product, text } from '../../support/ledger/items.ts';
+import { useLedger } from '../../support/ledger/ledger.ts';
+import { pullAndMap, row } from '../../support/ledger/records.ts';
+
+const DELIVERED = 70;
+/** More than the queue takes at once. */
+const BULK = 2500;
+
+const fixture = useLedger();
+let enqueued: WakeUpJob[];
+let queue: ReceivedQueue;
+let dispatcher: Dispatcher;
+
+const keys = (from: number, count: number) => Array.from({ length: count }, (_, at) => `P${from + at}`);
+
+beforeEach(async () => {
+  enqueued = [];
+  const enqueue = async (_queue: string, bells: readonly WakeUpJob[]) => void enqueued.push(...bells);
+  queue = createReceivedQueue();
+  dispatcher = createDispatcher({
+    ledger: fixture.ledger,
+    queues: { enqueue },
+    queue,
+    suspended: () => ({ operations: [], unconfirmed: { operations: [], reasons: [] } }),
+    health: { needsSample: () => false, failedLately: () => false },
+    importMax: 100,
+    importsMax: () => 8,
+    onReceived: () => undefined,
+    onRoom: () => undefined,
+    clock: fixture.clock,
+    random: () => 0,
+  });
+  const pull = async (all: readonly string[]) => {
+    await pullAndMap(
+      fixture.ledger,
+      all.map((key) => row(key)),
+      ({ id }) => items(product(text(id))),
+    );
+  };
+  await pull(keys(0, DELIVERED));
+  await deliverAll(fixture.ledger);
+  await pull(keys(0, DELIVERED + BULK));
+});
+
+const received = () => [...queue.inOrder()].map(({ id, operation, urgent }) => ({ id, operation, urgent }));
+
+it('asks for a passport beside thousands that were due before, and again only once that attempt is over', async () => {
+  await fixture.ledger.askForPassports({ products: ['P0'], status: 'published' });
+  // The passport has a job of its own among the other deliveries, which comes after those of 1,500 new products.
+  expect(await dispatcher.fill()).toBe(1501);
+  expect(JSON.stringify(enqueued.at(-1))).toContain('passport');
+
+  await dispatcher.fillAtOnce();
+  const [first, ...others] = received();
+  expect([first, others]).toMatchObject([{ operation: 'passport.init', urgent: true }, []]);
+  await dispatcher.fillAtOnce();
+  expect(received()).toHaveLength(1);
+  queue.clear();
+  dispatcher.done([first?.id ?? 0]);
+  await dispatcher.fillAtOnce();
+  expect(received()).toEqual([first]);
+});
+
+it('a bounded number of urgent deliveries is in flight beside the bulk', async () => {
+  await fixture.ledger.askForPassports({ products: keys(0, DELIVERED), status: 'published' });
+  await dispatcher.fillAtOnce();
+  const first = received();
+  expect(first).toHaveLength(64);
+  await dispatcher.fillAtOnce();
+  expect(received()).toHaveLength(64);
+  queue.clear();
+  dispatcher.done(first.slice(0, 2).map(({ id }) => id));
+  await dispatcher.fillAtOnce();
+  expect(received()).toHaveLength(2);
+});

@@ -1,0 +1,339 @@
+// What the dashboard reads of the ledger.
+
+import { describe, expect, it } from 'vitest';
+import type { Reason } from '../../../src/domain/delivery/reason.ts';
+import type { MapResult } from '../../../src/domain/mapping.ts';
+import type { DashboardViews, ItemListFilter } from '../../../src/domain/ports/ledger/dashboard-views.ts';
+import { createDashboard } from '../../../src/ledger/dashboard/dashboard-views.ts';
+import { openDatabaseReadOnly } from '../../../src/ledger/store/database.ts';
+import type { JsonObject } from '../../../src/lib/json.ts';
+import { textOf } from '../../support/connectors/connector-reader.ts';
+import { deliverAll } from '../../support/ledger/deliveries.ts';
+import { bomItem, items, material, product } from '../../support/ledger/items.ts';
+import { NO_PASSPORTS, useLedger } from '../../support/ledger/ledger.ts';
+import { pullRows, row, stageRows } from '../../support/ledger/records.ts';
+
+const RULES = { ...NO_PASSPORTS, init: 'when-complete', publish: 'auto' } as const;
+const fixture = useLedger({ rules: RULES });
+
+let opened: { of: string; views: DashboardViews } | null = null;
+
+function views(): DashboardViews {
+  if (opened?.of === fixture.file) return opened.views;
+  const db = openDatabaseReadOnly(fixture.file);
+  if (db === null) throw new Error('There is no ledger.');
+  opened = { of: fixture.file, views: createDashboard(db, RULES, fixture.clock).views };
+  return opened.views;
+}
+
+const keys = (filter: ItemListFilter) =>
+  views()
+    .items(filter, { limit: 100 })
+    .rows.map(({ key }) => key);
+const total = (filter: ItemListFilter) => views().items(filter, { limit: 1 }).total;
+
+function pagesOf(filter: ItemListFilter, limit: number): string[][] {
+  const pages: string[][] = [];
+  let after: string | undefined;
+  do {
+    const { rows, next } = views().items(filter, { after, limit });
+    pages.push(rows.map(({ key }) => key));
+    after = next ?? undefined;
+  } while (after !== undefined);
+  return pages;
+}
+
+const unknownCountry = (value: string): MapResult => ({
+  status: 'quarantined',
+  issues: [
+    {
+      code: 'country.unknown',
+      message: `"${value}" is not a country.`,
+      field: 'country_of_origin',
+      value,
+      cure: 'Correct it.',
+    },
+  ],
+  blockedProducts: [value],
+});
+
+async function reject(key: string, reason: Partial<Reason> = {}): Promise<void> {
+  const due = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 100 });
+  const one = due.find(({ id }) => fixture.ledger.views.delivery(id)?.key === key);
+  await fixture.ledger.deadLetter({
+    deliveryId: one?.id ?? 0,
+    revision: one?.revision ?? 0,
+    reason: { code: 'internal', message: `Product "${key}" is wrong.`, ...reason },
+    isOneOfMany: false,
+  });
+}
+
+async function given(): Promise<void> {
+  const { ledger } = fixture;
+  await stageRows(ledger, {
+    1: items(product('1', 'Alpine tent'), product('2', 'Rain jacket'), material('M', 'Ripstop nylon')),
+    2: items(bomItem('L1', '1', 'M'), product('3', 'ALPINE rope')),
+    3: unknownCountry('Narnia'),
+    4: unknownCountry('Mordor'),
+  });
+}
+
+describe('a list of items', () => {
+  it('continues after its last row, and ends', async () => {
+    await given();
+    expect(pagesOf({}, 2)).toEqual([['1', '2'], ['M', 'L1'], ['3']]);
+    expect(pagesOf({ kind: 'product' }, 2)).toEqual([['1', '2'], ['3']]);
+    expect(total({})).toEqual({ count: 5, atLeast: false });
+    expect(total({ kind: 'product', source: 'erp' })).toEqual({ count: 3, atLeast: false });
+    expect(total({ source: 'pim' })).toEqual({ count: 0, atLeast: false });
+  });
+
+  it('has the items of each state, and counts them', async () => {
+    await given();
+    await reject('2');
+    expect(keys({ state: 'rejected' })).toEqual(['2']);
+    expect(keys({ state: 'attention' })).toEqual(['2']);
+    expect(keys({ state: 'waiting' })).toEqual(['L1']);
+    expect(keys({ state: 'due' }).sort()).toEqual(['1', '3', 'M']);
+    expect(keys({ state: 'due', kind: 'material' })).toEqual(['M']);
+    expect(keys({ state: 'open' }).sort()).toEqual(['1', '2', '3', 'L1', 'M']);
+    expect(keys({ state: 'delivered' })).toEqual([]);
+    await deliverAll(fixture.ledger);
+    expect(keys({ state: 'delivered' })).toEqual(['1', 'M', 'L1', '3']);
+    expect(total({ state: 'delivered' })).toEqual({ count: 4, atLeast: false });
+    expect(total({ state: 'delivered', kind: 'product' })).toEqual({ count: 2, atLeast: false });
+  });
+
+  it('finds a part of a name, of a key and of a natural key, in lower case or upper case', async () => {
+    await given();
+    expect(keys({ search: 'alpine' })).toEqual(['1', '3']);
+    expect(keys({ search: 'NYLON' })).toEqual(['M']);
+    expect(keys({ search: 'sku-2' })).toEqual(['2']);
+    expect(keys({ search: 'l1' })).toEqual(['L1']);
+    expect(keys({ search: 'alpine', state: 'waiting' })).toEqual([]);
+    expect(total({ search: 'alpine' })).toEqual({ count: 2, atLeast: false });
+  });
+
+  it('finds a new name and not the former one, also where the list was read before', async () => {
+    await given();
+    expect(keys({ search: 'jacket' })).toEqual(['2']);
+    await stageRows(fixture.ledger, { 1: items(product('1', 'Alpine tent'), product('2', 'Poncho'), material('M')) });
+    expect([keys({ search: 'jacket' }), keys({ search: 'poncho' }), keys({ search: 'nylon' })]).toEqual([
+      [],
+      ['2'],
+      [],
+    ]);
+  });
+
+  it('has the items that a run has changed', async () => {
+    await given();
+    await deliverAll(fixture.ledger);
+    fixture.clock.advance(1000);
+    const { runId } = await pullRows(fixture.ledger, { rows: [row('9')] });
+    fixture.clock.advance(1000);
+    await stageRows(fixture.ledger, { 2: items(bomItem('L1', '1', 'M'), product('3', 'Another rope')) });
+    const [latest] = views().runs({}, { limit: 10 }).rows;
+    expect(keys({ run: latest?.id })).toEqual(['3']);
+    expect(keys({ run: runId })).toEqual([]);
+  });
+});
+
+describe('one item', () => {
+  it('has the items that point to it, and a product the tree of its BOM items', async () => {
+    await given();
+    const detail = views().itemDetail('material', 'M');
+    expect(detail?.usedBy).toMatchObject({ count: 1, rows: [{ role: 'material', kind: 'bom_item', key: 'L1' }] });
+    expect(detail?.bom).toBeNull();
+    const { bom } = views().itemDetail('product', 'SKU-1') ?? {};
+    expect(bom).toMatchObject({
+      key: '1',
+      bomItem: null,
+      cut: 0,
+      children: [{ key: 'M', name: 'Ripstop nylon', bomItem: { key: 'L1', quantity: '1', state: 'waiting' } }],
+    });
+    expect(views().itemDetail('product', 'nobody')).toBeNull();
+  });
+});
+
+describe('the causes of what is stuck', () => {
+  it('group quarantined rows by rule and field, and say what they hold', async () => {
+    await given();
+    const [cause] = views().causes({});
+    expect(cause).toMatchObject({
+      type: 'quarantine',
+      source: 'erp',
+      stream: 'default',
+      title: 'Unknown country in country_of_origin.',
+      cure: 'Correct it.',
+      code: 'country.unknown',
+      field: 'country_of_origin',
+      count: 2,
+      passportsHeld: 2,
+      firstSeenAt: fixture.clock.now(),
+      example: 'Narnia',
+      note: null,
+    });
+    const { rows, next, total: of } = views().causeMembers(cause?.id ?? '', { limit: 1 });
+    expect([rows.map(({ record }) => record?.fields['id']), of.count]).toEqual([['3'], 2]);
+    const rest = views().causeMembers(cause?.id ?? '', { limit: 1, after: next ?? undefined });
+    expect([rest.rows.map(({ record }) => record?.fields['id']), rest.next]).toEqual([['4'], null]);
+  });
+
+  it('group stuck items whose reasons differ only in values, and keep their notes', async () => {
+    await given();
+    await reject('1');
+    await reject('2');
+    await reject('3', { message: 'Something else is wrong.' });
+    const [first, second] = views().causes({ type: 'rejected' });
+    expect([first?.count, second?.count]).toEqual([2, 1]);
+    expect(first).toMatchObject({ code: 'internal', passportsHeld: 2, title: 'dpp-sync failed at it.', example: '1' });
+    expect(keys({ cause: first?.id })).toEqual(['1', '2']);
+    await fixture.ledger.noteCause(first?.id ?? '', { text: 'Known.', owner: 'anna', by: 'ben' });
+    expect(views().cause(first?.id ?? '')?.note).toMatchObject({ text: 'Known.', owner: 'anna', by: 'ben' });
+    const members = views().causeMembers(first?.id ?? '', { limit: 10 });
+    expect(members.rows.map(({ item }) => item?.reason.message)).toEqual([
+      'Product "1" is wrong.',
+      'Product "2" is wrong.',
+    ]);
+  });
+
+  it('have the failed runs of a source until one is complete', async () => {
+    const { ledger } = fixture;
+    const start = { source: 'erp', trigger: 'cli', streams: ['default'], mappingRevision: 'r1' } as const;
+    for (let n = 0; n < 2; n += 1) {
+      const { runId } = await ledger.startRun({ ...start, streams: ['default'], askedBy: 'anna' });
+      await ledger.endRun({ runId, result: 'failed', error: 'The file is not there' });
+    }
+    const [cause] = views().causes({ type: 'run' });
+    expect(cause).toMatchObject({ source: 'erp', count: 2, example: 'The file is not there.' });
+    const { rows } = views().causeMembers(cause?.id ?? '', { limit: 10 });
+    expect(rows.map(({ run }) => run?.result)).toEqual(['failed', 'failed']);
+    expect(views().runs({ result: 'failed' }, { limit: 1 })).toMatchObject({
+      rows: [{ id: 2, askedBy: 'anna' }],
+      total: { count: 2 },
+    });
+    await pullRows(ledger, { rows: [] });
+    expect(views().causes({ type: 'run' })).toEqual([]);
+    expect(views().run(2)).toMatchObject({ askedBy: 'anna', result: 'failed' });
+  });
+});
+
+describe('a replay by cause', () => {
+  const replayed = async (cause: string, map: (fields: JsonObject) => MapResult, dryRun = false) => {
+    const selection = { states: [], sources: [], keys: [], deliveryIds: [], cause };
+    const candidates = await fixture.ledger.replayCandidates({ selection, afterId: 0, limit: 100 });
+    const records = candidates.map(({ id, version, fields }) => ({ id, version, result: map(fields) }));
+    return { ids: candidates.map(({ fields }) => fields['id']), ...(await fixture.ledger.replay({ records, dryRun })) };
+  };
+
+  it('maps the quarantined records of the cause again, and no other record', async () => {
+    await given();
+    const other = { code: 'gtin.check', message: 'Wrong.' };
+    await stageRows(fixture.ledger, { 5: { status: 'quarantined', issues: [other], blockedProducts: [] } });
+    const cause =
+      views()
+        .causes({})
+        .find(({ code }) => code === 'country.unknown')?.id ?? '';
+    const passing = ({ id }: JsonObject) => items(product(`from row ${textOf(id)}`));
+    expect(await replayed(cause, passing, true)).toMatchObject({ ids: ['3', '4'], staged: 2, quarantined: 0 });
+    expect(views().cause(cause)?.count).toBe(2);
+    const still = ({ id }: JsonObject) => (id === '3' ? unknownCountry('Narnia') : passing({ id: id ?? null }));
+    expect(await replayed(cause, still)).toMatchObject({ staged: 1, quarantined: 1 });
+    expect(views().cause(cause)?.count).toBe(1);
+    await replayed(cause, passing);
+    expect(views().cause(cause)).toBeNull();
+    expect(await replayed(cause, passing)).toMatchObject({ ids: [], staged: 0 });
+    expect(
+      views()
+        .causes({})
+        .map(({ code }) => code),
+    ).toEqual(['gtin.check']);
+  });
+
+  it('sends the stuck items of the cause again, and no other item', async () => {
+    await given();
+    await reject('1');
+    await reject('3', { message: 'Something else is wrong.' });
+    const [cause] = views()
+      .causes({ type: 'rejected' })
+      .filter(({ example }) => example === '3');
+    const again = await replayed(cause?.id ?? '', () => items(bomItem('L1', '1', 'M'), product('3', 'Sound rope')));
+    expect(again).toMatchObject({ ids: ['2'], staged: 1 });
+    expect(keys({ state: 'rejected' })).toEqual(['1']);
+  });
+});
+
+describe('the list of passports', () => {
+  it('has a row for each product, with its name and what keeps it from being published', async () => {
+    const { ledger } = fixture;
+    await given();
+    await deliverAll(ledger);
+    await ledger.evaluatePassports({ afterKey: null, limit: 100 });
+    await deliverAll(ledger);
+    const { rows, total: of } = views().passports({}, { limit: 10 });
+    expect(of).toEqual({ count: 3, atLeast: false });
+    expect(rows.map(({ product: key, name, state }) => [key, name, state])).toEqual([
+      ['1', 'Alpine tent', 'published'],
+      ['2', 'Rain jacket', 'published'],
+      ['3', 'ALPINE rope', 'published'],
+    ]);
+  });
+
+  it('names what a complete passport waits for, in the words of why', async () => {
+    const { ledger } = fixture;
+    await given();
+    await deliverAll(ledger);
+    const waitsFor = () => views().passports({}, { limit: 1 }).rows[0]?.blockers;
+    const lastStep = () => views().why('1')?.steps.at(-1)?.text;
+    expect(waitsFor()).toEqual([
+      expect.stringMatching(/^Its passport is evaluated as soon as no other work is left\./),
+    ]);
+    expect(waitsFor()).toEqual([lastStep()]);
+    await ledger.evaluatePassports({ afterKey: null, limit: 100 });
+    expect(waitsFor()).toEqual([expect.stringMatching(/^The initialisation of its passport is due\./)]);
+    expect(waitsFor()).toEqual([lastStep()]);
+    await deliverAll(ledger);
+    expect(waitsFor()).toEqual([]);
+  });
+
+  it('counts and lists each state as the views of the commands do', async () => {
+    const { ledger } = fixture;
+    await given();
+    await reject('3');
+    await deliverAll(ledger);
+    await ledger.evaluatePassports({ afterKey: null, limit: 100 });
+    const agree = () => {
+      expect(views().passportCounts({})).toEqual(ledger.views.passportCounts());
+      // At first before any list was read, and afterwards from what the lists keep in memory.
+      const { items: found, passports } = views().counts({ sources: ['erp'], watched: ['erp'] });
+      expect([found, passports]).toEqual([ledger.views.itemCounts(), ledger.views.passportCounts()]);
+      for (const state of ['published', 'initialized', 'unpublished', 'incomplete', 'blocked', 'none'] as const) {
+        const { rows, total: of } = views().passports({ state }, { limit: 10 });
+        expect([state, rows.length]).toEqual([state, ledger.views.passportCounts()[state] ?? 0]);
+        expect([state, of.count]).toEqual([state, rows.length]);
+        for (const { product: key } of rows) expect(ledger.views.passport(key)?.state).toBe(state);
+      }
+      expect(keys({ state: 'incomplete' }).length).toBe(ledger.views.passportCounts().incomplete ?? 0);
+    };
+    const statesOf = () => Object.keys(views().passportCounts({})).sort();
+    agree();
+    expect(statesOf()).toEqual(['incomplete', 'none']);
+    await deliverAll(ledger);
+    agree();
+    await ledger.askForPassports({ products: ['1'], status: 'unpublished' });
+    await deliverAll(ledger);
+    agree();
+    await ledger.askForPassports({ products: ['2'], status: 'unpublished' });
+    await reject('2');
+    agree();
+    expect(statesOf()).toEqual(['blocked', 'incomplete', 'unpublished']);
+    // The source has lost the third product, which had no passport yet.
+    await pullRows(ledger, { rows: ['1', '3', '4'].map((id) => row(id)) });
+    expect(keys({ state: 'missing' }).sort()).toEqual(['3', 'L1']);
+    agree();
+    // And the other ones, of which one has a passport that was withdrawn.
+    await pullRows(ledger, { rows: ['3', '4'].map((id) => row(id)) });
+    expect(keys({ state: 'missing' })).toContain('2');
+    agree();
+  });
+});

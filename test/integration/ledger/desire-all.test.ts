@@ -1,0 +1,105 @@
+// Staging many items at once leaves what staging them one by one leaves.
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { contentOf, type Item } from '../../../src/domain/item.ts';
+import { naturalKeyOf } from '../../../src/domain/natural-key.ts';
+import { Profile } from '../../../src/domain/profile.ts';
+import { createRestored } from '../../../src/ledger/backup/restored.ts';
+import { createAdoptedBom } from '../../../src/ledger/contact/adopted-bom.ts';
+import { createContact } from '../../../src/ledger/contact/contact.ts';
+import { createListedEntries } from '../../../src/ledger/contact/listed.ts';
+import { createListings } from '../../../src/ledger/contact/listings.ts';
+import { createRequests } from '../../../src/ledger/deliveries/requests/requests.ts';
+import type { OwnedDesire } from '../../../src/ledger/items/desired-item.ts';
+import { nameOf } from '../../../src/ledger/items/item-name.ts';
+import { createItems, type Items } from '../../../src/ledger/items/items.ts';
+import { openDatabase, type Sqlite } from '../../../src/ledger/store/database.ts';
+import { bomItem, material, product } from '../../support/ledger/items.ts';
+import { NO_CONTACT } from '../../support/ledger/ledger.ts';
+import { createManualClock } from '../../support/time/manual-clock.ts';
+
+const PROFILE = Profile.parse({});
+
+function openItems(db: Sqlite): Items {
+  const context = {
+    db,
+    clock: createManualClock(1_000),
+    profile: PROFILE,
+    epoch: 'e',
+    target: 't',
+    contactRules: NO_CONTACT,
+  };
+  const restored = createRestored(context);
+  const listed = createListedEntries(context);
+  const contact = createContact(context, { listings: createListings(context, listed), listed, restored });
+  const adoptedBom = createAdoptedBom(context);
+  return createItems(context, { restored, contact, adoptedBom, requests: createRequests(db) });
+}
+
+const owner = { id: 1, source: 'erp', missingSince: null };
+
+/** What pages of rows ask for, as it is when each page is staged. */
+function desired(items: Items, page: readonly Item[]): OwnedDesire[] {
+  const known = items.findAll(page);
+  return page.map((item) => ({
+    item,
+    content: contentOf(item),
+    naturalKey: item.kind === 'bom_item' ? null : naturalKeyOf(PROFILE, item.kind, item.payload),
+    known: known.get(nameOf(item)),
+    owner,
+  }));
+}
+
+/** Stages pages in a ledger of its own; gives what it holds then, and what came of each item. */
+function stage(pages: readonly (readonly Item[])[], stagePage: (items: Items, page: readonly Item[]) => unknown[]) {
+  const folder = mkdtempSync(join(tmpdir(), 'dpp-desire-'));
+  const db = openDatabase(join(folder, 'ledger.db'));
+  try {
+    const items = openItems(db);
+    const staged = pages.map((page) => {
+      const result = db.transaction(() => stagePage(items, page))();
+      // The first product arrives, and the first material is being sent.
+      db.exec(`UPDATE items SET state = 'delivered', acknowledged = 1, remote_id = '1' WHERE kind = 'product' AND key = '0';
+        UPDATE items SET state = 'sending' WHERE kind = 'material' AND key = '0' AND state = 'due'`);
+      return result;
+    });
+    const tables = ['items', 'refs', 'history', 'events'].map((table) => db.prepare(`SELECT * FROM ${table}`).all());
+    return { staged, tables };
+  } finally {
+    db.close();
+    rmSync(folder, { recursive: true });
+  }
+}
+
+const key = fc.integer({ min: 0, max: 4 }).map(String);
+const name = fc.constantFrom('one', 'two');
+const item: fc.Arbitrary<Item> = fc.oneof(
+  fc.tuple(key, name).map(([of, called]) => product(of, called)),
+  fc.tuple(key, name).map(([of, called]) => material(of, called)),
+  fc.tuple(key, key, key, name).map(([of, from, part, count]) => bomItem(of, from, part, count)),
+);
+
+it('stages a page of items at once as one after the other, with repeats, refs and items that are known', () => {
+  const pages = fc.array(fc.array(item, { maxLength: 12 }), { minLength: 1, maxLength: 3 });
+  fc.assert(
+    fc.property(pages, (given) => {
+      const atOnce = stage(given, (items, page) => items.desireAll(desired(items, page), false));
+      // New items are inserted first, so that their ids are the same.
+      const oneByOne = stage(given, (items, page) => {
+        const wanted = desired(items, page);
+        const isFresh = (at: number) =>
+          wanted[at]?.known === undefined && page.findIndex((one) => nameOf(one) === nameOf(page[at]!)) === at;
+        const order = [...page.keys()].toSorted((a, b) => Number(isFresh(b)) - Number(isFresh(a)) || a - b);
+        const staged: unknown[] = [];
+        for (const at of order) staged[at] = items.desire(desired(items, [page[at]!])[0]!, owner, false);
+        return staged;
+      });
+      expect(atOnce).toEqual(oneByOne);
+    }),
+    { numRuns: 60 },
+  );
+});

@@ -1,0 +1,118 @@
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { verifyLedger } from '../../../src/ledger/backup/verify.ts';
+import { openDatabase } from '../../../src/ledger/store/database.ts';
+import { type Clock, systemClock } from '../../../src/lib/clock.ts';
+import { covers } from '../../support/docs/reliability.ts';
+import { createOldLedger } from '../../support/ledger/old-ledger.ts';
+import { describeSmallDisk, mountSmallDisk, type SmallDisk } from '../../support/machine/small-disk.ts';
+
+const DISK_MB = 32;
+const PRODUCTS = 3000;
+
+describeSmallDisk('an upgrade of a ledger on a disk without room', () => {
+  let folder: string;
+  let disk: SmallDisk;
+  let file: string;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'dpp-full-'));
+    disk = mountSmallDisk(folder, DISK_MB);
+    file = join(folder, 'ledger.db');
+    const old = createOldLedger(file);
+    old.db.transaction(() => {
+      for (let at = 0; at < PRODUCTS; at += 1) {
+        const desired = { name: 'x'.repeat(500), sku: `SKU-${at}` };
+        old.item({ kind: 'product', key: `p-${at}`, desired }, [{ operation: 'product.create', state: 'due' }]);
+      }
+    })();
+    old.close();
+  });
+  afterEach(() => {
+    disk.remove();
+    rmSync(folder, { recursive: true });
+  });
+
+  const needsRoom = expect.objectContaining({
+    code: 'ledger.unwritable',
+    exitCode: 3,
+    message: expect.stringMatching(
+      /its folder needs about \d+ MB of free room, and \d MB are free\. The ledger was not changed\.$/,
+    ),
+  });
+
+  /** The older version goes on with its ledger. */
+  function expectUsableByOlderVersion(): void {
+    const db = new Database(file);
+    try {
+      expect(db.pragma('integrity_check', { simple: true })).toBe('ok');
+      expect(db.pragma('user_version', { simple: true })).toBe(4);
+      expect(db.prepare("SELECT count(*) FROM deliveries WHERE state = 'due'").pluck().get()).toBe(PRODUCTS);
+      disk.clear();
+      db.exec(
+        "UPDATE deliveries SET state = 'delivered' WHERE id = 1; UPDATE deliveries SET state = 'due' WHERE id = 1",
+      );
+    } finally {
+      db.close();
+    }
+  }
+
+  function expectDone(backups: number): void {
+    openDatabase(file).close();
+    expect(verifyLedger(file, () => {})?.findings).toEqual([]);
+    const files = readdirSync(folder).filter((name) => !/-(?:wal|shm)$/.test(name));
+    expect(files).toHaveLength(1 + backups);
+  }
+
+  it(
+    'is refused before anything is written, names the room that it needs, and works once there is room',
+    covers('disk-full', 'I1', 'I8'),
+    () => {
+      disk.fill((DISK_MB - 12) * 1_000_000);
+      expect(() => openDatabase(file)).toThrow(needsRoom);
+      expect(readdirSync(folder).filter((name) => name.includes('backup'))).toEqual([]);
+      expectUsableByOlderVersion();
+      expectDone(1);
+    },
+  );
+
+  it('leaves no half of a backup where the disk becomes full during the copy', covers('disk-full', 'I1', 'I8'), () => {
+    // The time of the backup is asked for just before the copy.
+    const clock: Clock = {
+      ...systemClock,
+      now() {
+        disk.fill();
+        return systemClock.now();
+      },
+    };
+    expect(() => openDatabase(file, { clock })).toThrow(needsRoom);
+    expect(readdirSync(folder).filter((name) => name.includes('backup'))).toEqual([]);
+    expectUsableByOlderVersion();
+    expectDone(1);
+  });
+
+  it(
+    'leaves the ledger and its backup as they were where the disk becomes full after the backup',
+    covers('disk-full', 'I1', 'I8'),
+    () => {
+      const report = (_fields: object, message: string): void => {
+        if (message.includes('backup')) disk.fill();
+      };
+      expect(() => openDatabase(file, { report })).toThrow(needsRoom);
+      expect(readdirSync(folder).filter((name) => name.includes('backup'))).toHaveLength(1);
+      disk.clear();
+      expectDone(1);
+    },
+  );
+
+  it('leaves room again that it has taken in vain', covers('disk-full', 'I8'), () => {
+    const report = (_fields: object, message: string): void => {
+      if (message.includes('backup')) disk.fill();
+    };
+    expect(() => openDatabase(file, { report })).toThrow(needsRoom);
+    expect(readdirSync(folder).filter((name) => name.endsWith('-wal'))).toEqual([]);
+    expectUsableByOlderVersion();
+  });
+});

@@ -1,0 +1,452 @@
+import { describe, expect, it } from 'vitest';
+import type { Reason } from '../../../src/domain/delivery/reason.ts';
+import type { MapResult } from '../../../src/domain/mapping.ts';
+import type { Decision } from '../../../src/domain/ports/decision.ts';
+import { claimDue, claimOne, deliverAll, delivered, settleOne } from '../../support/ledger/deliveries.ts';
+import { bomItem, items, material, product } from '../../support/ledger/items.ts';
+import { useLedger } from '../../support/ledger/ledger.ts';
+import { stageRows } from '../../support/ledger/records.ts';
+
+const fixture = useLedger({ rules: { init: 'when-complete', publish: 'auto' } });
+
+/** P1 has the BOM item B1 of the material M1, P2 has none. */
+const ROWS: Record<string, MapResult> = {
+  P1: items(product('P1')),
+  P2: items(product('P2')),
+  M1: items(material('M1')),
+  B1: items(bomItem('B1', 'P1', 'M1')),
+};
+
+async function evaluate(limit = 1000): Promise<number> {
+  let staged = 0;
+  let afterKey: string | null = null;
+  do {
+    const page = await fixture.ledger.evaluatePassports({ afterKey, limit });
+    staged += page.staged;
+    afterKey = page.lastKey;
+  } while (afterKey !== null);
+  return staged;
+}
+
+/** Delivers everything, then judges; gives what was written for passports. */
+async function deliverAndEvaluate(): Promise<string[]> {
+  await deliverAll(fixture.ledger);
+  await evaluate();
+  const sent = await deliverAll(fixture.ledger);
+  return sent
+    .filter(({ operation }) => operation.startsWith('passport.'))
+    .map(({ operation, key }) => `${operation} ${key}`);
+}
+
+function claimNext() {
+  fixture.clock.advance(60_000);
+  return claimDue(fixture.ledger);
+}
+
+const settle = (deliveryId: number, decision: Decision) => settleOne(fixture.ledger, { id: deliveryId, decision });
+const GATE: Decision = { kind: 'blocked', reason: { code: 'gate', message: 'review is missing', status: 409 } };
+const DONE = delivered();
+
+const stateOf = (key: string) => fixture.ledger.views.passport(key)?.state;
+
+/** Publishes P2, and has a gate refuse the publication of P1. */
+async function withBlockedP1(): Promise<void> {
+  await stageRows(fixture.ledger, ROWS);
+  await deliverAll(fixture.ledger);
+  await evaluate();
+  for (const decision of [DONE, GATE, DONE, DONE]) await settle((await claimNext()).id, decision);
+  expect([stateOf('P1'), stateOf('P2')]).toEqual(['blocked', 'published']);
+}
+
+describe('the judgement of passports', () => {
+  it('goes over all products page by page, and each passport step by step', async () => {
+    await stageRows(fixture.ledger, ROWS);
+    await deliverAll(fixture.ledger);
+    expect(await evaluate(1)).toBe(2);
+    const sent = await deliverAll(fixture.ledger);
+    expect(sent).toEqual([
+      { operation: 'passport.init', key: 'P1', body: expect.any(String) },
+      { operation: 'passport.init', key: 'P2', body: expect.any(String) },
+      { operation: 'passport.publish', key: 'P1', body: expect.any(String) },
+      { operation: 'passport.publish', key: 'P2', body: expect.any(String) },
+    ]);
+    expect(await evaluate()).toBe(0);
+  });
+
+  it('asks under the id of the product, and with another key for each step', async () => {
+    await stageRows(fixture.ledger, { P2: items(product('P2')) });
+    await deliverAll(fixture.ledger, 700);
+    await evaluate();
+    const init = await claimNext();
+    await settle(init.id, DONE);
+    const publish = await claimNext();
+    expect([init.path, publish.path]).toEqual(['/passport.init/701', '/passport.publish/701']);
+    expect(publish.idempotencyKey).not.toBe(init.idempotencyKey);
+  });
+
+  it('raises what was initialised when the policy comes to publish', async () => {
+    await stageRows(fixture.ledger, ROWS);
+    await fixture.reopen(undefined, { publish: 'manual' });
+    expect(await deliverAndEvaluate()).toEqual(['passport.init P1', 'passport.init P2']);
+    await fixture.reopen(undefined, { publish: 'auto' });
+    expect(await deliverAndEvaluate()).toEqual(['passport.publish P1', 'passport.publish P2']);
+    await fixture.reopen(undefined, { publish: 'manual' });
+    expect(await deliverAndEvaluate()).toEqual([]);
+    expect(stateOf('P1')).toBe('published');
+  });
+
+  it('holds a passport while a row of its product is in quarantine, and lets go when the row is mapped', async () => {
+    const wrong: MapResult = {
+      status: 'quarantined',
+      issues: [{ code: 'x', message: 'wrong' }],
+      blockedProducts: ['P1'],
+    };
+    await stageRows(fixture.ledger, { ...ROWS, B2: wrong });
+    expect(await deliverAndEvaluate()).toEqual(['passport.init P2', 'passport.publish P2']);
+    expect(fixture.ledger.views.passport('P1')?.blockers).toEqual(['A row of it is quarantined: test.csv:1: wrong']);
+    await stageRows(fixture.ledger, { ...ROWS, B2: items(bomItem('B2', 'P1', 'M1')) });
+    expect(await deliverAndEvaluate()).toEqual(['passport.init P1', 'passport.publish P1']);
+  });
+
+  it('lets go of a product to which a row in quarantine no longer belongs', async () => {
+    const wrong = (product: string): MapResult => ({
+      status: 'quarantined',
+      issues: [{ code: 'x', message: 'wrong' }],
+      blockedProducts: [product],
+    });
+    await stageRows(fixture.ledger, { ...ROWS, B2: wrong('P1') });
+    await stageRows(fixture.ledger, { ...ROWS, B2: wrong('P2') });
+    expect(await deliverAndEvaluate()).toEqual(['passport.init P1', 'passport.publish P1']);
+  });
+
+  it('holds a passport for a row that another row has kept out', async () => {
+    await stageRows(fixture.ledger, { ...ROWS, rival: items(bomItem('B1', 'P2', 'M1')) });
+    expect(await deliverAndEvaluate()).toEqual(['passport.init P1', 'passport.publish P1']);
+    expect(fixture.ledger.views.passport('P2')?.blockers[0]).toContain('Another row makes the ');
+  });
+
+  it('names a row once that has both the product and a BOM item of it', async () => {
+    await stageRows(fixture.ledger, {
+      ...ROWS,
+      rival: items({ ...product('P2'), payload: { sku: 'P2', name: 'another' } }, bomItem('B9', 'P2', 'M1')),
+    });
+    await deliverAndEvaluate();
+    const rows = fixture.ledger.views.passport('P2')?.blockers.filter((blocker) => blocker.includes('quarantined'));
+    expect(rows).toHaveLength(1);
+  });
+
+  it('does not count a part that the source no longer has and that never came to the platform', async () => {
+    await stageRows(fixture.ledger, { ...ROWS, B2: items(bomItem('B2', 'P1', 'M9')) });
+    expect(await deliverAndEvaluate()).toEqual(['passport.init P2', 'passport.publish P2']);
+    await stageRows(fixture.ledger, ROWS);
+    expect(await deliverAndEvaluate()).toEqual(['passport.init P1', 'passport.publish P1']);
+  });
+});
+
+describe('a blocked passport', () => {
+  it('is left alone while nothing of its product is delivered', async () => {
+    await withBlockedP1();
+    expect(await evaluate()).toBe(0);
+  });
+
+  const changes: { what: string; rows: Record<string, MapResult> }[] = [
+    { what: 'a material of its parts has changed', rows: { ...ROWS, M1: items(material('M1', 'Other')) } },
+    { what: 'a part has come to it', rows: { ...ROWS, B2: items(bomItem('B2', 'P1', 'M1', '3')) } },
+  ];
+  it.each(changes)('is asked again under a new key once $what', async ({ rows }) => {
+    await withBlockedP1();
+    await stageRows(fixture.ledger, rows);
+    expect(await evaluate()).toBe(0);
+    await deliverAll(fixture.ledger);
+    expect(await evaluate()).toBe(1);
+    const again = await claimNext();
+    expect(again).toMatchObject({ operation: 'passport.publish', key: 'P1', revision: 3 });
+    await settle(again.id, GATE);
+    expect(await evaluate()).toBe(0);
+  });
+
+  it('is asked again once its product has changed after a restart', async () => {
+    await withBlockedP1();
+    await fixture.reopen();
+    await stageRows(fixture.ledger, { ...ROWS, P1: items(product('P1', 'Other')) });
+    await deliverAll(fixture.ledger);
+    expect(await evaluate()).toBe(1);
+  });
+
+  it('is asked again where something was delivered while the gate was still being asked', async () => {
+    await stageRows(fixture.ledger, ROWS);
+    await deliverAll(fixture.ledger);
+    await evaluate();
+    await settle((await claimNext()).id, DONE);
+    const first = await claimNext();
+    await stageRows(fixture.ledger, { ...ROWS, M1: items(material('M1', 'Other')) });
+    await deliverAll(fixture.ledger);
+    expect(await evaluate()).toBe(0);
+    await settle(first.id, GATE);
+    expect(await evaluate()).toBe(1);
+  });
+
+  it('keeps what was acknowledged of it when a doubt ends in a gate', async () => {
+    await stageRows(fixture.ledger, { P2: items(product('P2')) });
+    await deliverAll(fixture.ledger);
+    await evaluate();
+    await settle((await claimNext()).id, DONE);
+    const { id } = await claimNext();
+    await settle(id, {
+      kind: 'unconfirmed',
+      nextLookAt: fixture.clock.now(),
+      spend: true,
+      reason: { code: 'reset', message: 'lost' },
+    });
+    expect(await fixture.ledger.unconfirmedDeliveries({ limit: 10 })).toMatchObject([
+      { naturalKey: 'SKU-P2', productId: 101 },
+    ]);
+    await settle(id, GATE);
+    expect(fixture.ledger.views.passport('P2')).toMatchObject({ state: 'blocked', acknowledged: 'initialized' });
+    expect(await fixture.ledger.dueDeliveries({ afterId: 0, limit: 10 })).toEqual([]);
+  });
+});
+
+describe('a manual resolution of passports', () => {
+  const ask = (status: 'published' | 'unpublished', ...products: string[]) =>
+    fixture.ledger.askForPassports({ products, status });
+
+  it('follows a publication that is under way', async () => {
+    await stageRows(fixture.ledger, { P2: items(product('P2')) });
+    await deliverAll(fixture.ledger);
+    await evaluate();
+    await settle((await claimNext()).id, DONE);
+    const { id } = await claimNext();
+    expect(await ask('unpublished', 'P2')).toMatchObject([{ result: 'busy' }]);
+    await settle(id, DONE);
+    expect((await claimNext()).operation).toBe('passport.unpublish');
+  });
+
+  it('stands against the policy, across a new process', async () => {
+    await stageRows(fixture.ledger, ROWS);
+    await deliverAndEvaluate();
+    await ask('unpublished', 'P1');
+    await deliverAll(fixture.ledger);
+    await fixture.reopen();
+    expect(await evaluate()).toBe(0);
+    expect([stateOf('P1'), stateOf('P2')]).toEqual(['unpublished', 'published']);
+    await stageRows(fixture.ledger, { ...ROWS, M1: items(material('M1', 'Other')) });
+    await deliverAll(fixture.ledger);
+    expect(await evaluate()).toBe(0);
+    expect(stateOf('P1')).toBe('unpublished');
+  });
+
+  it('takes back a publication that a gate has refused', async () => {
+    await withBlockedP1();
+    expect(await ask('unpublished', 'SKU-P1')).toMatchObject([{ result: 'settled' }]);
+    expect(stateOf('P1')).toBe('initialized');
+    expect(await evaluate()).toBe(0);
+  });
+});
+
+describe('what was staged for a passport', () => {
+  const WRONG: MapResult = {
+    status: 'quarantined',
+    issues: [{ code: 'x', message: 'wrong' }],
+    blockedProducts: ['P1'],
+  };
+  const BROKEN = { ...ROWS, B2: WRONG };
+
+  it('does not go out once the product is no longer complete, and does when it is again', async () => {
+    await stageRows(fixture.ledger, ROWS);
+    await deliverAll(fixture.ledger);
+    expect(await evaluate()).toBe(2);
+    await stageRows(fixture.ledger, BROKEN);
+    expect(await deliverAndEvaluate()).toEqual([]);
+    expect([stateOf('P1'), stateOf('P2')]).toEqual(['incomplete', 'published']);
+    await stageRows(fixture.ledger, ROWS);
+    expect(await deliverAndEvaluate()).toEqual(['passport.init P1', 'passport.publish P1']);
+  });
+
+  it('has no next step staged while a row of its product is in quarantine', async () => {
+    await stageRows(fixture.ledger, ROWS);
+    await deliverAll(fixture.ledger);
+    await evaluate();
+    const init = await claimNext();
+    await stageRows(fixture.ledger, BROKEN);
+    await settle(init.id, DONE);
+    const due = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 10 });
+    expect(due.map(({ operation, key }) => `${operation} ${key}`)).toEqual(['passport.init P2']);
+  });
+
+  it('does not go out while a source of parts is being read', async () => {
+    await stageRows(fixture.ledger, ROWS);
+    await deliverAll(fixture.ledger);
+    await evaluate();
+    await fixture.ledger.startRun({ source: 'erp', trigger: 'cli', streams: [], mappingRevision: 'r1' });
+    expect(await deliverAll(fixture.ledger)).toEqual([]);
+  });
+
+  it('is followed to its end where it may have arrived', async () => {
+    await stageRows(fixture.ledger, ROWS);
+    await deliverAll(fixture.ledger);
+    await evaluate();
+    const { id, idempotencyKey } = await claimNext();
+    const reason: Reason = { code: 'reset', message: 'lost' };
+    await settle(id, { kind: 'unconfirmed', nextLookAt: fixture.clock.now(), spend: true, reason });
+    await stageRows(fixture.ledger, BROKEN);
+    await settle(id, { kind: 'resend', dueAt: 0, absent: false, reason });
+    expect(await claimNext()).toMatchObject({ id, idempotencyKey, again: true });
+  });
+
+  it('is taken back by a policy that no longer wants it', async () => {
+    await withBlockedP1();
+    await fixture.reopen(undefined, { publish: 'manual' });
+    await evaluate();
+    expect([stateOf('P1'), stateOf('P2')]).toEqual(['initialized', 'published']);
+    await stageRows(fixture.ledger, { ...ROWS, M1: items(material('M1', 'Other')) });
+    expect(await deliverAndEvaluate()).toEqual([]);
+    await fixture.reopen(undefined, { publish: 'auto' });
+    expect(await deliverAndEvaluate()).toEqual(['passport.publish P1']);
+  });
+
+  it('does not go out under a policy that no longer wants it, though nobody has judged it since', async () => {
+    await stageRows(fixture.ledger, { P2: items(product('P2')) });
+    await deliverAll(fixture.ledger);
+    await evaluate();
+    await fixture.reopen(undefined, { init: 'manual', publish: 'manual' });
+    expect(await deliverAndEvaluate()).toEqual([]);
+    expect(stateOf('P2')).toBe('none');
+  });
+});
+
+describe('a passport whose product comes and goes', () => {
+  const WITHDRAWS = { withdrawMissingOf: ['erp'] };
+  const withoutP2 = Object.fromEntries(Object.entries(ROWS).filter(([id]) => id !== 'P2'));
+
+  it('is published again when the product is back, where a person had published it', async () => {
+    await fixture.reopen(undefined, { init: 'manual', publish: 'manual', ...WITHDRAWS });
+    await stageRows(fixture.ledger, ROWS);
+    await deliverAll(fixture.ledger);
+    await fixture.ledger.askForPassports({ products: ['P2'], status: 'published' });
+    await deliverAll(fixture.ledger);
+    await stageRows(fixture.ledger, withoutP2);
+    expect(await deliverAndEvaluate()).toEqual(['passport.unpublish P2']);
+    await stageRows(fixture.ledger, ROWS);
+    expect(await deliverAndEvaluate()).toEqual(['passport.publish P2']);
+  });
+
+  it('can be withdrawn by a replay that a gate has blocked, whatever the product is like', async () => {
+    await fixture.reopen(undefined, WITHDRAWS);
+    await stageRows(fixture.ledger, ROWS);
+    await deliverAndEvaluate();
+    await stageRows(fixture.ledger, withoutP2);
+    await evaluate();
+    await settle((await claimNext()).id, GATE);
+    const selection = { states: ['blocked'] as const, sources: [], keys: [], deliveryIds: [] };
+    expect(await fixture.ledger.replayPassports({ selection, dryRun: false })).toMatchObject({
+      asked: 1,
+      incomplete: 0,
+    });
+    expect((await claimNext()).operation).toBe('passport.unpublish');
+  });
+
+  it('does not wait for a row of a source that the config no longer has', async () => {
+    await stageRows(fixture.ledger, {
+      ...ROWS,
+      B2: { status: 'quarantined', issues: [{ code: 'x', message: 'wrong' }], blockedProducts: ['P1', null] },
+    });
+    expect(await deliverAndEvaluate()).toEqual([]);
+    await fixture.reopen(undefined, { sources: ['other'], partSources: [], bomSources: [] });
+    expect(await deliverAndEvaluate()).toEqual([
+      'passport.init P1',
+      'passport.init P2',
+      'passport.publish P1',
+      'passport.publish P2',
+    ]);
+  });
+});
+
+it('says of a passport that was initialised and is wanted in public that it is incomplete, until it goes out', async () => {
+  await fixture.reopen(undefined, { publish: 'manual' });
+  await stageRows(fixture.ledger, ROWS);
+  await deliverAndEvaluate();
+  await stageRows(fixture.ledger, {
+    ...ROWS,
+    B2: { status: 'quarantined', issues: [{ code: 'x', message: 'wrong' }], blockedProducts: ['P1'] },
+  });
+  await fixture.reopen(undefined, { publish: 'auto' });
+  await deliverAndEvaluate();
+  expect(fixture.ledger.views.passportCounts()).toEqual({ published: 1, incomplete: 1 });
+});
+
+it('tells what a replay leaves alone', async () => {
+  await withBlockedP1();
+  await stageRows(fixture.ledger, {
+    ...ROWS,
+    B2: { status: 'quarantined', issues: [{ code: 'x', message: 'wrong' }], blockedProducts: ['P1'] },
+  });
+  const selection = { states: ['blocked', 'in_doubt'] as const, sources: [], keys: ['SKU-P1'], deliveryIds: [] };
+  expect(await fixture.ledger.replayPassports({ selection, dryRun: true })).toEqual({
+    asked: 0,
+    incomplete: 1,
+    leftUnconfirmed: 0,
+  });
+});
+
+describe('what a person has asked for', () => {
+  const byHand = async () =>
+    (await fixture.ledger.dueByHand({ limit: 9 })).map(({ operation, key }) => `${operation} ${key}`);
+  const deliverByHand = async () => {
+    const [due] = await fixture.ledger.dueByHand({ limit: 1 });
+    const claimed = await claimOne(fixture.ledger, due?.id ?? 0);
+    await settle(claimed?.id ?? 0, DONE);
+  };
+  const ask = (status: 'published' | 'unpublished') => fixture.ledger.askForPassports({ products: ['P1'], status });
+
+  it('is told from what the policy asks for, step by step', async () => {
+    await fixture.reopen(undefined, { init: 'when-complete', publish: 'manual' });
+    await stageRows(fixture.ledger, ROWS);
+    await deliverAll(fixture.ledger);
+    expect(await evaluate()).toBe(2);
+    expect(await byHand()).toEqual([]);
+
+    await ask('published');
+    expect(await byHand()).toEqual(['passport.init P1']);
+    await deliverByHand();
+    expect(await byHand()).toEqual(['passport.publish P1']);
+    await deliverByHand();
+    expect(await byHand()).toEqual([]);
+    await ask('unpublished');
+    expect(await byHand()).toEqual(['passport.unpublish P1']);
+    const dueAtAll = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 9 });
+    expect(dueAtAll.map(({ operation }) => operation).toSorted()).toEqual(['passport.init', 'passport.unpublish']);
+  });
+
+  it('brings forward what the policy has asked for, also where that is sent again after a doubt', async () => {
+    await stageRows(fixture.ledger, ROWS);
+    await deliverAll(fixture.ledger);
+    expect(await evaluate()).toBe(2);
+    await fixture.ledger.askForPassports({ products: ['P2'], status: 'published' });
+    expect(await byHand()).toEqual(['passport.init P2']);
+
+    const { id, key } = await claimNext();
+    expect(key).toBe('P1');
+    const reason: Reason = { code: 'reset', message: 'lost' };
+    await settle(id, { kind: 'unconfirmed', nextLookAt: fixture.clock.now(), spend: true, reason });
+    await ask('unpublished');
+    await settle(id, { kind: 'resend', reason, dueAt: 0, absent: false });
+    expect(await byHand()).toEqual(['passport.init P1', 'passport.init P2']);
+  });
+
+  it('waits while its scope is refused, and until its time has come', async () => {
+    await stageRows(fixture.ledger, ROWS);
+    await deliverAll(fixture.ledger);
+    await ask('published');
+    const suspended = { operations: ['passport.init'] as const, unconfirmed: { operations: [], reasons: [] } };
+    expect(await fixture.ledger.dueByHand({ limit: 9, suspended })).toEqual([]);
+    const [due] = await fixture.ledger.dueByHand({ limit: 9 });
+    await claimOne(fixture.ledger, due?.id ?? 0);
+    const reason: Reason = { code: 'unavailable', message: 'away' };
+    const dueAt = fixture.clock.now() + 5000;
+    await settle(due?.id ?? 0, { kind: 'retry', reason, dueAt, spend: false });
+    expect(await byHand()).toEqual([]);
+    fixture.clock.advance(5000);
+    expect(await byHand()).toEqual(['passport.init P1']);
+  });
+});

@@ -1,0 +1,196 @@
+// What people leave in the ledger: the audit log, notes, and values of lookup tables.
+
+import Database from 'better-sqlite3';
+import { afterEach, describe, expect, it } from 'vitest';
+import type { Mapper } from '../../../src/domain/mapping.ts';
+import { verifyLedger } from '../../../src/ledger/backup/verify.ts';
+import type { JsonObject } from '../../../src/lib/json.ts';
+import { mapperOf } from '../../support/connectors/map-row.ts';
+import { items, product } from '../../support/ledger/items.ts';
+import { useLedger } from '../../support/ledger/ledger.ts';
+import { undoPeople } from '../../support/ledger/old-ledger.ts';
+import { pullRows, row, stageRows } from '../../support/ledger/records.ts';
+import { createPageWorld, type PageWorld, pagesOf, sourceRow } from '../../support/worlds/page-world.ts';
+
+function rowsOf(file: string, sql: string): unknown[] {
+  const db = new Database(file, { readonly: true });
+  try {
+    return db.prepare(sql).all();
+  } finally {
+    db.close();
+  }
+}
+
+describe('the audit log', () => {
+  const fixture = useLedger();
+
+  it('has an action from before it begins, and then what came of it', async () => {
+    const { ledger, clock, file } = fixture;
+    const at = clock.now();
+    const id = await ledger.beginAction({ who: 'anna', via: 'web', action: 'replay.start', detail: { cause: 'c1' } });
+    const stored = 'SELECT at, ended_at, who, via, action, detail, outcome FROM actions';
+    const begun = { at, who: 'anna', via: 'web', action: 'replay.start', detail: '{"cause":"c1"}' };
+    expect(rowsOf(file, stored)).toEqual([{ ...begun, ended_at: null, outcome: null }]);
+    clock.advance(50);
+    await ledger.endAction(id, '9 records were mapped again.');
+    expect(rowsOf(file, stored)).toEqual([{ ...begun, ended_at: at + 50, outcome: '9 records were mapped again.' }]);
+  });
+
+  it('ends, at the next start, what a killed process had begun', async () => {
+    const { ledger, file } = fixture;
+    await ledger.beginAction({ who: 'anna', via: 'web', action: 'sync', detail: {} });
+    await ledger.recover(0);
+    const [action] = rowsOf(file, 'SELECT ended_at, outcome FROM actions') as { ended_at: number; outcome: string }[];
+    expect(action?.ended_at).not.toBeNull();
+    expect(action?.outcome).toContain('The process was ended before this was done.');
+  });
+});
+
+describe('the pruning of the ledger', () => {
+  const fixture = useLedger();
+
+  it('keeps the last hundred thousand actions', async () => {
+    const db = new Database(fixture.file);
+    db.exec(`INSERT INTO actions (id, at, who, via, action, detail) VALUES (1, 1, 'a', 'web', 'x', '{}'),
+      (2, 1, 'a', 'web', 'x', '{}'), (100001, 1, 'a', 'web', 'x', '{}')`);
+    db.close();
+    await fixture.ledger.prune();
+    expect(rowsOf(fixture.file, 'SELECT id FROM actions')).toEqual([{ id: 2 }, { id: 100_001 }]);
+  });
+});
+
+describe('a note on a cause', () => {
+  const fixture = useLedger();
+
+  it('is replaced by the next one, and removed by an empty one', async () => {
+    const { ledger, file } = fixture;
+    const notes = () => rowsOf(file, 'SELECT cause, text, owner, noted_by FROM cause_notes');
+    await ledger.noteCause('c1', { text: 'Asked sales.', owner: 'anna', by: 'ben' });
+    await ledger.noteCause('c1', { text: 'Sales corrects it.', owner: '', by: 'anna' });
+    expect(notes()).toEqual([{ cause: 'c1', text: 'Sales corrects it.', owner: '', noted_by: 'anna' }]);
+    await ledger.noteCause('c1', { text: '', owner: '', by: 'anna' });
+    expect(notes()).toEqual([]);
+  });
+});
+
+describe('a run', () => {
+  const fixture = useLedger();
+
+  it('keeps who asked for it', async () => {
+    const { ledger, file } = fixture;
+    const start = { source: 'erp', trigger: 'cli', streams: ['default'], mappingRevision: 'r1' } as const;
+    await ledger.startRun({ ...start, streams: ['default'], askedBy: 'anna' });
+    expect(rowsOf(file, 'SELECT asked_by FROM runs')).toEqual([{ asked_by: 'anna' }]);
+  });
+});
+
+describe('a record in quarantine', () => {
+  const fixture = useLedger();
+  const issue = { code: 'country.unknown', message: 'No.', field: 'country_of_origin', value: 'Narnia' };
+  const bad = { status: 'quarantined' as const, issues: [issue], blockedProducts: ['1'] };
+  const since = () => rowsOf(fixture.file, 'SELECT quarantined_at AS at FROM records');
+
+  it('keeps the time since when it is there, until it is mapped', async () => {
+    const { ledger, clock } = fixture;
+    const at = clock.now();
+    await stageRows(ledger, { 1: bad });
+    clock.advance(1000);
+    await stageRows(ledger, { 1: { ...bad, issues: [issue, issue] } });
+    expect(since()).toEqual([{ at }]);
+    await stageRows(ledger, { 1: items(product('1')) });
+    expect(since()).toEqual([{ at: null }]);
+  });
+});
+
+describe('a value that a person adds to a lookup table', () => {
+  let world: PageWorld;
+  afterEach(() => world.remove());
+  const lookups = { names: { source: 'pim', stream: 'default', key: ['code'], value: 'name' } };
+  const pim: Mapper = { revision: 'pim', streams: [], map: () => ({ status: 'excluded' }) };
+
+  async function given(codes: readonly string[], names: JsonObject[]): Promise<void> {
+    const mapper = await mapperOf(
+      [
+        {
+          stream: 'default',
+          to: 'product',
+          key: 'row.id',
+          fields: { sku: 'row.id', name: 'lookup("names", row.code)' },
+        },
+      ],
+      import.meta.dirname,
+      { lookups },
+    );
+    world = await createPageWorld({ sources: ['erp', 'pim'] });
+    await world.ledger.defineLookups(new Map([['erp', mapper.lookups ?? []]]), { isAll: true });
+    const pages = (list: JsonObject[]) =>
+      pagesOf(
+        list.map((fields, at) => sourceRow(fields, at + 1)),
+        10,
+      );
+    await world.pull({ source: 'pim', pages: pages(names), mapper: pim });
+    await world.pull({ source: 'erp', pages: pages(codes.map((code, at) => ({ id: String(at + 1), code }))), mapper });
+    await settle();
+  }
+  async function settle(): Promise<void> {
+    while (world.ledger.views.pendingSources().length > 0) await world.mapStored('erp');
+  }
+  const named = () => {
+    const { items: found } = world.ledger.views.items({ kind: 'product', afterId: 0, limit: 100 });
+    return Object.fromEntries(found.map(({ key, name }) => [key, name]));
+  };
+  const set = (key: string, value: string) => world.ledger.setLookupValue({ lookup: 'names', key, value, by: 'anna' });
+
+  it('maps only the records again that have used its key, and wins over the row of the table', async () => {
+    await given(['A', 'B', 'A'], [{ id: 'x', code: 'B', name: 'of the table' }]);
+    expect(named()).toEqual({ '2': 'of the table' });
+    expect(await set('A', 'by hand')).toEqual({ records: 2 });
+    expect(await set('A', 'by hand')).toEqual({ records: 0 });
+    await settle();
+    expect(named()).toEqual({ '1': 'by hand', '2': 'of the table', '3': 'by hand' });
+    expect(await set('B', 'corrected')).toEqual({ records: 1 });
+    await settle();
+    expect(named()).toMatchObject({ '2': 'corrected' });
+  });
+
+  it('gives way to the row of the table again when it is removed', async () => {
+    await given(['B'], [{ id: 'x', code: 'B', name: 'of the table' }]);
+    await set('B', 'corrected');
+    await settle();
+    expect(await world.ledger.removeLookupValue('names', 'B')).toEqual({ records: 1 });
+    await settle();
+    expect(named()).toEqual({ '1': 'of the table' });
+  });
+
+  it('is refused for a table that no mapping uses, and names those that there are', async () => {
+    await given([], []);
+    await expect(world.ledger.setLookupValue({ lookup: 'nmaes', key: 'A', value: 'a', by: 'anna' })).rejects.toThrow(
+      expect.objectContaining({ code: 'lookup.unknown', suggestion: 'There are names.' }),
+    );
+  });
+});
+
+describe('a ledger of the version before the tables of people', () => {
+  const fixture = useLedger();
+
+  it('is brought up to date with the shapes of its reasons', async () => {
+    const { ledger, file } = fixture;
+    await pullRows(ledger, { rows: [row('1')] });
+    await stageRows(ledger, { 1: items(product('1')) });
+    const reasons = () => rowsOf(file, 'SELECT reason FROM items');
+    const [due] = await ledger.dueDeliveries({ afterId: 0, limit: 1 });
+    const { id, revision } = due ?? { id: 0, revision: 0 };
+    const reason = { code: 'internal' as const, message: 'Product "1" failed after 3 ms.' };
+    await ledger.deadLetter({ deliveryId: id, revision, reason, isOneOfMany: false });
+    const before = reasons();
+    expect(before).toEqual([{ reason: expect.stringContaining('"shape"') }]);
+    await ledger.close();
+    const db = new Database(file);
+    undoPeople(db);
+    db.close();
+    expect(reasons()).not.toEqual(before);
+    await fixture.reopen();
+    expect(reasons()).toEqual(before);
+    expect(verifyLedger(file, () => {})?.findings).toEqual([]);
+  });
+});

@@ -1,0 +1,301 @@
+import { copyFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import Database from 'better-sqlite3';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { parse, stringify } from 'yaml';
+import type { JsonObject } from '../../../src/lib/json.ts';
+import { runHere } from '../../support/cli/cli-here.ts';
+import { covers, ORACLE } from '../../support/docs/reliability.ts';
+import { evidenceOf, violations } from '../../support/ledger/invariants.ts';
+import { text } from '../../support/ledger/items.ts';
+import { quickQueue } from '../../support/servers/quick-queue.ts';
+import { largeExport, SMALL, SMALL_SOURCES, type SmallExport, smallFiles } from '../../support/worlds/small-export.ts';
+import { createWorld, type World } from '../../support/worlds/world.ts';
+
+const OPEN_GATES = {
+  productComplete: { enabled: false },
+  bomPresent: { enabled: false },
+  materialData: { enabled: false },
+};
+
+const queue = quickQueue();
+let world: World;
+/** What the source has now. */
+let current: SmallExport;
+beforeEach(async () => {
+  current = SMALL;
+  world = await createWorld({
+    config: { sources: SMALL_SOURCES },
+    queue: queue(),
+    files: smallFiles(SMALL),
+    sandbox: { idempotency: 'ignored', gates: OPEN_GATES },
+    profile: { idempotency: 'none', list: { lagMs: 0 }, settlingDelayMs: { reset: 20, timeout: 20 } },
+  });
+});
+afterEach(async () => {
+  expect(violations(evidenceOf(world, { source: current, bomItems: 'or_doubted' }))).toEqual([]);
+  await world.remove();
+});
+
+const command = (...args: string[]) => runHere([...args, '-c', world.configFile, '--json']);
+const backupFile = () => join(world.folder, 'backup.db');
+
+/** Adds a wish for passports to the config. */
+function configure(passports: Record<string, string>): void {
+  const config = parse(readFileSync(world.configFile, 'utf8')) as object;
+  world.write('dpp-sync.yaml', stringify({ ...config, passports }));
+}
+
+function exportNow(change: Partial<SmallExport>): void {
+  current = { ...SMALL, ...change };
+  for (const [path, content] of Object.entries(smallFiles(current))) world.write(path, content);
+}
+
+const renamed = <T extends { id: string }>(rows: T[], id: string, name: string): T[] =>
+  rows.map((one) => (one.id === id ? { ...one, name } : one));
+
+const byName = (rows: JsonObject[], field: string) =>
+  Object.fromEntries(rows.map((one) => [text(one[field]), text(one['name'])]));
+
+function unproven(): unknown[] {
+  const db = new Database(join(world.folder, 'data/ledger.db'), { readonly: true });
+  const names = db.prepare("SELECT name FROM meta WHERE name LIKE 'unproven:%'").pluck().all();
+  db.close();
+  return names;
+}
+
+describe('a ledger that is restored from a backup', () => {
+  it(
+    'doubles nothing that was written since, and has every update at the API after one sync',
+    covers('ledger-restored', ...ORACLE),
+    async () => {
+      await world.sync();
+      expect((await command('ledger', 'backup', backupFile())).json()).toMatchObject({
+        ok: true,
+        items: { product: { delivered: 3 }, material: { delivered: 2 }, bom_item: { delivered: 4 } },
+      });
+
+      // The lost time: new items, and a change that the source takes back afterwards.
+      const products = [...SMALL.products, { id: 'P4', name: 'Cable', country: 'DE' }];
+      const materials = [...SMALL.materials, { id: 'M3', name: 'Rubber' }];
+      const lines = [...SMALL.lines, { id: '5', product: 'P4', material: 'M3', quantity: '3' }];
+      exportNow({ products: renamed(products, 'P1', 'Blower'), materials: renamed(materials, 'M1', 'Iron'), lines });
+      await world.sync();
+      expect(byName(world.contents().products, 'sku')).toMatchObject({ 'SKU-P1': 'Blower', 'SKU-P4': 'Cable' });
+
+      // By then the source has them as they were, and something that nobody has seen before.
+      exportNow({
+        products: [...renamed(products, 'P4', 'Long cable'), { id: 'P5', name: 'Plug' }],
+        materials,
+        lines: [...lines, { id: '6', product: 'P5', material: 'M1', quantity: '1' }],
+      });
+      const restored = await command('ledger', 'restore', backupFile());
+      expect(restored.json()).toMatchObject({ ok: true, suspected: {} });
+      world.requests();
+      const report = await world.sync();
+
+      const { products: listed, materials: used, bomItems } = world.contents();
+      expect(byName(listed, 'sku')).toEqual({
+        'SKU-P1': 'Fan',
+        'SKU-P2': 'Housing',
+        'SKU-P3': 'Motor',
+        'SKU-P4': 'Long cable',
+        'SKU-P5': 'Plug',
+      });
+      expect(byName(used, 'code')).toEqual({ M1: 'Steel', M2: 'Copper', M3: 'Rubber' });
+      expect(listed).toHaveLength(5);
+      expect(used).toHaveLength(3);
+      const sent = world.requests();
+      expect([sent['product.create'], sent['material.create']]).toEqual([1, undefined]);
+      // A BOM item of what existed may have been written, and cannot be read; one of a new product cannot.
+      expect(bomItems).toHaveLength(6);
+      expect(report.items.bom_item).toEqual({ delivered: 5, in_doubt: 1 });
+      expect(report.items.product).toEqual({ delivered: 5 });
+      expect(report.items.material).toEqual({ delivered: 3 });
+      expect((await command('ledger', 'verify')).json()).toMatchObject({ ok: true, findings: [] });
+      // Both listings held nothing unknown, so later items are sent without a look.
+      expect(unproven()).toEqual([]);
+      exportNow({ products: [...products, { id: 'P5', name: 'Plug' }, { id: 'P6', name: 'Late' }], materials, lines });
+      world.requests();
+      await world.sync();
+      expect(Object.keys(world.requests()).filter((name) => name.endsWith('.list'))).toEqual([]);
+    },
+  );
+
+  it(
+    'brings a sync that was at work during the backup to the same end',
+    covers('ledger-restored', ...ORACLE),
+    async () => {
+      const count = 40;
+      exportNow(largeExport(count));
+      const syncing = world.sync();
+      while (world.contents().products.length < count / 2) await nextTurn();
+      const backup = await command('ledger', 'backup', backupFile());
+      expect(backup.exitCode).toBe(0);
+      await syncing;
+      expect((await command('ledger', 'restore', backupFile())).exitCode).toBe(0);
+      expect((await command('ledger', 'verify')).json()).toMatchObject({ ok: true, findings: [] });
+      world.requests();
+      const report = await world.sync();
+      expect(report.items.product).toEqual({ delivered: count });
+      expect(report.items.material).toEqual({ delivered: count });
+      const { products, materials, bomItems } = world.contents();
+      expect([products.length, materials.length, bomItems.length]).toEqual([count, count, count]);
+      expect(Object.keys(world.requests()).filter((name) => name.endsWith('.create'))).toEqual([]);
+      expect((await command('ledger', 'verify')).json()).toMatchObject({ ok: true, findings: [] });
+    },
+  );
+
+  it(
+    'goes on looking while the API has something that it does not know',
+    covers('ledger-restored', ...ORACLE),
+    async () => {
+      await world.sync();
+      await command('ledger', 'backup', backupFile());
+      exportNow({ products: [...SMALL.products, { id: 'P4', name: 'Cable' }] });
+      await world.sync();
+      await command('ledger', 'restore', backupFile());
+      // What was created in the lost time has left the source for now.
+      exportNow({ products: [...SMALL.products, { id: 'P5', name: 'Plug' }] });
+      await world.sync();
+      expect(unproven()).toContain('unproven:product');
+      exportNow({ products: [...SMALL.products, { id: 'P4', name: 'Cable' }, { id: 'P5', name: 'Plug' }] });
+      world.requests();
+      const report = await world.sync();
+      expect(report.items.product).toEqual({ delivered: 5 });
+      expect(world.contents().products).toHaveLength(5);
+      expect(world.requests()).not.toHaveProperty('product.create');
+      expect(unproven()).not.toContain('unproven:product');
+    },
+  );
+
+  it(
+    'publishes no passport twice that was initialised or published since',
+    covers('ledger-restored', ...ORACLE),
+    async () => {
+      configure({ init: 'when-complete', publish: 'auto' });
+      await world.sync();
+      await command('ledger', 'backup', backupFile());
+      exportNow({ products: [...SMALL.products, { id: 'P4', name: 'Cable', country: 'DE' }] });
+      expect((await world.sync()).passports).toEqual({ published: 4 });
+      world.requests();
+      await command('ledger', 'restore', backupFile());
+      const report = await world.sync();
+      expect(report.passports).toEqual({ published: 4 });
+      expect(report.items).toMatchObject({ product: { delivered: 4 }, bom_item: { delivered: 4 } });
+      const published = world.contents().publications.filter(({ status }) => status === 'published');
+      expect(published.map(({ sku }) => text(sku)).toSorted()).toEqual(['SKU-P1', 'SKU-P2', 'SKU-P3', 'SKU-P4']);
+      expect(world.contents().publications).toHaveLength(4);
+      expect(world.requests()).not.toHaveProperty('passport.unpublish');
+      expect((await command('ledger', 'verify')).json()).toMatchObject({ ok: true, findings: [] });
+    },
+  );
+
+  it(
+    'keeps the publish and unpublish requests of the backup until a person repeats them',
+    covers('ledger-restored', ...ORACLE),
+    async () => {
+      configure({ init: 'when-complete', publish: 'manual' });
+      await world.sync();
+      await command('ledger', 'backup', backupFile());
+      expect((await command('publish', 'P1')).exitCode).toBe(0);
+      await command('ledger', 'restore', backupFile());
+      expect((await world.sync()).passports).toEqual({ initialized: 3 });
+      expect((await command('publish', 'P1')).json()).toMatchObject({ ok: true, passports: [{ state: 'published' }] });
+      expect(world.contents().publications).toHaveLength(1);
+    },
+  );
+
+  it(
+    'is refused by what would write it, with the way on, and shown by what reads it',
+    covers('ledger-restored', ...ORACLE),
+    async () => {
+      await world.sync();
+      await command('ledger', 'backup', backupFile());
+      copyFileSync(backupFile(), join(world.folder, 'data/ledger.db'));
+      const refused = await command('sync');
+      expect(refused.exitCode).toBe(3);
+      expect(refused.json()).toMatchObject({
+        ok: false,
+        error: { code: 'ledger.restored', message: expect.stringContaining('dpp-sync ledger restore') },
+      });
+      expect((await command('status')).exitCode).toBe(0);
+      expect((await command('ledger', 'restore')).exitCode).toBe(0);
+      expect((await world.sync()).fault).toBe(null);
+    },
+  );
+
+  it.each(['gone', 'empty'])(
+    'is not replaced by a new one if it is %s and its mark is not, and is then restored from a backup',
+    covers('ledger-restored', ...ORACLE),
+    async (how) => {
+      await world.sync();
+      await command('ledger', 'backup', backupFile());
+      const file = join(world.folder, 'data/ledger.db');
+      for (const suffix of ['', '-wal', '-shm']) rmSync(file + suffix, { force: true });
+      if (how === 'empty') writeFileSync(file, '');
+      const refused = await command('sync');
+      expect(refused.exitCode).toBe(3);
+      expect(refused.json()).toMatchObject({ error: { code: 'ledger.restored', path: 'ledger' } });
+      expect(existsSync(file)).toBe(how === 'empty');
+      expect((await command('ledger', 'restore', backupFile())).exitCode).toBe(0);
+      expect(await world.sync()).toMatchObject({ fault: null, items: { bom_item: { delivered: 4 } } });
+      expect(world.contents().bomItems).toHaveLength(4);
+    },
+  );
+
+  it(
+    'sends a BOM item for which a person vouches, once and however long its history has grown',
+    covers('ledger-restored', ...ORACLE),
+    async () => {
+      await world.sync();
+      await command('ledger', 'backup', backupFile());
+      const added = ['5', '6'].map((id) => ({ id, product: 'P1', material: 'M2', quantity: id }));
+      exportNow({ lines: [...SMALL.lines, ...added] });
+      await command('ledger', 'restore', backupFile());
+      expect((await world.sync()).items.bom_item).toEqual({ delivered: 4, in_doubt: 2 });
+
+      const forced = await command('replay', '--key', '5', '--force');
+      expect(forced.json()).toMatchObject({ items: { bom_item: { delivered: 5, in_doubt: 1 } } });
+
+      expect((await command('settle', '6', '--rejected')).exitCode).toBe(0);
+      await pruneWithLongHistory('6');
+      expect((await command('replay', '--key', '6')).json()).toMatchObject({
+        ok: true,
+        items: { bom_item: { delivered: 6 } },
+      });
+      expect(world.contents().bomItems).toHaveLength(6);
+    },
+  );
+
+  it(
+    'asks nobody of the parts of what was created since, however long that has been changing',
+    covers('ledger-restored', 'I5', 'I6'),
+    async () => {
+      await world.sync();
+      await command('ledger', 'backup', backupFile());
+      await command('ledger', 'restore', backupFile());
+      const products = [...SMALL.products, { id: 'P4', name: 'Cable' }];
+      const partOfIt = (quantity: string) => ({ id: '5', product: 'P4', material: 'M1', quantity });
+      exportNow({ products, lines: [...SMALL.lines, partOfIt('much')] });
+      expect((await world.sync()).quarantined).toBe(1);
+      await pruneWithLongHistory('P4');
+      exportNow({ products, lines: [...SMALL.lines, partOfIt('1')] });
+      expect((await world.sync()).items.bom_item).toEqual({ delivered: 5 });
+    },
+  );
+});
+
+/** As after years: everything of the item's history that is not kept for good is gone. */
+async function pruneWithLongHistory(key: string): Promise<void> {
+  const db = new Database(join(world.folder, 'data/ledger.db'));
+  const { id } = db.prepare<[string], { id: number }>('SELECT id FROM items WHERE key = ?').get(key) ?? { id: 0 };
+  const note = db.prepare("INSERT INTO events (item_id, at, type) VALUES (?, 0, 'unconfirmed')");
+  for (let count = 0; count < 60; count += 1) note.run(id);
+  db.prepare('DELETE FROM history WHERE item_id = ?').run(id);
+  db.close();
+  const runtime = await world.open();
+  await runtime.ledger.prune();
+  await runtime.close();
+}

@@ -1,0 +1,121 @@
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { openAdminChannel } from '../../../src/admin/channel-server.ts';
+import { loadRuntimeConfig } from '../../../src/daemon/load.ts';
+import { runDaemon } from '../../../src/daemon/run-daemon.ts';
+import { exitCodeOf, sync } from '../../../src/daemon/sync.ts';
+import { systemClock } from '../../../src/lib/clock.ts';
+import { createSecretStore } from '../../../src/lib/logging/secrets.ts';
+import { covers } from '../../support/docs/reliability.ts';
+import { claimOne, deliverAll, delivered, settleOne } from '../../support/ledger/deliveries.ts';
+import { items, product } from '../../support/ledger/items.ts';
+import { createLedgerFixture, openLedger } from '../../support/ledger/ledger.ts';
+import { pullAndMap, row } from '../../support/ledger/records.ts';
+import { startDaemon, WEB_TOKEN } from '../../support/worlds/daemon-world.ts';
+import { createRecordingLog } from '../../support/worlds/recording-log.ts';
+import { SMALL, SMALL_SOURCES, smallFiles } from '../../support/worlds/small-export.ts';
+import { createWorld, type World } from '../../support/worlds/world.ts';
+
+const LOST = { code: 'ledger.lock_lost', exitCode: 3 };
+const NEVER = new AbortController().signal;
+
+describe('a ledger whose lock file is removed under its writer', () => {
+  it('is written by one process alone: the second one', covers('process-stopped', 'I3', 'I6'), async () => {
+    const fixture = createLedgerFixture();
+    const { ledger, file, clock } = fixture;
+    await pullAndMap(ledger, [row('A')], () => items(product('A')));
+    const [due] = await ledger.dueDeliveries({ afterId: 0, limit: 1 });
+    const deliveryId = due?.id ?? 0;
+    await claimOne(ledger, deliveryId);
+    expect(ledger.lost()).toBe(null);
+    rmSync(`${file}.lock`);
+    const second = openLedger(file, { clock, command: 'second' });
+    expect(await second.recover(0)).toEqual({ voided: 1 });
+    const decision = delivered(1);
+    await expect(settleOne(ledger, { id: deliveryId, decision })).rejects.toMatchObject(LOST);
+    expect(ledger.lost()).toMatchObject(LOST);
+    await settleOne(second, { id: deliveryId, decision });
+    await deliverAll(second);
+    await second.close();
+    expect(ledger.views.item('product', 'A')?.state).toBe('delivered');
+    await fixture.remove();
+  });
+
+  it('is not written again when a file is back in its place', covers('process-stopped', 'I3'), async () => {
+    const fixture = createLedgerFixture();
+    const lock = `${fixture.file}.lock`;
+    const content = readFileSync(lock);
+    rmSync(lock);
+    await expect(fixture.ledger.touch()).rejects.toMatchObject(LOST);
+    writeFileSync(lock, content);
+    await expect(fixture.ledger.touch()).rejects.toMatchObject(LOST);
+    await fixture.remove();
+  });
+});
+
+describe('a process whose ledger loses its lock file', () => {
+  let world: World;
+  afterEach(() => world.remove());
+  const lock = () => join(world.folder, 'data/ledger.db.lock');
+
+  it('ends with 3 as a sync', covers('process-stopped', 'I3', 'I5'), async () => {
+    world = await createWorld({ config: { sources: SMALL_SOURCES }, files: smallFiles(SMALL) });
+    world.sandbox.faults.add({ operation: 'product.create', kind: 'latency', ms: 500 });
+    const runtime = await world.open();
+    const syncing = sync(runtime, { sources: [], waitMs: 60_000, abort: NEVER }, systemClock);
+    await expect.poll(() => runtime.views.itemCounts().product?.sending ?? 0, { timeout: 30_000 }).toBeGreaterThan(0);
+    rmSync(lock());
+    const report = await syncing;
+    expect(report.fault).toMatchObject(LOST);
+    expect(exitCodeOf(report)).toBe(3);
+    await runtime.close();
+    // The next one takes over, and looks up what had no answer.
+    expect((await world.sync()).items).toMatchObject({ product: { delivered: 3 } });
+    expect(world.contents().products).toHaveLength(3);
+  });
+
+  it('is unhealthy as a daemon, and shows why', covers('ledger-lost', 'I5'), async () => {
+    world = await createWorld({
+      config: { web: { port: 0, token: WEB_TOKEN }, sources: SMALL_SOURCES },
+      files: smallFiles(SMALL),
+    });
+    const { daemon, url } = await startDaemon(world);
+    try {
+      const ask = (path: string) => fetch(`${url}${path}`, { headers: { authorization: `Bearer ${WEB_TOKEN}` } });
+      expect((await ask('/healthz')).status).toBe(200);
+      rmSync(join(world.folder, 'data/ledger.db'));
+      const health = await ask('/healthz');
+      expect(health.status).toBe(503);
+      expect(await health.json()).toMatchObject({ status: 'unhealthy', ledger: 'lost' });
+      for (const path of ['/', '/items', '/api/v1/items', '/tasks']) {
+        const answer = await ask(path);
+        expect([path, answer.status]).toEqual([path, 503]);
+        expect(await answer.text()).toContain('ledger.db was removed while this process worked on it.');
+      }
+      expect((await ask('/metrics')).status).toBe(200);
+    } finally {
+      await daemon.stop();
+    }
+  });
+
+  it('ends with the reason as a daemon', covers('process-stopped', 'I3'), async () => {
+    world = await createWorld({ config: { sources: SMALL_SOURCES }, files: smallFiles(SMALL) });
+    const secrets = createSecretStore();
+    const config = await loadRuntimeConfig(world.configFile, secrets);
+    const log = createRecordingLog();
+    const ended = runDaemon({
+      config,
+      secrets,
+      clock: systemClock,
+      log,
+      version: '1.2.3',
+      openAdmin: openAdminChannel,
+      openWeb: () => Promise.reject(new Error('There is no web section.')),
+      signal: NEVER,
+      onReady: () => rmSync(lock()),
+    });
+    await expect(ended).rejects.toMatchObject(LOST);
+    await (await world.open()).close();
+  });
+});

@@ -1,0 +1,193 @@
+// How SQLite looks up what the statements of the ledger ask for. A ledger may hold millions of items, so nothing that is done for each
+// item, page or request walks all of them.
+
+import Database from 'better-sqlite3';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import type { DashboardViews, ItemListFilter } from '../../../src/domain/ports/ledger/dashboard-views.ts';
+import { PASSPORT_STATES } from '../../../src/domain/ports/ledger/ledger-views.ts';
+import { createDashboard } from '../../../src/ledger/dashboard/dashboard-views.ts';
+import { items, product } from '../../support/ledger/items.ts';
+import { createLedgerFixture, type LedgerFixture, NO_PASSPORTS } from '../../support/ledger/ledger.ts';
+import { stageRows } from '../../support/ledger/records.ts';
+
+const RULES = { ...NO_PASSPORTS, init: 'when-complete', publish: 'auto' } as const;
+const LIST_STATES: readonly ItemListFilter['state'][] = [
+  'waiting',
+  'due',
+  'sending',
+  'in_doubt',
+  'delivered',
+  'blocked',
+  'rejected',
+  'parked',
+  'superseded',
+  'missing',
+  'incomplete',
+  'open',
+  'attention',
+];
+
+describe('the statements of the ledger', () => {
+  let fixture: LedgerFixture;
+  let db: Database.Database;
+  const statements = new Set<string>();
+  const ofDashboard = new Set<string>();
+
+  /** So that lists have something to continue after, and causes have members. */
+  async function fillALittle(): Promise<void> {
+    const issues = [{ code: 'country.unknown', message: 'No.', field: 'country_of_origin' }];
+    await stageRows(fixture.ledger, {
+      1: items(product('1'), product('2')),
+      2: { status: 'quarantined', issues, blockedProducts: ['1'] },
+    });
+    const [due] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
+    const reason = { code: 'internal' as const, message: 'It failed.' };
+    const { id, revision } = due ?? { id: 0, revision: 0 };
+    await fixture.ledger.deadLetter({ deliveryId: id, revision, reason, isOneOfMany: false });
+  }
+
+  /** Asks each view, with each filter. */
+  function askEverything(views: DashboardViews): void {
+    const page = { limit: 1 };
+    for (const state of LIST_STATES) views.items({ state, source: 'erp', kind: 'product', search: 's' }, page);
+    for (const filter of [{}, { search: 's' }, { source: 'erp' }, { kind: 'product' as const }, { run: 1 }]) {
+      views.items(filter, page);
+    }
+    for (const { id } of views.causes({})) {
+      views.cause(id);
+      views.causeMembers(id, page);
+      views.items({ cause: id }, page);
+    }
+    views.itemDetail('product', '1');
+    for (const state of PASSPORT_STATES) views.passports({ state, source: 'erp' }, page);
+    views.passports({ search: 's' }, page);
+    views.passportCounts({ source: 'erp' });
+    views.counts({ sources: ['erp'], watched: ['erp'] });
+    views.runs({ source: 'erp', stream: 'default', result: 'guarded' }, page);
+    views.run(1);
+    views.actions(page);
+    views.lookupValues();
+  }
+
+  beforeAll(async () => {
+    // Rules under which products without a passport are looked for as well.
+    fixture = createLedgerFixture({ rules: RULES });
+    const prepare: unknown = Reflect.get(Database.prototype, 'prepare');
+    const spy = vi.spyOn(Database.prototype, 'prepare').mockImplementation(function (this: Database.Database, sql) {
+      statements.add(sql);
+      return Reflect.apply(prepare as (sql: string) => Database.Statement<unknown[]>, this, [sql]);
+    });
+    // A second time, without the statements that make the tables.
+    await fixture.reopen();
+    await fillALittle();
+    db = new Database(fixture.file, { readonly: true });
+    const before = new Set(statements);
+    askEverything(createDashboard(db, RULES).views);
+    for (const sql of statements) if (!before.has(sql)) ofDashboard.add(sql);
+    spy.mockRestore();
+  });
+  afterAll(async () => {
+    db.close();
+    await fixture.remove();
+  });
+
+  /** The steps of the plan that SQLite makes for a statement. */
+  function planOf(sql: string): string[] {
+    const names = [...sql.matchAll(/@(\w+)/g)].map(([, name]) => [name, '[]'] as const);
+    const places = Array.from(sql.matchAll(/\?/g), () => '[]');
+    const values: unknown[] = names.length > 0 ? [Object.fromEntries(names)] : places;
+    const steps = db.prepare<unknown[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql}`).all(...values);
+    return steps.map(({ detail }) => detail);
+  }
+
+  /** The one statement that has this text in it. */
+  function statementWith(text: string): string {
+    const found = [...statements].filter((sql) => sql.includes(text));
+    expect(found).toHaveLength(1);
+    return found[0] ?? '';
+  }
+
+  /** Indexes that have an entry for every item or record. */
+  const WHOLE = 'sqlite_autoindex_(items|records)_1|items_by_natural_key|items_by_record|items_by_time';
+
+  /** The tables of items and records that a plan walks as a whole, or all items of one kind. */
+  function walks(sql: string): string[] {
+    const names = new Set(['items', 'records']);
+    for (const [, alias] of sql.matchAll(/\b(?:items|records) (?:AS )?([a-z])\b/g)) names.add(alias ?? '');
+    const wholeTable = new RegExp(`^SCAN (\\w+)( USING (COVERING )?INDEX (${WHOLE}))?$`);
+    const wholeKind = new RegExp(
+      `^SEARCH (\\w+)( EXISTS)? USING (COVERING )?INDEX (${WHOLE}) \\((kind|stream_id)=\\?\\)`,
+    );
+    return planOf(sql).filter((step) => {
+      const [, table = ''] = wholeTable.exec(step) ?? wholeKind.exec(step) ?? [];
+      return names.has(table);
+    });
+  }
+
+  /** What may take as long as there are items or records, and when it is done. */
+  const MAY_WALK: [text: string, when: string][] = [
+    ['SELECT count(*) FROM items', 'for totals, in the smallest index'],
+    ['FROM items NOT INDEXED GROUP BY source, kind', 'for the metrics, in a thread of their own'],
+    ["i.kind = 'passport' AND i.revision = 0", 'for the metrics, in a thread of their own'],
+    ['END AS state, count(*) AS count FROM items', 'for the metrics, in a thread of their own'],
+    ['INDEXED BY passports_by_standing', 'for totals of passports, in an index of passports'],
+    ['count(*) AS n FROM items WHERE source IN', 'for totals of some sources'],
+    ['END AS state, count(*) AS n FROM items p LEFT JOIN items q', 'for totals of passports'],
+    ["END AS state, count(*) AS n FROM items q CROSS JOIN items p ON q.kind = 'passport'", 'for totals of passports'],
+    ['SET appeared_at = appeared_at + iif(', 'once the clock was set back'],
+    ["WHERE remote_id = 'null' AND kind IN", 'once in the life of a ledger'],
+    ['WHERE request_id IS NOT NULL AND operation IN', 'once when a restored ledger is accepted'],
+    ['DELETE FROM requests WHERE id NOT IN', 'once when a restored ledger is accepted'],
+    ["SELECT 1 FROM items WHERE kind = 'passport' LIMIT 1", 'up to the first one'],
+    ["SET state = 'stale'", 'once for a changed mapping'],
+    ["SET state = iif(missing_since IS NULL, 'pending', 'stale')", 'once for a changed mapping'],
+    ['SELECT id FROM records WHERE stream_id = ? AND missing_since IS NULL', 'at the end of a whole export'],
+    ['SELECT count(*) FROM records WHERE stream_id', 'at the end of a whole export'],
+    ['SELECT 1 FROM records WHERE stream_id = ? LIMIT 1', 'up to the first one'],
+    ['SELECT 1 FROM records r CROSS JOIN items i', 'up to a limit, where records have released items'],
+  ];
+
+  it('walk neither all items nor all records, but for those that are listed here', () => {
+    const asked = [...statements].filter((sql) => /^\s*(SELECT|WITH|UPDATE|DELETE)\b/.test(sql));
+    expect(asked.length).toBeGreaterThan(100);
+    const walking = asked.filter((sql) => walks(sql).length > 0);
+    expect(walking.filter((sql) => !MAY_WALK.some(([text]) => sql.includes(text)))).toEqual([]);
+  });
+
+  it('use an index for each list and each page of the dashboard', () => {
+    expect(ofDashboard.size).toBeGreaterThan(40);
+    const walking = [...ofDashboard].filter((sql) => /^\s*(SELECT|WITH)\b/.test(sql) && walks(sql).length > 0);
+    expect(walking.filter((sql) => !MAY_WALK.some(([text]) => sql.includes(text)))).toEqual([]);
+  });
+
+  it('look up a product by its key and by its natural key', () => {
+    const plans = ['p.key = +?', 'p.natural_key = +?'].map((text) => planOf(statementWith(text))[0]);
+    expect(plans).toEqual([
+      'SEARCH p USING INDEX sqlite_autoindex_items_1 (kind=? AND key=?)',
+      'SEARCH p USING INDEX items_by_natural_key (kind=? AND natural_key=?)',
+    ]);
+  });
+
+  it('look up an item by its remote id', () => {
+    for (const text of ['remote_id = listed.remote_id', 'SELECT 1 FROM items WHERE kind = +? AND remote_id']) {
+      expect(planOf(statementWith(text)).at(-1)).toMatch(/items_by_remote_id \(kind=\? AND remote_id=\?\)/);
+    }
+  });
+
+  it('count items by the indexes of those that are open', () => {
+    const indexes = planOf(statementWith('GROUP BY +i.kind, +i.state')).flatMap((step) => /SCAN i .*/.exec(step) ?? []);
+    expect(indexes).toEqual(['waiting', 'sending', 'stuck'].map((name) => `SCAN i USING INDEX items_${name}`));
+    expect(planOf(statementWith('SELECT i.operation, count(*) AS n'))[0]).toBe('SCAN i USING INDEX items_due');
+  });
+
+  it('find what may be replayed by the indexes of what is stuck, ignored and quarantined', () => {
+    const plan = planOf(statementWith('WITH found (record_id)'));
+    expect(plan.filter((step) => /^SCAN [ir]\b/.test(step))).toEqual([
+      'SCAN i USING INDEX items_stuck',
+      'SCAN i USING INDEX items_ignored',
+      'SCAN r USING INDEX records_by_issue',
+    ]);
+    const stuckPassports = planOf(statementWith("AND +q.kind = 'passport'"));
+    expect(stuckPassports[0]).toBe('SCAN q USING INDEX items_stuck');
+  });
+});

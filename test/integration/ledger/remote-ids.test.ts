@@ -1,0 +1,346 @@
+import { rmSync } from 'node:fs';
+import Database from 'better-sqlite3';
+import { describe, expect, it } from 'vitest';
+import type { Decision } from '../../../src/domain/ports/decision.ts';
+import { verifyLedger } from '../../../src/ledger/backup/verify.ts';
+import { covers } from '../../support/docs/reliability.ts';
+import { claimOne, delivered, settleOne } from '../../support/ledger/deliveries.ts';
+import { bomItem, items, material, product, text } from '../../support/ledger/items.ts';
+import { NO_PARTS, useLedger } from '../../support/ledger/ledger.ts';
+import { createOldLedger, type OldLedger } from '../../support/ledger/old-ledger.ts';
+import { pullAndMap, row } from '../../support/ledger/records.ts';
+
+const fixture = useLedger({ rules: NO_PARTS });
+
+/** Each row is a product by its id, a material where it begins with M, and a BOM item of `A` and `M1` where with B. */
+async function stage(ids: readonly string[], sku?: (id: string) => string): Promise<void> {
+  await pullAndMap(
+    fixture.ledger,
+    ids.map((id) => row(id, { sku: sku?.(id) ?? '' })),
+    (fields) => {
+      const id = text(fields['id']);
+      if (id.startsWith('M')) return items(material(id));
+      if (id.startsWith('B')) return items(bomItem(id, 'A', 'M1'));
+      return items({ ...product(id), payload: { sku: sku?.(id) ?? `SKU-${id}`, name: id } });
+    },
+  );
+}
+
+/** Claims what is due, and settles each with the decision of its key. */
+async function deliver(decisions: Record<string, Decision>): Promise<Record<string, string>> {
+  const { ledger } = fixture;
+  const states: Record<string, string> = {};
+  for (const { id, key } of await ledger.dueDeliveries({ afterId: 0, limit: 100 })) {
+    const decision = decisions[key];
+    if (decision === undefined || (await claimOne(ledger, id)) === null) continue;
+    const { instead } = await settleOne(ledger, { id, decision });
+    states[key] = (instead ?? decision).kind;
+  }
+  return states;
+}
+
+const stateOf = (kind: 'product' | 'material' | 'bom_item', key: string) => fixture.ledger.views.item(kind, key);
+const soundness = () => verifyLedger(fixture.file, () => {})?.findings.map(({ check }) => check);
+
+describe('a remote id', () => {
+  it(
+    'a remote id that another item has is not given a second time, at the cost of this item alone',
+    covers('answer-lost', 'I4', 'I6'),
+    async () => {
+      await stage(['A', 'X', 'C', 'M1']);
+      const states = await deliver({ A: delivered(1), X: delivered(1), C: delivered(3), M1: delivered(1) });
+      expect(states).toEqual({ A: 'delivered', X: 'unconfirmed', C: 'delivered', M1: 'delivered' });
+      expect(stateOf('product', 'X')).toMatchObject({
+        state: 'in_doubt',
+        remoteId: null,
+        reason: { code: 'shared_id' },
+      });
+      expect(stateOf('product', 'X')?.reason?.message).toMatch(/product X, and the product A has it already/);
+      // It is looked up in the list by itself.
+      expect(await fixture.ledger.unconfirmedDeliveries({ limit: 9 })).toMatchObject([{ key: 'X' }]);
+      expect(soundness()).toEqual([]);
+    },
+  );
+
+  it(
+    'a remote id that a list or a person gives a second time leaves the item to a person',
+    covers('answer-lost', 'I6'),
+    async () => {
+      await stage(['A', 'X']);
+      await deliver({ A: delivered(1), X: delivered(1, 'read_back') });
+      expect(stateOf('product', 'X')).toMatchObject({ state: 'in_doubt', reason: { code: 'shared_id' } });
+      expect(await fixture.ledger.nextDueAt()).toBeNull();
+      const [doubt] = await fixture.ledger.deliveriesNamed('X');
+      await settleOne(fixture.ledger, {
+        id: doubt?.id ?? 0,
+        decision: { ...delivered(2), by: 'person' } as Decision,
+      });
+      expect(stateOf('product', 'X')).toMatchObject({ state: 'delivered', remoteId: 2 });
+    },
+  );
+
+  it(
+    'the remote ids of BOM items are unique too, and unknown ids are exempt',
+    covers('answer-lost', 'I6'),
+    async () => {
+      await stage(['A', 'M1', 'B1', 'B2', 'B3', 'B4']);
+      await deliver({ A: delivered(1), M1: delivered(2) });
+      const unknown = { ...delivered(0), remoteId: null } as Decision;
+      const states = await deliver({ B1: delivered(7), B2: delivered(7), B3: unknown, B4: unknown });
+      expect(states).toEqual({ B1: 'delivered', B2: 'unconfirmed', B3: 'delivered', B4: 'delivered' });
+      expect(await fixture.ledger.nextDueAt()).toBeNull();
+      // B1 has the id by the answer that was meant for B2. A person sees at the platform that B2 has it.
+      const [doubt] = await fixture.ledger.deliveriesNamed('B2');
+      await settleOne(fixture.ledger, { id: doubt?.id ?? 0, decision: { ...delivered(7), by: 'person' } as Decision });
+      expect(stateOf('bom_item', 'B2')).toMatchObject({ state: 'delivered', remoteId: null });
+      expect(stateOf('bom_item', 'B2')?.timeline).toContainEqual(
+        expect.objectContaining({
+          what: 'id_not_stored',
+          detail: 'The ledger has the id 7 for the BOM item B1, so it is not stored here.',
+        }),
+      );
+      expect(stateOf('bom_item', 'B1')).toMatchObject({ state: 'delivered', remoteId: 7 });
+      expect(soundness()).toEqual([]);
+    },
+  );
+
+  it('goes over to the item that takes the place of one that is gone', covers('changed-amid', 'I4'), async () => {
+    await stage(['A', 'M1'], (id) => `SKU-${id}`);
+    await deliver({ A: delivered(1), M1: delivered(2) });
+    // The row has another key now, and the same SKU.
+    await stage(['N', 'M1'], () => 'SKU-A');
+    await stage(['N', 'M1'], () => 'SKU-A');
+    expect(await deliver({ N: delivered(1, 'read_back') })).toEqual({ N: 'delivered' });
+    expect(stateOf('product', 'N')).toMatchObject({ remoteId: 1 });
+    expect(stateOf('product', 'A')?.timeline).toContainEqual(expect.objectContaining({ what: 'id_left' }));
+    expect(soundness()).toEqual([]);
+  });
+
+  it('shows in the timeline where the platform writes the key in another form', async () => {
+    await stage(['A']);
+    await deliver({ A: { ...delivered(1), shownAs: 'The platform shows the sku as "sku-a".' } as Decision });
+    expect(stateOf('product', 'A')?.timeline).toContainEqual(
+      expect.objectContaining({ what: 'shown_as', detail: 'The platform shows the sku as "sku-a".' }),
+    );
+  });
+});
+
+describe('a ledger of before, in which items share a remote id', () => {
+  /** Puts a ledger of the first version in the place of the present one. */
+  async function makeOld(fill: (old: OldLedger) => void): Promise<void> {
+    await fixture.ledger.close();
+    for (const suffix of ['', '-wal', '-shm', '.mark']) rmSync(`${fixture.file}${suffix}`, { force: true });
+    const old = createOldLedger(fixture.file, 1);
+    fill(old);
+    old.close();
+  }
+
+  const known = (key: string, remoteId: number) =>
+    ({
+      kind: 'product',
+      key,
+      desired: { sku: `SKU-${key}`, name: key },
+      baseline: { sku: `SKU-${key}`, name: key },
+      remoteId,
+    }) as const;
+  const created = { operation: 'product.create', state: 'delivered' } as const;
+
+  it(
+    'has them blocked, both with the reason, and settles them by word',
+    covers('answer-lost', 'I4', 'I6'),
+    async () => {
+      await makeOld((old) => {
+        const importId = old.insert('imports', {
+          idempotency_key: 'k'.repeat(43),
+          path: '/import/',
+          body: '[]',
+          sends: 1,
+          created_at: 1,
+        });
+        // All three are under way in an import that is not over yet.
+        for (const [place, key] of ['A', 'X', 'C'].entries()) {
+          const columns = { import_id: importId, import_place: place, sent_at: 1 };
+          const changed = { ...known(key, key === 'C' ? 3 : 1), desired: { sku: `SKU-${key}`, name: 'changed' } };
+          old.item(changed, [created, { operation: 'product.import', state: 'sending', columns }]);
+        }
+        const steel = { code: 'M-M1', name: 'Material M1' };
+        old.item({ kind: 'material', key: 'M1', desired: steel, baseline: steel, remoteId: 4 }, [
+          { operation: 'material.create', state: 'delivered' },
+        ]);
+        const line = bomItem('B1', 'A', 'M1');
+        // An id of another kind is another id.
+        old.item(
+          { kind: 'bom_item', key: 'B1', desired: line.payload, baseline: line.payload, remoteId: 1, refs: line.refs },
+          [{ operation: 'bom_item.create', state: 'delivered' }],
+        );
+      });
+      await fixture.reopen();
+      await fixture.ledger.recover(0);
+      for (const [key, other] of [
+        ['A', 'X'],
+        ['X', 'A'],
+      ] as const) {
+        const item = stateOf('product', key);
+        expect(item).toMatchObject({ state: 'blocked', remoteId: null, reason: { code: 'shared_id' } });
+        expect(item?.reason?.message).toContain(`for the product ${other} as well`);
+      }
+      expect(stateOf('product', 'C')).toMatchObject({ remoteId: 3 });
+      expect(soundness()).toEqual([]);
+      // Neither a changed row nor a replay sends it a second time.
+      await stage(['A', 'X', 'C', 'M1', 'B1'], (id) => `SKU-${id}-2`);
+      expect([stateOf('product', 'A')?.state, stateOf('product', 'X')?.state]).toEqual(['blocked', 'blocked']);
+      expect((await fixture.ledger.dueDeliveries({ afterId: 0, limit: 9 })).map(({ key }) => key)).not.toContain('X');
+    },
+  );
+
+  it(
+    'leaves the id to what is there, where one of the two is gone from its source',
+    covers('changed-amid', 'I4'),
+    async () => {
+      await makeOld((old) => {
+        for (const [key, remoteId] of Object.entries({ A: 1, X: 1, C: 3, D: 4 }))
+          old.item(known(key, remoteId), [created]);
+        old.db.exec(
+          "UPDATE records SET missing_since = 1 WHERE key = 'A'; UPDATE items SET missing_since = 1 WHERE key = 'A'",
+        );
+      });
+      await fixture.reopen();
+      expect(stateOf('product', 'X')).toMatchObject({ state: 'delivered', remoteId: 1 });
+      expect(soundness()).toEqual([]);
+    },
+  );
+});
+
+describe('an item that gave its id to another one', () => {
+  const due = async () =>
+    (await fixture.ledger.dueDeliveries({ afterId: 0, limit: 9 })).map(({ key, operation }) => [key, operation]);
+
+  /** The row of A has the key N from now on, and the platform gives N the id of A. */
+  async function rename(others: readonly string[]): Promise<void> {
+    await stage(['N', ...others], () => 'SKU-A');
+    expect(await deliver({ N: delivered(1, 'read_back') })).toEqual({ N: 'delivered' });
+  }
+
+  it('is created again once its source has it again', covers('changed-amid', 'I4', 'I5'), async () => {
+    await stage(['A', 'M1'], () => 'SKU-A');
+    await deliver({ A: delivered(1), M1: delivered(2) });
+    await rename(['M1']);
+    expect(await due()).toEqual([]);
+    // The row is the same as before.
+    await stage(['N', 'A', 'M1'], () => 'SKU-A');
+    expect(await due()).toEqual([['A', 'product.create']]);
+    expect(await deliver({ A: delivered(3) })).toEqual({ A: 'delivered' });
+    expect(stateOf('product', 'A')).toMatchObject({ state: 'delivered', remoteId: 3 });
+    expect(soundness()).toEqual([]);
+  });
+
+  it('is what its BOM items wait for, and they are created with it', covers('changed-amid', 'I4', 'I5'), async () => {
+    await stage(['A', 'M1', 'B1'], () => 'SKU-A');
+    await deliver({ A: delivered(1), M1: delivered(2) });
+    await deliver({ B1: delivered(7) });
+    await rename(['M1', 'B1']);
+    // The BOM item at the platform belongs to N now.
+    expect(stateOf('bom_item', 'B1')).toMatchObject({ state: 'waiting', remoteId: null });
+    expect(fixture.ledger.views.waitingFor(9)).toMatchObject([{ kind: 'product', key: 'A', count: 1 }]);
+    expect(soundness()).toEqual([]);
+    await stage(['N', 'A', 'M1', 'B1'], () => 'SKU-A');
+    expect(await deliver({ A: delivered(3) })).toEqual({ A: 'delivered' });
+    expect(await deliver({ B1: delivered(8) })).toEqual({ B1: 'delivered' });
+    expect(soundness()).toEqual([]);
+  });
+
+  it.each([{ answer: 1 }, { answer: null }])(
+    'is created again where a change of it was in flight, answered with the id $answer',
+    covers('changed-amid', 'I3', 'I4'),
+    async ({ answer }) => {
+      const { ledger } = fixture;
+      await stage(['A', 'M1'], () => 'SKU-A');
+      await deliver({ A: delivered(1), M1: delivered(2) });
+      await pullAndMap(ledger, [row('A', { v: 2 }), row('M1', { sku: 'SKU-A' })], () =>
+        items({ ...product('A'), payload: { sku: 'SKU-A', name: 'Changed' } }),
+      );
+      const [change] = await ledger.dueDeliveries({ afterId: 0, limit: 9 });
+      await claimOne(ledger, change?.id ?? 0);
+      await rename(['M1']);
+      expect(stateOf('product', 'A')).toMatchObject({ state: 'sending' });
+      await settleOne(ledger, { id: change?.id ?? 0, decision: delivered(answer) });
+      expect(await due()).toEqual([]);
+      expect(stateOf('product', 'N')).toMatchObject({ remoteId: 1 });
+      await stage(['N', 'A', 'M1'], () => 'SKU-A');
+      expect(await due()).toEqual([['A', 'product.create']]);
+      expect(soundness()).toEqual([]);
+    },
+  );
+
+  it.each([{ answer: 1 }, { answer: null }])(
+    'is created again where its source had it again before a change in flight was answered with the id $answer',
+    covers('changed-amid', 'I3', 'I4'),
+    async ({ answer }) => {
+      const { ledger } = fixture;
+      const stageProducts = async (ids: readonly string[], name: string) => {
+        await pullAndMap(
+          ledger,
+          ids.map((id) => row(id, { name })),
+          ({ id }) => items({ ...product(text(id)), payload: { sku: 'SKU-A', name } }),
+        );
+      };
+      await stageProducts(['A'], 'Old');
+      await deliver({ A: delivered(1) });
+      await stageProducts(['A'], 'New');
+      const [change] = await ledger.dueDeliveries({ afterId: 0, limit: 9 });
+      const id = change?.id ?? 0;
+      await claimOne(ledger, id);
+      await stageProducts(['N'], 'New');
+      expect(await deliver({ N: delivered(1, 'read_back') })).toEqual({ N: 'delivered' });
+      await stageProducts(['N', 'A'], 'New');
+      expect(stateOf('product', 'A')).toMatchObject({ state: 'sending' });
+      await settleOne(ledger, { id, decision: delivered(answer) });
+      expect(await due()).toEqual([['A', 'product.create']]);
+      expect(soundness()).toEqual([]);
+    },
+  );
+
+  it(
+    'an item that gave its id to another one under an earlier version is created again once the ledger is opened',
+    covers('changed-amid', 'I5'),
+    async () => {
+      await stage(['A', 'M1'], () => 'SKU-A');
+      await deliver({ A: delivered(1), M1: delivered(2) });
+      await fixture.ledger.close();
+      const db = new Database(fixture.file);
+      db.exec("UPDATE items SET remote_id = 'null' WHERE kind = 'material'");
+      db.close();
+      await fixture.reopen();
+      await stage(['A', 'M1', 'B1'], () => 'SKU-A');
+      expect(await due()).toEqual([]);
+      expect(fixture.ledger.views.waitingFor(9)).toMatchObject([{ kind: 'material', key: 'M1', count: 1 }]);
+      await fixture.ledger.recover(0);
+      expect(await due()).toEqual([['M1', 'material.create']]);
+      expect(await deliver({ M1: delivered(3) })).toEqual({ M1: 'delivered' });
+      expect(await due()).toEqual([['B1', 'bom_item.create']]);
+      expect(soundness()).toEqual([]);
+    },
+  );
+});
+
+describe('a create that was refused because its item exists', () => {
+  const refused = (more: object): Decision => ({
+    kind: 'rejected',
+    reason: { code: 'exists', message: 'It exists.', ...more },
+  });
+
+  it(
+    'is looked for again by the next run of its source, and nothing else is',
+    covers('answer-lost', 'I5'),
+    async () => {
+      await stage(['A', 'X']);
+      await deliver({ A: refused({ lookAgain: true, since: 1 }), X: refused({}) });
+      expect(stateOf('product', 'A')?.state).toBe('rejected');
+      await stage(['A', 'X']);
+      expect(await fixture.ledger.unconfirmedDeliveries({ limit: 9 })).toMatchObject([
+        { key: 'A', reason: { code: 'exists', lookAgain: true, since: 1 } },
+      ]);
+      expect(await fixture.ledger.dueDeliveries({ afterId: 0, limit: 9 })).toEqual([]);
+    },
+  );
+});

@@ -1,0 +1,156 @@
+import { setImmediate } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { afterEach, describe, expect, test } from 'vitest';
+import { systemClock } from '../../../src/lib/clock.ts';
+import { type BullmqQueues, createBullmqQueues } from '../../../src/queue/bullmq-queues.ts';
+import { openEmbeddedBackend } from '../../../src/queue/embedded-backend.ts';
+import { createErrorLog } from '../../../src/queue/error-log.ts';
+import { createListener } from '../../support/worlds/listener.ts';
+import { createRecordingLog } from '../../support/worlds/recording-log.ts';
+
+const TIMING = { lockMs: 30_000, stalledCheckMs: 30_000 };
+const MIB = 1024 * 1024;
+/** Far above what waking takes, and below the five seconds for which a worker of BullMQ waits at a time. */
+const AT_ONCE_MS = 3_000;
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
+
+describe('the embedded queue', () => {
+  const opened: BullmqQueues[] = [];
+
+  afterEach(async () => {
+    await Promise.all(opened.splice(0).map((queues) => queues.close()));
+  });
+
+  function open(): BullmqQueues {
+    const log = createRecordingLog();
+    const onError = createErrorLog(log, systemClock);
+    const backend = openEmbeddedBackend({ timing: TIMING, clock: systemClock, onError });
+    const queues = createBullmqQueues({ backend, log, onError });
+    opened.push(queues);
+    return queues;
+  }
+
+  test('wakes a waiting worker at once', async () => {
+    const queues = open();
+    const listener = createListener();
+    for (const name of ['pull', 'map', 'deliver'] as const)
+      await queues.consume(name, { concurrency: 4 }, listener.handle);
+    await queues.enqueue('map', [{ name: 'warm up', data: {} }]);
+    await listener.until(1);
+    // By then the worker has ended the job and waits.
+    for (let turn = 0; turn < 20; turn += 1) await setImmediate();
+
+    const begun = performance.now();
+    await queues.enqueue('map', [{ name: 'job', data: {} }]);
+    await listener.until(2);
+    expect(performance.now() - begun).toBeLessThan(AT_ONCE_MS);
+  });
+
+  test('shows each worker as long as it is open', async () => {
+    const queues = open();
+    const [, map] = queues.bullQueues;
+    const first = await queues.consume('map', { concurrency: 1 }, createListener().handle);
+    await queues.consume('map', { concurrency: 1 }, createListener().handle);
+    expect(await map?.getWorkersCount()).toBe(2);
+    await first.close();
+    expect(await map?.getWorkersCount()).toBe(1);
+  });
+
+  test('ends at once while its workers wait for a job', async () => {
+    const queues = open();
+    const consumer = await queues.consume('map', { concurrency: 4 }, createListener().handle);
+    await queues.consume('deliver', { concurrency: 4 }, createListener().handle);
+    await setImmediate();
+    const begun = performance.now();
+    await consumer.close();
+    await queues.close();
+    expect(performance.now() - begun).toBeLessThan(AT_ONCE_MS);
+  });
+
+  test('starts no worker that would outlive it, when it is closed meanwhile', async () => {
+    const queues = open();
+    const [, map] = queues.bullQueues;
+    const consuming = queues.consume('map', { concurrency: 1 }, createListener().handle);
+    await queues.close();
+    await expect(consuming).rejects.toMatchObject({ code: 'queue.unreachable' });
+    expect(await map?.getWorkersCount()).toBe(0);
+  });
+
+  test('lets timers and sockets have their turn while it is busy', { timeout: 60_000 }, async () => {
+    const queues = open();
+    const listener = createListener();
+    await queues.consume('deliver', { concurrency: 10 }, listener.handle);
+    let turns = 0;
+    let busy = true;
+    const counting = (async () => {
+      while (busy) {
+        await setImmediate();
+        turns += 1;
+      }
+    })();
+    await queues.enqueue(
+      'deliver',
+      Array.from({ length: 3_000 }, (_, number) => ({ name: `job ${number}`, data: {} })),
+    );
+    await listener.until(3_000);
+    busy = false;
+    await counting;
+    // Ten workers take a job each per turn.
+    expect(turns).toBeGreaterThan(250);
+  });
+
+  test('stays small while tens of thousands of jobs pass', { timeout: 120_000 }, async () => {
+    const queues = open();
+    const listener = createListener();
+    await queues.consume('deliver', { concurrency: 10 }, listener.handle);
+    const data = { kind: 'product', source: 'erp', ids: Array.from({ length: 10 }, (_, index) => index) };
+    const used: number[] = [];
+    for (let round = 1; round <= 40; round += 1) {
+      await queues.enqueue(
+        'deliver',
+        Array.from({ length: 500 }, (_, number) => ({ name: `job ${number}`, data })),
+      );
+      await listener.until(500);
+      listener.received.length = 0;
+      collectGarbage();
+      used.push(process.memoryUsage().heapUsed);
+    }
+    expect(Math.min(...used.slice(-5)) - Math.min(...used.slice(0, 5))).toBeLessThan(4 * MIB);
+  });
+
+  test.each([
+    ['delayed jobs', { delay: 1_000 }],
+    ['priorities', { priority: 7 }],
+    ['jobs that go first (lifo)', { lifo: true }],
+    ['automatic retries', { attempts: 2 }],
+    ['deduplication', { deduplication: { id: 'one' } }],
+    ['flows', { parent: { id: '1', queue: 'pull' } }],
+  ])('refuses %s, and says where they can be had', async (feature, options) => {
+    const [queue] = open().bullQueues;
+    await expect(queue?.add('job', {}, options)).rejects.toMatchObject({
+      code: 'queue.unsupported',
+      message: `The embedded queue has no ${feature}.`,
+      suggestion: 'Set `queue` to a Redis URL to use them.',
+    });
+    expect(await queue?.getJobCountByTypes('waiting', 'delayed', 'prioritized')).toBe(0);
+  });
+
+  test('refuses schedules and limits, and shows none', async () => {
+    const [queue] = open().bullQueues;
+    await expect(queue?.upsertJobScheduler('nightly', { every: 1_000 })).rejects.toMatchObject({
+      message: 'The embedded queue has no job schedulers.',
+    });
+    await expect(queue?.setGlobalConcurrency(1)).rejects.toMatchObject({
+      message: 'The embedded queue has no limits over all workers.',
+    });
+    await expect(queue?.setGlobalRateLimit(1, 1_000)).rejects.toMatchObject({
+      message: 'The embedded queue has no rate limits.',
+    });
+    await expect(queue?.rateLimit(1_000)).rejects.toMatchObject({ code: 'queue.unsupported' });
+    expect(await queue?.getJobSchedulers()).toEqual([]);
+    expect(await queue?.getGlobalConcurrency()).toBeNull();
+  });
+});

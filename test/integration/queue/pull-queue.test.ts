@@ -1,0 +1,125 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { announced } from '../../../src/daemon/sources/announced-pull.ts';
+import { createPullQueue, type PullQueue } from '../../../src/daemon/sources/pull-queue.ts';
+import { fault } from '../../../src/domain/faults.ts';
+import type { RunCause } from '../../../src/domain/ports/intake.ts';
+import type { ProgressEvent } from '../../../src/domain/ports/progress.ts';
+import { systemClock } from '../../../src/lib/clock.ts';
+import { createSecretStore } from '../../../src/lib/logging/secrets.ts';
+import type { PullResult } from '../../../src/pipeline/pull.ts';
+import type { BullmqQueues } from '../../../src/queue/bullmq-queues.ts';
+import { createQueues } from '../../../src/queue/create-queues.ts';
+import { createRecordingLog } from '../../support/worlds/recording-log.ts';
+
+const SOON = { timeout: 60_000 };
+
+describe('the pull queue', () => {
+  let queues: BullmqQueues;
+  let pulls: PullQueue;
+  let begun: string[];
+  let events: ProgressEvent[];
+  const ends = new Map<string, (result: PullResult | Error) => void>();
+
+  async function start(): Promise<void> {
+    const log = createRecordingLog();
+    const secrets = createSecretStore();
+    secrets.add('the-password');
+    const scrub = (text: string) => secrets.scrub(text);
+    queues = await createQueues({ url: 'embedded', prefix: 'test', log });
+    begun = [];
+    events = [];
+    pulls = createPullQueue({
+      queues,
+      hasSource: (source) => ['erp', 'pim'].includes(source),
+      pull: announced(
+        { pull, pulling: running },
+        { queues, emit: (event) => events.push(event), views: { run: () => null }, log, scrub },
+      ),
+      clock: systemClock,
+      log,
+      scrub,
+    });
+    await pulls.start();
+  }
+  afterEach(async () => {
+    await pulls.stop();
+    await queues.close();
+  });
+  const active = new Set<string>();
+  const running = () => [...active];
+  async function pull(source: string, { trigger }: RunCause, abort: AbortSignal): Promise<PullResult> {
+    begun.push(`${source} ${trigger}`);
+    active.add(source);
+    try {
+      return await new Promise((resolve, reject) => {
+        ends.set(source, (result) => (result instanceof Error ? reject(result) : resolve(result)));
+        abort.addEventListener('abort', () => resolve({ runId: 9, result: 'interrupted', guarded: [] }));
+      });
+    } finally {
+      active.delete(source);
+    }
+  }
+  const completed = async () => {
+    const [queue] = queues.bullQueues;
+    const jobs = (await queue?.getJobs(['completed'])) ?? [];
+    return jobs.map(({ name, returnvalue }) => `${name}: ${returnvalue as string}`).sort();
+  };
+
+  it('never runs one source twice at once, and lets another run beside it', async () => {
+    await start();
+    await pulls.startRun('erp', 'schedule');
+    await expect.poll(running, SOON).toEqual(['erp']);
+    await pulls.startRun('erp', 'schedule');
+    await expect.poll(completed, SOON).toEqual(['pull erp: This source is being pulled already.']);
+    await pulls.startRun('pim', 'cli');
+    await expect.poll(running, SOON).toEqual(['erp', 'pim']);
+    expect(begun).toEqual(['erp schedule', 'pim cli']);
+    ends.get('erp')?.({ runId: 1, result: 'complete', guarded: [] });
+    await expect.poll(running, SOON).toEqual(['pim']);
+    await pulls.startRun('erp', 'schedule');
+    await expect.poll(() => begun, SOON).toHaveLength(3);
+  });
+
+  it('adds one job for a schedule that comes round again and again while the queue is paused', async () => {
+    await start();
+    const [queue] = queues.bullQueues;
+    await queue?.pause();
+    for (let round = 0; round < 10; round += 1) await pulls.startRun('erp', 'schedule');
+    expect(await queues.counts('pull')).toMatchObject({ waiting: 1 });
+    await queue?.resume();
+    await expect.poll(() => begun, SOON).toEqual(['erp schedule']);
+    ends.get('erp')?.({ runId: 1, result: 'complete', guarded: [] });
+    await expect.poll(running, SOON).toEqual([]);
+    await pulls.startRun('erp', 'schedule');
+    await expect.poll(() => begun, SOON).toEqual(['erp schedule', 'erp schedule']);
+  });
+
+  it('keeps a secret out of the reason of a failed job, and one job per source', async () => {
+    await start();
+    for (const round of [1, 2]) {
+      await pulls.startRun('erp', 'schedule');
+      await expect.poll(() => begun, SOON).toHaveLength(round);
+      ends.get('erp')?.(fault('source.unreadable', `No: the-password ${round}.`, { suggestion: 'Ask the DBA.' }));
+      await expect
+        .poll(async () => (await queues.failed('pull')).map(({ reason }) => reason), SOON)
+        .toEqual([`No: … ${round}. Ask the DBA.`]);
+    }
+    expect(events).toEqual([1, 2].map(() => ({ type: 'run_ended', source: 'erp', result: 'failed' })));
+  });
+
+  it('has nothing to do for a source that the config no longer has', async () => {
+    await start();
+    await queues.enqueue('pull', [{ name: 'pull crm', data: { source: 'crm' } }]);
+    await expect.poll(completed, SOON).toEqual(['pull crm: The config has no such source any more.']);
+    expect(begun).toEqual([]);
+  });
+
+  it('interrupts its runs when it is stopped, and waits for them', async () => {
+    await start();
+    await pulls.startRun('erp', 'schedule');
+    await expect.poll(running, SOON).toEqual(['erp']);
+    await pulls.stop();
+    expect(running()).toEqual([]);
+    expect(events).toEqual([{ type: 'run_ended', source: 'erp', result: 'interrupted' }]);
+  });
+});

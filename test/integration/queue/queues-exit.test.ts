@@ -1,0 +1,22 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+import { QUEUE_BACKENDS } from '../../support/servers/queue-backends.ts';
+
+const CHILD = join(import.meta.dirname, '../../support/children/queue-child.ts');
+
+for (const backend of QUEUE_BACKENDS) {
+  backend.describe(`a process with the ${backend.name} queues`, () => {
+    test('ends by itself once they are closed, and prints nothing of its own', async () => {
+      const place = await backend.start();
+      try {
+        // A process that does not end is killed, and then this rejects.
+        const child = promisify(execFile)(process.execPath, [CHILD, place.url], { timeout: 25_000 });
+        expect(await child).toEqual({ stdout: 'received 1', stderr: '' });
+      } finally {
+        await place.stop();
+      }
+    });
+  });
+}

@@ -1,0 +1,116 @@
+import { once } from 'node:events';
+import { request } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import type { Daemon } from '../../../src/daemon/daemon.ts';
+import { CONNECTIONS_MAX } from '../../../src/web/server-limits.ts';
+import { PRODUCTS, startDaemon, WEB_TOKEN } from '../../support/worlds/daemon-world.ts';
+import { createWorld, type World } from '../../support/worlds/world.ts';
+
+const bearer = { authorization: `Bearer ${WEB_TOKEN}` };
+
+describe('a dashboard that listens on every address', () => {
+  let world: World;
+  let daemon: Daemon;
+  let port: number;
+  beforeAll(async () => {
+    world = await createWorld({
+      config: {
+        web: { host: '0.0.0.0', port: 0, token: WEB_TOKEN, allowedHosts: ['dpp-sync.example.com'] },
+        sources: [PRODUCTS.source],
+      },
+      files: PRODUCTS.files,
+    });
+    let url: string;
+    ({ daemon, url } = await startDaemon(world));
+    port = Number(new URL(url).port);
+  });
+  afterAll(async () => {
+    await daemon.stop();
+    await world.remove();
+  });
+
+  function statusOf(path: string, options: { method?: string; headers?: Record<string, string> } = {}) {
+    return new Promise<number>((resolve, reject) => {
+      const call = request({ host: '127.0.0.1', port, path, ...options }, (answer) => {
+        answer.resume().on('end', () => resolve(answer.statusCode ?? 0));
+      });
+      call.on('error', reject).end();
+    });
+  }
+
+  /** A connection that sends this and nothing more; what comes back is collected in `said`. */
+  async function hold(head: string) {
+    const socket = connect(port, '127.0.0.1');
+    const held = { socket, said: '', open: true };
+    socket.setEncoding('utf8').on('data', (text: string) => (held.said += text));
+    socket.on('error', () => undefined).on('close', () => (held.open = false));
+    await once(socket, 'connect');
+    socket.write(head);
+    return held;
+  }
+  const holdMany = (count: number, head: string) => Promise.all(Array.from({ length: count }, () => hold(head)));
+  const release = (sockets: { socket: Socket }[]) => {
+    for (const { socket } of sockets) socket.destroy();
+  };
+  const slow = (path: string, extra = '') =>
+    `POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 9000\r\n${extra}\r\ntok`;
+
+  it('answers to its own names and those of the config, and to no other, token or not', async () => {
+    for (const host of ['evil.example', 'localhost.evil.example', '10.0.0.1']) {
+      expect(await statusOf('/healthz', { headers: { host } }), host).toBe(421);
+      expect(await statusOf('/metrics', { headers: { host, ...bearer } }), host).toBe(421);
+    }
+    for (const host of ['dpp-sync.example.com', 'DPP-Sync.example.com:443', 'localhost', `127.0.0.1:${port}`]) {
+      expect(await statusOf('/healthz', { headers: { host } }), host).toBe(200);
+    }
+  });
+
+  it('takes a form from a page of the name that it was asked for, and from no other', async () => {
+    const post = (host: string, origin: string) =>
+      statusOf('/login', { method: 'POST', headers: { host, origin, 'content-length': '0' } });
+    expect(await post('dpp-sync.example.com', 'https://dpp-sync.example.com')).toBe(401);
+    expect(await post('dpp-sync.example.com', 'https://evil.example')).toBe(403);
+    expect(await post('evil.example', 'https://evil.example')).toBe(421);
+  });
+
+  it('refuses without a login before the body is there, and ends the connection', async () => {
+    const held = await holdMany(300, slow('/queues/board/api/queues/map/pause'));
+    await vi.waitUntil(() => held.every(({ open }) => !open), { timeout: 20_000 });
+    const answered = held.filter(({ said }) => said !== '');
+    expect(answered.length).toBeGreaterThan(0);
+    for (const { said } of answered) expect(said).toMatch(/^HTTP\/1\.1 401 [^]*connection: close/i);
+  });
+
+  it.each([
+    ['bodies of the login form', slow('/login', 'Sec-Fetch-Site: same-origin\r\n')],
+    ['headers', 'GET /healthz HTTP/1.1\r\nHost: localhost\r\n'],
+    ['nothing at all', ''],
+  ])('keeps slow %s to a bounded number of connections, and serves who has the token', async (_what, head) => {
+    const held = await holdMany(300, head);
+    await vi.waitUntil(() => held.filter(({ open }) => open).length <= CONNECTIONS_MAX, { timeout: 20_000 });
+    for (let turn = 0; turn < 20; turn += 1) {
+      expect(await statusOf('/', { headers: bearer })).toBe(200);
+      expect(await statusOf('/healthz')).toBe(200);
+    }
+    expect(held.filter(({ open }) => open).length).toBeGreaterThan(0);
+    release(held);
+  });
+
+  it('keeps the connection of who has logged in while strangers crowd in', async () => {
+    const mine = await hold(`GET /metrics HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${WEB_TOKEN}\r\n\r\n`);
+    await vi.waitUntil(() => mine.said.includes('200 OK'), { timeout: 20_000 });
+    const held = await holdMany(300, '');
+    await vi.waitUntil(() => held.filter(({ open }) => open).length < CONNECTIONS_MAX, { timeout: 20_000 });
+    mine.said = '';
+    mine.socket.write('GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n');
+    await vi.waitUntil(() => mine.said.includes('200 OK'), { timeout: 20_000 });
+    release([mine, ...held]);
+  });
+
+  it('ends what is not sent within fifteen seconds', { timeout: 40_000 }, async () => {
+    const held = await holdMany(3, slow('/login', 'Sec-Fetch-Site: same-origin\r\n'));
+    await vi.waitUntil(() => held.every(({ open }) => !open), { timeout: 30_000 });
+    for (const { said } of held) expect(said).toMatch(/^HTTP\/1\.1 408 /);
+  });
+});

@@ -1,0 +1,128 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import type { Command } from 'commander';
+import { describe, expect, it } from 'vitest';
+import { createProgram } from '../../../src/cli/program.ts';
+import { createOutput } from '../../../src/cli/text/output.ts';
+import { createSecretStore } from '../../../src/lib/logging/secrets.ts';
+
+const ROOT = join(import.meta.dirname, '../../..');
+const PAGE = readFileSync(join(ROOT, 'docs/cli.md'), 'utf8');
+const streams = { stdout: new PassThrough(), stderr: new PassThrough() };
+const output = createOutput({
+  ...streams,
+  env: {},
+  secrets: createSecretStore(),
+  json: false,
+  quiet: false,
+  ownStart: () => ({ command: 'dpp-sync', configFile: null }),
+});
+const programFor = (...argv: string[]): Promise<Command> =>
+  createProgram({ version: '0', stdout: streams.stdout, output, argv, run: () => Promise.resolve() });
+
+/** Every command as it is listed, without any loaded. */
+const program = await programFor();
+const loaded = await Promise.all(
+  program.commands.map(async (listed, at) => (await programFor(listed.name())).commands[at] ?? listed),
+);
+
+interface Documented {
+  /** With the names of the commands that it belongs to. */
+  name: string;
+  command: Command;
+}
+
+/** Every command that does something by itself. */
+function documentedOf(parents: readonly Command[], prefix = ''): Documented[] {
+  return parents.flatMap((command) => {
+    const name = `${prefix}${command.name()}`;
+    const verbs = documentedOf(command.commands, `${name} `);
+    const isGroup = verbs.length > 0 && command.options.length === 0;
+    return isGroup ? verbs : [{ name, command }, ...verbs];
+  });
+}
+
+const commands = documentedOf(loaded);
+
+/** The parts of the page by the command that they are on. */
+const sections = new Map(
+  PAGE.split(/^### /m).map((text) => [/^`([^`<[]+?)(?: [<[][^`]*)?`/.exec(text)?.[1] ?? '', text]),
+);
+
+describe('docs/cli.md', () => {
+  it('has every command with its arguments, and no other', () => {
+    const documented = [...PAGE.matchAll(/^### `(.+)`$/gm)].map(([, name]) => name);
+    const defined = commands.map(({ name: called, command }) => {
+      const args = command.registeredArguments.map((argument) => {
+        const name = `${argument.name()}${argument.variadic ? '...' : ''}`;
+        return argument.required ? ` <${name}>` : ` [${name}]`;
+      });
+      return `${called}${args.join('')}`;
+    });
+    expect(new Set(documented)).toEqual(new Set(defined));
+  });
+
+  it.each(commands)('has every option of $name', ({ name, command }) => {
+    const section = sections.get(name) ?? '';
+    const shown = command.options.filter(({ hidden }) => !hidden).map(({ flags }) => flags);
+    expect(shown.filter((flags) => !section.includes(`\`${flags}\``))).toEqual([]);
+  });
+
+  it('has every global option', () => {
+    const missing = program.options.map(({ flags }) => flags).filter((flags) => !PAGE.includes(flags));
+    expect(missing).toEqual([]);
+  });
+});
+
+describe('help', () => {
+  async function helpAt(columns: number, ...argv: string[]): Promise<string> {
+    const stdout = Object.assign(new PassThrough(), { columns });
+    const narrow = await createProgram({
+      version: '0',
+      stdout,
+      output,
+      argv: [...argv, '--help'],
+      run: () => Promise.resolve(),
+    });
+    await expect(narrow.parseAsync([...argv, '--help'], { from: 'user' })).rejects.toMatchObject({ exitCode: 0 });
+    return String(stdout.read());
+  }
+
+  it.each(commands)('of $name has an example, and fits the terminal', async ({ name }) => {
+    for (const columns of [60, 80]) {
+      const help = await helpAt(columns, ...name.split(' '));
+      expect(help).toContain('  $ ');
+      // An example that people paste is in one line.
+      const wide = help.split('\n').filter((line) => line.length > columns && !line.startsWith('  $ '));
+      expect(wide).toEqual([]);
+    }
+  });
+
+  it('of the program fits the terminal, and shows each option once', async () => {
+    const help = await helpAt(80);
+    expect(help.split('\n').filter((line) => line.length > 80)).toEqual([]);
+    expect(help.match(/--log-level/g)).toHaveLength(1);
+    expect(await helpAt(80, 'alerts', 'mute')).toContain('(default: 8h)');
+  });
+});
+
+it('lists every command as its file defines it', async () => {
+  for (const listed of program.commands) {
+    const withFile = await programFor(listed.name());
+    expect(withFile.helpInformation()).toBe(program.helpInformation());
+  }
+});
+
+it('sends nobody to a command that there is not', () => {
+  const files = globSync(['src/**/*.ts', 'connectors/**/*.{ts,md}', 'docs/**/*.md', '*.md'], { cwd: ROOT });
+  const names = new Set(program.commands.map((command) => command.name()));
+  const named = files.flatMap((file) =>
+    [...readFileSync(join(ROOT, file), 'utf8').matchAll(/`dpp-sync ([a-z]+)/g)].map(([, name = '']) => ({
+      file,
+      name,
+    })),
+  );
+  expect(named.length).toBeGreaterThan(30);
+  expect(named.filter(({ name }) => !names.has(name))).toEqual([]);
+});

@@ -1,0 +1,195 @@
+import iconv from 'iconv-lite';
+import { describe, expect, it } from 'vitest';
+import type { FileHead } from '../../../src/cli/init/file-head.ts';
+import { recogniseCsv } from '../../../src/cli/init/recognise-csv.ts';
+import { recogniseEncoding } from '../../../src/cli/init/recognise-encoding.ts';
+import { recogniseFormat } from '../../../src/cli/init/recognise-format.ts';
+import { recogniseJson } from '../../../src/cli/init/recognise-json.ts';
+import { recogniseHeader } from '../../../src/cli/init/recognise-sheet.ts';
+import { recogniseXml } from '../../../src/cli/init/recognise-xml.ts';
+
+const GERMAN = 'Artikel;Bezeichnung\n1;Lüfter groß, grün\n2;Gehäuse für Größe 3\n';
+
+describe('the encoding of a text', () => {
+  it.each<[string, Buffer, string]>([
+    ['ASCII', Buffer.from('a;b\n1;2\n'), 'utf-8'],
+    ['UTF-8', Buffer.from(GERMAN), 'utf-8'],
+    ['UTF-8 with a byte order mark', Buffer.from(`\ufeff${GERMAN}`), 'utf-8'],
+    ['UTF-8 that is cut off within a character', Buffer.from(GERMAN).subarray(0, 24), 'utf-8'],
+    ['windows-1252', iconv.encode(GERMAN, 'windows-1252'), 'windows-1252'],
+    ['code page 850', iconv.encode(GERMAN, 'cp850'), 'cp850'],
+    ['UTF-16 with a byte order mark', Buffer.from(`\ufeff${GERMAN}`, 'utf16le'), 'utf-16le'],
+    ['UTF-16 without one', Buffer.from(GERMAN, 'utf16le'), 'utf-16le'],
+    ['UTF-16 in the other order', Buffer.from(`\ufeff${GERMAN}`, 'utf16le').swap16(), 'utf-16be'],
+  ])('%s', (_about, bytes, name) => {
+    const found = recogniseEncoding(bytes);
+    expect(found?.name).toBe(name);
+    expect(GERMAN.startsWith(found?.text ?? '?') || found?.text === 'a;b\n1;2\n' || found?.text === GERMAN).toBe(true);
+  });
+
+  it('is UTF-8 if only a few of its characters are broken, and the reason says so', () => {
+    const bytes = Buffer.concat([Buffer.from(GERMAN), Buffer.from([0x33, 0x3b, 0xe4, 0x0a])]);
+    expect(recogniseEncoding(bytes)).toMatchObject({ name: 'utf-8', reason: expect.stringContaining('1 broken') });
+  });
+
+  it('shows words as evidence where it cannot be known for certain', () => {
+    expect(recogniseEncoding(iconv.encode(GERMAN, 'windows-1252'))?.reason).toContain('Lüfter, groß, grün');
+  });
+
+  it('is none for bytes that are no text', () => {
+    expect(recogniseEncoding(Buffer.from(Array.from({ length: 1_000 }, (_, at) => at % 256)))).toBeNull();
+    expect(recogniseEncoding(Buffer.alloc(500))).toBeNull();
+  });
+});
+
+describe('the dialect of a delimited text', () => {
+  const optionsOf = (text: string) => recogniseCsv(text, true)?.options;
+
+  it.each<[string, string, object]>([
+    ['a semicolon beside decimal commas', 'sku;price\nA;1,5\nB;2,5\nC;3,5\n', { delimiter: ';' }],
+    ['a comma', 'sku,name\nA,Pump\nB,Motor\n', { delimiter: ',' }],
+    ['a tab', 'sku\tname\nA\tPump, big\nB\tMotor, small\n', { delimiter: '\t' }],
+    ['delimiters in quotes', 'sku;name\nA;"Pump; big"\nB;"a ""b"""\n', { delimiter: ';' }],
+    ['inch signs, and no quotes', 'sku;name\nA;3/4" pipe\nB;1" pipe\n', { delimiter: ';', quote: null }],
+    ['a line for Excel above the header', 'sep=;\r\nsku;name\r\nA;x\r\nB;y\r\n', { delimiter: ';', skipLines: 1 }],
+    ['titles above the header', 'Export of 1 May\n\nsku;name\nA;x\nB;y\nC;z\n', { delimiter: ';', skipLines: 2 }],
+    ['no header', '1;Pump\n2;Motor\n', { delimiter: ';', header: false }],
+    [
+      'names that are there twice',
+      'sku;name;name\nA;x;y\nB;x;z\n',
+      { delimiter: ';', columns: ['sku', 'name', 'name_2'] },
+    ],
+    ["SQL Server's signs", '1+|a&|\n2+|b\nc&|\n3+|d&|\n', { delimiter: '+|', header: false, recordDelimiter: '&|\n' }],
+    ['a text that is cut off', 'sku;name\nA;x\nB;y\nC', { delimiter: ';' }],
+  ])('%s', (about, text, options) => {
+    expect(recogniseCsv(text, !about.includes('cut off'))?.options).toEqual(options);
+  });
+
+  it('has a reason for each option', () => {
+    const found = recogniseCsv('Export\nsku;name;name\nA;x;y\nB;x;z\n', true);
+    expect(Object.keys(found?.reasons ?? {}).toSorted()).toEqual(Object.keys(found?.options ?? {}).toSorted());
+  });
+
+  it('is none where no delimiter gives a table', () => {
+    expect(optionsOf('sku\nA\nB\n')).toBeUndefined();
+    expect(optionsOf('Some words, and more.\nNo table here\nat all, as, one sees\n')).toBeUndefined();
+  });
+});
+
+describe('the lists of a JSON text', () => {
+  it('are found wherever they are, the one with the most records first', () => {
+    const text = JSON.stringify({
+      meta: { tags: ['a', 'b'] },
+      groups: [{ g: 1 }],
+      data: {
+        'my parts': [
+          { id: 1, lines: [{ q: 1 }, { q: 2 }] },
+          { id: 2, name: 'x', lines: [{ q: 3 }] },
+        ],
+      },
+    });
+    expect(recogniseJson(text, 'x.json')).toEqual([
+      { at: '$.data["my parts"]', isNested: false, objects: 2, members: ['id', 'lines', 'name'] },
+      { at: '$.groups', isNested: false, objects: 1, members: ['g'] },
+      { at: '$.data["my parts"][*].lines', isNested: true, objects: 3, members: ['q'] },
+    ]);
+  });
+
+  it('are the lines of JSON lines', () => {
+    const text = '{"sku":"A","tags":[{"t":1}]}\n{"sku":"B"}\n{"sku":';
+    expect(recogniseJson(text, 'x.txt')).toMatchObject([
+      { at: '$', objects: 3, members: ['sku', 'tags'] },
+      { isNested: true },
+    ]);
+  });
+
+  it('are found in a text that is cut off, and in one that nests beyond measure', () => {
+    expect(recogniseJson('[{"a":"}]\\"","b":{"c":1}},{"a":"unclo', 'x.json')).toMatchObject([{ at: '$', objects: 2 }]);
+    expect(recogniseJson(`[{"a":${'['.repeat(100_000)}`, 'x.json')).toMatchObject([{ at: '$', objects: 1 }]);
+    expect(recogniseJson(`[{"a":${'[{"b":'.repeat(1_000)}1${'}]'.repeat(1_000)}},{"a":2}]`, 'x')[0]).toMatchObject({
+      objects: 2,
+    });
+  });
+});
+
+describe('the records of an XML text', () => {
+  it('are the outermost elements that are repeated, and not what is repeated within them', () => {
+    const product = (id: number) => `<p:item id="${id}"><name>x</name><f k="1">a</f><f k="2">b</f></p:item>`;
+    const text = `<?xml version="1.0"?><p:shop version="2"><info><v>1</v></info><p:items>${[1, 2].map(product).join('')}`;
+    const found = recogniseXml(text);
+    expect(found).toMatchObject({ root: 'shop', version: '2', second: ['info', 'items'] });
+    expect(found?.elements[0]).toEqual({ at: '/shop/items/item', count: 2, members: ['@id', 'name', 'f'] });
+  });
+
+  it('are found in a text that is cut off, is not well-formed, or declares entities without end', () => {
+    const bomb = '<!DOCTYPE r [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">]>';
+    const text = `${bomb}<r><i><a>&b;</a><b>2</b></i><i><a>&unknown;</a><b>2</b></j></i><i><a`;
+    expect(recogniseXml(text)?.elements[0]).toMatchObject({ at: '/r/i', count: 2 });
+    expect(recogniseXml('<a>'.repeat(200_000))).toMatchObject({ root: 'a' });
+    expect(recogniseXml('   ')).toBeNull();
+  });
+});
+
+describe('the header of a sheet', () => {
+  const rows = (...cells: string[][]) =>
+    cells.map((row, at) => ({
+      number: at + 1,
+      fields: Object.fromEntries(row.map((cell, column) => [`C${column}`, cell])),
+    }));
+
+  it('is the first wide row that has only names', () => {
+    expect(recogniseHeader(rows(['sku', 'name'], ['A', '1']))).toBeNull();
+    expect(recogniseHeader(rows(['Export'], [], ['sku', 'name', 'qty'], ['A', 'x', '1']))).toMatchObject({ value: 3 });
+    expect(recogniseHeader(rows(['1', '2'], ['3', '4']))).toMatchObject({ value: false });
+  });
+});
+
+describe('the format of a file', () => {
+  const head = (content: string | Buffer, name = '/data/export.txt'): FileHead => ({
+    path: name,
+    name,
+    bytes: Buffer.isBuffer(content) ? content : Buffer.from(content),
+    isWhole: true,
+    isArchive: false,
+  });
+
+  it.each<[string, string, object]>([
+    [
+      'BMEcat 2005',
+      '<BMECAT version="2005"><HEADER/><T_NEW_CATALOG/></BMECAT>',
+      { connector: 'bmecat', preset: 'bmecat-2005' },
+    ],
+    ['BMEcat 1.01', '<?xml version="1.0"?><BMECAT version="1.01"><HEADER/></BMECAT>', { preset: 'bmecat-1.2' }],
+    [
+      'an update of BMEcat',
+      '<BMECAT version="1.2"><T_UPDATE_PRODUCTS/></BMECAT>',
+      { stream: [{ name: 'contents', value: 'changes' }] },
+    ],
+    ['GDSN', '<c:catalogueItemNotificationMessage xmlns:c="u"/>', { connector: 'gdsn', preset: 'gdsn' }],
+    [
+      'an IDoc',
+      '<MATMAS05><IDOC><E1MARAM/></IDOC></MATMAS05>',
+      { connector: 'sap-idoc', presetStreams: ['materials'] },
+    ],
+    ['an IDoc without a preset', '<ORDERS05><IDOC><a>1</a><b>2</b></IDOC></ORDERS05>', { connector: 'xml' }],
+    ['JSON', '{"d":{"parts":[{"id":1}]}}', { connector: 'json', stream: [{ name: 'at', value: '$.d.parts' }] }],
+    ['CSV', 'sku;name\nA;x\n', { connector: 'csv' }],
+  ])('%s', (_about, content, expected) => {
+    expect(recogniseFormat(head(content))).toMatchObject(expected);
+  });
+
+  it.each<[string, string | Buffer, string, string]>([
+    ['an HTML page', '<!doctype html><html></html>', 'is an HTML page', 'sign in'],
+    ['a PDF', '%PDF-1.7', 'is a PDF', 'Check'],
+    ['fixed width', 'A01  Pump    DE\nA02  Motor   SE\nA03  Fan     IT\n', 'fixed width', 'write `columns`'],
+    ['one column', 'sku\nA\nB\n', 'No delimiter', 'fixed-width'],
+    ['JSON without records', '{"a": {"b": 1}}', 'no list of objects', 'docs/connectors'],
+    ['JSON in UTF-16', Buffer.from('\ufeff[{"a": 1}]', 'utf16le'), 'JSON in UTF-16', 'UTF-8'],
+    ['XML without records', '<a>text</a>', 'nothing in <a> looks like a record', 'docs/connectors'],
+    ['bytes', Buffer.alloc(300), 'no text', 'Export it as'],
+  ])('%s is refused with what to do', (_about, content, message, cure) => {
+    const refused = expect(() => recogniseFormat(head(content)));
+    refused.toThrow(expect.objectContaining({ code: 'usage', message: expect.stringContaining(message) }));
+    refused.toThrow(expect.objectContaining({ suggestion: expect.stringContaining(cure) }));
+  });
+});

@@ -1,0 +1,31 @@
+import { expect, it } from 'vitest';
+import type { PreviewedRecord } from '../../../src/daemon/preview/preview.ts';
+import { createPreviewCounter } from '../../../src/daemon/preview/preview-counts.ts';
+import type { Issue } from '../../../src/domain/issue.ts';
+
+function quarantined(line: number, ...codes: string[]): PreviewedRecord {
+  const issues = codes.map((code): Issue => ({ code, field: 'name', message: `${code} at ${line}` }));
+  return { place: { line }, key: String(line), fields: {}, status: 'quarantined', items: [], issues };
+}
+
+it('counts a record once for each kind of issue, with the first one as the example', () => {
+  const counter = createPreviewCounter();
+  counter.add(quarantined(1, 'a', 'b', 'b'));
+  counter.add(quarantined(2, 'b'));
+  expect(counter.counts()).toMatchObject({
+    records: 2,
+    quarantined: 2,
+    issues: [
+      { code: 'b', field: 'name', records: 2, example: { place: { line: 1 }, message: 'b at 1' } },
+      { code: 'a', records: 1 },
+    ],
+    otherIssues: 0,
+  });
+});
+
+it('keeps a bounded number of kinds, and counts the issues of all others', () => {
+  const counter = createPreviewCounter();
+  for (let line = 0; line < 1_500; line += 1) counter.add(quarantined(line, `module.code-${line}`));
+  const { issues, otherIssues, quarantined: records } = counter.counts();
+  expect({ kinds: issues.length, otherIssues, records }).toEqual({ kinds: 1_000, otherIssues: 500, records: 1_500 });
+});

@@ -1,0 +1,113 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { formatPath } from '../../../src/config/checks/problem.ts';
+import { parseDocumentText } from '../../../src/config/document.ts';
+import { faultOf } from '../../support/worlds/config-folder.ts';
+
+function valueOf(text: string): unknown {
+  const document = parseDocumentText(text);
+  if (!document.ok) throw new Error(JSON.stringify(document.error));
+  return document.value.value;
+}
+
+function problemsOfText(text: string): { line: number | null; message: string }[] {
+  const document = parseDocumentText(text);
+  return document.ok ? [] : document.error;
+}
+
+describe('the parsing of a config file', () => {
+  it('keeps numbers that YAML would rewrite as they were written', () => {
+    expect(valueOf('[0123, 0x10, .5, 12345678901234567890, 1.50, -7, 1e3, true]')).toEqual([
+      '0123',
+      '0x10',
+      '.5',
+      '12345678901234567890',
+      1.5,
+      -7,
+      1000,
+      true,
+    ]);
+    expect(valueOf('0012: x')).toEqual({ '0012': 'x' });
+  });
+
+  it('takes placeholders without quotes, within braces too', () => {
+    expect(valueOf('{ a: ${file:/run/x}, b: [${A:-x, y}, "${B:-#1}"], c: p${C}s }')).toEqual({
+      a: '${file:/run/x}',
+      b: ['${A:-x, y}', '${B:-#1}'],
+      c: 'p${C}s',
+    });
+  });
+
+  it.each([
+    ['a key that is there twice', 'a: 1\nb: 2\na: 3', 3],
+    ['a tag', 'a: 1\nb: !secret x', 2],
+    ['an alias to nothing', 'a: 1\nb: *x', 2],
+    ['a tab as indentation', 'a:\n\tb: 1', 2],
+    ['a bracket that is not closed', 'a: [1, 2', 1],
+    ['a second document', 'a: 1\n---\nb: 2', 2],
+    ['a key that is a list', 'a: 1\n? [b]\n: c', 2],
+    ['a missing space after a colon', 'a:\n  b:c\n  d: e', 2],
+  ])('rejects %s and names the line', (_what, text, line) => {
+    expect(problemsOfText(text)[0]).toMatchObject({ line });
+  });
+
+  it('tells the first syntax error alone, and every repeated key', () => {
+    expect(problemsOfText('a: }\nb: }\nc: }\nd: 1\nd: 2').length).toBeLessThanOrEqual(2);
+    expect(problemsOfText('a: 1\na: 2\na: 3').map(({ line }) => line)).toEqual([2, 3]);
+  });
+
+  it('survives alias bombs, deep nesting and files that are too large', async () => {
+    const levels = Array.from(
+      { length: 9 },
+      (_, level) => `l${level + 1}: &l${level + 1} [${`*l${level},`.repeat(9)}]`,
+    );
+    expect(problemsOfText(`l0: &l0 [x]\n${levels.join('\n')}`)[0]?.message).toContain('aliases');
+    expect(problemsOfText('['.repeat(400_000))[0]?.message).toContain('nested too deeply');
+    expect(problemsOfText(`${'['.repeat(150)}${']'.repeat(150)}`)[0]?.message).toContain('nested too deeply');
+    expect((await faultOf(`a: ${'x'.repeat(1_100_000)}`)).message).toContain('larger than');
+  });
+
+  it('keeps a member called __proto__ a member', () => {
+    expect(Object.keys(valueOf('__proto__: { a: 1 }') as object)).toEqual(['__proto__']);
+  });
+
+  it('reads every JSON text as JSON.parse does, but for integers that would lose digits', () => {
+    const safe = (value: unknown): boolean =>
+      typeof value === 'object' && value !== null
+        ? Object.values(value).every(safe)
+        : typeof value !== 'number' || !/^-?\d+$/.test(String(value)) || Number.isSafeInteger(value);
+    const json = fc.jsonValue({ maxDepth: 4, stringUnit: 'grapheme' }).filter(safe);
+    fc.assert(
+      fc.property(json, fc.constantFrom(undefined, 2, '\t'), (value, indent) => {
+        const text = JSON.stringify(value, null, indent);
+        expect(valueOf(text)).toEqual(JSON.parse(text));
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('never throws, whatever the text', () => {
+    fc.assert(
+      fc.property(
+        fc.string({ unit: fc.constantFrom(...'a: -\n[]{}"\'#&*!|>%@`?,$\t\\~<'.split('')), maxLength: 60 }),
+        (text) => {
+          parseDocumentText(text);
+        },
+      ),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it('finds the line of a path, or of the part of it that is there', () => {
+    const document = parseDocumentText('a:\n  - b: 1\n    c: { d: 2 }\n  - e: 3\n');
+    if (!document.ok) throw new Error('not parsed');
+    expect(document.value.lineOf(['a', 0, 'c', 'd'])).toBe(3);
+    expect(document.value.lineOf(['a', 1, 'e'])).toBe(4);
+    expect(document.value.lineOf(['a', 1, 'nope'])).toBe(4);
+    expect(document.value.lineOf(['nope'])).toBe(1);
+  });
+
+  it('writes paths as people do', () => {
+    expect(formatPath(['sources', 0, 'streams', 'a b', 'key', 1])).toBe('sources[0].streams["a b"].key[1]');
+  });
+});

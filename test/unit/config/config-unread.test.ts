@@ -1,0 +1,45 @@
+import { describe, expect, it } from 'vitest';
+import { loadText, SOUND_CONFIG } from '../../support/worlds/config-folder.ts';
+
+const MISSING = '${file:/nowhere/secret}';
+const WITHOUT_KEY = SOUND_CONFIG.replace('dpp_0123456789abcdef', `"${MISSING}"`);
+
+/** Each with a secret that a command which only looks into the ledger does not use. */
+const UNUSED: Record<string, string> = {
+  'the token of the dashboard': `${SOUND_CONFIG}web: { token: "${MISSING}" }\n`,
+  'a port of the dashboard': `${SOUND_CONFIG}web: { token: abcdefghijklmnop, port: "\${PORT}" }\n`,
+  'the API key': WITHOUT_KEY,
+  'the key for publishing': SOUND_CONFIG.replace('apiKey:', `publishKey: "${MISSING}"\n  apiKey:`),
+  'the password of a source': SOUND_CONFIG.replace(
+    'options: { path: products.csv,',
+    'options: { access: { sftp: { user: erp, password: "${ERP_PASSWORD}", hostKey: "SHA256:uNiVztksCsDhcc0u9e8BrT3YQ8Qxj1kE2NnG3b2m6Xk" } }, path: "sftp://files.example.com/products.csv",',
+  ),
+};
+
+describe('a command that only looks into the ledger', () => {
+  it.each(Object.entries(UNUSED))('does without %s', async (_, text) => {
+    await expect(loadText(text)).rejects.toMatchObject({ code: 'config.invalid' });
+    for (const needs of ['ledger', 'ledger_and_queue'] as const) {
+      expect(await loadText(text, { needs })).toMatchObject({ sources: [{ id: 'erp' }], web: null });
+    }
+  });
+
+  it('does without the password of the queue, unless it asks the queue', async () => {
+    const text = `queue: redis://127.0.0.1:1\nqueuePassword: "${MISSING}"\n${SOUND_CONFIG}`;
+    expect((await loadText(text, { needs: 'ledger' })).queue).toMatchObject({ kind: 'redis' });
+    await expect(loadText(text, { needs: 'ledger_and_queue' })).rejects.toMatchObject({ path: 'queuePassword' });
+  });
+
+  it('needs the name of the ledger, and a sound config', async () => {
+    const needs = 'ledger';
+    await expect(loadText(`ledger: "\${LEDGER}"\n${SOUND_CONFIG}`, { needs })).rejects.toMatchObject({
+      path: 'ledger',
+    });
+    await expect(loadText(`colour: red\n${WITHOUT_KEY}`, { needs })).rejects.toMatchObject({ code: 'config.invalid' });
+  });
+
+  it('gives the fault of a secret that is read after all', async () => {
+    const { target } = await loadText(WITHOUT_KEY, { needs: 'ledger' });
+    await expect(target.apiKey.read()).rejects.toMatchObject({ code: 'config.invalid', path: 'target.apiKey' });
+  });
+});

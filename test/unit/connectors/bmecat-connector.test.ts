@@ -1,0 +1,167 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { bmecat } from '../../../connectors/bmecat/index.ts';
+import type { SourceRow } from '../../../src/sdk/index.ts';
+import { fixtureFolder, readPages, readRows, temporaryFolder } from '../../support/connectors/connector-reader.ts';
+import { describeRealExport } from '../../support/connectors/real-exports.ts';
+
+const folder = fixtureFolder('bmecat');
+const fixture = (name: string) => readFileSync(join(folder, name), 'utf8');
+const read = (stream: object, options: object = {}) => readRows(bmecat, { folder, stream, options });
+const fieldsOf = (rows: SourceRow[]) => rows.map((row) => row.fields);
+
+/** Reads a catalogue with this content. */
+async function readText(text: string, stream: object = {}, options: object = {}): Promise<SourceRow[]> {
+  await using temporary = await temporaryFolder({ 'catalog.xml': text });
+  return await readRows(bmecat, { folder: temporary.path, stream: { path: 'catalog.xml', ...stream }, options });
+}
+
+/** What only one of the versions can say. */
+const OF_2005 = {
+  WEIGHT: '',
+  LENGTH: '',
+  COUNTRY_OF_ORIGIN: [],
+  CUSTOMS_TARIFF_NUMBER: [],
+  INTERNATIONAL_PID: [],
+  'DESCRIPTION_SHORT@lang': {},
+  'DESCRIPTION_LONG@lang': {},
+  'KEYWORD@lang': undefined,
+};
+
+describe('the bmecat connector', () => {
+  it('gives the same rows for 1.2 and 2005', async () => {
+    const [older] = fieldsOf(await read({ path: 'catalog-1.2.xml' }));
+    const [newer] = fieldsOf(await read({ path: 'catalog-2005.xml' }));
+    expect({ ...newer, ...OF_2005 }).toEqual({ ...older, 'KEYWORD@lang': undefined });
+    for (const records of ['references', 'features', 'classes', 'prices', 'group-members']) {
+      const of2005 = fieldsOf(await read({ path: 'catalog-2005.xml', records }));
+      expect(fieldsOf(await read({ path: 'catalog-1.2.xml', records }))).toEqual(of2005);
+    }
+  });
+
+  it('gives a product with its features, units, classes and logistic details', async () => {
+    const [row] = fieldsOf(await read({ path: 'catalog-2005.xml' }));
+    expect(row).toMatchObject({
+      SUPPLIER_PID: 'TW-0100',
+      mode: 'new',
+      DESCRIPTION_SHORT: 'Rohrventilator 100 mm',
+      'DESCRIPTION_SHORT@lang': { eng: 'Duct fan 100 mm', deu: 'Rohrventilator 100 mm' },
+      EAN: '4006381333931',
+      KEYWORD: ['Lüfter', 'Rohr'],
+      COUNTRY_OF_ORIGIN: ['DE-BY'],
+      CUSTOMS_TARIFF_NUMBER: ['84145925'],
+      WEIGHT: '1.250',
+      FEATURES: { EF000049: '0100', EF003118: 'EV000128', Werkstoff: 'Polypropylen', Farbe: ['weiß', 'grau'] },
+      FEATURE_UNITS: { EF000049: 'MMT' },
+      ETIM_CLASS: 'EC000059',
+      ETIM: { EF000049: '0100', EF003118: 'EV000128' },
+      BUYER_PID: [{ type: 'acme', value: 'A-77' }],
+      USER_DEFINED_EXTENSIONS: { 'UDX.TW.ARTICLE_NOTE': 'Schüttgut' },
+    });
+  });
+
+  it('gives references a number, so that a part that is named twice has two keys', async () => {
+    const rows = await read({ path: 'catalog-1.2.xml', records: 'references' });
+    expect(fieldsOf(rows)).toEqual([
+      { SUPPLIER_PID: 'TW-0100', mode: 'new', type: 'consists_of', PROD_ID_TO: 'TW-0900', NUMBER: '1', quantity: '1' },
+      { SUPPLIER_PID: 'TW-0100', mode: 'new', type: 'accessories', PROD_ID_TO: 'TW-0700', NUMBER: '1', quantity: '' },
+      { SUPPLIER_PID: 'TW-0100', mode: 'new', type: 'consists_of', PROD_ID_TO: 'TW-0900', NUMBER: '2', quantity: '2' },
+    ]);
+  });
+
+  it('chooses the languages of the config before that of the header', async () => {
+    const [english] = fieldsOf(await read({ path: 'catalog-2005.xml' }, { language: ['eng'] }));
+    expect(english).toMatchObject({ DESCRIPTION_SHORT: 'Duct fan 100 mm', KEYWORD: ['fan'] });
+    expect(english?.['FEATURES']).toMatchObject({ Material: 'polypropylene' });
+    expect(english?.['DESCRIPTION_LONG']).toBe('<p>Leise & sparsam</p>');
+  });
+
+  it('keeps what it does not know', async () => {
+    const text = fixture('catalog-1.2.xml').replace('<EAN>', '<ARTICLE_NEWS>n</ARTICLE_NEWS><EAN>');
+    expect((await readText(text.replace('ISO-8859-1', 'UTF-8')))[0]?.fields).toMatchObject({ PRODUCT_NEWS: 'n' });
+  });
+
+  it('gives what an update says of each product', async () => {
+    const stream = { path: 'update-products.xml', contents: 'changes' };
+    const rows: SourceRow[] = [];
+    for await (const page of readPages(bmecat, { folder, stream, mode: 'changes' })) rows.push(...page.rows);
+    expect(fieldsOf(rows)).toMatchObject([
+      { SUPPLIER_PID: 'TW-0900', mode: 'update', DESCRIPTION_SHORT: 'Laufrad, gewuchtet' },
+      { SUPPLIER_PID: 'TW-0700', mode: 'delete' },
+    ]);
+  });
+
+  it('refuses an update as a whole catalogue', async () => {
+    await expect(read({ path: 'update-products.xml' })).rejects.toThrow(
+      'update-products.xml is a T_UPDATE_PRODUCTS, which holds changes and not the whole catalogue.',
+    );
+  });
+
+  it('takes an update of prices for nothing but prices', async () => {
+    const changes = { path: 'update-prices.xml', contents: 'changes' };
+    const read = async (records: string) => {
+      const rows: SourceRow[] = [];
+      const stream = { ...changes, records };
+      for await (const page of readPages(bmecat, { folder, stream, mode: 'changes' })) rows.push(...page.rows);
+      return fieldsOf(rows);
+    };
+    expect(await read('products')).toEqual([]);
+    expect(await read('prices')).toMatchObject([{ SUPPLIER_PID: 'TW-0100', mode: 'update', PRICE_AMOUNT: '52.40' }]);
+  });
+
+  it('refuses another catalogue, other XML, and a file without a transaction', async () => {
+    await expect(read({ path: 'catalog-2005.xml' }, { catalog: 'TW-2027' })).rejects.toThrow(
+      'catalog-2005.xml is the catalogue TW-2026, not TW-2027.',
+    );
+    await expect(readText('<ORDER/>')).rejects.toThrow('catalog.xml is an XML document of <ORDER>, not of <BMECAT>.');
+    await expect(readText('<BMECAT><HEADER/></BMECAT>')).rejects.toThrow('has no T_NEW_CATALOG and no update in it');
+    const headless =
+      '<BMECAT><T_NEW_CATALOG><ARTICLE><SUPPLIER_AID>1</SUPPLIER_AID></ARTICLE></T_NEW_CATALOG></BMECAT>';
+    expect(await readText(headless)).toHaveLength(1);
+    await expect(readText(headless, {}, { catalog: 'X' })).rejects.toThrow('has no HEADER');
+    expect(await readText('<BMECAT><T_NEW_CATALOG/></BMECAT>')).toEqual([]);
+  });
+
+  it('reports a product that is too long in every stream', async () => {
+    const text = fixture('catalog-1.2.xml').replace('Rohrventilator', 'x'.repeat(5_000));
+    for (const records of ['products', 'references', 'prices']) {
+      const [row] = await readText(text, { records }, { maxRecordBytes: 4_000 });
+      expect(row).toMatchObject({ fields: { SUPPLIER_PID: 'TW-0100' }, issues: [{ code: 'row.length' }] });
+    }
+  });
+});
+
+describeRealExport('bmecat', 'BMEcat of other makers', (path) => {
+  const of = (name: string, stream: object = {}) =>
+    readRows(bmecat, { folder: path, stream: { path: name, ...stream } });
+
+  it.each([
+    ['bmecat101_new_catalog_ok.xml', 2, 2],
+    ['crossbase_kstools_dtd.xml', 1, 13],
+    ['sap_sample.xml', 4, 3],
+  ])('reads %s', async (name, products, references) => {
+    const rows = await of(name);
+    expect(rows).toHaveLength(products);
+    expect(rows.filter((row) => row.issues !== undefined)).toEqual([]);
+    for (const { fields } of rows) {
+      expect(fields['SUPPLIER_PID']).not.toBe('');
+      expect(fields['DESCRIPTION_SHORT']).not.toBe('');
+      expect(JSON.stringify(fields)).not.toContain('_AID"');
+    }
+    expect(await of(name, { records: 'references' })).toHaveLength(references);
+    for (const records of ['features', 'classes', 'prices', 'groups', 'group-members']) {
+      const parts = await of(name, { records });
+      expect(parts.filter((row) => row.issues !== undefined)).toEqual([]);
+    }
+  });
+
+  it('finds the features and groups of a catalogue with a DTD and a namespace', async () => {
+    const [row] = await of('crossbase_kstools_dtd.xml');
+    expect(row?.fields['FEATURES']).toMatchObject({ 'Breite B': '188.0' });
+    expect(row?.fields['FEATURE_UNITS']).toMatchObject({ 'Breite B': 'mm' });
+    const text = readFileSync(join(path, 'crossbase_kstools_dtd.xml'), 'utf8');
+    const groups = await of('crossbase_kstools_dtd.xml', { records: 'groups' });
+    expect(groups).toHaveLength(text.split('<CATALOG_STRUCTURE ').length - 1);
+  });
+});

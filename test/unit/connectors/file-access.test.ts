@@ -1,0 +1,12 @@
+import { expect, it } from 'vitest';
+import { accessFault } from '../../../src/ledger/store/file-access.ts';
+
+it('says that the disk fails where a file of the ledger meets an error of the disk', () => {
+  const error = Object.assign(new Error('EIO: i/o error, write'), { code: 'EIO' });
+  expect(accessFault('/data/ledger.db.mark', error)).toMatchObject({
+    code: 'ledger.unwritable',
+    path: 'ledger',
+    message: 'The disk fails the ledger: /data/ledger.db.mark cannot be used: EIO: i/o error, write.',
+    suggestion: 'Check the disk: is it failing, or a network share that has gone away?',
+  });
+});

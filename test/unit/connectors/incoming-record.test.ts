@@ -1,0 +1,51 @@
+import { describe, expect, it } from 'vitest';
+import { RAW_FIELD } from '../../../src/domain/record.ts';
+import { incomingRecord } from '../../../src/pipeline/incoming-record.ts';
+
+const place = { file: 'a.csv', line: 2 };
+
+describe('a record on its way into the ledger', () => {
+  it('is known by its key columns and stored without the omitted ones', () => {
+    const { identity, raw, issues } = incomingRecord(
+      { fields: { ID: '007', NAME: 'x', PRICE: '9' }, place },
+      ['ID'],
+      new Set(['PRICE']),
+    );
+    expect(identity).toBe('007');
+    expect(JSON.parse(raw)).toEqual({ ID: '007', NAME: 'x' });
+    expect(issues).toEqual([]);
+  });
+
+  it('does not count a change in an omitted column', () => {
+    const omitted = new Set(['PRICE']);
+    const one = incomingRecord({ fields: { ID: '1', PRICE: '9' }, place }, ['ID'], omitted);
+    const two = incomingRecord({ fields: { ID: '1', PRICE: '10' }, place }, ['ID'], omitted);
+    expect(two.hash).toBe(one.hash);
+  });
+
+  it('keeps of a row that fell apart only the key, where columns are omitted', () => {
+    const row = {
+      fields: { ID: '1', NAME: '9,99', [RAW_FIELD]: '1;;9,99;x' },
+      place,
+      issues: [{ code: 'row.columns', message: 'wrong' }],
+    };
+    expect(JSON.parse(incomingRecord(row, ['ID'], new Set(['PRICE'])).raw)).toEqual({ ID: '1' });
+    expect(JSON.parse(incomingRecord(row, ['ID'], new Set()).raw)).toEqual(row.fields);
+  });
+
+  it('is known by its content where the stream has no key', () => {
+    const record = incomingRecord({ fields: { A: '1' }, place }, [], new Set());
+    expect(record.identity).toBe(record.hash);
+  });
+
+  it.each([
+    [{ ID: '' }, 'The key column ID is empty.'],
+    [{ NAME: 'x' }, 'The key column ID does not exist; the row has NAME.'],
+    [{ ID: 'A\ud800' }, 'The key column ID has a character in it that no text has: U+D800.'],
+    [{ ID: 'A\u001fB' }, 'The key column ID has a character in it that no text has: U+001F.'],
+  ])('is quarantined when its key is missing or malformed: %j', (fields, message) => {
+    expect(incomingRecord({ fields, place }, ['ID'], new Set()).issues).toMatchObject([
+      { code: 'record.key', message },
+    ]);
+  });
+});

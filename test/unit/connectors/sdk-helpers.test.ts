@@ -1,0 +1,77 @@
+import { describe, expect, it } from 'vitest';
+import {
+  builtInNumberFormat,
+  cellValue,
+  columnLettersOf,
+  columnOfLetters,
+  createPageBuffer,
+  createRowNumbering,
+  defineFileConnector,
+  type NumberFormat,
+  PLAIN_NUMBER_FORMAT,
+  parseNumberFormat,
+  unescapeCellText,
+} from '../../../src/sdk/index.ts';
+import { probe, temporaryFolder } from '../../support/connectors/connector-reader.ts';
+
+describe('createRowNumbering', () => {
+  it('counts rows with the same values, and no others', () => {
+    const numberOf = createRowNumbering();
+    expect([numberOf('A', 'B'), numberOf('A', 'C'), numberOf('A', 'B')]).toEqual([1, 1, 2]);
+    expect([numberOf('A B'), numberOf('A', 'B', '')]).toEqual([1, 1]);
+    expect(createRowNumbering()('A', 'B')).toBe(1);
+  });
+});
+
+describe('cells of spreadsheets', () => {
+  const context = (format: NumberFormat) => ({
+    strings: { get: (index: number) => ['shared'][index] },
+    styles: { formatOf: () => format },
+    is1904: false,
+    emptyErrors: new Set(['#N/A']),
+    maxCellCharacters: 1_000,
+  });
+  const value = (type: string, text: string | null, format = PLAIN_NUMBER_FORMAT) =>
+    cellValue({ column: 0, type, style: 0, text, formula: false }, context(format));
+
+  it('keep article numbers, and become ISO dates', () => {
+    expect(value('n', '123', parseNumberFormat('0000000'))).toBe('0000123');
+    expect(value('n', '4006381333931')).toBe('4006381333931');
+    expect(value('n', '45352', builtInNumberFormat(14))).toBe('2024-03-01');
+    expect(value('s', '0')).toBe('shared');
+    expect(value('e', '#N/A')).toBe('');
+  });
+
+  it('say what is wrong with them', () => {
+    expect(value('e', '#REF!')).toMatchObject({ code: 'cell.error', message: expect.stringMatching(/\.$/) });
+    expect(value('s', '7')).toMatchObject({ code: 'cell.text' });
+    expect(value('n', '40063813339312345')).toMatchObject({ code: 'cell.shortened' });
+  });
+
+  it('have letters for their columns, and characters that XML cannot hold', () => {
+    expect([0, 25, 26, 16_383].map((column) => columnLettersOf(column))).toEqual(['A', 'Z', 'AA', 'XFD']);
+    expect(['A', 'Z', 'AA', 'XFD'].map((letters) => columnOfLetters(letters))).toEqual([0, 25, 26, 16_383]);
+    expect(unescapeCellText('a_x000D_b')).toBe('a\rb');
+  });
+});
+
+describe('a file connector without `columns`', () => {
+  it('has those of the rows of the first page', async () => {
+    const connector = defineFileConnector({
+      id: 'two-pages',
+      title: 'Two pages',
+      options: {},
+      streamOptions: {},
+      async *read({ name: file, bytes }) {
+        const page = createPageBuffer();
+        page.add({ fields: { a: '1' }, place: { file, line: 1 } }, 1);
+        page.add({ fields: { a: '1', b: '2' }, place: { file, line: 2 } }, 1);
+        yield page.take({ done: 0, total: bytes });
+        throw new Error('The rest was asked for.');
+      },
+    });
+    await using folder = await temporaryFolder({ 'x.txt': 'text' });
+    const found = await probe(connector, { folder: folder.path, options: {}, stream: { path: 'x.txt' } });
+    expect(found).toMatch(/, columns a, b$/);
+  });
+});

@@ -1,0 +1,161 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { sql } from '../../../connectors/sql/index.ts';
+import { singleText } from '../../../connectors/sql/values.ts';
+import { earlierBy } from '../../../connectors/sql/watermark.ts';
+import type { JsonValue } from '../../../src/sdk/index.ts';
+import { probe, readPages, readRows, temporaryFolder } from '../../support/connectors/connector-reader.ts';
+import { loadText, REPOSITORY } from '../../support/worlds/config-folder.ts';
+
+describe('a watermark less the overlap', () => {
+  it.each([
+    ['2026-01-01 00:00:10.123456+00', 20, '2025-12-31 23:59:50.123456+00'],
+    ['2026-03-01T00:00:00Z', 1, '2026-02-28T23:59:59Z'],
+    ['2026-03-01', 300, '2026-02-28'],
+    ['2026-03-01', 86_401, '2026-02-27'],
+    ['9007199254740993', 300, '9007199254740693'],
+    ['anything', 0, 'anything'],
+    ['1000.25', 300, '700.25'],
+    ['10.25', 300, '-290'],
+    ['-10.25', 300, '-311'],
+    ['0044-03-15', 300, '0044-03-15'],
+    ['0000-00-00 00:00:00', 300, '0000-00-00 00:00:00'],
+    ['2026-01-01 00:00:00 BC', 300, '2026-01-01 00:00:00 BC'],
+    ['1901-01-01 00:00:00', 86_400 * 3650, '1900-01-01 00:00:00'],
+  ])('%s less %i is %s', (watermark, overlap, expected) => {
+    expect(earlierBy(watermark, overlap, 'number')).toBe(expected);
+  });
+
+  it('is refused where it has no meaning', () => {
+    expect(() => earlierBy('infinity', 300, 'time')).toThrow(
+      'The watermark "infinity" is no time, no date and no number.',
+    );
+  });
+});
+
+it.each([0.1, 16_777_216, 1 / 3, 3.4e38, 1e-45, -2.5])(
+  'writes %d in single precision so that it is read back',
+  (value) => {
+    const single = Math.fround(value);
+    expect(Math.fround(Number(singleText(single)))).toBe(single);
+    expect(singleText(single).length).toBeLessThan(15);
+  },
+);
+
+describe('SQLite', () => {
+  const read = async (statements: string, stream: object) => {
+    await using folder = await temporaryFolder();
+    const database = new Database(join(folder.path, 'x.db'));
+    database.exec(statements);
+    database.close();
+    const rows = await readRows(sql, { folder: folder.path, options: { dialect: 'sqlite', file: 'x.db' }, stream });
+    return rows.map(({ fields }) => fields);
+  };
+
+  it('gives numbers with every digit, bytes in Base64 and JSON where it is named', async () => {
+    const query = `SELECT 9223372036854775807 AS id, 0.1 AS f, '007' AS t, x'00ff' AS b, NULL AS n, '{"a":[1]}' AS j`;
+    expect(await read('', { query, page: ['id'], json: ['j'] })).toEqual([
+      { id: '9223372036854775807', f: '0.1', t: '007', b: 'AP8=', n: null, j: { a: [1] } },
+    ]);
+  });
+
+  it.each([
+    ['a number of the table', 'SELECT id FROM t'],
+    ['a computed number', 'SELECT id + 0 AS id FROM t'],
+    ['text that looks like numbers', "SELECT printf('%05d', id) AS id FROM t"],
+  ])('compares %s by its type', async (_name, query) => {
+    const table = `CREATE TABLE t (id INTEGER PRIMARY KEY);
+      WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 1500) INSERT INTO t SELECT n FROM r`;
+    const rows = await read(table, { query, page: ['id'] });
+    expect(rows.map(({ id }) => Number(id))).toEqual(Array.from({ length: 1_500 }, (_, at) => at + 1));
+  });
+
+  /** The watermarks that a read of changes gives when a row comes after a snapshot, or of the snapshot if none comes. */
+  const changesAfter = async (values: readonly string[], later?: string) => {
+    await using folder = await temporaryFolder();
+    const insert = (value: string) => {
+      const database = new Database(join(folder.path, 'x.db'));
+      database.exec('CREATE TABLE IF NOT EXISTS t (id INTEGER PRIMARY KEY, w TEXT)');
+      database.prepare('INSERT INTO t (w) VALUES (?)').run(value);
+      database.close();
+    };
+    for (const value of values) insert(value);
+    const stream = { query: 'SELECT id, w FROM t', page: ['id'], watermark: 'w', overlap: 300 };
+    const setup = { folder: folder.path, options: { dialect: 'sqlite', file: 'x.db' }, stream };
+    let cursor: JsonValue = null;
+    for await (const page of readPages(sql, setup)) cursor = page.cursor ?? null;
+    if (later === undefined) return (await readRows(sql, setup)).map(({ fields }) => fields['w']);
+    insert(later);
+    const rows = await readRows(sql, { ...setup, mode: 'changes', cursor });
+    return rows.map(({ fields }) => fields['w']);
+  };
+
+  it('refuses a watermark of text from which the overlap cannot be taken, before the first row', async () => {
+    for (const value of ['1000', '00010', '-5', 'anything', '12:30:00'])
+      await expect(changesAfter([value]), value).rejects.toThrow(`The watermark "${value}"`);
+    expect(await changesAfter(['20260101'], '20260102')).toEqual(['20260101', '20260102']);
+  });
+
+  it('refuses times in a column of text whose time zones differ', async () => {
+    const [east, west] = ['2026-01-01 10:30:00+02:00', '2026-01-01 10:00:00+01:00'];
+    await expect(changesAfter([east, west], east)).rejects.toThrow('several time zones');
+    await expect(changesAfter([west], east)).rejects.toThrow('several time zones');
+    expect(await changesAfter([east], east)).toEqual([east, east]);
+  });
+
+  it.each([
+    ['SELECT 1 AS id; -- the end'],
+    ['SELECT 1 AS id;\n/* the\n end; */ -- of it\n;'],
+    ['SELECT 1 AS id /* no; end */'],
+  ])('reads %j', async (query) => {
+    expect(await read('', { query, page: ['id'] })).toEqual([{ id: '1' }]);
+  });
+
+  it('names a file that is missing or is no database', async () => {
+    await using folder = await temporaryFolder({
+      'x.db': 'This text is no database, and long enough to be read as one.',
+    });
+    const check = (file: string) =>
+      probe(sql, {
+        folder: folder.path,
+        options: { dialect: 'sqlite', file },
+        stream: { query: 'SELECT 1 AS id', page: ['id'] },
+      });
+    await expect(check('y.db')).rejects.toThrow('The SQLite database y.db cannot be opened.');
+    await expect(check('x.db')).rejects.toThrow('The SQLite database x.db is no SQLite database.');
+  });
+});
+
+it('the preset is a whole config without a problem', async () => {
+  const text = readFileSync(join(REPOSITORY, 'config/presets/sql.yaml'), 'utf8');
+  const [host, database, user, password] = ['db.example.com', 'erp', 'reader', 'a-password'];
+  const env = {
+    DPP_BASE_URL: 'https://dpp.example.com',
+    DPP_API_KEY: 'dpp_live_0123456789',
+    ERP_HOST: host,
+    ERP_DATABASE: database,
+    ERP_USER: user,
+    ERP_PASSWORD: password,
+  };
+  const { warnings } = await loadText(text, { env });
+  expect(warnings).toEqual([]);
+});
+
+it('the examples of the documents fit the options', () => {
+  for (const file of ['connectors/sql/README.md', 'docs/connectors/sql.md']) {
+    const [, example = ''] = /```yaml\n(.*?)```/s.exec(readFileSync(join(REPOSITORY, file), 'utf8')) ?? [];
+    const { sources } = parse(example) as {
+      sources: { options: object; streams: Record<string, { key: string[] }> }[];
+    };
+    for (const { options, streams } of sources) {
+      expect(sql.options.safeParse(options).error).toBeUndefined();
+      for (const { key, ...stream } of Object.values(streams)) {
+        expect(sql.streamOptions.safeParse(stream).error).toBeUndefined();
+        expect(key.length).toBeGreaterThan(0);
+      }
+    }
+  }
+});

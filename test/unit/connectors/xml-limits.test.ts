@@ -1,0 +1,105 @@
+import { describe, expect, it } from 'vitest';
+import { allRecords, madeFile, recordsOf } from '../../support/connectors/xml.ts';
+
+const AT = { at: '/a/r' };
+
+/** A document that has far more of something than fits into memory, made while it is read. */
+function* endless(start: string, piece: string, count: number): Generator<string> {
+  yield start;
+  const chunk = piece.repeat(Math.ceil(65_536 / piece.length));
+  for (let made = 0; made < count; made += chunk.length) yield chunk;
+}
+function* joined(start: string, middle: Iterable<string>, end: string): Generator<string> {
+  yield start;
+  yield* middle;
+  yield end;
+}
+const GIGABYTE = 1024 ** 3;
+
+describe('an XML file that is larger than memory in one place', () => {
+  it.each([
+    ['text of a record', '<a><r><t>', 'x', 'A text, comment or attribute is longer than 16777216 characters.'],
+    ['text outside of records', '<a><b>', 'x', 'is longer than 16777216 characters'],
+    ['a comment', '<a><!--', 'x', 'is longer than 16777216 characters'],
+    ['CDATA', '<a><r><![CDATA[', 'x', 'is longer than 16777216 characters'],
+    ['an attribute', '<a><r n="', 'x', 'is longer than 16777216 characters'],
+    ['a name', '<a><', 'x', 'is longer than 16777216 characters'],
+    ['a document type', '<!DOCTYPE a [ <!--', 'x', 'is longer than 16777216 characters'],
+    ['elements within elements', '<a>', '<b>', 'more than 1000 levels deep'],
+    ['elements within a record', '<a><r>', '<b>', 'more than 1000 levels deep'],
+    [
+      'attributes that are long together',
+      '<a><r ',
+      `${'n'.repeat(9)}="${'x'.repeat(1_000_000)}" `,
+      'is longer than 16777216',
+    ],
+    ['an entity without an end', '<a><r>&', 'x', 'is longer than 16777216 characters'],
+  ])('ends with an error early: %s', async (_about, start, piece, message) => {
+    const file = madeFile(endless(start, piece, GIGABYTE));
+    await expect(allRecords(file, AT)).rejects.toThrow(message);
+    expect(file.position()).toBeLessThan(20_000_000);
+  });
+
+  it('ends with an error early: attributes', async () => {
+    const attributes = (function* () {
+      yield '<a><r ';
+      for (let index = 0; index < 5_000_000; index += 1_000) {
+        yield Array.from({ length: 1_000 }, (_, at) => `n${index + at}="1"`)
+          .join(' ')
+          .concat(' ');
+      }
+    })();
+    const file = madeFile(attributes);
+    await expect(allRecords(file, AT)).rejects.toThrow('An element has more than 1000 attributes.');
+    expect(file.position()).toBeLessThan(100_000);
+  });
+
+  it('ends with an error: a name of an element', async () => {
+    await expect(recordsOf(`<a><${'x'.repeat(2_000)}/></a>`, AT)).rejects.toThrow('longer than 1000 characters');
+  });
+});
+
+describe('a record that passes a limit', () => {
+  const around = (record: string) => `<a>\n<r><n>1</n></r>\n<r><n>2</n>${record}</r>\n<r><n>3</n></r></a>`;
+
+  it.each([
+    ['is too long', `<t>${'x'.repeat(200)}</t>`, 'row.length', 'The record is longer than 150 characters.'],
+    ['is nested too deep', `${'<b>'.repeat(120)}${'</b>'.repeat(120)}`, 'row.depth', 'more than 100 levels deep'],
+    ['has too many members', '<b/>'.repeat(100_001), 'row.members', 'more than 100000 elements and attributes'],
+  ])('costs itself and keeps its first fields: it %s', async (_about, record, code, message) => {
+    const maxRecordBytes = code === 'row.length' ? 150 : 16_000_000;
+    const rows = await recordsOf(around(record), { ...AT, maxRecordBytes });
+    expect(rows.map(({ fields }) => fields['n'])).toEqual(['1', '2', '3']);
+    expect(rows[1]).toMatchObject({ place: { line: 3 }, issues: [{ code }] });
+    expect(rows[1]?.issues?.[0]?.message).toContain(message);
+    expect(rows[0]?.issues ?? rows[2]?.issues).toBeUndefined();
+  });
+
+  it('costs itself as soon as its texts are too long, however many they are', async () => {
+    const texts = endless('', `<![CDATA[${'x'.repeat(1_000_000)}]]>`, 150_000_000);
+    const file = madeFile(joined('<a><r><n>1</n><t>', texts, '</t></r><r/></a>'));
+    const before = process.memoryUsage().heapUsed;
+    const [row, next] = await allRecords(file, AT);
+    expect(row).toMatchObject({ fields: { n: '1' }, issues: [{ code: 'row.length' }] });
+    expect(next?.issues).toBeUndefined();
+    expect(process.memoryUsage().heapUsed - before).toBeLessThan(60_000_000);
+  });
+
+  it('costs the records around it too, and those in it are read', async () => {
+    const text = `<a><p><n>1</n><p><n>2</n></p><t>${'x'.repeat(200)}</t><p><n>3</n></p></p><p><n>4</n></p></a>`;
+    const rows = await recordsOf(text, { at: '//p', maxRecordBytes: 150 });
+    expect(rows.map(({ fields, issues }) => [fields['n'], issues?.[0]?.code])).toEqual([
+      ['2', undefined],
+      ['1', 'row.length'],
+      ['3', undefined],
+      ['4', undefined],
+    ]);
+  });
+
+  it('is one whose text is longer than what the parser may hold only without the config', async () => {
+    const chunks = ['<a><r><t>', ...Array<string>(20).fill('x'.repeat(1_000_000)), '</t></r></a>'];
+    await expect(allRecords(madeFile(chunks), AT)).rejects.toThrow('is longer than 16777216 characters');
+    const [record] = await allRecords(madeFile(chunks), { ...AT, maxRecordBytes: 30_000_000 });
+    expect(record?.fields['t']).toHaveLength(20_000_000);
+  });
+});

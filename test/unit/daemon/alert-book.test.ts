@@ -1,0 +1,154 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { KeptAlert } from '../../../src/domain/ports/alerts.ts';
+import { createAlertBook, TRIES_MAX } from '../../../src/observe/alerts/alert-book.ts';
+import type { Holding } from '../../../src/observe/alerts/conditions.ts';
+
+const FAILED: Holding = {
+  id: 'run_failed/erp',
+  condition: 'run_failed',
+  source: 'erp',
+  stream: null,
+  message: 'It failed.',
+};
+const DOWN: Holding = { id: 'api_down', condition: 'api_down', source: null, stream: null, message: 'It is away.' };
+const TEAM = ['team'];
+
+/** Sends all that is due, and gives what was sent. */
+function sent(book: ReturnType<typeof createAlertBook>, now: number, channels = TEAM): string[] {
+  return book.due(channels, now).map((notice) => {
+    book.ended(notice, null, now);
+    return `${notice.channel}: ${notice.alert.id} ${notice.firing ? 'fires' : 'is over'}`;
+  });
+}
+
+describe('the book of alerts', () => {
+  it('sends one notice when an alert fires, and one when it is over', () => {
+    const book = createAlertBook({ alerts: [] });
+    expect(book.update([FAILED], 1000).fired).toHaveLength(1);
+    expect(sent(book, 1000)).toEqual(['team: run_failed/erp fires']);
+    expect(book.update([{ ...FAILED, message: 'It failed again.' }], 2000)).toEqual({ fired: [], resolved: [] });
+    expect(sent(book, 2000)).toEqual([]);
+    expect(book.update([], 3000).resolved).toHaveLength(1);
+    expect(sent(book, 3000)).toEqual(['team: run_failed/erp is over']);
+    expect(sent(book, 4000)).toEqual([]);
+  });
+
+  it('knows after a restart what was reported, and says nothing twice', () => {
+    const book = createAlertBook({ alerts: [] });
+    book.update([FAILED, DOWN], 1000);
+    sent(book, 1000);
+    const after = createAlertBook({ alerts: structuredClone(book.kept()) });
+    after.update([FAILED, DOWN], 2000);
+    expect(sent(after, 2000)).toEqual([]);
+    expect(after.view(TEAM, 2000).map(({ id, since }) => [id, since])).toEqual([
+      ['api_down', 1000],
+      ['run_failed/erp', 1000],
+    ]);
+    after.update([DOWN], 3000);
+    expect(sent(after, 3000)).toEqual(['team: run_failed/erp is over']);
+  });
+
+  it('makes no noise for an alert that comes and goes before anybody knew of it', () => {
+    const book = createAlertBook({ alerts: [] });
+    book.update([DOWN], 1000);
+    book.update([], 2000);
+    expect(sent(book, 2000)).toEqual([]);
+    book.update([DOWN], 3000);
+    sent(book, 3000);
+    // It was over and fires again, and the notice of its end did not leave in between.
+    book.update([], 4000);
+    book.update([DOWN], 5000);
+    expect(sent(book, 5000)).toEqual([]);
+  });
+
+  it('tries again later and later, and gives up in the end', () => {
+    const book = createAlertBook({ alerts: [] });
+    book.update([DOWN], 0);
+    const tries: number[] = [];
+    for (let now = 0; now < 4 * 3_600_000; now += 1000) {
+      for (const notice of book.due(TEAM, now)) {
+        tries.push(now);
+        book.ended(notice, 'Nobody answers.', now);
+      }
+    }
+    expect(tries).toHaveLength(TRIES_MAX);
+    const waits = tries.slice(1).map((at, index) => at - (tries[index] ?? 0));
+    expect(waits).toEqual([5000, 30_000, 120_000, 600_000, 1_800_000, 3_600_000]);
+    expect(book.view(TEAM, 4 * 3_600_000)[0]?.notices).toEqual([
+      { channel: 'team', state: 'given_up', at: tries.at(-1), error: 'Nobody answers.' },
+    ]);
+    // Nobody knew of it, so nobody learns that it is over. The next time is tried again.
+    book.update([], 5 * 3_600_000);
+    expect(book.due(TEAM, 5 * 3_600_000)).toEqual([]);
+    book.update([DOWN], 6 * 3_600_000);
+    expect(book.due(TEAM, 6 * 3_600_000)).toHaveLength(1);
+  });
+
+  it('holds back what is muted until the time is over, and reports it then if it still fires', () => {
+    const book = createAlertBook({ alerts: [] });
+    book.update([DOWN], 0);
+    expect(book.mute('api_down', 10_000)).toBe(true);
+    expect(sent(book, 5000)).toEqual([]);
+    expect(book.view(TEAM, 5000)[0]).toMatchObject({ mutedUntil: 10_000, notices: [{ state: 'none' }] });
+    expect(book.nextAt(TEAM, 5000)).toBe(10_000);
+    expect(sent(book, 10_000)).toEqual(['team: api_down fires']);
+    expect(book.mute('unknown', 1)).toBe(false);
+  });
+
+  it('tells a channel that was added later of what still fires, and of nothing that is over', () => {
+    const book = createAlertBook({ alerts: [] });
+    book.update([DOWN, FAILED], 0);
+    sent(book, 0);
+    book.update([DOWN], 1000);
+    sent(book, 1000);
+    expect(sent(book, 2000, ['team', 'mail'])).toEqual(['mail: api_down fires']);
+  });
+
+  it('forgets what is over for long, but not what has still to be reported', () => {
+    const over = (id: string, reported: boolean, since: number): KeptAlert => ({
+      ...DOWN,
+      id,
+      firing: false,
+      since,
+      mutedUntil: null,
+      notices: { team: { reported, tries: 1, nextAt: reported ? 0 : null, at: 0, error: null } },
+    });
+    const many = Array.from({ length: 300 }, (_, index) => over(`run_failed/s${index}`, false, 300 + index));
+    const book = createAlertBook({ alerts: [over('old', false, 0), over('owed', true, 0), ...many] });
+    book.update([], 8 * 86_400_000);
+    expect(book.kept().map(({ id }) => id)).toEqual(['owed']);
+    const busy = createAlertBook({ alerts: many });
+    busy.update([], 1000);
+    expect(busy.kept()).toHaveLength(100);
+  });
+
+  it('never tells a channel the same status twice, whatever happens in whatever order', () => {
+    const step = fc.record({
+      holds: fc.boolean(),
+      fails: fc.boolean(),
+      restarts: fc.boolean(),
+      mutes: fc.option(fc.integer({ min: 1, max: 100_000 })),
+      passes: fc.integer({ min: 1, max: 100_000 }),
+    });
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
+        let book = createAlertBook({ alerts: [] });
+        let now = 0;
+        let told = false;
+        for (const { holds, fails, restarts, mutes, passes } of steps) {
+          now += passes;
+          book.update(holds ? [DOWN] : [], now);
+          if (mutes !== null) book.mute('api_down', now + mutes);
+          for (const notice of book.due(TEAM, now)) {
+            expect(notice.firing).toBe(!told);
+            expect(notice.firing).toBe(holds);
+            book.ended(notice, fails ? 'Away.' : null, now);
+            if (!fails) told = notice.firing;
+          }
+          if (restarts) book = createAlertBook({ alerts: structuredClone(book.kept()) });
+        }
+      }),
+    );
+  });
+});

@@ -1,0 +1,100 @@
+import { describe, expect, it } from 'vitest';
+import type { AlertRules } from '../../../src/domain/alert-settings.ts';
+import { type AlertFacts, holdingOf } from '../../../src/observe/alerts/conditions.ts';
+
+const HOUR = 3_600_000;
+const NOW = 1_000 * HOUR;
+const RULES: AlertRules = {
+  runFailed: true,
+  guardHeld: true,
+  quarantineAbove: 0,
+  nothingSyncedMs: 26 * HOUR,
+  keyRefused: true,
+  apiDownMs: HOUR / 4,
+  backupOldMs: 48 * HOUR,
+  configRefused: true,
+};
+const WELL: AlertFacts = {
+  now: NOW,
+  sources: [{ source: 'erp', scheduled: true, quarantined: 0, completeAt: NOW - HOUR }],
+  failedRuns: [],
+  guarded: [],
+  refusal: null,
+  apiDownSince: null,
+  backup: { lastAt: NOW - HOUR, error: null },
+  configErrors: null,
+  watchedSince: { erp: 0, '': 0 },
+};
+const ids = (facts: Partial<AlertFacts>, rules: Partial<AlertRules> = {}) =>
+  holdingOf({ ...WELL, ...facts }, { ...RULES, ...rules }).map(({ id }) => id);
+
+describe('the conditions of alerts', () => {
+  it('do not hold while all is well', () => {
+    expect(ids({})).toEqual([]);
+  });
+
+  it.each<[string, Partial<AlertFacts>, Partial<AlertRules>, string]>([
+    ['a run failed', { failedRuns: [{ source: 'erp', error: 'Gone.' }] }, { runFailed: false }, 'run_failed/erp'],
+    [
+      'the guard holds an export',
+      {
+        guarded: [
+          { source: 'erp', stream: 'boms', runId: 1, since: 0, missing: 9, read: 1, released: 0, message: 'Broken.' },
+        ],
+      },
+      { guardHeld: false },
+      'guard_held/erp/boms',
+    ],
+    [
+      'more records are in quarantine than allowed',
+      { sources: [{ source: 'erp', scheduled: true, quarantined: 1, completeAt: NOW }] },
+      { quarantineAbove: 1 },
+      'quarantine/erp',
+    ],
+    [
+      'a source has completed no run for too long',
+      { sources: [{ source: 'erp', scheduled: true, quarantined: 0, completeAt: NOW - 27 * HOUR }] },
+      { nothingSyncedMs: 28 * HOUR },
+      'nothing_synced/erp',
+    ],
+    [
+      'a source that is watched for long has never completed a run',
+      { sources: [{ source: 'erp', scheduled: true, quarantined: 0, completeAt: null }] },
+      { nothingSyncedMs: null },
+      'nothing_synced/erp',
+    ],
+    ['the API refuses the key', { refusal: 'Invalid key.' }, { keyRefused: false }, 'key_refused'],
+    ['the API is away for long', { apiDownSince: NOW - HOUR }, { apiDownMs: 2 * HOUR }, 'api_down'],
+    [
+      'the last backup is old',
+      { backup: { lastAt: NOW - 49 * HOUR, error: 'The disk is full.' } },
+      { backupOldMs: null },
+      'backup_old',
+    ],
+    ['there never was a backup', { backup: { lastAt: null, error: null } }, { backupOldMs: null }, 'backup_old'],
+    ['the config was refused', { configErrors: ['queue: found 1.'] }, { configRefused: false }, 'config_refused'],
+  ])('hold when %s, unless the config says otherwise', (_, facts, rules, id) => {
+    expect(ids(facts)).toEqual([id]);
+    expect(ids(facts, rules)).toEqual([]);
+  });
+
+  it('do not hold for a silence that a daemon has just begun to watch', () => {
+    const never = [{ source: 'erp', scheduled: true, quarantined: 0, completeAt: null }];
+    expect(ids({ sources: never, watchedSince: { erp: NOW - HOUR } })).toEqual([]);
+    expect(ids({ sources: never, watchedSince: {} })).toEqual([]);
+    expect(ids({ backup: { lastAt: null, error: null }, watchedSince: { erp: 0, '': NOW } })).toEqual([]);
+    expect(ids({ backup: null, watchedSince: {} })).toEqual([]);
+  });
+
+  it('do not hold for a source that is only run by hand', () => {
+    const byHand = [{ source: 'erp', scheduled: false, quarantined: 0, completeAt: NOW - 999 * HOUR }];
+    expect(ids({ sources: byHand })).toEqual([]);
+  });
+
+  it('are described in full sentences with what to do', () => {
+    const [one] = holdingOf({ ...WELL, apiDownSince: NOW - HOUR }, RULES);
+    expect(one?.message).toBe(
+      'The API has not taken a request since 1970-02-11 15:00 UTC. Nothing is lost, and dpp-sync asks it again by itself.',
+    );
+  });
+});

@@ -1,0 +1,88 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { createCron } from '../../../src/daemon/cron.ts';
+import { createZone } from '../../../src/lib/text/zone.ts';
+import { covers } from '../../support/docs/reliability.ts';
+
+const HOUR = 3_600_000;
+
+/** The next times after an instant, to the minute. */
+function times(expression: string, timezone: string, after: string, count: number): string[] {
+  const cron = createCron(expression, timezone);
+  let at = Date.parse(after);
+  return Array.from({ length: count }, () => {
+    at = cron.nextAfter(at) ?? Number.NaN;
+    return new Date(at).toISOString().slice(0, 16);
+  });
+}
+
+describe('a cron expression', () => {
+  it('names times of its zone', () => {
+    expect(times('30 2 * * *', 'Europe/Berlin', '2027-01-01T12:00Z', 2)).toEqual([
+      '2027-01-02T01:30',
+      '2027-01-03T01:30',
+    ]);
+    expect(times('0 9 L * *', 'America/New_York', '2027-03-01T00:00Z', 2)).toEqual([
+      '2027-03-31T13:00',
+      '2027-04-30T13:00',
+    ]);
+    expect(times('0 0 29 2 1', 'UTC', '2027-03-01T00:00Z', 2)).toEqual(['2044-02-29T00:00', '2072-02-29T00:00']);
+  });
+
+  it('loses no time when clocks are set forward past it', covers('summer-time', 'I5'), () => {
+    expect(times('30 2 * * *', 'Europe/Berlin', '2027-03-27T12:00Z', 2)).toEqual([
+      '2027-03-28T01:30',
+      '2027-03-29T00:30',
+    ]);
+    // Asked anew at a quarter past three, when it is still to come.
+    expect(times('30 2 * * *', 'Europe/Berlin', '2027-03-28T01:15Z', 1)).toEqual(['2027-03-28T01:30']);
+    expect(times('30 2 * * *', 'Australia/Lord_Howe', '2027-10-02T12:00Z', 1)).toEqual(['2027-10-02T15:30']);
+    // The skipped hour of Greenland is the last one of its day.
+    expect(times('30 23 * * *', 'America/Nuuk', '2027-03-27T12:00Z', 2)).toEqual([
+      '2027-03-28T01:30',
+      '2027-03-29T00:30',
+    ]);
+  });
+
+  it('names a time once that clocks show twice, the first time', covers('summer-time', 'I5'), () => {
+    expect(times('30 2 * * *', 'Europe/Berlin', '2027-10-30T12:00Z', 2)).toEqual([
+      '2027-10-31T00:30',
+      '2027-11-01T01:30',
+    ]);
+    // Asked anew within the second hour.
+    expect(times('30 2 * * *', 'Europe/Berlin', '2027-10-31T01:10Z', 1)).toEqual(['2027-11-01T01:30']);
+  });
+
+  it('goes on through the hour that comes twice where it is for every hour', covers('summer-time', 'I5'), () => {
+    expect(times('*/30 * * * *', 'Europe/Berlin', '2027-10-30T23:40Z', 6)).toEqual([
+      '2027-10-31T00:00',
+      '2027-10-31T00:30',
+      '2027-10-31T01:00',
+      '2027-10-31T01:30',
+      '2027-10-31T02:00',
+      '2027-10-31T02:30',
+    ]);
+  });
+
+  it('comes every day once, whatever the zone and the time of day', covers('summer-time', 'I5'), () => {
+    const zones = ['Europe/Berlin', 'America/New_York', 'Australia/Lord_Howe', 'Asia/Kolkata', 'America/Santiago'];
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...zones),
+        fc.integer({ min: 0, max: 23 }),
+        fc.integer({ min: 0, max: 59 }),
+        fc.integer({ min: Date.UTC(2026, 0, 1), max: Date.UTC(2028, 0, 1) }),
+        (timezone, hour, minute, from) => {
+          const cron = createCron(`${minute} ${hour} * * *`, timezone);
+          const zone = createZone(timezone);
+          const first = cron.nextAfter(from) ?? 0;
+          const second = cron.nextAfter(first) ?? 0;
+          expect(first).toBeGreaterThan(from);
+          expect(first - from).toBeLessThanOrEqual(26 * HOUR);
+          const days = [first, second].map((at) => Math.floor(zone.toLocal(at) / (24 * HOUR)));
+          expect((days[1] ?? 0) - (days[0] ?? 0)).toBe(1);
+        },
+      ),
+    );
+  });
+});

@@ -1,0 +1,72 @@
+import { describe, expect, it } from 'vitest';
+import { kept, keptAnswer } from '../../../src/lib/collections/kept.ts';
+import { createManualClock } from '../../support/time/manual-clock.ts';
+
+/** Answers 1, 2, 3 and so on, each after a time on the clock. */
+function counter(clock: ReturnType<typeof createManualClock>, tookMs = 0) {
+  let count = 0;
+  return () => {
+    clock.advance(tookMs);
+    count += 1;
+    return count;
+  };
+}
+
+describe.each([
+  ['an answer', kept],
+  ['a later answer', keptAnswer],
+] as const)('%s that is kept', (_, keep) => {
+  const keptFor = (tookMs: number) => {
+    const clock = createManualClock();
+    const count = counter(clock, tookMs);
+    const ask = keep === kept ? kept(count, 2000, clock) : keptAnswer(async () => count(), 2000, clock);
+    return { clock, ask };
+  };
+
+  it('says how long it stays the same', async () => {
+    const { clock, ask } = keptFor(0);
+    expect(await ask()).toEqual({ value: 1, renewableInMs: 0 });
+    expect(await ask()).toEqual({ value: 1, renewableInMs: 2000 });
+    clock.advance(1500);
+    expect(await ask()).toEqual({ value: 1, renewableInMs: 500 });
+    clock.advance(500);
+    expect(await ask()).toEqual({ value: 2, renewableInMs: 0 });
+  });
+
+  it('stays for fifty times as long as it took', async () => {
+    const { clock, ask } = keptFor(1000);
+    await ask();
+    expect(await ask()).toEqual({ value: 1, renewableInMs: 50_000 });
+    clock.advance(49_999);
+    expect(await ask()).toEqual({ value: 1, renewableInMs: 1 });
+  });
+});
+
+describe('a later answer that is kept', () => {
+  it('is computed once for all who wait, of whom only the first knows that it is new', async () => {
+    const clock = createManualClock();
+    const count = counter(clock);
+    const ask = keptAnswer(async () => count(), 2000, clock);
+    expect(await Promise.all([ask(), ask(), ask()])).toEqual([
+      { value: 1, renewableInMs: 0 },
+      { value: 1, renewableInMs: 2000 },
+      { value: 1, renewableInMs: 2000 },
+    ]);
+  });
+
+  it('is asked for again after a failure', async () => {
+    const clock = createManualClock();
+    let isAway = true;
+    const ask = keptAnswer(
+      async () => {
+        if (isAway) throw new Error('away');
+        return 1;
+      },
+      2000,
+      clock,
+    );
+    await expect(Promise.all([ask(), ask()])).rejects.toThrow('away');
+    isAway = false;
+    expect(await ask()).toEqual({ value: 1, renewableInMs: 0 });
+  });
+});

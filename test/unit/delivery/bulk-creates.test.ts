@@ -1,0 +1,331 @@
+import { describe, expect, it } from 'vitest';
+import { createBulkCreates } from '../../../src/delivery/imports/bulk-creates.ts';
+import type { ImportProof } from '../../../src/domain/delivery/import-proof.ts';
+import type { Outcome } from '../../../src/domain/delivery/outcome.ts';
+import type { ReasonCode } from '../../../src/domain/delivery/reason.ts';
+import type { ClaimedRequest } from '../../../src/domain/ports/claim.ts';
+import type { UnconfirmedDelivery } from '../../../src/domain/ports/unconfirmed.ts';
+import { Profile } from '../../../src/domain/profile.ts';
+import { claimedProduct } from '../../support/ledger/deliveries.ts';
+import { createManualClock } from '../../support/time/manual-clock.ts';
+
+const detail = { status: null, message: 'No.' };
+
+function given({
+  stored = { state: 'untried' },
+  gain = { due: 5000, listed: 0 },
+  imports = {},
+  canRead = true,
+  isOpen = true,
+}: {
+  stored?: ImportProof;
+  gain?: { due: number; listed: number };
+  imports?: Partial<Profile['imports']>;
+  canRead?: boolean;
+  isOpen?: boolean;
+} = {}) {
+  const clock = createManualClock();
+  let proof = stored;
+  const ledger = {
+    importProof: async () => proof,
+    storeImportProof: async (given: ImportProof) => void (proof = given),
+    importGain: async () => gain,
+    isOpen: async () => isOpen,
+  };
+  const bulk = createBulkCreates({ ledger, profile: Profile.parse({ imports }), canRead: () => canRead, clock });
+  return { bulk, clock, stored: () => proof };
+}
+
+const product = (id: number) => claimedProduct({ id });
+function importOf(...ids: number[]): ClaimedRequest {
+  const write = { operation: 'product.import', path: '/', body: '', idempotencyKey: 'key' } as const;
+  return { request: 1, sends: 1, ...write, members: ids.map(product) };
+}
+const withId: Outcome = {
+  kind: 'accepted',
+  remoteId: null,
+  members: [{ kind: 'accepted', effect: 'created', remoteId: 7 }],
+};
+const without: Outcome = { kind: 'accepted', remoteId: null, members: [{ kind: 'unknown' }] };
+
+function unconfirmed(id: number, code: ReasonCode, since = 0): UnconfirmedDelivery {
+  const { attempts, naturalKey, ...name } = product(id);
+  const reason = { code, message: 'No answer.', since };
+  const write = { path: '/', body: null, sentKey: null, productId: null, importId: null, sent: null };
+  return { ...name, ...write, naturalKey, attempts, reason, since, sentAt: since, isImportedCreate: true };
+}
+
+/** Sends the proof, and has its answer. */
+async function tried(parts: ReturnType<typeof given>, outcome: Outcome, id = 1): Promise<void> {
+  await parts.bulk.prepare(100);
+  expect(parts.bulk.createForm()).toBe('proof');
+  parts.bulk.beginProof(product(id));
+  expect(parts.bulk.createForm()).toBe('alone');
+  expect(parts.bulk.isProof(importOf(id))).toBe(true);
+  parts.bulk.answered(importOf(id), outcome);
+}
+
+describe('whether new products are sent in imports', () => {
+  it.each<[string, Parameters<typeof given>[0], number]>([
+    ['few of them wait', {}, 19],
+    ['the profile says so', { imports: { creates: 'off' } }, 5000],
+    ['imports have failed to prove themselves', { stored: { state: 'failed', message: 'No.', at: 0 } }, 5000],
+    ['no list can be read', { canRead: false }, 5000],
+    ['the lists would take more requests than they save', { gain: { due: 25, listed: 20_000 } }, 25],
+  ])('they are sent one by one where %s', async (_, options, waiting) => {
+    const { bulk } = given(options);
+    await bulk.prepare(waiting);
+    expect(bulk.createForm()).toBe('alone');
+  });
+
+  it('needs no list any more where answers name the ids', async () => {
+    const gain = { due: 25, listed: 20_000 };
+    const { bulk } = given({ gain, stored: { state: 'proven', answersIds: true } });
+    await bulk.prepare(25);
+    expect(bulk.createForm()).toBe('import');
+  });
+
+  it('goes on until none waits, and is decided anew then', async () => {
+    const { bulk, clock } = given({ stored: { state: 'proven', answersIds: true } });
+    await bulk.prepare(20);
+    await bulk.prepare(3);
+    expect(bulk.createForm()).toBe('import');
+    await bulk.prepare(0);
+    clock.advance(60_000);
+    await bulk.prepare(3);
+    expect(bulk.createForm()).toBe('alone');
+  });
+});
+
+describe('the proof', () => {
+  it.each([
+    [withId, true],
+    [without, false],
+  ])('is there once a list shows the product exactly once', async (outcome, answersIds) => {
+    const parts = given();
+    await tried(parts, outcome);
+    await parts.bulk.looked(unconfirmed(1, 'import_proof'), [7]);
+    expect(parts.stored()).toEqual({ state: 'proven', answersIds });
+    await parts.bulk.prepare(100);
+    expect(parts.bulk.createForm()).toBe('import');
+  });
+
+  it('fails where the list shows a second product', async () => {
+    const parts = given();
+    await tried(parts, withId);
+    await parts.bulk.looked(unconfirmed(1, 'import_proof'), [7, 8]);
+    expect(parts.stored()).toMatchObject({ state: 'failed', message: expect.stringContaining('shows 2 products') });
+    await parts.bulk.prepare(100);
+    expect(parts.bulk.createForm()).toBe('alone');
+  });
+
+  it('fails where neither the answer nor a list shows the product', async () => {
+    const parts = given();
+    await tried(parts, without);
+    await parts.bulk.looked(unconfirmed(1, 'import_proof'), []);
+    expect(parts.stored()).toEqual({ state: 'untried' });
+    await parts.bulk.absent(unconfirmed(1, 'import_proof'));
+    expect(parts.stored()).toMatchObject({ state: 'failed', message: expect.stringContaining('Neither') });
+  });
+
+  it('is tried with other products where it was refused, and fails after three of them', async () => {
+    const parts = given();
+    for (const id of [1, 2, 3]) await tried(parts, { kind: 'refused', detail }, id);
+    await parts.bulk.prepare(100);
+    expect(parts.stored()).toMatchObject({ state: 'failed' });
+  });
+
+  it('is tried with another product where it was lost, once the list shows one, and after three of them an hour later', async () => {
+    const parts = given();
+    for (const id of [1, 2, 3]) {
+      await tried(parts, { kind: 'ambiguous', cause: 'reset', detail }, id);
+      await parts.bulk.prepare(100);
+      expect(parts.bulk.createForm()).toBe('alone');
+      await parts.bulk.looked(unconfirmed(id, 'reset'), [id]);
+    }
+    await parts.bulk.prepare(100);
+    expect([parts.stored().state, parts.bulk.createForm()]).toEqual(['postponed', 'alone']);
+    parts.clock.advance(3_600_000);
+    await tried(parts, withId, 4);
+  });
+
+  it('fails at the first product where the answer was lost and the list shows two', async () => {
+    const parts = given();
+    await tried(parts, { kind: 'ambiguous', cause: 'reset', detail });
+    await parts.bulk.looked(unconfirmed(1, 'reset'), [7, 8]);
+    expect(parts.stored().state).toBe('failed');
+  });
+
+  it('is tried with another product where it was lost and no list will show it', async () => {
+    const parts = given();
+    await tried(parts, { kind: 'ambiguous', cause: 'reset', detail });
+    await parts.bulk.absent(unconfirmed(1, 'reset'));
+    await tried(parts, withId, 2);
+  });
+
+  it('is tried with another product where its product was refused by itself', async () => {
+    const parts = given();
+    const refused: Outcome = { kind: 'accepted', remoteId: null, members: [{ kind: 'refused', detail }] };
+    for (const id of [1, 2, 3, 4, 5]) {
+      await parts.bulk.prepare(100);
+      parts.bulk.beginProof(product(id));
+      parts.bulk.answered(importOf(id), refused);
+      expect(parts.bulk.isProof(importOf(id))).toBe(false);
+    }
+    await tried(parts, withId, 6);
+  });
+
+  it('is put off for an hour where it was not allowed three times', async () => {
+    const parts = given();
+    for (const id of [1, 2, 3]) await tried(parts, { kind: 'denied', by: 'key', detail }, id);
+    await parts.bulk.prepare(100);
+    expect([parts.stored().state, parts.bulk.createForm()]).toEqual(['postponed', 'alone']);
+  });
+
+  it('is lost again where an import has changed a product in place of creating it', async () => {
+    const { bulk, stored } = given({ stored: { state: 'proven', answersIds: true } });
+    await bulk.prepare(100);
+    const members = [1, 2].map(
+      (remoteId) => ({ kind: 'accepted', effect: remoteId === 2 ? 'updated' : 'created', remoteId }) as const,
+    );
+    bulk.answered(importOf(1, 2), { kind: 'accepted', remoteId: null, members });
+    await bulk.prepare(100);
+    expect(stored()).toMatchObject({ state: 'failed', message: expect.stringContaining('has changed the product') });
+  });
+
+  it('fails where the answer names another id than the list', async () => {
+    const parts = given();
+    await tried(parts, withId);
+    await parts.bulk.looked(unconfirmed(1, 'import_proof'), [70]);
+    expect(parts.stored()).toMatchObject({ state: 'failed', message: expect.stringMatching(/the id 7,.*the id 70/) });
+  });
+
+  it('is made with another product after a restart, which forgets the answer', async () => {
+    const { bulk, stored } = given();
+    await bulk.prepare(100);
+    await bulk.looked(unconfirmed(1, 'import_proof'), [7]);
+    expect([stored().state, bulk.createForm()]).toEqual(['untried', 'proof']);
+  });
+
+  it('fails after a restart as well where the list shows a second product', async () => {
+    const { bulk, stored } = given();
+    await bulk.looked(unconfirmed(1, 'import_proof'), [7, 8]);
+    expect(stored().state).toBe('failed');
+  });
+
+  it.each<Outcome>([
+    { kind: 'throttled', retryAfterMs: null, detail },
+    { kind: 'unavailable', sent: false, retryAfterMs: null, detail },
+  ])('is tried again where the import was not processed: $kind', async (outcome) => {
+    const parts = given();
+    for (let id = 1; id < 6; id += 1) await tried(parts, outcome, id);
+    expect(parts.stored()).toEqual({ state: 'untried' });
+  });
+
+  it('is tried again where its delivery was not sent', async () => {
+    const { bulk } = given();
+    await bulk.prepare(100);
+    bulk.beginProof(product(1));
+    bulk.giveBack(product(2));
+    expect(bulk.createForm()).toBe('alone');
+    bulk.giveBack(product(1));
+    expect(bulk.createForm()).toBe('proof');
+  });
+
+  it('is lost again where a later list shows an imported product twice', async () => {
+    const { bulk, stored } = given({ stored: { state: 'proven', answersIds: true } });
+    await bulk.prepare(100);
+    await bulk.looked(unconfirmed(5, 'timeout'), [7, 8]);
+    expect([stored().state, bulk.createForm()]).toEqual(['failed', 'alone']);
+  });
+});
+
+describe('an import that was split', () => {
+  const refused: Outcome = { kind: 'refused', detail };
+  const proven = { state: 'proven', answersIds: true } as const;
+
+  it('keeps imports in use until its members were sent again, but for a few of them', async () => {
+    const { bulk, clock } = given({ stored: proven });
+    await bulk.prepare(100);
+    expect(bulk.fewest()).toBe(1);
+    bulk.answered(importOf(1, 2, 3), refused);
+    await bulk.prepare(0);
+    expect([bulk.createForm(), bulk.fewest()]).toEqual(['import', 20]);
+    clock.advance(600_000);
+    await bulk.prepare(0);
+    expect([bulk.createForm(), bulk.fewest()]).toEqual(['alone', 1]);
+  });
+
+  it('puts imports in use again where none of the others waited for its answer', async () => {
+    const { bulk } = given({ stored: proven });
+    await bulk.prepare(100);
+    await bulk.prepare(0);
+    expect(bulk.createForm()).toBe('alone');
+    bulk.answered(importOf(1, 2, 3), refused);
+    expect(bulk.createForm()).toBe('import');
+  });
+
+  it('is not one that was not worked on', async () => {
+    const { bulk } = given({ stored: proven });
+    await bulk.prepare(100);
+    bulk.answered(importOf(1, 2), { kind: 'throttled', retryAfterMs: null, limit: null, detail } as Outcome);
+    expect(bulk.fewest()).toBe(1);
+  });
+});
+
+describe('a proof that a person has settled', () => {
+  it('is forgotten, and another product becomes the proof', async () => {
+    const parts = given({ isOpen: false });
+    await parts.bulk.prepare(100);
+    parts.bulk.beginProof(product(1));
+    await parts.bulk.prepare(100);
+    expect(parts.bulk.createForm()).toBe('proof');
+  });
+
+  it('is awaited while no one has', async () => {
+    const parts = given();
+    await parts.bulk.prepare(100);
+    parts.bulk.beginProof(product(1));
+    await parts.bulk.prepare(100);
+    expect(parts.bulk.createForm()).toBe('alone');
+  });
+});
+
+describe('an import that has changed products', () => {
+  it.each([
+    ['one that it names', 'updated' as const, 'has changed the product'],
+    ['some that it only counts', 'mixed' as const, 'has changed some products that the platform had already.'],
+  ])('ends imports of new products: %s', async (_, effect, message) => {
+    const { bulk, stored } = given({ stored: { state: 'proven', answersIds: false } });
+    await bulk.prepare(100);
+    const members = [1, 2].map(() => ({ kind: 'accepted' as const, effect, remoteId: null }));
+    bulk.answered(importOf(1, 2), { kind: 'accepted', remoteId: null, members });
+    await bulk.prepare(100);
+    expect([stored(), bulk.createForm()]).toMatchObject([
+      { state: 'failed', message: expect.stringContaining(message) },
+      'alone',
+    ]);
+  });
+});
+
+describe('until when an import may still make a product', () => {
+  const proven = { state: 'proven', answersIds: true } as const;
+  const late = { state: 'proven', answersIds: false } as const;
+
+  it.each<[string, ReasonCode, ImportProof, number | null, number | null]>([
+    ['its answer was lost, and answers name ids', 'timeout', proven, null, 305_000],
+    ['its answer has left the product out', 'unclear', proven, null, null],
+    ['its answer was lost, and answers name no ids', 'timeout', late, null, null],
+    ['its answer was lost before anything was proven', 'timeout', { state: 'untried' }, null, null],
+    ['its answer was lost, answers name ids, and a time is set', 'timeout', proven, 60_000, 65_000],
+    ['it was refused', 'import_refused', late, null, 0],
+    ['its answer was lost, and a time is set', 'timeout', late, 60_000, 65_000],
+    ['its answer has left the product out, and a time is set', 'unclear', proven, 60_000, 65_000],
+  ])(
+    'an import may still make a product until a known time, or nobody knows until when, where %s',
+    async (_, code, stored, settlesWithinMs, until) => {
+      const { bulk } = given({ stored, imports: { settlesWithinMs } });
+      expect(await bulk.mayMakeUntil(unconfirmed(1, code, 5000))).toBe(until);
+    },
+  );
+});

@@ -1,0 +1,410 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { createDelivery, type Delivery, type DeliveryOptions } from '../../../src/delivery/create-delivery.ts';
+import type { Outcome } from '../../../src/domain/delivery/outcome.ts';
+import { fault } from '../../../src/domain/faults.ts';
+import type { ClaimedRequest, DeliveryName, ToClaim } from '../../../src/domain/ports/claim.ts';
+import type { RequestSettlement } from '../../../src/domain/ports/decision.ts';
+import type { DueDelivery } from '../../../src/domain/ports/due.ts';
+import type { ProgressEvent } from '../../../src/domain/ports/progress.ts';
+import type { SentWrite, Target } from '../../../src/domain/ports/target.ts';
+import { Profile } from '../../../src/domain/profile.ts';
+import { createManualClock } from '../../support/time/manual-clock.ts';
+import { createPlainQueues } from '../../support/time/plain-queues.ts';
+import { createRecordingLog } from '../../support/worlds/recording-log.ts';
+
+const ACCEPTED: Outcome = { kind: 'accepted', remoteId: 1 };
+
+const due = (id: number, operation: DueDelivery['operation'] = 'product.create'): DueDelivery => ({
+  id,
+  revision: 1,
+  kind: 'product',
+  key: `P${id}`,
+  operation,
+  source: 'erp',
+});
+
+function claimedRequest(names: readonly DeliveryName[], operation: DueDelivery['operation']): ClaimedRequest[] {
+  const [first] = names;
+  if (first === undefined) return [];
+  const known = {
+    naturalKey: null,
+    remoteId: null,
+    attempts: 0,
+    groupMax: null,
+    uncertain: false,
+    busySince: null,
+    awaySince: null,
+  };
+  const members = names.map(({ id }) => ({ ...due(id, operation), ...known }));
+  const write = { operation, path: '/', body: `${first.id}`, idempotencyKey: `key-${first.id}` };
+  return [{ request: first.id, sends: 1, ...write, members }];
+}
+
+describe('the way of deliveries', () => {
+  let delivery: Delivery;
+  afterEach(() => delivery.path.stop());
+
+  /** The real parts over a ledger and an API that do as a test says. */
+  function given({
+    claim = async (lists) => lists.flatMap(({ deliveries }) => claimedRequest(deliveries, 'product.create')),
+    settle = async () => undefined,
+    send = async () => ACCEPTED,
+    isApplied = () => true,
+    deadLetter = async () => undefined,
+    random = () => 0,
+    connections = 8,
+    profile = Profile.parse({ imports: { creates: 'off' } }),
+  }: {
+    claim?: (lists: readonly ToClaim[]) => Promise<ClaimedRequest[]>;
+    settle?: (groups: readonly RequestSettlement[]) => Promise<void>;
+    send?: (write: SentWrite) => Promise<Outcome>;
+    /** Whether a delivery is still as it was claimed. */
+    isApplied?: (id: number) => boolean;
+    deadLetter?: (id: number) => Promise<void>;
+    random?: () => number;
+    connections?: number;
+    profile?: Profile;
+  }) {
+    const clock = createManualClock();
+    const claims: number[][][] = [];
+    const settled: { id: number; kind: string }[][] = [];
+    const sent: string[] = [];
+    const deadLettered: number[] = [];
+    const events: ProgressEvent[] = [];
+    const ledger: Partial<DeliveryOptions['ledger']> = {
+      isDue: async () => true,
+      denialsOf: async () => ({ at: null, isAskedAgain: false }),
+      claim(lists) {
+        claims.push(lists.map(({ deliveries }) => deliveries.map(({ id }) => id)));
+        return claim(lists);
+      },
+      async settle(groups) {
+        await settle(groups);
+        const all = groups.flatMap(({ settlements }) => settlements);
+        settled.push(all.map(({ id, decision }) => ({ id, kind: decision.kind })));
+        return all.map(({ id, revision }) => ({ id, revision, released: 0, applied: isApplied(id) }));
+      },
+      async deadLetter({ deliveryId }) {
+        await deadLetter(deliveryId);
+        deadLettered.push(deliveryId);
+      },
+    };
+    const target: Partial<Target> = {
+      async send(write) {
+        sent.push(write.body ?? '');
+        return { outcome: await send(write), latencyMs: 1 };
+      },
+    };
+    const unread = () => Promise.reject(new Error('Nobody reads this here.'));
+    delivery = createDelivery({
+      ledger: ledger as DeliveryOptions['ledger'],
+      queues: createPlainQueues(),
+      target: target as Target,
+      reader: { publications: unread, reports: unread, passportPdf: unread, createReport: unread },
+      profile,
+      clock,
+      random,
+      emit: (event) => void events.push(event),
+      log: createRecordingLog(),
+      scrub: (text) => text,
+      connections,
+      maxRate: null,
+      ownPublishKey: false,
+      failedJobs: null,
+      isStaging: () => false,
+      eachRound: async () => undefined,
+    });
+    delivery.health.observe({ outcome: ACCEPTED, scope: 'write', subject: null }, null);
+    delivery.path.start();
+    return { clock, claims, settled, sent, deadLettered, events };
+  }
+  async function turns(): Promise<void> {
+    for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  it('claims and settles many deliveries in one call each', async () => {
+    const { claims, settled, sent } = given({});
+    delivery.dispatcher.receiveNow(
+      [1, 2, 3].map((id) => due(id)),
+      false,
+    );
+    await turns();
+    expect(claims).toEqual([[[1], [2], [3]]]);
+    expect(sent).toEqual(['1', '2', '3']);
+    expect(settled).toEqual([[1, 2, 3].map((id) => ({ id, kind: 'delivered' }))]);
+    expect(delivery.dispatcher.outstanding()).toBe(0);
+  });
+
+  it('reports nothing of a delivery that has changed since it was claimed', async () => {
+    const { events } = given({ isApplied: (id) => id !== 1 });
+    delivery.dispatcher.receiveNow([due(1), due(2)], false);
+    await turns();
+    expect(events.flatMap((event) => (event.type === 'settled' ? event.key : []))).toEqual(['P2']);
+    expect(delivery.dispatcher.outstanding()).toBe(0);
+  });
+
+  it('claims no more than can be handed to a connection at once', async () => {
+    const answers: (() => void)[] = [];
+    const send = () => new Promise<Outcome>((resolve) => answers.push(() => resolve(ACCEPTED)));
+    const { claims, sent } = given({ send, connections: 5 });
+    delivery.dispatcher.receiveNow(
+      Array.from({ length: 30 }, (_, id) => due(id)),
+      false,
+    );
+    await turns();
+    expect(claims.flat().length).toBe(sent.length);
+    expect(sent.length).toBeLessThanOrEqual(5);
+    for (let round = 0; round < 40; round += 1) {
+      answers.shift()?.();
+      await turns();
+      expect(claims.flat().length - round - 1).toBeLessThanOrEqual(5);
+    }
+    expect(sent).toHaveLength(30);
+  });
+
+  it('claims nothing more in place of a request whose answer is not on its way to the ledger', async () => {
+    const answers: (() => void)[] = [];
+    const { claims, settled } = given({
+      send: () => new Promise<Outcome>((resolve) => answers.push(() => resolve(ACCEPTED))),
+      connections: 2,
+    });
+    delivery.dispatcher.receiveNow([due(1), due(2)], false);
+    await turns();
+    answers.shift()?.();
+    // The answer waits for others, and a delivery that is received meanwhile makes the admission look again.
+    for (let step = 0; step < 20; step += 1) {
+      await Promise.resolve();
+      if (step === 10) delivery.dispatcher.receiveNow([due(3)], false);
+    }
+    expect([claims.flat(2), settled]).toEqual([[1, 2], []]);
+    await turns();
+    expect([claims.flat(2), settled.length]).toEqual([[1, 2, 3], 1]);
+    for (const answer of answers) answer();
+    await turns();
+  });
+
+  it('sends each claimed import once, where one that is kept brings members that another list names', async () => {
+    // The kept import holds 1 and 3, whoever names them; 2 and 4 are gathered anew.
+    let isFirst = true;
+    const claim = async (lists: readonly ToClaim[]) => {
+      const names = lists.flatMap(({ deliveries }) => deliveries);
+      if (!isFirst || names.length === 0) return [];
+      isFirst = false;
+      const of = (ids: number[]) =>
+        claimedRequest(
+          names.filter(({ id }) => ids.includes(id)),
+          'product.import',
+        );
+      return [...of([2]), ...of([1, 3, 4])];
+    };
+    const profile = Profile.parse({ imports: { membersMax: 2 } });
+    const { sent, settled } = given({ claim, profile });
+    delivery.dispatcher.receiveNow(
+      [1, 2, 3, 4].map((id) => due(id, 'product.import')),
+      false,
+    );
+    await turns();
+    expect(sent.toSorted()).toEqual(['1', '2']);
+    expect(
+      settled
+        .flat()
+        .map(({ id }) => id)
+        .toSorted((a, b) => a - b),
+    ).toEqual([1, 2, 3, 4]);
+    expect(delivery.dispatcher.outstanding()).toBe(0);
+  });
+
+  it('sends the members of an import that did not fit with the next one', async () => {
+    const claim = async (lists: readonly ToClaim[]) =>
+      lists.flatMap(({ deliveries }) => claimedRequest(deliveries.slice(0, 2), 'product.import'));
+    const accepted = { kind: 'accepted', effect: 'updated', remoteId: null } as const;
+    const members = [accepted, accepted];
+    const { clock, claims, settled } = given({ claim, send: async () => ({ ...ACCEPTED, remoteId: null, members }) });
+    delivery.dispatcher.receiveNow(
+      [1, 2, 3].map((id) => due(id, 'product.import')),
+      false,
+    );
+    await clock.sleepers(1);
+    clock.advance(2);
+    await turns();
+    expect(claims).toEqual([[[1, 2, 3]], [[3]]]);
+    expect(settled.flat().map(({ id }) => id)).toEqual([1, 2, 3]);
+  });
+
+  it('dead-letters a delivery whose claim throws, and sends the others', async () => {
+    const claim = async (lists: readonly ToClaim[]) => {
+      if (lists.some(({ deliveries }) => deliveries.some(({ id }) => id === 2)))
+        throw new Error('It cannot be encoded.');
+      return lists.flatMap(({ deliveries }) => claimedRequest(deliveries, 'product.create'));
+    };
+    const { sent, deadLettered } = given({ claim });
+    delivery.dispatcher.receiveNow(
+      [1, 2, 3].map((id) => due(id)),
+      false,
+    );
+    await turns();
+    expect([sent, deadLettered]).toEqual([['1', '3'], [2]]);
+    expect(delivery.dispatcher.outstanding()).toBe(0);
+  });
+
+  it('dead-letters a delivery whose settling throws, and settles the others', async () => {
+    const settle = async (groups: readonly RequestSettlement[]) => {
+      if (groups.some(({ settlements }) => settlements.some(({ id }) => id === 2))) throw new Error('A defect.');
+    };
+    const { settled, deadLettered } = given({ settle });
+    delivery.dispatcher.receiveNow(
+      [1, 2, 3].map((id) => due(id)),
+      false,
+    );
+    await turns();
+    expect([settled.flat().map(({ id }) => id), deadLettered]).toEqual([[1, 3], [2]]);
+    expect(delivery.dispatcher.outstanding()).toBe(0);
+  });
+
+  it('dead-letters a delivery once the ledger can store that, and settles the others meanwhile', async () => {
+    const settle = async (groups: readonly RequestSettlement[]) => {
+      if (groups.some(({ settlements }) => settlements.some(({ id }) => id === 1))) throw new Error('A defect.');
+    };
+    let isFull = true;
+    const deadLetter = async () => {
+      if (isFull) throw fault('ledger.unwritable', 'The disk is full.');
+    };
+    const { clock, settled, deadLettered } = given({ settle, deadLetter });
+    delivery.dispatcher.receiveNow([due(1), due(2)], false);
+    await turns();
+    expect([settled.flat().map(({ id }) => id), deadLettered]).toEqual([[2], []]);
+    expect([delivery.path.trouble()?.code, delivery.dispatcher.outstanding()]).toEqual(['ledger.unwritable', 1]);
+    isFull = false;
+    clock.advance(1000);
+    await turns();
+    expect([deadLettered, delivery.path.trouble(), delivery.dispatcher.outstanding()]).toEqual([[1], null, 0]);
+  });
+
+  it('shows why a delivery cannot be dead-lettered while another one is', async () => {
+    const settle = async () => {
+      throw new Error('A defect.');
+    };
+    const blocked = new Set([1, 2]);
+    const deadLetter = async (id: number) => {
+      if (blocked.has(id)) throw fault('ledger.unwritable', 'The disk is full.');
+    };
+    const { clock, deadLettered } = given({ settle, deadLetter });
+    delivery.dispatcher.receiveNow([due(1), due(2)], false);
+    await turns();
+    blocked.delete(1);
+    clock.advance(1000);
+    await turns();
+    expect([deadLettered, delivery.path.trouble()?.code, delivery.dispatcher.outstanding()]).toEqual([
+      [1],
+      'ledger.unwritable',
+      1,
+    ]);
+    blocked.clear();
+    clock.advance(1000);
+    await turns();
+    expect([delivery.path.trouble(), delivery.dispatcher.outstanding()]).toEqual([null, 0]);
+  });
+
+  it('leaves a delivery that the ledger refuses to dead-letter to the next process', async () => {
+    const defect = async () => {
+      throw new Error('A defect.');
+    };
+    given({ settle: defect, deadLetter: defect });
+    delivery.dispatcher.receiveNow([due(1)], false);
+    await turns();
+    expect([delivery.path.trouble(), delivery.dispatcher.outstanding()]).toEqual([null, 0]);
+  });
+
+  it('waits at its end until a delivery is dead-lettered that nothing could be decided about', async () => {
+    let isDeciding = false;
+    const random = () => {
+      if (isDeciding) throw new Error('A defect.');
+      return 0;
+    };
+    const stored = Promise.withResolvers<void>();
+    const send = async () => {
+      isDeciding = true;
+      return ACCEPTED;
+    };
+    const { deadLettered } = given({ send, random, deadLetter: () => stored.promise });
+    delivery.dispatcher.receiveNow([due(1)], false);
+    await turns();
+    let hasStopped = false;
+    const stopped = delivery.path.stop().then(() => {
+      hasStopped = true;
+    });
+    await turns();
+    expect(hasStopped).toBe(false);
+    stored.resolve();
+    await stopped;
+    expect(deadLettered).toEqual([1]);
+  });
+
+  it('keeps what the API has answered until the ledger can store it', async () => {
+    let isFull = true;
+    const settle = async () => {
+      if (isFull) throw fault('ledger.unwritable', 'The disk is full.');
+    };
+    const { clock, settled } = given({ settle });
+    delivery.dispatcher.receiveNow([due(1)], false);
+    await turns();
+    expect([delivery.path.trouble()?.code, settled]).toEqual(['ledger.unwritable', []]);
+    isFull = false;
+    clock.advance(1000);
+    await turns();
+    expect([delivery.path.trouble(), settled]).toEqual([null, [[{ id: 1, kind: 'delivered' }]]]);
+  });
+
+  it('tries a claim again that the ledger could not store, a second later', async () => {
+    let isFull = true;
+    const claim = async (lists: readonly ToClaim[]) => {
+      if (isFull) throw fault('ledger.unwritable', 'The disk is full.');
+      return lists.flatMap(({ deliveries }) => claimedRequest(deliveries, 'product.create'));
+    };
+    const { clock, claims, sent } = given({ claim });
+    delivery.dispatcher.receiveNow([due(1), due(2)], false);
+    await turns();
+    expect([claims.length, sent]).toEqual([1, []]);
+    isFull = false;
+    clock.advance(1000);
+    await turns();
+    expect([claims.length, sent]).toEqual([2, ['1', '2']]);
+  });
+
+  it('settles what is under way when it is stopped, and sends nothing more', async () => {
+    const { promise, resolve } = Promise.withResolvers<Outcome>();
+    const { settled, sent } = given({ send: () => promise });
+    delivery.dispatcher.receiveNow([due(1)], false);
+    await turns();
+    const stopped = delivery.path.stop();
+    delivery.dispatcher.receiveNow([due(2)], false);
+    await turns();
+    resolve(ACCEPTED);
+    await stopped;
+    expect([sent, settled]).toEqual([['1'], [[{ id: 1, kind: 'delivered' }]]]);
+  });
+
+  it('sends and settles what was being claimed when it is stopped', async () => {
+    const committed = Promise.withResolvers<void>();
+    const second = Promise.withResolvers<Outcome>();
+    const claim = async (lists: readonly ToClaim[]) => {
+      const requests = lists.flatMap(({ deliveries }) => claimedRequest(deliveries, 'product.create'));
+      if (requests.some(({ request }) => request === 2)) await committed.promise;
+      return requests;
+    };
+    const { settled, sent } = given({ claim, send: async ({ body }) => (body === '1' ? second.promise : ACCEPTED) });
+    delivery.dispatcher.receiveNow([due(1)], false);
+    await turns();
+    delivery.dispatcher.receiveNow([due(2)], false);
+    await turns();
+    const stopped = delivery.path.stop();
+    second.resolve(ACCEPTED);
+    await turns();
+    committed.resolve();
+    await stopped;
+    expect([sent, settled.flat().map(({ id }) => id)]).toEqual([
+      ['1', '2'],
+      [1, 2],
+    ]);
+  });
+});

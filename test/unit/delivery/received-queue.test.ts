@@ -1,0 +1,145 @@
+import fc from 'fast-check';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { createReceivedQueue, type Received, type ReceivedQueue } from '../../../src/delivery/received-queue.ts';
+import type { Operation } from '../../../src/domain/delivery/delivery.ts';
+
+const received = (id: number, operation: Operation = 'product.create', urgent = false): Received => ({
+  id,
+  revision: 1,
+  operation,
+  urgent,
+  receivedAt: id,
+  lookedAt: id,
+});
+const member = (id: number): Received => received(id, 'product.import');
+const idsOf = (ones: Iterable<Received>): number[] => Array.from(ones, ({ id }) => id);
+
+describe('the priority queue of received deliveries', () => {
+  let queue: ReceivedQueue;
+  beforeEach(() => {
+    queue = createReceivedQueue();
+  });
+
+  it('gives urgent deliveries first, then what was put back, then the others in their order', () => {
+    for (const id of [1, 2]) queue.add(received(id));
+    queue.add(received(3, 'passport.publish', true));
+    queue.putBack([received(4), received(5), received(6, 'passport.publish', true)]);
+    expect(idsOf(queue.inOrder())).toEqual([6, 3, 4, 5, 1, 2]);
+    expect(queue.count()).toBe(6);
+  });
+
+  it('may lose the present delivery while it is walked', () => {
+    for (const id of [1, 2, 3, 4]) queue.add(received(id));
+    const seen: number[] = [];
+    for (const one of queue.inOrder()) {
+      seen.push(one.id);
+      if (one.id % 2 === 1) queue.remove(one);
+    }
+    expect([seen, idsOf(queue.inOrder())]).toEqual([
+      [1, 2, 3, 4],
+      [2, 4],
+    ]);
+  });
+
+  it('gathers the members of imports from among the others, and knows since when the first of them waits', () => {
+    queue.add(received(1));
+    for (const id of [2, 3, 4]) queue.add(member(id));
+    expect(queue.waiting('product.import')).toEqual({ count: 3, since: 2 });
+    expect(idsOf(queue.take('product.import', 2))).toEqual([2, 3]);
+    queue.putBack([member(3)]);
+    expect([queue.waiting('product.import'), idsOf(queue.inOrder())]).toEqual([{ count: 2, since: 3 }, [1, 3, 4]]);
+    expect(idsOf(queue.take('product.import', 9))).toEqual([3, 4]);
+    expect(queue.waiting('product.import')).toEqual({ count: 0, since: 0 });
+  });
+
+  it('knows which scopes are taken', () => {
+    queue.add(received(1, 'passport.publish'));
+    expect([queue.has('publish'), queue.has('write')]).toEqual([true, false]);
+    queue.removeAll(new Set([1, 2]));
+    expect([queue.has('publish'), queue.count()]).toEqual([false, 0]);
+  });
+
+  it('gives new products and others in turns', () => {
+    for (const id of [1, 2, 3]) queue.add(received(id));
+    for (const id of [11, 12]) queue.add(received(id, 'bom_item.create'));
+    expect(idsOf(queue.inOrder())).toEqual([1, 11, 2, 12, 3]);
+    queue.take('product.create', 2);
+    expect(idsOf(queue.inOrder())).toEqual([11, 3, 12]);
+    queue.removeAll(new Set([11]));
+    expect(idsOf(queue.inOrder())).toEqual([3, 12]);
+  });
+
+  it('keeps the order of plain lists, whatever is added, put back and taken out', () => {
+    const id = fc.integer({ min: 0, max: 30 });
+    const step = fc.oneof(
+      fc.record({ do: fc.constantFrom('add', 'putBack'), id, isImport: fc.boolean(), urgent: fc.boolean() }),
+      fc.record({ do: fc.constant('remove'), id }),
+      fc.record({ do: fc.constant('takeImports'), id: fc.integer({ min: 0, max: 5 }) }),
+    );
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+        const own = createReceivedQueue();
+        let list: Received[] = [];
+        /** By urgency, whether the next one is a new product. */
+        const turns = new Map([
+          [true, true],
+          [false, true],
+        ]);
+        const isCreate = ({ operation }: Received): boolean => operation === 'product.create';
+        const removed = (one: Received): void => void turns.set(one.urgent, !isCreate(one));
+        const inOrder = () =>
+          [true, false].flatMap((urgent) =>
+            inTurns(
+              list.filter((one) => one.urgent === urgent),
+              turns.get(urgent),
+            ),
+          );
+        function inTurns(ones: Received[], createFirst = true): Received[] {
+          const creates = ones.filter(isCreate);
+          const others = ones.filter((one) => !isCreate(one));
+          const [a, b] = createFirst ? [creates, others] : [others, creates];
+          return ones.flatMap((_, at) => [a[at] ?? [], b[at] ?? []].flat());
+        }
+        const byUrgency = () => [...list.filter(({ urgent }) => urgent), ...list.filter(({ urgent }) => !urgent)];
+        for (const one of steps) {
+          const present = list.find((other) => other.id === one.id);
+          if (one.do === 'takeImports') {
+            const taken = byUrgency()
+              .filter(({ operation }) => operation === 'product.import')
+              .slice(0, one.id);
+            expect(own.take('product.import', one.id)).toEqual(taken);
+            list = list.filter((other) => !taken.includes(other));
+            for (const other of taken) removed(other);
+          } else if (one.do === 'remove') {
+            own.removeAll(new Set([one.id]));
+            if (present !== undefined) removed(present);
+            list = list.filter((other) => other.id !== one.id);
+          } else if ('urgent' in one && present === undefined) {
+            const added = received(one.id, one.isImport ? 'product.import' : 'product.create', one.urgent);
+            if (one.do === 'add') own.add(added);
+            else own.putBack([added]);
+            list = one.do === 'add' ? [...list, added] : [added, ...list];
+          }
+          expect([...own.inOrder()]).toEqual(inOrder());
+          expect(own.waiting('product.import').count).toBe(
+            list.filter(({ operation }) => operation === 'product.import').length,
+          );
+        }
+        expect(new Set(own.clear())).toEqual(new Set(inOrder()));
+        expect([own.count(), own.waiting('product.import').count]).toEqual([0, 0]);
+      }),
+    );
+  });
+
+  it('takes import after import out of a long queue without walking all of it each time', () => {
+    const count = 20_000;
+    for (let id = 0; id < count; id += 1) queue.add(member(id));
+    const begunAt = performance.now();
+    for (let taken = 0; taken < count; taken += 1) {
+      expect(queue.waiting('product.import').since).toBe(taken);
+      queue.take('product.import', 1);
+    }
+    // Walking the whole queue for each of them would take half a minute.
+    expect(performance.now() - begunAt).toBeLessThan(5000);
+  });
+});

@@ -1,0 +1,123 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { type Authorization, createAuthorization } from '../../../src/delivery/admission/authorization.ts';
+import { createScopeProbe, type ScopeProbe } from '../../../src/delivery/admission/scope-probe.ts';
+import { createReceivedQueue, type Received, type ReceivedQueue } from '../../../src/delivery/received-queue.ts';
+import type { Operation } from '../../../src/domain/delivery/delivery.ts';
+import type { Outcome } from '../../../src/domain/delivery/outcome.ts';
+import { covers } from '../../support/docs/reliability.ts';
+
+const DENIED: Outcome = { kind: 'denied', by: 'scope', detail: { status: 403, message: 'No.' } };
+const ACCEPTED: Outcome = { kind: 'accepted', remoteId: null };
+const THROTTLED: Outcome = { kind: 'throttled', retryAfterMs: null, detail: { status: 429, message: 'Slowly.' } };
+
+describe('a scope probe', () => {
+  let authorization: Authorization;
+  let queue: ReceivedQueue;
+  let probe: ScopeProbe;
+  let denials: Map<number, number>;
+  let now: number;
+  beforeEach(() => {
+    now = 1000;
+    denials = new Map();
+    authorization = createAuthorization({ ownPublishKey: false });
+    queue = createReceivedQueue();
+    const denialsOf = async (id: number) => ({ at: denials.get(id) ?? null, isAskedAgain: false });
+    probe = createScopeProbe({ authorization, ledger: { denialsOf } });
+  });
+
+  function receive(ids: readonly number[], operation: Operation = 'passport.publish'): void {
+    for (const id of ids) queue.add({ id, revision: 1, operation, urgent: false, receivedAt: now, lookedAt: now });
+  }
+  async function free(): Promise<number[]> {
+    await probe.prepare(queue, now);
+    return [...queue.inOrder()].filter((one) => probe.waitMs(one, now) === 0).map(({ id }) => id);
+  }
+  /** Takes deliveries out of the queue as the admission does. Gives what ends each request. */
+  async function send(): Promise<{ id: number; end: (outcome: Outcome) => void }[]> {
+    const sent: { id: number; end: (outcome: Outcome) => void }[] = [];
+    await probe.prepare(queue, now);
+    for (const one of Array.from(queue.inOrder())) {
+      const scope = one.operation.startsWith('passport.p') ? 'publish' : 'write';
+      if (!authorization.allows(scope) || probe.waitMs(one, now) > 0) continue;
+      queue.remove(one);
+      const endProbe = probe.begin(scope, now);
+      const end = (outcome: Outcome): void => {
+        authorization.observe(outcome, scope);
+        endProbe();
+      };
+      sent.push({ id: one.id, end });
+    }
+    return sent;
+  }
+
+  it('costs one refusal, however many wait', covers('key-refused', 'I5'), async () => {
+    receive(Array.from({ length: 50 }, (_, id) => id));
+    const sent = await send();
+    expect(sent.map(({ id }) => id)).toEqual([0]);
+    for (const { end } of sent) end(DENIED);
+    expect(authorization.allows('publish')).toBe(false);
+    expect(await send()).toEqual([]);
+  });
+
+  it('lets all others go at once after one was taken, and keeps no other scope waiting', async () => {
+    receive([1, 2, 3, 4, 5]);
+    receive([9], 'product.create');
+    const sent = await send();
+    expect(sent.map(({ id }) => id)).toEqual([9, 1]);
+    sent[1]?.end(ACCEPTED);
+    expect((await send()).map(({ id }) => id)).toEqual([2, 3, 4, 5]);
+  });
+
+  it('is followed by another after a request that shows nothing about the scope, and after the scope was reopened', async () => {
+    receive([1, 2, 3]);
+    (await send())[0]?.end(THROTTLED);
+    const second = await send();
+    expect(second.map(({ id }) => id)).toEqual([2]);
+    second[0]?.end(DENIED);
+    authorization.reopenScope('publish');
+    expect((await send()).map(({ id }) => id)).toEqual([3]);
+  });
+
+  it('keeps nobody waiting for longer than a second', async () => {
+    receive([1, 2, 3, 4]);
+    expect(await send()).toHaveLength(1);
+    now += 999;
+    expect(await free()).toEqual([]);
+    now += 1;
+    expect(await free()).toEqual([2, 3, 4]);
+  });
+
+  it('is a delivery that was not refused before, and else the one that was refused longest ago, after a second', async () => {
+    denials = new Map([[1, 7]]);
+    receive([1, 2]);
+    expect(await free()).toEqual([2]);
+    queue.clear();
+    denials = new Map([
+      [1, 9],
+      [2, 7],
+      [3, 8],
+    ]);
+    receive([1, 2, 3]);
+    expect(await free()).toEqual([]);
+    now += 999;
+    expect(await free()).toEqual([]);
+    now += 1;
+    expect(await free()).toEqual([2]);
+  });
+
+  it('waits for a delivery that was not refused, as long as one comes within the second', async () => {
+    denials = new Map([[1, 7]]);
+    receive([1]);
+    expect(await free()).toEqual([]);
+    now += 500;
+    receive([2]);
+    expect(await free()).toEqual([2]);
+  });
+
+  it('is none where an answer has shown that the scope is taken', async () => {
+    authorization.observe(ACCEPTED, 'publish');
+    receive([1, 2]);
+    const looked: Received[] = [...queue.inOrder()];
+    expect(looked.map((one) => probe.waitMs(one, now))).toEqual([0, 0]);
+  });
+});

@@ -1,0 +1,14 @@
+import { expect, test } from 'vitest';
+import { isSupported, scopeOf } from '../../../src/api/endpoints.ts';
+import { OPERATIONS } from '../../../src/domain/delivery/delivery.ts';
+import { scopeOfWrite, writesThatTake } from '../../../src/domain/delivery/scope.ts';
+import { Profile } from '../../../src/domain/profile.ts';
+
+test.each(OPERATIONS.filter(isSupported))('%s takes the scope that its endpoint asks for', (operation) => {
+  expect(scopeOfWrite(operation)).toBe(scopeOf(operation, Profile.parse({})));
+});
+
+test('every write takes write or publish', () => {
+  expect(writesThatTake(['write', 'publish'])).toEqual(OPERATIONS);
+  expect(writesThatTake(['read'])).toEqual([]);
+});

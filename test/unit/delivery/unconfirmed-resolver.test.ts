@@ -1,0 +1,266 @@
+import { expect, it } from 'vitest';
+import { createCreatePause } from '../../../src/delivery/admission/create-pause.ts';
+import { createRetryBudget } from '../../../src/delivery/admission/retry-budget.ts';
+import { createUnconfirmedResolver } from '../../../src/delivery/unconfirmed/unconfirmed-resolver.ts';
+import type { Reason } from '../../../src/domain/delivery/reason.ts';
+import type { Decision } from '../../../src/domain/ports/decision.ts';
+import type { ProgressEvent } from '../../../src/domain/ports/progress.ts';
+import type { Listing, RemoteItem } from '../../../src/domain/ports/target.ts';
+import type { UnconfirmedDelivery } from '../../../src/domain/ports/unconfirmed.ts';
+import { Profile } from '../../../src/domain/profile.ts';
+import { covers } from '../../support/docs/reliability.ts';
+import { createManualClock } from '../../support/time/manual-clock.ts';
+
+const COUNT = 1000;
+
+/** Unconfirmed deliveries with one reason, and a complete listing that resolves them. With `unclear` they are members of imports. */
+function given(
+  code: Reason['code'],
+  listed: RemoteItem[],
+  {
+    takesOnlyReads = false,
+    lagMs = 0,
+    acknowledged = [],
+    listing = { complete: true, count: null },
+    count = COUNT,
+    isApplied = () => true,
+  }: {
+    takesOnlyReads?: boolean;
+    lagMs?: number;
+    /** The creates that the API has acknowledged. */
+    acknowledged?: { remoteId: number; sentAt: number }[];
+    listing?: Listing;
+    count?: number;
+    /** Whether a delivery is still as it was when the list was read. */
+    isApplied?: (id: number) => boolean;
+  } = {},
+) {
+  const clock = createManualClock();
+  const decisions: Decision[] = [];
+  const events: ProgressEvent[] = [];
+  const retries = createRetryBudget();
+  const pause = createCreatePause(clock);
+  const unconfirmed = Array.from({ length: count }, (_, id): UnconfirmedDelivery => {
+    const key = `P${id}`;
+    const reason = { code, message: 'No answer.' };
+    const sentKey = { field: 'sku', value: key };
+    const common = { id, kind: 'product', key, revision: 1, source: 'erp', path: '', body: '' } as const;
+    const names = { naturalKey: key, sentKey };
+    const sent = { payload: { sku: key, name: 'New' }, changed: ['name'], remoteId: id };
+    const what =
+      code === 'unclear'
+        ? ({ operation: 'product.import', sent } as const)
+        : ({ operation: 'product.create', sent: null } as const);
+    return {
+      ...common,
+      ...names,
+      ...what,
+      reason,
+      productId: null,
+      importId: null,
+      isImportedCreate: false,
+      since: clock.now(),
+      sentAt: clock.now(),
+      attempts: 1,
+    };
+  });
+  const resolver = createUnconfirmedResolver({
+    ledger: {
+      unconfirmedDeliveries: async () => unconfirmed,
+      acknowledgedCreates: async ({ sentAfter }) => acknowledged.filter(({ sentAt }) => sentAt > sentAfter),
+      unprovenKinds: async () => [],
+      hasUnbound: async () => false,
+      endProof: async () => undefined,
+      settle: async (requests) =>
+        requests.flatMap(({ settlements }) =>
+          settlements.map(({ id, revision, decision }) => {
+            decisions.push(decision);
+            return { id, revision, released: 0, applied: isApplied(id) };
+          }),
+        ),
+    },
+    target: {
+      list: async (_kind, onPage) => {
+        await onPage(listed, '');
+        return listing;
+      },
+    },
+    reader: { publications: async () => ({ complete: true, count: null }) },
+    health: {
+      answers: async () => true,
+      observe: () => undefined,
+      allows: () => true,
+      refused: () => new Map(),
+      wasOut: () => false,
+      takesOnlyReads: () => takesOnlyReads,
+    },
+    retries,
+    pause,
+    bulk: { looked: async () => undefined, absent: async () => undefined, mayMakeUntil: async () => 0 },
+    profile: Profile.parse({ list: { lagMs } }),
+    clock,
+    random: () => 0,
+    emit: (event) => void events.push(event),
+  });
+  const resolve = () => resolver.resolve(new AbortController().signal);
+  return { clock, decisions, events, retries, resolve, pause };
+}
+
+/** The decisions, and how long the next retry has to wait after them. */
+async function settled(code: Reason['code'], listed: RemoteItem[]): Promise<{ decisions: Decision[]; nextMs: number }> {
+  const { clock, decisions, retries, resolve } = given(code, listed);
+  await resolve();
+  return { decisions, nextMs: retries.reserve(clock.ticks()) };
+}
+
+const kinds = (decisions: Decision[]) => [...new Set(decisions.map(({ kind }) => kind))];
+
+it('takes a slot in the retry budget for each delivery that is sent again', covers('server-error', 'I5'), async () => {
+  const { decisions, nextMs } = await settled('reset', []);
+  expect(kinds(decisions)).toEqual(['resend']);
+  expect(nextMs).toBeGreaterThan(90_000);
+});
+
+it('reports nothing of a delivery that was settled by somebody else while the list was read', async () => {
+  const { decisions, events, resolve } = given('reset', [], { count: 3, isApplied: (id) => id !== 1 });
+  await resolve();
+  expect(decisions).toHaveLength(3);
+  expect(events.flatMap((event) => (event.type === 'settled' ? event.key : []))).toEqual(['P0', 'P2']);
+});
+
+it.each(['reset', 'unclear'] as const)('takes no slot for an item that is found at the API, %s', async (code) => {
+  const listed = Array.from({ length: COUNT }, (_, id) => ({
+    remoteId: id,
+    naturalKey: `P${id}`,
+    fields: { sku: `P${id}`, name: 'New' },
+  }));
+  const { decisions, nextMs } = await settled(code, listed);
+  expect([kinds(decisions), nextMs]).toEqual([['delivered'], 0]);
+});
+
+it(
+  'takes no slot for the first send of a restored ledger, and does not delay it',
+  covers('ledger-restored', 'I5'),
+  async () => {
+    const { decisions, nextMs } = await settled('restored', []);
+    expect([kinds(decisions), nextMs]).toEqual([['resend'], 0]);
+    expect(new Set(decisions.map((decision) => 'dueAt' in decision && decision.dueAt))).toEqual(new Set([0]));
+  },
+);
+
+it.each([
+  ['gate', 'blocked'],
+  ['refused', 'rejected'],
+] as const)(
+  'keeps the refusal `%s` for an item that is not at the API, and for no other',
+  covers('answer-lost', 'I6'),
+  async (code, state) => {
+    const { decisions } = await settled(code, []);
+    expect(kinds(decisions)).toEqual([state]);
+    const listed = Array.from({ length: COUNT }, (_, id) => ({
+      remoteId: id,
+      naturalKey: `P${id}`,
+      fields: { sku: `P${id}` },
+    }));
+    expect(kinds((await settled(code, listed)).decisions)).toEqual(['delivered']);
+  },
+);
+
+it(
+  'leaves a delivery to a person if the listing hides keys and neither shows nor excludes it',
+  covers('answer-lost', 'I6'),
+  async () => {
+    const { decisions } = await settled('reset', [{ remoteId: 1, naturalKey: null, fields: { name: 'New' } }]);
+    expect(kinds(decisions)).toEqual(['unconfirmed']);
+    expect(decisions[0]).toMatchObject({
+      nextLookAt: null,
+      reason: { message: expect.stringContaining('dpp-sync settle') },
+    });
+  },
+);
+
+it('sends an import again after such a listing, because it may be written twice', async () => {
+  const { decisions } = await settled('unclear', [{ remoteId: 1, naturalKey: null, fields: { name: 'New' } }]);
+  expect(new Set(decisions.map((decision) => 'absent' in decision && decision.absent))).toEqual(new Set([false]));
+  expect(kinds(decisions)).toEqual(['resend']);
+});
+
+it(
+  'sends one delivery again in half a minute while the API fails at every write',
+  covers('server-error', 'I5'),
+  async () => {
+    const { clock, decisions, resolve } = given('server_error', [], { takesOnlyReads: true });
+    const looks: number[] = [];
+    for (let tenths = 0; tenths < 9; tenths += 1) {
+      await resolve();
+      looks.push(decisions.length);
+      clock.advance(10_000);
+    }
+    expect(looks).toEqual([1, 1, 1, 2, 2, 2, 3, 3, 3]);
+  },
+);
+
+it('deliveries that only need a read are still read back while every write fails', async () => {
+  const { decisions, resolve } = given('exists', [], { takesOnlyReads: true });
+  await resolve();
+  expect(decisions).toHaveLength(COUNT);
+});
+
+const LATER = { remoteId: 9999, naturalKey: 'LATER', fields: { sku: 'LATER' } };
+
+it('believes an absence at once if the list shows an item that was sent later', async () => {
+  const { clock, decisions, resolve } = given('reset', [LATER], {
+    lagMs: 30_000,
+    acknowledged: [{ remoteId: 9999, sentAt: Number.MAX_SAFE_INTEGER }],
+  });
+  clock.advance(2_000);
+  await resolve();
+  expect(kinds(decisions)).toEqual(['resend']);
+});
+
+it.each([
+  ['an item that was sent earlier', [LATER], [{ remoteId: 9999, sentAt: -1 }]],
+  ['no item that was sent later', [], [{ remoteId: 9999, sentAt: Number.MAX_SAFE_INTEGER }]],
+  ['a foreign item', [LATER], []],
+])(
+  'believes an absence after two lists that are far enough apart if they show %s',
+  covers('answer-lost', 'I6'),
+  async (_what, listed, acknowledged) => {
+    const { clock, decisions, resolve } = given('reset', listed, { lagMs: 30_000, acknowledged, count: 1 });
+    clock.advance(2_000);
+    const seen: (string | undefined)[] = [];
+    for (const waitMs of [29_000, 1_000, 0]) {
+      await resolve();
+      seen.push(decisions.at(-1)?.kind);
+      clock.advance(waitMs);
+    }
+    expect(seen).toEqual(['unconfirmed', 'unconfirmed', 'resend']);
+    expect(decisions[0]).toMatchObject({ nextLookAt: expect.any(Number), spend: false });
+  },
+);
+
+it('an item that the platform called existing is not believed to be absent before such a list', async () => {
+  const { clock, decisions, resolve } = given('exists', [], { lagMs: 30_000, count: 1 });
+  await resolve();
+  expect(kinds(decisions)).toEqual(['unconfirmed']);
+  clock.advance(30_000);
+  await resolve();
+  expect(kinds(decisions)).toEqual(['unconfirmed', 'rejected']);
+});
+
+it('pauses creates after a read in which entries moved, until the next read has ended', async () => {
+  const outcome = { kind: 'ambiguous', cause: 'unreadable_answer', detail: { status: null, message: '' } } as const;
+  const { clock, decisions, resolve, pause } = given('reset', [], {
+    listing: { complete: false, outcome, moved: true },
+    count: 1,
+  });
+  const paused: string[][] = [];
+  for (let round = 0; round < 3; round += 1) {
+    await resolve();
+    paused.push(pause.operations());
+    clock.advance(10_000);
+  }
+  // Entries that move during the pause are moved by others.
+  expect(paused).toEqual([['product.create'], [], []]);
+  expect(kinds(decisions)).toEqual(['unconfirmed']);
+});

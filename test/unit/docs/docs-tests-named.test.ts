@@ -1,0 +1,38 @@
+// Where a page names a test as the proof of a sentence, the test is there.
+
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { pages, ROOT } from '../../support/docs/docs-pages.ts';
+
+interface NamedTest {
+  page: string;
+  file: string;
+  /** The name of one test of the file; null where the page means the whole file. */
+  name: string | null;
+}
+
+const named: NamedTest[] = pages
+  .filter(({ path }) => path.startsWith('docs/') && !path.startsWith('docs/adr/'))
+  .flatMap(({ path, text }) =>
+    [...text.matchAll(/`(test\/[\w/-]+\.test\.ts)`(?:: "([^"]+)")?/g)].map(([, file = '', name = null]) => ({
+      page: path,
+      file,
+      name,
+    })),
+  );
+
+describe('the tests that pages name', () => {
+  it('are many, some of them by their names', () => {
+    expect(named.length).toBeGreaterThan(50);
+    expect(named.filter(({ name }) => name !== null).length).toBeGreaterThan(20);
+  });
+
+  it('are there', () => {
+    const missing = named.filter(({ file, name }) => {
+      if (!existsSync(join(ROOT, file))) return true;
+      return name !== null && !readFileSync(join(ROOT, file), 'utf8').replaceAll("\\'", "'").includes(name);
+    });
+    expect(missing).toEqual([]);
+  });
+});

@@ -1,0 +1,91 @@
+import { describe, expect, it } from 'vitest';
+import { causesOf } from '../../../src/observe/causes.ts';
+import { createMetrics } from '../../../src/observe/metrics.ts';
+import type { Figures, Standing } from '../../../src/observe/standing.ts';
+import { attentionCard } from '../../../src/web/pages/overview/attention-card.ts';
+
+const STANDING: Standing = {
+  renewableInMs: 0,
+  items: { product: { delivered: 3, superseded: 1 }, material: {}, bom_item: { blocked: 2 } },
+  passports: { incomplete: 1 },
+  quarantined: 0,
+  guarded: [
+    {
+      source: 'erp',
+      stream: 'boms',
+      runId: 4,
+      since: 0,
+      missing: 9,
+      read: 1,
+      released: 0,
+      message: '9 of 10 are <missing>.',
+    },
+  ],
+  failedRuns: [{ source: 'pim', error: 'The file is gone.' }],
+  suspended: [
+    { kind: 'product', creates: 7, listed: 0, reason: { code: 'unlisted', message: 'The list was <refused>.' } },
+    { kind: 'material', creates: 2, listed: 40, reason: null },
+  ],
+  missing: { product: 2, bom_item: 1 },
+  queues: null,
+  api: 'ok',
+  apiWait: null,
+  refusedScopes: [],
+  sources: [],
+};
+
+const FIGURES: Figures = {
+  now: 0,
+  streams: [{ source: 'erp', stream: 'boms' }],
+  counts: {
+    items: [{ source: 'erp', kind: 'product', state: 'superseded', count: 1 }],
+    passports: [],
+    quarantined: [],
+    missing: [{ source: 'erp', kind: 'product', count: 2 }],
+    dueSince: [],
+  },
+  running: [],
+  learntRate: null,
+  ledgerBytes: { database: 0, log: 0 },
+  ledgerFreeBytes: null,
+  backup: null,
+  alerts: [],
+  notices: [],
+  config: { loadedAt: 0, refused: false },
+};
+
+describe('how a ledger stands', () => {
+  it('is told by every cause that needs a person, and by no other', () => {
+    expect(causesOf(STANDING)).toEqual([
+      { cause: 'failed_run', count: 1, command: 'dpp-sync sync pim' },
+      { cause: 'guarded', count: 1, command: 'dpp-sync sync --accept erp' },
+      { cause: 'suspended', count: 7, command: 'dpp-sync status' },
+      { cause: 'blocked', count: 2, command: 'dpp-sync items --state blocked' },
+      { cause: 'passport_incomplete', count: 1, command: 'dpp-sync items --state incomplete' },
+    ]);
+  });
+
+  it('is in the metrics: guards, missing items and ended writes', async () => {
+    const text = await createMetrics({ version: '1', figures: async () => FIGURES }).text(STANDING);
+    expect(text).toContain('dpp_sync_guard_held{source="erp",stream="boms"} 1');
+    expect(text).toContain('dpp_sync_missing_items{source="erp",kind="product"} 2');
+    expect(text).toContain('dpp_sync_missing_items{source="erp",kind="material"} 0');
+    expect(text).toContain('dpp_sync_items{source="erp",kind="product",state="superseded"} 1');
+  });
+
+  it('is on the first page, with what came from outside escaped', () => {
+    const { markup } = attentionCard({
+      standing: STANDING,
+      operates: true,
+      causes: [],
+      causeCount: 0,
+      stuck: [],
+    });
+    expect(markup).toContain('The guard holds erp/boms: 9 of 10 are &lt;missing&gt;.');
+    expect(markup).toContain('href="/runs/accept?source=erp"');
+    expect(markup).toContain('7 products</a> are not created. The list was &lt;refused&gt;.');
+    expect(markup).not.toContain('materials</a> are not created');
+    expect(markup).toContain('3 items</a> are missing from the source');
+    expect(markup).not.toContain('Nothing.');
+  });
+});

@@ -1,0 +1,205 @@
+import { describe, expect, it } from 'vitest';
+import type { Cause } from '../../../src/domain/ports/ledger/dashboard-views.ts';
+import type { RunView } from '../../../src/domain/ports/ledger/ledger-views.ts';
+import type { ActivitySpan } from '../../../src/observe/activity.ts';
+import { activityChart } from '../../../src/web/pages/overview/activity-chart.ts';
+import { headline } from '../../../src/web/pages/overview/headline.ts';
+import { overviewPage } from '../../../src/web/pages/overview/overview-page.ts';
+import type { OverviewView } from '../../../src/web/pages/overview/overview-view.ts';
+
+const NOW = Date.UTC(2026, 2, 1, 6);
+const HOSTILE = '<img src=x onerror=alert(1)>';
+const text = (markup: string): string =>
+  markup
+    .replace(/<[^>]*>/g, '')
+    .replace(/\s+/g, ' ')
+    .trim();
+
+const run: RunView = {
+  id: 7,
+  source: 'erp',
+  trigger: 'schedule',
+  startedAt: NOW - 3_600_000,
+  endedAt: NOW - 3_540_000,
+  result: 'complete',
+  error: null,
+  streams: [
+    {
+      source: 'erp',
+      stream: 'products',
+      read: 1204,
+      unchanged: 1190,
+      changed: 9,
+      quarantined: 3,
+      excluded: 2,
+      missing: 1,
+      guarded: null,
+      missedByChanges: null,
+    },
+  ],
+};
+const cause: Cause = {
+  id: 'c0ffee',
+  type: 'quarantine',
+  source: 'erp',
+  stream: 'products',
+  title: `Unknown country ${HOSTILE}`,
+  cure: null,
+  code: 'country.unknown',
+  field: 'country_of_origin',
+  count: 9,
+  passportsHeld: 4,
+  firstSeenAt: NOW - 86_400_000,
+  note: null,
+  example: null,
+};
+const spans = (count: number): ActivitySpan[] =>
+  Array.from({ length: count }, (_, at) => ({
+    at: NOW - (count - at) * 900_000,
+    requests: at,
+    refused: 0,
+    delivered: at,
+    failed: at === 3 ? 2 : 0,
+    rows: 0,
+  }));
+
+const view: OverviewView = {
+  health: { status: 'ok', ledger: 'ok', queue: 'ok', api: 'ok' },
+  standing: {
+    renewableInMs: 0,
+    items: { product: { delivered: 1_000, due: 90, rejected: 3 }, material: {}, bom_item: { waiting: 10 } },
+    passports: { published: 331, initialized: 4, incomplete: 7, blocked: 2, none: 0 },
+    quarantined: 3,
+    guarded: [],
+    failedRuns: [],
+    suspended: [],
+    missing: { product: 1 },
+    queues: null,
+    api: 'ok',
+    apiWait: null,
+    refusedScopes: [],
+    sources: [{ source: 'erp', lastRun: run, completeAt: run.endedAt, nextRunAt: NOW + 3_600_000 }],
+  },
+  running: [],
+  pausedQueues: [],
+  trouble: null,
+  lost: null,
+  refusal: null,
+  refusedScopes: [],
+  causes: [cause],
+  stuck: [],
+  causeCount: 12,
+  rate: { now: 4.24, allowed: 50, delivered: 2 },
+  pauses: new Map(),
+  left: { due: 90, sending: 0, waiting: 10 },
+  spans: spans(96),
+  hours: spans(24),
+  passportsWanted: true,
+  operates: true,
+  configRefusedAt: null,
+  baseUrl: 'https://dpp.example.com',
+  version: '1.2.3',
+  startedAt: NOW - 60_000,
+  now: NOW,
+};
+
+describe('the headline', () => {
+  it('says how many passports are published, and in one sentence what stops the rest', () => {
+    expect(text(headline(view.standing.passports, true).markup)).toBe(
+      '331 of 344 passports published' +
+        'Of the rest, 2 need a person, 7 wait for a complete product and 4 are ready to be published.',
+    );
+  });
+
+  it('does not count products without a passport where the config wants none', () => {
+    expect(text(headline({ published: 1, none: 500 }, false).markup)).toContain('1 of 1 passport published');
+    expect(text(headline({ none: 500 }, false).markup)).toContain('The config has no section “passports”');
+  });
+});
+
+describe('the overview', () => {
+  const { markup } = overviewPage(view);
+
+  it('links each figure to the list behind it', () => {
+    for (const to of [
+      '/passports?state=published',
+      '/passports?state=incomplete',
+      '/runs/7',
+      '/items?kind=product&amp;state=rejected',
+      '/items?state=due',
+      '/items?state=waiting',
+      '/attention/c0ffee',
+    ]) {
+      expect(markup, to).toContain(`href="${to}"`);
+    }
+  });
+
+  it('shows the rate against what the API allows, what is left and for how long', () => {
+    const shown = text(markup);
+    expect(shown).toContain('Requests now4.2 per second');
+    expect(shown).toContain('The API allows50 per second');
+    expect(shown).toContain('Left to send90, about 45 s and 10 that wait for other items');
+  });
+
+  it('escapes what came from outside', () => {
+    expect(markup).not.toContain('<img');
+    expect(markup).toContain('&lt;img src=x');
+  });
+
+  it('offers an operator to accept a guarded export, and nobody else', () => {
+    const guarded = [
+      {
+        source: 'erp',
+        stream: 'products',
+        runId: 7,
+        since: NOW,
+        missing: 90,
+        read: 10,
+        released: 0,
+        message: '90 of 100 are gone.',
+      },
+    ];
+    const held = { ...view, standing: { ...view.standing, guarded } };
+    expect(overviewPage(held).markup).toContain('href="/runs/accept?source=erp"');
+    expect(overviewPage({ ...held, operates: false }).markup).not.toContain('/runs/accept');
+  });
+
+  it('reports a lost ledger, trouble, a refused key and scope, paused queues and a wait', () => {
+    const shown = text(
+      overviewPage({
+        ...view,
+        causes: null,
+        lost: 'The ledger was removed.',
+        trouble: 'The disk is full.',
+        refusal: 'The API refuses the key.',
+        refusedScopes: [{ scope: 'publish', message: 'No publishing.' }],
+        pausedQueues: ['deliver'],
+        standing: {
+          ...view.standing,
+          apiWait: { since: NOW, until: NOW + 3_600_000, askAgainAt: NOW + 60_000, message: 'Slow down.' },
+        },
+      }).markup,
+    );
+    expect(shown).toContain('The ledger was removed. Nothing is sent any more, and the daemon ends.');
+    expect(shown).toContain('The disk is full. Everything stays due');
+    expect(shown).toContain('The API refuses the key.');
+    expect(shown).toContain('No publishing. Deliveries that take the scope publish stay due');
+    expect(shown).toContain('Paused: deliver');
+    expect(shown).toContain('The API has asked to wait until 2026-03-01 07:00 UTC (429): Slow down.');
+    expect(shown).toContain('The causes could not be read just now.');
+  });
+});
+
+describe('the chart of the last 24 hours', () => {
+  it('has the same figures as a table', () => {
+    const { markup } = activityChart(view.spans, view.hours);
+    expect(markup).toContain('role="img"');
+    expect(markup.match(/<rect class="bad"/g)).toHaveLength(1);
+    expect(markup.match(/<th scope="row">/g)).toHaveLength(24);
+  });
+
+  it('says so where nothing has happened', () => {
+    const none = view.hours.map((hour) => ({ ...hour, requests: 0, delivered: 0, failed: 0 }));
+    expect(text(activityChart([], none).markup)).toContain('Nothing was read or sent');
+  });
+});

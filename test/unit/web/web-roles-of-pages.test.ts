@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest';
+import type { PassportRow, RunRow } from '../../../src/domain/ports/ledger/dashboard-views.ts';
+import { confirmPage } from '../../../src/web/pages/passports/confirm-page.ts';
+import { passportActions } from '../../../src/web/pages/passports/passport-actions.ts';
+import { passportsPage } from '../../../src/web/pages/passports/passports-list.ts';
+import { runPage } from '../../../src/web/pages/runs/run-page.ts';
+import { runsPage } from '../../../src/web/pages/runs/runs-list.ts';
+
+const RUN: RunRow = {
+  id: 3,
+  source: 'erp',
+  trigger: 'cli',
+  startedAt: 0,
+  endedAt: null,
+  result: null,
+  error: null,
+  streams: [],
+  askedBy: 'anna',
+};
+const PASSPORT: PassportRow = {
+  product: 'P-1',
+  remoteId: 7,
+  naturalKey: 'SKU-1',
+  name: 'Kettle',
+  source: 'erp',
+  state: 'published',
+  blockers: [],
+  reason: null,
+  since: 0,
+};
+
+describe('what a page offers', () => {
+  const listed = { rows: [PASSPORT], next: null, total: { count: 1, atLeast: false } };
+  const passports = { listed, counts: { published: 1 }, query: new URLSearchParams(), sources: ['erp'], csrf: 'c' };
+
+  it('is no form that publishes to somebody who may only look', () => {
+    const template = 'https://p.example.com/{id}';
+    expect(passportsPage({ ...passports, template, operates: false }).markup).not.toContain('method="post"');
+    expect(passportsPage({ ...passports, template, operates: true }).markup).toContain('action="/passports/confirm"');
+    const at = { product: 'P-1', naturalKey: null, remoteId: 7, acknowledged: 'published' as const };
+    const seen = passportActions(at, { csrf: 'c', operates: false, template }).markup;
+    expect(seen).toContain('href="https://p.example.com/7"');
+    expect(seen).not.toContain('<form');
+  });
+
+  it('is no button that starts or stops a run to somebody who may only look', () => {
+    const view = { query: new URLSearchParams(), sources: [{ id: 'erp', streams: [] }], csrf: 'c', now: 5000 };
+    const runs = { rows: [RUN], next: null, total: { count: 1, atLeast: false } };
+    const shown = (operates: boolean, running: string[]) =>
+      runsPage({ ...view, listed: runs, running, operates }).markup;
+    expect(shown(false, [])).not.toContain('method="post"');
+    expect(shown(true, [])).toContain('action="/runs/start"');
+    expect(shown(true, ['erp'])).toContain('action="/runs/stop"');
+  });
+
+  it('is to stop a run that goes on, and nothing for a source that the config does not have', () => {
+    const changedItems = { count: 2, atLeast: false };
+    const view = { run: RUN, changedItems, isHeld: true, isConfigured: true, operates: true, csrf: 'c', now: 9000 };
+    expect(runPage({ ...view, isRunning: true }).markup).toContain('action="/runs/stop"');
+    const over = runPage({ ...view, isRunning: false }).markup;
+    expect(over).toContain('href="/runs/accept?source=erp"');
+    expect(over).toContain('interrupted');
+    expect(runPage({ ...view, isRunning: false, isConfigured: false }).markup).not.toContain('method="post"');
+  });
+
+  it('is nothing to confirm where nothing would change', () => {
+    const view = { status: 'published' as const, examples: [], warning: null, fields: [], csrf: 'c' };
+    expect(confirmPage({ ...view, counts: { published: 4, incomplete: 2 } }).markup).toContain('Nothing would change.');
+    expect(confirmPage({ ...view, counts: { published: 4, incomplete: 2, initialized: 1 } }).markup).toContain(
+      '>Publish 1 passport</button>',
+    );
+  });
+});
