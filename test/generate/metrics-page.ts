@@ -24,7 +24,7 @@ Besides these there are the usual metrics of the process and of Node (\`process_
 - Every series is there from the first scrape on, so that \`increase()\` sees the first event. A source that has never completed a run has
   the moment 0, so its age is large and a rule about the age fires. What does not apply is \`NaN\`, and no comparison with it holds.
 - Counts of the ledger are kept for at least five seconds, and longer where counting takes long: counting never takes more than a
-  fiftieth of the time, in a thread of its own, however large the ledger is and however often it is scraped. A scrape waits four seconds
+  twentieth of the time, in a thread of its own, however large the ledger is and however often it is scraped. A scrape waits four seconds
   at most for them, and gets the counts before them; the first scrape of a huge ledger may lack them.
 - Counters begin at 0 with each start of the daemon.
 `;

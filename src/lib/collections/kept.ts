@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts';
 
 /** A value is kept for at least this many times as long as it took to compute. */
-const SHARE = 50;
+const SHARE = 20;
 
 /** An answer that may be a while old. */
 export interface Kept<T> {
@@ -11,7 +11,7 @@ export interface Kept<T> {
 }
 
 /**
- * Keeps the answer of a function that may be slow, so that asking for it often never takes more than a fiftieth of the
+ * Keeps the answer of a function that may be slow, so that asking for it often never takes more than a twentieth of the
  * time, however large the ledger has grown (I9).
  *
  * @param keptMs how long an answer is kept at least
