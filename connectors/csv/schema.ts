@@ -10,21 +10,21 @@ const DialectFields = z.strictObject({
     .describe('The text between two values, such as `;`. It may have several characters, such as `+|`.'),
   quote: Character.nullable().describe('The character around quoted values; `null` when the file quotes nothing.'),
   escape: Character.describe(
-    'The character that makes a quote inside a quoted value part of it. By default a quote is doubled. Before any other character it stands for itself, so `C:\\temp` stays what it is.',
+    'The character before a quote that is a part of a quoted value. By default such a quote is doubled. Before any other character, the escape character is ordinary text, so `C:\\temp` stays as it is.',
   ),
   header: z.boolean().describe('Whether the first row holds the column names.'),
   columns: z
     .array(z.string().min(1))
     .min(1)
     .describe(
-      'Column names, in order: for files without a header, or to replace it. With neither, columns are `column1`, `column2` and so on.',
+      'The names of the columns, in order, for a file without a header or in place of its header. Without a header and without `columns` the names are `column1`, `column2` and so on.',
     ),
   encoding: Encoding,
   recordDelimiter: z
     .string()
     .min(1)
     .describe(
-      'The text that ends a row if it is not a line end, such as `"&|\\n"`. By default a row ends with LF or CRLF, also mixed, or with CR if the first line ends with CR.',
+      'The text that ends a row if it is not a line end, such as `"&|\\n"`. By default a row ends with LF or CRLF, and a file may mix the two. If the first line ends with CR, every row ends with CR.',
     ),
   comment: z.string().min(1).describe('Rows that begin with this text are not read.'),
   skipLines: z.int().min(0).describe('How many lines before the header are not read.'),
@@ -32,14 +32,14 @@ const DialectFields = z.strictObject({
   decimalColumns: z
     .array(z.string().min(1))
     .describe(
-      'Columns whose numbers are rewritten to plain decimals, still as text: `1.234,56` to `1234.56`, `302,35-` to `-302.35`.',
+      'The columns whose numbers are rewritten as plain decimals: `1.234,56` as `1234.56`, and `302,35-` as `-302.35`. The numbers stay text.',
     ),
-  decimalMark: z.enum([',', '.']).describe('The decimal mark in `decimalColumns`; the other one separates thousands.'),
+  decimalMark: z.enum([',', '.']).describe('The decimal mark in `decimalColumns`. The other mark separates thousands.'),
   maxRecordBytes: z
     .int()
     .min(64)
     .max(64 * 1024 * 1024)
-    .describe('The longest row that is accepted. Characters are counted, so text beyond ASCII may take more bytes.'),
+    .describe('The highest length of a row. Characters are counted, so text beyond ASCII may have more bytes.'),
 });
 
 const fields = DialectFields.shape;

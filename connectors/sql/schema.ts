@@ -20,7 +20,7 @@ export const OPTIONS = z
       .string()
       .min(1)
       .optional()
-      .describe('The user, who needs the right to read and no other; required for every dialect but `sqlite`.'),
+      .describe('The user, who needs only the right to read; required for every dialect but `sqlite`.'),
     password: secret().optional().describe('The password of the user.'),
     file: z
       .string()
@@ -33,7 +33,7 @@ export const OPTIONS = z
       .enum(['verify', 'off'])
       .optional()
       .describe(
-        '`verify`: with TLS, and the certificate and the name of the server are verified. `off`: without TLS, so that data can be read on the way. The default is `verify`, except for a server on this machine.',
+        '`verify`: with TLS, and the certificate and the name of the server are verified. `off`: without TLS, so others on the network can read the data. The default is `verify`, except for a server on this machine.',
       ),
     ca: z
       .string()
@@ -75,17 +75,17 @@ export const STREAM_OPTIONS = z
       .string()
       .min(1)
       .describe(
-        'The `SELECT` statement that gives the rows. It becomes part of another statement, so each column has a name of its own, and it has no `ORDER BY`: the rows are put in order by `page`.',
+        'The `SELECT` statement that gives the rows. It becomes a part of another statement, so each column needs a name of its own. It must not have an `ORDER BY`, because dpp-sync sorts the rows by `page`.',
       ),
     page: z
       .array(COLUMN)
       .min(1)
       .max(8)
       .describe(
-        'The columns of the query that identify a row together and are never `NULL`, best with an index: the rows are read in their order, page by page.',
+        'The columns of the query that together identify a row and are never `NULL`. The rows are read page by page in the order of these columns, so an index on the columns makes reads fast.',
       ),
     watermark: COLUMN.optional().describe(
-      'A column that grows with every change of a row, as `updated_at` or a version number. With it only changed rows are read, and all rows now and then.',
+      'A column that grows with every change of a row, as `updated_at` or a version number. With a watermark a read gives only changed rows. All rows are read again after `snapshotEvery` of the source.',
     ),
     overlap: z
       .int()
@@ -97,7 +97,7 @@ export const STREAM_OPTIONS = z
     json: z
       .array(COLUMN)
       .default([])
-      .describe('Columns of text that hold JSON, where the database has no type for it (SQLite, MariaDB, SQL Server).'),
+      .describe('Text columns that contain JSON, for databases without a type for JSON (SQLite, MariaDB, SQL Server).'),
   })
   .refine(({ page, watermark }) => page.some((name) => name !== watermark), {
     path: ['page'],

@@ -14,7 +14,7 @@ export const OPTIONS = {
     .min(1)
     .optional()
     .describe(
-      'Languages in order of preference, as `[de, deu]`. Of elements that differ in `xml:lang` or `lang`, the first of these stands under the name of the element, and all of them under `NAME@lang`.',
+      'Languages in order of preference, as `[de, deu]`. If elements of one name differ in `xml:lang` or `lang`, the row has the text in the first of these languages under the name of the element, and the texts of all languages under `NAME@lang`.',
     ),
   trim: z.boolean().default(false).describe('Whether white space around the text of an element is removed.'),
 };
@@ -28,16 +28,16 @@ export const STREAM_OPTIONS = {
       message: 'Write a path such as /CATALOG/PRODUCT, //PRODUCT, /CATALOG/*/PRODUCT or //PRODUCT | //ARTICLE.',
     })
     .describe(
-      'Which elements are records: `/CATALOG/PRODUCT`. `//` stands for any levels between, `*` for any characters of a name, `|` separates several paths.',
+      'The path of the elements that are records, as `/CATALOG/PRODUCT`. `//` stands for any number of levels, and `*` for any characters of a name. `|` separates several paths.',
     ),
   lists: z
     .array(Name)
     .default([])
-    .describe('Elements that are lists even where there is one of them, so that a mapping can count on it.'),
+    .describe('Elements that are always lists, even if there is only one, so that a mapping can rely on a list.'),
   objects: z
     .array(Name)
     .default([])
-    .describe('Elements that are objects even where they have only text, because some of them have attributes.'),
+    .describe('Elements that are always objects, even if one has only text, because others have attributes.'),
   parent: z
     .record(
       Name,
@@ -45,7 +45,7 @@ export const STREAM_OPTIONS = {
     )
     .optional()
     .describe(
-      'Values from around the record, by the names that they get in the row: `{ product: ../SUPPLIER_PID }`. They must stand before the record in the file.',
+      'Values from around the record, by the names that they get in the row, as `{ product: ../SUPPLIER_PID }`. The values must stand before the record in the file.',
     ),
 };
 export type StreamOptions = z.infer<z.ZodObject<typeof STREAM_OPTIONS>>;

@@ -29,8 +29,8 @@ const Email = z
     security: z
       .enum(['starttls', 'tls', 'none'])
       .default('starttls')
-      .describe('How the connection is encrypted. `none` is accepted towards this machine itself alone.'),
-    user: text('a user name').optional().describe('Who logs in; nobody without it.'),
+      .describe('How the connection is encrypted. `none` is accepted for a server on this machine alone.'),
+    user: text('a user name').optional().describe('The user who logs in. Without this key there is no login.'),
     password: Secret.optional().describe('The password of the user.'),
     from: MailAddress.describe('The sender.'),
     to: z.array(MailAddress).min(1, 'at least one address').max(50, 'at most 50 addresses').describe('The receivers.'),
@@ -40,10 +40,14 @@ const Email = z
 const Exec = z
   .strictObject({
     program: text('the path of a program').describe(
-      'The program to run, without a shell. It gets the notice as JSON on stdin; exit code 0 means that people got the notice.',
+      'The program to run, without a shell. The program gets the notice as JSON on stdin. Exit code 0 means that people got the notice.',
     ),
-    args: z.array(z.string().max(1000, 'at most 1000 characters')).max(50).default([]).describe('Its arguments.'),
-    timeout: Duration.prefault('30s').describe('It is killed when it takes longer.'),
+    args: z
+      .array(z.string().max(1000, 'at most 1000 characters'))
+      .max(50)
+      .default([])
+      .describe('The arguments of the program.'),
+    timeout: Duration.prefault('30s').describe('How long the program may run. It is killed when it takes longer.'),
   })
   .describe('Runs a program for each notice.');
 
@@ -71,11 +75,11 @@ const When = z
       .union([z.int().min(0), z.literal(false)], { error: 'a whole number, or false' })
       .default(0)
       .meta({ title: 'whole number or false' })
-      .describe('A source has more records than this in quarantine. `false`: never.'),
+      .describe('A source has more records in quarantine than this number. `false`: never.'),
     nothingSynced: never('26h', 'A source with a schedule has completed no run for this time.'),
     keyRefused: z.boolean().default(true).describe('The API refuses the key, the plan or a scope.'),
     apiDown: never('15m', 'The API has accepted no request for this time.'),
-    backupOld: never('2d', 'The last scheduled backup is older than this.'),
+    backupOld: never('2d', 'The last scheduled backup is older than this time.'),
     configRefused: z.boolean().default(true).describe('A changed config file has errors and is not used.'),
   })
   .describe('The conditions that are alerts.');

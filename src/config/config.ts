@@ -31,7 +31,7 @@ const column = z.string().min(1, 'a column name');
 export const StreamKey = z
   .array(column)
   .min(1, 'at least one column name')
-  .describe('Columns that together identify a record. Without them a record is identified by its content.');
+  .describe('The columns that together identify a record. Without this key, its whole content identifies a record.');
 
 const Target = z
   .strictObject({
@@ -154,7 +154,7 @@ export const Mapping = z
     stream: StreamName.default('default').describe('The stream whose records are mapped.'),
     to: z.enum(ITEM_KINDS).optional().describe('What the records become. Required without a module.'),
     each: Expression.optional().describe(
-      'A list. The mapping makes one item of each entry; the other expressions then also know `item`, the entry, and `index`, its number from 0.',
+      'A list. The mapping makes one item of each entry of the list. In the other expressions of the mapping, `item` is the entry and `index` is its number, from 0.',
     ),
     key: Expression.optional().describe('The key by which other streams refer to the item. Required without a module.'),
     when: Expression.optional().describe('True for the records that are mapped. The others are excluded.'),
@@ -166,7 +166,9 @@ export const Mapping = z
     rules: z
       .record(z.string().min(1, 'the name of a field'), Rule)
       .optional()
-      .describe('Rules by field, for expressions and modules alike. A member of a field is named `mass.value`.'),
+      .describe(
+        'Rules by the name of the field, for expressions and modules alike. A member of a field is named as in `mass.value`.',
+      ),
     onIssue: z
       .enum(['hold', 'report'])
       .default('hold')
@@ -209,7 +211,7 @@ const Lookup = z
 const Guard = z
   .strictObject({
     maxMissing: Share.prefault('5%').describe(
-      'The highest share of known records that may be missing from a complete read, and of items of one kind that the records no longer make.',
+      'The highest share of the known records that may be missing from a complete read. The same limit holds for the items of one kind that the records no longer make.',
     ),
     maxDrop: Share.prefault('20%').describe(
       'The highest share by which the count of records may fall from one read to the next.',
@@ -229,7 +231,7 @@ const Pause = z
       .array(z.enum(WEEKDAYS))
       .min(1, 'at least one day')
       .optional()
-      .describe('The days on which the pause begins, as `[mon, tue]`. Without them it begins every day.'),
+      .describe('The days on which the pause begins, as `[mon, tue]`. Without this key it begins every day.'),
     timezone: TimeZone.optional().describe(
       'The IANA time zone of the pause. Without it the time zone of the source holds.',
     ),

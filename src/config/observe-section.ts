@@ -4,12 +4,12 @@ import { BaseUrl, Secret } from './fields.ts';
 const Traces = z
   .strictObject({
     endpoint: BaseUrl.describe(
-      'Where traces are posted as OTLP over HTTP with JSON, such as https://collector.example.com:4318/v1/traces: https, except towards this machine itself.',
+      'The address to which traces are posted as OTLP over HTTP with JSON, such as https://collector.example.com:4318/v1/traces. It begins with `https://`; `http://` is accepted for this machine alone.',
     ),
     headers: z
       .record(z.string().regex(/^[A-Za-z0-9-]{1,100}$/, 'the name of a header'), Secret)
       .default({})
-      .describe('Headers of each request, such as one with a token. They count as secrets.'),
+      .describe('Headers of each request, such as one with a token. Their values are secrets.'),
     sampleRatio: z
       .number()
       .min(0, 'a number from 0 to 1')

@@ -76,19 +76,19 @@ export const Profile = z
       .enum(['publish', 'honoured', 'none'])
       .default('publish')
       .describe(
-        'Which writes are safe to repeat with the same Idempotency-Key: publishing alone, as the document has it; every write; or none. The key is sent in any case.',
+        'Which writes are safe to repeat with the same Idempotency-Key. `publish`: only publishing, as the API document says. `honoured`: every write. `none`: no write. The key is always sent.',
       ),
     duplicateKeys: z
       .enum(['unknown', 'refused'])
       .default('unknown')
       .describe(
-        'Whether the API refuses a second product or material with the same natural key. Where it does, its lists are read at the first contact alone, and not again before a run with many new items. It is also learnt from its answers.',
+        'Whether the API refuses a second product or material with the same natural key. `refused`: it does, so its lists are read only at the first contact, and not again before a run with many new items. `unknown`: dpp-sync learns it from the answers of the API.',
       ),
     productUpdate: z
       .enum(['import', 'none'])
       .default('import')
       .describe(
-        'How a changed product reaches the API, which has no update of one: through the bulk import, where importing an SKU that exists updates it; or not at all, so that the change is shown as blocked.',
+        'How a changed product is sent, since the API has no update of a product. `import`: through the bulk import, which updates a product whose SKU exists. `none`: not at all, and the change is shown as blocked.',
       ),
     imports: z
       .strictObject({
@@ -107,7 +107,7 @@ export const Profile = z
           .enum(['auto', 'off'])
           .default('auto')
           .describe(
-            'Whether new products are sent in imports too: where that saves requests, after a first import of one product has proven that the platform makes exactly one product of it; or never.',
+            'Whether new products are sent in imports too. `auto`: they are, if that saves requests. A first import of one product has to prove before that the platform makes exactly one product of it. `off`: never.',
           ),
         createsMin: z
           .int()
@@ -122,7 +122,7 @@ export const Profile = z
           .nullable()
           .default(null)
           .describe(
-            'How long after its answer an import may still store products, in milliseconds, where the answer names no ids. A product that no list shows after that is sent again. Null where that is unknown: such a product stays unconfirmed until a list shows it or a person decides.',
+            'How long the platform may still store products after its answer to an import, in milliseconds, if the answer names no ids. A product that no list shows after this time is sent again. Null means that the time is unknown: the product then stays unconfirmed until a list shows it or a person decides.',
           ),
         lostSettlesWithinMs: z
           .int()
@@ -130,7 +130,7 @@ export const Profile = z
           .max(604_800_000)
           .default(300_000)
           .describe(
-            'How long an import whose answer was lost may still store products, in milliseconds, where `settlesWithinMs` is null and the first import has shown that answers name ids. A product that no list shows after that is sent again.',
+            'How long the platform may still store products of an import whose answer was lost, in milliseconds. A product that no list shows after this time is sent again. The setting holds if `settlesWithinMs` is null and the first import has shown that answers name ids.',
           ),
       })
       .prefault({})
@@ -138,15 +138,17 @@ export const Profile = z
     publications: z
       .strictObject({
         idPaths: names.default(['id', 'uuid', 'pk', 'publication_id']).describe("The publication's own id."),
-        productIdPaths: names.default(['product_id', 'product.id', 'product']).describe('The id of its product.'),
+        productIdPaths: names
+          .default(['product_id', 'product.id', 'product'])
+          .describe('The id of the product that was published.'),
         skuPaths: names.default(['sku', 'product_sku', 'product.sku']).describe("The product's SKU."),
-        statusPaths: names.default(['status', 'state']).describe('Its state.'),
+        statusPaths: names.default(['status', 'state']).describe('The state of the publication.'),
         publishedAtPaths: names
           .default(['published_at', 'published_on', 'created_at'])
-          .describe('When it was published.'),
+          .describe('When the passport was published.'),
         withdrawnAtPaths: names
           .default(['unpublished_at', 'withdrawn_at', 'revoked_at'])
-          .describe('When it was withdrawn; empty while it is public.'),
+          .describe('When the passport was withdrawn. The value is empty while the passport is public.'),
         urlPaths: names
           .default(['url', 'public_url', 'passport_url', 'link'])
           .describe('The address of the public passport.'),
@@ -161,9 +163,9 @@ export const Profile = z
     reports: z
       .strictObject({
         idPaths: names.default(['id', 'uuid', 'pk', 'report_id', 'data.id']).describe("The report's id."),
-        typePaths: names.default(['type', 'report_type', 'kind', 'name', 'title']).describe('Its kind.'),
-        statusPaths: names.default(['status', 'state']).describe('Whether it is ready.'),
-        createdAtPaths: names.default(['created_at', 'generated_at', 'date']).describe('When it was made.'),
+        typePaths: names.default(['type', 'report_type', 'kind', 'name', 'title']).describe('The kind of the report.'),
+        statusPaths: names.default(['status', 'state']).describe('Whether the report is ready.'),
+        createdAtPaths: names.default(['created_at', 'generated_at', 'date']).describe('When the report was made.'),
       })
       .prefault({})
       .describe('Where a report has each value: dotted paths, tried in this order.'),
@@ -195,7 +197,7 @@ export const Profile = z
           .enum(['auto', 'page', 'offset', 'cursor', 'link', 'none'])
           .default('auto')
           .describe(
-            'How the next page is asked for: as the answers say, and where they do not, as trials show; by its number; by how many entries to leave out; with the cursor or by the link that an answer carries, whose absence is the end; or not at all, because one answer holds all entries.',
+            'How dpp-sync asks for the next page. `auto`: as the answers say, or else as trials show. `page`: by its number. `offset`: by the number of entries to leave out. `cursor` or `link`: with the cursor or the link of the answer; an answer without one is the last. `none`: not at all, because one answer has all entries.',
           ),
         pageParameter: memberName
           .default('page')
@@ -206,14 +208,16 @@ export const Profile = z
           .max(1)
           .nullable()
           .default(null)
-          .describe('The number of the first page; null to find out, or for 1 where `paging` is `page`.'),
+          .describe(
+            'The number of the first page. Null means that dpp-sync finds it out, and 1 if `paging` is `page`.',
+          ),
         offsetParameter: memberName
           .default('offset')
           .describe('The query parameter that says how many entries to leave out.'),
         cursorParameter: memberName
           .nullable()
           .default(null)
-          .describe('The query parameter that takes a cursor; null for the usual one of each kind of cursor.'),
+          .describe('The query parameter that takes a cursor. Null means the usual parameter for each kind of cursor.'),
         sizeParameter: memberName.default('page_size').describe('The query parameter that asks for a page size.'),
         pageSize: z
           .int()
@@ -222,13 +226,13 @@ export const Profile = z
           .nullable()
           .default(500)
           .describe(
-            'Entries per page to ask for; null leaves it to the API. Where the API refuses the parameter it is left out.',
+            'How many entries a page should have. Null leaves the number to the API. If the API refuses the parameter, dpp-sync leaves it out.',
           ),
         nextAt: places.describe(
-          'Where an answer carries the link or cursor to the next page: dotted paths or names of headers. None for the usual ones.',
+          'Where an answer has the link or the cursor to the next page: dotted paths or names of headers. An empty list means the usual places.',
         ),
         moreAt: places.describe(
-          'Where it says true or false to whether there are more pages. None for the usual ones.',
+          'Where an answer says, as true or false, whether there are more pages. An empty list means the usual places.',
         ),
         countAt: places.describe(
           'Where an answer has the number of entries on all pages. An empty list means the usual places.',
@@ -236,7 +240,7 @@ export const Profile = z
         lagMs: ms(0)
           .default(30_000)
           .describe(
-            'How far a list may lag behind what the API has acknowledged, in milliseconds. That something is absent is believed from a list that shows a later item, or else from two lists that are this far apart; 0 for lists that never lag.',
+            'How far a list may lag behind the writes that the API has acknowledged, in milliseconds. dpp-sync believes that an item is absent if the list shows a later item, or if two lists that are this far apart both lack the item. 0 means that lists never lag.',
           ),
       })
       .prefault({})
@@ -261,17 +265,19 @@ export const Profile = z
             'throttl',
           ])
           .describe(
-            'Words in the body of a 503, in any case of letters, which prove that nothing has worked on the request: it is sent again later. Any other 503 leaves a write unconfirmed, as a 504 does.',
+            'Words in the body of a 503, in upper or lower case, which prove that the request was not processed. Such a request is sent again later. Any other 503 leaves a write unconfirmed, as a 504 does.',
           ),
       })
       .prefault({})
       .describe('How answers are understood.'),
     timeouts: z
       .strictObject({
-        connectMs: ms(100).default(10_000).describe('For the connection: DNS, TCP and TLS together.'),
-        headersMs: ms(1_000).default(30_000).describe("From the request's last byte to the answer's headers."),
-        bodyMs: ms(1_000).default(30_000).describe("Between two pieces of the answer's body."),
-        totalMs: ms(1_000).default(120_000).describe('For a whole request.'),
+        connectMs: ms(100).default(10_000).describe('The limit for the connection: DNS, TCP and TLS together.'),
+        headersMs: ms(1_000)
+          .default(30_000)
+          .describe("The limit from the request's last byte to the answer's headers."),
+        bodyMs: ms(1_000).default(30_000).describe("The limit between two pieces of the answer's body."),
+        totalMs: ms(1_000).default(120_000).describe('The limit for a whole request.'),
       })
       .prefault({})
       .describe('Time limits of a request, in milliseconds.'),
@@ -279,29 +285,34 @@ export const Profile = z
       .strictObject({
         reset: ms(0)
           .default(2_000)
-          .describe('After the connection or this process was lost, or the answer could not be used.'),
+          .describe('The delay after the connection or this process was lost, or after an answer that cannot be used.'),
         timeout: ms(0)
           .default(30_000)
-          .describe('After a time limit has passed. The platform may still work on the request.'),
+          .describe('The delay after a time limit has passed. The platform may still be processing the request.'),
       })
       .prefault({})
       .describe(
-        'How long after an unconfirmed write a listing may begin that is to prove its absence, or the write may be repeated where keys are not honoured, in milliseconds.',
+        'How long dpp-sync waits after an unconfirmed write, in milliseconds. Only a listing that begins after this delay can prove that the write is absent. If keys are not honoured, the write is repeated only after this delay.',
       ),
     retry: z
       .strictObject({
-        attemptsMax: z.int().min(1).max(100).default(8).describe('Attempts before a delivery is parked for a person.'),
+        attemptsMax: z
+          .int()
+          .min(1)
+          .max(100)
+          .default(8)
+          .describe('After how many attempts a delivery is parked for a person.'),
         backoff: z
           .strictObject({
-            baseMs: ms(1).default(500).describe('The bound of the first wait.'),
-            capMs: ms(1).default(60_000).describe('The bound of every wait.'),
+            baseMs: ms(1).default(500).describe('The upper bound of the first wait.'),
+            capMs: ms(1).default(60_000).describe('The upper bound of every wait.'),
           })
           .prefault({})
           .describe('Exponential backoff with full jitter, in milliseconds.'),
       })
       .prefault({})
       .describe(
-        'How often a delivery that failed for a passing reason is tried. Waiting for a rate limit costs nothing.',
+        'How often a delivery that failed for a passing reason is sent. Waiting for a rate limit uses no attempt.',
       ),
     recheckBlockedMs: z
       .int()
@@ -309,7 +320,7 @@ export const Profile = z
       .max(2_592_000_000)
       .default(21_600_000)
       .describe(
-        'After how long a delivery that a business rule has blocked (409) is sent again by itself, give or take a fifth, in milliseconds; 0 for never. It is sent again sooner when its item changes.',
+        'The time after which a delivery that a business rule has blocked (409) is sent again by itself, in milliseconds. The time varies at random by up to a fifth. 0 means never. A change of the item sends the delivery sooner.',
       ),
     answerBytesMax: z
       .int()

@@ -25,60 +25,62 @@ export const METRICS = {
   ]),
   passports: gauge('Passports of the products in the ledger by what people see of them.', ['source', 'state']),
   quarantined_records: gauge('Records that could not be mapped or validated.', ['source', 'stream']),
-  missing_items: gauge('Items that their source no longer has, until a person or the config decides.', [
+  missing_items: gauge(
+    'Items that are missing from their source, and about which neither a person nor the config has decided.',
+    ['source', 'kind'],
+  ),
+  oldest_due_age_seconds: gauge('How long the oldest delivery that is not sent yet has been due. 0 if none is due.', [
     'source',
-    'kind',
   ]),
-  oldest_due_age_seconds: gauge('How long the oldest delivery has been due that was not sent yet. 0 without one.', [
-    'source',
-  ]),
-  guard_held: gauge('1 for a stream whose last export the guard takes for broken, 0 for the others.', [
+  guard_held: gauge('1 for a stream whose last export the guard takes for broken, 0 for other streams.', [
     'source',
     'stream',
   ]),
   running: gauge('1 while a source is being pulled, 0 otherwise.', ['source']),
   last_run_records: gauge(
-    'The account of the last run of each stream. read = unchanged + changed + quarantined + excluded.',
+    'Records of the last run of each stream, by what became of them. read = unchanged + changed + quarantined + excluded.',
     ['source', 'stream', 'result'],
   ),
-  last_run_result: gauge('1 for the result of the last run that ended, 0 for the others.', ['source', 'result']),
+  last_run_result: gauge('1 for the result of the last run that ended, 0 for other results.', ['source', 'result']),
   last_run_ended_timestamp_seconds: gauge('When the last run ended. 0 before the first.', ['source']),
   last_complete_run_timestamp_seconds: gauge('When the last complete run ended. 0 before the first.', ['source']),
   next_run_timestamp_seconds: gauge('When the source is due next. NaN without a schedule.', ['source']),
   runs_total: counter('Runs that ended.', ['source', 'result']),
-  records_total: counter('Records that were read from a source, and of them those that were new or changed.', [
-    'source',
-    'stream',
-    'result',
-  ]),
-  requests_total: counter('Requests to the API by what their answer means.', ['operation', 'outcome']),
+  records_total: counter(
+    'Records that were read from a source (read), and how many of them were new or changed (changed).',
+    ['source', 'stream', 'result'],
+  ),
+  requests_total: counter('Requests to the API by the outcome of their answer.', ['operation', 'outcome']),
   request_duration_seconds: histogram('Time until the API answered a write.', ['operation']),
   deliveries_settled_total: counter('Attempts that were settled, by the state that the delivery took.', [
     'operation',
     'state',
   ]),
-  api_state: gauge('1 for the state that the API is in as far as we know, 0 for the others.', ['state']),
-  api_scope_refused: gauge('1 for a scope that the API refuses to the key, 0 for the others.', ['scope']),
+  api_state: gauge('1 for the present state of the API as dpp-sync knows it, 0 for other states.', ['state']),
+  api_scope_refused: gauge('1 for a scope that the API refuses to the key, 0 for other scopes.', ['scope']),
   api_wait_until_timestamp_seconds: gauge(
-    'End of the wait beyond a minute that the API asks for, or the next question where it names no end. NaN without a wait.',
+    'When the wait ends that the API has asked for, if it is longer than a minute. If the API names no end, when dpp-sync asks again. NaN without such a wait.',
     [],
   ),
   api_throttled_total: counter('Requests that the API answered with 429.', []),
-  api_learnt_rate_per_second: gauge('Requests a second that are sent at most. NaN while no limit is known.', []),
+  api_learnt_rate_per_second: gauge(
+    'The highest number of requests a second that dpp-sync sends. NaN while no limit is known.',
+    [],
+  ),
   queue_jobs: gauge('Jobs in the queues. Absent while the queue is out of reach.', ['queue', 'state']),
   ledger_bytes: gauge('Size of the files of the ledger: the database and its log.', ['file']),
-  ledger_free_bytes: gauge('Free room on the disk of the ledger. NaN where the system does not say.', []),
+  ledger_free_bytes: gauge('Free bytes on the disk of the ledger. NaN if the system does not report them.', []),
   last_backup_timestamp_seconds: gauge(
     'When the last scheduled backup was made. 0 before the first, NaN without scheduled backups.',
     [],
   ),
   alerts_firing: gauge('Alerts of dpp-sync that fire, by condition.', ['condition']),
-  alert_notices_total: counter('Notices of alerts that were handed to a channel, and tries that failed.', [
+  alert_notices_total: counter('Notices of alerts that a channel accepted, and attempts that failed.', [
     'channel',
     'result',
   ]),
   config_loaded_timestamp_seconds: gauge('When the config in use was loaded.', []),
-  config_refused: gauge('1 while the config file has errors and the config loaded before it is used, else 0.', []),
+  config_refused: gauge('1 while the config file has errors and the former config is used, else 0.', []),
 } as const satisfies Record<string, MetricDefinition>;
 
 type Definition<Type extends MetricType> = Omit<MetricDefinition, 'type'> & { type: Type };

@@ -66,13 +66,13 @@ function connectorOptions(connector: Connector): string {
     ...schemaSections(streamOnly),
     ...(shared.length === 0
       ? []
-      : [`These may stand under a stream as well, and hold for that stream then: ${names(shared)}.\n`]),
+      : [`These options may also stand under a stream, and then hold for that stream alone: ${names(shared)}.\n`]),
     ...alsoIn(stream.common, 'files'),
     '## What a stream gives\n',
     ...readsTable(connector),
     fixedColumns
-      ? 'Every row of a stream has the same columns. A column that the key or a mapping names and that is not there stops the pull.'
-      : 'A row may lack members that other rows have. A mapping asks for them: `has(row.NAME) ? row.NAME : null`.',
+      ? 'Every row of a stream has the same columns. If a column that the key or a mapping names is absent, the pull stops.'
+      : 'A row may lack members that other rows have. A mapping has to ask whether a member exists: `has(row.NAME) ? row.NAME : null`.',
   ].join('\n');
 }
 
@@ -114,10 +114,12 @@ function alsoIn(common: readonly string[], what: string): string[] {
 }
 
 const GIVES: Record<StreamReads, string> = {
-  snapshot: '`snapshot`: everything there is. A record that was there before and is not there now counts as missing.',
-  changes: '`changes`: what has changed since the last read. Nothing is concluded from what is not there.',
+  snapshot:
+    '`snapshot`: everything that the source has. A record of an earlier read that is now absent counts as missing.',
+  changes:
+    '`changes`: the records that have changed since the last read. A record that is absent does not count as missing.',
   'changes-and-snapshot':
-    '`changes-and-snapshot`: what has changed since the last read, and everything when the last snapshot is older than `snapshotEvery` of the source.',
+    '`changes-and-snapshot`: the records that have changed since the last read. When the last snapshot is older than `snapshotEvery` of the source, a read gives everything.',
 };
 
 function readsTable(connector: Connector): string[] {

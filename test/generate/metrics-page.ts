@@ -4,7 +4,8 @@ const INTRODUCTION = `# Metrics
 
 This page is generated from the code (\`npm run generate\`); change the descriptions in \`src/observe/metric-definitions.ts\`.
 
-The daemon serves its metrics under \`/metrics\` in the text format of Prometheus, to whoever has the token or a user of any role:
+The daemon serves its metrics under \`/metrics\` in the text format of Prometheus. A scrape sends the token. A person of any role can
+open the page after a login.
 
 \`\`\`yaml
 scrape_configs:
@@ -14,18 +15,18 @@ scrape_configs:
 \`\`\`
 
 [\`config/prometheus/alerts.yaml\`](../config/prometheus/alerts.yaml) has rules for alerts, and
-[\`config/grafana/dpp-sync.json\`](../config/grafana/dpp-sync.json) is a dashboard for Grafana. Tests hold both against these metrics.
+[\`config/grafana/dpp-sync.json\`](../config/grafana/dpp-sync.json) is a dashboard for Grafana. Tests compare both with these metrics.
 `;
 
 const CONVENTIONS = `
 Besides these there are the usual metrics of the process and of Node (\`process_…\`, \`nodejs_…\`).
 
-- Labels are names of the config and closed sets of words. They never hold keys of items or texts from outside.
-- Every series is there from the first scrape on, so that \`increase()\` sees the first event. A source that has never completed a run has
-  the moment 0, so its age is large and a rule about the age fires. What does not apply is \`NaN\`, and no comparison with it holds.
-- Counts of the ledger are kept for at least five seconds, and longer where counting takes long: counting never takes more than a
-  twentieth of the time, in a thread of its own, however large the ledger is and however often it is scraped. A scrape waits four seconds
-  at most for them, and gets the counts before them; the first scrape of a huge ledger may lack them.
+- The values of labels are names of the config, or words of a fixed list. They are never keys of items or texts from outside.
+- Every series exists from the first scrape on, so that \`increase()\` sees the first event. A source that has never completed a run has
+  the time 0, so its age is large and a rule about the age fires. A value that does not apply is \`NaN\`, and no comparison with it is true.
+- The counts of the ledger are up to five seconds old, and older if counting takes long. Counting runs in a thread of its own and takes at
+  most a twentieth of the time, however large the ledger is and however often it is scraped. A scrape waits at most four seconds for new
+  counts. After that it gets the former counts. The first scrape of a huge ledger may lack the counts.
 - Counters begin at 0 with each start of the daemon.
 `;
 

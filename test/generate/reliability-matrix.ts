@@ -17,7 +17,7 @@ const GUARANTEES: Record<Invariant, Guarantee> = {
   I2: {
     title: 'A request never changes after it was sent',
     how: 'Idempotency key and bytes are stored before the first send. Each attempt of a revision sends the same key and bytes.',
-    not: 'Whether the platform honours the key is its own matter; the profile says so.',
+    not: 'dpp-sync cannot make the platform honour the key. The profile says whether the platform does.',
   },
   I3: {
     title: 'One delivery of an item is in flight, and none lands after a newer one',
@@ -26,13 +26,13 @@ const GUARANTEES: Record<Invariant, Guarantee> = {
   },
   I4: {
     title: 'A difference between source and platform always has a delivery that says so',
-    how: 'The transaction that stores a wanted payload also stages the delivery. The hash of both is compared at each run.',
+    how: 'The transaction that stores a desired payload also stages the delivery. Each run compares the hash of the desired payload with the hash of the baseline.',
     not: 'Changes that people make at the platform by hand are not noticed, unless a list is read for another reason.',
   },
   I5: {
     title: 'Every record and every item is accounted for',
     how: 'Each run counts read = unchanged + changed + quarantined + excluded. Each item has a state and a reason that `status` and `why` show.',
-    not: 'Columns that no mapping reads are not looked at.',
+    not: 'dpp-sync does not check columns that no mapping reads.',
   },
   I6: {
     title: 'A revision takes effect once, or it is shown as unconfirmed',
@@ -41,13 +41,13 @@ const GUARANTEES: Record<Invariant, Guarantee> = {
   },
   I7: {
     title: 'No secret leaves the config',
-    how: 'Secrets are known from the schema of the config, and are removed from each text before it is logged, stored or shown.',
+    how: 'dpp-sync knows the secrets from the schema of the config. It removes them from each text before the text is logged, stored or shown.',
     not: 'Secrets of fewer than 8 characters are not removed from texts. The config warns of them.',
   },
   I8: {
     title: 'Nothing acknowledged is lost, and nothing is doubled',
-    how: 'The ledger syncs each commit to the disk. The queue only wakes workers, so a lost queue loses nothing. A restored ledger is recognised, and everything is looked up.',
-    not: 'A disk that reports a sync and does not do it. A snapshot that restores the mark of the ledger too, without `ledger restore`.',
+    how: 'The ledger syncs each commit to the disk. The queue only wakes workers, so a lost queue loses nothing. dpp-sync recognises a restored ledger, and looks up all items before it sends anything that could repeat a write.',
+    not: 'dpp-sync does not notice a disk that reports a sync and does not do it. It does not notice a snapshot of the disk that restores the mark together with the ledger, without `ledger restore`.',
   },
   I9: {
     title: 'Memory and disk are bounded',
@@ -87,7 +87,7 @@ function guarantees(tests: readonly CoveringTest[]): string[] {
       `### ${invariant}: ${title}`,
       `**How:** ${how}`,
       `**Not guaranteed:** ${not}`,
-      `**Tests:** ${own.length} tests in ${files} files cause a fault and check it.`,
+      `**Tests:** ${own.length} tests in ${files} files cause a fault and check this guarantee.`,
     ].join('\n\n');
   });
 }
@@ -147,10 +147,10 @@ const INTRODUCTION = `<!-- Made from the tests by \`npm run generate\`. -->
 
 # Reliability
 
-What dpp-sync guarantees, how, and what it does not guarantee. The tests of each guarantee bring a fault about and then check it.
+This page says what dpp-sync guarantees, how, and what it does not guarantee. Each test causes a fault and then checks the guarantee.
 
-In short, under the default profile and with a platform that ignores idempotency keys: products, materials and passports are neither lost nor
-doubled by any of the faults below. BOM items are neither lost nor doubled if the platform honours keys. If it does not, a BOM
+In short, with the default profile: none of the faults below loses or doubles a product, a material or a passport, even if the platform
+ignores idempotency keys. None loses or doubles a BOM item if the platform honours the keys. If the platform does not honour them, a BOM
 item whose answer was lost is listed as unconfirmed, and [a person settles it](operations.md#an-item-is-unconfirmed).
 
 \`npm run test:chaos\` runs the long tests in full. \`npm run test:slow\` runs a short slice of them, the same one each time;
@@ -160,8 +160,8 @@ item whose answer was lost is listed as unconfirmed, and [a person settles it](o
 
 const COUNTS = `## Faults and guarantees
 
-How many tests cause the fault of the row and check the guarantee of the column. No test claims an empty cell.`;
+Each cell has the number of tests that cause the fault of its row and check the guarantee of its column. An empty cell has no test.`;
 
 const FILES = `## The tests by fault
 
-\`npx vitest run FILE\` runs one file; its tests name what they do.`;
+\`npx vitest run FILE\` runs one file. The name of each test says what the test does.`;

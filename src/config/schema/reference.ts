@@ -35,7 +35,7 @@ the value that was expected. An unknown key is a problem too.
 
 ## Values from outside
 
-A text may contain placeholders. A key may not.
+A value that is a text may contain placeholders. The name of a key may not.
 
 | placeholder | becomes |
 |---|---|
@@ -45,10 +45,10 @@ A text may contain placeholders. A key may not.
 | \`\${file:/path:-default}\` | the content of a file, or the default if the file does not exist or is empty |
 | \`$\${\` | the characters \`\${\` themselves |
 
-Placeholders within such a value are not replaced. A placeholder that is the whole value takes the type of its place, so
-\`port: \${PORT}\` is a number. Paths are relative to the folder of the config file.
+Placeholders in the content of a variable or a file are not replaced. If a placeholder is the whole value, it takes the type that the key
+expects, so \`port: \${PORT}\` is a number. Paths are relative to the folder of the config file.
 
-YAML takes \`[0123]\` for a number and would change it. Here it stays the text "0123".
+YAML would take the value in \`[0123]\` for a number and change it. dpp-sync keeps it as the text "0123".
 
 ## Secrets
 
@@ -56,8 +56,8 @@ These values are secrets: the keys that are marked so below, all values from \`\
 \`TOKEN\`, \`SECRET\` or \`PASSWORD\`.
 
 - dpp-sync never shows, logs or stores a secret. Of a secret with more than 12 characters it may show the first 8.
-- It also removes secrets from texts that other systems send back. It cannot distinguish a secret of fewer than 8 characters from
-  ordinary text, so it does not remove it, and \`check\` warns. Of a secret of 16 characters or more it also removes each part of 6
+- dpp-sync also removes secrets from texts that other systems send back. A secret of fewer than 8 characters is not removed, because it
+  could be ordinary text; \`check\` warns of such a secret. Of a secret of 16 characters or more, dpp-sync also removes each part of 6
   characters, unless the part is a plain word or a sequence such as \`123456\`.
 - When the API rejects a key, dpp-sync reads the key again from its file or variable.
 `;

@@ -14,12 +14,14 @@ export const FILE_STREAM = {
   files: z
     .enum(['all', 'latest'])
     .default('all')
-    .describe('`all`: every matching file, in name order, as one snapshot. `latest`: the one that was modified last.'),
+    .describe(
+      '`all`: every matching file, in the order of their names. `latest`: the matching file that was modified last.',
+    ),
   contents: z
     .enum(['snapshot', 'changes'])
     .default('snapshot')
     .describe(
-      '`snapshot`: the files hold everything there is. `changes`: each file holds what has changed, and files that were read are not read again.',
+      '`snapshot`: the files contain everything that the source has. `changes`: each file contains changes, and a file that was read is not read again.',
     ),
   entry: z
     .string()
@@ -29,7 +31,7 @@ export const FILE_STREAM = {
     })
     .default('*')
     .describe(
-      'Which files of a ZIP archive are read, by name, with `*` and `?`. Folders within it count as part of the name, and `*` stands for them too.',
+      'Which files of a ZIP archive are read, by name, with `*` and `?`. The folders within the archive are a part of the name, and `*` stands for them too.',
     ),
   done: z
     .string()
@@ -44,26 +46,26 @@ export const FILE_STREAM = {
     .max(3_600_000)
     .default(0)
     .describe(
-      'Look twice, so many milliseconds apart, and do not read files yet whose size or time has changed between.',
+      'dpp-sync looks at the files twice, this many milliseconds apart. A file whose size or time has changed between the two looks is not read yet. 0 means that it looks once.',
     ),
   after: z
     .enum(['keep', 'archive', 'delete'])
     .default('keep')
     .describe(
-      'What becomes of files that were read and stored: they stay, are moved to the folder `archive`, or are deleted.',
+      'What happens to files that were read and stored. `keep`: they stay. `archive`: they are moved to the folder `archive`. `delete`: they are deleted.',
     ),
   archive: z
     .string()
     .min(1)
     .optional()
     .describe(
-      'The folder for `after: archive`: relative to the config file, or on a server to the folder of the files.',
+      'The folder for `after: archive`. On this machine it is relative to the config file, and on a server to the folder of the files.',
     ),
   absent: z
     .enum(['fail', 'skip'])
     .optional()
     .describe(
-      'Without a file that can be read: `fail`, or `skip` until there is one. `skip` is the default with `done` and where files are archived or deleted.',
+      'What a pull does if there is no file that can be read. `fail`: it fails. `skip`: it reads nothing, and the next pull looks again. `skip` is the default with `done` and if files are archived or deleted.',
     ),
 };
 
@@ -83,7 +85,7 @@ const ACCESS = z.strictObject({
       user: z.string().min(1).describe('The user.'),
       password: secret().optional().describe('The password of the user.'),
       privateKey: secret().optional().describe('A private key in OpenSSH or PEM form, as `${file:/run/secrets/id}`.'),
-      passphrase: secret().optional().describe('What the private key is encrypted with.'),
+      passphrase: secret().optional().describe('The passphrase with which the private key is encrypted.'),
       hostKey: z
         .union([z.string(), z.array(z.string()).min(1)])
         .describe('The fingerprint of the server, or several, as `ssh-keygen -l` shows them: `SHA256:…`.'),
@@ -97,7 +99,9 @@ const ACCESS = z.strictObject({
       plain: z
         .boolean()
         .default(false)
-        .describe('True for a server without TLS. Password and files can then be read and changed on the way.'),
+        .describe(
+          'True for a server without TLS. Others on the network can then read and change the password and the files.',
+        ),
       ca: z.string().min(1).optional().describe('Certificates in PEM form that are trusted instead of the usual ones.'),
     })
     .optional()
@@ -108,7 +112,10 @@ const ACCESS = z.strictObject({
       secretAccessKey: secret().describe('The access key.'),
       sessionToken: secret().optional().describe('The token of a temporary access key.'),
       region: z.string().min(1).default('us-east-1').describe('The region of the bucket.'),
-      endpoint: z.url().optional().describe('The address of a storage that speaks S3; that of Amazon without it.'),
+      endpoint: z
+        .url()
+        .optional()
+        .describe('The address of a storage that speaks S3. Without this key it is the address of Amazon S3.'),
       pathStyle: z
         .boolean()
         .default(false)
@@ -124,7 +131,7 @@ const DOWNLOADS = z.strictObject({
     .int()
     .min(1)
     .default(10 * GIGABYTE)
-    .describe('The largest file that is downloaded.'),
+    .describe('The highest number of bytes of a downloaded file.'),
   idleMs: z.int().min(100).max(3_600_000).default(30_000).describe('How long a server may be silent, in milliseconds.'),
   totalMs: z
     .int()
@@ -136,7 +143,9 @@ const DOWNLOADS = z.strictObject({
     .string()
     .min(1)
     .optional()
-    .describe("Where temporary files are put, relative to the config file; the system's own folder without it."),
+    .describe(
+      "The folder for temporary files, relative to the config file. Without this key it is the system's own folder.",
+    ),
 });
 
 const UNPACKING = z.strictObject({
@@ -144,19 +153,19 @@ const UNPACKING = z.strictObject({
     .int()
     .min(1)
     .default(20 * GIGABYTE)
-    .describe('The most that is unpacked of one file.'),
+    .describe('The highest number of bytes that one file may have when it is unpacked.'),
   maxRatio: z
     .int()
     .min(1)
     .default(200)
-    .describe('How many times its packed size a file of more than 10 MB may have when it is unpacked.'),
+    .describe('How many times larger than its packed size a file of more than 10 MB may be when it is unpacked.'),
 });
 
 /** The source options of every connector that reads files. */
 export const FILE_SOURCE = {
-  access: ACCESS.prefault({}).describe('How the servers are logged in to that paths name.'),
-  downloads: DOWNLOADS.prefault({}).describe('The limits of downloads, and where they are put.'),
-  unpacking: UNPACKING.prefault({}).describe('The limits of what is unpacked from `.gz` and `.zip` files.'),
+  access: ACCESS.prefault({}).describe('How dpp-sync logs in to the servers that paths name.'),
+  downloads: DOWNLOADS.prefault({}).describe('The limits of downloads, and the folder for temporary files.'),
+  unpacking: UNPACKING.prefault({}).describe('The limits of unpacking `.gz` and `.zip` files.'),
 };
 
 export type FileStream = z.infer<z.ZodObject<typeof FILE_STREAM>>;

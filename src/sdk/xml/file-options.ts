@@ -9,7 +9,9 @@ export const XML_FILE_OPTIONS = {
   entities: z
     .record(z.string(), z.string())
     .default({})
-    .describe('Texts of entities that the files use and do not declare, as `{ auml: ä }`. Other files are never read.'),
+    .describe(
+      'The texts of entities that the files use and do not declare, as `{ auml: ä }`. External files are never read.',
+    ),
   maxRecordBytes: z
     .int()
     .min(64)

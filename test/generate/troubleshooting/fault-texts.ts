@@ -26,7 +26,7 @@ export const FAULT_TEXTS: Record<FaultCode, CodeText> = {
     cure: 'Correct it, then `dpp-sync preview` shows what rows become.',
   },
   'ledger.target': {
-    means: 'The ledger belongs to another platform than `target.baseUrl` names, or the daemon works for another one.',
+    means: 'The ledger, or the running daemon, belongs to another platform than `target.baseUrl` names.',
     cure: 'Give each platform a ledger file of its own. Name the config of the daemon with `-c FILE`.',
   },
   'ledger.held': {
@@ -110,7 +110,7 @@ export const FAULT_TEXTS: Record<FaultCode, CodeText> = {
   },
   'api.unreachable': {
     means: 'The platform does not answer, asks to wait, or fails at every write, for longer than `--wait`.',
-    cure: 'Wait: everything stays due and is sent [when the platform is back](operations.md#the-platform-is-away). If it has never answered, check `target.baseUrl`.',
+    cure: 'Wait: everything stays due and is sent [when the platform is back](operations.md#the-platform-is-away). If the platform has never answered, check `target.baseUrl`.',
   },
   'api.key': {
     means: 'The platform refuses the key, or a scope of the key.',

@@ -112,7 +112,7 @@ export const ISSUE_GROUPS: readonly IssueGroup[] = [
         means: 'The text is not a date in the expected form.',
         cure: 'Name the form: `date(x, "DD.MM.YYYY")`.',
       },
-      'date.invalid': { means: 'There is no such day.', cure: 'Correct the date in the source.' },
+      'date.invalid': { means: 'The calendar has no such day.', cure: 'Correct the date in the source.' },
       'date.pattern': { means: 'The format in a call of `date()` is wrong.', cure: 'Correct the mapping.' },
       'decimal.ambiguous': {
         means: 'It is not clear whether a comma or a point is the decimal mark.',
@@ -157,13 +157,16 @@ export const ISSUE_GROUPS: readonly IssueGroup[] = [
       },
       'lookup.unread': {
         means: 'The stream of the lookup table has not been read to its end yet.',
-        cure: 'Nothing if it is read later. If it is not, sync its source.',
+        cure: 'Nothing, if the stream is read later. Otherwise sync the source of the stream.',
       },
       'member.missing': {
         means: 'A value has no such member, or is empty.',
         cure: 'Ask for it with `.?`, or fill it in the source.',
       },
-      'unit.ambiguous': { means: 'The unit has several meanings.', cure: 'Say which in `units` of the source.' },
+      'unit.ambiguous': {
+        means: 'The unit has several meanings.',
+        cure: 'Say in `units` of the source which one is meant.',
+      },
       'unit.unknown': { means: 'The unit is not known.', cure: 'Add it to `units` of the source.' },
     },
   },
@@ -172,7 +175,7 @@ export const ISSUE_GROUPS: readonly IssueGroup[] = [
     codes: {
       'each.key': {
         means: 'Two entries of one row make the same key.',
-        cure: 'Make the key of more members of the entry.',
+        cure: 'Use more members of the entry in the key.',
       },
       'each.long': { means: 'The list of `each` is too long.', cure: 'Split the row in the source.' },
       'each.more': { means: 'The row has more issues than are shown.', cure: 'Correct those that are shown first.' },
@@ -204,7 +207,7 @@ export const ISSUE_GROUPS: readonly IssueGroup[] = [
       'module.result': { means: 'A mapping module returned something that is no item.', cure: 'Correct the module.' },
       'module.threw': { means: 'A mapping module threw an error.', cure: 'Correct the module, or the row.' },
       'number.inexact': {
-        means: 'The number has more digits than a number can hold.',
+        means: 'The number has more digits than dpp-sync can store exactly.',
         cure: 'Write it as text in the source.',
       },
       'number.infinite': {
@@ -272,7 +275,7 @@ export const ISSUE_GROUPS: readonly IssueGroup[] = [
       'claim.twice': { means: 'One row makes the same item twice.', cure: 'Give the items of the row different keys.' },
       'natural_key.taken': {
         means: 'Another item has the same SKU or code.',
-        cure: 'Correct the one that is wrong. The message has the place of the other.',
+        cure: 'Correct the wrong item. The message has the place of the other item.',
       },
       'refs.ambiguous': {
         means: 'A product and a material have the key of the part.',

@@ -1,9 +1,9 @@
 import type { ReasonCode } from '../../../src/domain/delivery/reason.ts';
 import type { CodeText } from './fault-texts.ts';
 
-const BY_ITSELF = 'Nothing: it is sent again by itself.';
+const BY_ITSELF = 'Nothing: dpp-sync sends it again by itself.';
 const LOOKED_UP =
-  'Nothing: it is looked up or sent again by itself. [Settle](operations.md#an-item-is-unconfirmed) what the platform cannot list.';
+  'Nothing: dpp-sync looks it up or sends it again by itself. If the platform cannot list the item, [settle it](operations.md#an-item-is-unconfirmed).';
 
 /** One text for each reason of a delivery. The compiler requires one for a new code. */
 export const REASON_TEXTS: Record<ReasonCode, CodeText> = {
@@ -37,8 +37,8 @@ export const REASON_TEXTS: Record<ReasonCode, CodeText> = {
   },
   crash: { means: 'The process ended while the request was under way.', cure: LOOKED_UP },
   unclear: {
-    means: 'The answer to an import does not name this product. The import may still make it.',
-    cure: 'Wait for the next runs: each looks for it. If you know the time that an import may take, set `imports.settlesWithinMs` in the profile.',
+    means: 'The answer to an import does not name this product. The platform may still make the product.',
+    cure: 'Wait for the next runs: each run looks for the product. If you know the time that an import may take, set `imports.settlesWithinMs` in the profile.',
   },
   import_proof: {
     means: 'This is the first import of a new product. A list of the platform has to show it exactly once.',
@@ -70,11 +70,11 @@ export const REASON_TEXTS: Record<ReasonCode, CodeText> = {
   },
   gate: {
     means: 'A business rule of the platform refuses the write (409). The message has the words of the platform.',
-    cure: '[Fulfil the rule at the platform](operations.md#publish-failed). It is asked again by itself after some hours.',
+    cure: '[Fulfil the rule at the platform](operations.md#publish-failed). dpp-sync sends the write again by itself after some hours.',
   },
   forbidden: {
     means: 'The platform forbids this item alone (403), and takes others.',
-    cure: 'Look at the rights of the item at the platform. It is asked again by itself after some hours.',
+    cure: 'Look at the rights of the item at the platform. dpp-sync sends the write again by itself after some hours.',
   },
   refused: {
     means: 'The platform refuses the content (400, 413, 422).',

@@ -10,7 +10,7 @@ const INTRODUCTION = `<!-- Made from the registries of codes by \`npm run genera
 # Troubleshooting by code
 
 Each error, each reason of a delivery and each issue of a row has a code that stays the same from version to version. Look for the code on
-this page. [Operations](operations.md) has the procedures, by what you see.
+this page. [Operations](operations.md) lists procedures by what you see.
 
 | where you have met the code | table |
 |---|---|
@@ -18,24 +18,25 @@ this page. [Operations](operations.md) has the procedures, by what you see.
 | \`dpp-sync show\`, \`items\`, \`why\`; a delivery on the dashboard | [reasons of deliveries](#reasons-of-deliveries) |
 | \`dpp-sync quarantine\`, \`preview\`; a row on the dashboard | [issues of rows](#issues-of-rows) |
 
-Where many rows or deliveries have the same cause, the page "Attention" of the dashboard shows them as one. Correct one row first. Then
+Where many rows or deliveries have the same cause, the page "Needs attention" of the dashboard shows them as one cause. Correct one row first. Then
 \`dpp-sync replay --state quarantined --dry-run\` or \`dpp-sync replay --state rejected --dry-run\` says how many would pass now.`;
 
 const ERRORS = `## Errors
 
-The exit code is in the second column: 1 means that the work failed, 2 that the usage or the config is wrong, and 3 that the environment
-is out of reach or refuses. After a 3 everything stays due. Exit code 4 has no code of its own: the command names each cause and the command
-that shows it.`;
+The exit code is in the second column. 1 means that the work failed. 2 means that the usage or the config is wrong. 3 means that something
+outside of dpp-sync cannot be reached or refuses; all work stays due. With exit code 4 there is no error code: the output names each cause,
+and a command that shows its rows or deliveries.`;
 
 const REASONS = `## Reasons of deliveries
 
-A delivery has a reason unless it is delivered. The second column has the states in which the reason can stand. \`due\` needs nobody.
-\`in_doubt\` means unconfirmed: the request was sent, and no answer came back. \`blocked\`, \`rejected\` and \`parked\` wait for a change or for
-a person.`;
+A delivery has a reason unless it is delivered. The second column has the states in which the reason can stand. A delivery that
+is \`due\` needs nobody.
+\`in_doubt\` means unconfirmed: the request was sent, and no answer came back. A delivery that is \`blocked\`,
+\`rejected\` or \`parked\` waits for a change or for a person.`;
 
 const ISSUES = `## Issues of rows
 
-A row with an issue is in quarantine until a run brings it corrected, or until the mapping is corrected. The message of an issue names the
+A row with an issue is in quarantine until a run reads it in a corrected form, or until the mapping is corrected. The message of an issue names the
 file, the line, the column and the value. A mapping module may use codes of its own; its messages say what they mean.`;
 
 /** The states that a reader meets. A delivery keeps its reason while it is sent or waits. */

@@ -8,7 +8,7 @@ export type Invariant = 'I1' | 'I2' | 'I3' | 'I4' | 'I5' | 'I6' | 'I7' | 'I8' | 
 /** The faults, in the order and the words of the matrix. */
 export const FAULTS = {
   'process-killed': 'The process is killed with SIGKILL at any instant',
-  'write-cut': 'The process is killed at each write and fsync of the ledger, or Redis at each of its append-only file',
+  'write-cut': 'The process or Redis is killed at each of its writes and fsyncs',
   'power-cut': 'The power fails: everything that was not fsynced is lost',
   'process-stopped': 'The process is frozen until its locks lapse, and then continues',
   shutdown: 'SIGTERM, and a second signal while it drains',
