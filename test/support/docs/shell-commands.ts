@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -17,13 +17,16 @@ export function commandsOf(script: string): string[][] {
   const folder = mkdtempSync(join(tmpdir(), 'dpp-shell-'));
   try {
     mkdirSync(join(folder, 'secrets'));
+    // A file for each process, because the programs of a pipeline run at the same time.
     const functions = PROGRAMS.map(
-      (name) => `${name}() { printf '%s\\x1f' ${name} "$@" >> .noted; printf '\\n\\x1e' >> .noted; }`,
+      (name) => `${name}() { { printf '%s\\x1f' ${name} "$@"; printf '\\n\\x1e'; } >> noted-$BASHPID; }`,
     );
     const text = ['set -e', 'PATH=', ...functions, script].join('\n');
     // Absolute, because the script has no PATH.
     execFileSync('bash', ['--norc', '-c', text], { cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] });
-    const noted = readFileSync(join(folder, '.noted'), 'utf8');
+    const noted = globSync(join(folder, 'noted-*'))
+      .map((file) => readFileSync(file, 'utf8'))
+      .join('');
     return noted.split('\n\x1e').flatMap((command) => (command === '' ? [] : [command.split('\x1f').slice(0, -1)]));
   } finally {
     rmSync(folder, { recursive: true });
