@@ -11,14 +11,14 @@ const Column = z
       .enum(['text', 'decimal', 'date'])
       .default('text')
       .describe(
-        '`text`: as it stands. `decimal`: a number, rewritten to a plain decimal, still as text. `date`: digits as text, and empty where all of them are 0.',
+        '`text`: the text as it stands. `decimal`: a number, which is rewritten as a plain decimal and stays text. `date`: digits as text; the value is empty if all digits are 0.',
       ),
     decimals: z
       .int()
       .min(1)
       .max(20)
       .optional()
-      .describe('For `decimal`: how many of its last digits stand behind a decimal mark that is not written.'),
+      .describe('For `decimal`: how many of the last digits are decimals, if the file has no decimal mark.'),
   })
   .refine(({ length, to }) => (length === undefined) !== (to === undefined), {
     error: 'a column with either `length` or `to`',
@@ -52,7 +52,9 @@ const Fields = z.strictObject({
   trim: z
     .enum(['both', 'end', 'none'])
     .describe('Where the blanks that fill a column are removed from its value: at both ends, at the end, or nowhere.'),
-  decimalMark: z.enum([',', '.']).describe('The decimal mark of decimals; the other one separates thousands.'),
+  decimalMark: z
+    .enum([',', '.'])
+    .describe('The decimal mark of the decimals in the file. The other mark separates thousands.'),
   maxRecordBytes: z
     .int()
     .min(64)
@@ -76,15 +78,15 @@ const prefix = z.string().min(1);
 /** What stands under a stream besides its files. */
 export const STREAM_OPTIONS = {
   columns: Columns.describe(
-    'The columns, as `{ name: MATNR, from: 1, length: 18 }`; what none of them covers is not read. Positions count characters from 1.',
+    'The columns, as `{ name: MATNR, from: 1, length: 18 }`; text outside of all columns is not read. Positions count characters from 1.',
   ),
   prefix: prefix
     .optional()
-    .describe('Only records that begin with this text; others are not read. So each record type becomes a stream.'),
+    .describe('Only records that begin with this text are read. So each record type can be a stream of its own.'),
   parent: z
     .strictObject({
-      prefix: prefix.describe('What the records above begin with.'),
-      columns: Columns.describe('The columns of the record above that each row gets as well.'),
+      prefix: prefix.describe('The text with which the records above begin.'),
+      columns: Columns.describe('The columns of the record above. Each row gets them in addition to its own columns.'),
     })
     .optional()
     .describe('A record type that stands above the rows of this stream, such as the header above its items.'),

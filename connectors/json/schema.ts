@@ -5,7 +5,7 @@ const Fields = z.strictObject({
   format: z
     .enum(['auto', 'array', 'ndjson'])
     .describe(
-      '`array`: one document with a list in it. `ndjson`: one value per line. `auto`: files that end in `.ndjson` or `.jsonl` are NDJSON; so is a file whose first line is a complete object and whose second line is another, where `at` is not used. Every other file is a document.',
+      '`array`: one document with a list in it. `ndjson`: one value per line. `auto`: a file whose name ends with `.ndjson` or `.jsonl` is NDJSON. Without `at`, a file whose first two lines are each a complete object is NDJSON too. Every other file is a document.',
     ),
   maxRecordBytes: z
     .int()
@@ -30,13 +30,13 @@ export const STREAM_OPTIONS = {
       message: 'Write a path such as $, $.data.parts, $["data set"].parts, $.pages[0].items or $.parts[*].lines[*].',
     })
     .describe(
-      'Where the list stands in a document: `$` when the document is the list, else member names and indexes, as `$.data.parts`, `$["data set"].parts` or `$.pages[0].items`. `[*]` leads into every element of a list, so that nested lists are streams: `$.parts[*].lines[*]`.',
+      'Where the list stands in a document. `$` means that the document is the list. Otherwise write the names of members and indexes, as `$.data.parts`, `$["data set"].parts` or `$.pages[0].items`. `[*]` stands for every element of a list, so a nested list can be a stream: `$.parts[*].lines[*]`.',
     ),
   where: z
     .record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()]))
     .optional()
     .describe(
-      'Only elements whose members have these values, as `{ model: part.part }`; others are not read. So a list with several kinds of record becomes several streams. An element that is no object is reported in each of them.',
+      'Only elements whose members have these values are read, as `{ model: part.part }`. So a list with several kinds of records can be several streams. An element that is no object is reported in each of these streams.',
     ),
   parent: z
     .record(

@@ -11,9 +11,7 @@ export const OPTIONS = {
   messages: z
     .array(Name)
     .default([])
-    .describe(
-      'Message types (MESTYP) that are read, as `[MATMAS]`; IDocs of other types are not read. By default all.',
-    ),
+    .describe('The message types (MESTYP) that are read, as `[MATMAS]`. By default all types are read.'),
 };
 export type Options = z.infer<z.ZodObject<typeof OPTIONS>>;
 
@@ -25,13 +23,13 @@ export const STREAM_OPTIONS = {
     .array(Name)
     .default([])
     .describe(
-      'Fields that each row has, because SAP leaves out those that are empty: `[HERKL, NTGEW]` are then empty text where they are missing.',
+      'Fields that each row has, as `[HERKL, NTGEW]`. SAP leaves out empty fields; a field of this list is then empty text.',
     ),
   parent: z
     .record(Name, z.string().regex(/^[^/]+(\/[^/]+)+$/, 'Write a path such as E1STZUM/E1MASTM/MATNR.'))
     .default({})
     .describe(
-      'Fields of the segments around the row, by the names that they get in it: `{ MATNR: E1STZUM/E1MASTM/MATNR }`. Where SAP has left out a field it is empty text.',
+      'Fields of the segments around the row, by the names that they get in the row: `{ MATNR: E1STZUM/E1MASTM/MATNR }`. If SAP has left out a field, its value is empty text.',
     ),
 };
 export type StreamOptions = z.infer<z.ZodObject<typeof STREAM_OPTIONS>>;

@@ -180,6 +180,6 @@ export const CHANGES_BY_DEFAULT = {
     .enum(['snapshot', 'changes'])
     .default('changes')
     .describe(
-      '`changes`: each file holds what has changed, and files that were read are not read again. `snapshot`: the files hold everything there is.',
+      '`changes`: each file contains changes, and a file that was read is not read again. `snapshot`: the files contain everything that the source has.',
     ),
 };

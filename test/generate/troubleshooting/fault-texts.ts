@@ -106,7 +106,7 @@ export const FAULT_TEXTS: Record<FaultCode, CodeText> = {
   },
   'machine.limit': {
     means: 'This machine has no file descriptor, port or memory left for a connection.',
-    cure: 'Raise the limit that the message names. After a change of the limit of the process, restart it.',
+    cure: 'Raise the limit that the message names. If you change a limit of the process, restart the process.',
   },
   'api.unreachable': {
     means: 'The platform does not answer, asks to wait, or fails at every write, for longer than `--wait`.',

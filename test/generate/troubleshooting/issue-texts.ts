@@ -65,7 +65,7 @@ export const ISSUE_GROUPS: readonly IssueGroup[] = [
         cure: 'Double a quote inside a quoted value. If the file quotes nothing, set `quote: null`.',
       },
       'row.value': {
-        means: 'A connector of your own gave a value that no export can hold.',
+        means: 'A connector of your own gave a value that JSON does not have.',
         cure: 'Correct the connector.',
       },
     },

@@ -122,7 +122,7 @@ export const REASON_TEXTS: Record<ReasonCode, CodeText> = {
   },
   unlisted: {
     means: 'A list of the platform cannot be read or does not prove its end, so nothing of its kind is created.',
-    cure: 'Do what `dpp-sync status` says. [First contact](operations.md#before-the-first-item-is-created) has the ways.',
+    cure: 'Do what `dpp-sync status` says. [First contact](operations.md#before-the-first-item-is-created) describes what you can do.',
   },
   unknown: { means: 'The reason was not stored, or another version has stored it.', cure: 'Read its message.' },
 };
