@@ -44,7 +44,7 @@ export async function* readCatalog(file: OpenFile, request: CatalogRequest): Asy
   });
   yield* readXmlPages(file, options, request.signal, createRowMaker(file, request));
   if (transactions.size > 0) return;
-  throw sourceFault(`${file.name} has no T_NEW_CATALOG and no update in it, so it is no catalogue of products.`, {
+  throw sourceFault(`${file.name} has no T_NEW_CATALOG and no update, so the file is not a catalogue of products.`, {
     suggestion: 'Check whether this is the right file, and whether the export was complete.',
   });
 }

@@ -28,7 +28,7 @@ export function columnNames(first: RecordScanner, dialect: Dialect, file: string
   }
   if (first.damaged) {
     throw sourceFault(`The header is not valid ${encoding} (${where}).`, {
-      suggestion: 'Set the option `encoding` to what the source system writes.',
+      suggestion: 'Set the option `encoding` to the encoding that the source system writes.',
     });
   }
   assertPrintable(first.values, where);
@@ -49,7 +49,7 @@ function assertPrintable(names: readonly string[], where: string): void {
       `The name of column ${index + 1} in the header has the control character ${odd.name} (${where}).`,
       {
         suggestion:
-          'Set the option `encoding` to what the source system writes: UTF-16 without a byte order mark looks like this. If it is right, export the file again.',
+          'Set the option `encoding` to the encoding that the source system writes: UTF-16 without a byte order mark looks like this. If the option is right, export the file again.',
       },
     );
   }

@@ -58,6 +58,7 @@ const textOf = (file: OpenFile, { dialect, signal }: CsvRequest): AsyncGenerator
 function assertHeader(found: boolean, file: OpenFile, dialect: Dialect): void {
   if (found || !dialect.header) return;
   throw sourceFault(`${file.name} has no header row: it is empty.`, {
-    suggestion: 'Check the export. A file without records still has its header; set `header: false` for one without.',
+    suggestion:
+      'Check the export. A file without records still has its header. If the files have no header, set `header: false`.',
   });
 }

@@ -103,7 +103,7 @@ function countIssue(
     message:
       values.length < needed || values.length > names.length
         ? `${found}, but ${names.length} ${names.length === 1 ? 'column is' : 'columns are'} expected.`
-        : `${found}, and the one in column ${nameless + 1} stands under no column name.`,
+        : `${found}, and column ${nameless + 1} with a value has no name in the header.`,
     cure: 'A delimiter or a line end inside a value must stand in quotes; check the delimiter and quote options too.',
   };
 }

@@ -33,7 +33,7 @@ const Columns = z
   .array(Column)
   .min(1)
   .refine((columns) => new Set(columns.map(({ name }) => name)).size === columns.length, {
-    error: 'columns of which each has its own name',
+    error: 'columns with different names',
   });
 
 const Fields = z.strictObject({
@@ -109,8 +109,8 @@ export function layoutOf(options: Options, stream: StreamOptions): Layout {
   const own = new Set(columns.map(({ name }) => name));
   const twice = parent?.columns.find(({ name }) => own.has(name));
   if (twice !== undefined) {
-    throw sourceFault(`The column ${twice.name} is one of the stream and one of its parent.`, {
-      suggestion: 'Give one of the two another name.',
+    throw sourceFault(`The stream and its parent both have a column ${twice.name}.`, {
+      suggestion: 'Give one of the two columns another name.',
     });
   }
   const { recordLength } = layout;

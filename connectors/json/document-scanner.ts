@@ -176,7 +176,7 @@ export class DocumentScanner {
       const kind = byte === '{' ? 'an object' : byte === '[' ? 'a list' : 'a single value';
       throw this.fault(
         `${formatDocumentPath(this.options.steps.slice(0, this.levels.length))} is ${kind}, but ${list ? 'a list' : 'an object'} is expected`,
-        'Say with `at` where the list of records stands, as $.data.parts; for one object per line set `format: ndjson`.',
+        'Set `at` to the path of the list of records, such as $.data.parts. For one object per line set `format: ndjson`.',
       );
     }
     this.position++;

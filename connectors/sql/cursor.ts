@@ -30,7 +30,7 @@ export function cursorOf(value: JsonValue | null, by: readonly string[], stream:
   const { success, data } = Cursor.safeParse(value);
   const { by: stored, watermark, after } = data ?? { by: [], watermark: null };
   if (!success || (after !== undefined && after.length !== stored.length)) {
-    throw sourceFault(`The stored place of the stream ${stream} is not one that the sql connector has written.`, {
+    throw sourceFault(`The stored position of the stream ${stream} was not written by the sql connector.`, {
       suggestion: 'Give the stream another name, so that it is read from the beginning.',
     });
   }

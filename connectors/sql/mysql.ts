@@ -257,7 +257,7 @@ function explain(error: unknown): Explanation | null {
         cure: 'Write a query that only reads: the session is read-only.',
       };
     case 'ER_LOCK_WAIT_TIMEOUT':
-      return { problem: `has locked what is read: ${reason}`, cure: 'Pull again later.' };
+      return { problem: `has locked the rows of the query: ${reason}`, cure: 'Pull again later.' };
     case 'ER_CON_COUNT_ERROR':
       return { problem: `has no connection left: ${reason}`, cure: 'Raise max_connections, or pull later.' };
     case 'PROTOCOL_CONNECTION_LOST':

@@ -46,7 +46,7 @@ export async function planStream(
   const unnamed = names.indexOf('');
   if (unnamed >= 0) {
     throw sourceFault(`The column ${unnamed + 1} of the query of the stream ${stream.name} has no name.`, {
-      suggestion: 'Give it one with AS.',
+      suggestion: 'Name the column with AS.',
     });
   }
   const find = (name: string, option: string): Column => {

@@ -182,7 +182,7 @@ function explain(error: unknown): Explanation | null {
       cure: 'Add an index on the columns of `page`, or raise `statementMs`.',
     };
   }
-  if (code === '55P03') return { problem: `has locked what is read: ${reason}`, cure: 'Pull again later.' };
+  if (code === '55P03') return { problem: `has locked the rows of the query: ${reason}`, cure: 'Pull again later.' };
   if (code === '53300')
     return { problem: `has no connection left: ${reason}`, cure: 'Raise max_connections, or pull later.' };
   if (code.startsWith('42')) {

@@ -126,7 +126,7 @@ function unpacked(stored: Readable, entry: Entry): Readable {
 function assertSize({ fileName, compressedSize, uncompressedSize }: Entry, file: string, bytesMax: number): void {
   if (uncompressedSize > bytesMax) {
     throw sourceFault(`${file}: ${fileName} unpacks to ${uncompressedSize} bytes; at most ${bytesMax} are accepted.`, {
-      suggestion: 'If the file is what it should be, raise `maxUnpackedBytes`.',
+      suggestion: 'If the file is right, raise `maxUnpackedBytes`.',
     });
   }
   if (uncompressedSize > RATIO_FROM_BYTES && uncompressedSize > RATIO_MAX * compressedSize) {

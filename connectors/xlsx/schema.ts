@@ -29,7 +29,7 @@ const Fields = z.strictObject({
   maxUnpackedBytes: z
     .int()
     .min(1_000_000)
-    .describe('How large a sheet may be when it is unpacked. A file that gives more than that is refused.'),
+    .describe('The highest number of bytes of an unpacked sheet. A file with a larger sheet is refused.'),
 });
 
 /** The source's `options`. */

@@ -177,18 +177,18 @@ function lostFault({ command }: ChannelOptions, { hasBegun, cause }: { hasBegun:
   if (hasBegun) {
     return fault('daemon.lost', 'The daemon ended during this command.', {
       cause,
-      suggestion: `Nothing is lost: what it did is in the ledger. Start the daemon again if it has to run, and ${again}`,
+      suggestion: `Nothing is lost: the ledger has the finished work. Start the daemon again if it has to run, and ${again}`,
     });
   }
   return fault('daemon.lost', 'The daemon closed the connection before it began this command.', {
     cause,
-    suggestion: `It has ended, or too many commands are connected to it. Start the daemon again if it has to run, and ${again}`,
+    suggestion: `The daemon has ended, or too many commands are connected to it. Start the daemon again if it has to run, and ${again}`,
   });
 }
 
 function silentFault({ command }: ChannelOptions, socketPath: string): Fault {
   return fault('daemon.lost', `The daemon at ${socketPath} is connected and sends nothing.`, {
-    suggestion: `Its process may be stopped (SIGSTOP, a debugger, a paused container) or starved. It may still run the command when it continues. Let it continue or restart it, and run \`dpp-sync ${command}\` again.`,
+    suggestion: `The process of the daemon may be stopped (SIGSTOP, a debugger, a paused container), or get no CPU time. It may still run the command when it continues. Let the process continue or restart it, and run \`dpp-sync ${command}\` again.`,
   });
 }
 
@@ -207,7 +207,7 @@ function isEnd(error: unknown): boolean {
 async function* linesOf(response: IncomingMessage): AsyncGenerator<string> {
   let pieces: string[] = [];
   let length = 0;
-  if (response.statusCode !== 200) throw new Error(`It answers with HTTP ${response.statusCode}.`);
+  if (response.statusCode !== 200) throw new Error(`The daemon answers with HTTP ${response.statusCode}.`);
   for await (const chunk of response.setEncoding('utf8') as AsyncIterable<string>) {
     const [first = '', ...others] = chunk.split('\n');
     pieces.push(first);

@@ -61,7 +61,8 @@ export async function openAdminChannel(
 }
 
 const STOPPED = fault('daemon.stopped', 'The daemon was stopped before this was done.', {
-  suggestion: 'Nothing is lost: what it did is in the ledger. Run the command again; it goes on where it stopped.',
+  suggestion:
+    'Nothing is lost: the ledger has the finished work. Run the command again: it continues where it stopped.',
 });
 const GONE = fault('interrupted', 'Nobody takes the answer any more.');
 const BUSY = fault('daemon.busy', `The daemon runs ${HANDLERS_MAX} commands already.`, {
@@ -90,7 +91,7 @@ async function listen(server: Server, path: string): Promise<string | null> {
     return null;
   } catch (error) {
     server.close();
-    return `Its admin socket ${path} cannot be opened: ${messageOf(error)}. Put the ledger on a file system that has sockets, and remove what stands in the way.`;
+    return `Its admin socket ${path} cannot be opened: ${messageOf(error)}. Put the ledger on a file system that has sockets. If another file is at this path, remove it.`;
   }
 }
 
@@ -224,8 +225,8 @@ function line(frame: Frame, scrub?: (text: string) => string): string {
     scrub !== undefined && typeof member === 'string' ? scrub(member) : member,
   );
   if (text.length < FRAME_CHARS_MAX) return `${text}\n`;
-  const tooLong = fault('internal', 'The command is done, and its report is too long to be sent.', {
-    suggestion: 'See what it did with `dpp-sync status`.',
+  const tooLong = fault('internal', 'The command is done, but its report is too long to be sent.', {
+    suggestion: '`dpp-sync status` shows what the command did.',
   });
   return line({ type: 'error', failure: failureOf(tooLong) });
 }

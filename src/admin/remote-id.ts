@@ -29,7 +29,7 @@ export async function remoteIdOf(
   const other = await ledger.boundTo(kind, remoteId);
   // A worker may have found the item's own id meanwhile. Then the ledger refuses the manual resolution.
   if (other === null || other === unconfirmed.key) return remoteId;
-  throw fault('usage', `The id ${idText(remoteId)} is that of the ${kindWord(kind)} "${other}" already.`, {
+  throw fault('usage', `The id ${idText(remoteId)} already belongs to the ${kindWord(kind)} "${other}".`, {
     suggestion: 'Look at the platform which id the item has there, and name it with --id.',
   });
 }

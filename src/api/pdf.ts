@@ -70,7 +70,7 @@ async function readOnce(
     return { ok: false, outcome: { kind: 'unavailable', sent: true, retryAfterMs: waitMs, detail } };
   }
   if (!isPdf(status, headers)) return useless(` and ${clean(typeText(headers), 100)} in place of a PDF`);
-  if (intake.isOther()) return useless(', but what it sent does not begin as a PDF does');
+  if (intake.isOther()) return useless(', but its content does not begin like a PDF');
   // The bytes in the sink cannot be removed, so there is no second try.
   if (cut !== null) {
     return { ok: false, outcome: classifier.outcomeOf(exchange, NOTHING_EXPECTED), final: intake.bytes() > 0 };

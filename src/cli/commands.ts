@@ -143,7 +143,7 @@ export const COMMANDS: readonly ListedCommand[] = [
   },
   {
     term: 'demo [options]',
-    summary: 'see all of it at work, with a sandbox of the API and an example export',
+    summary: 'try dpp-sync, with a sandbox of the API and an example export',
     load: async () => (await import('./demo.ts')).addDemoCommand,
   },
   {

@@ -41,6 +41,6 @@ export async function confirmed(
   { signal, unattended, declined }: { signal: AbortSignal; unattended: string; declined: string },
 ): Promise<void> {
   const { stdin: input, stderr: output } = process;
-  if (!input.isTTY || !output.isTTY) throw fault('usage', unattended, { suggestion: 'Say so with --yes.' });
+  if (!input.isTTY || !output.isTTY) throw fault('usage', unattended, { suggestion: 'Confirm with --yes.' });
   if (!(await confirm(question, { input, output, signal }))) throw fault('interrupted', declined);
 }

@@ -113,7 +113,7 @@ export function createContext(options: {
   let isWatching = false;
   const onOtherConfig = (): void =>
     output.note(
-      'warning: The config has changed, and the daemon still works with the former one. See `dpp-sync status` for whether it has refused the change.',
+      'warning: The config has changed, and the daemon still works with the former one. `dpp-sync status` shows whether the daemon has refused the change.',
     );
 
   /**

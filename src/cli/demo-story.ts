@@ -67,7 +67,7 @@ export function createDemoStory(output: Output, command: string): DemoStory {
       say(
         `${paint('green', '✓')} ${delivered[0]}, ${delivered[1]} and ${delivered[2]} are on the platform:`,
         `  ${plural(requests.sent, 'request')} in ${formatDuration(durationMs)}. Before the first was created, the platform's lists were read:`,
-        '  what is there already is adopted and never made a second time. Here they were empty.',
+        '  dpp-sync adopts items that are there already, and never creates them again. Here the lists were empty.',
       );
       if (quarantined > 0) {
         heading(`What is wrong with the export (on purpose)`);

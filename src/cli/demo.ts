@@ -29,7 +29,7 @@ Examples:
   $ dpp-sync demo --serve              and stays, with the sandbox, the daemon and its dashboard
   $ dpp-sync demo --dir /tmp/try-it
 
-It needs nothing: neither a platform, nor Redis, nor a config. It works in a folder of its own, where the example
+The demo needs no platform, no Redis and no config. It works in a folder of its own, where the example
 export may be edited and the demo run again. The export has rows that are wrong on purpose.`;
 
 const ORGANIZATION = 'Tannwerk';
@@ -41,7 +41,7 @@ const GATES = { review: { enabled: true, match: 'TWZ-180-*' } };
 export function addDemoCommand(program: Command, run: RunAction): void {
   program
     .command('demo')
-    .description('see all of it at work, with a sandbox of the API and an example export')
+    .description('try dpp-sync, with a sandbox of the API and an example export')
     .option('--serve', 'keep the sandbox, the daemon and the dashboard up afterwards')
     .option('--dir <folder>', 'the folder to work in', './demo-data')
     .addHelpText('after', EXAMPLES)
@@ -176,7 +176,7 @@ function assertFinished(report: SyncReport): asserts report is FinishedReport {
 }
 
 function unexpected(what: string): Error {
-  return fault('internal', `The demo did not go as it should: ${what}.`, {
+  return fault('internal', `The demo failed: ${what}.`, {
     suggestion: 'If you have edited the export, name a fresh folder with --dir.',
   });
 }

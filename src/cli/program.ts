@@ -27,7 +27,7 @@ Exit codes:
   4  finished, but some items need a person or still wait, records are quarantined, a guard held a run, or the last run of a source failed
 
 Start with:
-  $ dpp-sync demo                 see all of it at work, with nothing set up
+  $ dpp-sync demo                 try dpp-sync, with nothing set up
   $ dpp-sync init --from FILE     write a config for an exported file
   $ dpp-sync check                is the config right, and can everything be reached?
   $ dpp-sync sync                 bring the platform up to date`;

@@ -29,7 +29,7 @@ async function reload(context: CommandContext): Promise<number> {
   );
   if (output.json) output.document({ ok, errors, changed, after });
   else if (!ok) {
-    output.error('The daemon refuses the config, and goes on with the settings before it:');
+    output.error('The daemon refuses the config, and keeps the former settings:');
     for (const error of errors) output.error(`  ${printable(error)}`);
   } else {
     output.print(changed.length === 0 ? 'Nothing has changed.' : `Changed: ${printable(changed.join(', '))}.`);

@@ -184,7 +184,7 @@ function nextStep({ kind, state, missing, missingAccepted, released, record, rea
   if (missing || (record?.quarantined ?? null) === null) return step;
   const cure = 'Its row is quarantined: correct the row in the source, or the mapping; the next sync takes it up.';
   if (state === 'delivered') return `${cure} Until then the platform keeps what it has.`;
-  return `${cure} As for what was wanted before: ${step}`;
+  return `${cure} For the write from before that: ${step}`;
 }
 
 /** Each field once where both agree, with both values where they differ. */

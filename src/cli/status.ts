@@ -337,7 +337,7 @@ function roomBeside(ledger: string): number | null {
 
 function roomLine(freeBytes: number): string {
   const left = freeBytes < FULL_BYTES ? 'is full' : `has ${formatBytes(freeBytes)} left`;
-  return `Ledger: its disk ${left}. While it is full nothing is read or sent; then everything goes on by itself.`;
+  return `Ledger: its disk ${left}. While the disk is full, nothing is read or sent. When it has room again, the work continues by itself.`;
 }
 
 const FULL_BYTES = 64 * 1024;
@@ -352,7 +352,7 @@ function underWayLine(count: number): string {
 function readBackLine({ count, nextLookAt }: Attention['awaitingReadBack'], now: number): string {
   const what = count === 1 ? '1 item was sent, and' : `${formatCount(count)} items were sent, and`;
   const when = nextLookAt !== null && nextLookAt > now ? `, next at ${formatTime(nextLookAt)}` : '';
-  return `${what} no answer says for certain what became of ${count === 1 ? 'it' : 'them'}. The daemon or the next sync looks at the platform${when}.`;
+  return `${what} no answer shows whether ${count === 1 ? 'it' : 'they'} arrived. The daemon or the next sync looks at the platform${when}.`;
 }
 
 /** Why new products are sent one by one; null where they are not. */
@@ -382,6 +382,6 @@ function queueLine({ kind, counts, paused, problem }: Queue): string {
     ([name, { waiting, active, failed }]) => `${name} ${waiting} waiting, ${active} active, ${failed} failed`,
   );
   const stopped =
-    paused.length === 0 ? '' : `. Paused in the dashboard: ${paused.join(', ')}. Resume there what is to go on.`;
+    paused.length === 0 ? '' : `. Paused in the dashboard: ${paused.join(', ')}. Resume the queues there.`;
   return `Queue: ${kind}; ${shown.join('; ')}${stopped}`;
 }

@@ -68,7 +68,7 @@ const Target = z
       .enum(['ask', 'create', 'assume-present'])
       .default('ask')
       .describe(
-        'What happens to the BOM items of a product that the platform already had. The API cannot list them. `ask`: a person answers with `settle --bom`. `create`: they are created. `assume-present`: those of the first complete read of their source count as present, and later ones are created.',
+        'What happens to the BOM items of a product that the platform already had. The API cannot list them. `ask`: a person answers with `settle --bom`. `create`: they are created. `assume-present`: the BOM items of the first complete read of their source count as present, and later ones are created.',
       ),
   })
   .describe('The DPP platform.');

@@ -40,7 +40,7 @@ function baseUrlProblem(text: string): string | null {
   const url = URL.parse(text);
   if (url === null) return 'a URL such as https://dpp.example.com';
   if (url.username !== '' || url.password !== '')
-    return 'a URL without user name and password; the key has its own place';
+    return 'a URL without user name and password; credentials have keys of their own in the config';
   // An empty query or fragment is invisible in the parsed URL, yet would end up in the middle of every path.
   if (/[?#]/.test(text)) return 'a URL without query and fragment';
   if (url.protocol === 'https:') return null;

@@ -143,7 +143,7 @@ function scopeProblem({ read, write }: Probe['scopes']): Fault | null {
   const named = missing.join(' and ');
   return fault('api.key', `The API key lacks the scope${missing.length === 1 ? '' : 's'} ${named}.`, {
     path: 'target.apiKey',
-    suggestion: 'Create a key with the scopes read and write, and publish where passports are to be published.',
+    suggestion: 'Create a key with the scopes read and write. If it has to publish passports, add the scope publish.',
   });
 }
 

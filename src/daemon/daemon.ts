@@ -132,7 +132,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
       if (config.web !== null) await server?.renew(config.web);
       return isNewToken;
     } catch (error) {
-      log.error({ err: error }, `The dashboard goes on with its former token and users: ${messageOf(error)}`);
+      log.error({ err: error }, `The dashboard keeps its former token and users: ${messageOf(error)}`);
       return false;
     }
   }

@@ -19,7 +19,10 @@ export async function replayDelivery(
     return { staged, message: 'The stored record was mapped again and still fails; see `dpp-sync quarantine`.' };
   }
   if (leftUnconfirmed > 0) {
-    return { staged, message: 'It is unknown whether it arrived, so it is not sent again without `replay --force`.' };
+    return {
+      staged,
+      message: 'It is unknown whether the write arrived, so it is not sent again without `replay --force`.',
+    };
   }
   return { staged, message: 'The stored record was mapped again, and there is nothing to send.' };
 }

@@ -203,7 +203,7 @@ async function stagesPassports({ passports, engine }: Runtime, of: WorkOf | unde
 }
 
 const INTERRUPTED = fault('interrupted', 'The sync was stopped before it was done.', {
-  suggestion: 'Nothing is lost: run it again, and it continues where it stopped.',
+  suggestion: 'Nothing is lost: run the sync again, and it continues where it stopped.',
 });
 
 const AUTHORIZATION_ADVICE = {

@@ -115,7 +115,7 @@ function unreadReason(kind: ListableKind, list: ListName, cause: string, lasts: 
 function uselessReason(kind: ListableKind, why: 'unusable' | 'unclear_publications'): Reason {
   const message =
     why === 'unusable'
-      ? `The platform's list of ${LISTS[kind]} does not show the natural key, so it is unknown which entries are yours. Name a field that the list shows in the profile (\`naturalKeys\`, \`wireNames\`).`
+      ? `The platform's list of ${LISTS[kind]} does not show the natural key, so it is unknown which entries are yours. In the profile, name a field that the list shows (\`naturalKeys\`, \`wireNames\`).`
       : `The platform's list of publications does not show to whom its entries belong. Name the field that shows it in the profile (\`publications\`).`;
   return { code: 'unlisted', message: `${message} ${suspendedSentence(kind)} ${ASSUME_EMPTY}` };
 }

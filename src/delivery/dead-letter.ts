@@ -42,7 +42,7 @@ export function createDeadLetter(options: {
 
   return async (deliveries, error, isAgain = false) => {
     const message = scrub(messageOf(error)).slice(0, MESSAGE_LENGTH_MAX);
-    const reason: Reason = { code: 'internal', message: `It cannot be sent: ${message}` };
+    const reason: Reason = { code: 'internal', message: `The delivery cannot be sent: ${message}` };
     for (const { id: deliveryId } of isAgain ? [] : deliveries) {
       log.error(
         { deliveryId, ...describe(deliveryId), err: error },

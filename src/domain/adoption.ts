@@ -56,7 +56,7 @@ export function adoptedReason(source: string, desired: JsonObject, baseline: Jso
   const more = changes.length > FIELDS_MAX ? `, and ${changes.length - FIELDS_MAX} more` : '';
   return {
     code: 'adopted',
-    message: `It was at the platform before and would change: ${shown.join(', ')}${more}. Accept the changes with \`dpp-sync sync --accept ${source}\`, or correct them at the source.`,
+    message: `The item was at the platform before, and these fields would change: ${shown.join(', ')}${more}. Accept the changes with \`dpp-sync sync --accept ${source}\`, or correct them at the source.`,
     fields: Object.fromEntries(changes.slice(0, FIELDS_MAX)),
   };
 }
@@ -71,7 +71,7 @@ function valueText(value: JsonValue | undefined): string {
 export function incomparableReason(kind: ListableKind, key: string, { remoteId }: { remoteId: string }): Reason {
   return {
     code: 'ambiguous_key',
-    message: `The platform has a ${kind} with this key, ${remoteId}, and shows a field of it that cannot be compared, such as a text with half a character. Say that it is this ${kind} with \`dpp-sync settle --delivered --id ${shellWord(String(JSON.parse(remoteId)))} ${shellWord(key)}\`, or correct the field at the platform and run \`dpp-sync replay --key ${shellValue(key)}\`.`,
+    message: `The platform has a ${kind} with this key, ${remoteId}, but one of its fields cannot be compared, such as a text with half a character. If it is this ${kind}, confirm that with \`dpp-sync settle --delivered --id ${shellWord(String(JSON.parse(remoteId)))} ${shellWord(key)}\`, or correct the field at the platform and run \`dpp-sync replay --key ${shellValue(key)}\`.`,
   };
 }
 
@@ -87,6 +87,6 @@ export function ambiguousReason(
     : `The platform has a ${kind} whose key is written in another form. It may be the same one: ${ids}.`;
   return {
     code: 'ambiguous_key',
-    message: `${found} Name the right one with \`dpp-sync settle --delivered --id ID ${shellWord(key)}\`, or change the key at one side and run \`dpp-sync replay --key ${shellValue(key)}\`.`,
+    message: `${found} Name the right one with \`dpp-sync settle --delivered --id ID ${shellWord(key)}\`, or change the key at the platform or in the source and run \`dpp-sync replay --key ${shellValue(key)}\`.`,
   };
 }

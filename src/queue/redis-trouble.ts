@@ -16,21 +16,27 @@ const REFUSAL = /^(?:NOAUTH|WRONGPASS|NOPERM|ERR AUTH|ERR invalid password)/;
 
 /** Errors of a Redis that answers, by their first word. */
 const WORDS: Readonly<Record<string, { what: string; cure: string }>> = {
-  OOM: { what: 'it is out of memory.', cure: 'Free some, or raise its maxmemory. Work goes on by itself then.' },
+  OOM: {
+    what: 'it is out of memory.',
+    cure: 'Free some of its memory, or raise its maxmemory. The work then continues by itself.',
+  },
   MISCONF: {
     what: 'it cannot write its data to disk.',
-    cure: 'See its log and its disk. Work goes on by itself then.',
+    cure: 'Check the log and the disk of Redis. When the cause is fixed, the work continues by itself.',
   },
-  READONLY: { what: 'it is a replica, which takes no writes.', cure: 'Name the one that takes writes in `queue`.' },
-  LOADING: { what: 'it is still reading its data.', cure: 'Work goes on by itself when it has.' },
+  READONLY: { what: 'it is a replica, which takes no writes.', cure: 'In `queue`, name the Redis that takes writes.' },
+  LOADING: {
+    what: 'it is still reading its data.',
+    cure: 'The work continues by itself when Redis has read its data.',
+  },
 };
 
 const PASSWORD = {
   what: 'it does not accept the user or the password.',
-  cure: 'Put those that it has now into `queue` and start dpp-sync again. What is due stays due.',
+  cure: 'Put the present user and password of Redis into `queue` and start dpp-sync again. Due deliveries stay due.',
 };
 const UNREACHABLE_CURE =
-  'See whether Redis runs and can be reached from here, and whether host and port in `queue` are right. Work goes on by itself when it is back.';
+  'Check that Redis runs and can be reached from here, and that host and port in `queue` are right. The work continues by itself when Redis is back.';
 
 /** How messages of ioredis begin that report a missing or lost connection and have no code. */
 const LOST = /^(?:Connection is closed|Socket |Command timed out|connect ETIMEDOUT|Reached the max retries|no answer)/;

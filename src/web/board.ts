@@ -92,7 +92,8 @@ async function refuseWhatConfuses({ method, route, request }: HookContext): Prom
   if (method === 'get') return { allow: true };
   const { queueName, jobId } = request.params as Record<string, string | undefined>;
   if (route === RETRY_ALL) return refusal(RETRY_ALL_ELSEWHERE);
-  if (!ALLOWED.has(route)) return refusal('The ledger decides what is in the queues, so this is not done here.');
+  if (!ALLOWED.has(route))
+    return refusal('The ledger decides which jobs are in the queues, so this action is refused.');
   // Completed work is never replayed: a new run sends whatever has changed since.
   if (jobId !== undefined) {
     const job = await request.queues.get(queueName ?? '')?.getJob(jobId);

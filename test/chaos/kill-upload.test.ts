@@ -66,7 +66,7 @@ describe('a daemon that is killed amid an upload', () => {
       daemon = await startDaemonProcess(world.configFile);
       const { rows } = JSON.parse((await web.get('/api/v1/audit?limit=1')).text) as { rows: object[] };
       expect(rows).toMatchObject([
-        { action: 'rows.store', outcome: expect.stringMatching(/^(The process was ended|Done)/) },
+        { action: 'rows.store', outcome: expect.stringMatching(/^(The process ended|Done)/) },
       ]);
       await expect
         .poll(async () => {

@@ -14,7 +14,7 @@ export const backUp: Handler<Record<string, never>, BackupFile> = {
   async handle(_request, { runtime }) {
     if (runtime.care !== null) return await runtime.care.backups.backUpNow();
     throw fault('usage', 'No daemon works on this ledger.', {
-      suggestion: 'Without one, `dpp-sync ledger backup FILE` makes a backup.',
+      suggestion: 'Without a daemon, `dpp-sync ledger backup FILE` makes a backup.',
     });
   },
 };

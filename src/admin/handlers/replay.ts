@@ -62,7 +62,7 @@ export const replayRecords: Handler<ReplayAsked, Replayed> = {
     if (force && (pasted.length === 0 || cause !== undefined)) {
       throw fault(
         'usage',
-        '`force` sends again what may have arrived, so it needs `keys` to say what, and no `cause`.',
+        '`force` sends writes again that may have arrived, so it needs `keys` and cannot be used with `cause`.',
         {
           suggestion: 'Look at the platform whether the item is there, then name its key.',
         },

@@ -32,7 +32,7 @@ const SettleRequest = z
   })
   .refine(
     ({ names, resolution, id }) => id === null || (resolution === 'delivered' && names.length === 1),
-    'An id goes with one name, of what was delivered.',
+    'An id needs exactly one name and the resolution `delivered`.',
   );
 export type SettleRequest = z.infer<typeof SettleRequest>;
 
@@ -110,7 +110,7 @@ async function bindAmbiguous(
     const remoteId = inOwnType(id, kind, views);
     const other = await ledger.boundTo(kind, remoteId);
     if (other !== null) {
-      throw fault('usage', `The id ${idText(remoteId)} is that of the ${kindWord(kind)} "${other}" already.`);
+      throw fault('usage', `The id ${idText(remoteId)} already belongs to the ${kindWord(kind)} "${other}".`);
     }
     const adopted = await ledger.adoptAs({ name, kind, remoteId });
     if (adopted === null) continue;
@@ -251,7 +251,7 @@ function nothingToSettle(
     suggestion:
       resolution === 'ignored' && stuck !== undefined
         ? otherThanIgnoring(stuck)
-        : `\`dpp-sync show ${item.kind} ${shellWord(item.key)}\` says where it stands and what can be done.`,
+        : `\`dpp-sync show ${item.kind} ${shellWord(item.key)}\` shows its state and what to do.`,
   });
 }
 
@@ -259,5 +259,5 @@ function nothingToSettle(
 function otherThanIgnoring({ kind, key }: NamedDelivery): string {
   return kind === 'passport'
     ? `If nobody wants the passport any more, run \`dpp-sync unpublish ${shellWord(key)}\`.`
-    : 'It may have arrived: look at the platform, then say --delivered or --rejected.';
+    : 'The write may have arrived. Look at the platform, then use --delivered or --rejected.';
 }

@@ -126,12 +126,12 @@ async function onwardFrom<Entry>(tools: WalkTools<Entry>, at: At<Entry>): Promis
   if (follows && page.words.next !== null) return follow(tools, at, page.words.next);
   if (more === false) return END;
   if (paging === 'none')
-    return more === null ? END : fail('it says that there is more, although `list.paging` is none');
+    return more === null ? END : fail('it says that there are more pages, although `list.paging` is none');
   if (paging === 'cursor' || paging === 'link' || (place.led && more === null)) {
-    return more === null ? END : fail(`it says that there is more, but not where${HOW_TO_SAY}`);
+    return more === null ? END : fail(`it says that there are more pages, but not where${HOW_TO_SAY}`);
   }
   if (page.entries.length === 0) {
-    return more === null ? END : fail('it says that there is more, but the page is empty');
+    return more === null ? END : fail('it says that there are more pages, but the page is empty');
   }
   if (more === null && place.pages > 0 && page.entries.length < place.widest) return END;
   const way = wayOf(tools.list) ?? known.way;
@@ -197,22 +197,24 @@ function learn<Entry>({ page, known }: At<Entry>, more: boolean | null, search: 
       return { to: 'page', path: search.path, led: false, page: search.page };
     case 'end':
       if (more === true)
-        return fail(`it says that there is more, but ${search.way.parameter} leads to nothing${HOW_TO_SAY}`);
+        return fail(`it says that there are more pages, but ${search.way.parameter} leads to none${HOW_TO_SAY}`);
       known.way = search.way;
       return END;
     case 'whole':
       if (more === true || (page.words.count ?? 0) > page.entries.length) {
-        return fail(`it says that there is more, and nothing that was tried leads there${HOW_TO_SAY}`);
+        return fail(
+          `it says that there are more pages, but no way of paging that was tried leads to them${HOW_TO_SAY}`,
+        );
       }
       known.wholeOf = page.entries.length;
       return END;
     case 'larger':
       return fail(
-        'a larger page shows more entries, and nothing that was tried leads to the next page; set `list.sizeParameter` and `list.pageSize` in the profile, or say how the API pages with `list.paging`',
+        'a larger page shows more entries, but no way of paging that was tried leads to the next page; set `list.sizeParameter` and `list.pageSize` in the profile, or say how the API pages with `list.paging`',
       );
     case 'nothing':
       return fail(
-        `it does not say whether this is all, and refuses to be asked for more; if one answer holds all entries, set \`list.paging: none\` in the profile${OR_ELSE}`,
+        `it does not say whether it is complete, and the API refuses to give another page; if one answer holds all entries, set \`list.paging: none\` in the profile${OR_ELSE}`,
       );
   }
 }

@@ -105,7 +105,7 @@ function referencesIn(root: JsonObject): References {
       if (typeof ref !== 'string') return ok(at);
       if (!ref.startsWith('#/')) return err(`a reference out of the document, "${ref}"`);
       at = pointedTo(root, ref);
-      if (at === undefined) return err(`a reference to what is not there, "${ref}"`);
+      if (at === undefined) return err(`a reference to a part that does not exist, "${ref}"`);
     }
     return err('references that go round in a circle');
   };

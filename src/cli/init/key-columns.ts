@@ -100,7 +100,7 @@ function repeatedNumber(usable: readonly Column[]): FoundKey | null {
   if (different.size < values.length * DIFFERENT_SHARE_MIN) return null;
   const shown = [...repeated].slice(0, REPEATED_SHOWN).map((value) => JSON.stringify(value));
   const more = repeated.size > shown.length ? ' …' : '';
-  const reason = `${different.size} of ${values.length} values are different; one row of each value can be sent, and there are several of ${shown.join(', ')}${more}`;
+  const reason = `${different.size} of ${values.length} values are different. Only one row of each value can be sent, and several rows have ${shown.join(', ')}${more}`;
   return { columns: [best], reason, isRepeated: true, others: [] };
 }
 

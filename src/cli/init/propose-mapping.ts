@@ -45,7 +45,7 @@ function proposeArticle(columns: readonly Column[], key: FoundKey | null, to: 'p
     to,
     reason:
       to === 'product'
-        ? 'nothing says that they are materials or BOM items; change it if they are'
+        ? 'no column shows materials or BOM items; change this line if the rows are such items'
         : 'the name of the file says so; change it if they are products',
     key: keyLine(key, number === null ? [] : [number.column]),
     refs: [],

@@ -72,7 +72,8 @@ function ofHighBytes(bytes: Buffer): FoundEncoding {
     return { ...utf8, reason: damaged };
   }
   const name = isDos(bytes) ? 'cp850' : 'windows-1252';
-  const why = name === 'cp850' ? 'not UTF-8, and its letters are those of DOS' : 'not UTF-8, so an 8-bit encoding';
+  const why =
+    name === 'cp850' ? 'not UTF-8, and it has letters in an encoding of DOS' : 'not UTF-8, so an 8-bit encoding';
   return withWords(decoded(bytes, name, why));
 }
 

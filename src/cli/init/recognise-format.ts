@@ -97,7 +97,7 @@ function knownXml({ root, version, second }: FoundXml, text: string): Recognised
   if (root === 'BMECAT') {
     const preset = version?.startsWith('2005') === true ? 'bmecat-2005' : 'bmecat-1.2';
     const update = second.find((name) => name.startsWith('T_UPDATE_'));
-    const reason = `${update} has what changed, and not the whole catalogue`;
+    const reason = `${update} has only the changes, not the whole catalogue`;
     const stream = update === undefined ? [] : [{ name: 'contents', value: 'changes', reason }];
     return { ...plain('bmecat', `a BMEcat catalogue, version ${version ?? 'not stated'}`), preset, stream };
   }

@@ -16,7 +16,7 @@ const STEPS = { copy: 'Copying the ledger …', verify: 'Verifying the copy …'
 export function addLedgerBackupCommand(ledger: Command, run: RunAction): void {
   ledger
     .command('backup')
-    .description('copy the ledger as it is at one moment, also beside a daemon')
+    .description('copy the ledger, also while a daemon works on it')
     .argument('<file>', 'where the backup goes')
     .option('--force', 'replace a file that is there')
     .addHelpText('after', EXAMPLES)

@@ -39,7 +39,7 @@ async function verify(named: string | undefined, context: CommandContext): Promi
   else {
     output.print(`${what} is not sound:`, '', ...findings.flatMap(findingLines), '');
     output.note(
-      'Stop what writes it and keep a copy of it. `dpp-sync ledger restore FILE` puts a sound backup in its place.',
+      'Stop every process that uses the ledger, and keep a copy of it. `dpp-sync ledger restore FILE` puts a sound backup in its place.',
     );
   }
   return ok ? 0 : 1;

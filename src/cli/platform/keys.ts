@@ -52,7 +52,7 @@ async function revoke(keyId: string, options: RevokeOptions, context: CommandCon
       'usage',
       'A token on the command line can be read by everybody on this machine, and stays in the history.',
       {
-        suggestion: `Put it into a file and name that with --token-file, or into the variable ${TOKEN_VARIABLE}. Consider this one known.`,
+        suggestion: `Put a token into a file and name the file with --token-file, or put it into the variable ${TOKEN_VARIABLE}. Others may have read the token of this command: end its session.`,
       },
     );
   }
@@ -64,7 +64,7 @@ async function revoke(keyId: string, options: RevokeOptions, context: CommandCon
   if (!options.yes) {
     await confirmed(`Revoke the API key ${printable(keyId)} at ${baseUrl}? It cannot be undone.`, {
       signal,
-      unattended: 'There is nobody to ask whether the key is to be revoked.',
+      unattended: 'The key was not revoked: this command has no terminal at which a person can confirm it.',
       declined: 'No key was revoked.',
     });
   }
@@ -76,9 +76,7 @@ async function revoke(keyId: string, options: RevokeOptions, context: CommandCon
   if (outcome.kind !== 'accepted' && !alreadyRevoked) throw revocationFault(outcome, keyId, options);
   if (output.json) output.document({ ok: true, keyId, alreadyRevoked });
   output.print(`The API key ${printable(keyId)} ${alreadyRevoked ? 'was revoked already' : 'is revoked'}.`);
-  output.note(
-    'Where it was the key of a dpp-sync, put a new one in its place: `dpp-sync check` says whether it works.',
-  );
+  output.note('If a dpp-sync used this key, give it a new key. `dpp-sync check` says whether the new key works.');
   return 0;
 }
 
@@ -87,7 +85,7 @@ function assertKeyId(keyId: string, secrets: SecretStore): void {
   if (keyId === '' || keyId === '.' || keyId === '..') throw fault('usage', `"${keyId}" is no id of a key.`);
   if (!keyId.startsWith(KEY_START) || keyId.length <= PREFIX_LENGTH) return;
   secrets.add(keyId);
-  throw fault('usage', 'This is a key, or a part of one, and not the id of a key.', {
+  throw fault('usage', 'This argument is a key or a part of a key, not the id of a key.', {
     suggestion: 'The id is on the API Keys page of the platform, beside the first 8 characters of the key.',
   });
 }
@@ -135,8 +133,8 @@ function revocationFault(
       `The API refuses the ${isToken ? 'token' : 'role of its user'}, and no key was revoked: ${said}`,
       {
         suggestion: isToken
-          ? `Put a fresh one into ${tokenFile ?? TOKEN_VARIABLE}: sessions end.`
-          : 'It takes the token of an owner or administrator of the organisation that the key belongs to.',
+          ? `Log in again and put the new token into ${tokenFile ?? TOKEN_VARIABLE}: tokens expire.`
+          : 'Use the token of an owner or administrator of the organisation that the key belongs to.',
       },
     );
   }
@@ -146,6 +144,6 @@ function revocationFault(
       detail.status === 404
         ? "The organisation of the token's user has no key with this id; look at the API Keys page of the platform."
         : 'Look at the API Keys page of the platform.',
-    unconfirmedCure: 'Run it again: revoking a key twice does no harm.',
+    unconfirmedCure: 'Run the command again: revoking a key twice does no harm.',
   });
 }

@@ -55,7 +55,7 @@ export async function listPlatform<Entry>(context: CommandContext, list: Platfor
   if (!listing.complete) {
     throw outcomeFault(listing.outcome, {
       failure: list.failure,
-      cure: 'See whether target.baseUrl is the address of the platform, and the profile that of its API.',
+      cure: 'Check that target.baseUrl is the address of the platform, and that the profile fits its API.',
     });
   }
   if (output.json) output.document({ ok: true, [list.member]: entries });

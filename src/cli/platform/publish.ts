@@ -69,7 +69,7 @@ export function addPublishCommands(program: Command, run: RunAction): void {
 }
 
 async function publish(skus: string[], { yes, wait }: Options, context: CommandContext): Promise<number> {
-  if (skus.length === 0) throw fault('usage', 'Say whose passports are to be published: by SKUs, or --all.');
+  if (skus.length === 0) throw fault('usage', 'Name the products by their SKUs, or use --all.');
   if (yes === true) throw fault('usage', '--yes goes with --all alone.');
   return change(skus, { command: 'publish', handler: publishPassports, wait }, context);
 }
@@ -123,7 +123,7 @@ async function confirmAll({ found }: PublishedComplete, context: CommandContext)
   const passports = plural(found.complete, 'passport');
   await confirmed(`Publish ${passports}?`, {
     signal: context.interruption(),
-    unattended: `${passports} would be published, and nobody is at a terminal to agree.`,
+    unattended: `${passports} would be published, but this command has no terminal at which a person can confirm it.`,
     declined: 'Nothing was published.',
   });
 }
@@ -218,7 +218,7 @@ function outcomeLines(outcome: PassportOutcome, status: Asked, { output }: Comma
   }
   if (blockers.length > 0) {
     return [
-      `${paint('yellow', '!')} ${name} is not complete, so it was not published:`,
+      `${paint('yellow', '!')} ${name} is not complete, so its passport was not published:`,
       ...blockers.map((blocker) => `  - ${printable(blocker)}`),
     ];
   }

@@ -52,7 +52,7 @@ async function create(options: CreateOptions, context: CommandContext): Promise<
     config.profile.idempotency === 'honoured'
       ? `With --idempotency-key ${key} it can be sent again without harm.`
       : `If it is not there, send it again with --idempotency-key ${key}.`;
-  const unconfirmedCure = `Look with \`dpp-sync report list\` whether it is there. ${again}`;
+  const unconfirmedCure = `\`dpp-sync report list\` shows whether the platform has the report. ${again}`;
   let failure: Failure;
   try {
     const outcome = await context.withPlatform(config, 'report create', (admin) =>
@@ -70,7 +70,7 @@ async function create(options: CreateOptions, context: CommandContext): Promise<
     failure = failureOf(
       outcomeFault(outcome, {
         failure: 'The report was not made',
-        cure: 'Give what the platform wants with --type, --data or --data-file; its schema says what that is.',
+        cure: 'Give the fields of the report with --type, --data or --data-file. The schema of the platform names the fields that it needs.',
         unconfirmedCure,
       }),
     );
@@ -79,7 +79,7 @@ async function create(options: CreateOptions, context: CommandContext): Promise<
     if (!(error instanceof Fault) || !UNANSWERED.has(error.code)) throw error;
     failure = {
       ...failureOf(error),
-      message: `It is unknown whether it took effect: ${error.message}`,
+      message: `It is unknown whether the request took effect: ${error.message}`,
       suggestion: unconfirmedCure,
     };
   }

@@ -36,7 +36,7 @@ async function ask(count: number, { state, kind, resolution }: Selection, abort:
   const what = kind === null ? plural(count, 'item') : countKind(count, kind);
   await confirmed(`Settle ${what} that ${count === 1 ? 'is' : 'are'} ${stateWord(state)} as ${resolution}?`, {
     signal: abort,
-    unattended: `There is nobody to ask whether ${what} ${count === 1 ? 'is' : 'are'} to be settled.`,
+    unattended: `Nothing was settled: this command has no terminal at which a person can confirm ${what}.`,
     declined: 'Nothing was settled.',
   });
 }
@@ -46,7 +46,7 @@ function linesOf({ settled, left }: Pick<SettleSelectedResult, 'settled' | 'left
   if (left > 0) {
     const are = left === 1 ? 'item is' : 'items are';
     lines.push(
-      `${left} ${are} left: new products and materials need their ids (dpp-sync settle KEY --delivered), and what may have arrived, or is a passport, cannot be ignored.`,
+      `${left} ${are} left: new products and materials need their ids (dpp-sync settle KEY --delivered); passports and writes that may have arrived cannot be ignored.`,
     );
   }
   return lines;

@@ -80,10 +80,10 @@ async function settle(keys: string[], options: SettleOptions, context: CommandCo
   const resolution = resolutionOf(options);
   const { state, source } = options;
   if ((keys.length === 0) === (state === undefined)) {
-    throw fault('usage', 'Name what is to be settled: either by keys or by --state.');
+    throw fault('usage', 'Name the items, either by keys or with --state.');
   }
   if (options.id !== undefined && (resolution !== 'delivered' || keys.length !== 1)) {
-    throw fault('usage', '--id goes with --delivered alone, and with one key.');
+    throw fault('usage', 'Use --id only with --delivered and exactly one key.');
   }
   if (state === undefined && (source !== undefined || options.yes === true)) {
     throw fault('usage', '--source and --yes go with --state alone.');

@@ -17,7 +17,7 @@ export function careLines(
 
 function reloadLines(reload: ReloadStatus | null): string[] {
   if (reload === null || reload.ok) return [];
-  const title = `The daemon has refused the config at ${formatTime(reload.at)} and goes on with the settings before it:`;
+  const title = `The daemon has refused the config at ${formatTime(reload.at)} and keeps the former settings:`;
   return [title, ...reload.errors.map((error) => `  ${printable(error)}`)];
 }
 

@@ -27,7 +27,7 @@ export function checkMapping(
   if (module !== undefined) {
     for (const name of DECLARED) {
       if (mapping[name] === undefined) continue;
-      const message = `found ${name} beside module, expected one or the other: a module decides everything but when`;
+      const message = `found ${name} beside module, expected only one of the two: beside module only when is allowed`;
       findings.addProblem([...path, name], message);
     }
     return;

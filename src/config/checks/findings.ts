@@ -109,7 +109,7 @@ export function createFindings(options: {
       if (has(path)) return;
       const name = valueAt(value, path);
       const likely = typeof name === 'string' ? suggest(name, known) : undefined;
-      const expected = known.length === 0 ? `${what}, of which there are none` : `${what}: ${oneOf(known)}`;
+      const expected = known.length === 0 ? `${what}, but there is none` : `${what}: ${oneOf(known)}`;
       add(problems, path, `found ${found(path)}, expected ${expected}`, didYouMean(likely));
     },
     addProblem(path, message, cure) {

@@ -67,7 +67,7 @@ function throttledFault(
   if (askAgainInMs <= dueInMs && now - since < waitMs + answerMs) return null;
   const end = wait?.until ?? null;
   const until = end === null ? '' : ` until ${new Date(end).toISOString()}`;
-  const asked = `has asked to wait${until} (429) and has taken nothing for ${seconds(now - since)}`;
+  const asked = `has asked to wait${until} (429) and has accepted nothing for ${seconds(now - since)}`;
   return fault('api.unreachable', `The API at ${config.target.baseUrl} ${asked}: ${message}`, {
     path: 'target.baseUrl',
     suggestion: THROTTLED_ADVICE,
@@ -138,9 +138,9 @@ const LISTS: Record<ListName, string> = { product: 'products', material: 'materi
 
 const AWAY_ADVICE = 'Check the address and the network, and run the sync again; everything is still due.';
 const WRITES_ADVICE =
-  'Either the platform can store nothing, or these rows are at fault: `dpp-sync items --state in_doubt` and `dpp-sync show` say what it answered. Then run the sync again; everything is still due.';
+  'Either the platform can store nothing now, or these rows are at fault. `dpp-sync items --state in_doubt` and `dpp-sync show` have its answers. Then run the sync again; everything is still due.';
 const THROTTLED_ADVICE =
-  'Run the sync again when the wait is over, or give it longer with `--wait`; everything is still due. Where the wait is a mistake, have the limit of the key or the organisation looked at.';
+  'Run the sync again when the wait is over, or wait longer with `--wait`; everything is still due. If the wait is a mistake, ask the operator of the platform to check the limit of the key or the organisation.';
 const LEFT_AWAY_ADVICE =
   'See `dpp-sync show` for it and why the platform cannot take it, and run the sync again; everything else was synced.';
 const LIST_ADVICE = 'Fix what the message names and run the sync again; everything is still due.';

@@ -38,7 +38,9 @@ export function outcomeFault(outcome: Outcome, { failure, cure, unconfirmedCure 
       return fault('api.unreachable', message, { suggestion: waitAdvice(outcome) });
     case 'ambiguous':
       if (unconfirmedCure !== undefined) {
-        return fault('api.doubt', `It is unknown whether it took effect: ${said}`, { suggestion: unconfirmedCure });
+        return fault('api.doubt', `It is unknown whether the request took effect: ${said}`, {
+          suggestion: unconfirmedCure,
+        });
       }
       if (outcome.cause === 'unreadable_answer') {
         return fault('api.answer', message, {

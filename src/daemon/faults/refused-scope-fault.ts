@@ -22,10 +22,10 @@ export async function refusedScopeFault({
   }
   if (lacking.length === 0) return null;
   const onlyPublish = lacking.every((scope) => scope === 'publish');
-  const ofItsOwn = onlyPublish && target.publishKey === null ? ', or one of its own in target.publishKey,' : '';
+  const ofItsOwn = onlyPublish && target.publishKey === null ? ', or a separate key in target.publishKey,' : '';
   return fault('api.key', messages.join(' '), {
     path: onlyPublish && target.publishKey !== null ? 'target.publishKey' : 'target.apiKey',
-    suggestion: `Everything else was synced. \`dpp-sync check\` shows what the key may. Use one with the scope ${lacking.join(' and ')}${ofItsOwn} and run the sync again.`,
+    suggestion: `Everything else was synced. \`dpp-sync check\` shows the scopes of the key. Use a key with the scope ${lacking.join(' and ')}${ofItsOwn} and run the sync again.`,
   });
 }
 
@@ -34,6 +34,6 @@ function leftWords({ due, unconfirmed }: Awaited<ReturnType<DeliveryLedger['coun
   const lookedUp =
     unconfirmed === 0
       ? []
-      : [`${unconfirmed} unconfirmed ${unconfirmed === 1 ? 'one is' : 'ones are'} left to be looked up`];
+      : [`${unconfirmed} unconfirmed ${unconfirmed === 1 ? 'delivery is' : 'deliveries are'} left to be looked up`];
   return [...sent, ...lookedUp].join(', and ');
 }

@@ -73,7 +73,7 @@ export function createReload(options: ReloadOptions): Reload {
     const isNews = last === null || last.ok || last.errors.join('\n') !== errors.join('\n') || cause !== 'file';
     last = { at: clock.now(), ok: false, errors };
     if (isNews) {
-      log.error({ cause, errors }, `The config was refused, and the settings before it go on: ${errors.join(' ')}`);
+      log.error({ cause, errors }, `The config was refused, and the former settings stay in use: ${errors.join(' ')}`);
       await options.report(last);
     }
     return { ...last, changed: [], after: [] };
@@ -137,7 +137,7 @@ export function createReload(options: ReloadOptions): Reload {
       await look();
       if (last === null || last.ok || !isInvalid) return;
       throw fault('config.invalid', `The config was refused: ${last.errors.join(' ')}`, {
-        suggestion: 'Correct it, and try again. Until then the settings before it go on.',
+        suggestion: 'Correct the config, and try again. Until then the former settings stay in use.',
       });
     },
     last: () => last,

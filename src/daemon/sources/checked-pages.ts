@@ -37,7 +37,7 @@ export async function* checkedPages(
     empty = page.rows.length === 0 ? empty + 1 : 0;
     if (empty > EMPTY_PAGES_MAX) throw wrong(`${EMPTY_PAGES_MAX} pages without a row, one behind the other,`);
     if (page.nothingNew === true && (count > 1 || page.rows.length > 0)) {
-      throw wrong('rows and the word that there is nothing new');
+      throw wrong('rows together with `nothingNew: true`');
     }
     if (page.cursor !== undefined && faultIn(page.cursor, 0) !== null) throw wrong('a cursor that is no JSON value');
     if (mode === 'changes' && page.cursor === undefined && page.nothingNew !== true) {
@@ -70,7 +70,7 @@ const isObject = (value: unknown): value is JsonObject =>
 function issueOf(field: string, what: string): Issue {
   return {
     code: 'row.value',
-    message: `The connector gave ${what} for ${field}, which no export can hold.`,
+    message: `The connector gave ${what} for ${field}, and an export cannot have such a value.`,
     field,
     cure: 'Correct the connector: it has to give text, a number, true, false, null, a list or a plain object.',
   };

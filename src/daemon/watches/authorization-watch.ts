@@ -94,7 +94,7 @@ export function createAuthorizationWatch(options: AuthorizationWatchOptions): Au
     const extent =
       scope === null
         ? `${by}; nothing is sent and everything stays due`
-        : `scope ${scope}; what takes it stays due, and everything else goes on`;
+        : `scope ${scope}; deliveries that need it stay due, and all others are sent`;
     log[onTrial ? 'debug' : 'error'](
       { by, scope, status: reason.status ?? null },
       `The API refuses the ${extent}. ${reason.message}`,

@@ -25,7 +25,7 @@ export function createOutageWatch(options: {
       else {
         log.error(
           { since: new Date(clock.now() - (clock.ticks() - since)).toISOString() },
-          `${writes === null ? 'The API is away or fails at everything.' : `The API can be read. ${describeFailingWrites(writes)}`} What is due stays due and costs no attempts; it is asked now and then.`,
+          `${writes === null ? 'The API does not answer, or fails for every request.' : `The API can be read. ${describeFailingWrites(writes)}`} Due deliveries stay due and use no attempts. dpp-sync asks the API at intervals.`,
         );
       }
     },
@@ -35,6 +35,6 @@ export function createOutageWatch(options: {
 /** Says in a sentence how many writes have failed. It is unknown whether the platform or the rows are at fault. */
 export function describeFailingWrites({ failed, takenAt }: FailingWrites): string {
   return takenAt === null
-    ? `It has failed at each of the ${failed} different writes that it was sent, and has taken none.`
-    : `It took the last write at ${new Date(takenAt).toISOString()} and has failed at each of the ${failed} different ones since.`;
+    ? `It has failed for each of ${failed} different writes, and has accepted none.`
+    : `It accepted the last write at ${new Date(takenAt).toISOString()}, and has failed for each of ${failed} different writes since.`;
 }

@@ -143,7 +143,8 @@ const NOT_NAMED = 'The answer to the import does not say whether this product wa
 const UNTOUCHED = 'Other products in the same import were refused.';
 
 function proofReason(): Reason {
-  const message = 'This was the first bulk import of a new product. The list of products has to show it exactly once.';
+  const message =
+    'This was the first bulk import of a new product. The list of products has to show this product exactly once.';
   return { code: 'import_proof', message };
 }
 

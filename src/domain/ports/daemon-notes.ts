@@ -3,7 +3,7 @@ import type { AlertNote } from './alerts.ts';
 /** What came of the last reload of the config. */
 export interface ReloadStatus {
   at: number;
-  /** False where the new config was refused: the settings before it go on. */
+  /** False where the new config was refused: the former settings stay in use. */
   ok: boolean;
   /** Why it was refused, each a full sentence with its place in the config. */
   errors: string[];

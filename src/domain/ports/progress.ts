@@ -47,7 +47,7 @@ export type ProgressEvent =
   | { type: 'resumed'; scope: Scope | null }
   /** An outage of the API has begun or ended, by its last answers. With `writesAlone` the API can be read. */
   | { type: 'outage'; away: boolean; writesAlone: boolean }
-  /** The config was reloaded, or was refused and the settings before it go on. */
+  /** The config was reloaded, or was refused and the former settings stay in use. */
   | { type: 'reload'; ok: boolean }
   /** A backup of the ledger was made, or could not be made. */
   | { type: 'backup'; ok: boolean }

@@ -88,7 +88,7 @@ function countSound(file: string): ItemCounts {
     const found = db.pragma('quick_check(1)', { simple: true });
     if (found === 'ok')
       return isOfPresentVersion(db) ? createItemCounts(db, createItemTotals(db))() : countOlderItems(db);
-    throw fault('ledger.unreadable', `The copy is damaged, and so may be the ledger: ${String(found)}.`, {
+    throw fault('ledger.unreadable', `The copy is damaged, and the ledger may be damaged too: ${String(found)}.`, {
       path: 'ledger',
       suggestion: 'Run `dpp-sync ledger verify`, and keep the backups that you have.',
     });

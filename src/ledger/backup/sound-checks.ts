@@ -48,7 +48,7 @@ export const SOUND_CHECKS: readonly SoundCheck[] = [
   },
   {
     name: 'delivery.revision',
-    rule: 'What is kept of an item besides its present revision are revisions before that.',
+    rule: 'The history of an item has only revisions before its present one.',
     sql: `SELECT h.operation || ' of ' || i.key || ', revision ' || h.revision AS place
       FROM history h JOIN items i ON i.id = h.item_id WHERE h.revision >= i.revision OR h.revision < 1`,
   },
@@ -61,31 +61,31 @@ export const SOUND_CHECKS: readonly SoundCheck[] = [
   },
   {
     name: 'delivery.bytes',
-    rule: 'What is being sent has the request that holds its bytes (I2).',
+    rule: 'A delivery that is being sent has a request with its bytes (I2).',
     sql: `SELECT ${DELIVERY} FROM items i WHERE i.state = 'sending' AND i.request_id IS NULL`,
   },
   {
     name: 'delivery.payload',
-    rule: 'Only an open delivery asks for another payload than the desired one, and it says so in payload and hash.',
+    rule: 'Only an open delivery may have a payload other than the desired one. It then has both the payload and its hash.',
     sql: `SELECT ${DELIVERY} FROM items i WHERE (i.sent IS NOT NULL AND (i.sent_hash IS NULL OR i.kind = 'passport' OR ${NO_OPEN}))
       OR (i.sent_hash IS NOT NULL AND i.sent IS NULL AND NOT ${NO_OPEN})`,
   },
   {
     name: 'delivery.doubt',
-    rule: 'An unconfirmed write is noted as uncertain, and a delivered one is not.',
+    rule: 'An unconfirmed delivery is marked as uncertain, and a delivered one is not.',
     sql: `SELECT ${DELIVERY} FROM items i
       WHERE (i.state = 'in_doubt' AND i.uncertain <> 1) OR (i.state = 'delivered' AND i.uncertain <> 0)`,
   },
   {
     name: 'delivery.waiting',
-    rule: 'What waits has a ref to wait for.',
+    rule: 'A waiting delivery has a ref without a remote id.',
     sql: `SELECT ${DELIVERY} FROM items i WHERE i.state = 'waiting' AND NOT EXISTS (
         SELECT 1 FROM refs f LEFT JOIN items t ON t.kind = f.kind AND t.key = f.key
         WHERE f.item_id = i.id AND nullif(t.remote_id, 'null') IS NULL)`,
   },
   {
     name: 'item.baseline',
-    rule: 'What the API acknowledged has a content, a hash and a remote id, or none of the three.',
+    rule: 'An acknowledged item has a content, a hash and a remote id, or none of the three.',
     sql: `SELECT ${ITEM} FROM items i WHERE i.acknowledged NOT IN (0, 1, 2) OR (i.acknowledged = 2) <> (i.baseline IS NOT NULL)
       OR (i.acknowledged = 2) <> (i.baseline_hash IS NOT NULL) OR (i.acknowledged = 0) <> (i.remote_id IS NULL)
       OR (i.kind = 'passport' AND i.acknowledged = 1)`,
@@ -98,7 +98,7 @@ export const SOUND_CHECKS: readonly SoundCheck[] = [
   },
   {
     name: 'item.difference',
-    rule: 'What is desired and what was acknowledged differ only with a delivery that says so (I4).',
+    rule: 'If the desired content differs from the acknowledged one, the item has a delivery for the difference (I4).',
     // A record that waits to be read or mapped again stages the difference later. An item without a record stages
     // nothing. An item that is not at the platform is staged when its missing record is back.
     sql: `SELECT ${ITEM} FROM items i JOIN records r ON r.id = i.record_id
@@ -107,18 +107,18 @@ export const SOUND_CHECKS: readonly SoundCheck[] = [
   },
   {
     name: 'item.ignored',
-    rule: 'An item whose write a person has ended has nothing open, and that write says so (I4).',
+    rule: 'If a person has ended the write of an item, the write is superseded and has the ended payload (I4).',
     sql: `SELECT ${ITEM} FROM items i WHERE i.ignored_hash IS NOT NULL AND (i.state IS NOT 'superseded' OR i.reason IS NULL
         OR coalesce(i.sent_hash, i.desired_hash) <> i.ignored_hash)`,
   },
   {
     name: 'item.adopted',
-    rule: 'An adopted item whose changes wait for a person is at the platform, and differs from what is desired.',
+    rule: 'An adopted item whose changes wait for a person is at the platform, and differs from the desired content.',
     sql: `SELECT ${ITEM} FROM items i WHERE i.adopted = 1 AND (i.remote_id IS NULL OR i.desired_hash IS ${BASELINE_HASH})`,
   },
   {
     name: 'passport.step',
-    rule: 'A passport that is not where it is to be has a delivery that leads there, or needs evaluation (I4).',
+    rule: 'A passport that is not in its desired state has a delivery toward that state, or needs evaluation (I4).',
     sql: `SELECT ${ITEM} FROM items i WHERE i.kind = 'passport' AND i.dirty = 0 AND ${NO_OPEN} AND CASE i.desired ->> 'status'
         WHEN 'none' THEN 0
         WHEN 'unpublished' THEN coalesce(i.baseline ->> 'status', '') = 'published'
@@ -127,7 +127,7 @@ export const SOUND_CHECKS: readonly SoundCheck[] = [
   },
   {
     name: 'item.refs',
-    rule: 'A BOM item has its product and one material or component, a passport its product, and nothing else has refs.',
+    rule: 'A BOM item has its product and one material or component, a passport has its product, and other items have no refs.',
     sql: `SELECT ${ITEM} FROM items i LEFT JOIN refs f ON f.item_id = i.id GROUP BY i.id
         HAVING CASE i.kind
           WHEN 'bom_item' THEN count(f.role) <> 2 OR sum(f.role = 'product') <> 1
@@ -138,7 +138,7 @@ export const SOUND_CHECKS: readonly SoundCheck[] = [
   },
   {
     name: 'item.owner',
-    rule: 'The record that makes an item is there.',
+    rule: 'The ledger has the record that makes an item.',
     sql: `SELECT ${ITEM} FROM items i
       WHERE i.record_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM records r WHERE r.id = i.record_id)`,
   },
@@ -150,12 +150,12 @@ export const SOUND_CHECKS: readonly SoundCheck[] = [
   },
   {
     name: 'record.quarantine',
-    rule: 'A record in quarantine says why.',
+    rule: 'A record in quarantine has an issue.',
     sql: "SELECT 'record ' || key AS place FROM records WHERE state = 'quarantined' AND coalesce(issues, '[]') = '[]'",
   },
   {
     name: 'json.readable',
-    rule: 'Everything that is kept as JSON can be read.',
+    rule: 'All stored JSON can be read.',
     sql: `SELECT 'cursor of ' || source || '/' || name AS place FROM streams WHERE json_valid(cursor) = 0
       UNION ALL SELECT 'record ' || key FROM records
         WHERE json_valid(raw) = 0 OR json_valid(place) = 0 OR json_valid(issues) = 0 OR json_valid(source_issues) = 0
@@ -166,7 +166,7 @@ export const SOUND_CHECKS: readonly SoundCheck[] = [
   },
   {
     name: 'import.members',
-    rule: 'A request has members whose bytes may be sent again or may have arrived: one, or those of an import in places of their own, which are all new or all changed (I3).',
+    rule: 'A request has one member, or the members of an import in different places, which are all new or all changed. Its bytes may be sent again or may have arrived (I3).',
     sql: `SELECT 'request ' || coalesce(r.id, i.request_id) AS place
       FROM (SELECT * FROM items WHERE request_id IS NOT NULL) i FULL JOIN requests r ON r.id = i.request_id
       GROUP BY coalesce(r.id, i.request_id)

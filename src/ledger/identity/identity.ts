@@ -42,6 +42,6 @@ export function bindTarget(bound: string, asked: string, file: string): void {
   throw fault('ledger.target', `The ledger ${file} belongs to ${bound}, and the config names ${asked}.`, {
     path: 'target.baseUrl',
     suggestion:
-      'Remote ids and idempotency keys of one API mean nothing at another: name a ledger file of its own for it.',
+      'Remote ids and idempotency keys of one API are not valid at another API. Use a separate ledger file for each API.',
   });
 }

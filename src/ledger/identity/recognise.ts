@@ -83,12 +83,12 @@ function goneFault(file: string): Fault {
 function foreignFault(file: string): Fault {
   return fault('ledger.restored', `The ledger ${file} is not the one that the mark beside it names.`, {
     path: 'ledger',
-    suggestion: `What the former ledger wrote to the API is unknown to this one: put the former ledger back, or run \`dpp-sync ledger restore\`, which has everything looked up at the API before it is written again. If this ledger belongs here and is the latest one, remove ${markOf(file)}.`,
+    suggestion: `This ledger does not know what the former ledger wrote to the API. Put the former ledger back, or run \`dpp-sync ledger restore\`: every item is then looked up at the API before it is written again. If this ledger belongs here and is the latest one, remove ${markOf(file)}.`,
   });
 }
 
 function restoredFault(what: string): Fault {
-  return fault('ledger.restored', `${what}: what was written to the API since is unknown to it.`, {
+  return fault('ledger.restored', `${what}: it does not know what was written to the API since.`, {
     path: 'ledger',
     suggestion:
       'If the later ledger still exists, put it back. Else run `dpp-sync ledger restore`, which has everything looked up at the API before it is written again.',

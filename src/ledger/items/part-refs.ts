@@ -102,7 +102,7 @@ function bothIssue({ key }: ItemRef): Issue {
     code: 'refs.ambiguous',
     field: 'refs.part',
     value: key,
-    message: `There are both a product and a material with the key ${JSON.stringify(key)}, so nobody knows which of them the part is.`,
+    message: `There are both a product and a material with the key ${JSON.stringify(key)}, so it is unknown which of the two the part is.`,
     cure: 'Name it under refs.component or refs.material, or give the product or the material another key.',
   };
 }

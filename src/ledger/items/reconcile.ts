@@ -105,7 +105,7 @@ export function createReconcile(
     if (standing === 'ask') return { ...wanted, need: 'blocked', reason: ADOPTED_BOM };
     adoptedBom.acknowledge(item.id);
     note(item.id, null, 'adopted', {
-      message: 'It is taken to be at the platform, as `target.bom: assume-present` says.',
+      message: 'The BOM item counts as present at the platform, because the config has `target.bom: assume-present`.',
     });
     return { need: 'none' };
   }

@@ -21,7 +21,7 @@ export interface People {
 
 /** The outcome of an action that its process did not finish. Its writes are in the ledger and are delivered by themselves. */
 const LEFT =
-  'The process was ended before this was done. What it had stored goes on by itself. Look at what is left, and ask for it again.';
+  'The process ended before this action was complete. The stored part continues by itself. Look at what is left, and start the action again.';
 
 export function createPeople(
   { db, clock }: Pick<LedgerContext, 'db' | 'clock'>,

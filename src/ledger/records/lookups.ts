@@ -219,9 +219,13 @@ function assertTakesValue(
     throw fault('lookup.unknown', `No mapping uses a lookup table "${lookup}".`, { suggestion: known });
   }
   if (named.some(({ columns }) => Array.isArray(storedColumns(columns)?.value))) {
-    throw fault('lookup.unknown', `The lookup table "${lookup}" gives several columns, and a value has one text.`, {
-      suggestion: 'Correct the row in the system that the table comes from.',
-    });
+    throw fault(
+      'lookup.unknown',
+      `The lookup table "${lookup}" gives several columns, but a value by hand is only one text.`,
+      {
+        suggestion: 'Correct the row in the system that the table comes from.',
+      },
+    );
   }
 }
 

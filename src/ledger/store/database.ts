@@ -112,7 +112,7 @@ export function assertOneName(file: string): void {
     `The ledger ${file} has ${links} names (hard links), and its lock is for one name only.`,
     {
       path: 'ledger',
-      suggestion: `Stop all that use it, find the other names with \`find FOLDER -samefile ${file}\` and remove them. A copy is made with \`dpp-sync ledger backup\`, never with a hard link.`,
+      suggestion: `Stop every process that uses the ledger, find the other names with \`find FOLDER -samefile ${file}\` and remove them. A copy is made with \`dpp-sync ledger backup\`, never with a hard link.`,
     },
   );
 }

@@ -94,6 +94,6 @@ function notAFileFault(path: string): Fault {
   return fault('ledger.unwritable', `${path} is no regular file.`, {
     path: 'ledger',
     suggestion:
-      'dpp-sync makes this file itself and does not follow a link in its place. See who has put it there, and remove it while nothing uses the ledger.',
+      'dpp-sync creates this file itself and does not follow a link in its place. Find out who has made the link, and remove it while no process uses the ledger.',
   });
 }

@@ -25,6 +25,6 @@ function look(path: string): { dev: bigint; ino: bigint; nlink: bigint } | strin
   try {
     return statSync(path, { bigint: true, throwIfNoEntry: false }) ?? 'was removed';
   } catch (error) {
-    return `cannot be looked at any more (${messageOf(error)})`;
+    return `cannot be checked any more (${messageOf(error)})`;
   }
 }

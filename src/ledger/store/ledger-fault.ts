@@ -40,7 +40,7 @@ export function ledgerFaultOf(error: unknown): Fault | null {
       return fault('ledger.held', `Another program has the ledger's file locked: ${messageOf(error)}.`, {
         ...details,
         suggestion:
-          'Close what else has the file open, such as a database browser or a backup, and run the command again.',
+          'Close other programs that have the file open, such as a database browser or a backup, and run the command again.',
       });
     default:
       return null;

@@ -48,7 +48,7 @@ function lostFault(path: string, what: string): Fault {
   return fault('ledger.lost', `${path} ${what} while this process worked on it.`, {
     path: 'ledger',
     suggestion:
-      'What this process writes from then on would be lost, so it sends and writes no more. Stop all that use the ledger. Put the file back if it still exists, else run `dpp-sync ledger restore BACKUP`; remove a second name. Then start again.',
+      'Later writes of this process would be lost, so it sends and writes no more. Stop every process that uses the ledger. Put the file back if it still exists, else run `dpp-sync ledger restore BACKUP`. If the file has a second name, remove that name. Then start again.',
   });
 }
 

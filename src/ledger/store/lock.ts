@@ -60,7 +60,7 @@ function lostFault(place: string, what: string): Fault {
   return fault('ledger.lock_lost', `${place} ${what} while this process held it.`, {
     path: 'ledger',
     suggestion:
-      'Another process may write to the ledger now, so this one writes no more. Stop all that use it, and start one again. Never remove the lock file: it is released with its process.',
+      'Another process may write to the ledger now, so this process writes no more. Stop every process that uses the ledger, then start one again. Never remove the lock file: the lock ends with its process.',
   });
 }
 

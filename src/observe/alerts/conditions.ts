@@ -132,7 +132,7 @@ function processAlerts(facts: AlertFacts, rules: AlertRules): Holding[] {
     const errors = configErrors.slice(0, 5).join(' ');
     add(
       'config_refused',
-      `The config file has errors, so the daemon goes on with the one before it. ${errors} See all: dpp-sync check`,
+      `The config file has errors, so the daemon keeps using the former config. ${errors} See all: dpp-sync check`,
     );
   }
   return found;

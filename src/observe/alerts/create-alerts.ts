@@ -133,7 +133,10 @@ export function createAlerts(options: AlertsOptions): RunningAlerts {
         await keep();
       } catch (error) {
         // Alerts must not stop the sync: the ledger may not be writable for now.
-        log.warn({ error: scrub(reasonOf(error)) }, 'The alerts could not be looked at. They are looked at again.');
+        log.warn(
+          { error: scrub(reasonOf(error)) },
+          'The conditions of the alerts could not be checked. They are checked again.',
+        );
       }
       if (woken) continue;
       const nextAt = book.nextAt(ids(), clock.now());

@@ -25,7 +25,7 @@ export function noticeOf({ alert, firing }: DueNotice, host: string): Notice {
     source,
     stream,
     title: place === '' ? what : `${what}: ${place}`,
-    message: firing ? message : `This is over. It was: ${message}`,
+    message: firing ? message : `This alert is over. It was: ${message}`,
     since,
     host,
   };
@@ -39,7 +39,7 @@ export function testNotice(host: string, now: number): Notice {
     source: null,
     stream: null,
     title: 'Test of the alerts',
-    message: 'This message was asked for by a person. Nothing is wrong.',
+    message: 'A person has asked for this test message. Nothing is wrong.',
     since: now,
     host,
   };

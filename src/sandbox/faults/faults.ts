@@ -27,7 +27,7 @@ const ms = z.int().min(0).max(3_600_000);
 const effect = z
   .enum(['none', 'done'])
   .optional()
-  .describe('Whether the request takes effect all the same; `none` where this is left out.');
+  .describe('Whether the request takes effect despite the fault. The default is `none`.');
 
 /** One thing that goes wrong on purpose. */
 export const FaultRule = z.discriminatedUnion('kind', [
@@ -66,7 +66,7 @@ export const FaultRule = z.discriminatedUnion('kind', [
     .describe('Takes effect, and sends the answer’s body in pieces.'),
   z
     .strictObject({ ...WHERE, kind: z.literal('duplicate') })
-    .describe('Takes effect twice, as if the request had come twice, and answers the first time.'),
+    .describe('Executes the request twice, and sends the answer of the first execution.'),
   z
     .strictObject({ ...WHERE, kind: z.literal('crossed') })
     .describe(
@@ -110,7 +110,7 @@ export const FaultRule = z.discriminatedUnion('kind', [
       kind: z.literal('lag'),
       ms: ms.describe('How far the list lags behind, in milliseconds.'),
     })
-    .describe('Leaves out of a list what was created in the last while, as a replica that lags behind does.'),
+    .describe('Leaves recently created entries out of a list, like a replica that lags behind.'),
 ]);
 export type FaultRule = z.infer<typeof FaultRule>;
 

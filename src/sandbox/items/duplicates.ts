@@ -18,7 +18,9 @@ export const Duplicates = z.strictObject({
     .min(1)
     .nullable()
     .default(null)
-    .describe('Its words, which need not speak of what exists; null names the field, as Django REST Framework does.'),
+    .describe(
+      'The text of the answer. It need not mention the existing item. With null the answer names the field, like Django REST Framework.',
+    ),
 });
 export type Duplicates = z.infer<typeof Duplicates>;
 

@@ -23,7 +23,7 @@ const URL_OR_NULL = { type: ['string', 'null'] };
 
 const sizeNamed = (name: string): QueryParameter => ({
   name,
-  description: 'Entries per page; one that makes no sense is ignored.',
+  description: 'Entries per page; an invalid number is ignored.',
   schema: COUNT,
 });
 const SIZE = sizeNamed('page_size');

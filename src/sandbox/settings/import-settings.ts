@@ -11,7 +11,7 @@ export const ImportSettings = z
       .enum(['per-row', 'summary', 'none', 'later'])
       .default('per-row')
       .describe(
-        'What the answer has: what became of each row, only the counts of them, nothing but 202, or 202 with the id of a job.',
+        'What the answer has: the result of each row, only counts of results, only the status 202, or 202 with the id of a job.',
       ),
     storesAfterMs: z
       .int()
@@ -35,12 +35,14 @@ export const ImportSettings = z
     bytesMaxAnswer: z
       .enum(['json', 'nginx'])
       .default('json')
-      .describe('The body of that 413: JSON as from the application, or the page of an nginx in front of it.'),
+      .describe(
+        'The body of the answer 413 to a large import: JSON as from the application, or the page of an nginx in front of it.',
+      ),
     badRow: z
       .enum(['fails-alone', 'refuses-all', 'refuses-all-named'])
       .default('fails-alone')
       .describe(
-        'What a bad row does: it fails and the others are stored; the import is refused with 400 and no word about the row; or it is refused with a list that has the errors of every bad row at its place.',
+        'What happens if a row is bad: only this row fails; or the import is refused with 400, without naming the row; or the import is refused with a list of the errors of each row, in the order of the rows.',
       ),
     doublesNew: z
       .boolean()

@@ -45,8 +45,8 @@ export const RateLimit = z.discriminatedUnion('kind', [
   z
     .strictObject({
       kind: z.literal('sliding-window'),
-      limit: z.int().min(1).max(100_000).describe('Requests in any stretch of time of the length.'),
-      windowMs: z.int().min(1).max(WINDOW_MS_MAX).describe('That length in milliseconds.'),
+      limit: z.int().min(1).max(100_000).describe('Requests in any period of `windowMs`.'),
+      windowMs: z.int().min(1).max(WINDOW_MS_MAX).describe('The length of that time in milliseconds.'),
       ...HOW,
     })
     .describe('A quota over the time just passed.'),
@@ -77,7 +77,9 @@ export const SandboxSettings = z
     successCodes: z
       .enum(['created', 'ok', 'accepted'])
       .default('created')
-      .describe('What success is answered: 201 for what is created and 200 else, 200 always, or 202 for every write.'),
+      .describe(
+        'The status of a success: 201 for a create and 200 for all others, always 200, or 202 for every write.',
+      ),
     errors: z
       .enum(['drf', 'problem', 'message'])
       .default('drf')
@@ -102,7 +104,7 @@ export const SandboxSettings = z
       ])
       .default('page-number')
       .describe(
-        'How lists go on: numbered pages with links in the body, a cursor, a bare array with a Link header, the nextLink of OData, pages as Spring has them, edges and pageInfo as Relay has them, numbered pages that say `hasMore` alone, a bare array with X-Next-Page, full pages and not a word, or one bare array of everything.',
+        'How lists go on: numbered pages with links in the body, a cursor, a bare array with a Link header, the nextLink of OData, pages as Spring has them, edges and pageInfo as Relay has them, numbered pages that say `hasMore` alone, a bare array with X-Next-Page, full pages without any field about paging, or one bare array of all entries.',
       ),
     envelope: z
       .enum(['results', 'data', 'items'])

@@ -64,7 +64,7 @@ function byAge(a: SourceFile, b: SourceFile): number {
 function parse(cursor: JsonValue): z.infer<typeof Cursor> {
   const parsed = Cursor.safeParse(cursor);
   if (parsed.success) return parsed.data;
-  throw sourceFault('The stored position among the files of changes is not one that this connector has written.', {
+  throw sourceFault('The stored position among the files of changes was not written by this connector.', {
     suggestion: 'If the connector of the source was changed, give the source another id.',
   });
 }

@@ -62,7 +62,7 @@ async function namedFile(store: FileStore, location: Location, signal: AbortSign
   }
   if (entry.kind === 'other') {
     throw sourceFault(`${location.pattern} is not a regular file${shown}.`, {
-      suggestion: 'Name a file. What a pipe or a device gives has to be written to a file first.',
+      suggestion: 'Name a file. Write the output of a pipe or a device to a file first.',
     });
   }
   return [fileFrom(location, name, entry)];

@@ -177,7 +177,7 @@ function noNumber(text: string): CellProblem {
 function noDate(text: string): CellProblem {
   return {
     code: 'cell.date',
-    message: `is formatted as a date, and no such day exists for its number ${text.slice(0, 40)}.`,
+    message: `is formatted as a date, but its number ${text.slice(0, 40)} is no day.`,
     value: text.slice(0, 200),
     cure: 'Correct the date, or format the cell as a number.',
   };

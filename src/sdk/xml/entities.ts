@@ -124,7 +124,7 @@ export function createEntities(given: Readonly<Record<string, string>>, context:
       externalSubset === undefined
         ? `The entity &${name}; is not declared in the file.`
         : `The entity &${name}; is not declared in the file. It may be declared in ${externalSubset}, which is never read.`,
-      `Write the character itself, or set \`entities: { ${name}: … }\` to what it stands for.`,
+      `Write the character itself, or set \`entities: { ${name}: … }\` to its text.`,
     );
   };
 

@@ -5,7 +5,10 @@ export function describeMalformed(
 ): [what: string, cure: string] {
   const inside = open === undefined ? '' : ` in <${open}>`;
   if (/^(unclosed tag|unexpected end|document must contain a root)/.test(reason)) {
-    return [`The file ends before it is complete${inside}.`, 'Write it again, and check that all of it is copied.'];
+    return [
+      `The file ends before it is complete${inside}.`,
+      'Export the file again, and check that the whole file is copied.',
+    ];
   }
   const why = reason === 'unexpected close tag.' ? `the closing tag of <${closed}> is missing.` : reason;
   return [

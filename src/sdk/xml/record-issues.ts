@@ -21,7 +21,7 @@ export function encodingIssues(fields: JsonObject): Issue[] {
     code: 'row.encoding',
     message: `${name} holds text that is not valid in the encoding of the file, or was damaged before it was exported.`,
     field: name,
-    cure: 'Set `encoding` to the one in which the file is really written, or have it written anew in UTF-8.',
+    cure: 'Set `encoding` to the real encoding of the file, or export the file again in UTF-8.',
   }));
 }
 

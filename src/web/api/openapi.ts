@@ -58,7 +58,8 @@ function describe({ id, summary, tag, role, params, query, body, answer }: ApiOp
         }),
     responses: {
       [String(answer.status)]: {
-        description: answer.status === 202 ? 'It was started. `Location` says where its state is.' : 'Success.',
+        description:
+          answer.status === 202 ? 'The work was started. `Location` has the address of its state.' : 'Success.',
         content:
           'schema' in answer
             ? { 'application/json': { schema: jsonSchema(answer.schema, 'output') } }

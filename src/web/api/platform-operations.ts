@@ -34,7 +34,7 @@ function listOperation(
     async handle({ abort }, { platform }) {
       const check = (listing: Listing) => {
         if (listing.complete) return;
-        throw outcomeFault(listing.outcome, { failure, cure: 'See whether the profile is that of the platform.' });
+        throw outcomeFault(listing.outcome, { failure, cure: 'Check that the profile fits the API of the platform.' });
       };
       const chunks = await handlerBytes(handler, {}, { platform, abort, check });
       return { file: { type: 'download', name: `${id}.ndjson`, contentType: NDJSON, chunks } };

@@ -42,10 +42,10 @@ export interface TasksOptions {
 }
 
 const STOPPED = fault('interrupted', 'The task was stopped.', {
-  suggestion: 'Nothing is lost: what it did is in the ledger. Start it again to go on.',
+  suggestion: 'Nothing is lost: the ledger has the finished work. Start the work again to continue.',
 });
 const CLOSED = fault('daemon.stopped', 'The daemon was stopped before this was done.', {
-  suggestion: 'Nothing is lost: what it did is in the ledger. Start it again to go on.',
+  suggestion: 'Nothing is lost: the ledger has the finished work. Start the work again to continue.',
 });
 
 /** The tasks of one daemon. They are in memory: a restart forgets them, and the audit log keeps an entry for each. */

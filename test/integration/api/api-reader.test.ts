@@ -71,8 +71,8 @@ test('a PDF that comes in pieces of one byte is put together, and a slow sink ho
 test.each<[string, Reply, string]>([
   ['a page of HTML', answerWith(200, '<html>Sign in</html>'), 'text/html in place of a PDF'],
   ['JSON', answerWith(200, { detail: 'soon' }), 'application/json in place of a PDF'],
-  ['something else under the type of a PDF', answerBytes(Buffer.from('<html>Sign in')), 'does not begin as a PDF does'],
-  ['four bytes of something else', answerBytes(Buffer.from('PK\x03\x04')), 'does not begin as a PDF does'],
+  ['something else under the type of a PDF', answerBytes(Buffer.from('<html>Sign in')), 'does not begin like a PDF'],
+  ['four bytes of something else', answerBytes(Buffer.from('PK\x03\x04')), 'does not begin like a PDF'],
   ['the first bytes alone', answerBytes(PDF.subarray(0, 3)), 'sent nothing'],
   ['nothing', answerBytes(Buffer.alloc(0)), 'sent nothing'],
   ['a PDF without its end', answerBytes(PDF.subarray(0, 30)), 'has no end'],

@@ -208,7 +208,7 @@ describe('dpp-sync check of a queue that nobody answers for', () => {
     const { exitCode, stdout, stderr } = await check();
     expect(exitCode).toBe(3);
     expect(stdout).toMatch(
-      /✗ queue {4}redis\n.* redis:\/\/127\.0\.0\.1:1 .*ECONNREFUSED[^]*See whether Redis runs[^]*✓ api/,
+      /✗ queue {4}redis\n.* redis:\/\/127\.0\.0\.1:1 .*ECONNREFUSED[^]*Check that Redis runs[^]*✓ api/,
     );
     expect(stdout + stderr).not.toContain('hunter22');
     expect((await check('--json')).json()).toMatchObject({

@@ -285,7 +285,7 @@ it('status counts the items that are still sent, and asks nobody about doubts th
     const { exitCode, stdout } = await runHere(['status', '-c', killed.configFile]);
     expect(exitCode).toBe(4);
     expect(stdout).toContain('1 item is due. A running daemon or sync sends it, or else the next sync does.');
-    expect(stdout).toContain('1 item was sent, and no answer says for certain what became of it.');
+    expect(stdout).toContain('1 item was sent, and no answer shows whether it arrived.');
     expect(stdout).toContain('1 item needs a person:\n  product 2 ');
   } finally {
     await killed.remove();

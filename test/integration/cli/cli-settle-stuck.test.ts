@@ -68,7 +68,7 @@ describe('dpp-sync settle of what is blocked', () => {
     const unasked = await run('settle', '--state', 'blocked', '--ignore', '--json');
     expect(unasked.exitCode).toBe(2);
     expect(unasked.json()).toMatchObject({
-      error: { code: 'usage', message: expect.stringMatching(/whether 2 items are to be settled.*--yes/) },
+      error: { code: 'usage', message: expect.stringMatching(/can confirm 2 items.*--yes/) },
     });
     const before = await run('show', 'bom_item', '3');
     expect(before.stdout).toMatch(
@@ -126,9 +126,9 @@ describe('dpp-sync settle of what is blocked', () => {
     await changeInLedger();
     const refused: [string[], RegExp][] = [
       [['P1', '--kind', 'product', '--delivered'], /the product is delivered/],
-      [['--ignore'], /either by keys or by --state/],
-      [['3', '--state', 'blocked', '--ignore'], /either by keys or by --state/],
-      [['3', '4', '--delivered', '--id', '7'], /--id goes with --delivered alone, and with one key/],
+      [['--ignore'], /either by keys or with --state/],
+      [['3', '--state', 'blocked', '--ignore'], /either by keys or with --state/],
+      [['3', '4', '--delivered', '--id', '7'], /Use --id only with --delivered and exactly one key/],
       [['--state', 'missing', '--delivered', '--yes'], /--state missing goes with --ignore/],
       [['--state', 'gone', '--ignore'], /Allowed choices are/],
       [['--state', 'blocked', '--ignore', '--source', 'epr'], /Did you mean erp/],

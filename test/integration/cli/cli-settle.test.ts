@@ -71,7 +71,9 @@ describe('dpp-sync settle', () => {
     });
     const { exitCode, json } = await settle('P2', '--delivered', '--id', '7');
     expect(exitCode).toBe(2);
-    expect(json()).toMatchObject({ error: { code: 'usage', message: expect.stringContaining('"P1" already') } });
+    expect(json()).toMatchObject({
+      error: { code: 'usage', message: expect.stringContaining('already belongs to the product "P1"') },
+    });
   });
 
   it.each(['', '.', '..', '/api/products/12/', 'a b', 'a\nb', 'dpp_test0123456789abcdefghij', 'x'.repeat(256)])(
@@ -112,7 +114,7 @@ describe('dpp-sync settle', () => {
       [['P', '--rejected'], /Did you mean P1/],
       [['P1'], /either --delivered, --rejected or --ignore/],
       [['P1', '--delivered', '--rejected'], /either --delivered, --rejected or --ignore/],
-      [['P1', '--rejected', '--id', '7'], /--id goes with --delivered alone/],
+      [['P1', '--rejected', '--id', '7'], /Use --id only with --delivered/],
       [['P1', '--rejected', '--kind', 'bom_item'], /no BOM item "P1"/],
     ];
     for (const [args, message] of refused) {

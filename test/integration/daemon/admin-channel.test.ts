@@ -495,7 +495,7 @@ describe('the admin channel', () => {
     await listen(handlerOf(async () => 'done'));
     expect(statSync(place()).size).toBe(8);
     const [warning] = log.lines.filter(({ level }) => level === 'warn');
-    expect(warning?.message).toMatch(/cannot be opened: .*EADDRINUSE.*remove what stands in the way/);
+    expect(warning?.message).toMatch(/cannot be opened: .*EADDRINUSE.*If another file is at this path, remove it/);
   });
 
   itWithAnotherUser('lets no other user connect', async () => {

@@ -106,7 +106,7 @@ describe('the alerts of a daemon', () => {
     world.write('products.csv', PRODUCTS.files['products.csv']);
     await run(second.daemon);
     await expect.poll(reported, SOON).toEqual(['run_failed/erp firing', 'run_failed/erp resolved']);
-    expect(receiver.notices[1]?.message).toContain('This is over.');
+    expect(receiver.notices[1]?.message).toContain('This alert is over.');
     expect(JSON.stringify([first.log.lines, second.log.lines])).not.toContain(HOOK_TOKEN);
   });
 

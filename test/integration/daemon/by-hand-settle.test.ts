@@ -106,7 +106,7 @@ describe('settle beside a daemon', () => {
     expect({ exitCode: unasked.exitCode, document: unasked.json() }).toMatchObject({
       exitCode: 2,
       document: {
-        error: { code: 'usage', message: expect.stringMatching(/whether 2 items are to be settled.*--yes/) },
+        error: { code: 'usage', message: expect.stringMatching(/can confirm 2 items.*--yes/) },
       },
     });
     const { exitCode, json } = await run(...selection, '--yes');
@@ -216,7 +216,7 @@ describe('what people ask of the platform beside a daemon', () => {
       exitCode: 3,
       document: { ok: false, id: null, idempotencyKey: 'mine', error: { code: 'daemon.lost', path: null } },
     });
-    expect(lost.stderr).toMatch(/It is unknown whether it took effect/);
+    expect(lost.stderr).toMatch(/It is unknown whether the request took effect/);
     expect(lost.stderr).toMatch(/ report list.*--idempotency-key mine/);
   });
 

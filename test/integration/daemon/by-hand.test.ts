@@ -161,7 +161,7 @@ describe('a command beside a daemon', () => {
     expect(stdout).toContain('erp/products');
     expect(world.contents().products).toHaveLength(3);
     expect(stderr).toContain('warning: The config has changed, and the daemon still works with the former one.');
-    expect(stderr.match(/whether it has refused the change/g)).toHaveLength(1);
+    expect(stderr.match(/whether the daemon has refused the change/g)).toHaveLength(1);
   });
 });
 

@@ -96,7 +96,7 @@ describe('a reload of the config', () => {
     });
     const refused = await reload();
     expect(refused).toMatchObject({ exitCode: 2 });
-    expect(refused.stderr).toContain('The daemon refuses the config, and goes on with the settings before it:');
+    expect(refused.stderr).toContain('The daemon refuses the config, and keeps the former settings:');
     expect(refused.stderr).toMatch(/^ {2}web\S*: .*Restart the daemon, or undo this change\.$/m);
   });
 

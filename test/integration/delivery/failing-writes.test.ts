@@ -29,7 +29,7 @@ it('says what was taken and what failed where rows that always fail are the last
   expect(report.items.product).toMatchObject({ delivered: GOOD });
   expect(report.items.product.parked).toBeUndefined();
   expect(report.fault?.message).toMatch(
-    /can be read\. It took the last write at 20.*Z and has failed at each of the \d+ different ones since\.$/,
+    /can be read\. It accepted the last write at 20.*Z, and has failed for each of \d+ different writes since\.$/,
   );
   expect(report.fault?.suggestion).toMatch(/these rows are at fault.*everything is still due\.$/);
 });

@@ -90,7 +90,7 @@ describe('a delivery that cannot even be attempted', () => {
     // Once beside the others, and once more apart from them.
     expect(encoded).toBe(2);
     expect(world.ledger.views.item('product', 'bad')).toMatchObject({
-      reason: { code: 'internal', message: 'It cannot be sent: "" cannot stand for an id' },
+      reason: { code: 'internal', message: 'The delivery cannot be sent: "" cannot stand for an id' },
     });
     expect(await world.engine.status()).toEqual({
       outstanding: 0,

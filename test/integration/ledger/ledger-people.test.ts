@@ -42,7 +42,7 @@ describe('the audit log', () => {
     await ledger.recover(0);
     const [action] = rowsOf(file, 'SELECT ended_at, outcome FROM actions') as { ended_at: number; outcome: string }[];
     expect(action?.ended_at).not.toBeNull();
-    expect(action?.outcome).toContain('The process was ended before this was done.');
+    expect(action?.outcome).toContain('The process ended before this action was complete.');
   });
 });
 

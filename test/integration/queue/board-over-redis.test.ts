@@ -56,7 +56,7 @@ describeRedis('the board over Redis', () => {
     const answer = await ask();
     expect(answer.status).toBe(503);
     expect(await answer.json()).toMatchObject({
-      message: expect.stringMatching(/^Redis cannot be used: .* See whether Redis runs/),
+      message: expect.stringMatching(/^Redis cannot be used: .* Check that Redis runs/),
     });
     const headers = { authorization: `Bearer ${WEB_TOKEN}` };
     const paused = await fetch(`${url}/api/v1/queues/deliver/pause`, { method: 'POST', headers });

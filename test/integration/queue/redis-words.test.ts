@@ -35,12 +35,12 @@ describeRedis('Redis', () => {
     [
       'goes away',
       () => redis.kill(),
-      /^Redis at redis:\/\/127\.0\.0\.1:\d+ cannot be used: it cannot be reached \(.+\)\. See whether Redis runs/,
+      /^Redis at redis:\/\/127\.0\.0\.1:\d+ cannot be used: it cannot be reached \(.+\)\. Check that Redis runs/,
     ],
     [
       'gets another password',
       giveAnotherPassword,
-      /^Redis at redis:\/\/127\.0\.0\.1:\d+ cannot be used: it does not accept the user or the password\. Put those that it has now into `queue`/,
+      /^Redis at redis:\/\/127\.0\.0\.1:\d+ cannot be used: it does not accept the user or the password\. Put the present user and password of Redis into `queue`/,
     ],
   ])(
     'Redis that %s under a daemon is one line of the log, which says where and what to do',
@@ -97,7 +97,7 @@ describeRedis('Redis', () => {
       message: expect.stringMatching(
         /^Redis at redis:\/\/127\.0\.0\.1:\d+ cannot be used: it does not accept the user or the password\.$/,
       ),
-      suggestion: expect.stringContaining('Put those that it has now into `queue`'),
+      suggestion: expect.stringContaining('Put the present user and password of Redis into `queue`'),
     });
   });
 
@@ -128,7 +128,7 @@ describeRedis('Redis', () => {
     await expect(createQueues({ url: redis.url, prefix: 'test', log: createRecordingLog() })).rejects.toMatchObject({
       code: 'queue.unreachable',
       message: expect.stringMatching(/cannot be used: it cannot be reached \(ECONNREFUSED\)\.$/),
-      suggestion: expect.stringContaining('See whether Redis runs'),
+      suggestion: expect.stringContaining('Check that Redis runs'),
     });
   });
 });

@@ -85,7 +85,7 @@ describe('the settings', () => {
     world.write('dpp-sync.yaml', 'target: [');
     await web.post('/settings/reload');
     const { text } = await web.get('/settings');
-    expect(text).toContain('The settings before it go on.');
+    expect(text).toContain('The former settings stay in use.');
     expect(text).toContain('The file cannot be read as a config.');
     expect(await web.post('/settings/backup')).toMatchObject({ status: 303 });
   });

@@ -333,13 +333,13 @@ describe('a listing is incomplete', () => {
 
   it('a listing is incomplete when a server does not know page numbers and gives its first page again', async () => {
     expect(await reasonOf({ total: 3, items: [entry(1), entry(2)] })).toMatch(
-      /more, and nothing that was tried leads there.*list\.paging/,
+      /more pages, but no way of paging that was tried leads to them.*list\.paging/,
     );
   });
 
   it('a listing is incomplete when entries carry no id, there is more without a way to it, or the body is no list', async () => {
     expect(await reasonOf([{ sku: 'A' }])).toMatch(/1 of its entries carry no id; .*`idPaths`/);
-    expect(await reasonOf({ data: [entry(1)], has_more: true })).toMatch(/there is more/);
+    expect(await reasonOf({ data: [entry(1)], has_more: true })).toMatch(/there are more pages/);
     for (const body of ['<html>', '']) expect(await reasonOf(body)).toMatch(/it is not a list\./);
     for (const body of ['7', 'null', { results: 'none' }, {}]) {
       expect(await reasonOf(body)).toMatch(/it is not a list; .*`list\.itemsAt`/);
@@ -413,7 +413,7 @@ describe('a list that says nothing of its pages', () => {
     const larger = await list((_path, url) => ({ body: all.slice(0, Number(url.searchParams.get('limit') ?? '2')) }));
     expect(larger.reason).toMatch(/a larger page shows more.*`list.sizeParameter`/);
     const strict = (path: string): Page => (path.includes('?') ? { body: {}, status: 400 } : { body: all });
-    expect((await list(strict)).reason).toMatch(/whether this is all.*`list.paging: none`/);
+    expect((await list(strict)).reason).toMatch(/whether it is complete.*`list.paging: none`/);
     const told = await list(strict, { list: { paging: 'none' } });
     expect([told.complete, told.asked.length]).toEqual([true, 1]);
   });

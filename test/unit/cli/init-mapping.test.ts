@@ -64,7 +64,7 @@ describe('the key of records', () => {
     expect(line('key')).toMatchObject({
       expression: 'row["Art.-Nr."]',
       isTodo: true,
-      reason: '5 of 6 values are different; one row of each value can be sent, and there are several of "M-2"',
+      reason: '5 of 6 values are different. Only one row of each value can be sent, and several rows have "M-2"',
     });
     expect(line('sku')).toMatchObject({ expression: 'row["Art.-Nr."]', isTodo: false });
   });

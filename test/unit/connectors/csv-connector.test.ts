@@ -63,7 +63,7 @@ describe('columns', () => {
     ]);
     expect(rows[2]?.issues?.[0]).toMatchObject({
       code: 'row.columns',
-      message: 'Line 4 has 4 values, and the one in column 2 stands under no column name.',
+      message: 'Line 4 has 4 values, and column 2 with a value has no name in the header.',
     });
     expect(rows[3]?.issues).toHaveLength(1);
   });

@@ -61,7 +61,7 @@ describe('columns', () => {
     const twice = { path: 'x', columns: [COLUMNS[0], COLUMNS[0]] };
     expect(fixedWidth.streamOptions.safeParse(twice).success).toBe(false);
     await expect(read('', { parent: { prefix: 'H', columns: [COLUMNS[0]] } })).rejects.toThrow(
-      'The column no is one of the stream and one of its parent.',
+      'The stream and its parent both have a column no.',
     );
   });
 

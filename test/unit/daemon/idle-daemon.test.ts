@@ -15,7 +15,7 @@ function warnings(config: object): string[] {
 describe('a daemon', () => {
   it('warns where no run begins by itself and nobody can start one in a dashboard', () => {
     expect(warnings({ sources: [SOURCE], web: null })).toEqual([
-      expect.stringMatching(/^warn: No source has a `schedule`.*`dpp-sync sync` asks it for one\.$/),
+      expect.stringMatching(/^warn: No source has a `schedule`.*`dpp-sync sync` starts a run in it\.$/),
     ]);
   });
 

@@ -250,7 +250,7 @@ describe('a mapping module', () => {
       {
         field: 'name',
         message: expect.stringMatching(/^name: The result NaN is no number/),
-        cure: 'Correct what the module gives for name.',
+        cure: 'Correct the value that the module gives for name.',
       },
       { field: 'status', message: expect.stringMatching(/^status: The result is a function/) },
     ]);

@@ -62,7 +62,7 @@ describe('each', () => {
     ];
     const [issue] = issuesOf(await mapperOf([PARTS]), { id: 'P1', parts: entries });
     expect(issue).toMatchObject({ code: 'each.key', field: 'key', value: 'P1/10' });
-    expect(issue?.message).toBe('Entry 1: The key "P1/10" is that of entry 0 as well.');
+    expect(issue?.message).toBe('Entry 1: The key "P1/10" is also the key of entry 0.');
   });
 
   it('names the entry of an issue, and the members that the expression has used', async () => {

@@ -98,7 +98,7 @@ describe('linear patterns', () => {
     ['(?=a)', /look-around/],
     ['(a', /group is never closed/],
     ['a)', /too many/],
-    ['*a', /belongs to nothing/],
+    ['*a', /has nothing before it to repeat/],
     ['[a', /class is never closed/],
     ['a{3,2}', /wrong way round/],
     ['a{1001}', /too often/],

@@ -80,7 +80,7 @@ function sameKey(item: Item | null, firstWith: ReadonlyMap<string, number>, key:
     code: 'each.key',
     field: 'key',
     value: item.key,
-    message: `The key ${JSON.stringify(item.key)} is that of entry ${before} as well.`,
+    message: `The key ${JSON.stringify(item.key)} is also the key of entry ${before}.`,
     cure: 'Make the key of more members of the entry, so that each entry of a row has a key of its own.',
   };
   return [withSource(issue, key, scope)];

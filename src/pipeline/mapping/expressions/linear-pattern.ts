@@ -49,7 +49,7 @@ const HINTS: Readonly<Record<string, string>> = {
   'invalid escape sequence': 'an escape that is not known; back references are not known either',
   'missing closing )': 'a group is never closed',
   'unexpected )': 'there is one `)` too many',
-  'missing argument to repetition operator': 'a repetition belongs to nothing',
+  'missing argument to repetition operator': 'a repetition has nothing before it to repeat',
   'invalid repeat count': 'a repetition that is too often, or whose limits are the wrong way round',
   'missing closing ]': 'a class is never closed',
 };

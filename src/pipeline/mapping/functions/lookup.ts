@@ -31,7 +31,7 @@ export function lookup(tables: LookupTables, name: unknown, key: unknown, ...fal
   throw new MappingError(
     'lookup.unknown',
     `The ${named.title} has no entry for "${shownKey(text)}".`,
-    'Add a row for it, or give lookup() a third argument for what is not listed.',
+    'Add a row for it, or give lookup() a third argument: the value for keys without a row.',
   );
 }
 
@@ -67,8 +67,8 @@ function valuesOf(tables: LookupTables, { table, title }: NamedTable, key: strin
   if (entry === undefined || (entry.values.length === 0 && !entry.isRead)) {
     throw new MappingError(
       'lookup.unread',
-      `The ${title} has not been read to its end yet, so nobody knows whether it has "${shownKey(key)}".`,
-      'Nothing has to be done if it is read later: the row is mapped again then. Otherwise sync its source.',
+      `The ${title} has not been read to its end yet, so it is unknown whether it has "${shownKey(key)}".`,
+      'If a later run reads the table, the row is mapped again by itself. Otherwise sync the source of the table.',
     );
   }
   if (entry.values.length <= LOOKUP_VALUES_MAX) return entry.values;

@@ -130,7 +130,7 @@ function payloadOf(given: object): { payload: JsonObject; issues: Issue[] } {
       Object.assign(payload, toPayload(Object.fromEntries([[field, value]])));
     } catch (error) {
       if (!(error instanceof MappingError)) throw error;
-      const { code, message, cure = `Correct what the module gives for ${field}.` } = error;
+      const { code, message, cure = `Correct the value that the module gives for ${field}.` } = error;
       issues.push({ code, message: `${field}: ${message}`, field, cure });
     }
   }

@@ -153,7 +153,11 @@ export function createFtpServer(
           await client.rename(absolute(file.path, home), to);
           return true;
         } catch (error) {
-          throw fail(`${file.label} could not be moved to ${label(path)}`, error, 'Check what the user may do there.');
+          throw fail(
+            `${file.label} could not be moved to ${label(path)}`,
+            error,
+            'Check the rights of the user on the server.',
+          );
         }
       }),
     remove: (file) =>
@@ -161,7 +165,7 @@ export function createFtpServer(
         try {
           await client.remove(absolute(file.path, home));
         } catch (error) {
-          throw fail(`${file.label} could not be deleted`, error, 'Check what the user may do there.');
+          throw fail(`${file.label} could not be deleted`, error, 'Check the rights of the user on the server.');
         }
       }),
     interrupt: () => kept.cut(),

@@ -89,7 +89,7 @@ export function createS3Server(
     try {
       return parseS3Listing(text);
     } catch (error) {
-      throw faults.of(what, error, 'Check that the endpoint is a storage that speaks S3.');
+      throw faults.of(what, error, 'Check that the endpoint is an S3 storage.');
     }
   }
 

@@ -164,7 +164,7 @@ export function createSftpServer(
           throw faults.of(
             `${file.label} could not be moved to ${label(path)}`,
             error,
-            'Check what the user may do there.',
+            'Check the rights of the user on the server.',
           );
         }
       }),
@@ -173,7 +173,7 @@ export function createSftpServer(
         try {
           await client.delete(file.path);
         } catch (error) {
-          throw faults.of(`${file.label} could not be deleted`, error, 'Check what the user may do there.');
+          throw faults.of(`${file.label} could not be deleted`, error, 'Check the rights of the user on the server.');
         }
       }),
     interrupt: () => kept.cut(),

@@ -29,7 +29,7 @@ export function attentionRoutes(context: PageContext): Route[] {
     const cause = await dashboard.cause(params['id'] ?? '');
     if (cause === null) {
       throw notFound(
-        'Nothing is stuck for this cause any more. What was stuck was corrected, or is stuck for another one.',
+        'Nothing is stuck for this cause any more. The former entries were corrected, or are stuck for another cause.',
       );
     }
     return cause;

@@ -179,7 +179,7 @@ function fileCard({ cause, hasRows, noUpload, mayEdit }: CauseView, request: Pic
       : html`<form class="stack" method="post" action="${path}/upload" enctype="multipart/form-data">${csrfField(request)}
 <div class="field"><label for="file">The corrected file (CSV or XLSX)</label><input id="file" type="file" name="file" accept=".csv,.txt,.tsv,.xlsx" required /></div>
 <button class="plain">Upload and look at what would happen</button></form>
-<p class="quiet">Nothing is stored before you have seen it. The next export of the source wins: a correction that is to last belongs in the source.</p>`;
+<p class="quiet">Nothing is stored before you have seen it. The next export of the source wins: to make a correction permanent, correct the source.</p>`;
   return card('Correct the rows in a spreadsheet', [
     html`<p class="row"><a class="button plain" href="${path}/rows.xlsx">Download as XLSX</a> <a class="button plain" href="${path}/rows.csv">Download as CSV</a></p>`,
     mayEdit ? upload : null,

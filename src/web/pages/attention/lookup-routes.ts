@@ -68,7 +68,7 @@ export function lookupRoutes(context: PageContext): Route[] {
         const [lookup = '', key = ''] = ['lookup', 'key'].map((name) => form.get(name) ?? '');
         const { records } = await people.removeLookupValue(lookup, key);
         runtime.engine.wake();
-        const text = `“${key}” in ${lookup} means again what its file or stream says. ${mappedAgain(records)}`;
+        const text = `“${key}” in ${lookup} has the value of its file or stream again. ${mappedAgain(records)}`;
         return { type: 'redirect', to: PATH, notice: { text, tone: 'good' } };
       },
     },
@@ -91,7 +91,7 @@ function valuesPage(
           action: `${PATH}/remove`,
           fields: { lookup, key },
           button: 'Remove',
-          text: 'The table means again what its file or stream says. Rows that have used the key are mapped again.',
+          text: 'The file or stream of the table decides the value again. Rows that have used the key are mapped again.',
         })
       : null,
   ]);

@@ -38,11 +38,11 @@ ${card(null, [
   html`<ul class="standing">${counts}</ul>`,
   plan.unknownColumns.length === 0
     ? null
-    : html`<p class="warn">The stream ${source}/${stream} has no column ${plan.unknownColumns.join(', ')}. What stands there is not stored.</p>`,
+    : html`<p class="warn">The stream ${source}/${stream} has no column ${plan.unknownColumns.join(', ')}. The values in these columns are not stored.</p>`,
   stored === 0
     ? html`<p>${count('refused') === 0 ? NO_DIFFERENCE : 'There is nothing that can be stored.'} <a href="${causePath(cause)}">Back to the cause</a></p>`
     : html`${confirmForm(request, { action: `${causePath(cause)}/uploads/${upload.id}`, button: `Store ${counted(stored, 'row')}` })}
-<p class="quiet">They take the place of the rows of ${source}/${stream} with the same key, and are mapped and sent. The next export of the source wins: if it still has the old rows, it replaces these.</p>`,
+<p class="quiet">They take the place of the rows of ${source}/${stream} with the same key, and are mapped and sent. The next export of the source wins: if it still has the old rows, they replace the uploaded ones.</p>`,
 ])}
 ${card('Rows', [
   dataTable({

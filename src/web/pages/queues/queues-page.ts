@@ -33,7 +33,7 @@ export function queuesPage(queues: readonly QueueView[] | null, request: Pick<We
   const board = html`<a class="button plain" href="${BOARD_PATH}/">All jobs (bull-board)</a>`;
   const head = pageHead('Queues', {
     actions: board,
-    lead: 'The queues only wake workers. What is to be done is in the ledger, so nothing is lost here.',
+    lead: 'The queues only wake workers. The ledger has all the work, so a lost job loses nothing.',
   });
   if (queues === null) {
     return html`${head}${card(null, html`<p class="bad">The queue is out of reach. Everything stays due, and goes on by itself.</p>`)}`;

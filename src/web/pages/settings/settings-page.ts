@@ -61,7 +61,7 @@ function reloadCard({ reload, configFile }: SettingsView, request: Pick<WebReque
       ? html`<p>The config is the one that the daemon was started with.</p>`
       : reload.ok
         ? html`<p class="good">Read again ${timeOf(reload.at)}.</p>`
-        : html`<p class="bad">Refused ${timeOf(reload.at)}. The settings before it go on.</p><ul>${errors}</ul>`;
+        : html`<p class="bad">Refused ${timeOf(reload.at)}. The former settings stay in use.</p><ul>${errors}</ul>`;
   return card('Config', [
     html`<p class="mono">${configFile}</p>`,
     standing,
@@ -195,11 +195,11 @@ function configCard({ entries, reload }: SettingsView): Html {
   });
   const warning =
     reload?.ok === false
-      ? html`<p class="warn">These are the values of the file as it is now. It was refused, so the daemon works with those before it.</p>`
+      ? html`<p class="warn">These are the values of the file as it is now. It was refused, so the daemon works with the former values.</p>`
       : null;
   return card('Values of the config', [
     warning,
-    html`<p class="quiet">As they are written: placeholders stand for what comes from the environment and from files. Secrets are masked.</p>`,
+    html`<p class="quiet">The settings as the file has them: placeholders stand for values from the environment and from files. Secrets are masked.</p>`,
     ...parts,
   ]);
 }

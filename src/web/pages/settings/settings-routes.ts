@@ -128,5 +128,5 @@ function reloaded(changed: readonly string[], after: readonly string[]): Notice 
 }
 
 function refused(errors: readonly string[]): Notice {
-  return { text: `The config was refused, and the settings before it go on. ${errors.join(' ')}`, tone: 'bad' };
+  return { text: `The config was refused, and the former settings stay in use. ${errors.join(' ')}`, tone: 'bad' };
 }

@@ -204,7 +204,7 @@ function retriedText({ needless, replayed, outcomes, delivered, stillStuck, sync
     stillStuck === 0 ? '' : `, and ${formatCount(stillStuck)} still ${stillStuck === 1 ? 'needs' : 'need'} a person`;
   return [
     html`<p><b class="${stillStuck === 0 ? 'good' : 'warn'}">${formatCount(delivered)} of ${counted(outcomes.length, 'delivery', 'deliveries')} arrived${stuck}.</b> ${counted(replayed.records, 'stored row')} ${replayed.records === 1 ? 'was' : 'were'} mapped again, and ${sum}.</p>`,
-    needless === 0 ? null : html`<p>${counted(needless, 'delivery', 'deliveries')} needed nobody any more.</p>`,
+    needless === 0 ? null : html`<p>${counted(needless, 'delivery', 'deliveries')} needed no person any more.</p>`,
     outcomes.length === 0 ? null : html`<ul>${outcomes.map(retriedLine)}</ul>`,
     synced.fault === null ? null : html`<p class="bad">${synced.fault.message} ${synced.fault.suggestion}</p>`,
     stillStuck === 0 ? null : html`<p><a href="${attentionPath()}">All that needs a person, by cause</a></p>`,
