@@ -1,6 +1,9 @@
 import type { Connector } from '../src/sdk/index.ts';
 
-/** The connectors of this package by id. Each is loaded by itself, because what one reads with costs the others nothing. */
+/**
+ * The connectors of this package by id. Each connector is loaded when it is used, so the libraries of one connector
+ * cost the others nothing.
+ */
 export const BUILT_IN: Readonly<Record<string, () => Promise<Connector>>> = {
   csv: async () => (await import('./csv/index.ts')).csv,
   json: async () => (await import('./json/index.ts')).json,

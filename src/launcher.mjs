@@ -81,7 +81,7 @@ function noNode() {
 
 function refuse(message) {
   const args = process.argv.slice(2);
-  // As everywhere, what follows `--` is no option.
+  // Arguments after `--` are never options.
   if (args.includes('--json') && !args.slice(0, args.indexOf('--json')).includes('--')) {
     const error = { code: 'usage', path: null, message };
     process.stdout.write(`${JSON.stringify({ ok: false, error })}\n`);

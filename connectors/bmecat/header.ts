@@ -15,7 +15,7 @@ export interface Header {
   language: string | undefined;
 }
 
-/** @throws a `sourceFault` if the file is another catalogue than the one that the config names */
+/** @throws a `sourceFault` if the file is not the catalogue that the config names */
 export function headerOf(fields: JsonObject, file: string, options: Options): Header {
   const catalog = xmlObjectOf(fields['CATALOG']);
   const id = xmlTextOf(catalog['CATALOG_ID']);
@@ -29,7 +29,7 @@ export function headerOf(fields: JsonObject, file: string, options: Options): He
   return { language: xmlTextOf(preset ?? languages[0]) || undefined };
 }
 
-/** Puts the text of a language in the place of the first one, wherever texts stand in several. */
+/** Where a text exists in several languages, puts the text of the given language first. */
 export function inLanguage(fields: JsonObject, language: string | undefined): JsonObject {
   if (language === undefined) return fields;
   const wanted = language.toLowerCase();

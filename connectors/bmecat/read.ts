@@ -96,7 +96,7 @@ function rowsOf(record: XmlRecord, { options, stream }: CatalogRequest, header: 
     SUPPLIER_PID: xmlTextOf(fields['SUPPLIER_PID']),
     mode: xmlTextOf(fields['@mode']).toLowerCase() || (transaction === 'T_NEW_CATALOG' ? 'new' : 'update'),
   };
-  // A product that could not be read is one row, whatever its rows are.
+  // A product that could not be read becomes one row, also where a readable product becomes several rows.
   if (record.issues !== undefined && stream.records !== 'products') return [{ ...head, ...fields }];
   switch (stream.records) {
     case 'products':

@@ -37,7 +37,8 @@ export function columnNames(first: RecordScanner, dialect: Dialect, file: string
 }
 
 /**
- * A file of zeros, as a failing disk leaves it, would be a header without rows, and all records would seem to be gone.
+ * A failing disk can leave a file of zeros. Such a file would look like a header without rows, and all records would
+ * seem to be gone.
  *
  * @throws a `sourceFault` if a name has a character that no text has
  */

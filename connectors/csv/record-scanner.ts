@@ -26,14 +26,14 @@ const BLANKS = ' \t';
  * until the next call.
  */
 export class RecordScanner {
-  /** The values; when there is a defect those before it. The array is reused. */
+  /** The values of the row, or the values before its defect. The array is reused. */
   readonly values: string[] = [];
   /** Line of the file on which the row begins, from 1. */
   recordLine = 1;
   /** Characters from the row's beginning to the next row's. */
   length = 0;
   defect: Defect | undefined;
-  /** True when the row holds U+FFFD, which is what bytes that are invalid in the encoding are decoded to. */
+  /** True when the row holds U+FFFD: the decoder puts it in the place of invalid bytes. */
   damaged = false;
 
   private readonly delimiter: string;
@@ -55,8 +55,8 @@ export class RecordScanner {
   private end = 0;
   private discarding = false;
   /**
-   * Where the next one of each stands at or after some earlier position; the text's length when there is none, -1 when
-   * not looked for. Remembering them keeps the work linear when one of them is rare.
+   * The next position of each character, searched from an earlier position: the length of the text if there is none, -1
+   * if it was not searched yet. The stored positions keep the work linear when a character is rare.
    */
   private nextTerminator = -1;
   private nextDelimiter = -1;
@@ -212,7 +212,7 @@ export class RecordScanner {
     let at = from;
     for (;;) {
       const found = this.indexOrEnd(quote ?? '', at);
-      // The limit decides, not where a piece of text happens to end, so that a file always reads the same.
+      // Only the limit decides. The end of a piece of text does not, so a file is always read in the same way.
       if (found - this.start > this.max) return 'unclosed-quote';
       if (found === text.length) return final ? 'unclosed-quote' : 'more';
       if (escape !== null && escape !== quote) {

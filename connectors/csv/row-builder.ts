@@ -23,7 +23,7 @@ export interface RowContext {
 }
 
 /**
- * Makes rows of what the scanner read. This is the hottest code of a pull: the common row is a copy of a template, so
+ * Makes rows of the scanner's values. This is the hottest code of a pull: the common row is a copy of a template, so
  * that all rows share one hidden class, and one comparison.
  */
 export function createRowBuilder(context: RowContext, scanner: RecordScanner): () => SourceRow {

@@ -62,7 +62,7 @@ export const OPTIONS = {
   maxRecordBytes: fields.maxRecordBytes.default(1024 * 1024),
 };
 
-/** What stands under a stream: the dialect of its files, where it differs from that of the source's other files. */
+/** The options of a stream: the dialect of its files, where this dialect differs from the source's. */
 export const STREAM_OPTIONS = DialectFields.partial().shape;
 type StreamOptions = z.infer<z.ZodObject<typeof STREAM_OPTIONS>>;
 

@@ -22,8 +22,8 @@ export interface RowContext {
 /**
  * Makes rows of records. Null stands for a blank record, and for one of another type.
  *
- * A record that is shorter than its columns has no value in the last ones: many systems cut the blanks at the end of a
- * line. If the last line of a file lacks its end, it is not known whether more has followed.
+ * A record that is shorter than its columns has no value in the last columns: many systems cut the blanks at the end of
+ * a line. If the last line of a file has no line end, the file may be cut off there.
  */
 export function createRowBuilder({ file, encoding, layout }: RowContext): (record: RawRecord) => SourceRow | null {
   const { columns, prefix, parent } = layout;

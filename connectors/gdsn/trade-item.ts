@@ -55,7 +55,7 @@ export function itemRow(item: JsonObject, command: string): JsonObject {
   };
 }
 
-/** What a package holds: an item and how often it is in there. */
+/** One entry of a package: an item and its quantity. */
 export function childrenOf(item: JsonObject): JsonObject[] {
   const lower = xmlObjectOf(item['nextLowerLevelTradeItemInformation']);
   return xmlObjectsOf(lower['childTradeItem']).map((child) => ({
@@ -69,7 +69,7 @@ export function gtinOf(item: JsonObject): string {
   return xmlTextOf(item['gtin']) || xmlTextOf(xmlObjectOf(item['tradeItemIdentification'])['gtin']);
 }
 
-/** All elements of a name below an element, those of children left out. */
+/** All elements of a name below an element, without those in its child items. */
 function elementsOf(element: JsonObject, name: string): JsonValue[] {
   const found: JsonValue[] = [];
   const visit = (value: JsonValue): void => {

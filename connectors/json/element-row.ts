@@ -41,8 +41,9 @@ export interface SizedRow {
 }
 
 /**
- * Makes rows of an element: one, or one for each record in it, without those that `where` passes over. An element of which
- * that is not certain is a row with its issue, so that nothing is dropped unseen.
+ * Makes rows of an element: one, or one for each record in it, without those that `where` passes over. If it is not
+ * certain whether `where` passes over an element, the element is a row with an issue, so that nothing is dropped
+ * unseen.
  *
  * @throws SyntaxError when the text is not JSON; its message ends with the reason.
  */
@@ -62,7 +63,7 @@ export function* elementRows(element: Element, rules: ElementRules): Generator<S
     if (row !== null) yield { row, bytes };
     return;
   }
-  // The lists of members whose name comes twice are lost but for the last one, so that the element is reported by itself too.
+  // If the name of a member comes twice, only its last list is left. So the element itself is reported too.
   const [issue] = issues;
   if (issue !== undefined) yield { row: brokenRow(place, text.slice(0, RAW_CHARACTERS_MAX), issue), bytes };
   for (const record of nestedRecords(value, rules.inner)) {

@@ -16,8 +16,8 @@ export interface NestedRecord {
 }
 
 /**
- * Finds the records within an element. A list that is absent or null has none. What is no list, or no object on the way
- * to it, is given as a record, so that it is reported and not passed over.
+ * Finds the records within an element. A list that is absent or null has none. A value in the place of the list, or of
+ * an object on the way to the list, is given as a record, so that it is reported and not passed over.
  */
 export function* nestedRecords(element: JsonValue, inner: readonly PathStep[]): Generator<NestedRecord> {
   yield* descend({ value: element, steps: [], around: new Map([[0, element]]) }, inner, 0);

@@ -76,7 +76,7 @@ function brokenLine({ place, bytes }: Element, error: SyntaxError): SourceRow {
   });
 }
 
-/** A document that is not JSON somewhere cannot be trusted after that. */
+/** After a place that is not JSON, the rest of the document cannot be trusted. */
 function brokenDocument({ place: { file, line, path } }: Element, error: SyntaxError): Error {
   return sourceFault(
     `${file ?? ''} is not valid JSON in ${path ?? ''}, which begins at line ${line ?? 0}: ${error.message}.`,

@@ -11,7 +11,7 @@ const SPACE = 0x20;
 
 /**
  * Finds where a JSON value ends, over any number of chunks, without building it. It only follows strings and brackets;
- * whether the value is valid JSON is for `JSON.parse` to say, once its extent is known.
+ * `JSON.parse` then finds out whether the value is valid JSON.
  */
 export class ValueScanner {
   /** Line feeds seen. */
@@ -41,7 +41,7 @@ export class ValueScanner {
    * Goes on with the value at `from`, which is its first byte or where the last call stopped.
    *
    * @returns the position after the value, or -1 when it goes on after these bytes. A number or word ends only where
-   *   something follows it, so at the end of the input it is the caller who knows that it is complete.
+   *   something follows it, so at the end of the input the caller has to decide that the value is complete.
    */
   scan(bytes: Uint8Array, from: number): number {
     const end = bytes.length;
@@ -94,7 +94,7 @@ export class ValueScanner {
   }
 }
 
-/** Counts what `ValueScanner` counts for a value that is at hand as a whole. */
+/** Counts the same as `ValueScanner`, for a value that is in memory as a whole. */
 export function measureValue(bytes: Uint8Array): { members: number; deepest: number } {
   const scanner = new ValueScanner();
   let from = 0;

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue, xmlObjectOf, xmlTextOf } from '../../src/sdk/index.ts';
 
-/** The control record of an IDoc. It differs from one sending to the next, so no row has it. */
+/** The control record of an IDoc. It changes each time the IDoc is sent, so no row has it. */
 export const CONTROL = 'EDI_DC40';
 
 /** A segment of an IDoc: its fields by their SAP names, and the segments in it, always as lists. */
@@ -35,8 +35,8 @@ export function* findSegments(
 }
 
 /**
- * A field of the segments around a row, as `E1STZUM/E1MASTM/MATNR`: each step is a segment around the row, or the first of
- * its name beside that one. Empty text where there is none.
+ * A field of the segments around a row, as `E1STZUM/E1MASTM/MATNR`: each step is a segment around the row, or the first
+ * segment of its name beside such a segment. Empty text if there is no such segment.
  */
 export function fieldAround(path: string, { around }: FoundSegment, idoc: JsonObject): string {
   const steps = path.split('/');

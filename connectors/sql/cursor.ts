@@ -8,7 +8,7 @@ const Cursor = z.strictObject({
 
 /**
  * Where a read of changes begins. A read takes the greatest watermark of the source before its first row, and the next
- * read begins there: so rows that commit behind the place of a long read are found by the next one.
+ * read begins there. So the next read finds rows that were committed behind the position of a long read.
  */
 export type Cursor = {
   /** The columns by which changes are read in order: the watermark first. */

@@ -45,7 +45,10 @@ function networkProblem(error: unknown): Explanation | null {
   };
 }
 
-/** The error of a driver as a fault that a person can act on. The driver's own error is not passed on: it may hold what was sent. */
+/**
+ * The error of a driver as a fault that a person can act on. The driver's own error is not passed on, because it may
+ * contain sent values.
+ */
 export function databaseFault(error: unknown, dialect: Dialect, options: Options): Error {
   const known = dialect.explain(error) ?? networkProblem(error);
   const problem = known?.problem ?? `reports: ${messageOf(error).replace(/\.$/, '')}`;

@@ -7,7 +7,10 @@ export interface FoundRows {
   isCut: boolean;
 }
 
-/** Keeps the rows of an answer up to the size of a page, because nobody knows beforehand how large rows are (I9). */
+/**
+ * Keeps the rows of an answer up to the size of a page, because the size of the rows is unknown before they arrive
+ * (I9).
+ */
 export interface RowGatherer {
   /**
    * Adds the next row of the answer. Rows behind the last one that is kept are dropped. Never throws, because drivers call it from

@@ -21,7 +21,7 @@ const exact = (expression: string): string => expression;
 /** The character set of columns that hold bytes. */
 const BINARY = 63;
 
-/** The numbers of types in the protocol of MySQL, by what the columns hold. What is not here is text or bytes. */
+/** The numbers of types in the protocol of MySQL, by what the columns hold. All other types are text or bytes. */
 const KINDS: Readonly<Record<number, ColumnKind>> = {
   0: 'number',
   1: 'number',
@@ -68,7 +68,8 @@ export const mysql: Dialect = {
         `SET SESSION ${limit}`,
         `SET SESSION lock_wait_timeout = ${Math.max(1, Math.ceil(options.connectMs / 1000))}`,
         "SET SESSION time_zone = '+00:00'",
-        // With these modes no comparison with the date 0000-00-00 is true, so that nothing would be found behind it.
+        // With these modes no comparison with the date 0000-00-00 is true, so a read would find nothing behind this
+        // date.
         "SET SESSION sql_mode = REPLACE(REPLACE(@@SESSION.sql_mode, 'NO_ZERO_IN_DATE', ''), 'NO_ZERO_DATE', '')",
       ]) {
         await ask(driver, text);
@@ -83,8 +84,8 @@ export const mysql: Dialect = {
 };
 
 /**
- * Numbers are compared as numbers and times as times: MySQL compares both with text as approximate numbers, by which large
- * ones become the same.
+ * Numbers are compared as numbers and times as times. MySQL compares a number or a time with text as approximate
+ * numbers, and large numbers would be equal then.
  */
 function boundAs({ column: { kind }, text }: KeyValue): string {
   if (kind === 'time') return text.includes(':') ? 'CAST(? AS DATETIME(6))' : 'CAST(? AS DATE)';

@@ -106,8 +106,8 @@ function stream(client: Client, statement: QueryArrayConfig, onRow: (row: Row) =
 
 function connectionOf(client: Client, { options, process }: { options: Options; process: string }): Connection {
   /**
-   * Runs one statement and passes its rows on one by one, so that the driver does not gather them. A query could take the setting of
-   * the session back, but not that of its own transaction.
+   * Runs one statement and passes its rows on one by one, so that the driver does not gather them. A query could undo
+   * the setting of the session, but not the setting of its own transaction.
    */
   async function readOnly(statement: QueryArrayConfig, onRow: (row: Row) => void): Promise<ResultBuilder<Row>> {
     // The extended protocol takes one statement at a time.

@@ -25,7 +25,7 @@ export interface Read {
   overlap: number;
 }
 
-/** Few at first, because nobody knows yet how large the rows are. */
+/** Few at first, because the size of the rows is not known yet. */
 const FIRST_ROWS = 8;
 
 /** A row with its values in the columns that the read is ordered by. */
@@ -36,8 +36,8 @@ interface OrderedRow {
 }
 
 /**
- * Reads everything. With a watermark, the last page has the cursor from which changes are read. It was taken before the
- * first row, so that what changes in the meantime is read again.
+ * Reads everything. With a watermark, the last page has the cursor from which changes are read. The watermark is taken
+ * before the first row, so that rows which change during the read are read again.
  */
 export async function* readSnapshot(read: Read): AsyncGenerator<Page> {
   const { plan } = read;
@@ -49,7 +49,7 @@ export async function* readSnapshot(read: Read): AsyncGenerator<Page> {
     yield isLast ? { rows, ...cursor } : { rows };
     if (isLast) return;
   }
-  // Without rows, or where the last one has gone in the meantime.
+  // There are no rows, or the last row was deleted in the meantime.
   if (plan.watermark !== null) yield { rows: [], ...cursor };
 }
 
@@ -121,8 +121,9 @@ interface Start {
 }
 
 /**
- * Asks for the rows behind the last one, again and again. The number of rows fits the size of those before. Where rows are larger
- * than that, the answer is cut (`createRowGatherer`), and the next page begins where it was cut.
+ * Asks again and again for the rows behind the last row. The number of rows to ask for follows from the size of the
+ * earlier rows. If rows are larger than expected, the answer is cut (`createRowGatherer`), and the next page begins
+ * there.
  */
 async function* pagesOf(
   read: Read,
@@ -131,7 +132,7 @@ async function* pagesOf(
   const { plan, session, signal } = read;
   let limit = FIRST_ROWS;
   let place = after;
-  /** The row behind the last one that was given, which has to be the first one of the next page. */
+  /** The first row that was not given. It has to be the first row of the next page. */
   let next: OrderedRow | undefined;
   for (;;) {
     const start = place === undefined ? (from === undefined ? {} : { from }) : { after: place };
@@ -158,7 +159,7 @@ function* inBytes(rows: readonly OrderedRow[], isEnd: boolean): Generator<PartOf
   for (const [index, { row, at, bytes }] of rows.entries()) {
     const isFull = buffer.add(row, bytes);
     const isLast = index === rows.length - 1;
-    // The table grows while it is read, so that nobody knows the progress.
+    // The table may grow while it is read, so the progress is unknown.
     if (isFull || isLast) yield { rows: buffer.take({ done: 0, total: 0 }).rows, at, isLast: isLast && isEnd };
   }
 }

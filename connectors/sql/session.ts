@@ -89,7 +89,7 @@ async function withinTime<Result>(promise: Promise<Result>, limitMs: number, sig
   } finally {
     clearTimeout(timer);
     signal.removeEventListener('abort', stop);
-    // A rejection of the other promise is of no interest any more.
+    // The rejection of the other promise is ignored.
     promise.catch(() => {});
     stopped.catch(() => {});
   }

@@ -103,7 +103,7 @@ function newPool(options: Options): mssql.ConnectionPool {
 
 function connectionOf(pool: mssql.ConnectionPool): Connection {
   let running: mssql.Request | null = null;
-  /** @param onRow gets the rows one by one, so that they are not gathered in the result */
+  /** @param onRow gets the rows one by one; the result then has no rows */
   const ask = async ({ text, values }: Statement, onRow?: (row: unknown[]) => void) => {
     const request = new mssql.Request(pool);
     const errors: unknown[] = [];

@@ -9,8 +9,9 @@ export interface Statements {
   /** The greatest value of a column, as one row. */
   greatest(column: Column): Statement;
   /**
-   * The key of a row that has no place in the order, if there is one: one of its columns is NULL, or it or the watermark is of another type
-   * than in other rows. With `from` only rows with this watermark or a later one count.
+   * The key of a row that has no place in the order; none if all rows have one. In such a row a column of the key is
+   * NULL, or the key or the watermark has another type than in other rows. With `from` only rows with this watermark or
+   * a later one count.
    */
   unordered(key: readonly Column[], watermark: Column | null, from: string | null): Statement;
   /** Up to two rows that the database takes for the same one as a row. */

@@ -1,7 +1,7 @@
 import { type JsonValue, normalizeDecimal } from '../../src/sdk/index.ts';
 
 /**
- * JSON of a column. A number that a double cannot hold becomes its text, so that nothing is rounded. Text that is no JSON
+ * JSON of a column. A number that a double cannot hold becomes text, so that it is not rounded. Text that is not JSON
  * stays text.
  */
 export function jsonOf(text: string): JsonValue {

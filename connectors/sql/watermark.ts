@@ -50,7 +50,7 @@ export function earlierBy(watermark: string, overlap: number, kind: ColumnKind):
 }
 
 /**
- * Times that are kept as text are compared as text, so that of two time zones the later time may come first.
+ * Times in text columns are compared as text. With two time zones the later time may then come first.
  *
  * @throws a `sourceFault` if the zone of a watermark is another one than that of the greatest
  */
@@ -70,7 +70,7 @@ export function assertOneZone(
   }
 }
 
-/** As it is written; empty for a time without a zone, and null for what is no time. */
+/** The zone as it is written; empty for a time without a zone, and null for a text that is no time. */
 function zoneOf(watermark: string): string | null {
   const rest = TIME.exec(watermark)?.[8];
   return rest === undefined ? null : (ZONE.exec(rest)?.[0] ?? '');
@@ -80,7 +80,7 @@ function zoneOf(watermark: string): string | null {
 function earlierNumber([, whole = '0', fraction = '']: readonly (string | undefined)[], overlap: number): string {
   if (fraction !== '' && whole.startsWith('-')) return String(BigInt(whole) - BigInt(overlap) - 1n);
   const earlier = BigInt(whole) - BigInt(overlap);
-  // Below zero a fraction would count downwards, so that it is left out.
+  // Below zero a fraction would count downwards, so the fraction is left out.
   return earlier < 0n ? String(earlier) : `${earlier}${fraction}`;
 }
 

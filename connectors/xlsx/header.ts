@@ -17,7 +17,7 @@ export interface HeaderRow {
 /**
  * The names of the columns, by number; a column without a name has its letters, so that nothing of it is lost.
  *
- * White space in names is that of a line break in a cell, or a mistake that nobody sees: it becomes one space.
+ * White space in a name becomes one space: it comes from a line break in the cell, or is an invisible mistake.
  *
  * @throws a `sourceFault` where two columns have one name
  */

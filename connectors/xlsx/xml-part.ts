@@ -17,8 +17,8 @@ export interface PartReader {
 }
 
 /**
- * Reads the XML of a workbook. The parser keeps the text between two tags as a whole, so what has no tag for a long time
- * is refused, and so is a document type: Office never writes one, and entities could grow without bound.
+ * Reads the XML of a workbook. The parser keeps the text between two tags as a whole, so a long part without a tag is
+ * refused. A document type is refused too: Office never writes one, and its entities could grow without bound.
  */
 export function createPartReader(handlers: PartHandlers, { silenceMax }: { silenceMax: number }): PartReader {
   const parser = new SaxesParser({ position: false, xmlns: false });

@@ -124,7 +124,7 @@ export function createChannelClient(options: ChannelOptions): Admin {
     const ended = AbortSignal.any([signal, silence.signal]);
     const listen = () => setTimeout(() => silence.abort(), silentMs);
     let hasBegun = false;
-    // It runs only while a frame is waited for: a reader that takes its time does not silence the daemon.
+    // The timer runs only while this client waits for a frame. A slow reader must not make the daemon look silent.
     let timer = listen();
     try {
       for await (const line of linesOf(await post(asked, ended))) {
@@ -149,7 +149,7 @@ export function createChannelClient(options: ChannelOptions): Admin {
     daemon: true,
     async run<Request, Result>({ name }: { name: string }, request: Request, watch: Watch = {}): Promise<Result> {
       const asked = { name, request, watched: watch.onProgress !== undefined };
-      // The daemon stops reading a document when nobody takes it.
+      // If the client does not take the document, the daemon stops reading it.
       const stopped = watch.onBytes === undefined ? STOPPED_WATCHING : STOPPED;
       const { result } = await watched(framesOf(asked, stopped), watch);
       // Both sides are the same version, so this is what the handler has returned.

@@ -21,8 +21,8 @@ const REQUEST_MS = 10_000;
 const FLUSH_MS = 1000;
 
 /**
- * Lets commands beside a daemon have their handlers run in it. Where it cannot listen, the daemon works all the same, and
- * its log says why and what to do.
+ * Lets commands beside a daemon have their handlers run in it. If the server cannot listen, the daemon works without
+ * it, and the log says why and what to do.
  */
 export async function openAdminChannel(
   context: AdminContext,

@@ -23,8 +23,8 @@ export interface PlatformContext extends Pick<HandlerContext, 'abort' | 'bytes'>
 }
 
 /**
- * One thing that a person can ask of the process that holds the ledger. Commands run handlers in their own process, or
- * have the daemon run them where a daemon holds the ledger. A handler prints nothing.
+ * One thing that a person can ask of the process that holds the ledger. If a daemon holds the ledger, the daemon runs
+ * the handler of a command. Otherwise the command runs it. A handler prints nothing.
  */
 export interface Handler<Request, Result, Context = HandlerContext> {
   /** Names the handler on the wire: lower-case words joined by hyphens. */

@@ -18,7 +18,7 @@ export interface WorkProgress {
   left: number;
   /** Why the API refuses writes. */
   paused: Reason | null;
-  /** Set while the API gives no usable answers. With `writesAlone` it can be read. */
+  /** Set while the API gives no usable answers. With `writesAlone` only writes fail, and reads are answered. */
   outage: { writesAlone: boolean } | null;
   /** The wait beyond a minute that the API asks for. */
   apiWait: ApiWait | null;

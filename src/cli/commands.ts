@@ -4,7 +4,7 @@ import type { LoadedProgram, RunAction } from './context.ts';
 
 /** A command as `dpp-sync --help` lists it. */
 interface ListedCommand {
-  /** Its name and what follows the name. */
+  /** The name and the arguments of the command. */
   term: string;
   summary: string;
   /** The log level without `--log-level`; `warn` if absent. */

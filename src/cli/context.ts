@@ -143,7 +143,7 @@ export function createContext(options: {
       return config;
     },
     async openRuntime(config, command) {
-      // Loaded only for commands that need it: queue and API client take longer to load than a listing takes in all.
+      // Loaded only for commands that need it. To load queue and API client takes longer than to run `items`.
       const { openRuntime } = await import('../daemon/runtime.ts');
       const { version } = options.package;
       // A command logs only warnings, and people have to see an upgrade.

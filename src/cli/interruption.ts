@@ -18,7 +18,7 @@ export interface InterruptionOptions {
   onHangup?: (() => void) | undefined;
   /** Ends the process. */
   onSecond: () => void;
-  /** How long what is under way may take to end. */
+  /** How long the work in flight may take to end. */
   drainMs: number;
   /** Called when it has not ended by then. Ends the process. */
   onLate: () => void;

@@ -22,7 +22,7 @@ export function ownCommand({ file, cwd, path, root }: Start): string {
   if (isOnPath(file, path)) return NAME;
   const inside = relative(cwd, file);
   const shown = shellValue(inside.startsWith('..') ? file : inside);
-  // Only a link that npm made is sure to be executable, and a name without a folder would be looked up in the PATH.
+  // Only a link that npm made is certainly executable. A name without a folder would be looked up in the PATH.
   if (basename(file) !== NAME) return `node ${shown}`;
   return shown.includes(sep) ? shown : `./${shown}`;
 }

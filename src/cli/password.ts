@@ -31,7 +31,7 @@ export function addPasswordCommand(program: Command, run: RunAction): void {
 async function printHash(context: CommandContext): Promise<number> {
   const { output, secrets } = context;
   const password = process.stdin.isTTY ? await asked(context.interruption()) : await piped();
-  // I7: known as a secret before anything else is done with it.
+  // I7: the password is registered as a secret before any other use.
   secrets.add(password);
   if (password.length < LENGTH_MIN) {
     throw fault('usage', `The password has fewer than ${LENGTH_MIN} characters.`, {

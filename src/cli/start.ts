@@ -39,7 +39,7 @@ export async function serveDaemon(
 ): Promise<number> {
   const { secrets, clock, log } = context;
   const { version } = context.package;
-  // Loaded here alone: the other commands need no web server, and begin sooner without it.
+  // Only this command loads the web server. The other commands start faster without it.
   const { openWeb } = await import('../web/web-server.ts');
   const { openAdminChannel: openAdmin } = await import('../admin/channel-server.ts');
   const { runDaemon } = await import('../daemon/run-daemon.ts');

@@ -149,7 +149,7 @@ function exitCodeOf({ problem }: Queue, causes: readonly Cause[]): number {
   return causes.length > 0 ? 4 : 0;
 }
 
-/** The ledger keeps the last wait. One that names no end is old news once nobody asks any more. */
+/** The ledger keeps the last wait. A wait without an end is out of date when no process asks any more. */
 function goingOn(wait: ApiWait | null, now: number): ApiWait | null {
   return wait !== null && now < (wait.until ?? wait.askAgainAt + OLD_NEWS_MS) ? wait : null;
 }

@@ -1,5 +1,5 @@
-// The kinds of values that the config file has beyond zod's own. Their messages say what was expected and nothing else:
-// what was found is added where problems are reported, since only there it is known whether it may be shown (I7).
+// The kinds of values that the config file has beyond zod's own. Their messages say only what was expected. The found
+// value is added where problems are reported, because only that code knows whether the value may be shown (I7).
 
 import { isIPv6 } from 'node:net';
 import nodeCron from 'node-cron';

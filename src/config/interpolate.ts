@@ -14,7 +14,7 @@ export interface Interpolation {
   env: Environment;
   /** The folder that paths in placeholders are relative to. */
   folder: string;
-  /** Called with the path of each file that a placeholder names, whether there is one or not. */
+  /** Called with the path of each file that a placeholder names, also if the file does not exist. */
   onFile?: (path: string) => void;
 }
 
@@ -36,7 +36,9 @@ export interface Interpolated {
 
 const SECRET_NAME = /KEY|TOKEN|SECRET|PASSWORD/i;
 
-/** Replaces the placeholders in every text. Keys are left alone, and what comes in is not looked at again. */
+/**
+ * Replaces the placeholders in every text. Keys stay as they are. Placeholders in an inserted value are not replaced.
+ */
 export async function interpolate(value: unknown, context: Interpolation): Promise<Interpolated> {
   const templates = new Map<string, string>();
   const secrets: string[] = [];

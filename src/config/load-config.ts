@@ -207,7 +207,10 @@ function withPassword(queue: QueueSetting, password: string): QueueSetting {
   return { kind: 'redis', url: url.href };
 }
 
-/** The one place besides the secret fields where a credential is usual. Registered both as written and as meant. */
+/**
+ * Besides the secret fields, only a URL usually contains a credential. It is registered both as it is written and
+ * decoded.
+ */
 function addUrlPassword(value: unknown, secrets: SecretStore): void {
   const queue = isJsonObject(value) ? value['queue'] : undefined;
   const password = typeof queue === 'string' ? (URL.parse(queue)?.password ?? '') : '';

@@ -26,7 +26,7 @@ export interface ProfileQuery {
 
 /**
  * Reads a profile, merged over the one that it `extends` where it does: objects member by member, everything else
- * replaced. What no file says has the value that the schema assumes.
+ * replaced. A value that no file gives gets the default of the schema.
  *
  * @returns or every problem of it, each a full line for people
  */

@@ -21,7 +21,7 @@ export interface SettingsContext {
 
 /**
  * Parses a part of the config with a schema and puts what is wrong into the findings. Secrets that the schema marks are
- * registered before anything is said of a value (I7).
+ * registered before any value is reported (I7).
  *
  * @returns undefined when there was a problem
  */

@@ -38,7 +38,7 @@ export interface Backups {
   /**
    * Makes a backup, verifies it and then removes the old ones.
    *
-   * @throws Fault `usage` without `backups` in the config, or the fault that kept the backup from being made
+   * @throws Fault `usage` without `backups` in the config, or the fault of the failed backup
    */
   backUpNow(): Promise<BackupFile>;
 }

@@ -66,7 +66,7 @@ const PROBE_MS = 60_000;
  */
 export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
   const { secrets, clock, log, version, queueTiming, probeMs = PROBE_MS } = options;
-  // A reload replaces what is in it, so the caller's object stays as it is.
+  // A copy, because a reload replaces its members and must not change the caller's object.
   const config = { ...options.config, target: { ...options.config.target } };
   const shared = { config, secrets, clock, log, version, queueTiming };
   const opened = await openRuntime({
@@ -148,7 +148,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
   }
 
   async function stopAll(): Promise<void> {
-    // First the parts that bring new work are stopped, then those that do it, and the ledger is closed last.
+    // First the parts that bring new work are stopped, then the parts that do the work. The ledger is closed last.
     watching.abort();
     await following;
     await Promise.all([scheduler.stop(), backups.stop(), watchingExports]);

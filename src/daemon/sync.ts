@@ -20,7 +20,7 @@ export interface SyncRequest {
   /** How long the API, a list of it that is needed, or the queue may be out of reach before the sync ends. */
   waitMs: number;
   abort: AbortSignal;
-  /** False to deliver only what the ledger has already: after a replay. */
+  /** False to read no source and to deliver only the work that is in the ledger, as after a replay. */
   pull?: boolean;
   /** A person accepts the guarded reads and blocked changes of these sources when the sync begins. */
   accept?: readonly string[];
@@ -153,7 +153,7 @@ async function untilDone(
     const lost = runtime.ledgerLost();
     if (lost) return lost;
     const lookedAt = clock.ticks();
-    // This is read first, so that records which are mapped afterwards show in the counts.
+    // This is read before the counts, so that the counts include records that are mapped in between.
     const isMapping = maps(runtime, of);
     const { outstanding, nextDueAt, isListing, ...status } = await runtime.engine.status(of);
     const lookMs = clock.ticks() - lookedAt;

@@ -21,14 +21,19 @@ const DEPTH_MAX = 2000;
 const SHARE_MAX = 1500;
 /** The most deliveries that one job names. */
 const JOB_SIZE = 250;
-/** The queue is filled again when it has room for so many, so that jobs are full while there is much to do. */
+/**
+ * The queue is filled again when it has room for this many deliveries, so that jobs are full while there is much to do.
+ */
 const ROOM_MIN = 500;
 /**
  * The most deliveries that may be received or in flight. Most of them wait, so that a free slot always finds the next
  * one.
  */
 const RECEIVED_MAX = 320;
-/** So many more places of received deliveries are there for all but new products, so that these find room beside them. */
+/**
+ * The number of extra places for received deliveries that are not new products, so that waiting new products cannot
+ * take all places.
+ */
 const PLACES_BESIDE = 80;
 /** The most deliveries asked for by hand that are received without a job at the same time. */
 const BY_HAND_MAX = 64;
@@ -183,7 +188,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   };
 }
 
-/** Some of the due deliveries, which have places of their own among the enqueued ones. */
+/** A group of due deliveries that has its own places in the queue. */
 interface Share {
   /** The operations that belong to other shares. */
   leavesOut: readonly Operation[];

@@ -156,7 +156,7 @@ export function createEngine(options: EngineOptions): Engine {
       // Read before the due time: creates that a list releases in between are due then.
       const isListing = !(await options.contact.isAtRest()) && (of === undefined || (await ledger.hasSuspended(of)));
       const nextDueAt = await ledger.nextDueAt({ suspended: suspended(), of });
-      // A claim that failed is no trouble any more when nothing is due.
+      // If nothing is due, an earlier failed claim is not reported any more.
       const unclaimed = nextDueAt === null ? null : claims.trouble();
       const present = trouble ?? unconfirmed.trouble() ?? contact.trouble() ?? path.trouble() ?? unclaimed;
       const outstanding = of === undefined ? dispatcher.outstanding() : await ledger.countSending(of);

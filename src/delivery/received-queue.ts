@@ -43,8 +43,8 @@ export interface ReceivedQueue {
 }
 
 /**
- * Everything but `clear` costs as much as the deliveries that it is about, however many others wait: changed products are listed a second
- * time, since they are gathered from among the others.
+ * The cost of each method but `clear` depends only on the deliveries that it returns or changes, not on the number of
+ * waiting ones. For this, changed products are in a second list too.
  */
 export function createReceivedQueue(): ReceivedQueue {
   const urgent = createLane();
@@ -121,9 +121,9 @@ export function createReceivedQueue(): ReceivedQueue {
 interface Lane {
   creates: LinkedList<Received>;
   others: LinkedList<Received>;
-  /** Those of the others that are changed products. */
+  /** The changed products among the other deliveries. */
   changes: LinkedList<Received>;
-  /** Where the next delivery is taken from, if there is one. */
+  /** The part from which the next delivery is taken, unless that part is empty. */
   turn: 'creates' | 'others';
 }
 

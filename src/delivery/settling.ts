@@ -65,9 +65,10 @@ export function createSettling(options: SettlingOptions): Settling {
   }
 
   /**
-   * Dead-letters the deliveries of a request, and tries again for as long as the ledger cannot be written: the ledger shows
-   * these deliveries as being sent, and nothing else in this process would end that. Where the process ends first, or where
-   * the ledger refuses them for another reason, the next process finds them unconfirmed.
+   * Dead-letters the deliveries of a request, and tries again for as long as the ledger cannot be written: the ledger
+   * shows these deliveries as being sent, and nothing else in this process would end that. If the process ends before
+   * that, or if the ledger refuses the dead letters for another reason, the next process finds the deliveries
+   * unconfirmed.
    */
   async function deadLetterUntilStored(request: ClaimedRequest, error: unknown): Promise<void> {
     let failure = await deadLetter(request.members, error);

@@ -9,7 +9,7 @@ export interface Issue {
   message: string;
   /** The field of the item (`country_of_origin`) or the column of the source (`HERKL`). */
   field?: string;
-  /** The value of that field or column. */
+  /** The value of the field or column. */
   value?: JsonValue;
   /** The mapping expression that failed. */
   expression?: string;

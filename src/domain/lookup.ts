@@ -24,7 +24,7 @@ export interface LookupStream {
   value: string | readonly string[];
 }
 
-/** What a table has for a key. */
+/** The entry of a table for a key. */
 export interface LookupEntry {
   /** The values of all rows with the key, in the order of their record keys. */
   values: readonly JsonValue[];
@@ -47,12 +47,12 @@ export interface LookupUse extends LookupKey {
 /** Gives the mapper the entries that were read for it; undefined for an entry that was not. */
 export type FindEntry = (key: LookupKey) => LookupEntry | undefined;
 
-/** A key with more rows than that is an issue. */
+/** The most rows of one key. A key with more rows is an issue. */
 export const LOOKUP_VALUES_MAX = 1000;
 
 const STAMP_LENGTH_MAX = 64;
 
-/** A short text that is another one for another entry. */
+/** A short text that differs for different entries. */
 export function stampOf({ values, isRead }: LookupEntry): string {
   if (values.length === 0) return isRead ? ABSENT : UNREAD;
   const text = JSON.stringify(values);

@@ -1,4 +1,4 @@
-/** What is in the normal form already, as most of what systems send is. */
+/** A number that is in the normal form already, like most numbers of real systems. */
 const NORMAL = /^(?:0|-?(?:[1-9]\d*|0(?=\.))(?:\.\d*[1-9])?)$/;
 const PLAIN = /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,3}))?$/;
 

@@ -9,10 +9,7 @@ export type ReadEntries = (keys: readonly LookupKey[]) => Promise<readonly (Look
 /** How many records are mapped at once. Answers of the API wait no longer than that. */
 const RECORDS_AT_ONCE = 100;
 
-/**
- * What one entry leads to may have to be looked up as well, and so on. After so many rounds a record is left with the
- * issue that an entry is not read.
- */
+/** An entry may lead to another lookup. After this many rounds, a record gets the issue that an entry was not read. */
 const ROUNDS_MAX = 20;
 
 /** The ledger's entries of lookup tables. */

@@ -58,7 +58,7 @@ export function createPageHandover(bytesMax = HANDED_BYTES_MAX): PageHandover {
   return {
     put(page, at = 0) {
       const { promise: stored, resolve, reject } = Promise.withResolvers<StagedPage>();
-      // The pull may have stopped since, so nobody may be waiting for this promise.
+      // The pull may have stopped since, and then no code waits for this promise.
       stored.catch(() => undefined);
       const handed: HandedPage = { page, at, isTaken: false, stored, resolve, reject };
       pages.set(nameOf(jobDataOf(page)), handed);

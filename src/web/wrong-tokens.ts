@@ -8,9 +8,12 @@ export interface WrongTokens {
   note(address: string, stranger: Stranger): Promise<void>;
 }
 
-/** How long a refusal is kept back once its address has had too many. */
+/** How long a refusal is delayed after its address has sent too many wrong tokens. */
 const HELD_MS = 500;
-/** Refusals that are kept back at once (I9). Further ones are given at once, since they would only hold connections. */
+/**
+ * The most refusals that are delayed at the same time (I9). Further refusals are sent without a delay, so that they
+ * hold no connections.
+ */
 const HELD_MAX = 32;
 const WARNED_EVERY_MS = 60_000;
 

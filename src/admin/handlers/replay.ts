@@ -85,7 +85,7 @@ export const replayRecords: Handler<ReplayAsked, Replayed> = {
 };
 
 /**
- * The keys as the ledger has them. A mistyped one must not pass for one that needs nothing.
+ * The keys as the ledger has them. A mistyped key must not look like a key that needs nothing.
  *
  * @throws Fault `item.unknown`
  */

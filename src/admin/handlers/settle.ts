@@ -23,7 +23,7 @@ import { unknownItem } from '../unknown-item.ts';
 
 const SettleRequest = z
   .strictObject({
-    /** Keys or natural keys; of a passport those of its product. */
+    /** Keys or natural keys. A passport is named by its product. */
     names: z.array(z.string()).min(1),
     resolution: z.enum(RESOLUTIONS),
     /** The id of the item at the platform; null to look it up where it is needed. */
@@ -151,7 +151,7 @@ async function delivered(
   return { said, remoteId: given === null ? null : inOwnType(given, delivery.kind, runtime.views) };
 }
 
-/** @throws Fault `item.changed` once all are settled that could be */
+/** @throws Fault `item.changed` after all other deliveries are settled */
 async function carryOutAll(meant: readonly Meant[], runtime: Runtime): Promise<SettleResult> {
   const changed: Meant[] = [];
   let released = 0;

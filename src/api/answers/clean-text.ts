@@ -6,7 +6,7 @@ export type CleanText = (text: string, lengthMax?: number) => string;
 const MESSAGE_LENGTH_MAX = 300;
 /** How much of a text is read at most, so that a hostile answer costs no time. */
 const READ_LENGTH_MAX = 16_384;
-/** How much more is read to find the end of a secret that begins before that bound. */
+/** How much more is read to find the end of a secret that begins before `READ_LENGTH_MAX`. */
 const SECRET_LENGTH_MAX = 16_384;
 
 /**

@@ -8,7 +8,7 @@ export interface Choice {
   checked: CheckedExpression;
   /** True if its name is one of the names, and does not only begin or end with one. */
   isExact: boolean;
-  /** Columns that could be it as well. */
+  /** Other columns that fit too. */
   others: readonly Column[];
 }
 

@@ -3,7 +3,7 @@ import { memberAccess, memberPresence } from '../../pipeline/mapping/expressions
 
 /** A column of a sample, or a member of its records. */
 export interface Column {
-  /** The names that lead to it: one, or several for a member of an object. */
+  /** The path of names to the column: one name, or several for a member of an object. */
   path: readonly string[];
   /** For people. */
   label: string;

@@ -20,7 +20,7 @@ export interface FileHead {
   isArchive: boolean;
 }
 
-/** So much is looked at, however large a file is (I9). */
+/** The number of bytes that are read of any file (I9). */
 const HEAD_BYTES_MAX = 4 * 1024 * 1024;
 /** Every XLSX workbook has this entry, and an archive does not. */
 const WORKBOOK_ENTRY = '[Content_Types].xml';

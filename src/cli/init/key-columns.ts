@@ -19,7 +19,10 @@ const COMBINED_MAX = 12;
 const KEY_LENGTH_MAX = 60;
 /** The rank of a column whose name says nothing about a key. */
 const UNNAMED = 100_000;
-/** At least this share of the values of a number of articles is different: the others are taken for mistakes. */
+/**
+ * In a column of article numbers, at least this share of the values is different. The repeated values count as
+ * mistakes.
+ */
 const DIFFERENT_SHARE_MIN = 0.75;
 const REPEATED_SHOWN = 2;
 

@@ -80,7 +80,10 @@ async function revoke(keyId: string, options: RevokeOptions, context: CommandCon
   return 0;
 }
 
-/** @throws Fault `usage` for what is no id, or may be a whole key: an id stands in the request's path, and so in logs */
+/**
+ * @throws Fault `usage` for a text that is no id, or that may be a whole key. The id is in the request's path, and
+ * paths are logged
+ */
 function assertKeyId(keyId: string, secrets: SecretStore): void {
   if (keyId === '' || keyId === '.' || keyId === '..') throw fault('usage', `"${keyId}" is no id of a key.`);
   if (!keyId.startsWith(KEY_START) || keyId.length <= PREFIX_LENGTH) return;

@@ -63,7 +63,7 @@ export function addSyncCommand(program: Command, run: RunAction): void {
 }
 
 /**
- * The run that follows uses the acceptance, so its source has to be among those that are synced.
+ * This sync uses the acceptance, so it has to include the accepted source.
  *
  * @throws Fault `usage`
  */

@@ -1,6 +1,9 @@
 import { stripVTControlCharacters } from 'node:util';
 
-/** What is pasted into a shell stays in one piece: a command between backticks, or one that names the program. */
+/**
+ * A command stays in one piece, because people paste it into a shell. A command is a text between backticks, or a text
+ * that names the program.
+ */
 const PIECE =
   /`[^`]+`|(?:npm run -s dpp-sync --|\S*\bdpp-sync) (?:-c \S+ )?[a-z]+(?: (?:--?[\w-]+(?: [^\s-]+)?|[A-Z]{2,}…?|'[^']*'))*/g;
 /** A label and the text behind it, as in `  state      delivered`. */

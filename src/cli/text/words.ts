@@ -66,7 +66,7 @@ export const NEXT_STEPS: Record<ItemState, string> = {
     'Look at the reason, then run `dpp-sync replay --key KEY`. If a person has made the change at the platform, run `dpp-sync settle --delivered KEY`.',
 };
 
-/** What a person can do about an item that is blocked for one of these reasons. */
+/** The next step of a person, for each reason of a blocked item. */
 export const REASON_STEPS: Readonly<Partial<Record<ReasonCode, string>>> = {
   adopted: 'Compare the two, then accept the changes with `dpp-sync sync --accept SOURCE`, or correct the source.',
   adopted_bom:

@@ -46,8 +46,8 @@ export interface ConnectorCheck<Connector extends ConnectorSchemas> {
 }
 
 /**
- * Checks a source's connector, options and streams. It works on the values as they are in the file, since it also runs
- * when other parts of the config are wrong: all problems are reported at once.
+ * Checks a source's connector, options and streams. It reads the values as they are in the file. So it runs also if
+ * other parts of the config are wrong, and all problems are reported at once.
  *
  * @returns undefined when there was a problem
  */

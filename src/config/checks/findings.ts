@@ -11,17 +11,20 @@ const TOO_SHORT = `found a secret of fewer than ${SECRET_LENGTH_MIN} characters,
 const HIDDEN_LENGTH_MIN = 4;
 const CANDIDATES_MAX = 12;
 
-/** Collects what is wrong with one config. Everything that is said of a value passes through here (I7). */
+/** Collects what is wrong with one config. Every text about a value passes through here (I7). */
 export interface Findings {
   readonly problems: readonly ConfigProblem[];
   readonly warnings: readonly ConfigProblem[];
   /** Marks a value as secret: nothing below the path is shown from now on, and every log line is scrubbed of it. */
   addSecret(path: readonly PathSegment[]): void;
-  /** `found X, expected Y` at a path; the first word on a path is the last, for a second would be its consequence. */
+  /**
+   * Reports `found X, expected Y` at a path. Only the first problem of a path is reported, because a second one would
+   * follow from it.
+   */
   addMismatch(path: readonly PathSegment[], expected: string, cure?: string): void;
-  /** A key that nothing is known of. */
+  /** Reports an unknown key. */
   addUnknownKey(path: readonly PathSegment[], known: readonly string[], cure?: string): void;
-  /** A value that is none of those that there are. */
+  /** Reports a name that does not exist. */
   addUnknownName(path: readonly PathSegment[], what: string, known: readonly string[]): void;
   addProblem(path: readonly PathSegment[], message: string, cure?: string): void;
   addWarning(path: readonly PathSegment[], message: string, cure?: string): void;

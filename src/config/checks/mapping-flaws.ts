@@ -22,7 +22,7 @@ export function addFlaws(flaws: readonly MappingFlaw[], findings: Findings): voi
 /** A member of a mapping: `sources`, 0, `mappings`, 1, `refs`. */
 const MEMBER_DEPTH = 5;
 
-/** The segments of a path within a mapping. A field's name is the last one, whatever stands in it. */
+/** The segments of a path within a mapping. A field's name is the last segment, and may contain any character. */
 function segmentsOf(path: string): PathSegment[] {
   const match = /^sources\[(\d+)\]\.mappings\[(\d+)\](?:\.(\w+)(?:\.(.+))?)?$/s.exec(path);
   if (!match) return [];

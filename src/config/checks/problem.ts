@@ -36,7 +36,7 @@ export function formatProblem(problem: ConfigProblem): string {
   return `${place === '' ? '' : `${place}: `}${problem.message}${end}${cure}`;
 }
 
-/** What `config.invalid` carries as its cause, for those who want the problems one by one. */
+/** The cause of `config.invalid`, which has the problems one by one. */
 class ConfigProblems extends Error {
   readonly problems: readonly ConfigProblem[];
 

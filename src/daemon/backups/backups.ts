@@ -1,5 +1,5 @@
-// Backups of the ledger by schedule. A backup is verified before it appears under its name, and only after that are old ones
-// removed. The ledger keeps the result of the last try, which `status` shows.
+// Backups of the ledger by schedule. A backup is verified before it appears under its name. After that the old backups
+// are removed. The ledger keeps the result of the last try, which `status` shows.
 
 import { fault } from '../../domain/faults.ts';
 import type { BackupStatus } from '../../domain/ports/daemon-notes.ts';
@@ -90,7 +90,7 @@ export function createBackups(options: {
     }
   }
 
-  /** A backup that stays too long is no failure of the new one. */
+  /** If an old backup cannot be removed, the new backup is complete nevertheless. */
   async function removeOld(folder: BackupFolder, keep: number): Promise<void> {
     try {
       const removed = await folder.removeOld(keep);

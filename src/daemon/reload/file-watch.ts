@@ -5,7 +5,7 @@ import type { Clock } from '../../lib/clock.ts';
 export interface FileWatch {
   /** Notes the present state of the files. Call it before they are read. */
   note(files: readonly string[]): Promise<void>;
-  /** Watches these files from now on. Those that were noted stay as they were noted. */
+  /** Watches these files from now on. A file that is watched already keeps its noted state. */
   also(files: readonly string[]): Promise<void>;
   /** True if a file has appeared, gone or changed since it was noted. */
   changed(): Promise<boolean>;

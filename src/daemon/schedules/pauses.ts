@@ -13,9 +13,9 @@ const DAY_MS = 24 * 60 * MINUTE_MS;
 const JOINED_MAX = 50;
 
 /**
- * A pause follows the clocks of its zone: from 22:00 to 06:00 lasts an hour less in the night when they are set forward. A time
- * that clocks skip counts as the time as long after it. A time that clocks show twice counts as the first one where a pause
- * begins and as the last one where it ends, so that no run begins too soon.
+ * A pause follows the clocks of its zone: from 22:00 to 06:00 lasts an hour less in the night when they are set
+ * forward. A time that clocks skip is moved forward by the length of the skip. A time that clocks show twice counts as
+ * the first one where a pause begins and as the last one where it ends, so that no run begins too soon.
  */
 export function createPauses(pauses: readonly LoadedPause[]): Pauses {
   const zoned = pauses.map((pause) => ({ ...pause, zone: createZone(pause.timezone) }));

@@ -53,7 +53,7 @@ export function createPullQueue(options: PullQueueOptions): PullQueue {
     if (typeof source !== 'string' || !options.hasSource(source)) {
       return { status: 'done', note: 'The config has no such source any more.' };
     }
-    // A run reads the whole source, so a second run at the same time would find nothing else.
+    // A run reads the whole source, so a second run at the same time would find the same rows.
     wanted.delete(source);
     if (running.has(source)) return { status: 'done', note: 'This source is being pulled already.' };
     running.add(source);

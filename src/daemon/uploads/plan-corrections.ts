@@ -20,7 +20,7 @@ export interface PlannedRow {
   /** The values of the key columns, as people read them; null where one is empty. */
   key: string | null;
   fate: CorrectionFate;
-  /** Why it is refused, or what its mapping finds wrong. */
+  /** Why the row is refused, or the issues of its mapping. */
   problems: string[];
   /** What the row changes. */
   changes: { column: string; from: string; to: string }[];
@@ -140,7 +140,7 @@ function membersWith(identity: string, members: PlanRequest['members']): readonl
   return members?.get(identity)?.slice(0, SAME_KEY_MAX) ?? [];
 }
 
-/** What a connector found wrong with the stored row stays, as long as nobody has edited the row. */
+/** Compares only the fields. The connector's issues of the stored row stay until a person edits the row. */
 function isSameContent({ fields }: StoredRecord, after: JsonObject): boolean {
   return serializeFields(after).hash === serializeFields(fields).hash;
 }
@@ -149,7 +149,7 @@ interface RowFindings {
   identity: string | null;
   candidates: Candidates;
   isRepeated: boolean;
-  /** True if nobody has edited the row. */
+  /** True if the uploaded row has the values of the stored one. */
   isSame: boolean;
   key: readonly string[];
 }

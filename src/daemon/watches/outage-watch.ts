@@ -32,7 +32,7 @@ export function createOutageWatch(options: {
   };
 }
 
-/** Says in a sentence how many writes have failed. It is unknown whether the platform or the rows are at fault. */
+/** Describes how many writes have failed. The sentence blames nobody: the platform or the rows may be at fault. */
 export function describeFailingWrites({ failed, takenAt }: FailingWrites): string {
   return takenAt === null
     ? `It has failed for each of ${failed} different writes, and has accepted none.`

@@ -172,7 +172,7 @@ export function createApiHealth(options: ApiHealthOptions): ApiHealth {
     asksFirst: () => outage.openSince() !== null || rate.wait(clock.ticks()) !== null,
     mayProbe: (abort) => givenBack(questions.mayProbe(abort)),
     async answers(since, abort) {
-      // The read that follows takes no slot, so it must wait here if the API has asked for that.
+      // The next read takes no slot, so this code waits if the API has asked to wait.
       if (rate.closedForMs(clock.ticks()) > 0) return false;
       const isWaiting = rate.wait(clock.ticks()) !== null;
       const isKnown = since === null || outage.hasAnsweredSince(since);

@@ -59,7 +59,7 @@ export interface Throttled {
 }
 
 /**
- * The present wait; null if there is none.
+ * The present wait for the API; null if the API asks for none.
  *
  * @param state.since since when the API has only asked to wait, by `ticks`; null if its last answer was another one
  * @param state.atEpoch turns ticks into milliseconds since the Unix epoch

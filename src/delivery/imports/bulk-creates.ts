@@ -21,7 +21,7 @@ export interface BulkCreates {
   prepare(waiting: number): Promise<void>;
   /** How many products one import may take: changed ones, or new ones as `createForm` says. */
   sizeMax(): number;
-  /** An import of fewer new products than that is not begun: they are sent alone. */
+  /** The smallest number of new products in an import. Fewer new products are sent one by one. */
   fewest(): number;
   /** How the next new product is sent: alone, as the import that has to prove itself, or with others in an import. */
   createForm(): 'alone' | 'proof' | 'import';
@@ -34,11 +34,12 @@ export interface BulkCreates {
   answered(request: ClaimedRequest, outcome: Outcome): void;
   /** Learns from a complete list that was read for an imported product. @param ids those of the products that it shows */
   looked(delivery: UnconfirmedDelivery, ids: readonly JsonValue[]): Promise<void>;
-  /** No list shows an imported product, and none can be expected to. */
+  /** Reports that no list shows an imported product, and that no later list will show it. */
   absent(delivery: UnconfirmedDelivery): Promise<void>;
   /**
-   * Until when an import may still make a product that no list shows, by the wall clock; null where that is not known. @param
-   * delivery an imported product
+   * Until when an import may still make a product that no list shows, by the wall clock; null if that time is unknown.
+   *
+   * @param delivery an imported product
    */
   mayMakeUntil(delivery: UnconfirmedDelivery): Promise<number | null>;
 }

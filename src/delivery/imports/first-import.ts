@@ -10,7 +10,10 @@ import type { Clock } from '../../lib/clock.ts';
 import type { JsonValue } from '../../lib/json.ts';
 
 export interface FirstImport {
-  /** What is known of imports: what was concluded last, or what the ledger has of an earlier process. */
+  /**
+   * What is known about imports: the last conclusion of this process, or the one that an earlier process has stored in
+   * the ledger.
+   */
   proof(): Promise<ImportProof>;
   /** What was concluded last; null before the ledger was read. */
   known(): ImportProof | null;
@@ -50,7 +53,7 @@ export function createFirstImport(options: {
 }): FirstImport {
   const { ledger, clock, onConclusion } = options;
   let known: ImportProof | null = null;
-  /** False while the ledger does not have what was concluded last. */
+  /** False while the last conclusion is not stored in the ledger. */
   let isStored = true;
   let proving: Proving | null = null;
   let tries = 0;
@@ -70,7 +73,7 @@ export function createFirstImport(options: {
 
   const fail = (message: string): void => conclude({ state: 'failed', message, at: clock.now() });
 
-  /** Another product is imported as the proof. After some that have shown nothing, imports are put off. */
+  /** Another product is imported as the proof. After several proofs without a result, imports are put off. */
   function tryAnother(message: string, failure: 'failed' | 'postponed'): void {
     proving = null;
     tries += 1;
@@ -137,7 +140,7 @@ export function createFirstImport(options: {
     async looked(delivery, ids) {
       const [listed] = ids;
       if (ids.length > 1) fail(seconds(delivery, ids.length));
-      // After a restart the answer to the proof is not known any more, so that another product is imported as the proof.
+      // A restart forgets the answer to the proof, so another product is imported as the proof.
       else if (listed !== undefined && proving !== null && is(delivery)) {
         const { answeredId, isLost } = proving;
         if (isLost) tryAnother(LOST, 'postponed');
@@ -168,7 +171,7 @@ function said(what: string, outcome: Outcome): string {
   return `The first import of a new product ${what} ${TRIES_MAX} times.${answer}`;
 }
 
-/** What the answer to an import of one product says about it. */
+/** The result for the only product of an import. */
 function memberOf(outcome: Outcome): MemberOutcome | undefined {
   return outcome.kind === 'accepted' ? outcome.members?.[0] : undefined;
 }

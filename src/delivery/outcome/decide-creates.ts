@@ -91,7 +91,7 @@ function unprocessed(outcome: Outcome, members: Members, context: CreatesContext
       takesOthers: members.length === 1 && context.takesOthers,
     }),
   );
-  // One of the members may be the one that the API cannot take, while it takes others.
+  // The API takes other deliveries, so one of the members may be at fault.
   const isSplit = outcome.kind === 'unavailable' && !outcome.local && context.takesOthers && members.length > 1;
   return { decisions, keep: false, groupMax: isSplit ? half(members) : null };
 }

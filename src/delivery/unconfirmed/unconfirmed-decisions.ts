@@ -70,7 +70,7 @@ export interface UnconfirmedDecisionsOptions {
 
 /** The first of the growing waits between two looks for a product that an import may make late. */
 const LOOK_LEAST_MS = 1000;
-/** Looks for such a product go on for this long, where nobody knows how long an import may take. */
+/** How long lists are read for such a product if it is unknown how long an import may take. */
 const LOOK_FOR_MS = 120_000;
 
 /** The delivery stays unconfirmed, and only a person can resolve it. */

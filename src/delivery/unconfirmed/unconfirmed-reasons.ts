@@ -33,7 +33,7 @@ export function notFoundReason(reason: Reason): Reason {
 
 const MAY_COME = 'The list of products does not show this product, and the import may still make it.';
 
-/** The reason of an imported product that no list shows, where nobody knows how long an import may take. */
+/** The reason of an imported product that no list shows, if it is unknown how long an import may take. */
 export function lateReason(reason: Reason): Reason {
   const sentences = `${MAY_COME} It is looked up again by the next run. Set \`imports.settlesWithinMs\` in the profile, or record what is there with \`dpp-sync settle\`.`;
   return withSentence(reason, sentences);

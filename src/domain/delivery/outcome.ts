@@ -6,7 +6,7 @@ import type { JsonValue } from '../../lib/json.ts';
  */
 export type UnconfirmedCause = 'reset' | 'timeout' | 'server_error' | 'unreadable_answer' | 'crossed' | 'crash';
 
-/** What an answer of the API, or the lack of one, means for a delivery. HTTP statuses get this meaning in `api/` only. */
+/** What an answer of the API, or a lost answer, means for a delivery. HTTP statuses get this meaning in `api/` only. */
 export type Outcome =
   /**
    * The write took effect. `remoteId` is null if the answer has no id and none is needed. `members` is only there for

@@ -111,7 +111,9 @@ const CODES = {
   may_exist: unconfirmed('by_status', [], 'needs_reading', 'content_unknown', 'found_before', 'may_exist'),
   gate: unconfirmed('block', ['blocked'], 'needs_reading', 'asked_again'),
   forbidden: unconfirmed('resend', [...RESENT, 'blocked'], 'item_forbidden', 'asked_again'),
-  /** It is due after an import was refused as a whole, which is then sent in smaller ones. */
+  /**
+   * The delivery is due again, because its import was refused as a whole. The members are now sent in smaller imports.
+   */
   refused: unconfirmed('reject', ['due', 'rejected'], 'needs_reading'),
 
   // The API has no such write, or a person has to decide.
@@ -208,8 +210,8 @@ export function whenAbsent({ code, status }: Pick<Reason, 'code' | 'status'>): W
 }
 
 /**
- * Since when the API has not been able to take the delivery; null if something else was its last answer. A wait for the API's
- * limit, or for this machine, keeps the time.
+ * Since when the API could not take the delivery; null if its last answer was another one. The time stays while the
+ * delivery waits for the API's limit or for this machine.
  */
 export function awaySince(reason: Reason | null): number | null {
   return reason !== null && hasTrait(reason, 'keeps_away_since') ? (reason.since ?? null) : null;

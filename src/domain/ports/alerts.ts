@@ -60,8 +60,8 @@ export interface Alerts {
   /** The firing ones first, then those that were over last. At most some hundred. */
   list(): AlertView[];
   /**
-   * Sends no notices of an alert until then. It may be one that does not fire now. An alert that still fires when the time is over is
-   * reported then, unless it was before.
+   * Sends no notices of an alert until that time. The alert need not fire now. If it still fires at that time and was
+   * not reported before, it is reported then.
    *
    * @throws Fault `usage` where no such alert is known
    */
@@ -89,7 +89,7 @@ export interface KeptNotice {
   reported: boolean;
   /** Tries for the present status. */
   tries: number;
-  /** Not before this is the next one; null after the last. */
+  /** The earliest time of the next try; null after the last try. */
   nextAt: number | null;
   at: number | null;
   error: string | null;

@@ -77,6 +77,6 @@ export interface AdoptedChanges {
 export interface PartsAnswer {
   products: number;
   bomItems: number;
-  /** Names of which no product waits for an answer. */
+  /** The given names for which no product waits for an answer. */
   unknown: string[];
 }

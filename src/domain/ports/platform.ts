@@ -63,8 +63,8 @@ export interface PlatformReader {
 export interface PlatformAdmin {
   /**
    * Revokes an API key, once. The token goes into this request alone, which carries no API key, and is kept nowhere.
-   * Of the outcomes, `denied` by `key` says that the token is not valid and `denied` by `scope` that its role is not
-   * sufficient; `refused` with 404 that the organisation has no such key.
+   * `denied` by `key`: the token is not valid. `denied` by `scope`: its role is not sufficient. `refused` with 404: the
+   * organisation has no such key.
    *
    * @throws RangeError for an id that cannot stand in a path: empty, `.` or `..`
    */

@@ -83,7 +83,7 @@ export interface Target {
    * allow. Pure.
    */
   encodeImport(members: readonly JsonObject[]): EncodedImport;
-  /** Sends a committed write once. Never throws for what the API or the network does: that is the outcome. */
+  /** Sends a committed write once. Failures of the API or the network are outcomes, so they throw nothing. */
   send(write: SentWrite, signal?: AbortSignal): Promise<SendResult>;
   /**
    * Reads a complete listing, page by page, and gives each item once. A listing that cannot be completed ends with

@@ -74,7 +74,7 @@ export function createAdoption(
   function adopt(itemId: number, kind: ListableKind, { remoteId, fields }: ListedEntry): number {
     const item = items.byId(itemId);
     if (item === undefined) return 0;
-    // A person may name an entry that cannot be compared. Then nothing of the item's content is known.
+    // A person may name an entry that cannot be compared. The item's content at the platform is unknown then.
     const known = knownContent(kind, parseJson<JsonObject>(item.desired), fields) ?? NOTHING_KNOWN;
     sql.bind.run({ id: itemId, baseline: known.payload, hash: known.hash, remoteId });
     items.note(itemId, null, 'adopted', { message: `It was at the platform before, as ${remoteId}.` });

@@ -1,5 +1,5 @@
-// How far each list of the platform was read, and how far staged creates were compared with it. The table `listings`
-// has one row for each list.
+// Stores the progress for each list of the platform: how far it was read, and how far staged creates were compared with
+// it. The table `listings` has one row for each list.
 
 import type { ContactEntry, ContactList, ContactStep } from '../../domain/ports/first-contact.ts';
 import type { ContactLedger } from '../../domain/ports/ledger/contact-ledger.ts';

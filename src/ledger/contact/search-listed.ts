@@ -34,8 +34,8 @@ export interface ListedSearch {
 }
 
 /**
- * What a stored value is to its entry: the natural key, a field that the profile prefers less, or the first shown field of an
- * entry that hides the preferred one.
+ * The role of a stored value in its entry: the natural key, a field that the profile prefers less, or the first shown
+ * field of an entry without the preferred field.
  */
 export type KeyStanding = 'key' | 'other' | 'hidden';
 

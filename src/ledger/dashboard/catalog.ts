@@ -15,7 +15,7 @@ export interface ItemMark {
   source: string;
 }
 
-/** Some of the items; what is left out does not narrow the choice. */
+/** A filter of items. A member that is left out filters nothing. */
 export interface ItemChoice {
   kind?: SubjectKind | undefined;
   source?: string | undefined;
@@ -26,9 +26,11 @@ export interface ItemChoice {
 export interface Catalog {
   /** Reads on for a few milliseconds; true while there is more to read. Call it while nobody waits. */
   warm(): boolean;
-  /** Reads what is new. The first time may take seconds with a million items; later what takes long is left to `warm`. */
+  /**
+   * Reads the new items. With a million items the first call may take seconds. Later calls leave long work to `warm`.
+   */
   refresh(): void;
-  /** Reads what is new. True if the catalog then has each item of the ledger and no other; false before the first list was asked for. */
+  /** Reads the new items. True if the catalog then has exactly the items of the ledger; false before the first list. */
   hasAll(): boolean;
   /** Reports that an item is not in the ledger any more. */
   gone(): void;

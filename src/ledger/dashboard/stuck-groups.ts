@@ -6,7 +6,7 @@ import type { Sqlite } from '../store/database.ts';
 /** True of an item that needs a person, of the items table `i`. */
 export const NEEDS_PERSON =
   "((i.state IN ('blocked', 'rejected') OR i.state = 'parked') OR (i.state = 'in_doubt' AND i.due_at = 0))";
-/** What reasons of one kind have in common. */
+/** The common part of the reasons of one kind. */
 export const SHAPE =
   "CASE WHEN json_valid(i.reason) THEN coalesce(i.reason ->> '$.shape', i.reason ->> '$.code', '') ELSE '' END";
 /** True of a record that waits in quarantine, of the records table `r`. */

@@ -15,7 +15,10 @@ import {
 } from './due.ts';
 import { reasonHas } from './reason-conditions.ts';
 
-/** What is left to deliver, and when: for whoever waits for the end of the work. Each function is one read. */
+/**
+ * What is left to deliver, and when it is due, for a process that waits for the end of the work. Each function is one
+ * read.
+ */
 export interface Remaining {
   nextAt(request?: Parameters<DeliveryLedger['nextDueAt']>[0]): number | null;
   leftAway(request: Parameters<DeliveryLedger['leftAway']>[0]): LeftAway | null;
@@ -53,7 +56,7 @@ export function createRemaining(
   contact: Pick<Contact, 'suspendedCreates'>,
 ): Remaining {
   const sql = {
-    // The latest is looked at first, because people mostly ask about what was staged last.
+    // The search begins with the latest delivery, because people mostly ask about the latest changes.
     dueNow: db.prepare<[Of & { operation: Operation }], { id: number }>(
       `SELECT i.id FROM items i WHERE i.state = 'due' AND i.operation = +@operation AND i.due_at = 0 AND ${IS_OF}
        ORDER BY i.id DESC LIMIT 1`,

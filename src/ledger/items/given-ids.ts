@@ -9,8 +9,8 @@ import type { Revisions } from './revisions.ts';
 /** Call each function inside a transaction. */
 export interface GivenIds {
   /**
-   * Forgets what the API has acknowledged of an item that gave its id away. Returns the items that have to be reconciled
-   * after that: those whose source still has them.
+   * Forgets what the API has acknowledged of an item that gave its id away. Returns the items that have to be
+   * reconciled then: the items that their source still has.
    */
   forget(item: ItemRow): number[];
   /** The items that gave their ids away and were not forgotten. Reads all items. */

@@ -24,7 +24,7 @@ export interface LookedUpRecord {
   id: number;
   /** The fields as JSON. */
   raw: string;
-  /** False for a record that the connector could not read: what it says is not used. */
+  /** False for a record that the connector could not read: its values are not used. */
   isReadable: boolean;
 }
 
@@ -40,9 +40,9 @@ interface StoredRecord {
 
 /** The rows of lookup tables. Each function reports the keys whose entries it changes. Call it inside a transaction. */
 export interface LookupEntries {
-  /** Stores what a new or changed record says. */
+  /** Stores the lookup entries of a new or changed record. */
   put(table: StoredTable, record: LookedUpRecord, isNew: boolean): string[];
-  /** Removes what a record says that is gone. */
+  /** Removes the lookup entries of a record that is gone. */
   remove(recordId: number): { lookupId: number; key: string }[];
   /** Replaces the rows of a file. */
   replaceFile(table: StoredTable, entries: NonNullable<LookupTable['entries']>): string[];

@@ -33,7 +33,7 @@ export interface Lookups {
   setByHand(value: { lookup: string; key: string; value?: string }, change: () => void): number;
   /** True if mappings look up records of this stream. */
   isLookedUp(streamId: number): boolean;
-  /** Stores what new or changed records of a stream say. */
+  /** Stores the lookup entries of new or changed records of a stream. */
   recordsChanged(streamId: number, records: readonly LookedUpRecord[], isNew: boolean): void;
   recordGone(recordId: number): void;
   /** Stores that a read of a stream was complete. */
@@ -42,7 +42,7 @@ export interface Lookups {
   areCurrent(uses: readonly LookupUse[] | undefined): boolean;
   /** True if a record has found nothing in its own stream, whose later records may have it. */
   waitsForOwnStream(streamId: number, uses: readonly LookupUse[] | undefined): boolean;
-  /** Stores what the mapping of a record has used. */
+  /** Stores the lookup entries that the mapping of a record has used. */
   storeUses(recordId: number, uses: readonly LookupUse[] | undefined, isNew: boolean): void;
 }
 

@@ -6,7 +6,7 @@ import type { IdentifiedRecord } from './known-records.ts';
 import type { Lookups } from './lookups.ts';
 import type { RunAccounts } from './run-accounts.ts';
 
-/** Where the records of a run are stored, and the state of those that wait to be mapped. */
+/** The place of a run's records, and the state of the records that wait to be mapped. */
 export interface RecordsTo {
   source: string;
   streamId: number;

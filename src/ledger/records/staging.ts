@@ -48,7 +48,7 @@ export function createStaging(
   const contenders = createContenders({ db, profile }, items);
   const sql = {
     record: db.prepare<[number], RecordRow>(SELECT_RECORD),
-    // A record that is still in quarantine keeps the time since when it is there.
+    // A record that stays in quarantine keeps the time at which it was quarantined.
     setState: db.prepare<[{ id: number; state: RecordState; issues: string | null; partial: 0 | 1; now: number }]>(
       `UPDATE records SET state = @state, issues = @issues, partial = @partial, run_id = NULL,
          quarantined_at = iif(@state = 'quarantined', coalesce(quarantined_at, @now), NULL) WHERE id = @id`,
@@ -155,7 +155,7 @@ export function createStaging(
         const row = sql.record.get(id);
         // A late job of an older mapping cannot win: only the version that was mapped is staged.
         if (!row || row.version !== version || row.state !== 'pending') continue;
-        // What the mapping has looked up has changed since: the record goes on waiting.
+        // A lookup entry has changed since the mapping used it, so the record waits for another mapping.
         if (!lookups.areCurrent(result.uses)) continue;
         // Every change that makes a record wait for the mapping again raises its version.
         const { source, missingSince } = row;

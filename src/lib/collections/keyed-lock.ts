@@ -1,11 +1,11 @@
-/** Lets one holder at a time have each key; the others wait in the order in which they asked. */
+/** Locks keys. Each key has one holder at a time, and further callers wait in the order of their calls. */
 export interface KeyedLock {
   /** Gives the function that releases the key, or null where the signal aborts first. */
   acquire(key: string, abort: AbortSignal): Promise<(() => void) | null>;
 }
 
 export function createKeyedLock(): KeyedLock {
-  /** Ends when all that have asked for a key so far have released it. */
+  /** Resolves when all present holders and waiting callers of a key have released it. */
   const tails = new Map<string, Promise<void>>();
   return {
     async acquire(key, abort) {

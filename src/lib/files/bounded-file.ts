@@ -20,8 +20,8 @@ export const READ_WITHOUT_WAITING = constants.O_RDONLY | constants.O_NONBLOCK | 
 const CHUNK_BYTES = 65_536;
 
 /**
- * Reads a regular UTF-8 file of at most `bytesMax` bytes. The file is opened once, and all that is asked of it is asked of
- * the open file: what stands at the path may be another file a moment later, and a size that a file states may be untrue.
+ * Reads a regular UTF-8 file of at most `bytesMax` bytes. The file is opened once, and its type and content are read
+ * from the open file, because the path may name another file a moment later. The stated size is not trusted.
  */
 export async function readBoundedFile(path: string, bytesMax: number): Promise<Result<string, FileFlaw>> {
   let handle: FileHandle | undefined;

@@ -2,8 +2,8 @@ import { closeSync, openSync } from 'node:fs';
 import { systemCodeOf } from '../errors.ts';
 
 /**
- * Creates an empty file that only its owner can read and write; what exists is left as it is. For files that a library would
- * create with the rights of the umask.
+ * Creates an empty file that only its owner can read and write. An existing file stays as it is. Use it for files that
+ * a library would create with the rights of the umask.
  *
  * @throws what the system says where it cannot be created (`EACCES`, `ENOENT`)
  */

@@ -63,7 +63,8 @@ export function createSecretFinder(secrets: readonly { secret: string; shown: nu
 }
 
 function targetsOf({ secret, shown }: { secret: string; shown: number }): Target[] {
-  // A secret may itself hold what looks encoded: it is met as it is, and decoded like the text around it.
+  // A secret may contain characters that look encoded. So the search finds a secret both as it is written and in its
+  // decoded form.
   const forms = [charactersOf(secret), decode(secret)].map(({ codes, length }) => codes.slice(0, length));
   return [
     ...forms.flatMap((codes) => [{ codes, keep: Math.min(shown, codes.length) }, ...partsOf(codes, shown)]),

@@ -1,6 +1,6 @@
 /**
- * What no text for people has: control characters but for tab and line ends, half surrogate pairs, and code points that Unicode
- * reserves for programs, such as U+FFFE.
+ * Characters that no text for people has: control characters except tab and line ends, half surrogate pairs, and code
+ * points that Unicode reserves for programs, such as U+FFFE.
  */
 const ODD = /[^\P{Cc}\t\n\r]|\p{Noncharacter_Code_Point}|\p{Surrogate}/u;
 const ALL_ODD = new RegExp(ODD, 'gu');

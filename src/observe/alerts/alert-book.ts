@@ -14,7 +14,7 @@
 import type { AlertNote, AlertView, KeptAlert, KeptNotice, NoticeState } from '../../domain/ports/alerts.ts';
 import type { Holding } from './conditions.ts';
 
-/** Times between the tries of one notice, in milliseconds. After the last it is given up. */
+/** Waits between the tries of one notice, in milliseconds. After the last try the notice is dropped. */
 const RETRY_MS = [5_000, 30_000, 120_000, 600_000, 1_800_000, 3_600_000];
 export const TRIES_MAX: number = RETRY_MS.length + 1;
 /** Alerts that are over are shown for this time, and at most this many. */

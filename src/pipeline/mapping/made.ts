@@ -2,7 +2,7 @@ import type { Issue } from '../../domain/issue.ts';
 import type { Item } from '../../domain/item.ts';
 import type { BlockedProducts } from '../../domain/mapping.ts';
 
-/** What one mapping makes of a row. */
+/** The result of one mapping for a row. */
 export interface Made {
   /** The items that are sound. */
   items: Item[];

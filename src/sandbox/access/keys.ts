@@ -8,7 +8,7 @@ import { Label } from '../items/fields.ts';
 import type { IdScheme, ResourceId } from '../items/ids.ts';
 import type { OrganizationStore, Plan } from '../storage/organizations.ts';
 
-/** The last one that the API can show: an ISO 8601 date has four digits for the year. */
+/** The last time that the API can show, because an ISO 8601 date has four digits for the year. */
 const LAST_INSTANT = Date.UTC(10_000, 0) - 1;
 
 /** The properties of a new key. */

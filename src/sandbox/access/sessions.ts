@@ -18,7 +18,7 @@ export const SessionRequest = z.strictObject({
 });
 export type SessionRequest = z.input<typeof SessionRequest>;
 
-/** The user behind a token, as things are now and not as they were when it was made. */
+/** The user of a token, with the user's present role and not the role at the time of the login. */
 export interface SessionUser {
   userId: number;
   organizationId: number;

@@ -25,7 +25,7 @@ export interface SandboxStatistics {
   replayed: number;
   /** Successful writes over the life of the storage. */
   writes: WriteCount[];
-  /** Those of them that created one thing more than once. */
+  /** The writes that created one thing more than once. */
   duplicates: WriteCount[];
   faults: FaultUse[];
   /** Faults that were asked for and never happened. */
@@ -49,7 +49,7 @@ export interface InspectedParts {
   journal: Journal;
   writeCounts: WriteCounts;
   faults: Faults;
-  /** Stores what is due by now. */
+  /** Stores the imports that are due by now. */
   storeDue: () => void;
 }
 

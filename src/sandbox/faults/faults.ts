@@ -150,7 +150,7 @@ export interface Faults {
   giveBack(plan: Readonly<FaultPlan>): void;
   /** An outage that was taken begins now, if it has not begun already. */
   beginOutage(plan: Readonly<FaultPlan>, now: number): void;
-  /** True while an outage lasts, which counts the connection that is asked for as one that it hit. */
+  /** True while an outage lasts. The call counts the connection as one that the outage has hit. */
   refusesConnection(now: number): boolean;
 }
 
@@ -229,7 +229,7 @@ function isListFault(rule: FaultRule): rule is Extract<FaultRule, { kind: ListFa
   return rule.kind === 'move' || rule.kind === 'shuffle' || rule.kind === 'lag';
 }
 
-/** What a list shows under one rule more. What has moved stays where it is, also when the rule is used up. */
+/** Adds the effect of one more rule to a list. Moved entries stay in their place, also when the rule is used up. */
 function viewOf(active: ActiveRule, request: Parameters<Faults['take']>[0], before: ListView | null): ListView | null {
   const { rule, used } = active;
   if (!request.operation.endsWith('.list')) return before;
@@ -243,7 +243,7 @@ function viewOf(active: ActiveRule, request: Parameters<Faults['take']>[0], befo
   return rule.kind === 'lag' ? { ...view, lagMs: Math.max(view.lagMs, rule.ms) } : { ...view, random: active.chance };
 }
 
-/** Rules that name no seed begin with that of their place, so that two of them do not strike together. */
+/** A rule without a seed uses its position as the seed, so that two rules do not take effect together. */
 function activate(rule: FaultRule, index: number): ActiveRule {
   return { rule, used: 0, seen: 0, chance: createRandom(rule.seed ?? index + 1), until: null };
 }

@@ -12,7 +12,7 @@ interface LateImport {
 /** Imports that wait for their time. They are in memory alone: the rows are lost if the sandbox ends before. */
 export interface LateImports {
   add(late: LateImport): void;
-  /** Stores what is due. Call it before anything is read or written, so that no timer is needed. */
+  /** Stores the imports that are due. Call it before each read and write, so that no timer is needed. */
   storeDue(now: number): void;
 }
 

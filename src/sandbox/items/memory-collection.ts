@@ -10,7 +10,10 @@ interface Row {
   columns: Columns;
 }
 
-/** Most values belong to one row alone, which then stands there by itself: an array for each would be most of the index. */
+/**
+ * Most values belong to one row. The index then has the row itself and no array, because arrays would take most of its
+ * memory.
+ */
 type Index = Map<string | number, Row | Row[]>;
 
 interface OrganizationRows {

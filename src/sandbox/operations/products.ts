@@ -7,7 +7,7 @@ import { type Duplicates, duplicate } from '../items/duplicates.ts';
 import { choice, country, gtin, text } from '../items/fields.ts';
 import { validate } from '../items/validation.ts';
 
-/** A product as it is created and, row by row, imported. */
+/** The schema of a product in a create, and of each row of an import. */
 export const ProductCreation = z.strictObject({
   sku: text(255),
   name: text(500),
@@ -17,7 +17,7 @@ export const ProductCreation = z.strictObject({
   gtin: gtin().nullish(),
 });
 
-/** The values of what a new product does not say. */
+/** The default values of a new product. */
 export const UNSET_PRODUCT = { status: 'DRAFT', country_of_origin: null, description: null, gtin: null };
 
 /** POST /api/products/. A SKU is unique within its organisation, unless duplicates are taken. */

@@ -70,7 +70,7 @@ export function createHttpServer(parts: HttpServerParts): FastifyInstance {
   const handle = createOperationHandler(parts, { finish, connections });
   app.server.on('checkExpectation', createExpectationHandler(styled, enterUnread));
 
-  /** Answers a caller who is refused, and puts one who is admitted at the request. */
+  /** Answers a caller who is refused, and stores an admitted caller at the request. */
   const isAdmitted = (request: FastifyRequest, reply: FastifyReply, operation: OperationName | null): boolean => {
     const scope = operation === null ? null : parts.scopeOf(operation);
     const { authorization } = request.headers;

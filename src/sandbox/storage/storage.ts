@@ -43,8 +43,8 @@ const COLUMNS = {
 };
 
 /**
- * Opens a file, or the memory of the process. What every request touches is in plain structures there instead of tables:
- * a statement costs a multiple of what the rest of a request does, and the sandbox must not be what a benchmark measures.
+ * Opens a file, or the memory of the process. In memory, the data of every request is in plain structures instead of
+ * tables. A statement costs many times more than the rest of a request, and a benchmark must not measure the sandbox.
  *
  * @throws Fault when the file cannot be used.
  */

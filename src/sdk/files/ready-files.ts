@@ -30,7 +30,7 @@ export interface ReadyQuery {
   stream: FileStream;
 }
 
-/** Finds the files of a stream that can be read: complete ones, as far as semaphores and a second look can say. */
+/** Finds the files of a stream that can be read: complete ones, as far as semaphores and a second look show it. */
 export async function findReady({ store, location, stream }: ReadyQuery, signal: AbortSignal): Promise<ReadyFiles> {
   const found = await matchingFiles(store, location, signal);
   if (found.length === 0 && isSkipped(stream)) await assertFolder({ store, location, stream }, signal);

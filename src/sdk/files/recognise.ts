@@ -43,7 +43,7 @@ const HEAD_BYTES = 1_024;
  */
 export function recogniseContent(head: Buffer): ContentKind | null {
   const found = MAGIC.find(([, bytes]) => bytes.every((byte, index) => head[index] === byte))?.[0];
-  // `BZh` may begin a text, and what follows it in an archive is no text.
+  // A text may begin with `BZh` too, but the bytes after it in an archive are not text.
   if (found === 'compressed' && head[0] === 0x42 && head[4] !== 0x31) return null;
   if (found === 'zip' && /\[Content_Types\]\.xml|_rels\/|xl\//.test(head.toString('latin1', 0, HEAD_BYTES))) {
     return 'spreadsheet';

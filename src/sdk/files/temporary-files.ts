@@ -4,7 +4,10 @@ import { join } from 'node:path';
 import { fileReasonOf, systemCodeOf } from '../../lib/errors.ts';
 import { sourceFault } from '../faults.ts';
 
-/** The host, the process and the start of the process stand in the name, so that what a crash has left is recognised. */
+/**
+ * The host, the process and the start of the process are in the name, so that files of a crashed process are
+ * recognised.
+ */
 const FOLDER = /^dpp-sync-files-(?<host>.+)-(?<pid>\d+)-(?<startedAt>\d+)-[A-Za-z0-9]{6}$/;
 
 export interface TemporaryFile {

@@ -27,7 +27,7 @@ export function createNames(prefixes: 'strip' | 'keep'): Names {
 interface Remembered<Name> {
   raw: string;
   made: Name;
-  /** The name that followed this one last time. */
+  /** The name that followed this name the last time. */
   next: Remembered<Name> | undefined;
 }
 

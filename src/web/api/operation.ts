@@ -32,7 +32,10 @@ export interface ApiOperation {
   summary: string;
   tag: Tag;
   role: Role;
-  /** For the audit log. Not for an operation that starts a task, which writes its own entry. */
+  /**
+   * The entry for the audit log. Leave it out for an operation that starts a task, because the task writes its own
+   * entry.
+   */
   action?: string;
   params: z.ZodObject;
   query: z.ZodObject;

@@ -7,7 +7,7 @@ export interface Column {
 }
 
 export interface DataTable {
-  /** What the table shows; screen readers read it out. */
+  /** The caption of the table, for screen readers. */
   caption: string;
   columns: readonly Column[];
   /** The cells of each row; the first one is the row's heading. */

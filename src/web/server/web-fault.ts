@@ -12,12 +12,12 @@ export class WebFault extends Error {
   }
 }
 
-/** A page throws it where there is nothing to show. */
+/** The fault for a page that has nothing to show. */
 export function notFound(message: string): WebFault {
   return new WebFault(404, message);
 }
 
-/** A page throws it where the fields of a form or of the address are wrong. */
+/** The fault for wrong fields of a form or of the address. */
 export function badRequest(message: string): WebFault {
   return new WebFault(400, message);
 }

@@ -24,7 +24,10 @@ export interface Task {
 }
 
 export interface Tasks {
-  /** Starts a handler and writes the action to the audit log. It goes on when the page is closed, and is stopped with the daemon. */
+  /**
+   * Starts a handler and writes the action to the audit log. The handler continues when the page is closed, and stops
+   * with the daemon.
+   */
   start<Request, Result>(
     handler: Handler<Request, Result>,
     request: Request,

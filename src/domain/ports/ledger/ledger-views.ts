@@ -163,7 +163,7 @@ export interface StuckDelivery {
   reason: Reason;
 }
 
-/** Rows that make an item with the same content as another row. They change nothing, and are shown. */
+/** Rows that make an item with the same content as another row. They change nothing, but people can see them. */
 export interface Duplicates {
   count: number;
   examples: { kind: ItemKind; key: string; source: string; stream: string; place: Place; first: Place }[];

@@ -8,8 +8,8 @@ export interface UnconfirmedLedger {
   /** Unconfirmed deliveries that may be looked up by now, without the suspended ones. */
   unconfirmedDeliveries(request: { limit: number; suspended?: SuspendedWork }): Promise<UnconfirmedDelivery[]>;
   /**
-   * Creates of a kind that were sent after a time and acknowledged: those that were staged shortly before the delivery that
-   * is named or after it, and no more than can be looked through at once.
+   * Creates of a kind that were sent after a time and acknowledged: only creates that were staged after the named
+   * delivery or shortly before it, and at most as many as one read can search.
    */
   acknowledgedCreates(request: {
     kind: ListableKind;

@@ -12,9 +12,7 @@ type Rest = Partial<Pick<WhyStep, 'command' | 'item' | 'record'>> & {
   cure?: string;
 };
 
-/**
- * @param clause what holds, without a full stop, as it may follow `because`
- */
+/** @param clause the fact, without a full stop: it may follow `because` */
 export function step(standing: WhyStep['standing'], clause: string, { cure, ...rest }: Rest = {}): Step {
   const because = clause.replace(/[\s.]+$/, '');
   const said = `${because.slice(0, 1).toUpperCase()}${because.slice(1)}${/[!?…]$/.test(because) ? '' : '.'}`;

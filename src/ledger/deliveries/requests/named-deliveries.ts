@@ -53,7 +53,7 @@ export function createNamedDeliveries({ db, profile }: Pick<LedgerContext, 'db' 
 
   function namedDelivery(row: Row): NamedDelivery {
     const { id, kind, key, revision, operation, source, state, sentAt } = row;
-    // The natural key that was sent counts, and not the present one.
+    // The comparison uses the natural key that was sent, not the present one.
     const sent =
       kind === 'passport' ? null : naturalKeyOf(profile, kind, parseJson<JsonObject>(revisionContent(row).text));
     return {

@@ -125,8 +125,8 @@ function plainSettlement(
   const { decision, revision, seen } = settlement;
   if (row?.state !== 'sending' || row.revision !== revision || seen !== undefined) return null;
   if (row.requestId !== claim.request || row.sends !== claim.sends) return null;
-  // A passport never has its desired payload as its baseline. An item that has changed since it was sent has an older
-  // one. An item that gave its id away meanwhile is not at the platform any more.
+  // The baseline of a passport is never its desired payload. The baseline of an item that has changed since it was sent
+  // is older than its desired payload. An item that gave its id away meanwhile is not at the platform any more.
   if (row.kind === 'passport' || row.sentHash !== null || gaveIdAway(row)) return null;
   if (decision.kind !== 'delivered' || decision.by !== 'answer' || !decision.contentKnown) return null;
   return decision.shown === undefined && decision.shownAs === undefined ? { row, decision } : null;

@@ -11,7 +11,7 @@ import { err, ok, type Result } from '../../../lib/result.ts';
 export type LinearPattern = (text: string, spend: (steps: number) => void) => boolean;
 
 const PATTERN_LENGTH_MAX = 500;
-/** A pattern that repeats what it repeats can be short and still be large. */
+/** A short pattern with nested repetitions can compile to a large one. */
 const INSTRUCTIONS_MAX = 2000;
 
 /** Compiles a pattern; the error is a full sentence. */

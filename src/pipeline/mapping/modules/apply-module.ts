@@ -121,7 +121,7 @@ function toItems(drafts: readonly z.infer<typeof DraftItem>[], checks: ItemCheck
   return { ...made, blockedProducts: productsOf(failed) };
 }
 
-/** What a module gives for the fields, each by itself, so that an issue names the field. */
+/** The module's value of each field, checked field by field, so that an issue names the field. */
 function payloadOf(given: object): { payload: JsonObject; issues: Issue[] } {
   const payload: JsonObject = {};
   const issues: Issue[] = [];
@@ -154,7 +154,7 @@ function toIssue({ code, message, field, value, cure }: z.infer<typeof RefusedRo
 
 function nonsense(given: unknown, error: z.ZodError): Issue {
   const promise = given instanceof Promise;
-  // A promise that nobody waits for would end the process when it rejects.
+  // If this promise rejects and no code handles the rejection, the process ends.
   if (promise) given.catch(() => undefined);
   const detail = promise
     ? 'a promise; a mapping is synchronous'

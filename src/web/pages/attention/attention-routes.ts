@@ -21,7 +21,7 @@ const TRIED_WITHIN_MS = 2_000;
 const LOOK_MS = 50;
 const WAIT_MS = 60_000;
 
-/** What needs a person: the inbox, one cause with its members, and what can be done about it. */
+/** Shows the items that need a person: the inbox, one cause with its members, and the actions for a cause. */
 export function attentionRoutes(context: PageContext): Route[] {
   const { runtime, dashboard, people, tasks, clock } = context;
 

@@ -14,7 +14,7 @@ import { CAUSE_TYPES, effectText, placeText } from './causes.ts';
 export interface InboxView {
   causes: readonly Cause[];
   sources: readonly string[];
-  /** BOM items of adopted products of which a person has to say whether they are at the platform. */
+  /** BOM items of adopted products. A person has to say whether the platform has them. */
   parts: { products: number; bomItems: number };
   filter: { source: string; type: string };
   mayDecide: boolean;

@@ -74,7 +74,8 @@ export function passportsRoutes(context: PageContext): Route[] {
       const passport = runtime.views.passport(product);
       if (passport === null) throw badRequest(`The ledger has no product ${product} any more. Load the list again.`);
       const { blockers } = passport;
-      // An initialised passport may have become incomplete, and one that no policy wants has the state `none`.
+      // An initialised passport may be incomplete now. An initialised passport that no policy wants has the state
+      // `none`.
       const cannot = status === 'published' && passport.state !== 'published' && blockers.length > 0;
       const state = cannot ? 'incomplete' : passport.state;
       counts[state] = (counts[state] ?? 0) + 1;
