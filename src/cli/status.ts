@@ -376,8 +376,7 @@ function resultOf({ result, error, startedAt, endedAt, streams }: RunView): stri
 
 function queueLine({ kind, counts, paused, problem }: Queue): string {
   if (problem !== null) return `Queue: ${printable(problem)}`;
-  if (counts === null)
-    return `Queue: ${kind}${kind === 'embedded' ? ', which only its own process can look into' : ''}`;
+  if (counts === null) return `Queue: ${kind}${kind === 'embedded' ? ', in the process that syncs' : ''}`;
   const shown = Object.entries(counts).map(
     ([name, { waiting, active, failed }]) => `${name} ${waiting} waiting, ${active} active, ${failed} failed`,
   );

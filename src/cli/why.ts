@@ -63,8 +63,15 @@ function whyLines({ answer, name, steps }: Why, paint: Output['paint']): string[
   return [paint('bold', printable(answer)), ...title, '', ...steps.flatMap((one) => stepLines(one, paint))];
 }
 
-function stepLines({ standing, text, command }: WhyStep, paint: Output['paint']): string[] {
+function stepLines(step: WhyStep, paint: Output['paint']): string[] {
+  const { standing, text, command } = step;
   const { sign, colour } = SIGNS[standing];
   const line = `  ${paint(colour, sign)} ${printable(text)}`;
-  return command === null ? [line] : [line, `      ${paint('cyan', printable(command))}`];
+  if (command === null) return [line];
+  return [line, `      ${needsCorrection(step) ? 'then: ' : ''}${paint('cyan', printable(command))}`];
+}
+
+/** True where the command helps only after a row was corrected: it reads the source of the row or of the item again. */
+function needsCorrection({ command, item, record }: WhyStep): boolean {
+  return (item !== null || record !== null) && /^dpp-sync sync (?!--)/.test(command ?? '');
 }

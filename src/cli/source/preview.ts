@@ -107,11 +107,11 @@ export async function previewSource(
 
 /** A record with an issue makes no item, so it cannot be found by the item that it should make. */
 function noneFits({ issues = false, key, item }: PreviewFilter): string {
-  const having = key === undefined ? '' : ` with the key ${printable(key)}`;
+  const record = `No record${key === undefined ? '' : ` with the key ${printable(key)}`}`;
   if (item !== undefined) {
-    return `No record${having} makes the item ${printable(item)}. Records with issues make none: --issues shows them.`;
+    return `${record} makes the item ${printable(item)}. Records with issues make none: --issues shows them.`;
   }
-  return `There is no record${having}${issues ? ' that something is wrong with' : ''}.`;
+  return issues ? `${record} has a problem.` : `${record} was found.`;
 }
 
 async function previewStream(

@@ -46,7 +46,7 @@ export function contentOf({ product, passport, link, bom }: PassportSource): Pas
       ['SKU', sku],
       ['GTIN', textMember(fields, 'gtin')],
       ['Name', textMember(fields, 'name')],
-      ['Status', textMember(fields, 'status')],
+      ['Product status', textMember(fields, 'status')],
       ['Country of origin', countryOf(textMember(fields, 'country_of_origin'))],
       ['Description', textMember(fields, 'description')],
       ['Passport', stateOf(passport)],

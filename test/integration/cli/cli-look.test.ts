@@ -112,6 +112,11 @@ describe('after a sync', () => {
     });
   });
 
+  it('status names the place of the queue, and asks nothing about it', async () => {
+    const { stdout } = await run('status');
+    expect(stdout.split('\n')).toContain('Queue: embedded, in the process that syncs');
+  });
+
   it('items gives a JSON object a line, filtered', async () => {
     const lines = async (...args: string[]) =>
       (await run('items', '--json', ...args)).stdout

@@ -65,6 +65,11 @@ describe('dpp-sync why', () => {
       });
     });
 
+    it('says that the row is corrected before its source is read again', async () => {
+      const { stdout } = await run('why', 'A-3');
+      expect(stdout).toMatch(/\n {2}✗ The row of A-3 is in quarantine .*\n {6}then: .*dpp-sync.* sync erp\n$/);
+    });
+
     it('names what may be meant by a product that nothing names, with 2', async () => {
       const { exitCode, stdout, stderr } = await run('why', 'A-1x');
       expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });

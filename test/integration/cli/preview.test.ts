@@ -109,6 +109,16 @@ describe('preview', () => {
     expect(stderr).toContain('--issues');
   });
 
+  it.each([
+    [['--issues', '--stream', 'materials'], 'No record has a problem.'],
+    [['--issues', '--key', '1'], 'No record with the key 1 has a problem.'],
+    [['--key', '9999'], 'No record with the key 9999 was found.'],
+  ])('says with %j that no record fits', async (args, words) => {
+    await begin();
+    const { stderr } = await runHere(['preview', 'erp', '-c', world.configFile, ...args]);
+    expect(stderr.split('\n')).toContain(words);
+  });
+
   it('shows what fits all filters that are given', async () => {
     await begin();
     const { streams } = await preview('--issues', '--key', '8', '--stream', 'products');

@@ -77,7 +77,7 @@ test('exports a passport with its product, materials, BOM, state and the QR code
       'SKU: BIKE-1',
       'GTIN: 04012345678901',
       'Name: Fahrrad',
-      'Status: ACTIVE',
+      'Product status: ACTIVE',
       'Country of origin: Germany (DE)',
       'Description: Light. With (two) \\ wheels.',
       'Passport: published',
