@@ -28,6 +28,7 @@ import { createDuplicateViews } from './duplicate-views.ts';
 import { createItemCounts } from './item-counts.ts';
 import { createItemTotals } from './item-totals.ts';
 import { createItemViews } from './item-views.ts';
+import { createNamedRows } from './named-rows.ts';
 import { createPassportViews } from './passport-views.ts';
 
 const NEEDS_PERSON = "(i.state IN ('blocked', 'rejected', 'parked') OR (i.state = 'in_doubt' AND i.due_at = 0))";
@@ -116,6 +117,7 @@ export function createViews(db: Sqlite, rules: PassportRules): LedgerViews {
   const withStreams = (row: RunRow): RunView => ({ ...row, streams: sql.accounts.all(row.id) });
 
   const meta = createMeta(db);
+  const rowsNaming = createNamedRows(db);
   return {
     ...createItemViews(db, rules),
     ...createPassportViews(db, rules),
@@ -141,6 +143,10 @@ export function createViews(db: Sqlite, rules: PassportRules): LedgerViews {
     quarantinedCount: (sources) => sql.quarantinedCount.get(listed(sources))?.n ?? 0,
     quarantined: ({ source, afterId, limit }) =>
       sql.quarantined.all({ source: source ?? null, afterId, limit }).map(quarantinedRecord),
+    quarantinedRow(name) {
+      const row = rowsNaming(name).find(({ state, missing }) => state === 'quarantined' && missing === 0);
+      return row ? { source: row.source, stream: row.stream, place: parseJson<Place>(row.place) } : null;
+    },
     stuck: (limit, sources) => sql.stuck.all({ limit, ...listed(sources) }).map(stuckDelivery),
     awaitingReadBack: (sources) => sql.awaitingReadBack.get(listed(sources)) ?? { count: 0, nextLookAt: null },
     deferred() {

@@ -153,6 +153,22 @@ describe('after a sync', () => {
     expect(json()).toMatchObject({ ok: false, error: { code: 'item.unknown', path: null } });
   });
 
+  it.each([
+    [['show', 'product', '3'], 'product "3"', 'why 3'],
+    [['show', 'product', 'A-3'], 'product "A-3"', 'why A-3'],
+    [['show', 'material', '3'], 'material "3"', 'quarantine --source erp'],
+    [['pdf', 'product 3'], 'product "product 3"', 'why 3'],
+    [['publish', 'A-3'], 'product "A-3"', 'why A-3'],
+  ])('%j says that the row with the key is in quarantine, and guesses no other key', async (args, what, command) => {
+    const { exitCode, stderr } = await run(...args);
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain(
+      `There is no ${what} in the ledger: its row is in quarantine (erp/products, products.csv:4).`,
+    );
+    expect(stderr).toMatch(new RegExp(`What is wrong with the row: \`.*dpp-sync.* ${command}\`\\.`));
+    expect(stderr).not.toContain('Did you mean');
+  });
+
   it('quarantine lists place, field, value, rule and cure', async () => {
     const { exitCode, stdout } = await run('quarantine', '--json');
     expect(exitCode).toBe(0);

@@ -218,6 +218,8 @@ export interface LedgerViews {
   pendingSources(): string[];
   quarantinedCount(sources?: readonly string[]): number;
   quarantined(request: { source?: string; afterId: number; limit: number }): QuarantinedRecord[];
+  /** The quarantined row with this key, with the key of a product that it would make, or with this value; null if there is none. */
+  quarantinedRow(name: string): Pick<QuarantinedRecord, 'source' | 'stream' | 'place'> | null;
   items(request: ItemFilter & { afterId: number; limit: number }): { items: ItemSummary[]; lastId: number };
   /** By key or natural key. */
   item(kind: SubjectKind, key: string): ItemView | null;

@@ -3,21 +3,8 @@ import type { PassportRules } from '../../../domain/passport.ts';
 import { formatPlace, type Place } from '../../../domain/place.ts';
 import { parseJson, parseJsonOrNull } from '../../store/context.ts';
 import type { Sqlite } from '../../store/database.ts';
+import { createNamedRows, ROW_COLUMNS, type StoredRow } from '../../views/named-rows.ts';
 import { type Step, step } from './step.ts';
-
-/** A stored row of a source. */
-export interface StoredRow {
-  id: number;
-  key: string;
-  source: string;
-  stream: string;
-  place: string;
-  state: string;
-  issues: string | null;
-  missing: 0 | 1;
-  /** 1 if the row is in quarantine and its sound items are used nevertheless. */
-  partial: 0 | 1;
-}
 
 export interface RowSteps {
   /** The row that makes the product; undefined where none does. */
@@ -26,10 +13,7 @@ export interface RowSteps {
   heldBy(key: string, own: number | null): Step[];
   /** Rows in quarantine that may belong to any product. */
   heldByAny(): Step[];
-  /**
-   * The rows in which a name occurs that no item has: as the key of the row, as the key of an item that it would make, or as a
-   * value.
-   */
+  /** The rows in which a name occurs that no item has. */
   naming(name: string): StoredRow[];
   /** The steps of a row. */
   stepsOf(row: StoredRow, what: string): Step[];
@@ -38,16 +22,13 @@ export interface RowSteps {
 const ROWS_MAX = 5;
 const ISSUES_MAX = 3;
 
-const COLUMNS = `r.id, r.key, s.source, s.name AS stream, r.place, r.state, r.issues, r.missing_since IS NOT NULL AS missing,
-  r.partial FROM`;
-
 export function createRowSteps(db: Sqlite, rules: PassportRules): RowSteps {
-  const held = `SELECT ${COLUMNS} holds h JOIN records r ON r.id = h.record_id
+  const held = `SELECT ${ROW_COLUMNS} FROM holds h JOIN records r ON r.id = h.record_id
     JOIN streams s ON s.id = r.stream_id AND s.source IN (SELECT value FROM json_each(@sources))
     WHERE r.state = 'quarantined' AND r.missing_since IS NULL`;
   const sql = {
     ofProduct: db.prepare<[string], StoredRow>(
-      `SELECT ${COLUMNS} items i JOIN records r ON r.id = i.record_id JOIN streams s ON s.id = r.stream_id
+      `SELECT ${ROW_COLUMNS} FROM items i JOIN records r ON r.id = i.record_id JOIN streams s ON s.id = r.stream_id
        WHERE i.kind = 'product' AND i.key = ?`,
     ),
     heldBy: db.prepare<[{ sources: string; key: string; own: number; limit: number }], StoredRow>(
@@ -56,21 +37,9 @@ export function createRowSteps(db: Sqlite, rules: PassportRules): RowSteps {
     heldByAny: db.prepare<[{ sources: string; limit: number }], StoredRow>(
       `${held} AND h.product_key IS NULL ORDER BY r.id LIMIT @limit`,
     ),
-    // One statement for each index. With OR, SQLite would walk all records.
-    naming: [
-      `SELECT ${COLUMNS} holds h JOIN records r ON r.id = h.record_id JOIN streams s ON s.id = r.stream_id
-       WHERE h.product_key = @name AND r.state = 'quarantined' AND r.missing_since IS NULL ORDER BY r.id LIMIT @limit`,
-      `SELECT ${COLUMNS} contenders c JOIN records r ON r.id = c.record_id JOIN streams s ON s.id = r.stream_id
-       WHERE c.kind IN ('product', 'material', 'bom_item') AND c.key = @name AND r.missing_since IS NULL
-       ORDER BY r.id LIMIT @limit`,
-      `SELECT ${COLUMNS} streams s CROSS JOIN records r ON r.stream_id = s.id AND r.key = @name
-       WHERE r.state <> 'mapped' ORDER BY r.id LIMIT @limit`,
-      // No index has the values of rows, so this reads all rows in quarantine, one at a time.
-      `SELECT ${COLUMNS} records r INDEXED BY records_quarantined CROSS JOIN streams s ON s.id = r.stream_id
-       WHERE r.state = 'quarantined' AND r.missing_since IS NULL AND instr(r.raw, @name)
-         AND EXISTS (SELECT 1 FROM json_each(r.raw) f WHERE f.value = @name) LIMIT @limit`,
-    ].map((text) => db.prepare<[{ name: string; limit: number }], StoredRow>(text)),
   };
+
+  const naming = createNamedRows(db);
 
   return {
     ofProduct: (key) => sql.ofProduct.get(key),
@@ -82,13 +51,7 @@ export function createRowSteps(db: Sqlite, rules: PassportRules): RowSteps {
       sql.heldByAny
         .all({ sources: JSON.stringify(rules.sources), limit: ROWS_MAX })
         .flatMap((row) => rowSteps(row, 'a row that may belong to it')),
-    naming(name) {
-      for (const statement of sql.naming) {
-        const rows = statement.all({ name, limit: ROWS_MAX });
-        if (rows.length > 0) return rows;
-      }
-      return [];
-    },
+    naming,
     stepsOf: rowSteps,
   };
 }

@@ -1,0 +1,50 @@
+import type { Sqlite } from '../store/database.ts';
+
+/** A stored row of a source. */
+export interface StoredRow {
+  id: number;
+  key: string;
+  source: string;
+  stream: string;
+  place: string;
+  state: string;
+  issues: string | null;
+  missing: 0 | 1;
+  /** 1 if the row is in quarantine and its sound items are used nevertheless. */
+  partial: 0 | 1;
+}
+
+/** The columns of a stored row `r` of the stream `s`. */
+export const ROW_COLUMNS = `r.id, r.key, s.source, s.name AS stream, r.place, r.state, r.issues, r.missing_since IS NOT NULL AS missing,
+  r.partial`;
+
+const ROWS_MAX = 5;
+
+/**
+ * A function that finds the rows in which a name occurs that no item has: as the key of the row, as the key of an item that it
+ * would make, or as a value.
+ */
+export function createNamedRows(db: Sqlite): (name: string) => StoredRow[] {
+  // One statement for each index. With OR, SQLite would walk all records.
+  const statements = [
+    `SELECT ${ROW_COLUMNS} FROM holds h JOIN records r ON r.id = h.record_id JOIN streams s ON s.id = r.stream_id
+     WHERE h.product_key = @name AND r.state = 'quarantined' AND r.missing_since IS NULL ORDER BY r.id LIMIT @limit`,
+    `SELECT ${ROW_COLUMNS} FROM contenders c JOIN records r ON r.id = c.record_id JOIN streams s ON s.id = r.stream_id
+     WHERE c.kind IN ('product', 'material', 'bom_item') AND c.key = @name AND r.missing_since IS NULL
+     ORDER BY r.id LIMIT @limit`,
+    `SELECT ${ROW_COLUMNS} FROM streams s CROSS JOIN records r ON r.stream_id = s.id AND r.key = @name
+     WHERE r.state <> 'mapped' ORDER BY r.id LIMIT @limit`,
+    // No index has the values of rows, so this reads all rows in quarantine, one at a time.
+    `SELECT ${ROW_COLUMNS} FROM records r INDEXED BY records_quarantined CROSS JOIN streams s ON s.id = r.stream_id
+     WHERE r.state = 'quarantined' AND r.missing_since IS NULL AND instr(r.raw, @name)
+       AND EXISTS (SELECT 1 FROM json_each(r.raw) f WHERE f.value = @name) LIMIT @limit`,
+  ].map((text) => db.prepare<[{ name: string; limit: number }], StoredRow>(text));
+
+  return (name) => {
+    for (const statement of statements) {
+      const rows = statement.all({ name, limit: ROWS_MAX });
+      if (rows.length > 0) return rows;
+    }
+    return [];
+  };
+}
