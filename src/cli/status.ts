@@ -121,7 +121,7 @@ async function status(context: CommandContext): Promise<number> {
       waitingFor: [],
       stuck: [],
       awaitingReadBack: { count: 0, nextLookAt: null },
-      duplicates: { count: 0, examples: [] },
+      duplicates: { count: 0, whole: 0, examples: [] },
       ...NO_CONTACT_ATTENTION,
     },
     apiWait: null,

@@ -83,7 +83,7 @@ export function attentionLines(standing: Standing, attention: Attention, paint: 
       '  As a file for the people who own the data: dpp-sync quarantine --out quarantine.csv',
     );
   }
-  return [...lines, ...duplicateLines(attention, paint), ...missingLines(standing, paint)];
+  return [...lines, ...duplicateLines(attention), ...missingLines(standing, paint)];
 }
 
 /** Lines about sources that could not be read, or whose export looks incomplete. */
@@ -100,15 +100,20 @@ function readLines({ failedRuns, guarded }: Standing, paint: Paint): string[] {
   return [...failed, ...held, ...cures];
 }
 
-/** Lines about rows that are ignored, because other rows say the same. */
-function duplicateLines({ duplicates: { count, examples } }: Attention, paint: Paint): string[] {
+/** One line about rows that make items of other rows. Rows that make nothing else are named, as they may be a mistake. */
+function duplicateLines({ duplicates: { count, whole, examples } }: Attention): string[] {
   if (count === 0) return [];
-  const rows = examples.map(
-    ({ kind, key, source, stream, place, first }) =>
-      `  ${source}/${stream}, ${printable(formatPlace(place))}: ${kindWord(kind)} ${printable(key)}, as ${printable(formatPlace(first))}`,
+  const shared = count - whole;
+  const sharing = `${plural(shared, 'row shares', 'rows share')} an item with another row, with the same values`;
+  if (whole === 0) return [`${sharing}. Nothing has to be done: each item is sent once.`];
+  const named = examples.map(
+    ({ kind, key, place, first }) =>
+      `${printable(formatPlace(place))} (${kindWord(kind)} ${printable(key)}, as ${printable(formatPlace(first))})`,
   );
-  const text = `${plural(count, 'row repeats', 'rows repeat')} an item of another row, with the same values. Each item is sent once.`;
-  return [paint('yellow', text), ...rows, ...(count > examples.length ? ['  …'] : [])];
+  const more = whole > named.length ? ', …' : '';
+  return [
+    `${plural(whole, 'row repeats', 'rows repeat')} another row: ${named.join(', ')}${more}. Nothing has to be done: each item is sent once.${shared === 0 ? '' : ` ${sharing}.`}`,
+  ];
 }
 
 function missingLines({ missing }: Standing, paint: Paint): string[] {

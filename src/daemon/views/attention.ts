@@ -22,7 +22,7 @@ export interface Attention extends ContactAttention {
 
 const GROUPS_MAX = 200;
 const STUCK_MAX = 5;
-const DUPLICATES_MAX = 5;
+const DUPLICATES_MAX = 3;
 
 /** @param sources whose deliveries count; empty for all */
 export function attentionOf(views: LedgerViews, sources: readonly string[]): Attention {

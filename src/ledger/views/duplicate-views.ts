@@ -18,26 +18,32 @@ interface DuplicateRow {
  * counts there.
  */
 export function createDuplicateViews(db: Sqlite): Pick<LedgerViews, 'duplicates'> {
-  // Contenders are few, so the query begins with them.
   const from = `FROM contenders c CROSS JOIN records r ON r.id = c.record_id CROSS JOIN streams s ON s.id = r.stream_id
     CROSS JOIN items i ON i.kind = c.kind AND i.key = c.key
     WHERE r.state = 'mapped' AND r.missing_since IS NULL AND i.record_id IS NOT NULL AND i.record_id <> r.id
       AND (@sources = '[]' OR s.source IN (SELECT value FROM json_each(@sources)))`;
-  const count = db.prepare<[{ sources: string }], number>(`SELECT count(DISTINCT r.id) ${from}`).pluck();
+  const ownsNothing = 'NOT EXISTS (SELECT 1 FROM items o WHERE o.record_id = r.id)';
+  const counts = db.prepare<[{ sources: string }], Pick<Duplicates, 'count' | 'whole'>>(
+    `SELECT count(*) AS count, coalesce(sum(whole), 0) AS whole FROM (SELECT ${ownsNothing} AS whole ${from} GROUP BY r.id)`,
+  );
+  // A row is named by its product, or else by its BOM item. SQLite takes the other columns from the row with the minimum.
   const some = db.prepare<[{ sources: string; limit: number }], DuplicateRow>(
-    `SELECT c.kind, c.key, s.source, s.name AS stream, r.place,
-       (SELECT place FROM records WHERE records.id = i.record_id) AS firstPlace ${from}
-     ORDER BY r.id LIMIT @limit`,
+    `SELECT min(CASE c.kind WHEN 'product' THEN 0 WHEN 'bom_item' THEN 1 ELSE 2 END), c.kind, c.key, s.source, s.name AS stream,
+       r.place, (SELECT place FROM records WHERE records.id = i.record_id) AS firstPlace ${from} AND ${ownsNothing}
+     GROUP BY r.id ORDER BY r.id LIMIT @limit`,
   );
   return {
     duplicates(limit, sources = []): Duplicates {
       const listed = JSON.stringify(sources);
-      const examples = some.all({ sources: listed, limit }).map(({ place, firstPlace, ...row }) => ({
-        ...row,
+      const examples = some.all({ sources: listed, limit }).map(({ kind, key, source, stream, place, firstPlace }) => ({
+        kind,
+        key,
+        source,
+        stream,
         place: parseJson<Place>(place),
         first: parseJson<Place>(firstPlace ?? '{}'),
       }));
-      return { count: count.get({ sources: listed }) ?? 0, examples };
+      return { ...(counts.get({ sources: listed }) ?? { count: 0, whole: 0 }), examples };
     },
   };
 }

@@ -92,7 +92,7 @@ describe('what needs a person', () => {
         waitingFor: [],
         stuck: [],
         awaitingReadBack: { count: awaitingReadBack, nextLookAt: null },
-        duplicates: { count: 0, examples: [] },
+        duplicates: { count: 0, whole: 0, examples: [] },
         ...NO_CONTACT_ATTENTION,
       },
       createPaint(false),

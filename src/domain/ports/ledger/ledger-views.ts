@@ -166,6 +166,9 @@ export interface StuckDelivery {
 /** Rows that make an item with the same content as another row. They change nothing, but people can see them. */
 export interface Duplicates {
   count: number;
+  /** Rows of these that make no item besides. The others only share items with other rows, such as a material. */
+  whole: number;
+  /** The first of the rows that make no item besides. */
   examples: { kind: ItemKind; key: string; source: string; stream: string; place: Place; first: Place }[];
 }
 
@@ -251,7 +254,7 @@ export interface LedgerViews {
   daemonNote<Name extends keyof DaemonNotes>(name: Name): DaemonNotes[Name] | null;
   /** Whether bulk imports are used for new products. */
   importProof(): ImportProof;
-  /** Rows that make items which other rows of these sources make already, with the same content. */
+  /** Rows of these sources that make items which other rows make already, with the same content. */
   duplicates(limit: number, sources?: readonly string[]): Duplicates;
   /** Products that contain themselves, as paths of keys that end where they begin. */
   bomCycles(limit: number): string[][];

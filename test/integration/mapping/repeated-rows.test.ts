@@ -1,0 +1,67 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runHere } from '../../support/cli/cli-here.ts';
+import { createWorld, type World } from '../../support/worlds/world.ts';
+
+// Each row makes a product, its material and its BOM item. Three rows share the material Steel, and line 6 repeats line 5.
+const LAMPS = ['L1;Steel', 'L2;Oak', 'L3;Steel', 'L4;Brass', 'L4;Brass', 'L5;Steel'];
+
+let world: World;
+beforeAll(async () => {
+  world = await createWorld({
+    config: {
+      sources: [
+        {
+          id: 'erp',
+          connector: 'csv',
+          options: { delimiter: ';' },
+          guard: { maxMissing: '50%', maxDrop: '50%' },
+          streams: { lamps: { path: './lamps.csv', key: ['SKU'] } },
+          mappings: [
+            { stream: 'lamps', to: 'product', key: 'row.SKU', fields: { sku: 'row.SKU', name: 'row.SKU' } },
+            { stream: 'lamps', to: 'material', key: 'row.MATERIAL', fields: { name: 'row.MATERIAL' } },
+            {
+              stream: 'lamps',
+              to: 'bom_item',
+              key: 'row.SKU + "/" + row.MATERIAL',
+              refs: { product: 'row.SKU', material: 'row.MATERIAL' },
+              fields: { quantity: '"1"' },
+            },
+          ],
+        },
+      ],
+    },
+    files: { 'lamps.csv': `SKU;MATERIAL\n${LAMPS.join('\n')}\n` },
+  });
+});
+afterAll(() => world.remove());
+
+const run = (...args: string[]) => runHere([...args, '-c', world.configFile]);
+const repeating = (stdout: string) => stdout.split('\n').filter((line) => /repeats? |shares? /.test(line));
+
+describe('rows that make items of other rows', () => {
+  const LINE =
+    '1 row repeats another row: lamps.csv:6 (product L4, as lamps.csv:5). Nothing has to be done: each item is sent once. 2 rows share an item with another row, with the same values.';
+
+  it('are one line of sync and of status, which names only rows that make nothing else', async () => {
+    expect(repeating((await run('sync')).stdout)).toEqual([LINE]);
+    expect(repeating((await run('status')).stdout)).toEqual([LINE]);
+  });
+
+  it('are counted in the JSON of status, with the named rows as examples', async () => {
+    expect((await run('status', '--json')).json()).toMatchObject({
+      duplicates: {
+        count: 3,
+        whole: 1,
+        examples: [{ kind: 'product', key: 'L4', place: { line: 6 }, first: { line: 5 } }],
+      },
+    });
+  });
+
+  it('are only counted where each of them makes an item besides', async () => {
+    world.write('lamps.csv', `SKU;MATERIAL\n${LAMPS.filter((_, at) => at !== 4).join('\n')}\n`);
+    await run('sync');
+    expect(repeating((await run('status')).stdout)).toEqual([
+      '2 rows share an item with another row, with the same values. Nothing has to be done: each item is sent once.',
+    ]);
+  });
+});
