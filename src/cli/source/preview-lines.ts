@@ -112,10 +112,19 @@ const ISSUES_SHOWN = 20;
 
 /** Lines about all records of a stream or of a source. */
 export function countLines(title: string, counts: PreviewCounts, { paint, width: terminal }: Output): string[] {
-  const { records, items, issues, otherIssues } = counts;
+  const { records, items, repeating, uncompared, issues, otherIssues } = counts;
   const lines = [`${paint('bold', title)}  ${recordWords(counts)}`];
   const made = ITEM_KINDS.filter((kind) => items[kind] > 0).map((kind) => countKind(items[kind], kind));
   if (records > 0) lines.push(`  ${made.length === 0 ? paint('yellow', 'no items') : `items: ${made.join(', ')}`}`);
+  if (repeating > 0) {
+    const repeat = plural(repeating, 'record repeats', 'records repeat');
+    lines.push(`  ${repeat} an item of a record before; each item is counted and sent once`);
+  }
+  if (uncompared > 0) {
+    lines.push(
+      `  ${plural(uncompared, 'item is', 'items are')} counted without a look for repetitions: too many came before`,
+    );
+  }
   const width = formatCount(issues[0]?.records ?? 0).length;
   const textWidth = (terminal ?? Number.POSITIVE_INFINITY) - width - 6;
   for (const { code, field, records: having, example } of issues.slice(0, ISSUES_SHOWN)) {

@@ -88,7 +88,8 @@ export async function previewSource(
   const { openPreview } = await import('../../daemon/preview/preview.ts');
   const opened = await openPreview(source, config, { log, signal: context.interruption() });
   const isShown = createPreviewFilter(options, config.profile);
-  const total = createPreviewCounter();
+  // The counts of the only stream are those of the source.
+  const total = options.streams.length === 1 ? null : createPreviewCounter();
   const streams: PreviewedStream[] = [];
   try {
     for (const stream of options.streams) {
@@ -99,7 +100,7 @@ export async function previewSource(
   }
   const isFiltered = options.issues === true || options.key !== undefined || options.item !== undefined;
   if (isFiltered && streams.every(({ matching }) => matching === 0)) output.note(noneFits(options));
-  const counts = options.counts ? total.counts() : null;
+  const counts = options.counts ? (total?.counts() ?? streams[0]?.counts ?? null) : null;
   if (counts !== null && streams.length > 1)
     output.print(...countLines(source.id, { ...counts, issues: [] }, output), '');
   return { counts, streams };
@@ -120,7 +121,7 @@ async function previewStream(
     source: ConfiguredSource;
     stream: string;
     isShown: (record: PreviewedRecord) => boolean;
-    total: ReturnType<typeof createPreviewCounter>;
+    total: ReturnType<typeof createPreviewCounter> | null;
   },
   output: Output,
 ): Promise<PreviewedStream> {
@@ -142,7 +143,7 @@ async function previewStream(
       for (const record of page.records) {
         read += 1;
         counter.add(record);
-        total.add(record);
+        total?.add(record);
         if (!isShown(record)) continue;
         matching += 1;
         if (matching > limit) continue;

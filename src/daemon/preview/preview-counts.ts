@@ -1,5 +1,6 @@
 import { ITEM_KINDS, type ItemKind } from '../../domain/item.ts';
 import type { Place } from '../../domain/place.ts';
+import { createSeenTexts } from '../../lib/seen-texts.ts';
 import type { PreviewedRecord } from './preview.ts';
 
 /** One kind of issue: a rule that is broken in one field. */
@@ -19,8 +20,12 @@ export interface PreviewCounts {
   excluded: number;
   /** Records with issues. */
   quarantined: number;
-  /** The items that were made, by kind. An item that several records make is counted for each of them. */
+  /** The different items that were made, by kind. */
   items: Record<ItemKind, number>;
+  /** Records that make an item which a record before them has made. */
+  repeating: number;
+  /** How many of `items` may be repetitions, because too many different items came before them. */
+  uncompared: number;
   /** The most frequent one first. */
   issues: IssueCount[];
   /** How many issues are of further kinds, beyond those that are counted one by one. */
@@ -29,14 +34,33 @@ export interface PreviewCounts {
 
 /** The most kinds of issues that are counted one by one. A module may give any number of codes (I9). */
 const KINDS_MAX = 1_000;
+/** The most items with which further items are compared. They take up to 34 MB (I9). */
+const ITEMS_MAX = 2_000_000;
 
 /** Counts previewed records, however many there are. */
-export function createPreviewCounter(): { add(record: PreviewedRecord): void; counts(): PreviewCounts } {
+export function createPreviewCounter(itemsMax = ITEMS_MAX): {
+  add(record: PreviewedRecord): void;
+  counts(): PreviewCounts;
+} {
   const statuses = { mapped: 0, excluded: 0, quarantined: 0 };
   const items = Object.fromEntries(ITEM_KINDS.map((kind) => [kind, 0])) as Record<ItemKind, number>;
   const kinds = new Map<string, IssueCount>();
   let records = 0;
   let otherIssues = 0;
+  const seen = createSeenTexts(itemsMax);
+  let repeating = 0;
+  let uncompared = 0;
+
+  function addItems(made: PreviewedRecord['items']): void {
+    let repeats = false;
+    for (const { kind, key } of made) {
+      const known = seen(`${kind} ${key}`);
+      if (known === 'before') repeats = true;
+      else items[kind] += 1;
+      if (known === 'unknown') uncompared += 1;
+    }
+    if (repeats) repeating += 1;
+  }
 
   function addIssues({ place, issues }: PreviewedRecord): void {
     const ofRecord = new Set<string>();
@@ -55,13 +79,15 @@ export function createPreviewCounter(): { add(record: PreviewedRecord): void; co
     add(record) {
       records += 1;
       statuses[record.status] += 1;
-      for (const { kind } of record.items) items[kind] += 1;
+      addItems(record.items);
       if (record.issues.length > 0) addIssues(record);
     },
     counts: () => ({
       records,
       ...statuses,
       items: { ...items },
+      repeating,
+      uncompared,
       issues: [...kinds.values()].toSorted((one, other) => other.records - one.records),
       otherIssues,
     }),

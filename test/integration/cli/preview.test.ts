@@ -51,6 +51,8 @@ describe('preview', () => {
       excluded: 0,
       quarantined: 318 + 1,
       items: { product: ROWS - 318, material: 1, bom_item: 2 },
+      repeating: 0,
+      uncompared: 0,
       issues: [
         {
           code: 'country.unknown',

@@ -42,6 +42,14 @@ describe('rows that make items of other rows', () => {
   const LINE =
     '1 row repeats another row: lamps.csv:6 (product L4, as lamps.csv:5). Nothing has to be done: each item is sent once. 2 rows share an item with another row, with the same values.';
 
+  it('are counted once by preview, as sync counts them', async () => {
+    const { stdout } = await run('preview', 'erp', '--issues');
+    expect(stdout).toContain('  items: 5 products, 3 materials, 5 BOM items\n');
+    expect(repeating(stdout)).toEqual([
+      '  3 records repeat an item of a record before; each item is counted and sent once',
+    ]);
+  });
+
   it('are one line of sync and of status, which names only rows that make nothing else', async () => {
     expect(repeating((await run('sync')).stdout)).toEqual([LINE]);
     expect(repeating((await run('status')).stdout)).toEqual([LINE]);

@@ -2,10 +2,19 @@ import { expect, it } from 'vitest';
 import type { PreviewedRecord } from '../../../src/daemon/preview/preview.ts';
 import { createPreviewCounter } from '../../../src/daemon/preview/preview-counts.ts';
 import type { Issue } from '../../../src/domain/issue.ts';
+import type { ItemKind } from '../../../src/domain/item.ts';
 
 function quarantined(line: number, ...codes: string[]): PreviewedRecord {
   const issues = codes.map((code): Issue => ({ code, field: 'name', message: `${code} at ${line}` }));
   return { place: { line }, key: String(line), fields: {}, status: 'quarantined', items: [], issues };
+}
+
+function making(...names: `${ItemKind} ${string}`[]): PreviewedRecord {
+  const items = names.map((name) => {
+    const [kind, key = ''] = name.split(' ') as [ItemKind, string];
+    return { kind, key, payload: {}, refs: [] };
+  });
+  return { place: { line: 1 }, key: null, fields: {}, status: 'mapped', items, issues: [] };
 }
 
 it('counts a record once for each kind of issue, with the first one as the example', () => {
@@ -21,6 +30,26 @@ it('counts a record once for each kind of issue, with the first one as the examp
     ],
     otherIssues: 0,
   });
+});
+
+it('counts each item once, by kind and key, and the records that repeat one', () => {
+  const counter = createPreviewCounter();
+  counter.add(making('product L1', 'material Steel', 'bom_item L1'));
+  counter.add(making('product L2', 'material Steel', 'bom_item L2'));
+  counter.add(making('product L2', 'material Steel', 'bom_item L2'));
+  counter.add(making('product Steel'));
+  expect(counter.counts()).toMatchObject({
+    records: 4,
+    items: { product: 3, material: 1, bom_item: 2 },
+    repeating: 2,
+    uncompared: 0,
+  });
+});
+
+it('compares with a bounded number of items, and says how many are not compared', () => {
+  const counter = createPreviewCounter(2);
+  for (const key of ['A', 'B', 'C', 'B', 'C']) counter.add(making(`product ${key}`));
+  expect(counter.counts()).toMatchObject({ items: { product: 4 }, repeating: 1, uncompared: 2 });
 });
 
 it('keeps a bounded number of kinds, and counts the issues of all others', () => {
