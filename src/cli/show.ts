@@ -1,9 +1,12 @@
 import { Argument, type Command } from 'commander';
 import { findPastedItem } from '../admin/pasted-keys.ts';
 import { unknownItem } from '../admin/unknown-item.ts';
+import { passportRulesOf } from '../daemon/passport-rules.ts';
+import type { RuntimeConfig } from '../daemon/sources/open-source.ts';
 import type { SubjectKind } from '../domain/item.ts';
 import { formatPlace } from '../domain/place.ts';
-import type { ItemView, PassportView } from '../domain/ports/ledger/ledger-views.ts';
+import type { ItemView, LedgerViews, PassportView } from '../domain/ports/ledger/ledger-views.ts';
+import { unmappedCure } from '../domain/unmapped-fields.ts';
 import { eventWord, kindWord, stateWord } from '../domain/words.ts';
 import type { JsonObject } from '../lib/json.ts';
 import { shellValue, shellWord } from '../lib/text/shell-word.ts';
@@ -40,9 +43,24 @@ async function show(kind: SubjectKind, key: string, context: CommandContext): Pr
     const passport = ofProduct ? (opened?.views.passport(item.key) ?? null) : null;
     if (output.json)
       output.document({ ok: true, item, ...(ofProduct ? { passport: passportDocument(passport) } : {}) });
-    else output.print(...itemLines(item, passport, output));
+    else
+      output.print(
+        ...itemLines(item, { passport, step: opened === null ? null : ruleStep(item, opened.views, config) }, output),
+      );
     return 0;
   });
+}
+
+/** What to do about a passport that a business rule refuses for a field that no mapping gives; null for all others. */
+function ruleStep(
+  { kind, key, state, reason }: ItemView,
+  views: Pick<LedgerViews, 'item'>,
+  config: RuntimeConfig,
+): string | null {
+  if (kind !== 'passport' || state !== 'blocked' || reason === null) return null;
+  const record = views.item('product', key)?.record ?? null;
+  const cure = unmappedCure(reason, record, passportRulesOf(config).mappedFields);
+  return cure === null ? null : `${cure} Then run \`dpp-sync sync ${shellWord(record?.source ?? '')}\`.`;
 }
 
 function passportDocument(passport: PassportView | null): object | null {
@@ -51,7 +69,12 @@ function passportDocument(passport: PassportView | null): object | null {
   return { ...rest, holds: blockers };
 }
 
-function itemLines(item: ItemView, passport: PassportView | null, { paint }: Output): string[] {
+/** @param known the passport, and the next step where it is known better than by the state of the item */
+function itemLines(
+  item: ItemView,
+  { passport, step }: { passport: PassportView | null; step: string | null },
+  { paint }: Output,
+): string[] {
   const { kind, key, naturalKey, name, state, missing, released, remoteId, reason, record } = item;
   const title = [kindWord(kind), key, ...(naturalKey === null || naturalKey === key ? [] : [`(${naturalKey})`])].join(
     ' ',
@@ -69,7 +92,7 @@ function itemLines(item: ItemView, passport: PassportView | null, { paint }: Out
       lines.push(`             ${printable(`${field}: ${message}`)}`);
   }
   if (item.dueAt !== null) lines.push(`  due        ${formatTime(item.dueAt)}`);
-  lines.push(`  next step  ${printable(withKey(nextStep(item), key))}`);
+  lines.push(`  next step  ${printable(withKey(step ?? nextStep(item), key))}`);
 
   if (passport !== null) lines.push('', ...passportLines(item, passport, paint));
 

@@ -1,5 +1,6 @@
 import type { PassportRules } from '../domain/passport.ts';
-import type { RuntimeConfig } from './sources/open-source.ts';
+import type { MappedFields } from '../domain/unmapped-fields.ts';
+import type { ConfiguredSource, RuntimeConfig } from './sources/open-source.ts';
 
 /** The rules of a config for passports. A module may make any items, so its source counts as a source of BOM items. */
 export function passportRulesOf({ passports, sources }: Pick<RuntimeConfig, 'passports' | 'sources'>): PassportRules {
@@ -12,5 +13,16 @@ export function passportRulesOf({ passports, sources }: Pick<RuntimeConfig, 'pas
     partSources: sourcesThat(({ mappings }) => mappings.some(({ to }) => to !== 'product')),
     bomSources: sourcesThat(({ mappings }) => mappings.some(({ to }) => to === 'bom_item' || to === undefined)),
     withdrawMissingOf: sourcesThat(({ onMissing }) => onMissing === 'unpublish'),
+    mappedFields: sources.flatMap(mappedFieldsOf),
   };
+}
+
+function mappedFieldsOf({ id, mappings }: ConfiguredSource): MappedFields[] {
+  return [...Map.groupBy(mappings, ({ stream }) => stream)].flatMap(([stream, all]) => {
+    const ofProducts = all.filter(({ to }) => to === 'product');
+    const [first] = ofProducts;
+    if (first === undefined || all.some(({ module }) => module !== undefined)) return [];
+    const fields = ofProducts.flatMap((mapping) => Object.keys(mapping.fields ?? {}));
+    return [{ source: id, stream, path: first.path, fields }];
+  });
 }

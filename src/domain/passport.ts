@@ -1,5 +1,6 @@
 import type { Operation } from './delivery/delivery.ts';
 import { fault } from './faults.ts';
+import type { MappedFields } from './unmapped-fields.ts';
 
 /** The state of a passport at the API after its last acknowledged write. */
 export const PASSPORT_STATUSES = ['initialized', 'published', 'unpublished'] as const;
@@ -23,7 +24,7 @@ export interface PassportPolicy {
   publish: 'manual' | 'auto';
 }
 
-/** What the evaluation of passports depends on besides the ledger. */
+/** What the evaluation of passports, and the explanation of where they stand, depend on besides the ledger. */
 export interface PassportRules extends PassportPolicy {
   /** All sources of the config: no passport waits for rows of other sources. */
   sources: readonly string[];
@@ -33,6 +34,8 @@ export interface PassportRules extends PassportPolicy {
   bomSources: readonly string[];
   /** Sources whose missing products have their passports withdrawn. */
   withdrawMissingOf: readonly string[];
+  /** What the mappings give products, by stream. Streams with a module are left out, since it may give any fields. */
+  mappedFields: readonly MappedFields[];
 }
 
 /** A person's request for a passport, by the key or natural key of its product, and its result. */

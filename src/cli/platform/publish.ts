@@ -12,7 +12,7 @@ import type { CommandContext, RunAction } from '../context.ts';
 import { errorDocument, failureLines } from '../errors.ts';
 import { WAIT_SECONDS } from '../source/sync.ts';
 import { runShown, shown } from '../text/run-shown.ts';
-import { formatCount, plural, printable } from '../text/style.ts';
+import { formatCount, type Paint, plural, printable } from '../text/style.ts';
 import { PASSPORT_COLOURS } from '../text/words.ts';
 
 const PUBLISH_EXAMPLES = `
@@ -149,7 +149,7 @@ function allLines({ found, done }: PublishedComplete, context: CommandContext): 
   const lines = [
     done === null
       ? 'There is nothing to publish: no complete product has an unpublished passport.'
-      : `${paint('green', '✓')} ${plural(done.published, 'passport is', 'passports are')} published.`,
+      : doneLine(done, paint),
   ];
   const left = done?.left ?? [];
   lines.push(...left.slice(0, SHOWN_MAX).flatMap((outcome) => outcomeLines(outcome, 'published', context)));
@@ -177,6 +177,17 @@ function allLines({ found, done }: PublishedComplete, context: CommandContext): 
     );
   }
   return lines;
+}
+
+function doneLine(
+  { published, leftCount }: Pick<NonNullable<PublishedComplete['done']>, 'published' | 'leftCount'>,
+  paint: Paint,
+): string {
+  if (published > 0 || leftCount === 0) {
+    return `${paint('green', '✓')} ${plural(published, 'passport is', 'passports are')} published.`;
+  }
+  const words = leftCount === 1 ? 'The passport was not' : `None of the ${formatCount(leftCount)} passports was`;
+  return `${paint('red', '✗')} ${words} published:`;
 }
 
 const SHOWN_MAX = 10;

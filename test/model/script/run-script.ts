@@ -76,6 +76,7 @@ function rulesOf({ policy }: Setup): PassportRules {
     partSources: sources,
     bomSources: sources,
     withdrawMissingOf: withdraw ? sources : [],
+    mappedFields: [],
   };
 }
 

@@ -11,6 +11,7 @@ const RULES: PassportRules = {
   partSources: [],
   bomSources: [],
   withdrawMissingOf: [],
+  mappedFields: [],
 };
 const [file = '', ledgerId = ''] = process.argv.slice(2);
 const reader = createLedgerReader({ file, ledgerId, passportRules: () => RULES });

@@ -70,6 +70,7 @@ export const NO_PASSPORTS: PassportRules = {
   partSources: ['erp'],
   bomSources: ['erp'],
   withdrawMissingOf: [],
+  mappedFields: [],
 };
 
 /** No source gives materials or BOM items. */

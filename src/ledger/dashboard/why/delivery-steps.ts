@@ -23,8 +23,9 @@ export interface DeliverySteps {
    * Where the item stands.
    *
    * @param what what it is called, as `its BOM item 10`
+   * @param known what to do if the platform has refused it, where more is known than its reason
    */
-  of(item: Delivered, what: string): Step;
+  of(item: Delivered, what: string, known?: Cure): Step;
 }
 
 export function createDeliverySteps(given: {
@@ -62,7 +63,7 @@ export function createDeliverySteps(given: {
     return step('waits', `${what} could not be sent yet${waits}: ${reason.message}`, { ...rest, cure: again });
   }
 
-  function of(item: Delivered, what: string): Step {
+  function of(item: Delivered, what: string, known?: Cure): Step {
     const { kind, key, state, reason, dueAt, remoteId } = item;
     const rest = about(kind, key);
     const message = reason === null || reason.message === '' ? '' : `: ${reason.message}`;
@@ -90,7 +91,7 @@ export function createDeliverySteps(given: {
       case 'blocked':
       case 'rejected':
       case 'parked': {
-        const { cure, command } = CURES[reason?.code ?? 'unknown'] ?? CURES_OF_STATES[state];
+        const { cure, command } = known ?? CURES[reason?.code ?? 'unknown'] ?? CURES_OF_STATES[state];
         const again = state === 'blocked' && dueAt !== null ? ` It is asked again by itself at ${utc(dueAt)}.` : '';
         return step('stop', refusedClause(state, what, reason), {
           ...rest,
@@ -139,7 +140,7 @@ function refusedClause(state: Refused, what: string, reason: Reason | null): str
 }
 
 /** A step for a person. KEY, SKU and SOURCE stand for those of the item. */
-interface Cure {
+export interface Cure {
   cure: string;
   command: string;
 }

@@ -6,6 +6,7 @@ import {
   wantedByPolicy,
 } from '../../../domain/passport.ts';
 import type { ItemView, PassportView } from '../../../domain/ports/ledger/ledger-views.ts';
+import { unmappedCure } from '../../../domain/unmapped-fields.ts';
 import { shellWord } from '../../../lib/text/shell-word.ts';
 import type { DeliverySteps } from './delivery-steps.ts';
 import { about, type Step, step } from './step.ts';
@@ -44,7 +45,11 @@ export function passportSteps(
   const withdrawn = withdrawnStep(passport, product, sku);
   if (withdrawn !== null) steps.push(withdrawn);
   const open = item !== null && item.state !== 'delivered' && operation !== null;
-  if (open) return [...steps, deliveries.of(item, WRITES[operation] ?? 'the write of its passport')];
+  if (open) {
+    const cure = item.reason === null ? null : unmappedCure(item.reason, product.record, rules.mappedFields);
+    const known = cure === null ? undefined : { cure, command: 'dpp-sync sync SOURCE' };
+    return [...steps, deliveries.of(item, WRITES[operation] ?? 'the write of its passport', known)];
+  }
   if (acknowledged === 'published' || withdrawn !== null) return steps;
   if (wanted !== 'published') {
     steps.push(notWantedStep({ acknowledged, wanted, init: rules.init, sku, key, isComplete }));

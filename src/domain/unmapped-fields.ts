@@ -1,0 +1,40 @@
+import type { Reason } from './delivery/reason.ts';
+import { fieldNamesOf } from './item.ts';
+
+/** The fields that the mappings of a stream give its products. */
+export interface MappedFields {
+  source: string;
+  stream: string;
+  /** Where the first of these mappings is in the config, as `sources[0].mappings[1]`. */
+  path: string;
+  fields: readonly string[];
+}
+
+/** The stream that a product comes from. */
+type FromStream = Pick<MappedFields, 'source' | 'stream'>;
+
+/**
+ * What to do about fields of a product that a refusal by a business rule names and that no mapping of its stream gives, in
+ * full sentences; null where there are none.
+ *
+ * @param mappedFields of all streams whose fields are known
+ */
+export function unmappedCure(
+  reason: Reason,
+  product: FromStream | null,
+  mappedFields: readonly MappedFields[],
+): string | null {
+  const mapped = mappedFields.find(({ source, stream }) => source === product?.source && stream === product.stream);
+  if (reason.code !== 'gate' || mapped === undefined) return null;
+  const words = wordsOf(reason);
+  const [first, ...others] = fieldNamesOf('product').filter((name) => words.has(name) && !mapped.fields.includes(name));
+  if (first === undefined) return null;
+  const names = [first, ...others].join(', ');
+  return `No mapping gives the product ${names}. Add ${others.length === 0 ? 'it' : 'them'} to \`fields\` of ${mapped.path} in the config.`;
+}
+
+/** The words of a refusal, without the marks around them: the platform may name a field in a sentence, as a key or in a list. */
+function wordsOf({ message, fields = {} }: Reason): ReadonlySet<string> {
+  const texts = [message, ...Object.entries(fields).flat()];
+  return new Set(texts.flatMap((text) => text.split(/[\s,;:]+/)).map((word) => word.replace(/^\W+|\W+$/g, '')));
+}

@@ -1,0 +1,36 @@
+import { expect, it } from 'vitest';
+import type { Reason } from '../../../src/domain/delivery/reason.ts';
+import { unmappedCure } from '../../../src/domain/unmapped-fields.ts';
+
+const FROM = { source: 'erp', stream: 'products' };
+const MAPPED = [{ ...FROM, path: 'sources[0].mappings[0]', fields: ['sku', 'name', 'status'] }];
+
+function cureOf(reason: Partial<Reason>): string | null {
+  return unmappedCure({ code: 'gate', message: 'The passport cannot be published.', ...reason }, FROM, MAPPED);
+}
+
+it.each([
+  { message: 'gtin is missing.' },
+  { message: 'Missing: "gtin".' },
+  { fields: { missing: 'bom_items, gtin' } },
+  { fields: { gtin: 'has no value' } },
+])('finds the field that no mapping gives in %j', (reason) => {
+  expect(cureOf(reason)).toBe(
+    'No mapping gives the product gtin. Add it to `fields` of sources[0].mappings[0] in the config.',
+  );
+});
+
+it('names several fields together', () => {
+  expect(cureOf({ fields: { missing: 'gtin, country_of_origin, status' } })).toBe(
+    'No mapping gives the product country_of_origin, gtin. Add them to `fields` of sources[0].mappings[0] in the config.',
+  );
+});
+
+it('says nothing of mapped fields, of fields of materials, of other refusals and of streams that it does not know', () => {
+  expect(cureOf({ fields: { missing: 'status, review' } })).toBeNull();
+  expect(cureOf({ fields: { missing: 'materials[ST-1].description' } })).toBeNull();
+  expect(cureOf({ code: 'refused', message: 'gtin is missing.' })).toBeNull();
+  const reason: Reason = { code: 'gate', message: 'gtin is missing.' };
+  expect(unmappedCure(reason, { source: 'erp', stream: 'parts' }, MAPPED)).toBeNull();
+  expect(unmappedCure(reason, null, MAPPED)).toBeNull();
+});
