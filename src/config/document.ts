@@ -1,10 +1,12 @@
 import {
+  CST,
   type Document,
   isAlias,
   isCollection,
   isMap,
   isScalar,
   isSeq,
+  Lexer,
   LineCounter,
   type Node,
   parseDocument,
@@ -38,14 +40,15 @@ export function parseDocumentText(text: string): Result<ConfigDocument, ConfigPr
     return err([{ path: '', line: null, message: 'found a character that Unicode reserves' }]);
   try {
     // The log level is the one at which the parser reports a second document and prints nothing.
-    const document = parseDocument(hidePlaceholders(text), {
+    const hidden = hidePlaceholders(text);
+    const document = parseDocument(hidden, {
       lineCounter: lines,
       prettyErrors: false,
       logLevel: 'error',
     });
     const problems: ConfigProblem[] = [];
     const report = (position: number, message: string) => addProblem(problems, lines, position, message);
-    reportErrors([...document.errors, ...document.warnings], report);
+    reportErrors([...document.errors, ...document.warnings], hidden, report);
     if (problems.length === 0) checkNodes(document, report);
     if (problems.length > 0) return err(problems);
     restoreScalars(document);
@@ -76,6 +79,9 @@ function restorePlaceholders(text: string): string {
 const TOO_DEEP = `found values nested too deeply, expected at most ${DEPTH_MAX} levels`;
 const TOO_MANY_ALIASES = `found aliases (*…) that stand for more than ${ALIASES_MAX} copies of a value, expected the values themselves`;
 
+const UNQUOTED =
+  'found a value with special characters outside quotes, expected it in quotes, such as \'row["Art. No"]\'';
+
 const SYNTAX: Partial<Record<YAMLError['code'], string>> = {
   BAD_DQ_ESCAPE:
     'found a backslash in double quotes that begins no known escape, expected it doubled or in single quotes',
@@ -89,12 +95,14 @@ const SYNTAX: Partial<Record<YAMLError['code'], string>> = {
   MULTIPLE_DOCS: 'found a second document (---), expected one',
   RESOURCE_EXHAUSTION: TOO_DEEP,
   TAB_AS_INDENT: 'found a tab as indentation, expected spaces',
-  UNEXPECTED_TOKEN:
-    'found a value with special characters outside quotes, expected it in quotes, such as \'row["Art. No"]\'',
+  UNEXPECTED_TOKEN: UNQUOTED,
   TAG_RESOLVE_FAILED: 'found a tag (!…), expected values that begin with ! in quotes',
 };
 
-/** Of errors in the syntax only the first one is reported, because the others follow from it. */
+/**
+ * Of errors in the syntax only the first one is reported, because the others follow from it. If it is a value without quotes,
+ * all such values are reported.
+ */
 const INDEPENDENT: ReadonlySet<string> = new Set([
   'DUPLICATE_KEY',
   'TAG_RESOLVE_FAILED',
@@ -102,13 +110,45 @@ const INDEPENDENT: ReadonlySet<string> = new Set([
   'BAD_SCALAR_START',
 ]);
 
-function reportErrors(errors: readonly YAMLError[], report: (position: number, message: string) => void): void {
+function reportErrors(
+  errors: readonly YAMLError[],
+  text: string,
+  report: (position: number, message: string) => void,
+): void {
   const syntax = errors.find((error) => !INDEPENDENT.has(error.code));
+  const unquoted = syntax === undefined ? [] : unquotedIn(text);
+  const isUnquoted = syntax !== undefined && unquoted.includes(syntax.pos[0]);
   for (const error of errors) {
-    if (error !== syntax && !INDEPENDENT.has(error.code)) continue;
+    const follows = error !== syntax || isUnquoted;
+    if (follows && !INDEPENDENT.has(error.code)) continue;
     report(error.pos[0], SYNTAX[error.code] ?? `found text that is not valid YAML (${error.code})`);
   }
+  if (isUnquoted) for (const position of unquoted) report(position, UNQUOTED);
 }
+
+const TEXT_BEGINS = new Set(['[', '{', '"', "'", CST.SCALAR]);
+const TEXT_ENDS = new Set([']', '}', '"', "'"]);
+
+/**
+ * The places at which a bracket or a quote touches other text within braces, as in `{ a: row["b"] }`. The parser gives up
+ * at the first of them, and the lexer does not.
+ */
+function unquotedIn(text: string): number[] {
+  const found: number[] = [];
+  let position = 0;
+  let isTouched = false;
+  let isPlain = false;
+  for (const token of new Lexer().lex(text)) {
+    if (isTouched && TEXT_BEGINS.has(token.charAt(0))) found.push(position);
+    isTouched = isPlain || TEXT_ENDS.has(token.charAt(0));
+    // The lexer puts a mark before each plain scalar, and at the beginning of a document, that the text does not have.
+    isPlain = token === CST.SCALAR;
+    if (!MARKS.has(token)) position += token.length;
+  }
+  return found;
+}
+
+const MARKS: ReadonlySet<string> = new Set([CST.DOCUMENT, CST.FLOW_END, CST.SCALAR]);
 
 function addProblem(problems: ConfigProblem[], lines: LineCounter, position: number, message: string): void {
   const { line } = lines.linePos(position);

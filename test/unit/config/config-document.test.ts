@@ -56,6 +56,18 @@ describe('the parsing of a config file', () => {
     expect(problemsOfText('a: 1\na: 2\na: 3').map(({ line }) => line)).toEqual([2, 3]);
   });
 
+  it('tells every value with brackets or commas that needs quotes at once', () => {
+    const text = [
+      'fields: { name: row["Materiał"], sku: row.SKU }',
+      'key: row["Sort Fld"]',
+      'refs: { product: country(row["a b"], 1), part: \'row["c d"]\' }',
+      'more: { quantity: decimal(row.a, ",") }',
+    ].join('\n');
+    expect(problemsOfText(text).map(({ line }) => line)).toEqual([1, 3, 4]);
+    for (const { message } of problemsOfText(text)) expect(message).toContain('expected it in quotes');
+    expect(problemsOfText('a: { b: "x, c: y }\nd: "e"\nf: { g: row["x"] }')).toHaveLength(1);
+  });
+
   it('survives alias bombs, deep nesting and files that are too large', async () => {
     const levels = Array.from(
       { length: 9 },
