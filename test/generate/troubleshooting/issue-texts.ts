@@ -261,7 +261,10 @@ export const ISSUE_GROUPS: readonly IssueGroup[] = [
         means: 'The kind of item has no such field.',
         cure: 'Correct the name in the mapping. [Configuration](configuration.md#fields-of-items) lists the fields.',
       },
-      'key.empty': { means: 'The key is empty.', cure: 'Fill the column, or correct `key` in the mapping.' },
+      'key.empty': {
+        means: 'The key is empty.',
+        cure: 'Fill the column, or correct `key` in the mapping. If it is `\'""\'`, the mapping has no key yet.',
+      },
       'key.long': { means: 'The key is too long.', cure: 'Make the key of fewer columns.' },
     },
   },

@@ -277,6 +277,15 @@ describe('a mapping', () => {
     expect(issuesOf(mapper, { A: null })[0]).toMatchObject({ code: 'key.empty' });
   });
 
+  it('says that a mapping has no key yet where its key names no column', async () => {
+    const mapper = await mapperOf([{ ...productWith('"x"'), key: '""' }]);
+    expect(issuesOf(mapper, { A: '1' })[0]).toMatchObject({
+      code: 'key.empty',
+      message: 'The mapping has no key yet: its `key` gives empty text for every record.',
+      cure: expect.stringContaining('Write at `key` of the mapping'),
+    });
+  });
+
   it('leaves an empty ref out, so that a row may choose between material and component', async () => {
     const mapper = await mapperOf([
       {

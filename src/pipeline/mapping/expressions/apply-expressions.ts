@@ -152,8 +152,19 @@ function unseen(found: readonly Issue[], failed: readonly Issue[], mapping: Expr
     .filter((issue) => !roots.has(rootOf(issue.field)))
     .map((issue) => {
       const expression = expressionOf(issue.field ?? '', mapping);
-      return expression === undefined ? issue : withCure(withSource(issue, expression, scope), expression);
+      if (expression === undefined) return issue;
+      return withCure(withSource(withoutKey(issue, expression), expression, scope), expression);
     });
+}
+
+/** A key that names no column is empty for every record: the key is still to be written, as `init` leaves it. */
+function withoutKey(issue: Issue, { columns, members }: Expression): Issue {
+  if (issue.code !== 'key.empty' || columns.length > 0 || members.length > 0) return issue;
+  return {
+    ...issue,
+    message: 'The mapping has no key yet: its `key` gives empty text for every record.',
+    cure: 'Write at `key` of the mapping the column that identifies an item, for example `key: row.SKU`.',
+  };
 }
 
 function withCure(issue: Issue, expression: Expression): Issue {
