@@ -7,6 +7,7 @@ export function passportRulesOf({ passports, sources }: Pick<RuntimeConfig, 'pas
   const sourcesThat = (wanted: (source: RuntimeConfig['sources'][number]) => boolean) =>
     sources.filter(wanted).map(({ id }) => id);
   return {
+    isConfigured: (passports ?? null) !== null,
     init: passports?.init ?? 'manual',
     publish: passports?.publish ?? 'manual',
     sources: sources.map(({ id }) => id),

@@ -26,6 +26,8 @@ export interface PassportPolicy {
 
 /** What the evaluation of passports, and the explanation of where they stand, depend on besides the ledger. */
 export interface PassportRules extends PassportPolicy {
+  /** False if the config has no `passports` section, so that the policy is the default. */
+  isConfigured: boolean;
   /** All sources of the config: no passport waits for rows of other sources. */
   sources: readonly string[];
   /** Sources that map BOM items or materials: nothing is complete before each of them was read and mapped as a whole. */

@@ -307,6 +307,7 @@ describe('why a passport itself stays back', () => {
 
   it.each<[string, Partial<PassportRules>, string]>([
     ['init: manual', { init: 'manual', publish: 'manual' }, '`passports.init: manual`'],
+    ['no section', { init: 'manual', publish: 'manual', isConfigured: false }, 'The config has no `passports` section'],
     ['publish: manual', { init: 'when-complete', publish: 'manual' }, '`passports.publish: manual`'],
   ])('%s leaves it to people', async (_, rules, words) => {
     await fixture.reopen(undefined, rules);

@@ -70,6 +70,7 @@ function rulesOf({ policy }: Setup): PassportRules {
   const { init, publish, withdraw } = policy;
   const sources = [SOURCE];
   return {
+    isConfigured: true,
     init,
     publish,
     sources,

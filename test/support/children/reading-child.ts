@@ -5,6 +5,7 @@ import type { PassportRules } from '../../../src/domain/passport.ts';
 import { createLedgerReader } from '../../../src/ledger/reader/ledger-reader.ts';
 
 const RULES: PassportRules = {
+  isConfigured: true,
   init: 'manual',
   publish: 'manual',
   sources: [],

@@ -64,6 +64,7 @@ export interface LedgerFixture {
 
 /** Passports are neither made nor published. */
 export const NO_PASSPORTS: PassportRules = {
+  isConfigured: true,
   init: 'manual',
   publish: 'manual',
   sources: ['erp'],

@@ -52,7 +52,7 @@ export function passportSteps(
   }
   if (acknowledged === 'published' || withdrawn !== null) return steps;
   if (wanted !== 'published') {
-    steps.push(notWantedStep({ acknowledged, wanted, init: rules.init, sku, key, isComplete }));
+    steps.push(notWantedStep({ acknowledged, wanted, rules, sku, key, isComplete }));
     return steps;
   }
   // The product is complete and published passports are wanted: the evaluation stages the next write.
@@ -107,14 +107,14 @@ function withdrawnStep({ desired }: PassportView, { key }: ItemView, sku: string
 function notWantedStep({
   acknowledged,
   wanted,
-  init,
+  rules,
   sku,
   key,
   isComplete,
 }: {
   acknowledged: PassportStatus | null;
   wanted: PassportStatus | 'none' | null;
-  init: PassportRules['init'];
+  rules: PassportRules;
   sku: string;
   key: string;
   isComplete: boolean;
@@ -135,6 +135,9 @@ function notWantedStep({
       rest,
     );
   }
-  const setting = init === 'manual' ? '`passports.init: manual`' : '`passports`';
-  return step('stop', `the config leaves passports to people (${setting}), and nobody has asked for this one`, rest);
+  const setting = rules.init === 'manual' ? '`passports.init: manual`' : '`passports`';
+  const policy = rules.isConfigured
+    ? `the config leaves passports to people (${setting})`
+    : 'the config has no `passports` section, which leaves passports to people';
+  return step('stop', `${policy}, and nobody has asked for this one`, rest);
 }
