@@ -1,4 +1,5 @@
 import { createFileDecoder } from '../../sdk/text-decoder.ts';
+import { likelyEncoding } from './likely-encoding.ts';
 
 /** The encoding of a text, and what shows it. */
 export interface FoundEncoding {
@@ -6,13 +7,12 @@ export interface FoundEncoding {
   name: string;
   reason: string;
   text: string;
+  /** True if another encoding would do as well, so that a person has to look at the words. */
+  isGuess: boolean;
 }
 
 /** Words that are shown as evidence. */
 const WORDS_SHOWN = 3;
-/** The letters ä, ö, ü, Ä, Ö, Ü, é, à, è and ê in code page 850 of DOS. In windows-1252 most of them are signs. */
-const DOS_LETTERS = new Set([0x84, 0x94, 0x81, 0x8e, 0x99, 0x9a, 0x82, 0x85, 0x8a, 0x88]);
-
 /** UTF-8 that is read as windows-1252: pairs of letters and signs that no language has. */
 const MOJIBAKE = /Ã[\u0080-\u00bf©¤¶¼]|â€|ï»/;
 
@@ -71,30 +71,16 @@ function ofHighBytes(bytes: Buffer): FoundEncoding {
     const damaged = `UTF-8 with ${broken} broken characters; rows that have them are quarantined`;
     return { ...utf8, reason: damaged };
   }
-  const name = isDos(bytes) ? 'cp850' : 'windows-1252';
-  const why =
-    name === 'cp850' ? 'not UTF-8, and it has letters in an encoding of DOS' : 'not UTF-8, so an 8-bit encoding';
-  return withWords(decoded(bytes, name, why));
-}
-
-function isDos(bytes: Buffer): boolean {
-  let dos = 0;
-  let windows = 0;
-  for (const [index, byte] of bytes.entries()) {
-    if (byte < 0x80 || !isLetter(bytes[index - 1]) || !isLetter(bytes[index + 1])) continue;
-    if (DOS_LETTERS.has(byte)) dos += 1;
-    else if (byte >= 0xc0) windows += 1;
-  }
-  return dos > windows;
-}
-
-function isLetter(byte: number | undefined): boolean {
-  return byte !== undefined && ((byte >= 0x41 && byte <= 0x5a) || (byte >= 0x61 && byte <= 0x7a));
+  const { name, text, isGuess } = likelyEncoding(bytes);
+  const found = withWords({ name, text, isGuess, reason: 'not UTF-8; the likeliest of the 8-bit encodings' });
+  const other = name === 'windows-1250' ? 'windows-1252 (Western Europe)' : 'windows-1250 (Polish, Czech, Hungarian)';
+  const cure = `if words look wrong, write another encoding, for example ${other}`;
+  return { ...found, reason: `${found.reason}; ${cure}` };
 }
 
 function decoded(bytes: Buffer, name: string, reason: string): FoundEncoding {
   // The last character may be cut off, which the decoder does not give then.
-  return { name, reason, text: createFileDecoder(name, bytes).write(bytes) };
+  return { name, reason, text: createFileDecoder(name, bytes).write(bytes), isGuess: false };
 }
 
 function withWords(found: FoundEncoding): FoundEncoding {

@@ -11,6 +11,8 @@ export interface FoundOption {
   name: string;
   value: unknown;
   reason: string;
+  /** True if a person has to look at it. */
+  isTodo?: boolean;
 }
 
 /** How a file is read. */
@@ -61,12 +63,13 @@ function plain(connector: string, title: string): Recognised {
   return { connector, title, options: [], stream: [], hints: [] };
 }
 
-function xmlOf(head: FileHead, { text, name, reason }: FoundEncoding): Recognised {
+function xmlOf(head: FileHead, encoding: FoundEncoding): Recognised {
+  const { text, name } = encoding;
   const found = recogniseXml(text);
   if (found === null) throw unrecognised(head, 'It begins like XML, and has no element.');
   const known = knownXml(found, text);
   const declares = /^\s*<\?xml[^>]*?\sencoding\s*=/.test(text.slice(0, 1_000));
-  const options = declares || name === 'utf-8' ? [] : [{ name: 'encoding', value: name, reason }];
+  const options = declares || name === 'utf-8' ? [] : [encodingOption(encoding)];
   if (known !== null) return { ...known, options };
   const [records, ...others] = found.elements;
   if (records === undefined) throw unrecognised(head, `It is XML, and nothing in <${found.root}> looks like a record.`);
@@ -135,7 +138,12 @@ function listOption(at: string, objects: number, head: FileHead): FoundOption {
   return { name: 'at', value: at, reason: `the list with the most records: ${count(objects, head)}` };
 }
 
-function textOf(head: FileHead, { text, name, reason }: FoundEncoding): Recognised {
+function encodingOption({ name, reason, isGuess }: FoundEncoding): FoundOption {
+  return { name: 'encoding', value: name, reason, ...(isGuess ? { isTodo: true } : {}) };
+}
+
+function textOf(head: FileHead, encoding: FoundEncoding): Recognised {
+  const { text } = encoding;
   const dialect = recogniseCsv(text, head.isWhole);
   if (dialect === null) {
     if (hasFixedWidth(text)) {
@@ -158,7 +166,7 @@ function textOf(head: FileHead, { text, name, reason }: FoundEncoding): Recognis
   }));
   return {
     ...plain('csv', 'delimited text (CSV)'),
-    options: [...options, { name: 'encoding', value: name, reason }],
+    options: [...options, encodingOption(encoding)],
   };
 }
 

@@ -10,6 +10,14 @@ import { recogniseXml } from '../../../src/cli/init/recognise-xml.ts';
 
 const GERMAN = 'Artikel;Bezeichnung\n1;Lüfter groß, grün\n2;Gehäuse für Größe 3\n';
 
+const head = (content: string | Buffer, name = '/data/export.txt'): FileHead => ({
+  path: name,
+  name,
+  bytes: Buffer.isBuffer(content) ? content : Buffer.from(content),
+  isWhole: true,
+  isArchive: false,
+});
+
 describe('the encoding of a text', () => {
   it.each<[string, Buffer, string]>([
     ['ASCII', Buffer.from('a;b\n1;2\n'), 'utf-8'],
@@ -34,6 +42,45 @@ describe('the encoding of a text', () => {
 
   it('shows words as evidence where it cannot be known for certain', () => {
     expect(recogniseEncoding(iconv.encode(GERMAN, 'windows-1252'))?.reason).toContain('Lüfter, groß, grün');
+  });
+
+  const POLISH = 'Materiał;Lampa stołowa „Żuraw”;Księżyc;Mosiądz';
+  const CZECH = 'Židle dřevěná;stůl kulatý;čtyři kusy';
+  it.each<[string, string, string]>([
+    ['Polish', 'windows-1250', POLISH],
+    ['Polish', 'iso-8859-2', POLISH.replaceAll(/[„”]/g, '')],
+    ['Polish', 'cp852', POLISH.replaceAll(/[„”]/g, '')],
+    ['Polish, one word', 'windows-1250', 'Materiał'],
+    ['Czech', 'windows-1250', CZECH],
+    ['Czech', 'iso-8859-2', CZECH],
+    ['Hungarian', 'windows-1250', 'Szék, bőr huzat;fűtőtest;asztal;működő'],
+    ['Romanian', 'windows-1250', 'Masă rotundă;înălţime;Bucureşti'],
+    ['Croatian', 'windows-1250', 'Ormarić;žarulja;čaša'],
+    ['Lithuanian', 'windows-1257', 'Kėdė;ąžuolo stalas;gėlių vaza;įrankis'],
+    ['Latvian', 'windows-1257', 'Krēsls;ķēde;šķīvis;galds apaļš'],
+    ['Turkish', 'windows-1254', 'Ahşap sandalye;ışık;dağ;gümüş'],
+    ['French', 'windows-1252', 'Crème brûlée;hêtre;façade;l’été;Noël;bœuf'],
+    ['Spanish', 'windows-1252', 'Niño;sillón;pingüino;¿qué?;Nº 5'],
+    ['Portuguese', 'windows-1252', 'coração;ligações;à mão;péssego'],
+    ['Italian', 'windows-1252', 'Caffè;città;perché;più'],
+    ['Italian of DOS', 'cp850', 'Caffè;città;perché;più'],
+    ['Danish', 'windows-1252', 'Bøg;træ;stål'],
+    ['German with units', 'windows-1252', 'Lüfter groß;Ø 30 mm;20 °C;5 m³;¼ Zoll'],
+  ])('of a text in %s is %s', (_language, name, text) => {
+    expect(recogniseEncoding(iconv.encode(text, name))).toMatchObject({ name, text });
+  });
+
+  it('is a guess where another encoding would do as well, and the reason says what to do', () => {
+    expect(recogniseEncoding(iconv.encode(POLISH, 'windows-1250'))).toMatchObject({
+      isGuess: false,
+      reason: expect.stringMatching(/it gives Materiał, stołowa, .*; if words look wrong, write another encoding/),
+    });
+    const unclear = recogniseEncoding(iconv.encode('5 m³;20 °C', 'windows-1252'));
+    expect(unclear).toMatchObject({ name: 'windows-1252', isGuess: true });
+    expect(unclear?.reason).toContain('for example windows-1250 (Polish, Czech, Hungarian)');
+    expect(recogniseFormat(head(iconv.encode('a;b\n1;5 m³\n', 'windows-1252'))).options).toContainEqual(
+      expect.objectContaining({ name: 'encoding', isTodo: true }),
+    );
   });
 
   it('is none for bytes that are no text', () => {
@@ -145,14 +192,6 @@ describe('the header of a sheet', () => {
 });
 
 describe('the format of a file', () => {
-  const head = (content: string | Buffer, name = '/data/export.txt'): FileHead => ({
-    path: name,
-    name,
-    bytes: Buffer.isBuffer(content) ? content : Buffer.from(content),
-    isWhole: true,
-    isArchive: false,
-  });
-
   it.each<[string, string, object]>([
     [
       'BMEcat 2005',
