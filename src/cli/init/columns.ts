@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
 import { memberAccess, memberPresence } from '../../pipeline/mapping/expressions/name-access.ts';
+import { plural } from '../text/style.ts';
 
 /** A column of a sample, or a member of its records. */
 export interface Column {
@@ -15,7 +16,9 @@ export interface Column {
   values: readonly string[];
   /** How many records the sample has. */
   records: number;
-  /** True if no value is there twice. */
+  /** True if some of them are equal to others in all columns. */
+  hasRepeats: boolean;
+  /** True if no two records have the same value, other than records that are equal in all columns. */
   isUnique: boolean;
   /** True if every value is text, as all values of a CSV file are. */
   isText: boolean;
@@ -33,6 +36,8 @@ export interface NestedList {
 export interface Columns {
   columns: Column[];
   lists: NestedList[];
+  /** Records that are equal to an earlier one in all columns, with that one, both by their index. */
+  repeats: ReadonlyMap<number, number>;
 }
 
 const DEPTH_MAX = 3;
@@ -55,20 +60,21 @@ export function columnsOf(rows: readonly JsonObject[]): Columns {
   const gathered = new Map<string, Gathered>();
   const objects = new Map<string, number>();
   const lists = new Map<string, { path: readonly string[]; members: Set<string> }>();
+  const repeats = repeatsOf(rows);
 
-  function gather(object: JsonObject, around: readonly string[]): void {
+  function gather(object: JsonObject, around: readonly string[], isRepeat: boolean): void {
     for (const [name, value] of Object.entries(object)) {
       const path = [...around, name];
       const id = JSON.stringify(path);
       if (isJsonObject(value) && path.length < DEPTH_MAX) {
         objects.set(id, (objects.get(id) ?? 0) + 1);
-        gather(value, path);
+        gather(value, path, isRepeat);
         continue;
       }
       if (Array.isArray(value)) addList(id, path, value);
       const column = gathered.get(id) ?? emptyColumn(path);
       if (gathered.size < COLUMNS_MAX) gathered.set(id, column);
-      addValue(column, value);
+      addValue(column, value, isRepeat);
     }
   }
 
@@ -80,15 +86,28 @@ export function columnsOf(rows: readonly JsonObject[]): Columns {
     lists.set(id, list);
   }
 
-  for (const row of rows) gather(row, []);
+  for (const [index, row] of rows.entries()) gather(row, [], repeats.has(index));
   const isEverywhere = (path: readonly string[]): boolean =>
     path.slice(0, -1).every((_, index) => objects.get(JSON.stringify(path.slice(0, index + 1))) === rows.length);
   return {
     columns: [...gathered.values()]
       .filter(({ path, isScalar }) => isScalar && isEverywhere(path))
-      .map((column) => columnOf(column, rows.length)),
+      .map((column) => columnOf(column, rows.length, repeats.size > 0)),
     lists: [...lists.values()].map(({ path, members }) => ({ path, members: [...members] })),
+    repeats,
   };
+}
+
+function repeatsOf(rows: readonly JsonObject[]): Map<number, number> {
+  const firsts = new Map<string, number>();
+  const repeats = new Map<number, number>();
+  for (const [index, row] of rows.entries()) {
+    const text = JSON.stringify(row);
+    const first = firsts.get(text);
+    if (first === undefined) firsts.set(text, index);
+    else repeats.set(index, first);
+  }
+  return repeats;
 }
 
 function emptyColumn(path: readonly string[]): Gathered {
@@ -105,7 +124,7 @@ function emptyColumn(path: readonly string[]): Gathered {
   };
 }
 
-function addValue(column: Gathered, value: JsonValue): void {
+function addValue(column: Gathered, value: JsonValue, isRepeat: boolean): void {
   column.present += 1;
   if (typeof value === 'object' && value !== null) column.isScalar = false;
   if (value === null || typeof value === 'object') return;
@@ -115,18 +134,19 @@ function addValue(column: Gathered, value: JsonValue): void {
   const text = String(value).trim();
   if (text === '') return;
   column.values.push(text);
-  if (!column.isUnique) return;
+  // Whether `false` stands for no value is known at the end. It is counted, so it need not be among what was seen.
+  if (!column.isUnique || isRepeat || value === false) return;
   column.isUnique = !column.seen.has(text);
   column.seen.add(text);
   // The values are forgotten once one of them has come twice.
   if (!column.isUnique) column.seen.clear();
 }
 
-function columnOf(gathered: Gathered, records: number): Column {
+function columnOf(gathered: Gathered, records: number, hasRepeats: boolean): Column {
   const { path, present, falses, trues, isText } = gathered;
   const isFalseEmpty = falses > 0 && trues === 0 && gathered.values.length > falses;
   const values = isFalseEmpty ? gathered.values.filter((value) => value !== 'false') : gathered.values;
-  const isUnique = isFalseEmpty ? new Set(values).size === values.length : gathered.isUnique;
+  const isUnique = gathered.isUnique && (isFalseEmpty || falses < 2);
   return {
     path,
     label: path.join('.'),
@@ -134,6 +154,7 @@ function columnOf(gathered: Gathered, records: number): Column {
     presence: present === records ? null : presenceOf(path),
     values,
     records,
+    hasRepeats,
     isUnique: isUnique && values.length > 0,
     isText,
     isFalseEmpty,
@@ -147,6 +168,14 @@ function presenceOf(path: readonly string[]): string {
 function accessOf(path: readonly string[]): string {
   return path.reduce((owner, name) => memberAccess(owner, name), 'row');
 }
+
+/** `filled and different in all 12 records`, for a column that is. */
+export function describeUnique({ records, hasRepeats }: Column, isWhole = true): string {
+  const where = `${isWhole ? 'all' : 'the first'} ${plural(records, 'record')}`;
+  return `filled and different in ${where}${hasRepeats ? `, ${EQUAL_COUNTED_ONCE}` : ''}`;
+}
+
+export const EQUAL_COUNTED_ONCE = 'equal ones counted once';
 
 /** True if every record has a value in the column. */
 export function isComplete({ values, records }: Column): boolean {

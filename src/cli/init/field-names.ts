@@ -1,4 +1,5 @@
-// What columns are called in the exports of ERP and PIM systems, in English, German, French, Dutch, Spanish and Italian.
+// What columns are called in the exports of ERP and PIM systems, in English, German, French, Dutch, Spanish and Italian. What
+// every product has is known in the other languages of the EU as well (`NAMES_ELSEWHERE`).
 
 /** What a column can be about. */
 export type Concept = keyof typeof NAMES;
@@ -47,8 +48,72 @@ const NAMES = {
   to: `validto enddate gueltigbis gultigbis datub validejusqua geldigtot validohasta validoal`,
 } as const;
 
-const ORDERED: ReadonlyMap<string, readonly string[]> = new Map(
-  Object.entries(NAMES).map(([concept, names]) => [concept, names.split(/\s+/)]),
+/** Names in further languages. Those of each language that say the most come first here too. */
+const NAMES_ELSEWHERE: Partial<Record<Concept, readonly string[]>> = {
+  sku: [
+    // Polish, Czech, Slovak, Slovenian, Croatian
+    `indeks indekstowaru indekswyrobu indeksmaterialu numerartykulu nrartykulu numerkatalogowy nrkatalogowy kodtowaru
+    kodproduktu kodwyrobu symboltowaru symbolwyrobu symbol kod`,
+    'cisloartiklu cislopolozky cislozbozi cislovyrobku cislotovaru kodzbozi kodvyrobku kodtovaru kodproduktu artikl kod',
+    'sifraartikla sifraizdelka sifraproizvoda sifra koda kod',
+    // Danish, Norwegian, Swedish, Finnish, Estonian, Latvian, Lithuanian
+    'varenummer varenr artikelnummer artikelnr artnr artikkelnummer artikelkod varukod',
+    'tuotenumero tuotekoodi tuotenro nimiketunnus nimikenumero koodi',
+    'tootekood artiklikood artikkel kaubakood kood',
+    'artikuls precukods preceskods kods',
+    'prekeskodas gaminiokodas artikulas kodas',
+    // Hungarian, Romanian, Portuguese, Greek, Bulgarian
+    'cikkszam termekkod termekszam cikkod kod',
+    'codarticol codprodus numararticol cod',
+    'codigoartigo codigoproduto referenciaproduto numeroartigo artigo',
+    'κωδικοσειδουσ κωδικοσπροιοντοσ κωδικοσ',
+    'артикул артикуленномер каталоженномер кодналпродукта код',
+  ],
+  id: ['identyfikator', 'identifikator index', 'azonosito', 'identificador', 'identifiant', 'tunniste', 'tunnus'],
+  name: [
+    'nazwa nazwawyrobu nazwatowaru nazwaproduktu nazwaartykulu nazwamaterialu',
+    'nazev nazevvyrobku nazevzbozi nazevproduktu oznaceni nazov nazovvyrobku nazovtovaru nazovproduktu oznacenie',
+    'naziv nazivartikla nazivproizvoda nazivizdelka ime',
+    'navn produktnavn varenavn benaevnelse benaemning produktnamn artikelnamn namn',
+    'nimi tuotenimi nimike tuotteennimi nimetus tootenimi',
+    'nosaukums precesnosaukums pavadinimas prekespavadinimas',
+    'megnevezes termeknev cikknev nev',
+    'denumire denumireprodus denumirearticol nume',
+    'designacao denominacao nomeproduto nomedoproduto',
+    'ονομασια ονομα περιγραφηειδουσ',
+    'наименование име',
+  ],
+  description: [
+    'opis opisproduktu opistowaru popis popisvyrobku popisproduktu',
+    'beskrivelse beskrivning kuvaus kirjeldus apraksts aprasymas leiras termekleiras',
+    'descriere descricao περιγραφη описание',
+  ],
+  country: [
+    'krajpochodzenia panstwopochodzenia krajprodukcji',
+    'zemepuvodu krajinapovodu zemevyroby krajinavyroby',
+    'drzavaporekla drzavaizvora zemljapodrijetla zemljaporijekla drzavapodrijetla',
+    'oprindelsesland opprinnelsesland produktionsland tillverkningsland',
+    'alkuperaemaa valmistusmaa paeritolumaa paeritoluriik',
+    'izcelsmesvalsts kilmessalis',
+    'szarmazasiorszag szarmazasihely gyartasiorszag',
+    'taradeorigine taraorigine',
+    'paisdeorigem paisorigem paisdefabrico',
+    'χωραπροελευσησ χωρακαταγωγησ',
+    'странанапроизход',
+    'pajjiztalorigini tirthionscnaimh',
+  ],
+  gtin: [
+    `kodkreskowy kodean carovykod carovykodean eankod ciarovykod crtnikod stregkode streckkod viivakoodi ribakood
+    svitrkods bruksniniskodas vonalkod coddebare codigodebarras γραμμωτοσκωδικασ баркод`,
+  ],
+};
+
+/** Lists of names by concept. The place of a name in its list is its rank. */
+const ORDERED: ReadonlyMap<string, readonly (readonly string[])[]> = new Map(
+  Object.entries(NAMES).map(([concept, names]) => {
+    const lists = [names, ...(NAMES_ELSEWHERE[concept as Concept] ?? [])];
+    return [concept, lists.map((list) => list.split(/\s+/))];
+  }),
 );
 
 /** Ranks of names that only begin or end with a name of the concept come after all others. */
@@ -59,7 +124,12 @@ const PARTIAL_SHORT = ['sku', 'ean', 'upc'];
 
 /** How well the name of a column fits a concept, smaller is better; null if it does not. */
 export function rankOf(column: string, concept: Concept): number | null {
-  const names = ORDERED.get(concept) ?? [];
+  const ranks = (ORDERED.get(concept) ?? []).map((names) => rankIn(names, column));
+  const found = ranks.filter((rank) => rank !== null);
+  return found.length === 0 ? null : Math.min(...found);
+}
+
+function rankIn(names: readonly string[], column: string): number | null {
   // Dots join the names of members, and are in names such as `Art.-Nr.` too.
   const label = namingPart(column);
   const own = [label, label.split('.').at(-1) ?? ''].map(plainName);
@@ -105,6 +175,10 @@ function withoutAccents(text: string): string {
     .replaceAll('ä', 'ae')
     .replaceAll('ö', 'oe')
     .replaceAll('ü', 'ue')
+    .replaceAll('æ', 'ae')
+    .replaceAll('ł', 'l')
+    .replaceAll('ø', 'o')
+    .replaceAll('ς', 'σ')
     .normalize('NFD')
     .replaceAll(/\p{M}/gu, '');
 }

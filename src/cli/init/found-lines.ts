@@ -32,9 +32,8 @@ export function foundLines(file: string, found: ProposedConfig, output: Output):
   return lines;
 }
 
-function optionLines({ name, value, reason }: FoundOption, output: Output): string[] {
-  const first = `  ${name.padEnd(NAME_WIDTH)} ${printable(JSON.stringify(value))}`;
-  return [first, ...reasonLines(REASON_INDENT, reason, output)];
+function optionLines({ name, value, reason, isTodo = false }: FoundOption, output: Output): string[] {
+  return mappedLines({ name, expression: JSON.stringify(value), reason, isTodo }, output);
 }
 
 function mappedLines({ name, expression, reason, isTodo }: ProposedLine, output: Output): string[] {

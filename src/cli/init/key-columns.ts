@@ -1,7 +1,8 @@
-import type { JsonObject } from '../../lib/json.ts';
 import { plural } from '../text/style.ts';
-import { type Column, isComplete } from './columns.ts';
+import { areAmounts, areCodes } from './cell-kinds.ts';
+import { type Column, describeUnique, EQUAL_COUNTED_ONCE, isComplete } from './columns.ts';
 import { type Concept, isExactRank, rankOf } from './field-names.ts';
+import { asGtin } from './value-checks.ts';
 
 /** The columns that identify a record, and the reason. */
 export interface FoundKey {
@@ -24,11 +25,14 @@ const UNNAMED = 100_000;
  * mistakes.
  */
 const DIFFERENT_SHARE_MIN = 0.75;
+/** The same for codes in a column whose name says nothing. */
+const CODES_SHARE_MIN = 0.9;
 const REPEATED_SHOWN = 2;
 
 interface Records {
-  rows: readonly JsonObject[];
-  /** False if the file has more records than `rows`. */
+  /** The records that are equal to an earlier one in all columns, by their index. They need no key of their own. */
+  repeats: ReadonlyMap<number, number>;
+  /** False if the file has more records than the columns have values of. */
   isWhole: boolean;
   /**
    * The column that names the product of a BOM item. A part or a position may be different in every record of a small file, and the
@@ -39,38 +43,50 @@ interface Records {
 
 /**
  * Finds the columns that identify a record: one that is filled and different in every record, or some that are together.
- * A column whose name says that it is a number of articles or an id is preferred. A number of articles of which a few values
- * are there twice goes before columns whose names say nothing, such as one with names or prices. Only columns of the record
- * itself can be a key.
+ * A column whose name says that it is a number of articles or an id is preferred. One of these of which a few values are
+ * there twice goes before columns whose names say nothing, such as one with names. Only columns of the record itself can be
+ * a key.
  *
  * @returns null if there are none
  */
-export function keyColumnsOf(columns: readonly Column[], { rows, isWhole, owner }: Records): FoundKey | null {
+export function keyColumnsOf(columns: readonly Column[], { repeats, isWhole, owner }: Records): FoundKey | null {
   const usable = columns
     .filter((column) => column.path.length === 1 && isComplete(column) && isKeyLike(column))
     .toSorted((one, other) => keyRank(one) - keyRank(other));
-  const where = isWhole ? `all ${plural(rows.length, 'record')}` : `the first ${plural(rows.length, 'record')}`;
   const [best, ...others] = usable.filter(
-    (column) => column.isUnique && (owner === null || (column !== owner && isId(column))),
+    (column) => column.isUnique && (owner === null || (column !== owner && isNamed(column, 'id'))),
   );
-  const isNameless = best === undefined || keyRank(best) === UNNAMED;
-  const repeated = isNameless && owner === null ? repeatedNumber(usable) : null;
-  if (repeated !== null) return repeated;
+  if (owner === null && (best === undefined || keyRank(best) === UNNAMED)) {
+    const repeated = repeatedNumber(usable, repeats) ?? (best === undefined ? repeatedCode(usable, repeats) : null);
+    if (repeated !== null) return repeated;
+  }
   if (best !== undefined) {
     return {
       columns: [best],
-      reason: `filled and different in ${where}`,
+      reason: describeUnique(best, isWhole),
       isRepeated: false,
       others: others.slice(0, 4),
     };
   }
   const candidates = usable.slice(0, COMBINED_MAX);
-  const combined = combinations(candidates, owner).find((columnsOfKey) => isUniqueTogether(columnsOfKey, rows));
+  const combined = combinations(candidates, owner).find((columnsOfKey) => isUniqueTogether(columnsOfKey, repeats));
   if (combined === undefined) return null;
   const inOrder = combined.toSorted((one, other) => columns.indexOf(one) - columns.indexOf(other));
-  const reason = `together different in ${where}`;
+  const records = `${isWhole ? 'all' : 'the first'} ${plural(combined[0]?.records ?? 0, 'record')}`;
+  const reason = `together different in ${records}${repeats.size > 0 ? `, ${EQUAL_COUNTED_ONCE}` : ''}`;
   const why = owner === null ? 'no column is by itself' : `${owner.label} is a part of it, since the rest may repeat`;
   return { columns: inOrder, reason: `${reason}; ${why}`, isRepeated: false, others: [] };
+}
+
+/** Why records have no key. */
+export const NO_KEY = 'no column is filled and different in all records';
+
+/** The column that a person may have to take for the key, as an example where none was found. */
+export function keyExampleOf(columns: readonly Column[]): Column | null {
+  const [best] = columns
+    .filter((column) => column.path.length === 1 && column.values.length > 0)
+    .toSorted((one, other) => keyRank(one) - keyRank(other) || other.values.length - one.values.length);
+  return best ?? null;
 }
 
 /** Pairs, or with an owner its pairs and then its triples. The columns that fit best come first. */
@@ -83,28 +99,52 @@ function combinations(candidates: readonly Column[], owner: Column | null): Colu
   return [...others.map((column) => [owner, column]), ...pairsOf(others).map((pair) => [owner, ...pair])];
 }
 
-function isId(column: Column): boolean {
-  return isNamed(column, 'id');
-}
-
 function isNamed({ label }: Column, concept: Concept): boolean {
   const rank = rankOf(label, concept);
   return rank !== null && isExactRank(rank);
 }
 
-/** A number of articles with few values that are there twice; null if there is none. */
-function repeatedNumber(usable: readonly Column[]): FoundKey | null {
-  const best = usable.find((column) => isNamed(column, 'sku'));
-  if (best === undefined) return null;
-  const { values } = best;
+/** A number of articles or an id with few values that are there twice; null if there is none. */
+function repeatedNumber(usable: readonly Column[], repeats: Records['repeats']): FoundKey | null {
+  const isNumber = (column: Column) =>
+    isNamed(column, 'sku') || isNamed(column, 'id') || (isPartlyNamed(column) && areCodes(column.values));
+  const best = usable.find((column) => isNumber(column) && countsOf(column, repeats).share >= DIFFERENT_SHARE_MIN);
+  return best === undefined ? null : repeatedKey(best, repeats);
+}
+
+function isPartlyNamed({ label }: Column): boolean {
+  return rankOf(label, 'sku') !== null || rankOf(label, 'id') !== null;
+}
+
+/** The only column with codes of which few are there twice, whatever it is called; null if there is none or several. */
+function repeatedCode(usable: readonly Column[], repeats: Records['repeats']): FoundKey | null {
+  const [best, ...more] = usable.filter(
+    (column) =>
+      areCodes(column.values) &&
+      countsOf(column, repeats).share >= CODES_SHARE_MIN &&
+      asGtin(column).taken < column.values.length,
+  );
+  if (best === undefined || more.length > 0) return null;
+  const key = repeatedKey(best, repeats);
+  return { ...key, reason: `${key.reason}; no other column has codes that differ so often` };
+}
+
+function repeatedKey(column: Column, repeats: Records['repeats']): FoundKey {
+  const { different, repeated, of } = countsOf(column, repeats);
+  const shown = repeated.slice(0, REPEATED_SHOWN).map((value) => JSON.stringify(value));
+  const more = repeated.length > shown.length ? ' …' : '';
+  const reason = `${different} of ${of} values are different. Only one row of each value can be sent, and several rows have ${shown.join(', ')}${more}`;
+  return { columns: [column], reason, isRepeated: true, others: [] };
+}
+
+/** How many values of a column that is filled are different, and which are in several records that differ. */
+function countsOf({ values }: Column, repeats: Records['repeats']) {
   const different = new Set<string>();
   const repeated = new Set<string>();
-  for (const value of values) (different.has(value) ? repeated : different).add(value);
-  if (different.size < values.length * DIFFERENT_SHARE_MIN) return null;
-  const shown = [...repeated].slice(0, REPEATED_SHOWN).map((value) => JSON.stringify(value));
-  const more = repeated.size > shown.length ? ' …' : '';
-  const reason = `${different.size} of ${values.length} values are different. Only one row of each value can be sent, and several rows have ${shown.join(', ')}${more}`;
-  return { columns: [best], reason, isRepeated: true, others: [] };
+  for (const [index, value] of values.entries())
+    if (!repeats.has(index)) (different.has(value) ? repeated : different).add(value);
+  const of = values.length - repeats.size;
+  return { different: different.size, repeated: [...repeated], of, share: different.size / of };
 }
 
 function keyRank(column: Column): number {
@@ -115,16 +155,19 @@ function keyRank(column: Column): number {
   return Math.min(...ranks, UNNAMED);
 }
 
-function isKeyLike({ values }: Column): boolean {
+function isKeyLike(column: Column): boolean {
+  const { values } = column;
   return (
     values.every((value) => value.length <= KEY_LENGTH_MAX) &&
-    !values.every((value) => /^\d{4}-\d\d-\d\d[T ]/.test(value))
+    !values.every((value) => /^\d{4}-\d\d-\d\d[T ]/.test(value)) &&
+    (keyRank(column) < UNNAMED || !areAmounts(values))
   );
 }
 
-function isUniqueTogether(columns: readonly Column[], rows: readonly JsonObject[]): boolean {
+function isUniqueTogether(columns: readonly Column[], repeats: Records['repeats']): boolean {
   const seen = new Set<string>();
-  for (const index of rows.keys()) {
+  for (const index of columns[0]?.values.keys() ?? []) {
+    if (repeats.has(index)) continue;
     const values = columns.map((column) => column.values[index] ?? '').join('\u001f');
     if (seen.has(values)) return false;
     seen.add(values);

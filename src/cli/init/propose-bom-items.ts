@@ -79,7 +79,7 @@ function proposeBomItem(
   return {
     to: 'bom_item',
     reason,
-    key: keyLine(key, parts),
+    key: keyLine(key, parts, columns),
     refs: [
       product === null
         ? missing('product', 'no column has a known name for the product that an item belongs to')

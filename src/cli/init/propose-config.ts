@@ -1,7 +1,7 @@
 import { basename, dirname, extname, relative, resolve, sep } from 'node:path';
 import { fault } from '../../domain/faults.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
-import { plural } from '../text/style.ts';
+import { formatCount, plural } from '../text/style.ts';
 import { sheetOptions } from './choose-sheet.ts';
 import { columnsOf } from './columns.ts';
 import { type FileHead, readHead } from './file-head.ts';
@@ -12,7 +12,7 @@ import { proposeMapping } from './propose-mapping.ts';
 import type { ProposedMapping } from './proposed-line.ts';
 import { readSample, type Sample } from './read-sample.ts';
 import { type Recognised, recogniseFormat } from './recognise-format.ts';
-import { headText, sourcesText } from './write-config.ts';
+import { headText, sourcesText, todoOf } from './write-config.ts';
 
 /** A config for one file. */
 export interface ProposedConfig {
@@ -77,12 +77,14 @@ function proposed({
 }): ProposedConfig {
   const columns = columnsOf(sample.rows);
   const owner = productOfBomItems(columns.columns);
-  const key = keyColumnsOf(columns.columns, { rows: sample.rows, isWhole: sample.isWhole, owner });
+  const key = keyColumnsOf(columns.columns, { repeats: columns.repeats, isWhole: sample.isWhole, owner });
   const stream = streamName(head);
   const mapping = proposeMapping(columns.columns, key, basename(head.name));
   const source = 'erp';
   const seen = `The reasons are from ${sample.isWhole ? 'all' : 'the first'} ${plural(sample.rows.length, 'record')} of the file.`;
-  const text = `${headText(source, `${about} ${seen}`)}${sourcesText({ source, stream, path, recognised, key, mapping, columns })}`;
+  recognised.hints.push(...repeatHints(columns.repeats, sample.lines));
+  const parts = { source, stream, path, recognised, key, mapping, columns };
+  const text = `${headText(source, `${about} ${seen}`)}${sourcesText(parts)}`;
   const { length } = sample.rows;
   return {
     source,
@@ -90,11 +92,23 @@ function proposed({
     mapping,
     key: key?.columns.map(({ label }) => label) ?? [],
     sample: { records: length, broken: sample.broken, isWhole: sample.isWhole, columns: columns.columns.length },
-    todo: [mapping.key, ...mapping.refs, ...mapping.fields]
-      .filter(({ isTodo }) => isTodo)
-      .map(({ name, reason }) => `${name}: ${reason}`),
+    todo: todoOf(parts),
     text,
   };
+}
+
+const REPEATS_SHOWN = 3;
+
+/** Names the lines of records that are equal, where lines are known. */
+function repeatHints(repeats: ReadonlyMap<number, number>, lines: readonly number[]): string[] {
+  if (repeats.size === 0) return [];
+  const shown = [...repeats].slice(0, REPEATS_SHOWN).flatMap(([index, first]) => {
+    const [line = 0, before = 0] = [lines[index], lines[first]];
+    return line > 0 && before > 0 ? [`line ${line} repeats line ${before}`] : [];
+  });
+  const named = shown.length === 0 ? '' : `: ${shown.join(', ')}${repeats.size > shown.length ? ' …' : ''}`;
+  const what = repeats.size === 1 ? 'record is equal to an earlier one' : 'records are equal to earlier ones';
+  return [`${formatCount(repeats.size)} ${what} in all columns${named}.`];
 }
 
 function noRecords({ path }: FileHead, { broken }: Sample): Error {

@@ -1,6 +1,5 @@
-import { plural } from '../text/style.ts';
 import { type Choice, choose, describeRefused, guarded, named, type ValueCheck } from './choose-column.ts';
-import type { Column } from './columns.ts';
+import { type Column, describeUnique } from './columns.ts';
 import type { FoundKey } from './key-columns.ts';
 import { proposeBomItems } from './propose-bom-items.ts';
 import {
@@ -47,7 +46,7 @@ function proposeArticle(columns: readonly Column[], key: FoundKey | null, to: 'p
       to === 'product'
         ? 'no column shows materials or BOM items; change this line if the rows are such items'
         : 'the name of the file says so; change it if they are products',
-    key: keyLine(key, number === null ? [] : [number.column]),
+    key: keyLine(key, number === null ? [] : [number.column], columns),
     refs: [],
     fields: [...shared, ...own].filter((line) => line !== null),
   };
@@ -84,11 +83,7 @@ function numberLine(name: string, choice: Choice | null, key: FoundKey | null): 
   if (choice !== null) {
     const { column } = choice;
     const isSound = column.isUnique && column.values.length === column.records;
-    const what = isSound
-      ? `filled and different in all ${plural(column.records, 'record')}`
-      : column.isUnique
-        ? ''
-        : 'some records have the same value';
+    const what = isSound ? describeUnique(column) : column.isUnique ? '' : 'some records have the same value';
     const isKey = key?.columns.includes(column) === true;
     return { ...lineOf(name, choice, what), isTodo: !isSound && !isKey && name === 'sku' };
   }
@@ -139,9 +134,29 @@ function statusLine(columns: readonly Column[]): ProposedLine {
   return { ...line, reason: `fixed; ${choice.column.label} has ${shown.join(', ')}${more}, which can be translated` };
 }
 
-function countryLine(name: string, columns: readonly Column[]): ProposedLine | null {
-  const line = lineIfAny(name, choose(columns, 'country', COUNTRIES));
-  return line ?? leftOut(name, describeRefused(columns, 'country', COUNTRIES));
+/** A passport needs it, and a record is sent without it. */
+function countryLine(name: string, columns: readonly Column[]): ProposedLine {
+  const choice = choose(columns, 'country', COUNTRIES);
+  if (choice !== null) return lineOf(name, choice);
+  const guess = countryByContent(columns);
+  if (guess !== null) return { ...lineOf(name, guess, 'no column has a known name for it'), isTodo: true };
+  const refused = describeRefused(columns, 'country', COUNTRIES) ?? 'no column has countries';
+  const reason = `${refused}; the platform asks for it before it publishes. One country for all: ${name}: '"DE"'`;
+  return { name, expression: null, reason, isTodo: true, isOptional: true };
+}
+
+/** Shorter values are codes of countries by accident: of units, languages or colours. */
+const COUNTRY_NAME_MIN = 4;
+
+/** A column of which most values are names of countries, whatever it is called. */
+function countryByContent(columns: readonly Column[]): Choice | null {
+  const found = columns
+    .filter(({ values }) => values.filter(({ length }) => length >= COUNTRY_NAME_MIN).length > values.length / 2)
+    .map((column) => ({ column, checked: asCountry(column) }))
+    .filter(({ checked: { taken, of } }) => taken > of / 2)
+    .toSorted((one, other) => other.checked.taken - one.checked.taken);
+  const [best, ...others] = found;
+  return best === undefined ? null : { ...best, isExact: false, others: others.map(({ column }) => column) };
 }
 
 /** A share that is given in percent becomes a fraction. */

@@ -2,7 +2,7 @@ import type { ItemKind } from '../../domain/item.ts';
 import { formatCount, plural } from '../text/style.ts';
 import { type Choice, describeChoice, guarded, named } from './choose-column.ts';
 import type { Column } from './columns.ts';
-import type { FoundKey } from './key-columns.ts';
+import { type FoundKey, keyExampleOf, NO_KEY } from './key-columns.ts';
 
 /** A line of a mapping: an expression, and why it is proposed. */
 export interface ProposedLine {
@@ -12,6 +12,8 @@ export interface ProposedLine {
   reason: string;
   /** True if a person has to look at it. */
   isTodo: boolean;
+  /** True if a record needs no value: without a column the line is a comment. */
+  isOptional?: boolean;
 }
 
 /** A mapping for the records of one stream. */
@@ -36,7 +38,7 @@ export function lineIfAny(name: string, choice: Choice | null): ProposedLine | n
 
 /** A line that is left out, with the reason; null without one. */
 export function leftOut(name: string, reason: string | null): ProposedLine | null {
-  return reason === null ? null : { name, expression: null, reason, isTodo: false };
+  return reason === null ? null : { name, expression: null, reason, isTodo: false, isOptional: true };
 }
 
 /**
@@ -63,17 +65,22 @@ export function lineOf(name: string, choice: Choice, what?: string): ProposedLin
 }
 
 /** @param fallback columns that are proposed where no columns are a key */
-export function keyLine(key: FoundKey | null, fallback: readonly Column[]): ProposedLine {
+export function keyLine(key: FoundKey | null, fallback: readonly Column[], columns: readonly Column[]): ProposedLine {
   if (key !== null) {
     const others = key.others.length === 0 ? '' : `; so ${key.others.length === 1 ? 'is' : 'are'} ${named(key.others)}`;
     const reason = `${key.reason}${others}`;
     return { name: 'key', expression: joined(key.columns), reason, isTodo: key.isRepeated };
   }
-  if (fallback.length === 0) {
-    return { name: 'key', expression: null, reason: 'no column is filled and different in all records', isTodo: true };
+  if (fallback.length > 0) {
+    return missingKey('not different in all records; add a column that differs', joined(fallback));
   }
-  const reason = 'not different in all records; add a column that differs';
-  return { name: 'key', expression: joined(fallback), reason, isTodo: true };
+  const example = keyExampleOf(columns);
+  const cure = example === null ? '' : `; write what identifies an item, for example key: ${example.access}`;
+  return missingKey(`${NO_KEY}${cure}`, null);
+}
+
+function missingKey(reason: string, expression: string | null): ProposedLine {
+  return { name: 'key', expression, reason, isTodo: true };
 }
 
 function joined(columns: readonly Column[]): string {

@@ -1,6 +1,6 @@
 import type { Column, Columns } from './columns.ts';
 import { commentLines, yamlLine, yamlName, yamlValue } from './config-text.ts';
-import type { FoundKey } from './key-columns.ts';
+import { type FoundKey, keyExampleOf, NO_KEY } from './key-columns.ts';
 import type { ProposedLine, ProposedMapping } from './proposed-line.ts';
 import type { FoundOption, Recognised } from './recognise-format.ts';
 import { asDecimal, isAmbiguousDecimal } from './value-checks.ts';
@@ -25,13 +25,13 @@ ${steps(source).join('\n')}
 # docs/configuration.md describes every key, docs/mapping.md the expressions.
 
 target:
-  # TODO The address of the platform and an API key: write them here, or set the variables.
+  # The address of the platform and an API key: write them here, or set the variables.
   # Without the variable the address is that of \`dpp-sync sandbox\`.
   baseUrl: \${DPP_BASE_URL:-http://127.0.0.1:4290}
   apiKey: \${DPP_API_KEY:-no-key-yet}
 queue: embedded
 ledger: ./data/ledger.db
-# passports: { init: when-complete, publish: manual } # without this line no passport is initialised
+# passports: { init: when-complete, publish: manual } # without this line only \`publish\` initialises them
 
 `;
 }
@@ -73,25 +73,39 @@ export function sourcesText(parts: ConfigParts): string {
 
 function optionLines(indent: number, options: readonly FoundOption[]): string[] {
   if (options.length === 0) return [];
-  const lines = options.flatMap(({ name, value, reason }) =>
-    yamlLine(indent + 2, `${name}: ${yamlValue(value)}`, reason),
+  const lines = options.flatMap(({ name, value, reason, isTodo }) =>
+    yamlLine(indent + 2, `${name}: ${yamlValue(value)}`, marked(reason, isTodo)),
   );
   return [`${' '.repeat(indent)}options:`, ...lines];
 }
 
-function streamLines({ stream, path, recognised, key }: ConfigParts): string[] {
+/** Marks a reason as one at which a person has to look. */
+function marked(reason: string, isTodo = false): string {
+  return isTodo ? `TODO ${reason}` : reason;
+}
+
+/** The lines with TODO in the text of the `sources` section, as name and reason. */
+export function todoOf({ recognised, key, mapping }: ConfigParts): string[] {
+  const lines = [mapping.key, ...mapping.refs, ...mapping.fields];
+  const found = [...recognised.options, ...recognised.stream, ...(key === null ? [STREAM_KEY] : []), ...lines];
+  return found.filter(({ isTodo }) => isTodo).map(({ name, reason }) => `${name}: ${reason}`);
+}
+
+const STREAM_KEY = {
+  name: 'key of the stream',
+  reason: `${NO_KEY}; without a key a changed record counts as a new one`,
+  isTodo: true,
+};
+
+function streamLines({ stream, path, recognised, key, columns }: ConfigParts): string[] {
   const lines = [`      ${stream}:`, ...yamlLine(8, `path: ${yamlValue(path)}`)];
-  for (const { name, value, reason } of recognised.stream) {
-    lines.push(...yamlLine(8, `${name}: ${yamlValue(value)}`, reason));
+  for (const { name, value, reason, isTodo } of recognised.stream) {
+    lines.push(...yamlLine(8, `${name}: ${yamlValue(value)}`, marked(reason, isTodo)));
   }
   if (key === null) {
-    lines.push(
-      ...commentLines(
-        8,
-        'TODO key: no columns are filled and different in all records; a changed record counts as a new one.',
-      ),
-    );
-    return lines;
+    const example = yamlName(keyExampleOf(columns.columns)?.path[0] ?? 'ID');
+    lines.push(...commentLines(8, marked(`${STREAM_KEY.name}: ${STREAM_KEY.reason}. For example:`, true)));
+    return [...lines, `        # key: [${example}]`];
   }
   const names = key.columns.map(({ path: [name = ''] }) => yamlName(name)).join(', ');
   return [...lines, ...yamlLine(8, `key: [${names}]`, key.reason)];
@@ -101,12 +115,11 @@ function fieldLines(fields: readonly ProposedLine[]): string[] {
   return ['        fields:', ...fields.flatMap((line) => mappedLine(10, line))];
 }
 
-function mappedLine(indent: number, { name, expression, reason, isTodo }: ProposedLine): string[] {
-  const said = isTodo ? `TODO ${reason}` : reason;
+function mappedLine(indent: number, { name, expression, reason, isTodo, isOptional }: ProposedLine): string[] {
+  if (expression !== null) return yamlLine(indent, `${name}: ${yamlValue(expression)}`, marked(reason, isTodo));
+  if (isOptional === true) return commentLines(indent, marked(`${name}: ${reason}`, isTodo));
   // A field that the config needs is written as empty text: every record is then quarantined, and none is sent by a guess.
-  if (expression === null && isTodo) return yamlLine(indent, `${name}: '""'`, said);
-  if (expression === null) return commentLines(indent, `${name}: ${said}`);
-  return yamlLine(indent, `${name}: ${yamlValue(expression)}`, said);
+  return yamlLine(indent, `${name}: '""'`, marked(reason, isTodo));
 }
 
 function nestedLines({ columns, stream, key }: ConfigParts): string[] {

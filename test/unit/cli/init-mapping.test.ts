@@ -6,18 +6,29 @@ import { rankOf } from '../../../src/cli/init/field-names.ts';
 import { keyColumnsOf } from '../../../src/cli/init/key-columns.ts';
 import { productOfBomItems } from '../../../src/cli/init/propose-bom-items.ts';
 import { proposeMapping } from '../../../src/cli/init/propose-mapping.ts';
-import { sourcesText } from '../../../src/cli/init/write-config.ts';
+import { sourcesText, todoOf } from '../../../src/cli/init/write-config.ts';
 import type { JsonObject } from '../../../src/lib/json.ts';
 
 const rowsOf = (count: number, row: (at: number) => JsonObject) => Array.from({ length: count }, (_, at) => row(at));
 
 function proposed(rows: JsonObject[], name = 'export.csv') {
-  const { columns } = columnsOf(rows);
-  const key = keyColumnsOf(columns, { rows, isWhole: true, owner: productOfBomItems(columns) });
+  const { columns, repeats } = columnsOf(rows);
+  const key = keyColumnsOf(columns, { repeats, isWhole: true, owner: productOfBomItems(columns) });
   const mapping = proposeMapping(columns, key, name);
   const line = (wanted: string) =>
     [mapping.key, ...mapping.refs, ...mapping.fields].find((one) => one.name === wanted) ?? null;
   return { mapping, key, line };
+}
+
+/** The `sources` section for a file with these records. */
+function textOf(rows: JsonObject[]): string {
+  return sourcesText(partsOf(rows));
+}
+
+function partsOf(rows: JsonObject[]) {
+  const { mapping, key } = proposed(rows);
+  const recognised = { connector: 'csv', title: 'CSV', options: [], stream: [], hints: [] };
+  return { source: 'erp', stream: 's', path: './x.csv', recognised, key, mapping, columns: columnsOf(rows) };
 }
 
 describe('the key of records', () => {
@@ -79,9 +90,57 @@ describe('the key of records', () => {
 
   it('says when it has seen only a part of the file', () => {
     const rows = rowsOf(3, (at) => ({ sku: `A${at}` }));
-    expect(keyColumnsOf(columnsOf(rows).columns, { rows, isWhole: false, owner: null })?.reason).toContain(
-      'the first 3 records',
+    const { columns, repeats } = columnsOf(rows);
+    expect(keyColumnsOf(columns, { repeats, isWhole: false, owner: null })?.reason).toContain('the first 3 records');
+  });
+
+  const lamp = (at: number) => ({ Indeks: `LMP-00${at}`, Nazwa: `Lampa ${at}`, Masa: `${at},45` });
+
+  it('counts records that are equal in all columns once', () => {
+    const { line } = proposed([...rowsOf(6, lamp), lamp(3)]);
+    const reason = 'filled and different in all 7 records, equal ones counted once';
+    expect(line('key')).toMatchObject({ expression: 'row.Indeks', isTodo: false, reason: `${reason}; so is Nazwa` });
+    expect(line('sku')).toMatchObject({ expression: 'row.Indeks', isTodo: false });
+    const pairs = rowsOf(6, (at) => ({ list: `B${at % 3}`, place: `${at % 2}`, text: 'x' }));
+    expect(proposed([...pairs, ...pairs]).key?.columns.map(({ label }) => label)).toEqual(['list', 'place']);
+  });
+
+  it('is a column of codes of which a few are there twice, whatever it is called, and the SKU follows it', () => {
+    const coded = (at: number) => ({ Coś: `LMP-${100 + at}`, Nazwa: 'Lampa', Kolor: at % 2 === 0 ? 'biały' : 'szary' });
+    const { line } = proposed([...rowsOf(11, coded), { ...coded(3), Nazwa: 'Kinkiet' }]);
+    expect(line('key')).toMatchObject({ expression: 'row["Coś"]', isTodo: true });
+    expect(line('key')?.reason).toBe(
+      '11 of 12 values are different; one row of each value can be sent, and there are several of "LMP-103"; no other column has codes that differ so often',
     );
+    expect(line('sku')).toMatchObject({ expression: 'row["Coś"]', isTodo: true });
+    const ambiguous = rowsOf(11, (at) => ({ one: `A-${at}`, two: `B-${at}` }));
+    expect(
+      proposed([...ambiguous, { one: 'A-3', two: 'B-4' }, { one: 'A-4', two: 'B-4' }]).key?.columns,
+    ).not.toHaveLength(1);
+  });
+
+  it('is an id of which a few are there twice', () => {
+    const rows = [...rowsOf(6, (at) => ({ id: `${at}`, text: 'some words' })), { id: '3', text: 'other words' }];
+    expect(proposed(rows).line('key')).toMatchObject({ expression: 'row.id', isTodo: true });
+  });
+
+  it('is no column with prices or weights', () => {
+    const rows = rowsOf(6, (at) => ({ price: `${at},45`, name: at < 2 ? 'Lamp' : `Lamp ${at}` }));
+    expect(proposed(rows).key).toBeNull();
+  });
+
+  it('is left to a person with an example if there is none', () => {
+    const rows = [
+      { Indeks: 'A', Nazwa: '' },
+      { Indeks: '', Nazwa: 'x' },
+      { Indeks: 'A', Nazwa: 'x' },
+    ];
+    expect(proposed(rows.map(({ Nazwa }) => ({ Nazwa }))).line('key')).toMatchObject({
+      expression: null,
+      reason:
+        'no column is filled and different in all records; write what identifies an item, for example key: row.Nazwa',
+    });
+    expect(textOf(rows)).toContain('# key: [Indeks]');
   });
 });
 
@@ -100,6 +159,38 @@ describe('the names of columns', () => {
     ['country_of_manufacture', 'country'],
     ['Art.-Nr.', 'sku'],
     ['Pos.', 'position'],
+    ['Indeks', 'sku'],
+    ['Kod', 'sku'],
+    ['Symbol', 'sku'],
+    ['Referencia', 'sku'],
+    ['Codice', 'sku'],
+    ['Číslo zboží', 'sku'],
+    ['Cikkszám', 'sku'],
+    ['Cod articol', 'sku'],
+    ['Κωδικός', 'sku'],
+    ['Каталожен номер', 'sku'],
+    ['Varenr.', 'sku'],
+    ['Tuotenumero', 'sku'],
+    ['Nazwa wyrobu', 'name'],
+    ['Megnevezés', 'name'],
+    ['Benämning', 'name'],
+    ['Kod kreskowy', 'gtin'],
+    ['Kraj pochodzenia', 'country'],
+    ['Země původu', 'country'],
+    ['Krajina pôvodu', 'country'],
+    ['Származási ország', 'country'],
+    ['Țara de origine', 'country'],
+    ['País de origem', 'country'],
+    ['Χώρα προέλευσης', 'country'],
+    ['Страна на произход', 'country'],
+    ['Država porekla', 'country'],
+    ['Zemlja podrijetla', 'country'],
+    ['Oprindelsesland', 'country'],
+    ['Alkuperämaa', 'country'],
+    ['Päritolumaa', 'country'],
+    ['Izcelsmes valsts', 'country'],
+    ['Kilmės šalis', 'country'],
+    ['Pajjiż tal-oriġini', 'country'],
   ] as const)('%s is known', (label, concept) => {
     expect(rankOf(label, concept)).toBeLessThan(1_000);
   });
@@ -145,6 +236,28 @@ describe('the proposed mapping', () => {
       reason: '9 of 10 values are countries, not "EU"',
       isTodo: true,
     });
+  });
+
+  it('takes a column for the country of which most values are countries, whatever it is called', () => {
+    const lands = ['Polska', 'Polska', 'Czechy', 'Plska'];
+    const { line } = proposed(rowsOf(4, (at) => ({ sku: `A${at}`, name: 'x', Skąd: lands[at] ?? '' })));
+    expect(line('country_of_origin')).toEqual({
+      name: 'country_of_origin',
+      expression: 'country(row["Skąd"])',
+      reason: '3 of 4 values are countries, not "Plska"; no column has a known name for it',
+      isTodo: true,
+    });
+    const short = proposed(rowsOf(4, (at) => ({ sku: `A${at}`, name: 'x', unit: 'KG', size: 'IT' })));
+    expect(short.line('country_of_origin')?.expression).toBeNull();
+  });
+
+  it('says that the platform asks for a country where no column has one, and sends records without it', () => {
+    const rows = rowsOf(4, (at) => ({ sku: `A${at}`, name: 'Pump' }));
+    expect(proposed(rows).line('country_of_origin')).toMatchObject({ expression: null, isTodo: true });
+    expect(textOf(rows)).toContain(
+      '# TODO country_of_origin: no column has countries; the platform asks for it before it publishes. One',
+    );
+    expect(parse(textOf(rows)).sources[0].mappings[0].fields).not.toHaveProperty('country_of_origin');
   });
 
   it('leaves a required field to a person if no column fits, and names the columns that could', () => {
@@ -291,6 +404,17 @@ describe('the text of a config', () => {
         v: value.replace('${', () => '$${'),
       });
     }
+  });
+
+  it.each<[string, JsonObject[]]>([
+    ['no key and no names', [{ a: 'x' }, { a: 'y' }, { a: 'x' }, { a: '' }]],
+    ['nothing to do', rowsOf(3, (at) => ({ sku: `A${at}`, name: 'x', origin: 'DE' }))],
+    ['BOM items without a unit', rowsOf(3, (at) => ({ parent: `P${at}`, component: 'M', qty: '1.250' }))],
+  ])('has as many marks as there are lines with TODO: %s', (_about, rows) => {
+    const parts = partsOf(rows);
+    const option = { name: 'encoding', value: 'cp852', reason: 'a guess', isTodo: true };
+    parts.recognised = { ...parts.recognised, options: [option] as never[] };
+    expect(sourcesText(parts).match(/# TODO /g)).toHaveLength(todoOf(parts).length);
   });
 
   it('puts a long comment above its line, and a short one beside it', () => {
