@@ -148,13 +148,12 @@ function countryLine(name: string, columns: readonly Column[]): ProposedLine {
 /** Shorter values are codes of countries by accident: of units, languages or colours. */
 const COUNTRY_NAME_MIN = 4;
 
-/** A column of which most values are names of countries, whatever it is called. */
+/** The first column of which most values are names of countries, whatever it is called. */
 function countryByContent(columns: readonly Column[]): Choice | null {
   const found = columns
     .filter(({ values }) => values.filter(({ length }) => length >= COUNTRY_NAME_MIN).length > values.length / 2)
     .map((column) => ({ column, checked: asCountry(column) }))
-    .filter(({ checked: { taken, of } }) => taken > of / 2)
-    .toSorted((one, other) => other.checked.taken - one.checked.taken);
+    .filter(({ checked: { taken, of } }) => taken > of / 2);
   const [best, ...others] = found;
   return best === undefined ? null : { ...best, isExact: false, others: others.map(({ column }) => column) };
 }

@@ -165,6 +165,31 @@ describe('init --from recognises', () => {
     });
   });
 
+  it('a Polish export with a doubled row, an unknown country and an empty name', async () => {
+    const lamps = [
+      'Indeks;Nazwa wyrobu;Kraj pochodzenia;Materiał;Masa [kg];Cena netto',
+      'LMP-001;Lampa stołowa „Żuraw”;Polska;Stal;1,450;149,00',
+      'LMP-002;Lampa podłogowa;Czechy;Drewno;3,200;329,00',
+      'LMP-003;;Polska;Szkło;0,680;89,90',
+      'LMP-004;Kinkiet „Łuk”;Plska;Stal;1,100;119,00',
+      'LMP-005;Żyrandol;Słowacja;Mosiądz;6,750;1 249,00',
+      'LMP-005;Żyrandol;Słowacja;Mosiądz;6,750;1 249,00',
+    ];
+    const found = await initFrom(write('lampy.csv', iconv.encode(lamps.join('\r\n'), 'windows-1250')));
+    expect(found).toMatchObject({
+      recognised: {
+        options: [{ name: 'delimiter' }, { name: 'encoding', value: 'windows-1250' }],
+        hints: ['1 record is equal to an earlier one in all columns: line 7 repeats line 6.'],
+      },
+      key: ['Indeks'],
+      todo: ['country_of_origin: 5 of 6 values are countries, not "Plska"'],
+      counts: { records: 6, quarantined: 2, items: { product: 4 } },
+    });
+    const text = readFileSync(join(folder.path, `config-${count}.yaml`), 'utf8');
+    expect(text).toContain('name: row["Nazwa wyrobu"]');
+    expect(text.match(/# TODO /g)).toHaveLength(found.todo.length);
+  });
+
   it('a file without a column for a name, of which nothing is then sent by a guess', async () => {
     const found = await initFrom(write('x.csv', 'sku;a;b\n1;some words;other words\n2;more words;and others\n'));
     expect(found.todo).toEqual([
