@@ -1,148 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { columnsOf } from '../../../src/cli/init/columns.ts';
-import { yamlLine, yamlValue } from '../../../src/cli/init/config-text.ts';
 import { rankOf } from '../../../src/cli/init/field-names.ts';
-import { keyColumnsOf } from '../../../src/cli/init/key-columns.ts';
-import { productOfBomItems } from '../../../src/cli/init/propose-bom-items.ts';
-import { proposeMapping } from '../../../src/cli/init/propose-mapping.ts';
-import { sourcesText, todoOf } from '../../../src/cli/init/write-config.ts';
-import type { JsonObject } from '../../../src/lib/json.ts';
-
-const rowsOf = (count: number, row: (at: number) => JsonObject) => Array.from({ length: count }, (_, at) => row(at));
-
-function proposed(rows: JsonObject[], name = 'export.csv') {
-  const { columns, repeats } = columnsOf(rows);
-  const key = keyColumnsOf(columns, { repeats, isWhole: true, owner: productOfBomItems(columns) });
-  const mapping = proposeMapping(columns, key, name);
-  const line = (wanted: string) =>
-    [mapping.key, ...mapping.refs, ...mapping.fields].find((one) => one.name === wanted) ?? null;
-  return { mapping, key, line };
-}
-
-/** The `sources` section for a file with these records. */
-function textOf(rows: JsonObject[]): string {
-  return sourcesText(partsOf(rows));
-}
-
-function partsOf(rows: JsonObject[]) {
-  const { mapping, key } = proposed(rows);
-  const recognised = { connector: 'csv', title: 'CSV', options: [], stream: [], hints: [] };
-  return { source: 'erp', stream: 's', path: './x.csv', recognised, key, mapping, columns: columnsOf(rows) };
-}
-
-describe('the key of records', () => {
-  it('is the column that is filled and different in all records; a number of articles goes before other columns', () => {
-    const rows = rowsOf(6, (at) => ({
-      name: `x${at}`,
-      uuid: `u${at}`,
-      Artikelnummer: `A${at}`,
-      note: at === 3 ? '' : `n${at}`,
-    }));
-    const { key } = proposed(rows);
-    expect(key?.columns.map(({ label }) => label)).toEqual(['Artikelnummer']);
-    expect(key?.others.map(({ label }) => label)).toEqual(['uuid', 'name']);
-  });
-
-  it('is two columns if only both together are different', () => {
-    const rows = rowsOf(12, (at) => ({ STLNR: `B${Math.floor(at / 3)}`, POSNR: `${at % 3}0`, qty: '1' }));
-    expect(proposed(rows).key).toMatchObject({ columns: [{ label: 'STLNR' }, { label: 'POSNR' }] });
-    expect(proposed(rows).line('key')?.expression).toBe('row.STLNR + "/" + row.POSNR');
-  });
-
-  it('of a BOM item has its product in it, although other columns may be different in all records of a small file', () => {
-    const line = (at: number) => ({ STLNR: `B${at % 2}`, POSNR: `${at}0`, IDNRK: `M${at}`, MENGE: '1' });
-    expect(proposed(rowsOf(6, line)).key).toMatchObject({ columns: [{ label: 'STLNR' }, { label: 'POSNR' }] });
-    const rows = ['a', 'b'].flatMap((part) =>
-      ['1', '2'].map((POSNR) => ({ STLNR: 'B', POSNR, IDNRK: part, MENGE: '1' })),
-    );
-    expect(proposed(rows).line('key')?.expression).toBe('row.STLNR + "/" + row.POSNR + "/" + row.IDNRK');
-    expect(proposed(rowsOf(6, (at) => ({ ID: `${at}`, ...line(at) }))).line('key')?.expression).toBe('row.ID');
-  });
-
-  it('is none if a column has a value twice or none once, and the line says so', () => {
-    const rows = [{ sku: 'A' }, { sku: 'A' }, { sku: '' }];
-    expect(proposed(rows).key).toBeNull();
-    expect(proposed(rows).line('key')).toMatchObject({ expression: 'row.sku', isTodo: true });
-    expect(proposed([{ sku: 'A' }, { sku: 'B' }, { sku: 'A ' }]).key).toBeNull();
-  });
-
-  it('is a number of articles of which a few are there twice, before names and prices that happen to differ', () => {
-    const numbers = ['M-1', 'M-2', 'M-3', 'M-2', 'M-4', 'M-5'];
-    const rows = numbers.map((number, at) => ({ 'Art.-Nr.': number, Bezeichnung: `Stuhl ${at}`, Preis: `${at},50` }));
-    const { line, key } = proposed(rows);
-    expect(key).toMatchObject({ columns: [{ label: 'Art.-Nr.' }], isRepeated: true });
-    expect(line('key')).toMatchObject({
-      expression: 'row["Art.-Nr."]',
-      isTodo: true,
-      reason: '5 of 6 values are different. Only one row of each value can be sent, and several rows have "M-2"',
-    });
-    expect(line('sku')).toMatchObject({ expression: 'row["Art.-Nr."]', isTodo: false });
-  });
-
-  it('is no number of articles that is there twice if another column is an id, or if the rows have quantities', () => {
-    const numbers = ['M-1', 'M-2', 'M-3', 'M-2', 'M-4', 'M-5'];
-    const withIds = numbers.map((number, at) => ({ 'Art.-Nr.': number, uuid: `u${at}` }));
-    expect(proposed(withIds).key).toMatchObject({ columns: [{ label: 'uuid' }], isRepeated: false });
-    const bom = numbers.map((number, at) => ({ MATNR: number, IDNRK: `part ${at % 4}`, MENGE: '1' }));
-    expect(proposed(bom).key).toMatchObject({ columns: [{ label: 'MATNR' }, { label: 'IDNRK' }], isRepeated: false });
-  });
-
-  it('says when it has seen only a part of the file', () => {
-    const rows = rowsOf(3, (at) => ({ sku: `A${at}` }));
-    const { columns, repeats } = columnsOf(rows);
-    expect(keyColumnsOf(columns, { repeats, isWhole: false, owner: null })?.reason).toContain('the first 3 records');
-  });
-
-  const lamp = (at: number) => ({ Indeks: `LMP-00${at}`, Nazwa: `Lampa ${at}`, Masa: `${at},45` });
-
-  it('counts records that are equal in all columns once', () => {
-    const { line } = proposed([...rowsOf(6, lamp), lamp(3)]);
-    const reason = 'filled and different in all 7 records, equal ones counted once';
-    expect(line('key')).toMatchObject({ expression: 'row.Indeks', isTodo: false, reason: `${reason}; so is Nazwa` });
-    expect(line('sku')).toMatchObject({ expression: 'row.Indeks', isTodo: false });
-    const pairs = rowsOf(6, (at) => ({ list: `B${at % 3}`, place: `${at % 2}`, text: 'x' }));
-    expect(proposed([...pairs, ...pairs]).key?.columns.map(({ label }) => label)).toEqual(['list', 'place']);
-  });
-
-  it('is a column of codes of which a few are there twice, whatever it is called, and the SKU follows it', () => {
-    const coded = (at: number) => ({ Coś: `LMP-${100 + at}`, Nazwa: 'Lampa', Kolor: at % 2 === 0 ? 'biały' : 'szary' });
-    const { line } = proposed([...rowsOf(11, coded), { ...coded(3), Nazwa: 'Kinkiet' }]);
-    expect(line('key')).toMatchObject({ expression: 'row["Coś"]', isTodo: true });
-    expect(line('key')?.reason).toBe(
-      '11 of 12 values are different; one row of each value can be sent, and there are several of "LMP-103"; no other column has codes that differ so often',
-    );
-    expect(line('sku')).toMatchObject({ expression: 'row["Coś"]', isTodo: true });
-    const ambiguous = rowsOf(11, (at) => ({ one: `A-${at}`, two: `B-${at}` }));
-    expect(
-      proposed([...ambiguous, { one: 'A-3', two: 'B-4' }, { one: 'A-4', two: 'B-4' }]).key?.columns,
-    ).not.toHaveLength(1);
-  });
-
-  it('is an id of which a few are there twice', () => {
-    const rows = [...rowsOf(6, (at) => ({ id: `${at}`, text: 'some words' })), { id: '3', text: 'other words' }];
-    expect(proposed(rows).line('key')).toMatchObject({ expression: 'row.id', isTodo: true });
-  });
-
-  it('is no column with prices or weights', () => {
-    const rows = rowsOf(6, (at) => ({ price: `${at},45`, name: at < 2 ? 'Lamp' : `Lamp ${at}` }));
-    expect(proposed(rows).key).toBeNull();
-  });
-
-  it('is left to a person with an example if there is none', () => {
-    const rows = [
-      { Indeks: 'A', Nazwa: '' },
-      { Indeks: '', Nazwa: 'x' },
-      { Indeks: 'A', Nazwa: 'x' },
-    ];
-    expect(proposed(rows.map(({ Nazwa }) => ({ Nazwa }))).line('key')).toMatchObject({
-      expression: null,
-      reason:
-        'no column is filled and different in all records; write what identifies an item, for example key: row.Nazwa',
-    });
-    expect(textOf(rows)).toContain('# key: [Indeks]');
-  });
-});
+import { proposed, rowsOf, textOf } from '../../support/cli/proposed.ts';
 
 describe('the names of columns', () => {
   it.each([
@@ -247,6 +106,8 @@ describe('the proposed mapping', () => {
       reason: '3 of 4 values are countries, not "Plska"; no column has a known name for it',
       isTodo: true,
     });
+    const two = proposed(rowsOf(4, (at) => ({ sku: `A${at}`, Skąd: lands[at] ?? '', Surowiec: 'Niemcy' })));
+    expect(two.line('country_of_origin')?.expression).toBe('country(row["Skąd"])');
     const short = proposed(rowsOf(4, (at) => ({ sku: `A${at}`, name: 'x', unit: 'KG', size: 'IT' })));
     expect(short.line('country_of_origin')?.expression).toBeNull();
   });
@@ -363,64 +224,5 @@ describe('the proposed mapping', () => {
     expect(proposed(rows, 'materials.csv').line('recycled_mass_fraction')).toMatchObject({
       expression: 'row.REZANT == "" ? null : double(decimal(row.REZANT)) / 100',
     });
-  });
-});
-
-describe('the text of a config', () => {
-  it('is YAML with every name and value as it was, however odd', () => {
-    const odd = [
-      'a: b',
-      '# c',
-      '"q"',
-      "it's",
-      '${HOME}',
-      'two\nlines',
-      'tab\there',
-      '- x',
-      'null',
-      '{a}',
-      'Größe',
-      '\u2028',
-    ];
-    const rows = rowsOf(3, (at) => ({
-      sku: `A${at}`,
-      name: 'x',
-      ...Object.fromEntries(odd.map((name) => [name, `1,${at}`])),
-    }));
-    const { mapping, key } = proposed(rows);
-    const recognised = { connector: 'csv', title: 'CSV', options: [], stream: [], hints: odd };
-    const path = './odd ${x}: #1.csv';
-    const text = sourcesText({ source: 'erp', stream: 's', path, recognised, key, mapping, columns: columnsOf(rows) });
-    expect(parse(text)).toMatchObject({
-      sources: [
-        {
-          streams: { s: { path: './odd $${x}: #1.csv', key: ['sku'] } },
-          mappings: [{ key: 'row.sku', fields: { name: 'row.name' } }],
-        },
-      ],
-    });
-    for (const value of odd) {
-      expect(parse(yamlLine(0, `v: ${yamlValue(value)}`, value).join('\n'))).toEqual({
-        v: value.replace('${', () => '$${'),
-      });
-    }
-  });
-
-  it.each<[string, JsonObject[]]>([
-    ['no key and no names', [{ a: 'x' }, { a: 'y' }, { a: 'x' }, { a: '' }]],
-    ['nothing to do', rowsOf(3, (at) => ({ sku: `A${at}`, name: 'x', origin: 'DE' }))],
-    ['BOM items without a unit', rowsOf(3, (at) => ({ parent: `P${at}`, component: 'M', qty: '1.250' }))],
-  ])('has as many marks as there are lines with TODO: %s', (_about, rows) => {
-    const parts = partsOf(rows);
-    const option = { name: 'encoding', value: 'cp852', reason: 'a guess', isTodo: true };
-    parts.recognised = { ...parts.recognised, options: [option] as never[] };
-    expect(sourcesText(parts).match(/# TODO /g)).toHaveLength(todoOf(parts).length);
-  });
-
-  it('puts a long comment above its line, and a short one beside it', () => {
-    expect(yamlLine(2, 'a: 1', 'short')).toEqual(['  a: 1 # short']);
-    const lines = yamlLine(2, 'a: 1', 'word '.repeat(50).trim());
-    expect(lines.at(-1)).toBe('  a: 1');
-    expect(lines.slice(0, -1).every((line) => line.startsWith('  # word') && line.length <= 110)).toBe(true);
   });
 });

@@ -1,0 +1,66 @@
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { columnsOf } from '../../../src/cli/init/columns.ts';
+import { yamlLine, yamlValue } from '../../../src/cli/init/config-text.ts';
+import { sourcesText, todoOf } from '../../../src/cli/init/write-config.ts';
+import type { JsonObject } from '../../../src/lib/json.ts';
+import { partsOf, proposed, rowsOf } from '../../support/cli/proposed.ts';
+
+describe('the text of a config', () => {
+  it('is YAML with every name and value as it was, however odd', () => {
+    const odd = [
+      'a: b',
+      '# c',
+      '"q"',
+      "it's",
+      '${HOME}',
+      'two\nlines',
+      'tab\there',
+      '- x',
+      'null',
+      '{a}',
+      'Größe',
+      '\u2028',
+    ];
+    const rows = rowsOf(3, (at) => ({
+      sku: `A${at}`,
+      name: 'x',
+      ...Object.fromEntries(odd.map((name) => [name, `1,${at}`])),
+    }));
+    const { mapping, key } = proposed(rows);
+    const recognised = { connector: 'csv', title: 'CSV', options: [], stream: [], hints: odd };
+    const path = './odd ${x}: #1.csv';
+    const text = sourcesText({ source: 'erp', stream: 's', path, recognised, key, mapping, columns: columnsOf(rows) });
+    expect(parse(text)).toMatchObject({
+      sources: [
+        {
+          streams: { s: { path: './odd $${x}: #1.csv', key: ['sku'] } },
+          mappings: [{ key: 'row.sku', fields: { name: 'row.name' } }],
+        },
+      ],
+    });
+    for (const value of odd) {
+      expect(parse(yamlLine(0, `v: ${yamlValue(value)}`, value).join('\n'))).toEqual({
+        v: value.replace('${', () => '$${'),
+      });
+    }
+  });
+
+  it.each<[string, JsonObject[]]>([
+    ['no key and no names', [{ a: 'x' }, { a: 'y' }, { a: 'x' }, { a: '' }]],
+    ['nothing to do', rowsOf(3, (at) => ({ sku: `A${at}`, name: 'x', origin: 'DE' }))],
+    ['BOM items without a unit', rowsOf(3, (at) => ({ parent: `P${at}`, component: 'M', qty: '1.250' }))],
+  ])('has as many marks as there are lines with TODO: %s', (_about, rows) => {
+    const parts = partsOf(rows);
+    const option = { name: 'encoding', value: 'cp852', reason: 'a guess', isTodo: true };
+    parts.recognised = { ...parts.recognised, options: [option] as never[] };
+    expect(sourcesText(parts).match(/# TODO /g)).toHaveLength(todoOf(parts).length);
+  });
+
+  it('puts a long comment above its line, and a short one beside it', () => {
+    expect(yamlLine(2, 'a: 1', 'short')).toEqual(['  a: 1 # short']);
+    const lines = yamlLine(2, 'a: 1', 'word '.repeat(50).trim());
+    expect(lines.at(-1)).toBe('  a: 1');
+    expect(lines.slice(0, -1).every((line) => line.startsWith('  # word') && line.length <= 110)).toBe(true);
+  });
+});
