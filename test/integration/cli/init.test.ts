@@ -183,7 +183,7 @@ describe('init --from recognises', () => {
       },
       key: ['Indeks'],
       todo: ['country_of_origin: 5 of 6 values are countries, not "Plska"'],
-      counts: { records: 6, quarantined: 2, items: { product: 4 } },
+      counts: { records: 6, quarantined: 2, items: { product: 3 } },
     });
     const text = readFileSync(join(folder.path, `config-${count}.yaml`), 'utf8');
     expect(text).toContain('name: row["Nazwa wyrobu"]');
