@@ -30,7 +30,7 @@ export function unmappedCure(
   const [first, ...others] = fieldNamesOf('product').filter((name) => words.has(name) && !mapped.fields.includes(name));
   if (first === undefined) return null;
   const names = [first, ...others].join(', ');
-  return `No mapping gives the product ${names}. Add ${others.length === 0 ? 'it' : 'them'} to \`fields\` of ${mapped.path} in the config.`;
+  return `No mapping gives ${names} to the product. Add ${others.length === 0 ? 'it' : 'them'} to \`fields\` of ${mapped.path} in the config.`;
 }
 
 /** The words of a refusal, without the marks around them: the platform may name a field in a sentence, as a key or in a list. */

@@ -118,7 +118,7 @@ export function countLines(title: string, counts: PreviewCounts, { paint, width:
   if (records > 0) lines.push(`  ${made.length === 0 ? paint('yellow', 'no items') : `items: ${made.join(', ')}`}`);
   if (repeating > 0) {
     const repeat = plural(repeating, 'record repeats', 'records repeat');
-    lines.push(`  ${repeat} an item of a record before; each item is counted and sent once`);
+    lines.push(`  ${repeat} an item of an earlier record; each item is counted and sent once`);
   }
   if (uncompared > 0) {
     lines.push(

@@ -22,7 +22,7 @@ export interface PreviewCounts {
   quarantined: number;
   /** The different items that were made, by kind. */
   items: Record<ItemKind, number>;
-  /** Records that make an item which a record before them has made. */
+  /** Records that make an item which an earlier record has made. */
   repeating: number;
   /** How many of `items` may be repetitions, because too many different items came before them. */
   uncompared: number;

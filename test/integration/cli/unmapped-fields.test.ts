@@ -40,7 +40,7 @@ it('says of a field that no mapping gives where to add it, and a sync with it pu
   expect(all.stdout).not.toContain('✓');
 
   const cure =
-    'No mapping gives the product country_of_origin. Add it to `fields` of sources[0].mappings[0] in the config.';
+    'No mapping gives country_of_origin to the product. Add it to `fields` of sources[0].mappings[0] in the config.';
   const { stdout } = await run('show', 'passport', '1');
   expect(stdout).toContain(`  next step  ${cure} Then run \``);
   expect(stdout).toMatch(/ Then run `[^`]* sync erp`\.\n/);

@@ -46,7 +46,7 @@ describe('rows that make items of other rows', () => {
     const { stdout } = await run('preview', 'erp', '--issues');
     expect(stdout).toContain('  items: 5 products, 3 materials, 5 BOM items\n');
     expect(repeating(stdout)).toEqual([
-      '  3 records repeat an item of a record before; each item is counted and sent once',
+      '  3 records repeat an item of an earlier record; each item is counted and sent once',
     ]);
   });
 

@@ -11,7 +11,7 @@ function quarantined(line: number, ...codes: string[]): PreviewedRecord {
 
 function making(...names: `${ItemKind} ${string}`[]): PreviewedRecord {
   const items = names.map((name) => {
-    const [kind, key = ''] = name.split(' ') as [ItemKind, string];
+    const [kind, key] = name.split(' ') as [ItemKind, string];
     return { kind, key, payload: {}, refs: [] };
   });
   return { place: { line: 1 }, key: null, fields: {}, status: 'mapped', items, issues: [] };

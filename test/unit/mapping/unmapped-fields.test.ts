@@ -16,13 +16,13 @@ it.each([
   { fields: { gtin: 'has no value' } },
 ])('finds the field that no mapping gives in %j', (reason) => {
   expect(cureOf(reason)).toBe(
-    'No mapping gives the product gtin. Add it to `fields` of sources[0].mappings[0] in the config.',
+    'No mapping gives gtin to the product. Add it to `fields` of sources[0].mappings[0] in the config.',
   );
 });
 
 it('names several fields together', () => {
   expect(cureOf({ fields: { missing: 'gtin, country_of_origin, status' } })).toBe(
-    'No mapping gives the product country_of_origin, gtin. Add them to `fields` of sources[0].mappings[0] in the config.',
+    'No mapping gives country_of_origin, gtin to the product. Add them to `fields` of sources[0].mappings[0] in the config.',
   );
 });
 
