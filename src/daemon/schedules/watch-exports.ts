@@ -45,7 +45,8 @@ export async function watchExports(
   const { config, ledger, views, dueRuns, scheduler, pulling, clock, log } = options;
   const watched = new Map<string, Watched>();
   const looks = new Set<Promise<void>>();
-  const unwatchable = new Set<string>();
+  /** A reload gives each source a new object, so a source whose connector has changed is looked at again. */
+  const unwatchable = new WeakSet<ConfiguredSource>();
   let started = { ...views.daemonNote('watched') };
   // Looks happen every two seconds, so they must not log each time what they wait for.
   const quiet: Logger = {
@@ -69,7 +70,7 @@ export async function watchExports(
     try {
       const found = await lookAtSource(source, { config, log: quiet, signal: within });
       if (found === null || signal.aborted) {
-        if (found === null) unwatchable.add(id);
+        if (found === null) unwatchable.add(source);
         if (found === null)
           log.warn(
             { source: id },
@@ -95,7 +96,7 @@ export async function watchExports(
   while (!signal.aborted) {
     const busy = pulling();
     for (const source of config.sources) {
-      if (!source.watch || unwatchable.has(source.id) || busy.includes(source.id)) continue;
+      if (!source.watch || unwatchable.has(source) || busy.includes(source.id)) continue;
       const state = watched.get(source.id) ?? { found: null, lookAt: 0, looking: false };
       watched.set(source.id, state);
       if (state.looking || clock.ticks() < state.lookAt) continue;

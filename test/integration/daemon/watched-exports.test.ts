@@ -1,6 +1,7 @@
-import { appendFileSync, renameSync, writeFileSync } from 'node:fs';
+import { appendFileSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { parse, stringify } from 'yaml';
 import type { Daemon } from '../../../src/daemon/daemon.ts';
 import { PRODUCTS, startDaemon } from '../../support/worlds/daemon-world.ts';
 import type { RecordingLog } from '../../support/worlds/recording-log.ts';
@@ -73,5 +74,20 @@ describe('a source with `watch: true`', () => {
     ({ daemon, log } = await startDaemon(world));
     await expect.poll(() => daemon.runtime.views.daemonNote('dueRuns')).toBeNull();
     expect(runs()).toHaveLength(2);
+  });
+
+  it('is watched again once a reload gives it a connector that can be watched', async () => {
+    const withSource = (source: object) =>
+      world.write('dpp-sync.yaml', stringify({ ...(parse(readFileSync(world.configFile, 'utf8')) as object), sources: [source] }));
+    const { mappings } = PRODUCTS.source;
+    const options = { dialect: 'sqlite', file: './erp.db', query: 'SELECT * FROM products', page: ['SKU'] };
+    withSource({ id: 'erp', connector: 'sql', watch: true, options: { ...options, key: ['SKU'] }, mappings });
+    expect(await daemon.reload('person')).toMatchObject({ ok: true });
+    const unwatched = () => log.lines.filter(({ message }) => message.includes('has no method look'));
+    await expect.poll(unwatched, { timeout: 30_000 }).toHaveLength(1);
+    withSource({ ...PRODUCTS.source, watch: true });
+    expect(await daemon.reload('person')).toMatchObject({ ok: true });
+    writeFileSync(file(), `${HEADER}A-1,Kettle,10\n`);
+    await expect.poll(names, { timeout: 30_000 }).toEqual(['Kettle']);
   });
 });
