@@ -18,6 +18,7 @@ import { reasonHas } from '../deliveries/reason-conditions.ts';
 import { readImportProof } from '../deliveries/requests/import-proof.ts';
 import { createMissingCounts } from '../items/missing-items.ts';
 import { OPEN_GUARDED_READS } from '../records/guarded-reads.ts';
+import { HAS_UNMAPPED } from '../records/pending-records.ts';
 import { parseJson, parseJsonOrNull } from '../store/context.ts';
 import { readDaemonNote } from '../store/daemon-notes.ts';
 import type { Sqlite } from '../store/database.ts';
@@ -72,6 +73,7 @@ export function createViews(db: Sqlite, rules: PassportRules): LedgerViews {
          WHERE EXISTS (SELECT 1 FROM records r WHERE r.stream_id = s.id AND r.state = 'pending')`,
       )
       .pluck(),
+    unmappedSources: db.prepare<[], string>(`SELECT DISTINCT source FROM streams s WHERE ${HAS_UNMAPPED}`).pluck(),
     quarantinedCount: db.prepare<[Listed], { n: number }>(
       `SELECT count(*) AS n FROM records r WHERE r.state = 'quarantined' AND r.missing_since IS NULL AND
        (@sources = '[]' OR r.stream_id IN (SELECT id FROM streams WHERE source IN (SELECT value FROM json_each(@sources))))`,
@@ -140,6 +142,7 @@ export function createViews(db: Sqlite, rules: PassportRules): LedgerViews {
     completeAt: (source) => sql.completeAt.get(source) ?? null,
     guardedReads: (sources) => sql.guardedReads.all(listed(sources)),
     pendingSources: () => sql.pendingSources.all(),
+    unmappedSources: () => sql.unmappedSources.all(),
     quarantinedCount: (sources) => sql.quarantinedCount.get(listed(sources))?.n ?? 0,
     quarantined: ({ source, afterId, limit }) =>
       sql.quarantined.all({ source: source ?? null, afterId, limit }).map(quarantinedRecord),

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import type { GuardedRead } from '../../../src/domain/ports/guarded-read.ts';
 import type { Cause } from '../../../src/domain/ports/ledger/dashboard-views.ts';
-import type { RunView } from '../../../src/domain/ports/ledger/ledger-views.ts';
+import type { PassportCounts, RunView } from '../../../src/domain/ports/ledger/ledger-views.ts';
 import type { ActivitySpan } from '../../../src/observe/activity.ts';
 import { activityChart } from '../../../src/web/pages/overview/activity-chart.ts';
 import { headline } from '../../../src/web/pages/overview/headline.ts';
@@ -87,6 +88,7 @@ const view: OverviewView = {
   refusal: null,
   refusedScopes: [],
   causes: [cause],
+  unmapped: [],
   stuck: [],
   causeCount: 12,
   rate: { now: 4.24, allowed: 50, delivered: 2 },
@@ -105,15 +107,48 @@ const view: OverviewView = {
 
 describe('the headline', () => {
   it('says how many passports are published, and in one sentence what stops the rest', () => {
-    expect(text(headline(view.standing.passports, true).markup)).toBe(
+    expect(text(headline(view).markup)).toBe(
       '331 of 344 passports published' +
         'Of the rest, 2 need a person, 7 wait for a complete product and 4 are ready to be published.',
     );
   });
 
   it('does not count products without a passport where the config wants none', () => {
-    expect(text(headline({ published: 1, none: 500 }, false).markup)).toContain('1 of 1 passport published');
-    expect(text(headline({ none: 500 }, false).markup)).toContain('The config has no section “passports”');
+    const unwanted = (passports: PassportCounts) =>
+      text(headline({ ...view, passportsWanted: false, standing: { ...view.standing, passports } }).markup);
+    expect(unwanted({ published: 1, none: 500 })).toContain('1 of 1 passport published');
+    expect(unwanted({ none: 500 })).toContain('The config has no section “passports”');
+  });
+
+  describe('where all passports of the ledger are published', () => {
+    const standing = { ...view.standing, passports: { published: 11 }, quarantined: 0 };
+    const [source] = standing.sources;
+    const guard = { source: 'erp', stream: 'boms', runId: 7, since: NOW, message: 'Too few rows.' } as GuardedRead;
+    const said = (present: Partial<OverviewView['standing']>, unmapped: string[] = []) =>
+      text(headline({ ...view, standing: { ...standing, ...present }, unmapped }).markup);
+    const MAY_LACK =
+      '11 of 11 passports publishedEvery passport of the ledger is public. Products may be missing from the ledger:';
+
+    it('says so of every passport if no source can have more', () => {
+      expect(said({})).toBe('11 of 11 passports publishedEvery passport is public.');
+    });
+
+    it.each<[string, Partial<OverviewView['standing']>, string[]]>([
+      ['1 row is in quarantine.', { quarantined: 1 }, []],
+      ['1,200 rows are in quarantine.', { quarantined: 1200 }, []],
+      ['the last run of pim failed.', { failedRuns: [{ source: 'pim', error: 'No file.' }] }, []],
+      ['the guard holds erp/boms.', { guarded: [guard] }, []],
+      ['pim was never read completely.', { sources: [{ ...source, source: 'pim', completeAt: null } as never] }, []],
+      [
+        'the last run of erp was interrupted.',
+        { sources: [{ ...source, lastRun: { ...run, result: 'interrupted' } } as never] },
+        [],
+      ],
+      ['rows of erp are not mapped yet.', {}, ['erp']],
+      ['1 row is in quarantine and rows of erp are not mapped yet.', { quarantined: 1 }, ['erp']],
+    ])('names what may bring further products: %s', (named, present, unmapped) => {
+      expect(said(present, unmapped)).toBe(`${MAY_LACK} ${named}`);
+    });
   });
 });
 

@@ -219,6 +219,8 @@ export interface LedgerViews {
   missingCounts(sources?: readonly string[]): MissingCounts;
   /** Sources that have records waiting to be mapped. */
   pendingSources(): string[];
+  /** Sources that have records which are not mapped yet: they wait to be mapped, or for the end of their run. */
+  unmappedSources(): string[];
   quarantinedCount(sources?: readonly string[]): number;
   quarantined(request: { source?: string; afterId: number; limit: number }): QuarantinedRecord[];
   /** The quarantined row with this key, with the key of a product that it would make, or with this value; null if there is none. */

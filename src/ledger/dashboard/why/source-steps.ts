@@ -1,4 +1,5 @@
 import type { PassportRules } from '../../../domain/passport.ts';
+import { HAS_UNMAPPED } from '../../records/pending-records.ts';
 import type { Sqlite } from '../../store/database.ts';
 import { type Step, step, utc } from './step.ts';
 
@@ -30,10 +31,7 @@ export function createSourceSteps(db: Sqlite, rules: PassportRules): SourceSteps
        WHERE s.source = ? ORDER BY g.accepted_at LIMIT 1`,
     ),
     unmapped: db.prepare<[string], { found: number }>(
-      `SELECT 1 AS found FROM streams s WHERE s.source = ?
-       AND (EXISTS (SELECT 1 FROM records r WHERE r.stream_id = s.id AND r.state = 'pending')
-            OR EXISTS (SELECT 1 FROM records r WHERE r.stream_id = s.id AND r.state = 'stale'
-              AND r.missing_since IS NULL)) LIMIT 1`,
+      `SELECT 1 AS found FROM streams s WHERE s.source = ? AND ${HAS_UNMAPPED} LIMIT 1`,
     ),
   };
 

@@ -1,7 +1,8 @@
-import type { PassportCounts, PassportState } from '../../../domain/ports/ledger/ledger-views.ts';
+import type { PassportState } from '../../../domain/ports/ledger/ledger-views.ts';
 import { type Html, html } from '../../html.ts';
-import { countLink, formatCount } from '../../parts/count-link.ts';
-import { passportsPath } from '../links.ts';
+import { counted, countLink, formatCount } from '../../parts/count-link.ts';
+import { attentionPath, passportsPath, runsPath } from '../links.ts';
+import type { OverviewView } from './overview-view.ts';
 
 /** What may keep a passport from being public, in the order in which the sentence names it. */
 const REST: readonly { state: PassportState; says: (count: string, one: boolean) => string }[] = [
@@ -12,12 +13,15 @@ const REST: readonly { state: PassportState; says: (count: string, one: boolean)
   { state: 'none', says: (count, one) => `${count} ${one ? 'is' : 'are'} not initialised yet` },
 ];
 
-/**
- * How many passports are published, and what stops the rest.
- *
- * @param areWanted whether the config wants passports; without it a product without a passport lacks nothing
- */
-export function headline(counts: PassportCounts, areWanted: boolean): Html {
+type HeadlineView = Pick<OverviewView, 'unmapped' | 'passportsWanted'> & {
+  standing: Pick<OverviewView['standing'], 'passports' | 'quarantined' | 'guarded' | 'failedRuns' | 'sources'>;
+};
+
+/** How many passports are published, and what stops the rest. */
+export function headline(view: HeadlineView): Html {
+  const { passports: counts } = view.standing;
+  // Where the config wants no passports, a product without one lacks nothing.
+  const { passportsWanted: areWanted } = view;
   const { published = 0 } = counts;
   const rest = REST.flatMap(({ state, says }) => {
     const count = counts[state] ?? 0;
@@ -38,10 +42,34 @@ export function headline(counts: PassportCounts, areWanted: boolean): Html {
       html`<a href="${passportsPath({ state })}">${says(formatCount(count), count === 1)}</a>`,
   );
   return html`<p class="headline">${figure} ${total === 1 ? 'passport' : 'passports'} published</p>${
-    rest.length === 0
-      ? html`<p class="quiet">Every passport is public.</p>`
-      : html`<p>Of the rest, ${joined(parts)}.</p>`
+    rest.length === 0 ? allPublic(view) : html`<p>Of the rest, ${joined(parts)}.</p>`
   }`;
+}
+
+/** A product that the ledger does not have yet is in none of the counts, so what may bring one is named. */
+function allPublic({ standing, unmapped }: HeadlineView): Html {
+  const { quarantined, guarded, failedRuns, sources } = standing;
+  const parts = [
+    ...(quarantined === 0
+      ? []
+      : [
+          html`<a href="${attentionPath({ type: 'quarantine' })}">${counted(quarantined, 'row')}</a> ${quarantined === 1 ? 'is' : 'are'} in quarantine`,
+        ]),
+    ...failedRuns.map(({ source }) => html`the last run of <a href="${runsPath({ source })}">${source}</a> failed`),
+    ...guarded.map(
+      ({ source, stream }) => html`the guard holds <a href="${runsPath({ source })}">${source}/${stream}</a>`,
+    ),
+    ...sources.flatMap(({ source, lastRun, completeAt }) => {
+      const link = html`<a href="${runsPath({ source })}">${source}</a>`;
+      if (failedRuns.some((failed) => failed.source === source)) return [];
+      if (completeAt === null) return [html`${link} was never read completely`];
+      return lastRun?.result === 'interrupted' ? [html`the last run of ${link} was interrupted`] : [];
+    }),
+    ...unmapped.map((source) => html`rows of <a href="${runsPath({ source })}">${source}</a> are not mapped yet`),
+  ];
+  return parts.length === 0
+    ? html`<p class="quiet">Every passport is public.</p>`
+    : html`<p>Every passport of the ledger is public. Products may be missing from the ledger: ${joined(parts)}.</p>`;
 }
 
 /** `a, b and c` */

@@ -56,6 +56,7 @@ async function overviewOf(context: PageContext, person: Person): Promise<Overvie
     configRefusedAt: reload === null || reload.ok ? null : reload.at,
     refusal: authorization.open ? null : authorization.reason.message,
     refusedScopes: Array.from(runtime.api.refused(), ([scope, { message }]) => ({ scope, message })),
+    unmapped: lost === null ? unmappedOf(context) : [],
     causes: causes?.slice(0, CAUSES_SHOWN) ?? null,
     stuck: lost === null ? runtime.views.stuck(STUCK_SHOWN) : [],
     causeCount: causes?.length ?? 0,
@@ -74,6 +75,11 @@ async function overviewOf(context: PageContext, person: Person): Promise<Overvie
     startedAt,
     now: clock.now(),
   };
+}
+
+function unmappedOf({ runtime }: PageContext): string[] {
+  const unmapped = runtime.views.unmappedSources();
+  return runtime.config.sources.flatMap(({ id }) => (unmapped.includes(id) ? [id] : []));
 }
 
 function pausesOf({ runtime, care }: PageContext): Map<string, number> {

@@ -29,6 +29,8 @@ export interface OverviewView {
   refusal: string | null;
   /** Its message about each scope that it refuses. */
   refusedScopes: readonly { scope: Scope; message: string }[];
+  /** Sources of the config with rows that are not mapped yet. */
+  unmapped: readonly string[];
   /** The largest causes of what is stuck; null if they could not be read. */
   causes: readonly Cause[] | null;
   /** The newest deliveries that need a person. */
