@@ -22,7 +22,7 @@ fieldset.actions legend { font-weight: 600; padding: 0 .3rem; } fieldset.actions
 .timeline > li > div { min-width: 0; overflow-wrap: anywhere; }
 .sides { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 26rem), 1fr)); gap: 1.25rem 2rem; }
 .sides > section { min-width: 0; } .sides h3 { margin-top: 0; } .sides ul { margin: 0; padding-left: 1.1rem; }
-.sides td, .sides th { overflow-wrap: anywhere; } .sides tbody th { min-width: 9.5rem; }
+.sides td { overflow-wrap: anywhere; } .sides tbody th { min-width: min(11.5rem, 30vw); max-width: 20rem; overflow-wrap: break-word; }
 tr.differs > td, tr.differs > th { background: var(--warn-ground); } tr.fault > td, tr.fault > th { background: var(--bad-ground); }
 tr.differs { box-shadow: none; } tr.differs > th, tr.fault > th { padding-left: .5rem; box-shadow: inset 3px 0 0 var(--warn); } tr.fault > th { box-shadow: inset 3px 0 0 var(--bad); }
 mark { background: transparent; color: inherit; font-weight: 650; }

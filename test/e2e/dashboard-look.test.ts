@@ -152,6 +152,14 @@ describe.skipIf(!runsBrowser)(`the dashboard${browserNote}`, () => {
     }
   });
 
+  it.each([1200, 800])('breaks no name of a field within a word, at %i px', async (width) => {
+    await page.setViewportSize({ width, height: 800 });
+    await page.goto(`${url}/items/product/P-3`);
+    const names = (await page.evaluate(FIELD_LINES)) as string[][];
+    expect(names).toContainEqual(['country_of_origin']);
+    expect(names.filter((lines) => lines.slice(0, -1).some((line) => !line.endsWith('_')))).toEqual([]);
+  });
+
   describe.each(WIDTHS)('at %i px', (width) => {
     it.each(SCHEMES)(
       'has no serious finding of axe on any page in %s colours, and nothing that is too wide',
@@ -178,6 +186,21 @@ describe.skipIf(!runsBrowser)(`the dashboard${browserNote}`, () => {
     expect(complaints).toEqual([]);
   });
 });
+
+/** The lines in which the browser shows the name of each field. */
+const FIELD_LINES = `[...document.querySelectorAll('.sides tbody th')].map((cell) => {
+  const lines = new Map();
+  for (const node of cell.childNodes) {
+    for (let at = 0; at < (node.length ?? 0); at += 1) {
+      const range = document.createRange();
+      range.setStart(node, at);
+      range.setEnd(node, at + 1);
+      const { top } = range.getBoundingClientRect();
+      lines.set(top, (lines.get(top) ?? '') + range.toString());
+    }
+  }
+  return [...lines.values()];
+})`;
 
 const PAGES = Object.entries({
   overview: '/',

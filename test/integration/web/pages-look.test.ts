@@ -33,6 +33,7 @@ describe('the pages to look at', () => {
     const markup = await answer.text();
     const main = /<main[^>]*>(.*)<\/main>/s.exec(markup)?.[1] ?? '';
     const text = main
+      .replaceAll('<wbr />', '')
       .replace(/<[^>]*>/g, ' ')
       .replace(/\s+/g, ' ')
       .trim();

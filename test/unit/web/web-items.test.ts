@@ -3,7 +3,7 @@ import type { ActionRow, BomNode, ItemDetail, Why } from '../../../src/domain/po
 import { bomTree } from '../../../src/web/pages/items/bom-tree.ts';
 import { comparison } from '../../../src/web/pages/items/comparison.ts';
 import { actionsAbout, timelineOf } from '../../../src/web/pages/items/timeline.ts';
-import { compareFields, placeText, valueOf } from '../../../src/web/pages/items/values.ts';
+import { compareFields, fieldName, placeText, valueOf } from '../../../src/web/pages/items/values.ts';
 import { whyCard } from '../../../src/web/pages/items/why-card.ts';
 import { itemPath, itemsPath } from '../../../src/web/pages/links.ts';
 import { publicUrl } from '../../../src/web/pages/passports/public-link.ts';
@@ -159,6 +159,13 @@ describe('the timeline', () => {
       detail: null,
     }));
     expect(timelineOf(entries, []).markup).toContain('<summary>10 earlier entries</summary>');
+  });
+});
+
+describe('the name of a field', () => {
+  it('may break after each `_`, and nowhere within a word', () => {
+    expect(fieldName('country_of_origin').markup).toBe('country_<wbr />of_<wbr />origin');
+    expect(fieldName('Herkunft <b>').markup).toBe('Herkunft &lt;b&gt;');
   });
 });
 

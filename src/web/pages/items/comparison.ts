@@ -1,7 +1,7 @@
 import type { Issue } from '../../../domain/issue.ts';
 import type { ItemDetail } from '../../../domain/ports/ledger/dashboard-views.ts';
 import { type Html, html } from '../../html.ts';
-import { type ComparedField, compareFields, type Difference, placeText, valueOf } from './values.ts';
+import { type ComparedField, compareFields, type Difference, fieldName, placeText, valueOf } from './values.ts';
 
 const MARKS: Record<Difference, Html | null> = {
   same: null,
@@ -28,7 +28,7 @@ function sourceSide({ record, missing }: ItemDetail): Html {
   const rows = Object.entries(fields).map(([column, value]) => {
     const issue = atFault.get(column);
     const mark = issue === undefined ? null : html` <span class="badge bad">${issue.message}</span>`;
-    return html`<tr${issue === undefined ? null : html` class="fault"`}><th scope="row">${column}</th><td>${valueOf(value)}${mark}</td></tr>`;
+    return html`<tr${issue === undefined ? null : html` class="fault"`}><th scope="row">${fieldName(column)}</th><td>${valueOf(value)}${mark}</td></tr>`;
   });
   return html`<section><h3>Source row</h3><p class="quiet">${source}/${stream}: ${placeText(place)}</p>${issues.map((issue) => issueText(issue, place))}
 <div class="scroll" tabindex="0" role="region" aria-label="Source row"><table><thead><tr><th scope="col">column</th><th scope="col">value</th></tr></thead><tbody>${rows}</tbody></table></div></section>`;
@@ -56,5 +56,5 @@ function mappedSide({ desired, baseline }: ItemDetail): Html {
 function fieldRow({ field, mapped, acknowledged, difference }: ComparedField, isKnown: boolean): Html {
   const marked = isKnown && difference !== 'same';
   const shown = marked ? html`<mark>${valueOf(mapped)}</mark> ${MARKS[difference]}` : valueOf(mapped);
-  return html`<tr${marked ? html` class="differs"` : null}><th scope="row">${field}</th><td data-label="mapped">${shown}</td><td data-label="acknowledged">${marked ? html`<mark>${valueOf(acknowledged)}</mark>` : valueOf(acknowledged)}</td></tr>`;
+  return html`<tr${marked ? html` class="differs"` : null}><th scope="row">${fieldName(field)}</th><td data-label="mapped">${shown}</td><td data-label="acknowledged">${marked ? html`<mark>${valueOf(acknowledged)}</mark>` : valueOf(acknowledged)}</td></tr>`;
 }

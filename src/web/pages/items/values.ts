@@ -16,6 +16,12 @@ export function valueOf(value: JsonValue | undefined): Html {
   return html`${text.slice(0, CHARS_MAX)}… <span class="quiet">(${formatCount(text.length)} characters)</span>`;
 }
 
+/** The name of a field or column, which breaks after `_` where it is too long for its line. */
+export function fieldName(name: string): Html {
+  const [first = '', ...rest] = name.split('_');
+  return html`${first}${rest.map((part) => html`_<wbr />${part}`)}`;
+}
+
 export type Difference = 'same' | 'changed' | 'added' | 'removed';
 
 export interface ComparedField {
