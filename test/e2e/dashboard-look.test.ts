@@ -209,8 +209,10 @@ const PAGES = Object.entries({
   accept: '/runs/accept?source=erp',
   items: '/items',
   'items-filtered': '/items?state=attention&search=heater',
+  'items-quarantined': '/items?search=P-4',
   item: '/items/product/P-2',
   'item-rejected': '/items/product/P-5',
+  'item-quarantined': '/items/product/P-4',
   'item-waiting': '/items/product/P-6',
   'item-odd': itemPath('product', ODD_KEY),
   'bom-item': '/items/bom_item/P-6%2F10',
@@ -218,4 +220,5 @@ const PAGES = Object.entries({
   passport: '/items/passport/P-1',
   passports: '/passports',
   'passports-filtered': '/passports?state=incomplete',
+  'passports-none': '/passports?search=P-4',
 });

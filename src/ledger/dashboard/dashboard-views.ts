@@ -17,6 +17,7 @@ import { createPassportCounts } from './passport-counts.ts';
 import { createPassportLists } from './passport-lists.ts';
 import { createPassportPhases } from './passport-phases.ts';
 import { createPeopleViews } from './people-views.ts';
+import { createQuarantinedRows } from './quarantined-rows.ts';
 import { createRunLists } from './run-lists.ts';
 import { createStuckGroups } from './stuck-groups.ts';
 import { createPassportWaits } from './why/passport-waits.ts';
@@ -74,6 +75,7 @@ export function createDashboard(
     ...createItemLists(db, rules, { catalog, groups, incomplete }),
     ...createItemDetail(db, rules),
     why: createWhy(db, rules, ofLedger),
+    ...createQuarantinedRows(db),
     ...createCauses(db, { groups, failedRuns }),
     ...createCauseMembers(db, { groups, failedRuns, run: (id) => runs.run(id) }),
     ...createPassportLists(db, rules, { catalog, phases, counts, waitOf: (key) => passportWaits.waitOf(key) }),

@@ -56,6 +56,16 @@ export function causeId(...parts: readonly (string | null)[]): string {
   return sha256Hex(JSON.stringify(parts)).slice(0, ID_LENGTH);
 }
 
+/** The id of the cause that quarantined records have in common. */
+export function causeOfRecords({
+  source,
+  stream,
+  code,
+  field,
+}: Pick<RecordGroup, 'source' | 'stream' | 'code' | 'field'>) {
+  return causeId('quarantine', source, stream, code, field);
+}
+
 export interface StuckGroups {
   all(): StuckGroup[];
   find(id: string): StuckGroup | null;
@@ -76,10 +86,9 @@ export function createStuckGroups(db: Sqlite): StuckGroups {
   );
 
   function all(): StuckGroup[] {
-    const ofRecords = records.all().map((group): RecordGroup => {
-      const { source, stream, code, field } = group;
-      return { type: 'quarantine', id: causeId('quarantine', source, stream, code, field), ...group };
-    });
+    const ofRecords = records
+      .all()
+      .map((group): RecordGroup => ({ type: 'quarantine', id: causeOfRecords(group), ...group }));
     const ofItems = items.all().map((group): ItemGroup => {
       const type = TYPES[group.state];
       return { type, id: causeId(type, group.source, group.shape), ...group };

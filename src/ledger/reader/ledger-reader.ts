@@ -26,6 +26,8 @@ const VIEWS: Record<keyof DashboardViews, true> = {
   items: true,
   itemDetail: true,
   why: true,
+  quarantinedRows: true,
+  searchQuarantined: true,
   causes: true,
   cause: true,
   causeMembers: true,

@@ -78,7 +78,10 @@ describe('a source with `watch: true`', () => {
 
   it('is watched again once a reload gives it a connector that can be watched', async () => {
     const withSource = (source: object) =>
-      world.write('dpp-sync.yaml', stringify({ ...(parse(readFileSync(world.configFile, 'utf8')) as object), sources: [source] }));
+      world.write(
+        'dpp-sync.yaml',
+        stringify({ ...(parse(readFileSync(world.configFile, 'utf8')) as object), sources: [source] }),
+      );
     const { mappings } = PRODUCTS.source;
     const options = { dialect: 'sqlite', file: './erp.db', query: 'SELECT * FROM products', page: ['SKU'] };
     withSource({ id: 'erp', connector: 'sql', watch: true, options: { ...options, key: ['SKU'] }, mappings });

@@ -6,12 +6,13 @@ import type { MapResult } from '../../../src/domain/mapping.ts';
 import type { DashboardViews, ItemListFilter } from '../../../src/domain/ports/ledger/dashboard-views.ts';
 import { createDashboard } from '../../../src/ledger/dashboard/dashboard-views.ts';
 import { openDatabaseReadOnly } from '../../../src/ledger/store/database.ts';
+import { createBitmap } from '../../../src/lib/collections/bitmap.ts';
 import type { JsonObject } from '../../../src/lib/json.ts';
 import { textOf } from '../../support/connectors/connector-reader.ts';
 import { deliverAll } from '../../support/ledger/deliveries.ts';
 import { bomItem, items, material, product } from '../../support/ledger/items.ts';
 import { NO_PASSPORTS, useLedger } from '../../support/ledger/ledger.ts';
-import { pullRows, row, stageRows } from '../../support/ledger/records.ts';
+import { mapRows, pullRows, row, stageRows } from '../../support/ledger/records.ts';
 
 const RULES = { ...NO_PASSPORTS, init: 'when-complete', publish: 'auto' } as const;
 const fixture = useLedger({ rules: RULES });
@@ -215,6 +216,56 @@ describe('the causes of what is stuck', () => {
     await pullRows(ledger, { rows: [] });
     expect(views().causes({ type: 'run' })).toEqual([]);
     expect(views().run(2)).toMatchObject({ askedBy: 'anna', result: 'failed' });
+  });
+});
+
+it('the sources with unmapped records are those with records that wait to be mapped, or for the end of their run', async () => {
+  const unmapped = () => fixture.ledger.views.unmappedSources();
+  const map = () => mapRows(fixture.ledger, () => items(product('1')));
+  expect(unmapped()).toEqual([]);
+  await pullRows(fixture.ledger, { rows: [row('1')] });
+  expect(unmapped()).toEqual(['erp']);
+  await map();
+  expect(unmapped()).toEqual([]);
+  const { runId } = await fixture.ledger.startRun({
+    source: 'erp',
+    trigger: 'cli',
+    streams: ['s'],
+    mappingRevision: 'r1',
+  });
+  const page = { runId, source: 'erp', stream: 's', records: [row('2')], seen: createBitmap(), uncounted: 0 };
+  await fixture.ledger.stagePage({ ...page, deferMapping: true });
+  expect(fixture.ledger.views.pendingSources()).toEqual([]);
+  expect(unmapped()).toEqual(['erp']);
+});
+
+describe('the search for rows in quarantine', () => {
+  const found = (search: string, source?: string) =>
+    views()
+      .searchQuarantined({ search, source })
+      .map(({ record: { key }, product: of }) => `${key} of ${of}`);
+
+  it('finds a part of the key of a row, or of the key of its product, in lower case or upper case', async () => {
+    await stageRows(fixture.ledger, {
+      'Row-1': unknownCountry('LMP-012'),
+      'Row-2': unknownCountry('LMP-013'),
+      'LMP-014': items(product('LMP-014')),
+    });
+    expect(found('lmp-01')).toEqual(['Row-1 of LMP-012', 'Row-2 of LMP-013']);
+    expect(found('ROW-2')).toEqual(['Row-2 of LMP-013']);
+    expect([found('LMP-014'), found('lmp', 'pim')]).toEqual([[], []]);
+    expect(found('lmp', 'erp')).toHaveLength(2);
+  });
+
+  it('gives each row its cause, and none for a record that is not in quarantine any more', async () => {
+    await stageRows(fixture.ledger, { 1: unknownCountry('P'), 2: unknownCountry('Q') });
+    const [cause] = views().causes({});
+    const rows = views().searchQuarantined({ search: 'p' });
+    expect(rows.map(({ cause: of }) => of)).toEqual([{ id: cause?.id, title: cause?.title }]);
+    const ids = rows.map(({ record }) => record.id);
+    expect(views().quarantinedRows(ids)).toEqual(rows);
+    await stageRows(fixture.ledger, { 1: items(product('P')), 2: unknownCountry('Q') });
+    expect(views().quarantinedRows(ids)).toEqual([]);
   });
 });
 

@@ -53,6 +53,8 @@ describe('the statements of the ledger', () => {
     for (const filter of [{}, { search: 's' }, { source: 'erp' }, { kind: 'product' as const }, { run: 1 }]) {
       views.items(filter, page);
     }
+    views.quarantinedRows(views.searchQuarantined({ search: '2', source: 'erp' }).map(({ record }) => record.id));
+    views.why('1');
     for (const { id } of views.causes({})) {
       views.cause(id);
       views.causeMembers(id, page);

@@ -98,7 +98,7 @@ describe('the pages to look at', () => {
       await expectAll('/items?kind=material', '3 items selected', 'M-1', 'M-2', 'M-3');
       await expectAll('/items?state=waiting', '1 item selected', 'BOM item', 'P-6/10');
       await expectAll('/items?search=toast', '1 item selected', 'P-2', 'Toaster');
-      await expectAll('/items?source=none', 'No item matches the filter.');
+      await expectAll('/items?source=none', 'Items No item matches the filter. All items');
     });
 
     it('continue on the next page', async () => {
@@ -137,6 +137,31 @@ describe('the pages to look at', () => {
       expect(markup).toContain(`href="${itemPath('product', ODD_KEY)}"`);
     });
 
+    it('name the row in quarantine that a search finds, with links to its cause and to its product', async () => {
+      const markup = await expectAll(
+        '/items?search=p-4',
+        'In quarantine: P-4 (products.csv:5), Unknown country in country_of_origin.',
+        'No item matches the filter.',
+      );
+      expect(markup).toContain('<a href="/items/product/P-4">P-4</a>');
+      const [, cause = ''] = /<a href="(\/attention\/[0-9a-f]+)">Unknown country/.exec(markup) ?? [];
+      await expectAll(cause, 'Atlantis', 'P-4', 'P-8');
+      expect((await page('/items?search=P-4&source=pim')).text).not.toContain('In quarantine');
+      expect((await page('/items?search=toast')).text).not.toContain('In quarantine');
+    });
+
+    it('answer why a product in quarantine is not published, with its row and its cause', async () => {
+      const markup = await expectAll(
+        '/items/product/P-4',
+        'Why is this not published?',
+        'The passport of P-4 is not published, because the row of P-4 is in quarantine (erp/products, products.csv:5):',
+        'Row in quarantine',
+        'Lamp without a known country',
+      );
+      expect(markup).toMatch(/<a href="\/attention\/[0-9a-f]+">Quarantined row<\/a>/);
+      expect(markup).toContain('<span class="unseen">At fault: </span>Atlantis</td>');
+    });
+
     it('are not found where the ledger has no such item', async () => {
       expect((await page('/items/product/NOTHING')).status).toBe(404);
       expect((await page('/items/toaster/P-1')).status).toBe(404);
@@ -155,6 +180,13 @@ describe('the pages to look at', () => {
       );
       expect(markup).toContain('href="/passports?state=incomplete"');
       await expectAll('/passports?state=incomplete', '2 of 2', 'P-5', 'P-6');
+    });
+
+    it('say that nothing matches where a filter selects none, and name the row in quarantine that it finds', async () => {
+      const { text } = await page('/passports?search=P-4');
+      expect(text).toContain('No passport matches the filter. All passports');
+      expect(text).toContain('In quarantine: P-4 (products.csv:5), Unknown country in country_of_origin.');
+      expect(text).not.toContain('There are no passports.');
     });
 
     it('have a PDF, which a product that the platform does not have lacks', async () => {

@@ -187,11 +187,20 @@ describe('the answer to why', () => {
         },
       ],
     };
-    const { markup } = whyCard(why);
+    const { markup } = whyCard(why, []);
     expect(markup).toContain('Its <code>row</code> &lt;b&gt; is bad.');
     expect(markup).toContain('href="/items/bom_item/a%2Fb"');
     expect(markup).toContain('<code>dpp-sync why P-1</code>');
     expect(markup).toContain('Why is this not published?');
+    expect(markup).not.toContain('Quarantined row');
+  });
+
+  it('links a row in quarantine to its cause', () => {
+    const step = { standing: 'stop', text: 'It is wrong.', command: null, item: null, record: 3 } as const;
+    const why = { key: 'P-1', naturalKey: null, name: null, answer: 'No.', published: false, steps: [step] };
+    const record = { id: 3, source: 'erp', stream: 'products', key: 'P-1', place: {}, fields: {}, issues: [] };
+    const row = { record, cause: { id: 'c0ffee', title: 'Unknown country.' }, product: 'P-1' };
+    expect(whyCard(why, [row]).markup).toContain('<a href="/attention/c0ffee">Quarantined row</a>');
   });
 });
 

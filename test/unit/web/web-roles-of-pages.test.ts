@@ -31,7 +31,8 @@ const PASSPORT: PassportRow = {
 
 describe('what a page offers', () => {
   const listed = { rows: [PASSPORT], next: null, total: { count: 1, atLeast: false } };
-  const passports = { listed, counts: { published: 1 }, query: new URLSearchParams(), sources: ['erp'], csrf: 'c' };
+  const shown = { listed, counts: { published: 1 }, quarantined: [] };
+  const passports = { ...shown, query: new URLSearchParams(), sources: ['erp'], csrf: 'c' };
 
   it('is no form that publishes to somebody who may only look', () => {
     const template = 'https://p.example.com/{id}';

@@ -147,6 +147,14 @@ export interface CauseMember {
   run: RunView | null;
 }
 
+/** A row in quarantine, with the cause that it is a member of. */
+export interface RowInQuarantine {
+  record: QuarantinedRecord;
+  cause: { id: string; title: string };
+  /** The key of the product that it makes or belongs to; null where that is not known. */
+  product: string | null;
+}
+
 export interface PassportRow {
   /** The product's key. */
   product: string;
@@ -209,6 +217,10 @@ export interface DashboardViews {
   /** By key or natural key. */
   itemDetail(kind: SubjectKind, key: string): ItemDetail | null;
   why(product: string): Why | null;
+  /** Those of these records that are in quarantine. */
+  quarantinedRows(records: readonly number[]): RowInQuarantine[];
+  /** The first rows in quarantine with a part in their key, or in the key of the product that they make or belong to. */
+  searchQuarantined(filter: { search: string; source?: string | undefined }): RowInQuarantine[];
   /** The largest first. */
   causes(filter: { source?: string | undefined; type?: CauseType | undefined }): Cause[];
   cause(id: string): Cause | null;

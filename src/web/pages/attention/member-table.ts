@@ -1,6 +1,7 @@
 import { cellText } from '../../../daemon/uploads/merge-row.ts';
 import { formatPlace } from '../../../domain/place.ts';
 import type { Cause, CauseMember, Listed } from '../../../domain/ports/ledger/dashboard-views.ts';
+import type { QuarantinedRecord } from '../../../domain/ports/ledger/ledger-views.ts';
 import { RAW_FIELD, readableKey } from '../../../domain/record.ts';
 import { type Html, html } from '../../html.ts';
 import { dataTable, emptyState } from '../../parts/data-table.ts';
@@ -9,7 +10,6 @@ import { timeOf } from '../../parts/time.ts';
 import { itemPath, runPath } from '../links.ts';
 import { wrongColumns } from './wrong-columns.ts';
 
-type QuarantinedRow = NonNullable<CauseMember['record']>;
 type StuckItem = NonNullable<CauseMember['item']>;
 
 const CELL_CHARACTERS = 120;
@@ -31,7 +31,7 @@ export function memberTable(
 }
 
 /** Each row as the source gave it, with the cells at fault marked, and below it what is wrong with them. */
-function recordTable(records: readonly QuarantinedRow[]): Html {
+export function recordTable(records: readonly QuarantinedRecord[]): Html {
   const columns = [...new Set(records.flatMap(({ fields }) => Object.keys(fields)))];
   const heads = columns.map((name) => html`<th scope="col">${columnName(name)}</th>`);
   const body = records.map((record) => {

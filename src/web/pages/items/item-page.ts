@@ -1,4 +1,4 @@
-import type { ActionRow, ItemDetail, Why } from '../../../domain/ports/ledger/dashboard-views.ts';
+import type { ActionRow, ItemDetail, RowInQuarantine, Why } from '../../../domain/ports/ledger/dashboard-views.ts';
 import type { PassportView } from '../../../domain/ports/ledger/ledger-views.ts';
 import { type Html, html } from '../../html.ts';
 import { counted, formatCount } from '../../parts/count-link.ts';
@@ -6,6 +6,7 @@ import { keyValues } from '../../parts/key-values.ts';
 import { card, pageHead } from '../../parts/page-head.ts';
 import { stateBadge } from '../../parts/state-badge.ts';
 import { timeOf } from '../../parts/time.ts';
+import { recordTable } from '../attention/member-table.ts';
 import { itemPath, itemsPath } from '../links.ts';
 import { KINDS } from '../words.ts';
 import { bomTree } from './bom-tree.ts';
@@ -20,6 +21,8 @@ export interface ItemPageView {
   passport: PassportView | null;
   /** Null where there is no answer for this kind, or where it could not be read. */
   why: Why | null;
+  /** The rows in quarantine that the answer is about. */
+  quarantined: readonly RowInQuarantine[];
   /** What people asked for that names the item. */
   actions: readonly ActionRow[];
   /** Links and forms for the passport; null for other kinds. */
@@ -27,17 +30,25 @@ export interface ItemPageView {
 }
 
 /** Everything about one item. */
-export function itemPage({ item, passport, why, actions, passportActions }: ItemPageView): Html {
+export function itemPage({ item, passport, why, quarantined, actions, passportActions }: ItemPageView): Html {
   const { kind, key, naturalKey, name } = item;
   const isPassport = kind === 'passport';
   return html`${pageHead(html`${KINDS[kind].one} ${naturalKey ?? key}`, { lead: name ?? '' })}
-${why === null ? null : whyCard(why)}
+${why === null ? null : whyCard(why, quarantined)}
 ${card('State', facts(item))}
 ${passport === null ? null : card('Passport', passportPart(item, passport, passportActions))}
 ${isPassport ? null : card('Source, mapping and platform', comparison(item))}
 ${refs(item)}
 ${item.bom === null ? null : card('BOM items', bomTree(item.bom))}
 ${card('What happened', timelineOf(item.timeline, actions))}`;
+}
+
+/** A product of which the ledger has rows alone, such as one in quarantine. */
+export function rowsPage(why: Why, quarantined: readonly RowInQuarantine[]): Html {
+  const records = quarantined.map(({ record }) => record);
+  return html`${pageHead(html`${KINDS.product.one} ${why.key}`, { lead: 'No row makes this product yet.' })}
+${whyCard(why, quarantined)}
+${records.length === 0 ? null : card(records.length === 1 ? 'Row in quarantine' : 'Rows in quarantine', recordTable(records))}`;
 }
 
 const MISSING_BECAUSE = {

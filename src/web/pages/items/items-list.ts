@@ -1,4 +1,4 @@
-import type { ItemRow, Listed } from '../../../domain/ports/ledger/dashboard-views.ts';
+import type { ItemRow, Listed, RowInQuarantine } from '../../../domain/ports/ledger/dashboard-views.ts';
 import { type Html, html } from '../../html.ts';
 import { counted } from '../../parts/count-link.ts';
 import { dataTable } from '../../parts/data-table.ts';
@@ -7,11 +7,14 @@ import { card, pageHead } from '../../parts/page-head.ts';
 import { addressWith, pager } from '../../parts/pager.ts';
 import { stateBadge, stateName } from '../../parts/state-badge.ts';
 import { timeOf } from '../../parts/time.ts';
-import { causePath, itemPath, runPath } from '../links.ts';
+import { causePath, itemPath, itemsPath, runPath } from '../links.ts';
 import { ITEM_STATES, KINDS } from '../words.ts';
+import { quarantinedLine } from './quarantined-line.ts';
 
 export interface ItemsView {
   listed: Listed<ItemRow>;
+  /** The rows in quarantine that the search has found. */
+  quarantined: readonly RowInQuarantine[];
   query: URLSearchParams;
   sources: readonly string[];
 }
@@ -25,7 +28,7 @@ const SELECTED = {
 } as const;
 
 /** Items by kind, state, source and search. */
-export function itemsPage({ listed, query, sources }: ItemsView): Html {
+export function itemsPage({ listed, quarantined, query, sources }: ItemsView): Html {
   const value = (name: string): string => query.get(name) ?? '';
   const states = [
     ...Object.entries(SELECTED).map(([state, name]) => ({ value: state, name })),
@@ -67,9 +70,16 @@ export function itemsPage({ listed, query, sources }: ItemsView): Html {
       },
     ],
   });
-  const { count, atLeast } = listed.total;
-  return html`${pageHead('Items', { lead: `${atLeast ? 'More than ' : ''}${counted(count, 'item')} ${query.size === 0 ? 'in the ledger' : 'selected'}.` })}
-${card(null, [filter, narrowed(query), table(listed.rows), pager({ path: '/items', query, listed })])}`;
+  return html`${pageHead('Items', { lead: lead(listed, query) })}
+${card(null, [filter, narrowed(query), quarantinedLine(quarantined), table(listed.rows, query), pager({ path: '/items', query, listed })])}`;
+}
+
+const NO_MATCH = 'No item matches the filter.';
+
+function lead({ total: { count, atLeast } }: ItemsView['listed'], query: URLSearchParams): Html {
+  if (query.size === 0) return html`${counted(count, 'item')} in the ledger.`;
+  if (count === 0) return html`${NO_MATCH} <a href="${itemsPath()}">All items</a>`;
+  return html`${atLeast ? 'More than ' : ''}${counted(count, 'item')} selected.`;
 }
 
 /** The filters of a link for which the form has no field. */
@@ -85,7 +95,7 @@ function narrowed(query: URLSearchParams): Html | null {
   return null;
 }
 
-function table(rows: readonly ItemRow[]): Html {
+function table(rows: readonly ItemRow[], query: URLSearchParams): Html {
   return dataTable({
     caption: 'Items',
     columns: [
@@ -106,7 +116,7 @@ function table(rows: readonly ItemRow[]): Html {
       source,
       timeOf(since),
     ]),
-    empty: 'No item matches the filter.',
+    empty: query.size === 0 ? 'The ledger has no items yet.' : NO_MATCH,
     isCompact: true,
   });
 }

@@ -4,7 +4,7 @@ import type { Route, WebAnswer, WebRequest } from '../../server/route.ts';
 import { notFound } from '../../server/web-fault.ts';
 import { passportActions } from '../passports/passport-actions.ts';
 import { isItemState, isSubjectKind, KINDS } from '../words.ts';
-import { itemPage } from './item-page.ts';
+import { itemPage, rowsPage } from './item-page.ts';
 import { itemsPage } from './items-list.ts';
 import { actionsAbout } from './timeline.ts';
 
@@ -18,23 +18,28 @@ export function itemsRoutes(context: PageContext): Route[] {
   const { runtime, dashboard } = context;
 
   async function list({ query }: WebRequest): Promise<WebAnswer> {
-    const listed = await dashboard.items(itemFilterOf(query), {
-      after: query.get('after') ?? undefined,
-      limit: PAGE_ROWS,
-    });
+    const filter = itemFilterOf(query);
+    const { search, source } = filter;
+    const [listed, quarantined] = await Promise.all([
+      dashboard.items(filter, { after: query.get('after') ?? undefined, limit: PAGE_ROWS }),
+      search === undefined ? [] : dashboard.searchQuarantined({ search, source }),
+    ]);
     const sources = runtime.config.sources.map(({ id }) => id);
-    return { type: 'page', title: 'Items', body: itemsPage({ listed, query, sources }), at: '/items' };
+    return { type: 'page', title: 'Items', body: itemsPage({ listed, quarantined, query, sources }), at: '/items' };
   }
 
   async function one(kind: string, key: string, { person, csrf }: WebRequest): Promise<WebAnswer> {
     if (!isSubjectKind(kind)) throw notFound('There is no such kind of item.');
     const item = await dashboard.itemDetail(kind, key);
-    if (item === null) throw notFound(`The ledger has no ${KINDS[kind].one} with the key ${key}.`);
     const ofProduct = kind === 'product' || kind === 'passport';
-    const [why, { rows }] = await Promise.all([
-      ofProduct ? dashboard.why(item.key) : null,
-      dashboard.actions({ limit: ACTIONS_MAX }),
-    ]);
+    const why = ofProduct ? await dashboard.why(item?.key ?? key) : null;
+    const quarantined = why === null ? [] : await dashboard.quarantinedRows(recordsOf(why));
+    if (item === null) {
+      if (why === null) throw notFound(`The ledger has no ${KINDS[kind].one} with the key ${key}.`);
+      const title = `${KINDS.product.one} ${key}`;
+      return { type: 'page', title, body: rowsPage(withoutDeadLinks(why), quarantined), at: '/items' };
+    }
+    const { rows } = await dashboard.actions({ limit: ACTIONS_MAX });
     const passport = ofProduct ? runtime.views.passport(item.key) : null;
     const forms =
       passport === null
@@ -57,6 +62,7 @@ export function itemsRoutes(context: PageContext): Route[] {
       item,
       passport,
       why: why === null ? null : withoutDeadLinks(why),
+      quarantined,
       actions: actionsAbout(item, rows),
       passportActions: forms,
     });
@@ -88,6 +94,10 @@ export function itemsRoutes(context: PageContext): Route[] {
       handle: (request) => one(request.params['kind'] ?? '', request.params['key'] ?? '', request),
     },
   ];
+}
+
+function recordsOf({ steps }: Why): number[] {
+  return steps.flatMap(({ record }) => record ?? []);
 }
 
 /** The filter in the address of a list. Unknown values are left out. */

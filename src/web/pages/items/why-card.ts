@@ -1,7 +1,7 @@
-import type { Why, WhyStep } from '../../../domain/ports/ledger/dashboard-views.ts';
+import type { RowInQuarantine, Why, WhyStep } from '../../../domain/ports/ledger/dashboard-views.ts';
 import { type Html, html } from '../../html.ts';
 import { card } from '../../parts/page-head.ts';
-import { itemPath } from '../links.ts';
+import { causePath, itemPath } from '../links.ts';
 import { KINDS } from '../words.ts';
 
 const STANDINGS: Record<WhyStep['standing'], { name: string; tone: string }> = {
@@ -16,10 +16,15 @@ function withCode(text: string): Html {
   return html`${text.split('`').map((part, at) => (at % 2 === 0 ? html`${part}` : html`<code>${part}</code>`))}`;
 }
 
-/** Why a passport is not published: the answer in one sentence, then the way from the source's row to the passport. */
-export function whyCard(why: Why): Html {
+/**
+ * Why a passport is not published: the answer in one sentence, then the way from the source's row to the passport.
+ *
+ * @param rows the rows in quarantine that the steps are about
+ */
+export function whyCard(why: Why, rows: readonly RowInQuarantine[]): Html {
   const title = why.published ? 'It is published' : 'Why is this not published?';
-  const steps = why.steps.map(step);
+  const causes = new Map(rows.map(({ record, cause }) => [record.id, cause.id]));
+  const steps = why.steps.map((one) => stepOf(one, causes));
   return card(title, [
     html`<p class="answer">${withCode(why.answer)}</p>`,
     steps.length === 0
@@ -28,12 +33,12 @@ export function whyCard(why: Why): Html {
   ]);
 }
 
-function step({ standing, text, command, item, record }: WhyStep): Html {
+function stepOf({ standing, text, command, item, record }: WhyStep, causes: ReadonlyMap<number, string>): Html {
   const { name, tone } = STANDINGS[standing];
   const link =
     item === null ? null : html` <a href="${itemPath(item.kind, item.key)}">${KINDS[item.kind].one} ${item.key}</a>`;
-  const quarantined =
-    record === null || standing === 'ok' ? null : html` <a href="/attention?type=quarantine">Quarantined row</a>`;
+  const cause = record === null ? undefined : causes.get(record);
+  const quarantined = cause === undefined ? null : html` <a href="${causePath(cause)}">Quarantined row</a>`;
   const cure =
     command === null ? null : html`<br /><span class="quiet">On the terminal:</span> <code>${command}</code>`;
   return html`<li class="${standing}"><span class="badge ${tone}">${name}</span> <div>${withCode(text)}${link}${quarantined}${cure}</div></li>`;

@@ -1,4 +1,4 @@
-import type { Listed, PassportRow } from '../../../domain/ports/ledger/dashboard-views.ts';
+import type { Listed, PassportRow, RowInQuarantine } from '../../../domain/ports/ledger/dashboard-views.ts';
 import { PASSPORT_STATES, type PassportCounts, type PassportState } from '../../../domain/ports/ledger/ledger-views.ts';
 import { type Html, html } from '../../html.ts';
 import { countLink, formatCount } from '../../parts/count-link.ts';
@@ -9,6 +9,7 @@ import { card, pageHead } from '../../parts/page-head.ts';
 import { pager } from '../../parts/pager.ts';
 import { stateBadge, stateName } from '../../parts/state-badge.ts';
 import { timeOf } from '../../parts/time.ts';
+import { quarantinedLine } from '../items/quarantined-line.ts';
 import { itemPath, passportsPath } from '../links.ts';
 import { PASSPORT_MEANS } from '../words.ts';
 import { pdfPath } from './passport-actions.ts';
@@ -18,6 +19,8 @@ export interface PassportsView {
   listed: Listed<PassportRow>;
   /** The counts of the filter for passports in any state. */
   counts: PassportCounts;
+  /** The rows in quarantine that the search has found. */
+  quarantined: readonly RowInQuarantine[];
   query: URLSearchParams;
   sources: readonly string[];
   /** The config's template of public addresses. */
@@ -28,7 +31,7 @@ export interface PassportsView {
 
 /** Passports by state, source and search, with what keeps each from being published. */
 export function passportsPage(view: PassportsView): Html {
-  const { listed, counts, query, sources, operates } = view;
+  const { listed, counts, quarantined, query, sources, operates } = view;
   const value = (name: string): string => query.get(name) ?? '';
   const filter = filterForm({
     action: '/passports',
@@ -55,8 +58,11 @@ export function passportsPage(view: PassportsView): Html {
   });
   const list = table(view);
   return html`${pageHead('Passports', { lead: countsLine(counts, query) })}
-${card(null, [filter, operates && listed.rows.length > 0 ? selection(view, list) : list, pager({ path: '/passports', query, listed })])}`;
+${card(null, [filter, quarantinedLine(quarantined), operates && listed.rows.length > 0 ? selection(view, list) : list, pager({ path: '/passports', query, listed })])}`;
 }
+
+const NO_MATCH = 'No passport matches the filter.';
+const NONE = 'There are no passports.';
 
 /** How many passports there are in each state, each with the link to its list. */
 function countsLine(counts: PassportCounts, query: URLSearchParams): Html {
@@ -69,7 +75,8 @@ function countsLine(counts: PassportCounts, query: URLSearchParams): Html {
           html`<span title="${PASSPORT_MEANS[state]}">${countLink(count, passportsPath({ ...kept, state }), stateName(state))}</span> `,
         ];
   });
-  return parts.length === 0 ? html`There are no passports.` : html`<span class="counts">${parts}</span>`;
+  if (parts.length > 0) return html`<span class="counts">${parts}</span>`;
+  return kept.search || kept.source ? html`${NO_MATCH} <a href="${passportsPath()}">All passports</a>` : html`${NONE}`;
 }
 
 /** One form around the list: what is selected on the page, or all that the filter selects. */
@@ -88,7 +95,7 @@ function selection({ listed, query, csrf }: PassportsView, list: Html): Html {
 <span class="quiet">The next page shows what will happen. Nothing is sent before.</span></fieldset></form>`;
 }
 
-function table({ listed, operates, template }: PassportsView): Html {
+function table({ listed, query, operates, template }: PassportsView): Html {
   const columns = [
     { name: 'product' },
     { name: 'name' },
@@ -106,7 +113,7 @@ function table({ listed, operates, template }: PassportsView): Html {
       : link;
     return [named, name, stateBadge(state), whyNot(row), source, timeOf(since), documents(row, template)];
   });
-  return dataTable({ caption: 'Passports', columns, rows, empty: 'No passport matches the filter.', isCompact: true });
+  return dataTable({ caption: 'Passports', columns, rows, empty: query.size === 0 ? NONE : NO_MATCH, isCompact: true });
 }
 
 /** The most blockers that the list names; the product's page has all of them. */

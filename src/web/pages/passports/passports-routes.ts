@@ -23,13 +23,16 @@ export function passportsRoutes(context: PageContext): Route[] {
   async function list({ query, person, csrf }: WebRequest): Promise<WebAnswer> {
     const filter = filterOf(query);
     const { state: _, ...ofAllStates } = filter;
-    const [listed, counts] = await Promise.all([
+    const { search, source } = filter;
+    const [listed, counts, quarantined] = await Promise.all([
       dashboard.passports(filter, { after: query.get('after') ?? undefined, limit: PAGE_ROWS }),
       dashboard.passportCounts(ofAllStates),
+      search === undefined ? [] : dashboard.searchQuarantined({ search, source }),
     ]);
     const body = passportsPage({
       listed,
       counts,
+      quarantined,
       query,
       sources: runtime.config.sources.map(({ id }) => id),
       template: runtime.config.passports?.publicUrl ?? null,
