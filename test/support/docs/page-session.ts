@@ -9,6 +9,14 @@ import { openShell, type ShellUser } from './shell.ts';
 const STEP = /^`(?<path>[\w./-]+)`:\n\n```\w*\n(?<content>.*?)^```$|^```console\n(?<dialogue>.*?)^```$/gms;
 const SANDBOX = /^dpp-sync (sandbox .*)$/;
 const SANDBOX_ADDRESS = '127.0.0.1:4290';
+const START = 'dpp-sync start';
+/** The daemon runs beside the shell, and this prints what it has printed when it works or has ended. */
+const RUN_DAEMON = `dpp-sync start > "$HOME/.start" 2>&1 & daemon=$!
+until grep -qs Ctrl-C "$HOME/.start" || ! kill -0 $daemon 2> /dev/null; do sleep 0.1; done
+cat "$HOME/.start"`;
+const END_DAEMON = 'kill $daemon; wait $daemon';
+const LOG_LINE = /^\{"level".*\n/gm;
+const DASHBOARD_PORT = 4280;
 /** The folder that the page shows. */
 const SHOWN_FOLDER = '/home/you/passports';
 
@@ -19,6 +27,7 @@ const VOLATILE: readonly [RegExp, string][] = [
   [/\b\d+ requests?\b/g, 'REQUESTS'],
   [/\b[\d.]+ kB\b/g, 'SIZE'],
   [/\bdpp_[\w-]{43}/g, 'KEY'],
+  [/\b[0-9a-f]{48}\b/g, 'TOKEN'],
 ];
 
 export interface Session {
@@ -43,11 +52,18 @@ interface Exchange {
 export async function followPage(page: string, { folder, launcher, user = {} }: Session): Promise<string> {
   const shell = openShell(folder, { ...user, path: programFolder(folder, launcher) });
   const sandboxes: CliProcess[] = [];
+  let hasDaemon = false;
   let address = SANDBOX_ADDRESS;
 
   async function run(command: string): Promise<string> {
+    if (command === START) {
+      hasDaemon = true;
+      const printed = (await shell.run(RUN_DAEMON)).replaceAll(LOG_LINE, '');
+      return printed.replace(/(?<=dashboard is at http:\/\/127\.0\.0\.1:)\d+/, String(DASHBOARD_PORT));
+    }
     const [, args] = SANDBOX.exec(command) ?? [];
-    if (args === undefined) return shell.run(command);
+    // Another program of this machine may have the port of the page.
+    if (args === undefined) return shell.run(command.replace(`port: ${DASHBOARD_PORT}`, 'port: 0'));
     const sandbox = startCli([...args.split(' '), '--port', '0']);
     sandboxes.push(sandbox);
     await sandbox.said('Ctrl-C');
@@ -80,6 +96,7 @@ export async function followPage(page: string, { folder, launcher, user = {} }: 
     }
     return followed + page.slice(end);
   } finally {
+    if (hasDaemon) await shell.run(END_DAEMON);
     await shell.end();
     for (const sandbox of sandboxes) {
       sandbox.signal('SIGKILL');
