@@ -25,7 +25,7 @@ export function enablePrivateCompileCache() {
 
 /** The folder `dpp-sync` in the cache folder of this user, or null where it cannot be made or another user may write to it. */
 function privateFolder(cacheHome) {
-  // Without user ids nobody knows whose a folder is.
+  // Without user ids the owner of a folder is unknown.
   if (process.getuid === undefined) return null;
   try {
     const home = homedir();

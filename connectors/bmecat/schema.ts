@@ -20,7 +20,7 @@ export type Options = z.infer<z.ZodObject<typeof OPTIONS>>;
 
 export const RECORDS = ['products', 'references', 'features', 'classes', 'prices', 'groups', 'group-members'] as const;
 
-/** What stands under a stream besides its files. */
+/** The options of a stream besides its files. */
 export const STREAM_OPTIONS = {
   records: z
     .enum(RECORDS)

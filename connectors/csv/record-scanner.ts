@@ -42,7 +42,7 @@ export class RecordScanner {
   private readonly comment: string | undefined;
   private readonly trim: boolean;
   private readonly max: number;
-  /** What ends a row: given, or found out from the first line end. LF also stands for CRLF. */
+  /** The end of a row: the configured text, or the first line end of the file. LF also means CRLF. */
   private terminator: string | undefined;
   private readonly lineEnds: boolean;
   private linesToSkip: number;

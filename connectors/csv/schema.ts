@@ -2,7 +2,7 @@ import { Encoding, sourceFault, z } from '../../src/sdk/index.ts';
 
 const Character = z.string().length(1);
 
-/** Every option of the dialect, without defaults: what a stream may override. */
+/** Every option of the dialect, without defaults. A stream may override each of them. */
 const DialectFields = z.strictObject({
   delimiter: z
     .string()
@@ -69,7 +69,7 @@ type StreamOptions = z.infer<z.ZodObject<typeof STREAM_OPTIONS>>;
 /** How a file is written. */
 export type Dialect = z.infer<z.ZodObject<typeof OPTIONS>>;
 
-/** The source's dialect with what the stream overrides. */
+/** The source's dialect with the changes of the stream. */
 export function dialectOf(options: Dialect, stream: StreamOptions): Dialect {
   const overrides = Object.entries(stream).filter(([name, value]) => name in fields && value !== undefined);
   const dialect: Dialect = { ...options, ...Object.fromEntries(overrides) };

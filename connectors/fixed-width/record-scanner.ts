@@ -15,7 +15,7 @@ export interface RecordScannerOptions {
 }
 
 const RAW_CHARACTERS_MAX = 1_000;
-/** What old systems write behind the last record. */
+/** The end-of-file character that old systems write behind the last record. */
 const END_OF_FILE = '\u001a';
 
 /** Cuts text that comes in pieces into records. At most one record, up to the limit, and one piece are held. */

@@ -75,7 +75,7 @@ type Options = z.infer<z.ZodObject<typeof OPTIONS>>;
 
 const prefix = z.string().min(1);
 
-/** What stands under a stream besides its files. */
+/** The options of a stream besides its files. */
 export const STREAM_OPTIONS = {
   columns: Columns.describe(
     'The columns, as `{ name: MATNR, from: 1, length: 18 }`; text outside of all columns is not read. Positions count characters from 1.',
@@ -98,7 +98,7 @@ type StreamOptions = z.infer<z.ZodObject<typeof STREAM_OPTIONS>>;
 export type Layout = Options & Pick<StreamOptions, 'columns' | 'prefix' | 'parent'>;
 
 /**
- * The source's layout with what the stream overrides.
+ * The source's layout with the changes of the stream.
  *
  * @throws a `sourceFault` where options contradict each other
  */

@@ -62,8 +62,8 @@ export interface ParentValue {
 }
 
 /**
- * The place of a value such as `$.parts[*].id` around the records at `$.parts[*].lines[*]`; null where it does not stand
- * in an element around them.
+ * The place of a value such as `$.parts[*].id` around the records at `$.parts[*].lines[*]`; null if the value is not in
+ * an element around the records.
  */
 export function parentValueOf(at: readonly PathStep[], steps: readonly PathStep[]): ParentValue | null {
   const last = steps.lastIndexOf(EACH);

@@ -30,11 +30,11 @@ export interface ElementRules {
   where: JsonObject | undefined;
   /** From an element to the records in it; null where the element is the record. */
   inner: readonly PathStep[] | null;
-  /** Values around the records, by the names that rows have them under. */
+  /** Values around the records, by their names in the rows. */
   parent: Readonly<Record<string, ParentValue>> | undefined;
 }
 
-/** A row of about so many bytes. */
+/** A row with its approximate size in bytes. */
 export interface SizedRow {
   row: SourceRow;
   bytes: number;

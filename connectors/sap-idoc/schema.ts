@@ -15,7 +15,7 @@ export const OPTIONS = {
 };
 export type Options = z.infer<z.ZodObject<typeof OPTIONS>>;
 
-/** What stands under a stream besides its files. */
+/** The options of a stream besides its files. */
 export const STREAM_OPTIONS = {
   ...CHANGES_BY_DEFAULT,
   segment: Name.describe('The segment whose occurrences are the rows, as `E1MARAM`, `E1MARCM` or `E1STPOM`.'),

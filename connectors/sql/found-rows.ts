@@ -53,7 +53,7 @@ export function createRowGatherer(bytesMax = PAGE_BYTES_MAX): RowGatherer {
   };
 }
 
-/** About so many bytes. A boolean or NULL counts as four. */
+/** The approximate size of a row in bytes. A boolean or NULL counts as four. */
 export function bytesOf(row: readonly JsonValue[]): number {
   let bytes = 0;
   for (const value of row) {

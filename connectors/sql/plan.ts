@@ -16,7 +16,7 @@ export interface Plan {
   json: ReadonlySet<string>;
 }
 
-/** Why a read cannot go on behind a value. */
+/** Why a value cannot be the position from which a read continues. */
 const WITHOUT_PLACE: Readonly<Partial<Record<ColumnKind, string>>> = {
   float: 'has numbers that are approximate',
   boolean: 'has truth values',

@@ -46,7 +46,7 @@ export const sqlserver: Dialect = {
 const TYPES_AS_TEXT: Readonly<Record<string, (expression: string) => string>> = {
   decimal: (expression) => `CONVERT(varchar(41), ${expression})`,
   numeric: (expression) => `CONVERT(varchar(41), ${expression})`,
-  // Style 2 has the four digits that such a value is kept with.
+  // Style 2 has all four digits with which the server stores such a value.
   money: (expression) => `CONVERT(varchar(41), ${expression}, 2)`,
   smallmoney: (expression) => `CONVERT(varchar(41), ${expression}, 2)`,
   // Style 3 has every digit.

@@ -81,7 +81,7 @@ function conditionOf({ by, after, from, dialect }: Range, bind: (value: KeyValue
   const [first] = by;
   if (first === undefined) return '';
   if (after === undefined) {
-    // Without it NULL would stand before or behind all values, as the database likes.
+    // Without this condition, some databases put NULL before all values, and others behind them.
     if (from === undefined) return `${quote(first.name)} IS NOT NULL`;
     return `${quote(first.name)} >= ${bind({ column: first, text: from })}`;
   }

@@ -6,7 +6,7 @@ const HEAD_BYTES = 4_096;
 const ENCRYPTED_ENTRY = 'EncryptedPackage';
 const SEARCHED_BYTES = 1024 * 1024;
 
-/** @throws a `sourceFault` that names what the file is, where it is no workbook */
+/** @throws a `sourceFault` if the file is not a workbook; it names the real format */
 export async function assertWorkbook(path: string, name: string): Promise<void> {
   const handle = await open(path);
   try {

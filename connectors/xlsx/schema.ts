@@ -47,11 +47,11 @@ export const OPTIONS = {
 /** How a workbook is read. */
 export type Layout = z.infer<z.ZodObject<typeof OPTIONS>>;
 
-/** What stands under a stream besides its files: what differs from the source's other streams. */
+/** The options of a stream besides its files, where they differ from those of the source. */
 export const STREAM_OPTIONS = Fields.partial().shape;
 type StreamOptions = z.infer<z.ZodObject<typeof STREAM_OPTIONS>>;
 
-/** The source's layout with what the stream overrides. */
+/** The source's layout with the changes of the stream. */
 export function layoutOf(options: Layout, stream: StreamOptions): Layout {
   const overrides = Object.entries(stream).filter(([name, value]) => name in Fields.shape && value !== undefined);
   return { ...options, ...Object.fromEntries(overrides) };

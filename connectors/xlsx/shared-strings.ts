@@ -2,7 +2,7 @@ import { createTextGatherer } from './text-gatherer.ts';
 import { createTextStore } from './text-store.ts';
 import type { PartHandlers } from './xml-part.ts';
 
-/** Texts beyond so many bytes are kept in a temporary file. */
+/** Beyond this number of bytes, texts are kept in a temporary file. */
 const MEMORY_BYTES = 32 * 1024 * 1024;
 const STRINGS_MAX = 10_000_000;
 

@@ -20,7 +20,7 @@ export const OPTIONS = {
 };
 export type Options = z.infer<z.ZodObject<typeof OPTIONS>>;
 
-/** What stands under a stream besides its files. */
+/** The options of a stream besides its files. */
 export const STREAM_OPTIONS = {
   at: z
     .string()

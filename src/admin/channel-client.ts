@@ -26,8 +26,8 @@ export interface ChannelOptions {
 const SILENT_MS = 60_000;
 
 /**
- * Whether a daemon listens beside a ledger. `why` says why a daemon that may be there cannot be reached; null where there is
- * none.
+ * Whether a daemon listens beside a ledger. `why` says why a daemon that may be there cannot be reached; null if no
+ * daemon listens.
  */
 export type Reach = { reachable: true } | { reachable: false; why: string | null };
 

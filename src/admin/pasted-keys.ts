@@ -52,7 +52,7 @@ export function findPastedItem(
   return itemReading(pasted, views, kinds) ?? pasted;
 }
 
-/** The same, with null where no item has it. */
+/** The same, with null for a key that no item has. */
 function itemReading(
   pasted: string,
   views: Pick<LedgerViews, 'item' | 'items'>,

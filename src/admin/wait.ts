@@ -1,6 +1,8 @@
 import { z } from 'zod';
 
-/** How long the API or the queue may be out of reach before a handler ends, in milliseconds; a minute without it. */
+/**
+ * How long the API or the queue may be out of reach before a handler ends, in milliseconds. The default is a minute.
+ */
 export const WaitMs = z
   .number()
   .nonnegative()

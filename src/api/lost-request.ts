@@ -1,4 +1,4 @@
-// Decides what it means that a request or its answer was lost.
+// Decides the outcome of a lost request, or of a request with a lost answer.
 
 import type { Outcome, UnconfirmedCause } from '../domain/delivery/outcome.ts';
 import { systemCodeOf } from '../lib/errors.ts';

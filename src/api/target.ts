@@ -12,7 +12,7 @@ import { probeScopes } from './probe.ts';
 import { sendOnce } from './send-once.ts';
 import type { Session } from './session.ts';
 
-/** Short, because somebody waits for the answer to a probe or a ping. */
+/** Short, because a person or the end of an outage waits for the answer. */
 const PROBE_TOTAL_MS = 10_000;
 
 /**

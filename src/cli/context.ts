@@ -39,7 +39,7 @@ export interface CommandContext {
   /** Opens everything that writes; the caller closes it. */
   openRuntime(config: RuntimeConfig, command: string): Promise<Runtime>;
   /**
-   * Runs handlers where the ledger is held. What is opened for it is closed at the end.
+   * Runs handlers in the process that holds the ledger. Everything that it opens is closed at the end.
    *
    * @param command names the holder of the ledger to other processes
    */

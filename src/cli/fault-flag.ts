@@ -23,7 +23,7 @@ const MAIN_VALUES: Readonly<Record<FaultRule['kind'], string | null>> = {
   lag: 'ms',
 };
 
-/** What is taken as it is typed, digits or not. A comma ends it. */
+/** Values that stay as they are typed, also if they are digits. A comma ends a value. */
 const TEXTS: ReadonlySet<string> = new Set(['match', 'body']);
 
 /**
@@ -67,7 +67,7 @@ export function faultWords({ operation, kind, ...rest }: FaultRule): string {
   return [`${operation}:${kind}${value}`, ...others].join(',');
 }
 
-/** Null for a kind without a number, undefined for what is no kind. */
+/** Null for a kind without a number, undefined for an unknown kind. */
 function mainValueOf(kind: string): string | null | undefined {
   return Object.hasOwn(MAIN_VALUES, kind) ? MAIN_VALUES[kind as FaultRule['kind']] : undefined;
 }

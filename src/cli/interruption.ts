@@ -14,7 +14,7 @@ const SAME_PRESS_MS = 500;
 
 export interface InterruptionOptions {
   onFirst: () => void;
-  /** What SIGHUP does in a process without a terminal; without it SIGHUP stops the process like SIGTERM. */
+  /** The effect of SIGHUP in a process without a terminal. If it is left out, SIGHUP stops the process like SIGTERM. */
   onHangup?: (() => void) | undefined;
   /** Ends the process. */
   onSecond: () => void;

@@ -348,7 +348,7 @@ function underWayLine(count: number): string {
   return `${plural(count, 'item')} ${are} due. A running daemon or sync sends ${them}, or else the next sync does.`;
 }
 
-/** Items whose write has no clear answer so far, and when it is looked up what became of them. */
+/** Items whose write has no clear answer so far, and the time of their next read-back. */
 function readBackLine({ count, nextLookAt }: Attention['awaitingReadBack'], now: number): string {
   const what = count === 1 ? '1 item was sent, and' : `${formatCount(count)} items were sent, and`;
   const when = nextLookAt !== null && nextLookAt > now ? `, next at ${formatTime(nextLookAt)}` : '';

@@ -42,7 +42,7 @@ async function why(sku: string, context: CommandContext): Promise<number> {
   });
 }
 
-/** Null where no reading of the name is that of a product or of its row. */
+/** Null if the name belongs to no product and to no row of a product. */
 function whyOf(name: string, views: Pick<DashboardViews, 'why'>): Why | null {
   for (const reading of readingsOf(name)) {
     const found = views.why(reading);

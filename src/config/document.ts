@@ -23,7 +23,7 @@ const DEPTH_MAX = 100;
 /** A YAML or JSON file, parsed. */
 export interface ConfigDocument {
   value: unknown;
-  /** The line of the deepest part of the path that is there; null for what is in no line. */
+  /** The line of the deepest part of the path that is there; null if it is in no line. */
   lineOf(path: readonly PathSegment[]): number | null;
 }
 
@@ -156,7 +156,7 @@ function addProblem(problems: ConfigProblem[], lines: LineCounter, position: num
   if (!known && problems.length < PROBLEMS_MAX) problems.push({ path: '', line, message });
 }
 
-/** Finds what the parser lets pass: nesting that nobody could walk safely, aliases to nothing, keys that are not text. */
+/** Finds errors that the parser accepts: nesting that is too deep, aliases to nothing, keys that are not text. */
 function checkNodes(document: Document, report: (position: number, message: string) => void): void {
   const anchors = new Set<string>();
   visit(document, {

@@ -35,9 +35,9 @@ export interface LoadOptions<Connector extends ConnectorSchemas> {
   connectors: ConnectorLoader<Connector>;
   /** The folder of the profiles that are known by name. */
   profilesDir: string;
-  /** What the command needs; `all` without it. */
+  /** The sections that the command needs. The default is `all`. */
   needs?: Needs;
-  /** Learns every secret of the config before anything is said of it. */
+  /** Registers every secret of the config before any message about it. */
   secrets: SecretStore;
   /**
    * Called when the config has problems, to report those of its mappings with them. It is given each source's mappings as

@@ -2,7 +2,7 @@ import type { LookupConfig, MappingDefinition, ValueRule } from '../domain/mappi
 import { isJsonObject } from '../lib/json.ts';
 import { type LookupsConfig, Mapping, type MappingConfig, SourceParts } from './config.ts';
 
-/** @param path where it stands in the config, as `sources[0].mappings[1]` */
+/** @param path the path of the mapping in the config, as `sources[0].mappings[1]` */
 export function loadedMapping(
   mapping: MappingConfig,
   path: string,

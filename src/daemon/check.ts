@@ -73,7 +73,7 @@ export function checkMappings(config: RuntimeConfig): Promise<void> {
   return createMappers({ sources: () => config.sources, baseDir: config.folder, profile: config.profile }).refreshAll();
 }
 
-/** Tries every stream of every source, also where another one fails. */
+/** Tries every stream of every source. A failed stream does not stop the others. */
 export async function* checkStreams({ config, log, signal }: CheckOptions): AsyncGenerator<StreamFinding> {
   for (const source of config.sources) {
     for (const stream of source.streams) {

@@ -12,7 +12,7 @@ import { warnOfGuard } from './sources/announced-pull.ts';
 import { type CurrentState, createCurrentState } from './views/current-state.ts';
 import { createFigures } from './views/figures.ts';
 
-/** What shows how a daemon stands, and what it has done. */
+/** Shows the state of a daemon and its past work. */
 export interface Observed extends CurrentState {
   health: Health;
   metrics: Metrics;

@@ -83,7 +83,7 @@ export interface Runtime {
   /** Requests of people beside the deliveries. */
   platform: PlatformRequests;
   secrets: SecretStore;
-  /** Whether the API is there, and what it takes. */
+  /** Whether the API can be reached, and which requests it accepts. */
   api: ApiHealth;
   queues: BullmqQueues;
   bus: EventBus;

@@ -29,7 +29,7 @@ export interface Answers {
 
 /** A group waits at most this long for more answers. */
 const LINGER_MS = 2;
-/** A group only waits if at least so many more answers can be expected in that time. */
+/** A group only waits if at least this many more answers can be expected during the wait. */
 const EXPECTED_MIN = 8;
 /** A group of this size gains nothing by becoming larger. */
 const GROUP_MAX = 48;

@@ -86,7 +86,7 @@ export function createClaims(options: ClaimsOptions): Claims {
       return claimed;
     }
     giveBack(only);
-    // Nobody knows which member of an import is at fault, so the ledger tries each of them alone.
+    // It is unknown which member of an import is at fault, so the ledger tries each member alone.
     const unstored = await deadLetter(only.deliveries, error);
     if (unstored !== null) await waitForLedger(unstored, abort);
     dispatcher.done(only.deliveries.map(({ id }) => id));
@@ -152,7 +152,7 @@ function assignRequests(
   return assigned;
 }
 
-/** The request whose members were all admitted together; undefined where there is none. */
+/** The request whose members were all admitted together; undefined if no request has such members. */
 function ownRequest(
   { deliveries }: Admitted,
   requestOf: ReadonlyMap<number, ClaimedRequest>,

@@ -53,7 +53,7 @@ export interface DeliveryOptions {
   maxRate: number | null;
   /** Whether publishing has an API key of its own. */
   ownPublishKey: boolean;
-  /** Describes what a delivery is about, for the log. */
+  /** Describes the operation and the item of a delivery, for the log. */
   views?: Pick<LedgerViews, 'delivery'>;
   /** Null in a process that does not show failed jobs. */
   failedJobs: { views: LedgerViews; replay: FailedJobsOptions['replay'] } | null;

@@ -25,7 +25,7 @@ export function createDeadLetter(options: {
   ledger: Pick<DeliveryLedger, 'deadLetter'>;
   log: Pick<Logger, 'error'>;
   scrub: (text: string) => string;
-  /** Describes what a delivery is about, for the log. */
+  /** Describes the operation and the item of a delivery, for the log. */
   views?: Pick<LedgerViews, 'delivery'> | undefined;
 }): DeadLetter {
   const { ledger, views, log, scrub } = options;

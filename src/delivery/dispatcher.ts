@@ -39,7 +39,7 @@ const PLACES_BESIDE = 80;
 const BY_HAND_MAX = 64;
 /** How often the dispatcher draws a random delivery, to find one that is not in flight and has not failed. */
 const DRAWS = 20;
-/** `onRoom` is called after so many deliveries have ended, and when none is left. */
+/** `onRoom` is called after this many deliveries have ended, and when no delivery is left. */
 const LOOK_AFTER = 200;
 
 /**

@@ -37,7 +37,7 @@ export type ChannelSettings = { id: string } & (
 export interface AlertRules {
   runFailed: boolean;
   guardHeld: boolean;
-  /** Fires above so many records of a source. */
+  /** Fires if a source has more than this many records in quarantine. */
   quarantineAbove: number | null;
   nothingSyncedMs: number | null;
   keyRefused: boolean;

@@ -8,7 +8,7 @@ export type PassportStatus = (typeof PASSPORT_STATUSES)[number];
 
 /** The wanted state of a passport, and who wants it. A person's request is kept; the policy decides in all other cases. */
 export interface PassportDesire {
-  /** `none`: nobody wants one any more, and none has been initialised. */
+  /** `none`: neither the policy nor a person wants a passport, and none was initialised. */
   status: PassportStatus | 'none';
   /** `missing`: the source no longer has the product. */
   because: 'policy' | 'person' | 'missing';

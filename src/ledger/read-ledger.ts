@@ -24,7 +24,7 @@ export function openLedgerViews(options: {
     id: createMeta(db).get('id') ?? '',
     views: createViews(db, options.passportRules),
     async dashboard() {
-      // Most commands need the other views alone.
+      // Most commands do not need this view.
       const { createDashboardViews } = await import('./dashboard/dashboard-views.ts');
       return createDashboardViews(db, options.passportRules);
     },

@@ -18,7 +18,10 @@ export function isEsModuleReadAsCommonJs(error: unknown): boolean {
   );
 }
 
-/** Node writes the file and the line before the message in the stack; those of an ES module it shows to the terminal alone. */
+/**
+ * Node writes the file and the line before the message in the stack; for an ES module Node shows them only on the
+ * terminal.
+ */
 function placeOf({ stack }: Error): string | null {
   const [, file, line] = /^(file:.+|\/.+|[A-Za-z]:\\.+):(\d+)\n/.exec(stack ?? '') ?? [];
   if (file === undefined || line === undefined) return null;

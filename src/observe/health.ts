@@ -6,7 +6,7 @@ export const API_STANDINGS = ['ok', 'unreachable', 'throttled', 'denied_key', 'd
 /** The state of the API by its last answers. `throttled`: it asks for a wait beyond a minute. */
 export type ApiStanding = (typeof API_STANDINGS)[number];
 
-/** The health of a daemon. It contains no data of the ledger, since anybody may ask for it. */
+/** The health of a daemon. It contains no data of the ledger, because everybody may ask for it. */
 export interface HealthReport {
   /** `unhealthy`: it cannot work, and a restart may help. `degraded`: it waits for the API. */
   status: 'ok' | 'degraded' | 'unhealthy' | 'stopping';
@@ -88,7 +88,7 @@ function configOf(reload: Pick<ReloadStatus, 'ok'> | null | undefined): Pick<Hea
   return reload?.ok === false ? { config: 'refused' } : {};
 }
 
-/** Leaves out the API's words, since anybody may ask for the health. */
+/** Leaves out the API's words, because everybody may ask for the health. */
 function timesOf({ since, until, askAgainAt }: ApiWait): NonNullable<HealthReport['apiWait']> {
   const isoOf = (at: number): string => new Date(at).toISOString();
   return { since: isoOf(since), until: until === null ? null : isoOf(until), askAgainAt: isoOf(askAgainAt) };

@@ -17,7 +17,7 @@ export interface PageToMap extends ReadPage {
 /** A page that the pull has read and a worker will map. */
 export interface HandedPage {
   page: PageToMap;
-  /** When it was read, in milliseconds since the epoch; 0 where nobody has measured it. */
+  /** When the page was read, in milliseconds since the epoch; 0 if the time was not measured. */
   at: number;
   /** True once a worker has begun to map it. */
   isTaken: boolean;

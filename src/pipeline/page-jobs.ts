@@ -49,7 +49,7 @@ export function createPageJobs({
   emit: Emit;
   handover?: PageHandover;
   clock?: Pick<Clock, 'now'>;
-  /** For traces; nothing is measured without it. */
+  /** Gets the times of each page for traces. If it is left out, no time is measured. */
   onPageStored?: OnPageStored | undefined;
 }): PageJobs {
   async function enqueue({ page }: HandedPage): Promise<Fault | null> {

@@ -236,7 +236,7 @@ function withoutRepeats(rows: readonly IncomingRecord[]): IncomingRecord[][] {
 }
 
 /**
- * Without one whole export nobody knows what the source has, so nothing counts as complete.
+ * Without one whole export the content of the source is unknown, so nothing counts as complete.
  *
  * @throws Fault `source.unreadable` if the stream was never read
  */

@@ -93,7 +93,7 @@ export async function storeCorrections(
   return { ...done, result };
 }
 
-/** The rows whose records are as the person has seen them, and alone with their key. */
+/** The rows whose records have not changed since the person saw them, and whose key no other row has. */
 async function stillThere(
   rows: readonly Correction[],
   { source, stream, key }: Pick<CorrectionRequest, 'source' | 'stream' | 'key'>,

@@ -14,7 +14,9 @@ const PREFIX = /^[A-Za-z0-9_.-]{1,64}$/;
 export interface QueuesOptions {
   /** `embedded`, `redis://…` or `rediss://…`. */
   url: string;
-  /** Begins the names of the queues, so that several ledgers can share one Redis: letters, digits, `_`, `.` and `-`. */
+  /**
+   * The prefix of the queues' names, so that several ledgers can share one Redis: letters, digits, `_`, `.` and `-`.
+   */
   prefix: string;
   log: Logger;
   /** For tests, which cannot wait half a minute until a worker counts as dead. */

@@ -6,9 +6,9 @@ export const PAGE_ROWS_MAX = 500;
 export const PAGE_BYTES_MAX = 4 * 1024 * 1024;
 
 export interface PageBuffer {
-  /** True when there is nothing to take. */
+  /** True if the buffer has no rows. */
   readonly empty: boolean;
-  /** Adds a row of about so many bytes. Returns true when the page is full: take it before adding more. */
+  /** Adds a row with its approximate size in bytes. Returns true when the page is full: take it before adding more. */
   add(row: SourceRow, bytes: number): boolean;
   /** The rows so far as a page; the buffer is empty afterwards. */
   take(progress: { done: number; total: number }): Page;

@@ -30,7 +30,7 @@ export interface Retried {
   /** Deliveries that no longer needed a person when the retry began. */
   needless: number;
   replayed: ReplayReport;
-  /** Each delivery that was retried, those that still fail first; at most the first of them. */
+  /** The first of the retried deliveries. Deliveries that still fail come first. */
   outcomes: RetriedDelivery[];
   delivered: number;
   stillStuck: number;

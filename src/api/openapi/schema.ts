@@ -135,7 +135,7 @@ function together(views: readonly SchemaView[]): SchemaView {
   };
 }
 
-/** Combines views of which one applies. */
+/** Combines views. A value has to fit one of them. */
 function either(views: readonly SchemaView[]): SchemaView {
   const [first, ...others] = views;
   const common = [...(first?.required ?? [])].filter((name) => others.every(({ required }) => required.has(name)));

@@ -138,7 +138,7 @@ function addValue(column: Gathered, value: JsonValue, isRepeat: boolean): void {
   if (!column.isUnique || isRepeat || value === false) return;
   column.isUnique = !column.seen.has(text);
   column.seen.add(text);
-  // The values are forgotten once one of them has come twice.
+  // The set of values is dropped after the first repeated value.
   if (!column.isUnique) column.seen.clear();
 }
 

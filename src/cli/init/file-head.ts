@@ -11,7 +11,7 @@ import { createTemporaryFiles } from '../../sdk/files/temporary-files.ts';
 export interface FileHead {
   /** Its absolute path. */
   path: string;
-  /** Its name, or of a packed file the name of what is in it. */
+  /** The name of the file. For a packed file, the name of its content. */
   name: string;
   bytes: Buffer;
   /** True if `bytes` is all that there is. */

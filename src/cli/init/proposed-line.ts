@@ -31,12 +31,12 @@ export function missing(name: string, reason: string): ProposedLine {
   return { name, expression: null, reason, isTodo: true };
 }
 
-/** The line of a choice; null where there is none. */
+/** The line of a choice; null if nothing was chosen. */
 export function lineIfAny(name: string, choice: Choice | null): ProposedLine | null {
   return choice === null ? null : lineOf(name, choice);
 }
 
-/** A line that is left out, with the reason; null without one. */
+/** A line that is left out, with the reason; null without a reason. */
 export function leftOut(name: string, reason: string | null): ProposedLine | null {
   return reason === null ? null : { name, expression: null, reason, isTodo: false, isOptional: true };
 }

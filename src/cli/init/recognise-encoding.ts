@@ -3,7 +3,7 @@ import { likelyEncoding } from './likely-encoding.ts';
 
 /** The encoding of a text, and what shows it. */
 export interface FoundEncoding {
-  /** As the option `encoding` takes it. */
+  /** The encoding, in the form of the option `encoding`. */
   name: string;
   reason: string;
   text: string;

@@ -23,11 +23,11 @@ export interface Recognised {
   /** Options of the source, and of the stream besides the file. */
   options: FoundOption[];
   stream: FoundOption[];
-  /** What else stands in the file, as lines for a comment. */
+  /** The other content of the file, as lines for a comment. */
   hints: string[];
   /** The file of config/presets that fits, without its ending. */
   preset?: string;
-  /** The streams of the preset that the file has; all of them without it. */
+  /** The streams of the preset that the file has. If it is left out, the file has all of them. */
   presetStreams?: string[];
 }
 

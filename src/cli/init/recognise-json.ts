@@ -4,7 +4,7 @@ import { jsonTokens } from './json-tokens.ts';
 
 /** A list of objects in a JSON document. */
 export interface FoundList {
-  /** Where it stands, as the stream option `at` takes it. */
+  /** The path of the list, in the form of the stream option `at`. */
   at: string;
   /** True for a list within the elements of another one. */
   isNested: boolean;

@@ -2,7 +2,7 @@ import { SaxesParser } from 'saxes';
 
 /** Elements that may be records. */
 export interface FoundElements {
-  /** Their path, as the stream option `at` takes it. */
+  /** The path of the elements, in the form of the stream option `at`. */
   at: string;
   count: number;
   /** The names of the elements and attributes in them. */

@@ -14,7 +14,7 @@ export interface Taken {
   refused: readonly string[];
 }
 
-/** An expression around the value of a column, with what it does with the values. */
+/** An expression around the value of a column, with its effect on the values. */
 export interface CheckedExpression extends Taken {
   /** Makes the expression for a value from the expression for its column. */
   expression: (access: string) => string;

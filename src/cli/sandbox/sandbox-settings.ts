@@ -69,7 +69,7 @@ export async function sandboxSettings(flags: SettingsFlags): Promise<SandboxSett
 }
 
 /**
- * Flags that would do nothing are mistakes: whoever gave one counts on it.
+ * A flag without an effect is an error, because its user relies on it.
  *
  * @throws Fault `usage`
  */

@@ -140,7 +140,7 @@ function showEnd(sandbox: Sandbox, { output }: CommandContext): number {
   return exitCode;
 }
 
-/** One key cannot have the scopes of two: the later would take them from the earlier. */
+/** No key may be given twice, because the scopes of the later one would replace those of the earlier one. */
 function refuseSameKeys({ key, keyData, keyRead }: SandboxCommandOptions): void {
   const given = [key, keyData, keyRead].filter((one) => one !== undefined);
   if (new Set(given).size === given.length) return;

@@ -20,7 +20,7 @@ export function writeTemplate({
   folder: string;
   /** The folder of this program's package. */
   root: string;
-  /** What stands for `{{name}}` in the files. */
+  /** The text that replaces `{{name}}` in the files. */
   values: Readonly<Record<string, string>>;
 }): { files: string[]; isLinked: boolean } {
   const template = join(root, 'config', 'connector-template');
@@ -34,7 +34,7 @@ export function writeTemplate({
       const text = readFileSync(join(template, name), 'utf8');
       const to = RENAMED[name] ?? name;
       mkdirSync(dirname(join(folder, to)), { recursive: true });
-      // A file that has appeared since is somebody else's.
+      // A file that has appeared since then belongs to another process or person.
       writeFileSync(join(folder, to), withValues(text, values), { flag: 'wx' });
       return to;
     });

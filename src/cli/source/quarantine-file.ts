@@ -5,7 +5,7 @@ import { defuseFormula } from '../../lib/text/formula-safety.ts';
 import { formatIssue } from '../text/words.ts';
 import { writeWholeFile } from '../whole-file.ts';
 
-/** Spreadsheets take a file without it for text in the encoding of the country. */
+/** Without a byte order mark, spreadsheets read the file in the encoding of the country. */
 const BYTE_ORDER_MARK = '\ufeff';
 const ADDED = ['file', 'line', 'issues'] as const;
 

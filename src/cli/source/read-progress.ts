@@ -13,7 +13,7 @@ interface ReadProgress {
 const LINE_EVERY_MS = 5000;
 const NONE: ReadProgress = { show: () => {}, stop: () => {} };
 
-/** A bar where somebody watches a terminal, a line every few seconds elsewhere, nothing with `--quiet` or `--json`. */
+/** A bar in a terminal, otherwise a line every few seconds, and nothing with `--quiet` or `--json`. */
 export function createReadProgress(name: string, output: Output): ReadProgress {
   if (output.quiet || output.json) return NONE;
   return output.watched ? createBar(name, output) : createLines(name, output);

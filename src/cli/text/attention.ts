@@ -12,7 +12,7 @@ import { countKind } from './words.ts';
 /** The state of the ledger, with its items. */
 export type Standing = SourcesStanding & { items: ItemCounts };
 
-/** States out of which a person has to help. */
+/** States that need a person. */
 const NEEDING = ['blocked', 'rejected', 'parked', 'in_doubt'] as const;
 const SHOWN_MAX = 5;
 

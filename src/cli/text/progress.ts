@@ -21,7 +21,7 @@ export interface ProgressOptions {
 }
 
 /**
- * Bars where somebody watches a terminal, a line every few seconds elsewhere, nothing with `--quiet` or `--json`. It goes
+ * Bars in a terminal, otherwise a line every few seconds, and nothing with `--quiet` or `--json`. It goes
  * to stderr.
  */
 export function createProgress(options: ProgressOptions): Progress {

@@ -45,7 +45,7 @@ export function itemLines(items: ItemCounts, style: TableStyle): string[] {
   );
 }
 
-/** Passports by state, in one row; nothing where nobody wants any. */
+/** Passports by state, in one row; nothing if no passports are wanted. */
 export function passportLines(passports: PassportCounts, style: TableStyle): string[] {
   const used = PASSPORT_STATES.filter((state) => (passports[state] ?? 0) > 0);
   if (used.every((state) => state === 'none')) return [];

@@ -40,7 +40,7 @@ export function shortenMiddle(text: string, length: number): string {
   return `${text.slice(0, Math.max(0, length - 1 - end))}…${end > 0 ? text.slice(-end) : ''}`;
 }
 
-/** The text in lines of at most so many characters, divided between words. A longer word has a line of its own. */
+/** Divides the text into lines of at most this many characters, between words. A longer word has a line of its own. */
 export function wrap(text: string, width: number): string[] {
   const lines: string[] = [];
   let line = '';

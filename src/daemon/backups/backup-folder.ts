@@ -13,9 +13,9 @@ export interface BackupFolder {
   pathFor(at: number): string;
   /** The newest first; empty where there is no such folder. */
   list(): Promise<BackupFile[]>;
-  /** Makes the folder where it is missing, and removes what a killed attempt has left. */
+  /** Makes the folder if it is missing, and removes the files of a killed attempt. */
   prepare(): Promise<void>;
-  /** Removes the oldest backups beyond so many. Returns the removed files. */
+  /** Keeps this many backups and removes the older ones. Returns the removed files. */
   removeOld(keep: number): Promise<string[]>;
 }
 

@@ -6,7 +6,7 @@ import { fault } from '../../domain/faults.ts';
 import { acquireLock } from '../../ledger/store/lock.ts';
 import { Fault, fileReasonOf, systemCodeOf } from '../../lib/errors.ts';
 
-/** The folder of a demo: a copy of the shipped example, and what the demo itself writes. */
+/** The folder of a demo: a copy of the shipped example, and the files that the demo writes. */
 export interface DemoFolder {
   /** Absolute. */
   folder: string;

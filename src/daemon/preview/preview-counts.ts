@@ -9,7 +9,7 @@ export interface IssueCount {
   field: string | null;
   /** How many records have it. */
   records: number;
-  /** The first record that has it. */
+  /** The first record with this issue. */
   example: { place: Place; message: string };
 }
 

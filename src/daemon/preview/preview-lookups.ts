@@ -4,7 +4,7 @@ import type { JsonValue } from '../../lib/json.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
 import { openSource, type RuntimeConfig } from '../sources/open-source.ts';
 
-/** A preview keeps so many rows of a lookup table in memory. Of larger streams it knows the first ones. */
+/** The most rows of a lookup table that a preview keeps in memory. Of a larger stream it keeps the first rows. */
 const ROWS_MAX = 500_000;
 
 /**

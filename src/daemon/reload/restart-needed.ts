@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { RuntimeConfig } from '../sources/open-source.ts';
 
-/** Each setting that is another one and cannot be replaced while the daemon runs, as a full sentence. */
+/** Each changed setting that cannot be replaced while the daemon runs, as a full sentence. */
 export function restartNeeded(present: RuntimeConfig, next: RuntimeConfig): string[] {
   const pairs: [path: string, before: unknown, after: unknown][] = [
     ['ledger', present.ledger, next.ledger],

@@ -48,7 +48,7 @@ export async function watchExports(
   /** A reload gives each source a new object, so a source whose connector has changed is looked at again. */
   const unwatchable = new WeakSet<ConfiguredSource>();
   let started = { ...views.daemonNote('watched') };
-  // Looks happen every two seconds, so they must not log each time what they wait for.
+  // Looks happen every two seconds, so not every look may write to the log.
   const quiet: Logger = {
     debug: () => undefined,
     info: () => undefined,

@@ -7,7 +7,7 @@ import { sourceFault } from '../../sdk/faults.ts';
 const DEPTH_MAX = 100;
 /** How long a connector may take to stop when it is asked to. */
 const STOP_WITHIN_MS = 5_000;
-/** A connector that gives more empty pages than this one after the other counts as endless. */
+/** The most empty pages in a row. A connector that gives more counts as endless. */
 const EMPTY_PAGES_MAX = 10_000;
 
 /**

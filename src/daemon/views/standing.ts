@@ -21,7 +21,7 @@ export function standingOf(
     guarded: views.guardedReads(selected),
     failedRuns: failedRunsOf(views, selected),
     suspended: views.suspended(selected),
-    // An empty list would stand for all sources.
+    // An empty list would mean all sources.
     missing: watched.length === 0 ? {} : views.missingCounts(watched),
   };
 }

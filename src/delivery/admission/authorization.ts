@@ -95,7 +95,9 @@ function looksAtScopes(outcome: Outcome): boolean {
   return outcome.kind !== 'ambiguous' || outcome.atWork === true;
 }
 
-/** If so many requests in a row are refused a scope that was granted before, the whole scope counts as refused. */
+/**
+ * If the API refuses this many requests in a row for a scope that it granted before, the whole scope counts as refused.
+ */
 const QUESTIONS_MAX = 3;
 
 export function isScopeDenied(outcome: Outcome): boolean {

@@ -5,7 +5,7 @@
 export interface FailureRecord {
   /** A request failed. @param subject as of `Observation`, where the failure names one */
   failed(subject: number | string, now: number): void;
-  /** Counts a failed request that shows nothing about what was sent. */
+  /** Counts a failed request whose failure does not depend on its content. */
   failedBlindly(now: number): void;
   /** The API has answered a request. Deliveries that failed before this may be at fault themselves. */
   answered(): void;

@@ -17,7 +17,7 @@ export interface HalfOpenQuestions {
   deliveryEnded(observation: Observation): void;
 }
 
-/** After so many failed questions a delivery is sent nevertheless, because the question itself may be at fault. */
+/** After this many failed questions a delivery is sent nevertheless, because the question itself may be at fault. */
 const FAILED_MAX = 10;
 
 export function createHalfOpenQuestions(options: {

@@ -37,7 +37,7 @@ export interface Outage {
    * How many different writes have failed since the API last took one, and when it took it; null if it has taken none.
    */
   writes(): { failed: number; takenAt: number | null };
-  /** True if so many writes have failed in a row that the next delivery should come from elsewhere in the ledger. */
+  /** True if many writes in a row have failed. The next delivery should then come from another place in the ledger. */
   needsSample(): boolean;
   /** True if this delivery has failed recently, so that it may be at fault itself. */
   failedLately(delivery: number): boolean;

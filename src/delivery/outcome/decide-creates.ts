@@ -96,7 +96,7 @@ function unprocessed(outcome: Outcome, members: Members, context: CreatesContext
   return { decisions, keep: false, groupMax: isSplit ? half(members) : null };
 }
 
-/** Decides about each member by what the answer says about it. A member that has to be sent again is sent alone then. */
+/** Decides about each member from its result in the answer. A member that has to be sent again is sent alone then. */
 function byMember(
   outcomes: readonly MemberOutcome[] | undefined,
   members: Members,

@@ -97,7 +97,7 @@ function decideEach(outcome: Outcome, { members, sends }: Request, context: Impo
   );
 }
 
-/** Decides about each member by what the answer says about it. */
+/** Decides about each member from its result in the answer. */
 function decideByAnswer(
   outcomes: readonly MemberOutcome[] = [],
   { members }: Request,

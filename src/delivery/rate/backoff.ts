@@ -6,7 +6,7 @@
 const BACKOFF = {
   /** The first wait while no rate is known. */
   unknownMs: 100,
-  /** The first wait is as long as so many requests take, within these bounds. */
+  /** The first wait is as long as this number of requests takes, within these bounds. */
   requests: 3,
   requestsMs: { min: 20, max: 600 },
   /** The first wait is also at least this share of a usual stop, up to this length. */

@@ -26,7 +26,7 @@ export interface LongWindow {
   afterShortStop(stop: EndedStop, refusedRate: number, now: number): boolean;
 }
 
-/** If refusals go on for so many windows, the limit has no long window. */
+/** If refusals continue for this many windows, the limit has no long window. */
 const STREAK_WINDOWS_MAX = 1.5;
 /** A refusal below this share of the kept rate came while the window refilled. */
 const REFILLED = 0.9;

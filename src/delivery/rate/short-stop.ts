@@ -21,9 +21,12 @@ const AFTER_REFUSAL = 0.25;
 const LOW_MIN = 0.25;
 /** The weight of a refusal that has another possible cause: a raise had gained something, or no rate was steady yet. */
 const WEIGHT = { gained: 0.5, unsure: 0.75 };
-/** While the limit is shared, so many refusals in a row do not prove that the limit has dropped. */
+/** While the limit is shared, up to this many refusals in a row do not prove that the limit has dropped. */
 const STREAK_MAX = 3;
-/** A stop before so many requests teaches nothing about the limit. The search then begins again, so many times at most. */
+/**
+ * A stop after fewer requests than this shows nothing about the limit. The search then begins again, a bounded number
+ * of times.
+ */
 const FIRST = { requests: 6, triesMax: 3, ms: 10_000 };
 /** The share of the rate that is kept below a second limit. */
 const BELOW_SECOND = 0.85;

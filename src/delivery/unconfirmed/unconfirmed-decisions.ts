@@ -54,7 +54,10 @@ export interface ListRead {
    * deliveries.
    */
   mayMakeUntil: number | null;
-  /** The slot of the products that imports have not made: they go together, in imports again. Set by the first of them. */
+  /**
+   * The slot of the products that imports have not made. They are sent together, again in imports. The first of them
+   * sets the slot.
+   */
   together: { dueAt: number | null };
 }
 
@@ -93,7 +96,7 @@ export function createUnconfirmedDecisions(options: UnconfirmedDecisionsOptions)
     refund: health.wasOut(ticksAt(clock, delivery.since)),
   });
 
-  /** When the next retry may be sent; 0 for now. */
+  /** The time at which the next retry may be sent; 0 means at once. */
   function reserveSlot(): number {
     const waitMs = retries.reserve(clock.ticks());
     return waitMs === 0 ? 0 : clock.now() + waitMs;

@@ -59,7 +59,7 @@ export const DELIVERY_EVENTS = [
   'reject',
   /** The delivery has reached its retry limit. */
   'exhaust',
-  /** A newer revision takes its place, or a person ends it. */
+  /** A newer revision replaces the delivery, or a person ends it. */
   'supersede',
 ] as const;
 export type DeliveryEvent = (typeof DELIVERY_EVENTS)[number];

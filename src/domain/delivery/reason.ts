@@ -138,7 +138,7 @@ const CODES = {
 
 export type ReasonCode = keyof typeof CODES;
 
-/** Why a delivery is in its state: for people, and for what is decided next. */
+/** Why a delivery is in its state. People read it, and the next decisions use it. */
 export interface Reason {
   code: ReasonCode;
   message: string;

@@ -57,7 +57,7 @@ export interface ChannelTest {
 /** The alerts of a daemon. */
 export interface Alerts {
   channels(): ChannelView[];
-  /** The firing ones first, then those that were over last. At most some hundred. */
+  /** The firing alerts first, then the alerts that ended last. At most a few hundred. */
   list(): AlertView[];
   /**
    * Sends no notices of an alert until that time. The alert need not fire now. If it still fires at that time and was

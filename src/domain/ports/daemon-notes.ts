@@ -11,7 +11,7 @@ export interface ReloadStatus {
 
 /** What became of the scheduled backups of the ledger. */
 export interface BackupStatus {
-  /** The last try, whatever came of it. */
+  /** The last try, successful or not. */
   at: number;
   ok: boolean;
   /** Why it failed; null where it has not. */

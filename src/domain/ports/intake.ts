@@ -187,7 +187,7 @@ export interface PendingRecord {
 /** A stored record, found by its key. */
 export interface StoredRecord extends PendingRecord {
   key: string;
-  /** True if the source no longer has it. */
+  /** True if the source no longer has the record. */
   missing: boolean;
 }
 

@@ -20,7 +20,7 @@ const NO_OPEN = `coalesce(i.state, '') NOT IN ${OPEN}`;
 const BASELINE_HASH = 'iif(i.acknowledged = 1, i.desired_hash, i.baseline_hash)';
 const ROLE_PAIRS = `(VALUES ${REF_ROLES.map((role) => `('${role}', '${REF_KINDS[role]}')`).join(', ')})`;
 
-/** The ledger's own rules, beside those that SQLite enforces. */
+/** The rules of the ledger that SQLite does not enforce. */
 export const SOUND_CHECKS: readonly SoundCheck[] = [
   {
     name: 'meta.identity',

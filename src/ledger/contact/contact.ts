@@ -42,7 +42,9 @@ export interface Contact {
 }
 
 const LISTABLE: readonly ListableKind[] = ['product', 'material'];
-/** A source that was in first contact may stage so many creates of a kind in one run before the list is read again. */
+/**
+ * A source that was in first contact may stage this many creates of a kind in one run before the list is read again.
+ */
 const CREATES_MAX = 20;
 /** How many creates a batch has staged, by source and kind. */
 export type CreateCounts = Map<string, { source: string; kind: ListableKind; count: number }>;

@@ -62,7 +62,10 @@ export function createCauseMembers(
     ),
   };
 
-  /** Finding a group counts all of them, so that the pages of one download would count them again and again. */
+  /**
+   * To find a group, all its members are counted. The found group is kept, so that the pages of one download do not
+   * count them again.
+   */
   let lastFound: StuckGroup | null = null;
   function groupOf(id: string, after: number): StuckGroup | null {
     if (after > 0 && lastFound?.id === id) return lastFound;

@@ -68,7 +68,7 @@ export function createDashboard(
       passports: counts(undefined, wantedByPolicy(rules)),
       quarantined: ofLedger.quarantinedCount(sources),
       guarded: ofLedger.guardedReads(sources),
-      // An empty list would stand for all sources.
+      // An empty list would mean all sources.
       missing: watched.length === 0 ? {} : ofLedger.missingCounts(watched),
       suspended: ofLedger.suspended(sources),
     }),

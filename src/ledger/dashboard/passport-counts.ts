@@ -10,7 +10,7 @@ interface StandingCount {
   n: number;
 }
 
-/** A count is kept for so many times as long as it took, so that counting takes a fiftieth of the time at most. */
+/** A count is kept for this many times the time that it took, so that counting takes at most a fiftieth of all time. */
 const KEPT_TIMES = 50;
 
 /** How many passports are in each state. `now` gives milliseconds that only rise. */

@@ -2,7 +2,7 @@ import type { ReplaySelection } from '../../domain/ports/replay.ts';
 import { createStuckGroups, NEEDS_PERSON, type RecordGroup, SHAPE } from '../dashboard/stuck-groups.ts';
 import type { Sqlite } from '../store/database.ts';
 
-/** What a selection by cause stands for: quarantined records of a group, or deliveries; null where the cause is gone. */
+/** The members of a selected cause: quarantined records of a group, or deliveries. Null if the cause is gone. */
 export type SelectedByCause =
   | { type: 'records'; group: RecordGroup }
   | { type: 'deliveries'; selection: ReplaySelection }

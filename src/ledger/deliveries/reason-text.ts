@@ -6,7 +6,7 @@ export function reasonText(reason: Reason): string {
   return JSON.stringify({ ...reason, shape: reasonShape(reason) });
 }
 
-/** A stored reason with its shape. An older version has stored it without one. */
+/** A stored reason with its shape. An older version of the program has stored reasons without a shape. */
 export function withShape(text: string): string {
   const reason = storedReason(text);
   return reason === null ? text : JSON.stringify({ ...(JSON.parse(text) as object), shape: reasonShape(reason) });

@@ -97,7 +97,7 @@ export function createReconcile(
     return staged.get(item.id) ?? null;
   }
 
-  /** The write of a BOM item. For an adopted product nobody knows which BOM items are at the platform already. */
+  /** The write of a BOM item. For an adopted product it is unknown which BOM items the platform already has. */
   function wantedWith(item: ItemRow, wanted: Wanted): Wanted {
     if (wanted.need !== 'write' || wanted.operation !== 'bom_item.create') return wanted;
     const standing = adoptedBom.standingOf(item.id);

@@ -11,7 +11,7 @@ export interface People {
   beginAction(action: BeginAction): number;
   endAction(id: number, outcome: string): void;
   noteCause(cause: string, note: NoteCause): void;
-  /** Returns how many records wait for the mapping because of it. */
+  /** Returns how many records wait for the mapping because of the new value. */
   setLookupValue(value: SetLookupValue): number;
   /** Ends the actions of a process that was killed. */
   endLeft(): void;

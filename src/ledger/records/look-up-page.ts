@@ -16,7 +16,8 @@ export interface PageLooks {
 }
 
 /**
- * Unchanged records are counted in the ledger at least once for so many, so that the progress of a run can be shown.
+ * After at most this many unchanged records, their count is written to the ledger, so that the progress of a run can be
+ * shown.
  */
 const UNCOUNTED_MAX = 20_000;
 

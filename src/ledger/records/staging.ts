@@ -128,7 +128,7 @@ export function createStaging(
     for (const { kind, key } of [...parts.contested, ...contested]) sql.addContender.run(kind, key, recordId);
     const found = [...parts.issues, ...issues];
     if (found.length > 0) return quarantine(recordId, [...reported, ...found], productsOf(mapped));
-    // Nobody knows which of the record's earlier items a failed mapping would make, so all of them count as present.
+    // It is unknown which of the record's earlier items a failed mapping would make, so all of them count as present.
     if (!isNew && reported.length === 0) releaseBut(own, recordId);
     if (!isNew && reported.length > 0) for (const item of items.ownedBy(recordId)) items.reconcile(item.id);
     for (const one of own) {
@@ -181,7 +181,7 @@ function blockedBy(result: MapResult): BlockedProducts {
   return result.status === 'quarantined' ? result.blockedProducts : [];
 }
 
-/** The counts of what records became, by run and stream. */
+/** The number of records by their new state, for each run and stream. */
 function createCounts(): { of(runId: number, streamId: number): RunCount; all(): Iterable<RunCount> } {
   const counts = new Map<string, RunCount>();
   return {

@@ -30,7 +30,7 @@ export function thisHolder({ command, now }: { command: string; now: number }): 
 
 /** Describes the owner of the lock as the end of a sentence, and says how to find it where it is not known. */
 export function describeHolder(holder: LedgerHolder | null, lockFile: string): { who: string; find: string } {
-  const find = `\`fuser -v ${lockFile}\` or \`lsof ${lockFile}\` names the process that holds it, where it runs on this machine.`;
+  const find = `\`fuser -v ${lockFile}\` or \`lsof ${lockFile}\` names the process that holds it, if the process runs on this machine.`;
   if (holder === null) return { who: 'another process; which one could not be determined', find };
   const { pid, command, since, host } = holder;
   switch (standingOf(holder)) {

@@ -12,7 +12,7 @@ import { TABLES } from '../store/schema.ts';
 /** Called with the number of converted rows, and the number of all rows. */
 export type ConvertProgress = (done: number, all: number) => void;
 
-/** One statement converts so many rows. Then the progress is reported. */
+/** One statement converts this many rows. Then the progress is reported. */
 const ROWS_AT_ONCE = 20_000;
 
 /**

@@ -29,7 +29,7 @@ function hasSameRowsIn(table: string, one: Database.Database, other: Database.Da
       if (!isDeepStrictEqual(row.value, otherRow.value)) return false;
     }
   } finally {
-    // A statement that is not at its end would keep its file from being closed.
+    // An unfinished statement would keep its file open.
     rows.return?.();
     otherRows.return?.();
   }

@@ -13,7 +13,7 @@ export interface Logger {
 
 /** A copy, because pino may change what it is given. */
 const mixin = (): object => ({ ...logFields() });
-/** What a line says itself wins over what the work around it says. */
+/** The fields of the line replace the fields of the work around it. */
 const mixinMergeStrategy = (fields: object, ofWork: object): object => ({ ...ofWork, ...fields });
 
 /**

@@ -45,7 +45,8 @@ export function createSecretFinder(secrets: readonly { secret: string; shown: nu
       const before = found.at(-1);
       if (before === undefined || start > before.end) found.push({ start, end });
       else {
-        // What is kept of a whole secret makes its range begin late; another secret may begin before that.
+        // The range of a whole secret begins after the characters that may be shown. Another secret may begin before
+        // this range.
         before.start = Math.min(before.start, Math.max(start, found.at(-2)?.end ?? 0));
         before.end = Math.max(before.end, end);
       }
@@ -138,7 +139,7 @@ interface Decoded {
 }
 
 const [PERCENT, BACKSLASH, SMALL_U] = [0x25, 0x5c, 0x75];
-/** What the letter behind a backslash stands for where it is white space. */
+/** The letters that mean white space after a backslash. */
 const ESCAPED_SPACE = new Set(Array.from('nrtbf', (letter) => letter.charCodeAt(0)));
 
 /** The characters that are meant: without white space, and with `%2F`, `\u002f` and `\/` as `/`. */
@@ -182,7 +183,7 @@ function charactersOf(text: string): Pick<Decoded, 'codes' | 'length'> {
   return { codes: Uint16Array.from({ length: plain.length }, (_, at) => plain.charCodeAt(at)), length: plain.length };
 }
 
-/** The number that so many hexadecimal digits write; -1 where they are none. */
+/** The number that the hexadecimal digits at a position write; -1 if they are not hexadecimal digits. */
 function hexAt(text: string, at: number, digits: number): number {
   let value = 0;
   for (let index = at; index < at + digits; index += 1) {

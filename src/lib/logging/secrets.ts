@@ -2,7 +2,7 @@ import { createSecretFinder, type SecretFinder } from './secret-finder.ts';
 
 /** What may be shown of a key: its first 8 characters, the prefix that the platform shows as well. */
 const PREFIX_LENGTH = 8;
-/** A secret of at most this length is hidden as a whole, because its hidden rest would be too short. */
+/** Secrets up to this length are hidden completely. Of longer secrets the first characters may be shown. */
 const UNSHOWN_LENGTH_MAX = 12;
 /** Anything shorter would blank out ordinary words. */
 export const SECRET_LENGTH_MIN = 8;

@@ -1,4 +1,4 @@
-/** Local time in one time zone, as milliseconds that count local days and hours the way the epoch counts those of UTC. */
+/** Local time in one time zone, as the milliseconds that the epoch would have if the local time were UTC. */
 export interface Zone {
   toLocal(at: number): number;
   /**

@@ -187,7 +187,7 @@ function createMapper(
   };
 }
 
-/** The blocked products of a row that cannot be read: nobody knows which product it belongs to. */
+/** The blocked products of a row that cannot be read: it is unknown to which product the row belongs. */
 function anyOf(mappings: readonly StreamMapping[]): BlockedProducts {
   return mappings.some(({ kind }) => kind === 'bom_item' || kind === undefined) ? ANY_PRODUCT : [];
 }

@@ -68,7 +68,10 @@ export interface KeyStore {
   ensure(request: KeyRequest & { key: string }, now: number): IssuedKey;
   /** False when there is no such key. Revoking twice keeps the first time. */
   revoke(id: ResourceId, now: number): boolean;
-  /** The same within one organisation, and the key as it is then; undefined when the organisation has no such key. */
+  /**
+   * Revokes a key within one organisation, and returns the revoked key; undefined when the organisation has no such
+   * key.
+   */
   revokeWithin(organizationId: number, id: ResourceId, now: number): KeyRecord | undefined;
   find(key: string): StoredKey | undefined;
   /** Reads keys anew from the storage, after something about their organisations changed. */

@@ -27,7 +27,7 @@ export interface OperationRequest {
   now: number;
   /** How a list is to be shown otherwise than it is. */
   view?: ListView | undefined;
-  /** An import stores so many rows and then fails with a 500; one with fewer good rows succeeds. */
+  /** An import stores this many rows and then fails with a 500. An import with fewer good rows succeeds. */
   failsAfterRows?: number | undefined;
 }
 

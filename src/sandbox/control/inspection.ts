@@ -19,7 +19,7 @@ export interface OrganizationSnapshot extends Record<ResourceKind, JsonObject[]>
 export interface SandboxStatistics {
   /** Requests since the process started, by operation (`other` where there is none), then by status or `reset`. */
   requests: Record<string, Record<string, number>>;
-  /** How many of them were answered 429. */
+  /** How many of the requests were answered 429. */
   throttled: number;
   /** How many were answered from an idempotency record. */
   replayed: number;

@@ -1,7 +1,7 @@
 import { type Collection, type Columns, createIsoTimes, type Entity } from './collection.ts';
 import type { IdScheme, ResourceId } from './ids.ts';
 
-/** A row with what it takes to find it. Its entity is replaced by every update and never changed. */
+/** A row with the values by which it is found. An update replaces the entity and never changes it. */
 interface Row {
   entity: Entity;
   organizationId: number;

@@ -17,7 +17,7 @@ export function createAllowedMethods(pages: string[]): (path: string) => string[
   return (path) => patterns.find(({ pattern }) => pattern.test(path))?.methods;
 }
 
-/** `{id}` in the document is any segment, or the part of one, that is not empty. */
+/** `{id}` in the document is a whole segment or a part of a segment. It is never empty. */
 function patternOf(path: string): RegExp {
   return new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`);
 }

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 
 /** The open connections of a server. */
 export interface Connections {
-  /** Resets every one of them, whatever it is about. */
+  /** Resets all connections, whatever their requests are. */
   resetAll(): void;
   /** True for one that was reset by `resetAll`. */
   wasReset(socket: Socket): boolean;

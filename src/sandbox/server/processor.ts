@@ -130,7 +130,7 @@ function createOncePerKey({
   proceed: (request: AdmittedRequest, use: KeyUse) => Conclusion | Promise<Conclusion>;
   describe: (request: AdmittedRequest) => string | undefined;
 }): (request: AdmittedRequest, key: string) => Promise<Conclusion> {
-  // Only requests on open connections are in here. Losing it in a crash is right: what was in flight then is no more.
+  // Only requests on open connections are in here. A crash may lose this list, because it ends all these requests too.
   const inFlight = new Set<string>();
   return async (request, key) => {
     const { organizationId, path, body } = request;

@@ -6,7 +6,7 @@ import type { StyledAnswer } from './style.ts';
 
 type Style = (answer: Answer) => StyledAnswer;
 
-/** Answers what is not even HTTP. There is no request to enter in the journal. */
+/** Answers bytes that are not HTTP. There is no request to enter in the journal. */
 export function createBrokenRequestHandler(style: Style): (error: Error, socket: Socket) => void {
   return (error, socket) => {
     if (systemCodeOf(error) === 'ECONNRESET' || !socket.writable) {

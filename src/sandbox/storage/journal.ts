@@ -63,7 +63,7 @@ export function createJournal(eventsMax: number): Journal {
   };
 }
 
-/** Copies what it keeps: a plain slice would hold on to the whole text behind it. */
+/** Copies the text that the journal keeps, because a plain slice would keep the whole original text in memory. */
 function shorten(key: string): string {
   return key.length <= KEY_LENGTH_MAX ? key : Buffer.from(key.slice(0, KEY_LENGTH_MAX)).toString();
 }

@@ -22,7 +22,7 @@ export interface FileRequest<Options, StreamOptions> {
 export interface FileConnectorDefinition<Options extends z.ZodRawShape, Stream extends z.ZodRawShape> {
   id: string;
   title: string;
-  /** The fields of the source's `options`, and what stands under a stream besides the file. */
+  /** The fields of the source's `options`, and the options of a stream besides the file. */
   options: Options;
   streamOptions: Stream;
   /** See `Connector`. */

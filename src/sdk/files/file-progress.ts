@@ -24,7 +24,7 @@ export interface FileProgress {
   unread(): SourceFile[];
   /** How many rows of a file were given already. */
   rowsOf(file: SourceFile): number;
-  /** The cursor after so many rows of a file. */
+  /** The cursor after this many rows of a file. */
   partOf(file: SourceFile, rows: number): JsonValue;
   /** The cursor after a whole file. */
   wholeOf(file: SourceFile): JsonValue;

@@ -5,7 +5,7 @@ import { openStored } from './stored-file.ts';
 export interface OpenFile {
   /** For places and messages. */
   name: string;
-  /** Its size as it is stored, for progress. */
+  /** The stored size of the file, for the progress. */
   bytes: number;
   /** How many of these bytes were read so far. */
   position(): number;
@@ -19,7 +19,7 @@ export interface OpenFile {
    * A path on this machine under which the whole content can be read in any order, for formats that need that. It holds
    * until the read of the file has ended. Ask for either the path or the chunks.
    *
-   * @throws a `sourceFault` if the file cannot be read or unpacked, or is another one than the one that was found
+   * @throws a `sourceFault` if the file cannot be read or unpacked, or is not the file that was found
    */
   localPath(signal: AbortSignal): Promise<string>;
 }

@@ -12,7 +12,7 @@ export interface SourceFile {
   label: string;
   /** For places: the path below the pattern's fixed folders, with `/`. */
   name: string;
-  /** Its size as it is stored; null where its server does not say. */
+  /** The stored size of the file; null if the server does not state it. */
   bytes: number | null;
   /** Differs as soon as the file differs. It begins with the time of the last change, so that versions compare by age. */
   version: string;
@@ -50,7 +50,7 @@ export async function statOf(path: string, pattern: string): Promise<BigIntStats
   });
 }
 
-/** @throws a `sourceFault` if the file is another one than the one that was found */
+/** @throws a `sourceFault` if the file is not the one that was found */
 export function assertSame(file: SourceFile, stats: BigIntStats): void {
   if (localVersionOf(stats) !== file.version) throw changedFault(file, changeOf(file.bytes, Number(stats.size)));
 }

@@ -26,7 +26,7 @@ export interface StoredFile {
   close(): Promise<void>;
 }
 
-/** @throws a `sourceFault` if the file cannot be read, or is another one than the one that was found */
+/** @throws a `sourceFault` if the file cannot be read, or is not the file that was found */
 export async function openStored(file: SourceFile & { bytes: number }): Promise<StoredFile> {
   const handle = await open(file.path, READ_WITHOUT_WAITING).catch((error: unknown) => {
     throw unreadableFault(file.path, file.label, error);

@@ -22,7 +22,7 @@ export interface TemporaryFiles {
   close(): Promise<void>;
 }
 
-/** @param folder where they are put; the system's folder for temporary files without it */
+/** @param folder where they are put; the default is the system's folder for temporary files */
 export function createTemporaryFiles(folder: string | undefined): TemporaryFiles {
   const parent = folder ?? tmpdir();
   let made: Promise<string> | undefined;

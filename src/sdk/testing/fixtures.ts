@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../lib/json.ts';
 
-/** What stands in the config for a source with one stream. */
+/** The config of a source with one stream. */
 export interface Settings {
   options?: JsonObject;
   stream?: JsonObject;
@@ -44,7 +44,7 @@ export interface ConnectorFixtures {
     /** A text that the error has to contain, so that a person knows what to look for: the path, the address. */
     names: string;
   };
-  /** Makes a source with exactly so many good rows. What it needs on the disk goes into the folder, which is empty. */
+  /** Makes a source with exactly this many good rows. It may write its files into the folder, which is empty. */
   large: (rows: number, folder: string) => Promise<LargeSource>;
   /** The values of secret options in the settings above. */
   secrets?: readonly string[];

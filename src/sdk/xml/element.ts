@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from '../../lib/json.ts';
 
 /** How elements become values. */
 export interface ElementRules {
-  /** Elements that are lists even where there is one of them. */
+  /** Elements that are lists also if there is only one. */
   lists: ReadonlySet<string>;
   /** Elements that are objects even where they have only text. */
   objects: ReadonlySet<string>;

@@ -22,14 +22,20 @@ export class TextBounds {
     this.events++;
   }
 
-  /** The parser was given a piece of so many characters. Returns true if it has gathered too many. */
+  /**
+   * Call it after the parser was given a piece, with its number of characters. Returns true if the parser has gathered
+   * too many.
+   */
   fed(characters: number): boolean {
     this.quiet = this.events === this.eventsBefore ? this.quiet + characters : 0;
     this.eventsBefore = this.events;
     return this.quiet > this.max;
   }
 
-  /** An entity stood for so many characters. Returns true if those of one text are too many. */
+  /**
+   * Call it for each expanded entity, with its number of characters. Returns true if the entities of one text have too
+   * many.
+   */
   expand(characters: number): boolean {
     if (this.expandedAt !== this.events) this.expandedSince = 0;
     this.expandedAt = this.events;

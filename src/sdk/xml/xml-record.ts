@@ -10,7 +10,7 @@ export interface XmlRecordOptions {
   roots?: readonly string[];
   /** Whether `g:name` becomes `name` (the default) or stays. */
   prefixes?: 'strip' | 'keep' | undefined;
-  /** Elements that are lists even where there is one of them. */
+  /** Elements that are lists also if there is only one. */
   lists?: readonly string[] | undefined;
   /** Elements that are objects even where they have only text. */
   objects?: readonly string[] | undefined;
@@ -26,7 +26,9 @@ export interface XmlRecordOptions {
   entities?: Readonly<Record<string, string>> | undefined;
   /** The longest record; default 1 MiB. Characters are counted. */
   maxRecordBytes?: number | undefined;
-  /** Values from around the record by the names that they get in it; `isValuePath` is true for `../ID`, `/BMECAT/@version`. */
+  /**
+   * Values from around the record, by their names in the row; `isValuePath` is true for `../ID`, `/BMECAT/@version`.
+   */
   parent?: Readonly<Record<string, string>> | undefined;
   /** Called with the path of the root element and of each of its children when they begin. It may refuse the document. */
   onOutline?: ((path: string) => void) | undefined;

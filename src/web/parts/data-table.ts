@@ -41,7 +41,7 @@ export function dataTable({ caption, columns, rows, empty = 'Nothing.', isCompac
 </table></div>`;
 }
 
-/** What stands in place of a list that is empty. */
+/** The text in place of an empty list. */
 export function emptyState(text: string): Html {
   return html`<p class="empty quiet">${text}</p>`;
 }

@@ -69,7 +69,7 @@ export interface Route {
   withoutLedger?: true;
   /** For the audit log, for anything but a GET: `replay.start`. */
   action?: string;
-  /** Bytes of the body; 64 KiB without it. */
+  /** The highest number of bytes of the body. The default is 64 KiB. */
   bodyBytesMax?: number;
   handle(request: WebRequest): Promise<WebAnswer>;
 }

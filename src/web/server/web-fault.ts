@@ -1,4 +1,4 @@
-/** An answer that ends a request: its status, and a message for whoever has sent it. */
+/** An answer that ends a request: its status, and a message for its sender. */
 export class WebFault extends Error {
   readonly status: number;
   /** The problems of single members of the request. */

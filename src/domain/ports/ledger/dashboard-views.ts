@@ -69,7 +69,7 @@ export interface BomNode {
 export interface ItemDetail extends ItemView {
   id: number;
   since: number | null;
-  /** The items that point to it: the first of them, and how many there are. */
+  /** The items that refer to this item: the first of them, and their number. */
   usedBy: { rows: (RefStanding & { naturalKey: string | null; name: string | null })[]; count: number };
   /** Null for anything but a product. */
   bom: BomNode | null;
@@ -79,7 +79,7 @@ export interface ItemDetail extends ItemView {
 export interface WhyStep {
   /** `ok`: this step is done. `stop`: it is what the passport waits for. `waits`: it follows by itself. `unknown`: not known yet. */
   standing: 'ok' | 'stop' | 'waits' | 'unknown';
-  /** Full sentences: what holds, where, and what to do where somebody has to do something. */
+  /** Full sentences: the fact, the place, and the action if a person has to act. */
   text: string;
   /** What a person can do, as a command; null where nothing is to be done. */
   command: string | null;
@@ -177,7 +177,7 @@ export interface PassportFilter {
 }
 
 export interface RunRow extends RunView {
-  /** Who asked for it; null where it was a schedule. */
+  /** Who asked for the run; null for a scheduled run. */
   askedBy: string | null;
 }
 
@@ -196,7 +196,7 @@ export interface ActionRow {
   via: string;
   action: string;
   detail: JsonObject;
-  /** What came of it; null while it runs. */
+  /** The result of the action; null while the action runs. */
   outcome: string | null;
 }
 

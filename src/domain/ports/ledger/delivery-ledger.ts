@@ -17,9 +17,7 @@ export interface DeliveryLedger {
    * out.
    */
   dueDeliveries(request: { afterId: number; limit: number; suspended?: SuspendedWork }): Promise<DueDelivery[]>;
-  /**
-   * One of them at any place: `place` in [0, 1) is the share of ids to skip. Null where none is found there.
-   */
+  /** One of them at any place: `place` in [0, 1) is the share of ids to skip. Null if no delivery is found there. */
   someDueDelivery(request: { place: number; suspended?: SuspendedWork }): Promise<DueDelivery | null>;
   /** Due deliveries that a person has asked for and may be waiting for. */
   dueByHand(request: { limit: number; suspended?: SuspendedWork }): Promise<DueDelivery[]>;

@@ -17,7 +17,7 @@ export interface PeopleLedger {
     action: string;
     detail: JsonObject;
   }): Promise<number>;
-  /** Writes what came of the action, in one sentence. */
+  /** Writes the result of the action, in one sentence. */
   endAction(id: number, outcome: string): Promise<void>;
   /** Replaces the note on a cause; an empty text and an empty owner remove it. */
   noteCause(cause: string, note: { text: string; owner: string; by: string }): Promise<void>;

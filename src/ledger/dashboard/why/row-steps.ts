@@ -56,7 +56,7 @@ export function createRowSteps(db: Sqlite, rules: PassportRules): RowSteps {
   };
 }
 
-/** @param what what the row is to the product, as `its row` */
+/** @param what the words for the row, as `its row` */
 function rowSteps(row: StoredRow, what: string): Step[] {
   const { id, source, stream, state, missing, partial } = row;
   const place = `${source}/${stream}, ${formatPlace(parseJson<Place>(row.place))}`;

@@ -65,8 +65,7 @@ export function createEmail(settings: EmailSettings): Channel {
 function mailOf({ title, message, status, host, alert, since }: Notice): { subject: string; text: string } {
   const mark = { firing: 'ALERT', resolved: 'OVER', test: 'TEST' }[status];
   const lines = [message, '', `Since ${new Date(since).toISOString()}, on ${host}.`];
-  if (status !== 'test')
-    lines.push('', 'To have no mail of this for a time:', `dpp-sync alerts mute ${alert} --for 4h`);
+  if (status !== 'test') lines.push('', 'To mute this alert for a time:', `dpp-sync alerts mute ${alert} --for 4h`);
   // A subject is one line, whatever a source is called.
   return { subject: `[dpp-sync] ${mark}: ${title}`.replace(/\s+/g, ' ').slice(0, 200), text: `${lines.join('\n')}\n` };
 }

@@ -26,7 +26,7 @@ export function createExec(
     type: 'exec',
     send(notice, signal) {
       return new Promise((resolve, reject) => {
-        // In a process group of its own, so that what the program has started ends with it.
+        // In a process group of its own, so that the children of the program end with the program.
         const child = spawn(program, [...args], {
           shell: false,
           env: environment,

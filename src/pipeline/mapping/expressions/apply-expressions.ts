@@ -30,7 +30,7 @@ export function applyExpressions(mapping: ExpressionMapping, row: JsonObject, ch
 
 function applyToEntries(mapping: ExpressionMapping, each: Expression, row: Scope, checks: ItemChecks): Made {
   const entries = entriesOf(each, row);
-  // Without the entries nobody knows which products they belong to, but for those that the row names itself.
+  // Without the entries, the only known products are those that the row itself names.
   if (!entries.ok) return madeNothing([entries.error], productsBlockedBy(mapping, entryScope(row, null, 0)));
   const items: Item[] = [];
   const issues: Issue[] = [];

@@ -46,7 +46,7 @@ export function parseS3Listing(text: string): S3Listing {
   return {
     files: listing.files.map((file) => ({ ...file, name: decoded(file.name) })),
     folders: listing.folders.map(decoded),
-    // The token is no name, and is given back as it came.
+    // The token is not a name, so it is sent back unchanged.
     next: listing.next,
   };
 }

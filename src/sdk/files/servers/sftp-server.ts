@@ -16,7 +16,7 @@ import { createServerFaults } from './server-faults.ts';
 
 const PORT = 22;
 const END_WITHIN_MS = 1_000;
-/** SFTP's own code for something that is not there, and what the client makes of it. */
+/** SFTP's code for a missing file, and the client's code for the same case. */
 const ABSENT = new Set(['2', 'ENOENT', 'ERR_NOT_EXIST']);
 
 type SftpAccess = NonNullable<Access['sftp']>;

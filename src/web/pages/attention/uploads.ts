@@ -9,7 +9,7 @@ export interface Upload {
   source: string;
   stream: string;
   fileName: string;
-  /** Who has uploaded it; nobody else may confirm it. */
+  /** The person who has uploaded the file. Only this person may confirm it. */
   who: string;
   plan: CorrectionPlan;
 }

@@ -27,7 +27,7 @@ export interface OverviewView {
   configRefusedAt: number | null;
   /** The API's message where it refuses the key or the plan. */
   refusal: string | null;
-  /** Its message about each scope that it refuses. */
+  /** The API's message about each refused scope. */
   refusedScopes: readonly { scope: Scope; message: string }[];
   /** Sources of the config with rows that are not mapped yet. */
   unmapped: readonly string[];

@@ -39,7 +39,7 @@ ${card('What will happen', [
   html`<ul>
 ${missing === 0 ? null : html`<li>A run of ${source} begins. At most ${counted(missing, 'record')} that the export lacks then ${missing === 1 ? 'counts' : 'count'} as missing. ${AFTERWARDS[onMissing]}</li>`}
 ${released === 0 ? null : html`<li>${counted(released, 'item')} that no row makes any more ${released === 1 ? 'counts' : 'count'} as missing.</li>`}
-${changes === 0 ? null : html`<li>${counted(changes, 'item')} that ${changes === 1 ? 'was' : 'were'} found at the platform ${changes === 1 ? 'is' : 'are'} changed there to what the source says.</li>`}
+${changes === 0 ? null : html`<li>${counted(changes, 'item')} that ${changes === 1 ? 'was' : 'were'} found at the platform ${changes === 1 ? 'is' : 'are'} changed there to the values of the source.</li>`}
 <li>If the next export lacks more than this, the guard holds it again.</li></ul>`,
   confirmForm(
     { csrf },
