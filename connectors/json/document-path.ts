@@ -55,9 +55,9 @@ export function recordPathOf(steps: readonly PathStep[]): RecordPath {
 
 /** A value of an element around a record. */
 export interface ParentValue {
-  /** How many steps of the inner path lead to that element. */
+  /** How many steps of the inner path lead to the element. */
   depth: number;
-  /** From there to the value. */
+  /** The path from the element to the value. */
   steps: readonly (string | number)[];
 }
 

@@ -164,7 +164,7 @@ function tooLongIssue(name: string): Issue {
 function takenIssue(name: string): Issue {
   return {
     code: 'row.duplicate',
-    message: `The record has a member ${name} of its own, so the value from around it has no place.`,
+    message: `The record has a member ${name} of its own, which is also the name of a value from around the record.`,
     field: name,
     cure: 'Give the value another name in `parent`.',
   };

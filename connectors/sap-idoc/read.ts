@@ -60,7 +60,7 @@ function rowOf(found: FoundSegment, idoc: JsonObject, { fields, parent }: Stream
 function takenIssue(name: string): Issue {
   return {
     code: 'row.duplicate',
-    message: `The segment has a field ${name} of its own, so the value from around it has no place.`,
+    message: `The segment has a field ${name} of its own, which is also the name of a value from around the record.`,
     field: name,
     cure: 'Give the value another name in `parent`.',
   };

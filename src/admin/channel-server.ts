@@ -64,7 +64,7 @@ const STOPPED = fault('daemon.stopped', 'The daemon was stopped before this was 
   suggestion:
     'Nothing is lost: the ledger has the finished work. Run the command again: it continues where it stopped.',
 });
-const GONE = fault('interrupted', 'Nobody takes the answer any more.');
+const GONE = fault('interrupted', 'The command that waited for this answer has ended.');
 const BUSY = fault('daemon.busy', `The daemon runs ${HANDLERS_MAX} commands already.`, {
   suggestion: 'Run the command again when one of them is done.',
 });

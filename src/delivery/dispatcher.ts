@@ -15,8 +15,8 @@ import type { ReceivedQueue } from './received-queue.ts';
  */
 const DEPTH_MAX = 2000;
 /**
- * New products take at most so many of these places, and so do all other deliveries together. So materials and BOM items are
- * sent beside the new products, and a BOM item does not wait until all of these are sent.
+ * The most places of new products, and also the most places of all other deliveries together. So materials and BOM
+ * items are sent beside the new products, and a BOM item does not wait until all of these are sent.
  */
 const SHARE_MAX = 1500;
 /** The most deliveries that one job names. */

@@ -19,7 +19,9 @@ export interface KnownDeliveries {
   has(id: number): boolean;
   /** True if the delivery is received or in flight. */
   isUnderWay(id: number): boolean;
-  /** Puts a delivery into a stage, whether or not it was known. A delivery by hand stays one by hand. */
+  /**
+   * Puts a delivery into a stage, whether or not it was known. A delivery that a person has asked for keeps that mark.
+   */
   enter(one: Named, stage: Stage, byHand?: boolean): void;
   /** Forgets a delivery. Returns false if it was not known. */
   forget(id: number): boolean;

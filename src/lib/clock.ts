@@ -3,7 +3,7 @@ export interface Clock {
   /** Milliseconds since the Unix epoch. */
   now(): number;
   /**
-   * Milliseconds since some instant, on a clock that nobody sets: for waits, limits and ages that stay in this process. It
+   * Milliseconds since some instant, on a monotonic clock: for waits, limits and ages that stay in this process. It
    * stands still while the machine sleeps.
    */
   ticks(): number;
@@ -11,7 +11,7 @@ export interface Clock {
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
-/** A time of the wall clock, as the ledger has it, on the clock that nobody sets and that this process goes by. */
+/** A time of the wall clock, as the ledger has it, converted to the monotonic clock of this process. */
 export function ticksAt(clock: Pick<Clock, 'now' | 'ticks'>, at: number): number {
   return clock.ticks() - (clock.now() - at);
 }

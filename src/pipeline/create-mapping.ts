@@ -19,7 +19,7 @@ export interface Mapping {
   pendingSources(): string[];
   /** True while a record waits for the mapping or is being mapped. */
   busy(): boolean;
-  /** Enqueues jobs for stored records that wait although nobody maps them. Call it at intervals. */
+  /** Enqueues jobs for stored records that wait although no job maps them. Call it at intervals. */
   look(): Promise<void>;
 }
 

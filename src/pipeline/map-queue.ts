@@ -15,7 +15,7 @@ export interface MapQueue extends Pick<PageJobs, 'mapPage' | 'room'> {
    * Enqueues the mapping of a source's stored records. If the queue is out of reach, `watch` enqueues the job later.
    */
   mapStored(source: string): Promise<void>;
-  /** Enqueues jobs for sources whose records wait although nobody maps them, because their job was lost. */
+  /** Enqueues jobs for sources whose records wait although no job maps them, because their job was lost. */
   watch(pendingSources: readonly string[]): Promise<void>;
   /** Why stored records cannot be mapped now, such as a ledger that cannot be written; null if they can. */
   trouble(): Fault | null;
@@ -29,7 +29,7 @@ export interface MapQueue extends Pick<PageJobs, 'mapPage' | 'room'> {
  * others.
  */
 const CONCURRENCY = 8;
-/** A job that was not received after so many calls of `watch` may be lost. */
+/** A job that was not received after this many calls of `watch` may be lost. */
 const LOST_AFTER_WATCHES = 2;
 
 export function createMapQueue({

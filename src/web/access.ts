@@ -35,7 +35,8 @@ export interface Credentials {
 }
 
 /**
- * Decides who may use the dashboard: users by name and password, and whoever has the token, who counts as an operator.
+ * Decides who may use the dashboard: users by name and password, and every person with the token, who counts as an
+ * operator.
  *
  * The right token is accepted after any number of wrong ones: behind a proxy everybody has one address, so a limit that refused
  * the right token would let anybody lock out its owner. The comparison costs microseconds and takes the same time for every
@@ -58,7 +59,7 @@ export interface Access {
 }
 
 const COOKIE = 'dpp_sync_session';
-/** The name of whoever logs in with the token. */
+/** The name of a person who logs in with the token. */
 const TOKEN_NAME = 'token';
 /** Passwords that are compared at once; each takes 32 MiB (I9). */
 const COMPARED_MAX = 2;

@@ -19,7 +19,7 @@ const REGAIN_MS = 30_000;
 const ADDRESSES_MAX = 10_000;
 
 export function createAttemptLimit(clock: Clock): AttemptLimit {
-  /** When each address will have regained everything. */
+  /** When each address has all its free wrong guesses again. */
   const clearAt = new Map<string, number>();
 
   function state(address: string): { from: number; waitMs: number } {

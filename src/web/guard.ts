@@ -44,7 +44,7 @@ const POLICY = [
   "frame-ancestors 'none'",
 ];
 
-/** The policy for the board of the queues, which is made with styles within elements and a font of its own. */
+/** The policy for the board of the queues, whose pages have inline styles and load a font from this server. */
 export const BOARD_POLICY = [...POLICY, "style-src 'self' 'unsafe-inline'", "font-src 'self'", "base-uri 'self'"].join(
   '; ',
 );

@@ -258,6 +258,6 @@ function nothingToSettle(
 /** Why a delivery cannot be ignored, and which resolutions are possible. */
 function otherThanIgnoring({ kind, key }: NamedDelivery): string {
   return kind === 'passport'
-    ? `If nobody wants the passport any more, run \`dpp-sync unpublish ${shellWord(key)}\`.`
+    ? `If the passport is not wanted any more, run \`dpp-sync unpublish ${shellWord(key)}\`.`
     : 'The write may have arrived. Look at the platform, then use --delivered or --rejected.';
 }

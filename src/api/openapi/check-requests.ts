@@ -52,7 +52,7 @@ function checkParameters({ parameters, unreadParameters }: ApiOperation, report:
       path: '',
       what: `required ${place} parameter`,
       found: `"${name}"`,
-      expected: 'none that is not in the API document',
+      expected: 'only required parameters of the API document',
       weight: 'breaks',
     });
   }

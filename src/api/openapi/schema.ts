@@ -54,7 +54,7 @@ export function createSchemaReader({ resolve, whyUnread }: Pick<ApiDocument, 're
 
   function look(schema: JsonValue | undefined, depth: number): SchemaView {
     looks += 1;
-    if (looks > LOOKS_MAX) return { ...NOTHING, unread: 'more schemas than are looked through' };
+    if (looks > LOOKS_MAX) return { ...NOTHING, unread: 'more schemas than one comparison reads' };
     if (depth > DEPTH_MAX) return { ...NOTHING, unread: 'schemas that are nested too deeply, or in a circle' };
     const own = resolve(schema);
     if (own === null) return { ...NOTHING, unread: whyUnread(schema) };

@@ -16,7 +16,7 @@ export interface FoundKey {
 
 /** Columns are combined with at most this many others. */
 const COMBINED_MAX = 12;
-/** Nobody keys records by a text, a price or a time. */
+/** A text, a price or a time is never a key. */
 const KEY_LENGTH_MAX = 60;
 /** The rank of a column whose name says nothing about a key. */
 const UNNAMED = 100_000;

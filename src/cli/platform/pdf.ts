@@ -116,7 +116,7 @@ async function toStdout(admin: Admin<PlatformContext>, request: PdfRequest, outp
   const sink: ByteSink = {
     async write(chunk) {
       isGone = !(await output.bytes(chunk));
-      if (isGone) throw new Error('Nobody reads stdout any more.');
+      if (isGone) throw new Error('The reader of stdout has ended.');
     },
   };
   try {

@@ -40,7 +40,7 @@ export async function listPlatform<Entry>(context: CommandContext, list: Platfor
       count += page.length;
       if (output.json) entries.push(...page);
       else isGone = !(await table.add(page.map((entry) => list.row(entry))));
-      if (isGone) throw new Error('Nobody reads stdout any more.');
+      if (isGone) throw new Error('The reader of stdout has ended.');
     }
   }
 
@@ -63,7 +63,7 @@ export async function listPlatform<Entry>(context: CommandContext, list: Platfor
   return 0;
 }
 
-/** Prints the pages of a table below each other. `add` gives false once nobody reads any more. */
+/** Prints the pages of a table below each other. `add` gives false after the reader has ended. */
 function createPagedTable(output: Output, columns: readonly Column[]) {
   let isFirst = true;
   return {

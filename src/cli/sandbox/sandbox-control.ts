@@ -8,7 +8,7 @@ const TIMEOUT_MS = 10_000;
  * Asks the control endpoint of a sandbox that is running.
  *
  * @param request a `body` makes a POST of it
- * @throws Fault `sandbox.control` when nobody answers there, `sandbox.refused` when the sandbox does not do it
+ * @throws Fault `sandbox.control` if no sandbox answers there, `sandbox.refused` if the sandbox refuses the request
  */
 export async function askControl(
   baseUrl: string,

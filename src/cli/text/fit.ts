@@ -13,8 +13,8 @@ const MARKED = /^ *(?:error:|warning:|[-✓✗!…→] )/;
 const KEPT_SPACE = '\u00a0';
 
 /**
- * A line in lines of at most so many characters, divided between words. The further ones begin below the first word, or
- * below the text behind a label. A word that is wider has a line of its own.
+ * Divides a line into lines of limited length, between words. The further lines begin below the first word, or below
+ * the text behind a label. A word that is wider has a line of its own.
  */
 export function fit(line: string, width: number): string[] {
   if (visible(line).length <= width) return [line];

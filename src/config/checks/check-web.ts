@@ -11,7 +11,7 @@ export function checkWeb(value: unknown, findings: Findings): void {
   if (token === undefined && entries.length === 0) {
     findings.addProblem(
       ['web'],
-      'found neither a token nor users, so nobody could log in',
+      'found neither a token nor users, so no person could log in',
       'Give `token`, or `users` with passwords that `dpp-sync password` has hashed.',
     );
   }

@@ -15,7 +15,7 @@ export function deniedFault({ by, detail }: Pick<Extract<Outcome, { kind: 'denie
     path: 'target.apiKey',
     suggestion:
       by === 'key'
-        ? 'Check that it is complete, neither expired nor revoked, and of this platform.'
-        : 'Give it more scopes.',
+        ? 'Check that the key is complete, neither expired nor revoked, and of this platform.'
+        : 'Give the key more scopes.',
   });
 }

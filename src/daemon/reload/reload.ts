@@ -47,7 +47,8 @@ export interface Reload {
   /**
    * Reloads if a file has changed, and then sees that the files are those in use.
    *
-   * @throws Fault `config.invalid` where they are not: whoever has just corrected one expects it to be used
+   * @throws Fault `config.invalid` if they are not, because a person who has just corrected a file expects that it is
+   * used
    */
   lookStrictly(): Promise<void>;
   last(): ReloadStatus | null;

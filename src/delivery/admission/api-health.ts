@@ -43,7 +43,7 @@ export interface ApiHealth
   /** The present limit in requests per second, learnt or configured; null while none is known. */
   learntRate(): number | null;
   /**
-   * Learns from an answer. @param latencyMs since the request was admitted; null for a request that was not admitted
+   * Learns from an answer. `latencyMs` counts since the request was admitted; null for a request that was not admitted
    */
   observe(answer: Answer, latencyMs: number | null): void;
   /** Reports that a request was admitted `latencyMs` ago and is not sent. */

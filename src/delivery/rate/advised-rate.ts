@@ -8,9 +8,9 @@ export interface AdvisedRate {
 }
 
 /**
- * A changed rate is believed when so many answers in a row agree on it. A rate that has changed so often, each time within this
- * span of the last change, describes parts of the API and not the whole. It is believed again when it has not changed for the
- * same span.
+ * A changed rate is believed when this many answers in a row agree on it. A rate that has changed so often, each time
+ * within this span of the last change, describes parts of the API and not the whole. It is believed again when it has
+ * not changed for the same span.
  */
 const BELIEVED = { agreeing: 3, changes: 3, spanMs: 60_000 };
 

@@ -52,8 +52,8 @@ export interface RateController {
 /** How often a request that waits for the reopen probe asks again. */
 const PROBE_POLL_MS = 25;
 /**
- * If no request was accepted for this time, or for so many requests, the accepted requests before that are not counted
- * any more.
+ * If no request was accepted for this time, or for this many requests, the accepted requests before that are not
+ * counted any more.
  */
 const PAUSE = { ms: 3000, requests: 5 };
 

@@ -131,8 +131,9 @@ export function createUnconfirmedDecisions(options: UnconfirmedDecisionsOptions)
   }
 
   /**
-   * Decides about a new product that its import has not made so far. Each look that does not find it makes the next one later. If
-   * nobody knows how long an import may take, a person decides in the end, because a second import could make a second product.
+   * Decides about a new product that its import has not made so far. Each look that does not find it makes the next one
+   * later. If it is unknown how long an import may take, a person decides in the end, because a second import could
+   * make a second product.
    */
   function notMade(
     delivery: UnconfirmedDelivery,

@@ -1,5 +1,5 @@
-// BOM items of adopted products. The API cannot list BOM items, so nobody knows whether those of an adopted product are
-// at the platform already. Creating them on a guess could double each of them.
+// BOM items of adopted products. The API cannot list BOM items, so it is unknown whether the platform already has those
+// of an adopted product. Creating them on a guess could double each of them.
 
 import type { Reason } from '../../domain/delivery/reason.ts';
 import type { PartsAnswer } from '../../domain/ports/first-contact.ts';

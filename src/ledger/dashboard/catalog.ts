@@ -219,7 +219,7 @@ export function createCatalog(db: Sqlite): Catalog {
     return { kind, source: present.sources[present.sourcesOf.at(place)] ?? '' };
   }
 
-  /** The condition that a choice is for the item at a place; null for a choice of all. */
+  /** Whether the item at a place fits the choice; null if all items fit. */
   function fits({ kind, source, withoutPassport }: ItemChoice): ((place: number) => boolean) | null {
     if (kind === undefined && source === undefined && withoutPassport === undefined) return null;
     const { kinds, sources, sourcesOf } = present;

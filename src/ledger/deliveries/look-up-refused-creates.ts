@@ -4,7 +4,7 @@ import type { LedgerContext } from '../store/context.ts';
 import { isStuck } from './delivery-states.ts';
 
 /**
- * Has creates of a source looked up again whose item nobody could find, because a list may show the item now: refused
+ * Has creates of a source looked up again whose item was not found, because a list may show the item now: refused
  * creates where the list lagged, and new products that their import may have made late. Sends nothing. Call it inside
  * the transaction that begins a run.
  */

@@ -93,7 +93,7 @@ export function createStaging(
     return 'quarantined';
   }
 
-  /** Decides what the parts of BOM items are, and finds those that nobody can decide about. */
+  /** Decides what the parts of BOM items are, and finds the parts for which this is not clear. */
   function withParts(made: readonly MappedItem[], recordId: number) {
     const issues: Issue[] = [];
     const contested: ContestedPart[] = [];

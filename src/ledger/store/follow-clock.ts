@@ -48,7 +48,7 @@ export function createFollowClock({ db, clock, commit }: FollowClockOptions): Fo
          WHERE ${scheduled} AND settled_at <= @before`,
       ),
     ),
-    // Deliveries that were scheduled later than now begin their wait again. Nobody knows how much of the wait is over,
+    // Deliveries that were scheduled later than now begin their wait again. It is unknown how much of the wait is over,
     // and a read-back that begins too early would find the write absent.
     setBack: SCHEDULED.map((scheduled) =>
       db.prepare<[{ now: number }]>(
@@ -74,7 +74,7 @@ export function createFollowClock({ db, clock, commit }: FollowClockOptions): Fo
     moveHistory: db.prepare<[{ ms: number; now: number }]>(
       'UPDATE history SET sent_at = min(@now, sent_at + @ms) WHERE sent_at > @now',
     ),
-    // Nobody knows how old such a list is, so it is read again from its beginning.
+    // The age of such a list is unknown, so it is read again from its beginning.
     forgetLists: db.prepare<[{ now: number }]>(
       `UPDATE listings SET position = NULL, stored_at = NULL, read_at = NULL, surplus = NULL
        WHERE read_at > @now OR stored_at > @now`,

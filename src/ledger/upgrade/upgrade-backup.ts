@@ -17,9 +17,10 @@ export interface UpgradeBackup {
 const SAME_MS = 2;
 
 /**
- * Finds the copy that an interrupted upgrade of this ledger has made, or a free name for a new copy. A copy is used again only
- * if nobody has written to the ledger since. It then has the file time of its ledger, or the same rows. The rows are compared
- * if a process that reads the ledger keeps a part of it in the log: the file time does not cover that part.
+ * Finds the copy that an interrupted upgrade of this ledger has made, or a free name for a new copy. A copy is used
+ * again only if the ledger was not written since. It then has the file time of its ledger, or the same rows. The rows
+ * are compared if a process that reads the ledger keeps a part of it in the log: the file time does not cover that
+ * part.
  *
  * @param isWhole true where the ledger's log was copied into its file: only then is the file's time that of the last
  *   write
@@ -73,7 +74,7 @@ export function backUpBeforeUpgrade(
 /**
  * True where a file is a complete copy of a ledger that was not written since.
  *
- * @param writtenAt when the ledger was written last; null where nobody knows
+ * @param writtenAt when the ledger was written last; null if that is unknown
  */
 function isCopyOf(db: Database.Database, file: string, writtenAt: Date | null): boolean {
   let copy: Database.Database | null = null;

@@ -194,7 +194,7 @@ function anyOf(mappings: readonly StreamMapping[]): BlockedProducts {
 
 /**
  * Applies all mappings of a stream. If a mapping that holds the record fails, no item of the record is used. If only
- * mappings fail that report their issues, all sound items are.
+ * mappings with `report` fail, all items without an issue are used.
  */
 function mapWith(mappings: readonly StreamMapping[], record: MappableRecord): MapResult {
   const items: MappedItem[] = [];

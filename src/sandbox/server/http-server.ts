@@ -17,7 +17,7 @@ export interface HttpServerParts extends OperationHandlerParts {
   admission: Admission;
   /** The scope that an operation takes. */
   scopeOf: (operation: OperationName) => Endpoint['scope'];
-  /** Pages that anybody may read, by path. */
+  /** Pages that need no key, by path. */
   pages: Record<string, Document>;
   /** Asked for every new connection: true resets it before anything is read of it. */
   refusesConnection: (now: number) => boolean;
@@ -137,8 +137,8 @@ export function createHttpServer(parts: HttpServerParts): FastifyInstance {
 }
 
 /**
- * Closes the connection of a client without a key, which has its answer and whose body nobody reads. A client that is still
- * sending gets a moment: if the connection ended at once, the client would lose the answer.
+ * Closes the connection of a client without a key. The client has its answer, and its body is not read. A client that
+ * is still sending gets a moment: if the connection ended at once, the client would lose the answer.
  */
 function endUnlessSent(request: IncomingMessage): void {
   const { headers, socket } = request;

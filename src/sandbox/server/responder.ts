@@ -25,7 +25,7 @@ export interface ResponderParts {
 
 /** Sends answers. Every request whose answer it sends is entered in the journal. */
 export interface Responder {
-  /** @param caller who was admitted, where anybody was */
+  /** @param caller the admitted caller; null if none was admitted */
   finish: (reply: FastifyReply, answer: Answer, entry: Partial<SandboxEvent>, caller?: Caller | null) => FastifyReply;
   /** Gives the handler of a route's errors. */
   fail: (

@@ -34,7 +34,7 @@ export const hostChecks: CheckMaker = (connector, { folder, samples, unreachable
             pages += 1;
             const held = (await heldBytes()) - before;
             const ahead = (settings.given?.() ?? taken) - taken;
-            assert.ok(ahead <= 2 * PAGE_ROWS_MAX, `${ahead} rows were read that nobody has asked for yet.`);
+            assert.ok(ahead <= 2 * PAGE_ROWS_MAX, `${ahead} rows were read before the caller asked for them.`);
             assert.ok(held <= HELD_BYTES_MAX, `${held} bytes are held after ${taken} rows.`);
             if (pages === PAGES_TAKEN) break;
           }

@@ -28,7 +28,7 @@ export function encodingIssues(fields: JsonObject): Issue[] {
 export function takenIssue(member: string): Issue {
   return {
     code: 'row.duplicate',
-    message: `The record has an element ${member} of its own, so the value from around it has no place.`,
+    message: `The record has an element ${member} of its own, which is also the name of a value from around the record.`,
     field: member,
     cure: 'Give the value another name in `parent`.',
   };

@@ -67,7 +67,7 @@ export function addGuard(app: FastifyInstance, guard: Guard): void {
       request,
       reply.header('www-authenticate', 'Bearer realm="dpp-sync"'),
       401,
-      'The token is missing or wrong, or nobody has logged in.',
+      'The token is missing or wrong, or there is no login.',
     );
   }
 }

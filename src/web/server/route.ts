@@ -63,7 +63,7 @@ export interface Route {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** With parameters as `/items/:kind/:key`. */
   path: string;
-  /** `open`: nobody has to log in. */
+  /** `open`: no login is needed. */
   role: Role | 'open';
   /** True for a route that answers while the ledger is lost. Other routes then report why it is lost. */
   withoutLedger?: true;

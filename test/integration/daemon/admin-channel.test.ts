@@ -306,7 +306,7 @@ describe('the admin channel', () => {
     await listen(endless);
     const run = client().run(endless, 'x', { onBytes: async () => clients[0]?.abort() });
     await expect(run).rejects.toMatchObject({ code: 'interrupted' });
-    const ended = 'test ended with an error: Nobody takes the answer any more.';
+    const ended = 'test ended with an error: The command that waited for this answer has ended.';
     await expect.poll(() => log.lines.map(({ message }) => message), SOON).toContain(ended);
     expect(log.lines.filter(({ level }) => level === 'error')).toEqual([]);
   });

@@ -192,7 +192,9 @@ describe('what people ask of the platform beside a daemon', () => {
     const closed = Object.assign(new Error('write EPIPE'), { code: 'EPIPE' });
     const stdout = new Writable({ write: (_chunk, _encoding, done) => done(closed) });
     expect(await runCli(['report', 'list', '-c', world.configFile], { stdout, stderr: new PassThrough() })).toBe(0);
-    await expect.poll(() => daemon.stderr(), { timeout: 30_000 }).toContain('Nobody takes the answer any more.');
+    await expect
+      .poll(() => daemon.stderr(), { timeout: 30_000 })
+      .toContain('The command that waited for this answer has ended.');
     expect(world.sandbox.inspect().faults[0]?.used).toBeLessThan(3);
     expect(daemon.stderr()).not.toContain('which was asked for by hand, failed');
   });

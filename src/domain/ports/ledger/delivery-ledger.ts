@@ -52,9 +52,9 @@ export interface DeliveryLedger {
    */
   settle(requests: readonly RequestSettlement[]): Promise<Settled[]>;
   /**
-   * Dead-letters a delivery that throws. It becomes unconfirmed if it may have been sent, else rejected. An item
-   * with another revision stays as it is. With `isOneOfMany` nobody knows which delivery of a bulk import is at fault, so it is
-   * first tried alone.
+   * Dead-letters a delivery that throws. It becomes unconfirmed if it may have been sent, else rejected. An item with
+   * another revision stays as it is. With `isOneOfMany` it is unknown which delivery of a bulk import is at fault, so
+   * the delivery is first tried alone.
    */
   deadLetter(request: DeadLetterRequest): Promise<void>;
   /**

@@ -23,8 +23,9 @@ export type ItemState = DeliveryState;
 export type ItemCounts = Record<ItemKind, Partial<Record<ItemState, number>>>;
 
 /**
- * The state of a passport: the last one that the API has acknowledged, or why it does not change. `incomplete`: the policy wants it,
- * and its product is not complete. `none`: nobody wants it, or its first write is under way. `blocked`: it needs a person.
+ * The state of a passport: the last one that the API has acknowledged, or why it does not change. `incomplete`: the
+ * policy wants it, and its product is not complete. `none`: the passport is not wanted, or its first write is under
+ * way. `blocked`: it needs a person.
  */
 export const PASSPORT_STATES = ['published', 'initialized', 'unpublished', 'incomplete', 'blocked', 'none'] as const;
 export type PassportState = (typeof PASSPORT_STATES)[number];

@@ -73,7 +73,7 @@ function wantedOf(desired: PassportDesire | null, rules: PassportRules): Passpor
   return wantedByPolicy(rules);
 }
 
-/** Who has withdrawn the passport, or does so now; null where nobody has. */
+/** Who has withdrawn the passport or is withdrawing it; null if it is not withdrawn. */
 function withdrawnStep({ desired }: PassportView, { key }: ItemView, sku: string): Step | null {
   if (desired?.status !== 'unpublished') return null;
   const rest = about('passport', key);

@@ -7,7 +7,7 @@ const COMPACT = /^(\d{4})(\d{2})(\d{2})$/;
 const TICKS = /^\/Date\((-?\d{1,15})(?:[+-]\d{4})?\)\/$/;
 const EMPTY = new Set(['00000000', '0000-00-00', '0000-00-00 00:00:00']);
 
-/** SAP's way to say that something never ends; a field left out says the same. */
+/** SAP writes this date for a period that never ends. The field is then left out, which means the same. */
 const OPEN_END = '9999-12-31';
 
 const TOKENS: Record<string, string> = {

@@ -104,7 +104,7 @@ function passingText({ members, replayed: { records, passing } }: CauseReplayed)
   return html`<b class="${look}">${formatCount(passing)} of ${formatCount(of)} would pass now.</b>`;
 }
 
-/** How many stuck items a replay would send again, in sentences. Nobody but the platform knows whether it takes them. */
+/** How many stuck items a replay would send again, in sentences. Only the platform decides whether it accepts them. */
 function askedText({ members, replayed }: CauseReplayed): Html {
   const { staged, quarantined, leftUnconfirmed, passports } = replayed;
   const asked = Math.min(staged, members);

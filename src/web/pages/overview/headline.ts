@@ -34,7 +34,7 @@ export function headline(view: HeadlineView): Html {
       : 'The config has no section “passports”, so no passport is initialised by itself.';
     return html`<p class="headline">No passports yet</p><p class="quiet">${why}</p>`;
   }
-  // Where nobody wants passports, no list has only the products with one.
+  // If the config wants no passports, no list has only the products with a passport.
   const all = areWanted ? html`<a href="${passportsPath()}">${formatCount(total)}</a>` : html`${formatCount(total)}`;
   const figure = html`${countLink(published, passportsPath({ state: 'published' }))} of ${all}`;
   const parts = rest.map(

@@ -138,7 +138,7 @@ function alertsCard({ alerts, now }: SettingsView, request: Pick<WebRequest, 'cs
   });
   const channels = alerts.channels.map(({ id, type }) => `${id} (${type})`).join(', ');
   return card('Alerts', [
-    html`<p>${channels === '' ? 'No channel is configured, so nobody is notified. See alerts in the config.' : `Notices go to ${channels}.`}</p>`,
+    html`<p>${channels === '' ? 'No channel is configured, so no person gets a notice. Add a channel to `alerts` in the config.' : `Notices go to ${channels}.`}</p>`,
     dataTable({
       caption: 'Alerts',
       columns: ['alert', 'state', 'since', 'what happened', 'notices', 'mute'].map((name) => ({ name })),
