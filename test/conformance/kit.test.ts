@@ -47,7 +47,7 @@ const FAILING: Record<Flaw, [check: RegExp, words: RegExp]> = {
   'absurd cursor is the end': [/^refuses a cursor/, /neither an error nor all rows/],
   'ignores changes': [/^reports a source that fails or changes/, /no error says so/],
   'reads everything first': [/^holds a page/, /bytes are held/],
-  'reads ahead': [/^holds a page/, /nobody has asked for/],
+  'reads ahead': [/^holds a page/, /before the caller asked for them/],
   'cannot be stopped': [/^stops when/, /should have failed/],
   'leaves a file open': [/^leaves nothing open/, /file descriptor/],
   'leaves a timer': [/^leaves nothing open/, /Timeout/],

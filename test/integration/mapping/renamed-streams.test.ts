@@ -106,7 +106,7 @@ describe('a source that the config has lost', () => {
     await runtime.close();
     expect(quarantined?.issues[0]).toMatchObject({
       code: 'claim.conflict',
-      message: expect.stringContaining('of the stream parts of the source erp.') as string,
+      message: expect.stringContaining('stream parts of the source erp.') as string,
       cure: expect.stringContaining('give it its former id again') as string,
     });
   });
