@@ -295,7 +295,7 @@ export class DocumentScanner {
     const inList = this.state === 'take' || this.state === 'element' || this.state === 'next-element';
     const path = inList ? `, ${formatDocumentPath([...this.options.steps, this.index])}` : '';
     return sourceFault(`${message} (${this.options.file.name}, line ${this.line}${path}; the list is ${this.at}).`, {
-      suggestion: suggestion ?? 'The file is not valid JSON or was cut off: have it written anew.',
+      suggestion: suggestion ?? 'The file is not valid JSON or was cut off. Export it again.',
       cause,
     });
   }

@@ -80,6 +80,6 @@ function brokenLine({ place, bytes }: Element, error: SyntaxError): SourceRow {
 function brokenDocument({ place: { file, line, path } }: Element, error: SyntaxError): Error {
   return sourceFault(
     `${file ?? ''} is not valid JSON in ${path ?? ''}, which begins at line ${line ?? 0}: ${error.message}.`,
-    { suggestion: 'The rest of the file is not read: have it written anew.', cause: error },
+    { suggestion: 'The rest of the file is not read. Export it again.', cause: error },
   );
 }

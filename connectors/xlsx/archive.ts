@@ -132,7 +132,7 @@ function assertSize({ fileName, compressedSize, uncompressedSize }: Entry, file:
   if (uncompressedSize > RATIO_FROM_BYTES && uncompressedSize > RATIO_MAX * compressedSize) {
     throw sourceFault(
       `${file}: ${fileName} unpacks to ${uncompressedSize} bytes from ${compressedSize}, which no export does: it is taken for a zip bomb.`,
-      { suggestion: 'Check where the file comes from, and have it written anew.' },
+      { suggestion: 'Check where the file comes from, and export it again.' },
     );
   }
 }
@@ -147,7 +147,7 @@ function encodingOf(head: Buffer): string {
 export function damaged(file: string, error: unknown): Error {
   const why = (error instanceof Error ? error.message : String(error)).replace(/\.$/, '');
   return sourceFault(`${file} cannot be read as an XLSX workbook: ${why}.`, {
-    suggestion: 'The file is damaged or was cut off: have it written anew.',
+    suggestion: 'The file is damaged or was cut off. Export it again.',
     cause: error,
   });
 }

@@ -7,7 +7,7 @@ import {
 } from '../../src/sdk/index.ts';
 import { OPTIONS, type Options, STREAM_OPTIONS, type StreamOptions } from './schema.ts';
 
-/** XML documents with elements in them that are records. */
+/** XML documents in which certain elements are the records. */
 export const xml = defineFileConnector({
   id: 'xml',
   title: 'XML files',

@@ -1,5 +1,6 @@
-// Finds keys that people paste from the output of commands. There a key has its kind in front, its natural key behind, ` / `
-// between the parts of a row's key, escapes for control characters, or is shortened.
+// Finds keys that people paste from the output of commands. A printed key can differ from the stored one: its kind stands
+// before it, its natural key stands after it, ` / ` separates the parts of a row's key, control characters are escaped,
+// or the key is shortened.
 
 import { fault } from '../domain/faults.ts';
 import { ITEM_KINDS, type SubjectKind } from '../domain/item.ts';

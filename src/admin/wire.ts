@@ -17,7 +17,7 @@ export const FRAME_CHARS_MAX = 64 * 1024 * 1024;
 export const Envelope = z.strictObject({
   /** The client's version of this package. Handlers change with it, so both have to be the same. */
   version: z.string(),
-  /** The base URL that the client's config names: the ledger's target. */
+  /** The base URL of the API in the client's config. It has to be the one that the daemon uses. */
   target: z.string(),
   /** The digest of the client's config. */
   config: z.string(),

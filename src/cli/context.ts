@@ -78,7 +78,7 @@ const SHOW_CURSOR = '\u001b[?25h';
 /** A context with the functions that its owner calls at the end. */
 export interface OwnedContext {
   context: CommandContext;
-  /** True for the error of a read or a question that an interruption has aborted. */
+  /** True if an interruption has caused this error, because it aborted a read or a question to the user. */
   wasStopped(error: unknown): boolean;
   dispose(): void;
 }

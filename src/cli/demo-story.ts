@@ -27,7 +27,7 @@ export interface DemoStory {
   firstSync(report: FinishedReport, examples: readonly QuarantinedRecord[]): void;
   secondSync(report: FinishedReport): void;
   oneChange(change: ChangedValue, report: FinishedReport): void;
-  /** @param corrected null where the export has no line without a product any more */
+  /** @param corrected null if every line of the export names its product */
   passports(corrected: ChangedValue | null, report: FinishedReport, gated: readonly ItemSummary[]): void;
   /** @param port the sandbox's, to have it serve there again */
   goOn(port: string): void;

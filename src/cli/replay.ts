@@ -50,7 +50,7 @@ export function addReplayCommand(program: Command, run: RunAction): void {
     .addOption(new Option('--source <id>', 'only records of this source; may be repeated').argParser(parseText))
     .addOption(new Option('--key <key>', 'only these items or records; may be repeated').argParser(parseText))
     .option('--dry-run', 'only say what would pass')
-    .option('--force', 'send an in-doubt delivery again; needs --key')
+    .option('--force', 'send an unconfirmed delivery again; needs --key')
     .option('--wait <seconds>', 'how long the API or the queue may be out of reach', seconds, WAIT_SECONDS)
     .addHelpText('after', EXAMPLES)
     .action((options: ReplayOptions) => run((context) => replay(options, context)));

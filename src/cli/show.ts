@@ -136,9 +136,9 @@ function itemLines(
 }
 
 const WANTED_BY = {
-  policy: 'as the config has it for complete products',
-  person: 'as a person has asked',
-  missing: 'since the source no longer has the product',
+  policy: 'because the config says so for complete products',
+  person: 'because a person has asked for it',
+  missing: 'because the source no longer has the product',
 } as const;
 
 /** The state of a product's passport, with all reasons why it has to wait. */

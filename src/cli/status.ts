@@ -67,7 +67,7 @@ interface Found {
   freeBytes: number | null;
   standing: Standing;
   attention: Attention;
-  /** The wait beyond a minute that the API has asked for and that goes on; null where there is none. */
+  /** The present wait of more than a minute that the API has asked for; null if there is none. */
   apiWait: ApiWait | null;
   /** Due deliveries whose last attempt found the API away; null where there are none. */
   deferred: Deferred | null;

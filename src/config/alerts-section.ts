@@ -16,7 +16,7 @@ const Webhook = z
       .enum(['json', 'slack'])
       .default('json')
       .describe(
-        '`json`: a document with all facts about the alert. `slack`: a message as Slack and many others take it.',
+        '`json`: a document with all facts about the alert. `slack`: a message in the format of Slack, which many other services accept.',
       ),
     token: Secret.optional().describe('Sent as `Authorization: Bearer …`.'),
   })

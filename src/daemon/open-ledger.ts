@@ -17,7 +17,7 @@ interface LedgerOptions {
   reportUpgrade?: ((fields: object, message: string) => void) | undefined;
 }
 
-/** Opens the ledger of a config, with the rules of the config, and with the encoding of the platform for the bytes that it stores. */
+/** Opens the ledger of a config. The ledger gets the rules from the config, and stores payloads as the platform encodes them. */
 export function openLedger(
   { config, command, clock, log, reportUpgrade, rules }: LedgerOptions,
   target: Target,

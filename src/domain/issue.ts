@@ -13,7 +13,7 @@ export interface Issue {
   value?: JsonValue;
   /** The mapping expression that failed. */
   expression?: string;
-  /** What to do about it. */
+  /** What to do about the issue. */
   cure?: string;
   /** Another place that matters, such as the first of two rows that make the same item. */
   other?: Place;

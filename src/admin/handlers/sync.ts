@@ -7,7 +7,7 @@ import { WaitMs } from '../wait.ts';
 export interface SyncAsked {
   /** Source ids; empty for all. */
   sources: string[];
-  /** Sources whose held exports a person accepts. */
+  /** Sources whose exports the guard has stopped and a person accepts. */
   accept: string[];
   waitMs: number;
 }

@@ -19,7 +19,7 @@ export interface SentId {
   id: string | number;
   /** Only the id can be at its paths. */
   isOwn?: true;
-  /** An item has either this id or that one, which was not sent. */
+  /** The other id that the item could have had in place of this one. It was not sent. */
   either?: { name: string; paths: readonly string[] };
 }
 

@@ -26,7 +26,7 @@ export interface ListPage<Entry> {
 }
 
 /**
- * Reads one page: a bare array, or an object that holds one, in Relay's form as well (`edges` of `node`).
+ * Reads one page. It may be a bare array, an object with an array, or a connection of Relay (`edges` of `node`).
  *
  * @returns null if the body is not a listing
  */

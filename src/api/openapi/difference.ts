@@ -24,7 +24,7 @@ export type Report = (difference: Difference) => void;
 
 /** Reports that a part of the document cannot be read, and why. */
 export function reportUnread(report: Report, { what, why }: { what: string; why: string }): void {
-  report({ path: '', what, found: why, expected: 'a document in one file that can be read', weight: 'unread' });
+  report({ path: '', what, found: why, expected: 'a readable document in a single file', weight: 'unread' });
 }
 
 const NAMES_SHOWN = 12;

@@ -4,7 +4,7 @@ import { isMap, isSeq, parseDocument, type YAMLMap } from 'yaml';
 import { isJsonObject, type JsonObject } from '../../lib/json.ts';
 import type { Recognised } from './recognise-format.ts';
 
-/** The `sources` section of a preset, with the file in the place of its example. */
+/** The `sources` section of a preset, in which the user's file replaces the example. */
 export interface PresetSources {
   /** The id of its source. */
   source: string;
@@ -12,7 +12,7 @@ export interface PresetSources {
 }
 
 /**
- * Puts a file in the place of the examples of a preset. Streams that the file does not have are left out, with their
+ * Replaces the examples of a preset with a file. Streams that the file does not have are left out, with their
  * mappings.
  *
  * @param root the folder of this program's package

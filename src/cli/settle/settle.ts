@@ -50,8 +50,11 @@ export function addSettleCommand(program: Command, run: RunAction): void {
         'whether the BOM items of products that were at the platform before are there too',
       ).choices(['present', 'absent']),
     )
-    .option('--all', 'with --bom: of all products that wait for an answer')
-    .option('--id <id>', 'its id at the platform, with --delivered; looked up if it is needed and not given')
+    .option('--all', 'with --bom: answers for all products that wait for an answer')
+    .option(
+      '--id <id>',
+      "with --delivered: the item's id at the platform; if an id is needed and not given, dpp-sync looks it up",
+    )
     .addOption(new Option('--kind <kind>', `only ${SUBJECT_KINDS.join(', ')}`).argParser(subjectKind))
     .addOption(
       new Option('--state <state>', 'all in this state, in place of keys').choices([...SETTLE_STATES, 'missing']),

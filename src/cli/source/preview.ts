@@ -110,7 +110,7 @@ export async function previewSource(
 function noneFits({ issues = false, key, item }: PreviewFilter): string {
   const record = `No record${key === undefined ? '' : ` with the key ${printable(key)}`}`;
   if (item !== undefined) {
-    return `${record} makes the item ${printable(item)}. Records with issues make none: --issues shows them.`;
+    return `${record} makes the item ${printable(item)}. A record with issues makes no item. To see such records, add --issues.`;
   }
   return issues ? `${record} has a problem.` : `${record} was found.`;
 }

@@ -25,9 +25,12 @@ export function attentionLines(standing: Standing, attention: Attention, paint: 
   const lines = [...readLines(standing, paint), ...contactLines(suspended, attention, paint)];
   const waiting = countOf(items, ['waiting']);
   if (waiting > 0 && attention.waitingFor.length > 0) {
-    const goes = waiting === 1 ? 'It is sent by itself' : 'They are sent by themselves';
+    const goes = waiting === 1 ? 'dpp-sync sends it' : 'dpp-sync sends them';
     lines.push(
-      paint('yellow', `${plural(waiting, 'item waits', 'items wait')} for other items to be delivered. ${goes} then.`),
+      paint(
+        'yellow',
+        `${plural(waiting, 'item waits', 'items wait')} for other items to be delivered. After that, ${goes}.`,
+      ),
     );
     for (const { kind, key, state, count, either } of attention.waitingFor.slice(0, SHOWN_MAX)) {
       const why = state === null ? 'which no usable record gives' : `which is ${stateWord(state)}`;

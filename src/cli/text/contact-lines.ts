@@ -37,7 +37,7 @@ export function contactLines(
         'yellow',
         `${countKind(parts.bomItems, 'bom_item')} of ${plural(parts.products, 'product', 'products')} may be at the platform already, and the API cannot be asked.`,
       ),
-      '  Look at the platform, then run dpp-sync settle --bom present --all, or --bom absent. SKUs in place of --all name products.',
+      '  Look at the platform, then run dpp-sync settle --bom present --all, or --bom absent. To answer for single products, give their SKUs instead of --all.',
     );
   }
   return lines;

@@ -55,7 +55,7 @@ export const NEXT_STEPS: Record<ItemState, string> = {
   due: 'Nothing: the daemon or the next sync sends it.',
   sending: 'Nothing: it is being sent.',
   waiting:
-    'It is sent by itself once the items that it refers to are delivered. To leave it out, run `dpp-sync settle --ignore KEY`.',
+    'dpp-sync sends it once the items that it refers to are delivered. To leave it out, run `dpp-sync settle --ignore KEY`.',
   in_doubt:
     'dpp-sync looks it up where the API has a list of it. Otherwise look at the platform, then run `dpp-sync settle --delivered KEY` or `dpp-sync settle --rejected KEY`. `dpp-sync replay --force --key KEY` sends it again.',
   blocked:

@@ -22,7 +22,7 @@ export interface LoadedStream {
   /** Columns that identify a record; empty where its content does. */
   key: string[];
   options: unknown;
-  /** The path of the stream in the config, as `sources[0].streams.boms`, or `sources[0].options` for a single one. */
+  /** The path of the stream in the config, as `sources[0].streams.boms`, or `sources[0].options` if the source has a single stream. */
   path: string;
 }
 

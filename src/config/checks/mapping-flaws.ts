@@ -6,7 +6,7 @@ export interface MappingFlaw {
   /** The path of the mapping, and where within it, as `sources[0].mappings[1].fields.quantity`. */
   path: string;
   message: string;
-  /** What to do about it, as a full sentence. */
+  /** What to do about the flaw, as a full sentence. */
   cure?: string;
 }
 

@@ -12,7 +12,7 @@ export interface ConfigProblem {
   line: number | null;
   /** `found X, expected Y`, or a full sentence. Never holds a secret. */
   message: string;
-  /** What to do about it, as a full sentence. */
+  /** What to do about the problem, as a full sentence. */
   cure?: string;
 }
 

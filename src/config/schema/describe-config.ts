@@ -28,8 +28,8 @@ export interface SourceSchemas {
 const PLACEHOLDER = /^\$\{(?:file:[^}]+?|[A-Za-z_][A-Za-z0-9_]*)\}$/;
 
 /**
- * Describes the text of a config file: each value that it gives, and each default that it leaves as it is. Null for a text that is no
- * config file at all.
+ * Describes the text of a config file: each value that the text gives, and each default that the text does not replace.
+ * Null for a text that is no config file at all.
  *
  * @param schemas the schemas of the sources, in the order of the file
  */

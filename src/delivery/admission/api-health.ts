@@ -57,7 +57,7 @@ export interface ApiHealth
    * request may be sent now. Never waits for a slot. False while the API asks to wait.
    */
   answers(since: number | null, abort: AbortSignal): Promise<boolean>;
-  /** Asks the API at once whether it answers. False during an outage. */
+  /** Asks the API at once whether it answers. During an outage the result is false without a request. */
   answersNow(abort: AbortSignal): Promise<boolean>;
   /**
    * Since when the API has answered no request, or has failed at every write, by `Clock.ticks`; null if neither is the

@@ -16,7 +16,7 @@ export interface CreatePause {
   end(kind: ListableKind, end: { complete: boolean; moved: boolean; restMs: number }): void;
 }
 
-/** If the next reading does not begin within this time after it may, the creates continue. */
+/** The next reading has to begin within this time after the rest. If it does not, the creates continue. */
 const LATE_MS = 30_000;
 
 /**

@@ -71,7 +71,10 @@ const RATE_MIN_LONG = 1 / 60;
 const FOUND = 1.06;
 /** The share of the proven rate that is kept. */
 const STEADY_AT = 0.985;
-/** Steady periods differ by this share, so that clients of one limit that were stopped together do not raise together. */
+/**
+ * The length of a steady period is random within this share. Several clients of one limit, which were stopped together,
+ * then raise their rates at different times.
+ */
 const STEADY_SPREAD = 0.5;
 /** If less than this share of the rate was used, the trial proves nothing. */
 const USED_MIN = 0.7;

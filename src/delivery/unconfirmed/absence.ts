@@ -32,7 +32,7 @@ export interface ListWatch {
 interface Remembered {
   /** When the unconfirmed request had ended, by the wall clock. */
   endedAt: number;
-  /** When a complete list did not show the item for the first time, by `ticks`. */
+  /** When a complete list was first read that did not show the item, by `ticks`; null before that. */
   notShownAt: number | null;
 }
 

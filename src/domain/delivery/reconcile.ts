@@ -24,8 +24,8 @@ export type Difference =
   | { need: 'blocked'; operation: Operation; reason: Reason };
 
 /**
- * Compares the desired content with what the API last acknowledged. Staging and settling both end with it, so that
- * every difference between the two has a delivery (I4).
+ * Compares the desired content with what the API last acknowledged. Staging and settling both end with this
+ * comparison, so that every difference has a delivery (I4).
  */
 export function difference(item: ItemStanding, { productUpdate }: Pick<Profile, 'productUpdate'>): Difference {
   if (item.baselineHash === item.desiredHash) return { need: 'none' };

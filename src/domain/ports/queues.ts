@@ -47,7 +47,7 @@ export interface Consumer {
 export interface Queues {
   /** Adds jobs, in order. Each gets a job id that was never used before. */
   enqueue(queue: QueueName, jobs: readonly WakeUpJob[]): Promise<void>;
-  /** Handles jobs, at most `concurrency` at a time. A job whose handler throws becomes a failed job with that message. */
+  /** Handles jobs, at most `concurrency` at a time. A job whose handler throws becomes a failed job with the error's message. */
   consume(
     queue: QueueName,
     options: { concurrency: number },

@@ -48,7 +48,7 @@ export const SOUND_CHECKS: readonly SoundCheck[] = [
   },
   {
     name: 'delivery.revision',
-    rule: 'The history of an item has only revisions before its present one.',
+    rule: 'Each revision in the history of an item is at least 1 and lower than the present revision of the item.',
     sql: `SELECT h.operation || ' of ' || i.key || ', revision ' || h.revision AS place
       FROM history h JOIN items i ON i.id = h.item_id WHERE h.revision >= i.revision OR h.revision < 1`,
   },

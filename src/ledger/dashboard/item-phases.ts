@@ -28,7 +28,7 @@ export interface ItemPhases {
 }
 
 export function createItemPhases(db: Sqlite, rules: PassportRules, catalog: Catalog): ItemPhases {
-  /** A phase in the order of ids. */
+  /** A phase whose items are listed in the order of their ids. */
   function byId(where: string, values: readonly Value[] = [], from = 'items i'): Phase {
     const read = db
       .prepare<Value[], number>(`SELECT i.id FROM ${from} WHERE ${where} AND i.id > ? ORDER BY i.id LIMIT ?`)

@@ -14,13 +14,13 @@ type ItemName = Pick<MappedItem, 'kind' | 'key'>;
 interface Contested {
   /** Why the record goes to quarantine; empty if it can be staged. */
   issues: Issue[];
-  /** Items that another record makes already, with other content or with the same. */
+  /** Items that another record already makes, with the same content or with other content. */
   contested: ItemName[];
   /** The items that this record makes. */
   own: DesiredItem[];
 }
 
-/** The record that makes an item already. */
+/** The record that already makes an item. */
 interface Owner {
   place: Place;
   source: string;

@@ -38,7 +38,7 @@ export function createPageLooks(db: Sqlite, streams: Streams): PageLooks {
       for (const [at, row] of records.entries()) {
         const key = recordKey(row.identity, 1);
         const stored = known.get(key);
-        // Which record a repeated row belongs to is decided when the page is staged, so the row is mapped in any case.
+        // A repeated row is mapped in any case, because only the staging of the page decides to which record it belongs.
         const isRepeated = keys.has(key) || (stored !== undefined && seen.has(stored.id));
         keys.add(key);
         if (isRepeated || stored === undefined || !isUnchanged(stored, row)) toMap.push(at);

@@ -77,7 +77,7 @@ export function openDatabaseReadOnly(file: string): Sqlite | null {
 function shutFolderFault(file: string, cause: unknown): Fault {
   return fault(
     'ledger.unwritable',
-    `The ledger ${file} cannot be read: no process has it open, and this one may not write to its folder.`,
+    `The ledger ${file} cannot be read: no process has it open, and this process may not write to its folder.`,
     {
       path: 'ledger',
       suggestion:

@@ -38,12 +38,12 @@ export function describeHolder(holder: LedgerHolder | null, lockFile: string): {
       return { who: `"dpp-sync ${command}" (process ${pid}, since ${since})`, find: '' };
     case 'elsewhere':
       return {
-        who: `another process, by its own note "dpp-sync ${command}" (process ${pid} on host ${host}, since ${since}); that is another machine or container, so it could not be checked whether it still runs`,
+        who: `another process; the last one that left a note is "dpp-sync ${command}" (process ${pid} on host ${host}, since ${since}). That process belongs to another machine or container, so this command cannot check whether it still runs`,
         find: `Look there. ${find}`,
       };
     case 'ended':
       return {
-        who: 'another process; which one could not be determined, as the last one that wrote itself down has ended',
+        who: 'another process; which one could not be determined, because the last one that left a note has ended',
         find,
       };
   }

@@ -14,8 +14,8 @@ interface DuplicateRow {
 }
 
 /**
- * Rows that make an item as another row makes it already. A row that makes it with other content is in quarantine and
- * counts there.
+ * Rows that make an item which another row already makes with the same content. A row that makes such an item with other
+ * content is in quarantine, and is counted there.
  */
 export function createDuplicateViews(db: Sqlite): Pick<LedgerViews, 'duplicates'> {
   const from = `FROM contenders c CROSS JOIN records r ON r.id = c.record_id CROSS JOIN streams s ON s.id = r.stream_id

@@ -11,7 +11,7 @@ export interface AlertFacts {
   now: number;
   sources: readonly {
     source: string;
-    /** Whether it has a schedule: a source that is only run by hand may rest for as long as people like. */
+    /** Whether the source has a schedule. A source without one is run by people, and never counts as overdue. */
     scheduled: boolean;
     quarantined: number;
     /** The end of the last complete run; null before the first. */
@@ -71,7 +71,7 @@ function sourceAlerts(facts: AlertFacts, rules: AlertRules): Holding[] {
   }
   if (rules.guardHeld) {
     for (const { source, stream, message } of guarded) {
-      const cure = `Write the whole export again. If it is right as it is: dpp-sync sync --accept ${source}`;
+      const cure = `Write the whole export again. If the export is correct, run: dpp-sync sync --accept ${source}`;
       add(
         'guard_held',
         { source, stream },

@@ -10,7 +10,7 @@ export interface MappingProblem {
   expression?: string;
   /** The character of the expression at which the problem begins, from 1. */
   position?: number;
-  /** What to do about it, as a full sentence. */
+  /** What to do about the problem, as a full sentence. */
   cure?: string;
 }
 

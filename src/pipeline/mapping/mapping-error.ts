@@ -2,7 +2,7 @@
 export class MappingError extends Error {
   /** The issue's code, as `country.unknown`. */
   readonly code: string;
-  /** What to do about it, as a full sentence. */
+  /** What to do about the error, as a full sentence. */
   readonly cure: string | undefined;
 
   constructor(code: string, message: string, cure?: string) {

@@ -30,7 +30,7 @@ export function describeApi(operations: Record<OperationName, Operation>, settin
       [endpoint.method.toLowerCase()]: {
         operationId: name,
         summary: endpoint.title,
-        description: scope === 'administrator' ? 'Takes a session instead of a key.' : `Takes the scope \`${scope}\`.`,
+        description: scope === 'administrator' ? 'Needs a session instead of a key.' : `Needs the scope \`${scope}\`.`,
         'x-required-scope': scope,
         security: [scope === 'administrator' ? { session: [] } : { apiKey: [] }],
         ...(parameters.length > 0 && { parameters }),
@@ -149,7 +149,11 @@ function describeRefusals(name: OperationName, settings: SandboxSettings): JsonO
   return Object.fromEntries(refusals.map(([status, description]) => [String(status), { description, content }]));
 }
 
-const MISSING = { type: 'array', items: { type: 'string' }, description: 'What a gate misses.' };
+const MISSING = {
+  type: 'array',
+  items: { type: 'string' },
+  description: 'What the passport still needs for this step.',
+};
 
 /** The shapes that `createStyle` gives errors. An import that names its bad rows has messages by field for each of them. */
 function errorShapes({ badRow }: SandboxSettings['import']): Record<SandboxSettings['errors'], JsonObject> {

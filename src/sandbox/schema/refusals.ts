@@ -41,12 +41,14 @@ export function refusalsOf(
   const writes = endpoint.method !== 'GET';
   const obeysKeys = honoursKeys(idempotency, endpoint);
   const absent = [
-    ...(endpoint.path.includes('{') ? ['There is no such thing in the organisation; what others have is none.'] : []),
+    ...(endpoint.path.includes('{')
+      ? ['The organisation has no such thing. Things of other organisations do not count.']
+      : []),
     ...(operation.endsWith('.list') && MISSES_PAGES.has(paging) ? ['There is no such page.'] : []),
   ];
   const blocked = [
     ...(writes && operation.startsWith('passport.')
-      ? ['A gate misses something, or the state does not allow it.']
+      ? ['Something is missing that the passport needs, or the state of the passport does not allow the change.']
       : []),
     ...(obeysKeys ? ['The first request with this Idempotency-Key is still in progress.'] : []),
   ];

@@ -57,7 +57,7 @@ interface EffectParts {
  * commit: a crash leaves all three or none.
  */
 export function createEffects({ storage, operations, lateImports, idempotency, clock }: EffectParts): Effects {
-  /** The last success that each organisation had from each operation. */
+  /** The last success of each operation, for each organisation. */
   const lastSuccesses = new Map<string, Success>();
 
   const countWrites = (request: AdmittedRequest, { status, written }: Answer, naturalKey: string | undefined): void => {

@@ -22,7 +22,7 @@ export interface FoundFiles extends ReadyFiles {
 
 /** The files of one opened source. */
 export interface SourceFiles {
-  /** @throws a `sourceFault` where there is nothing to read, unless the stream skips that */
+  /** @throws a `sourceFault` if there is no file to read, unless the options of the stream allow that */
   find(name: string, stream: FileStream, signal: AbortSignal): Promise<FoundFiles>;
   /**
    * Reads the pages of one file, which may be on a server and packed.

@@ -118,7 +118,7 @@ function serverOf(scheme: string, authority: string): ServerAddress {
   // The text before the @ may be a password, so nothing of the address is shown.
   if (authority.includes('@')) {
     throw sourceFault(
-      `A path that begins with ${scheme}:// holds a user or a password, which would be shown with it.`,
+      `A path that begins with ${scheme}:// holds a user or a password. Messages show paths, so they would show it too.`,
       {
         suggestion:
           "Remove the part before the @ from the path, and write the user and the password into the source's `options.access`.",

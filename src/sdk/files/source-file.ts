@@ -6,7 +6,7 @@ import { sourceFault } from '../faults.ts';
 
 /** A file that was found, with the facts by which it is later recognised as the same. */
 export interface SourceFile {
-  /** Absolute on this machine, or as its server has it. */
+  /** The absolute path on this machine, or the path on the server. */
   path: string;
   /** For messages: the path, or the address without credentials. */
   label: string;

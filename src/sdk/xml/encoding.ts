@@ -5,8 +5,8 @@ import { sourceFault } from '../faults.ts';
 export const HEAD_BYTES = 1_024;
 
 /**
- * The encoding of an XML file: of the byte order mark or the bytes of `<?`, else as the config says, else as the file
- * declares it, else UTF-8.
+ * The encoding of an XML file. The first of these that is there decides: the byte order mark or the wide bytes of `<?`,
+ * the encoding in the config, the declaration in the file. Without all of them it is UTF-8.
  *
  * @throws a `sourceFault` if the file declares an encoding that is not known
  */

@@ -144,7 +144,7 @@ export function createEntities(given: Readonly<Record<string, string>>, context:
     for (const [name, text] of list.defaults) {
       const known = defaults.get(list.element) ?? new Map<string, string>();
       defaults.set(list.element, known);
-      // As with entities, the first declaration holds.
+      // The first declaration of a name counts, as it does for entities.
       if (!known.has(name)) known.set(name, withCharacters(text));
       if (++defaultsCount > DEFAULTS_MAX) {
         throw fail(`The document type declares more than ${DEFAULTS_MAX} default attributes.`, HOSTILE);

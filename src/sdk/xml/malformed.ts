@@ -11,8 +11,5 @@ export function describeMalformed(
     ];
   }
   const why = reason === 'unexpected close tag.' ? `the closing tag of <${closed}> is missing.` : reason;
-  return [
-    `The file is not well-formed XML${inside}: ${why}`,
-    'The rest of the file is not read: have it written anew.',
-  ];
+  return [`The file is not well-formed XML${inside}: ${why}`, 'The rest of the file is not read. Export it again.'];
 }

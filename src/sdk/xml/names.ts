@@ -1,4 +1,4 @@
-/** Names of elements and attributes as rows have them. */
+/** Makes the names of a row from the names of elements and attributes. */
 export interface Names {
   element(raw: string): string;
   /** With `@`; null for a declaration of a namespace. */

@@ -10,9 +10,9 @@ export interface XmlRecordOptions {
   roots?: readonly string[];
   /** Whether `g:name` becomes `name` (the default) or stays. */
   prefixes?: 'strip' | 'keep' | undefined;
-  /** Elements that are lists also if there is only one. */
+  /** Elements that become a list, even if a record has only one of them. */
   lists?: readonly string[] | undefined;
-  /** Elements that are objects even where they have only text. */
+  /** Elements that become an object, even if they contain only text. */
   objects?: readonly string[] | undefined;
   /** Languages in order of preference. Without them, elements in several languages are lists. */
   language?: readonly string[] | undefined;

@@ -114,7 +114,7 @@ describe('the reading thread', () => {
     const child = join(import.meta.dirname, '../../support/children/reading-child.ts');
     const { stdout } = nodeAsAnotherUser([child, fixture.file, id]);
     chmodSync(folder, 0o755);
-    expect(stdout).toContain('cannot be read: no process has it open, and this one may not write to its folder');
+    expect(stdout).toContain('cannot be read: no process has it open, and this process may not write to its folder');
     for (const name of readdirSync(folder)) chownSync(join(folder, name), 0, 0);
     await fixture.reopen();
   });

@@ -48,7 +48,7 @@ describe('the message about who holds a ledger', () => {
   ])('says what is known and what is not of a process of %s', (_, holder) => {
     const { who, find } = described(holder);
     expect(who).toContain(`"dpp-sync start" (process ${process.pid} on host ${holder.host}`);
-    expect(who).toContain('could not be checked whether it still runs');
+    expect(who).toContain('cannot check whether it still runs');
     expect(find).toContain('Look there.');
   });
 });

@@ -65,11 +65,11 @@ describe('lookup files', () => {
     ['t.csv', 'code,name\n1,a\n', /first line that says so: key,value/],
     ['t.csv', 'key,value,more\n1,a,b\n', /two columns/],
     ['t.csv', 'key,value\n1,a\n1,b\n', /two values for the key "1" \(line 3\)/],
-    ['t.csv', 'key,value\n1\n', /not sound CSV/],
+    ['t.csv', 'key,value\n1\n', /not valid CSV/],
     ['t.csv', new Uint8Array([0x6b, 0x65, 0x79, 0xfc]), /not UTF-8/],
     ['t.csv', `key,value\n${'x'.repeat(17_000_000)},1\n`, /is larger than 16777216 bytes\.$/],
     ['t.json', '[1]', /one JSON object/],
-    ['t.json', '{', /not sound JSON/],
+    ['t.json', '{', /not valid JSON/],
     ['t.json', '{"a": true}', /neither text nor a safe number/],
   ])('are refused at once: %s %#', async (name, text, message) => {
     if (text !== null) await write(name, text);

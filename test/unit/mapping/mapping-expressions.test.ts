@@ -282,7 +282,7 @@ describe('a mapping', () => {
     expect(issuesOf(mapper, { A: '1' })[0]).toMatchObject({
       code: 'key.empty',
       message: 'The mapping has no key yet: its `key` gives empty text for every record.',
-      cure: expect.stringContaining('Write at `key` of the mapping'),
+      cure: expect.stringContaining('Set `key` of the mapping to the column'),
     });
   });
 

@@ -112,7 +112,7 @@ export interface Cause {
   stream: string | null;
   /** A short plain sentence without a count: `Unknown country in country_of_origin.` */
   title: string;
-  /** What to do about it. */
+  /** What to do about the cause. */
   cure: string | null;
   /** The code of the issue or of the reason. */
   code: string;
@@ -151,7 +151,7 @@ export interface CauseMember {
 export interface RowInQuarantine {
   record: QuarantinedRecord;
   cause: { id: string; title: string };
-  /** The key of the product that it makes or belongs to; null where that is not known. */
+  /** The key of the product that the row makes or belongs to; null if the product is not known. */
   product: string | null;
 }
 

@@ -5,7 +5,7 @@ interface DecisionChange {
   event: DeliveryEvent;
   dueAt: number;
   spent: -1 | 0 | 1;
-  /** Left out if the decision does not change it. */
+  /** Left out if the decision does not change this column. */
   uncertain?: 0 | 1;
 }
 

@@ -163,7 +163,7 @@ function withoutKey(issue: Issue, { columns, members }: Expression): Issue {
   return {
     ...issue,
     message: 'The mapping has no key yet: its `key` gives empty text for every record.',
-    cure: 'Write at `key` of the mapping the column that identifies an item, for example `key: row.SKU`.',
+    cure: 'Set `key` of the mapping to the column that identifies an item, for example `key: row.SKU`.',
   };
 }
 

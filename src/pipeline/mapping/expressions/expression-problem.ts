@@ -4,6 +4,6 @@ export interface ExpressionProblem {
   message: string;
   /** The character at which the problem begins, from 1. */
   position?: number;
-  /** What to do about it, as a full sentence. */
+  /** What to do about the problem, as a full sentence. */
   cure?: string;
 }

@@ -55,9 +55,9 @@ function entriesOfCsv(text: string): Entries {
   try {
     rows = parse(text, { delimiter: header[1] ?? ',', trim: true, skip_empty_lines: true, info: true });
   } catch (error) {
-    return err(`is not sound CSV: ${messageOf(error)}.`);
+    return err(`is not valid CSV: ${messageOf(error)}.`);
   }
-  if (!Array.isArray(rows)) return err('is not sound CSV.');
+  if (!Array.isArray(rows)) return err('is not valid CSV.');
   const entries = new Map<string, JsonValue>();
   for (const row of (rows as { record: string[]; info: { lines: number } }[]).slice(1)) {
     const [key = '', value = ''] = row.record;
@@ -72,7 +72,7 @@ function entriesOfJson(text: string): Entries {
   try {
     value = JSON.parse(text);
   } catch (error) {
-    return err(`is not sound JSON: ${messageOf(error)}.`);
+    return err(`is not valid JSON: ${messageOf(error)}.`);
   }
   if (!isJsonObject(value)) return err('has to be one JSON object of keys and values.');
   const entries = new Map<string, JsonValue>();
@@ -92,9 +92,9 @@ function rowsOfCsv(text: string): Rows {
   try {
     rows = parse(text, { delimiter, bom: true, columns: true, trim: true, skip_empty_lines: true, info: true });
   } catch (error) {
-    return err(`is not sound CSV: ${messageOf(error)}.`);
+    return err(`is not valid CSV: ${messageOf(error)}.`);
   }
-  if (!Array.isArray(rows)) return err('is not sound CSV.');
+  if (!Array.isArray(rows)) return err('is not valid CSV.');
   const read = rows as { record: JsonObject; info: { lines: number } }[];
   return ok(read.map(({ record, info }) => ({ fields: record, line: info.lines })));
 }
@@ -104,7 +104,7 @@ function rowsOfJson(text: string): Rows {
   try {
     value = JSON.parse(text);
   } catch (error) {
-    return err(`is not sound JSON: ${messageOf(error)}.`);
+    return err(`is not valid JSON: ${messageOf(error)}.`);
   }
   if (!Array.isArray(value) || !value.every(isJsonObject)) return err('has to be a JSON list of objects.');
   return ok(value.map((fields, at) => ({ fields, line: at + 1 })));

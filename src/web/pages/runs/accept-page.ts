@@ -19,8 +19,8 @@ export interface AcceptView {
 
 const AFTERWARDS: Record<AcceptView['onMissing'], string> = {
   flag: 'Their items stay at the platform and are shown as missing until a person decides.',
-  ignore: 'Their items are left alone, as the config has it (onMissing: ignore).',
-  unpublish: 'The passports of products among them are withdrawn, as the config has it (onMissing: unpublish).',
+  ignore: 'Their items are left alone, as the config says (onMissing: ignore).',
+  unpublish: 'The passports of products among them are withdrawn, as the config says (onMissing: unpublish).',
 };
 
 /** What accepting an export will do, before it does it. */
