@@ -43,7 +43,7 @@ const Fields = z.strictObject({
     .refine((name) => iconv.encodingExists(name), {
       error: 'an encoding, such as utf-8, windows-1252, iso-8859-1, iso-8859-15, utf-16le or shift_jis',
     })
-    .describe('Text encoding, as `utf-8` or `windows-1252`. A byte order mark in the file takes precedence.'),
+    .describe('Text encoding, such as `utf-8` or `windows-1252`. A byte order mark in the file takes precedence.'),
   recordLength: z
     .int()
     .min(1)

@@ -7,7 +7,7 @@ const Fields = z.strictObject({
   header: z
     .union([z.int().min(1), z.literal(false)])
     .describe(
-      'The number of the row with the column names, as the spreadsheet shows it; rows above it are not read. `false`: there is none, and columns are named A, B, C.',
+      'The number of the row with the column names, as the spreadsheet counts rows. The rows above the header are not read. With `false` the sheet has no header, and the columns are named A, B, C.',
     ),
   headerRows: z
     .int()
@@ -18,11 +18,11 @@ const Fields = z.strictObject({
     ),
   hidden: z
     .enum(['read', 'skip'])
-    .describe('Whether rows and columns that are hidden, as by a filter, are read (`read`) or not (`skip`).'),
+    .describe('Whether hidden rows and columns are read (`read`) or not (`skip`). A filter hides rows, for example.'),
   emptyErrors: z
     .array(z.string().regex(/^#/))
     .describe(
-      'Error values that stand for an empty cell, as `["#N/A"]`. Any other error value is an issue of its row.',
+      'Error values that stand for an empty cell, such as `["#N/A"]`. Any other error value is an issue of its row.',
     ),
   maxCellCharacters: z.int().min(64).max(16_777_216).describe('The longest text of a cell that is accepted.'),
   maxColumns: z.int().min(1).max(16_384).describe('How many columns of a sheet are accepted.'),

@@ -31,7 +31,9 @@ const column = z.string().min(1, 'a column name');
 export const StreamKey = z
   .array(column)
   .min(1, 'at least one column name')
-  .describe('The columns that together identify a record. Without this key, its whole content identifies a record.');
+  .describe(
+    'The columns that together identify a record. Without this key, the whole content of a record identifies the record.',
+  );
 
 const Target = z
   .strictObject({

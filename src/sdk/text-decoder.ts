@@ -18,7 +18,7 @@ export const Encoding = z
     error: 'an encoding, such as utf-8, windows-1252, windows-1250, iso-8859-1, iso-8859-15, utf-16le or shift_jis',
   })
   .describe(
-    'Text encoding, as `utf-8`, `windows-1252`, `iso-8859-1` or `utf-16le`. The usual names of encodings work, such as `windows-1250` (Polish, Czech, Hungarian) or `cp852` (DOS). A byte order mark in the file takes precedence.',
+    'Text encoding, such as `utf-8`, `windows-1252`, `iso-8859-1` or `utf-16le`. The usual names of encodings work, such as `windows-1250` (Polish, Czech, Hungarian) or `cp852` (DOS). A byte order mark in the file takes precedence.',
   );
 
 /** True for the name of an encoding that `createFileDecoder` knows. */

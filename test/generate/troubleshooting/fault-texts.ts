@@ -18,19 +18,19 @@ export const FAULT_TEXTS: Record<FaultCode, CodeText> = {
   },
   'config.invalid': {
     means:
-      'A setting of the config is wrong. The message names its path and its line. A port that is taken has this code too.',
+      'A setting of the config is wrong. The message names its path and its line. A port that another process uses has this code too.',
     cure: 'Correct the setting, then `dpp-sync check`. A running daemon reads the file again by itself.',
   },
   'mapping.invalid': {
     means: 'An expression, a table of units or a module of a mapping is wrong.',
-    cure: 'Correct it, then `dpp-sync preview` shows what rows become.',
+    cure: 'Correct it, then run `dpp-sync preview`: it shows the items that rows make.',
   },
   'ledger.target': {
     means: 'The ledger, or the running daemon, belongs to another platform than `target.baseUrl` names.',
     cure: 'Give each platform a ledger file of its own. Name the config of the daemon with `-c FILE`.',
   },
   'ledger.held': {
-    means: 'Another process uses the ledger. The message names the process where it can.',
+    means: 'Another process uses the ledger. The message names the process if possible.',
     cure: 'Wait for that process, or stop it. `fuser -v ledger.db.lock` names it. Never remove `ledger.db.lock`: a second process could then write beside the first one.',
   },
   'ledger.lock_lost': {
@@ -64,12 +64,12 @@ export const FAULT_TEXTS: Record<FaultCode, CodeText> = {
   },
   'ledger.restored': {
     means:
-      'The ledger is an older copy, a backup, another ledger, or it is gone. It does not know what was sent since.',
+      'The ledger is an older copy, a backup or another ledger, or it is gone. So dpp-sync does not know what was sent since.',
     cure: 'Put the latest ledger back if it exists. If it does not, [restore a backup](operations.md#restore-a-backup).',
   },
   'ledger.unwritable': {
     means: 'The disk is full, read-only or failing, or the files belong to another user.',
-    cure: '[Make room](operations.md#the-disk-is-full); work goes on by itself. If the message names an owner, run the command as that user.',
+    cure: '[Make room](operations.md#the-disk-is-full). dpp-sync then continues by itself. If the message names an owner, run the command as that user.',
   },
   'daemon.lost': {
     means: 'The daemon ended, or stopped answering, while it worked for this command.',
@@ -158,7 +158,7 @@ export const FAULT_TEXTS: Record<FaultCode, CodeText> = {
   },
   'item.changed': {
     means: 'A delivery changed while a person settled it. The other deliveries are settled.',
-    cure: '`dpp-sync show` says where it stands. Settle it again if it still needs that.',
+    cure: '`dpp-sync show` says which state the delivery has now. If the delivery still needs a person, settle it again.',
   },
   interrupted: {
     means: 'A person or a signal has stopped the work.',

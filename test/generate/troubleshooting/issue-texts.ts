@@ -31,7 +31,7 @@ export const ISSUE_GROUPS: readonly IssueGroup[] = [
         cure: 'Point the stream to the list of records, further inside.',
       },
       'row.duplicate': {
-        means: 'A name stands twice in the row, or a value from around the row has the name of a value inside it.',
+        means: 'A name stands twice in the row, or a value outside the row has the name of a value inside the row.',
         cure: 'Give one of the two another name, in the export or in the options of the stream.',
       },
       'row.encoding': {
@@ -44,16 +44,16 @@ export const ISSUE_GROUPS: readonly IssueGroup[] = [
       },
       'row.json': {
         means: 'A line is not valid JSON.',
-        cure: 'Each line holds one value. For a document over several lines set `format: array`.',
+        cure: 'Write one value on each line. For a document over several lines set `format: array`.',
       },
       'row.length': {
         means: 'The row or a cell is longer than the limit of the source.',
-        cure: 'Raise the limit that the message names, or shorten the text. A missing quote also joins many rows.',
+        cure: 'Raise the limit that the message names, or shorten the text. If a quote is missing, add it: without it, many rows are read as one.',
       },
       'row.list': { means: '`at` points to something that is no list.', cure: 'Correct `at` of the stream.' },
       'row.members': {
         means: 'The record has too many elements.',
-        cure: 'Point the stream to the single record, and not to what is around it.',
+        cure: 'Point the stream to the single record, and not to the element around it.',
       },
       'row.object': { means: 'An entry of the list is no object.', cure: 'Point `at` to a list of objects.' },
       'row.parent': {
@@ -133,7 +133,7 @@ export const ISSUE_GROUPS: readonly IssueGroup[] = [
       'gtin.check': { means: 'A digit of the GTIN is wrong.', cure: 'Correct the number in the source.' },
       'gtin.format': {
         means: 'The text does not have the digits of a GTIN.',
-        cure: 'Look whether leading zeros were lost on the way.',
+        cure: 'Check whether a program has dropped leading zeros before dpp-sync read the file.',
       },
       'gtin.rounded': {
         means: 'A spreadsheet has rounded the GTIN.',
@@ -263,7 +263,7 @@ export const ISSUE_GROUPS: readonly IssueGroup[] = [
       },
       'key.empty': {
         means: 'The key is empty.',
-        cure: 'Fill the column, or correct `key` in the mapping. If it is `\'""\'`, the mapping has no key yet.',
+        cure: 'Fill the column, or correct `key` in the mapping. If `key` is `\'""\'`, the mapping has no key yet.',
       },
       'key.long': { means: 'The key is too long.', cure: 'Make the key of fewer columns.' },
     },

@@ -41,7 +41,7 @@ export const REASON_TEXTS: Record<ReasonCode, CodeText> = {
     cure: 'Wait for the next runs: each run looks for the product. If you know the time that an import may take, set `imports.settlesWithinMs` in the profile.',
   },
   import_proof: {
-    means: 'This is the first import of a new product. A list of the platform has to show it exactly once.',
+    means: 'This is the first import of a new product. A list of the platform has to show this product exactly once.',
     cure: 'Nothing, while `dpp-sync status` reports progress. If the platform has made two products, remove the second one.',
   },
   import_refused: {
@@ -105,7 +105,7 @@ export const REASON_TEXTS: Record<ReasonCode, CodeText> = {
     cure: 'Say which one it is: `dpp-sync settle KEY --delivered --id ID`.',
   },
   exhausted: {
-    means: 'It was tried as often as `retry.attemptsMax` allows.',
+    means: 'The delivery was tried as often as `retry.attemptsMax` allows.',
     cure: 'See whether the platform works, then `dpp-sync replay --key KEY`.',
   },
   internal: {
@@ -114,7 +114,7 @@ export const REASON_TEXTS: Record<ReasonCode, CodeText> = {
   },
   person: {
     means: 'A person has reported that the write did not arrive.',
-    cure: 'It is sent when its row changes, or by `dpp-sync replay --key KEY`.',
+    cure: 'A change of the row, or `dpp-sync replay --key KEY`, sends the write again.',
   },
   ignored: {
     means: 'A person has decided that the platform stays as it is.',
@@ -124,5 +124,8 @@ export const REASON_TEXTS: Record<ReasonCode, CodeText> = {
     means: 'A list of the platform cannot be read or does not prove its end, so nothing of its kind is created.',
     cure: 'Do what `dpp-sync status` says. [First contact](operations.md#before-the-first-item-is-created) describes what you can do.',
   },
-  unknown: { means: 'The reason was not stored, or another version has stored it.', cure: 'Read its message.' },
+  unknown: {
+    means: 'The reason was not stored, or another version has stored it.',
+    cure: 'Read the message of the delivery.',
+  },
 };

@@ -12,14 +12,15 @@ const INTRODUCTION = `<!-- Made from the registries of codes by \`npm run genera
 Each error, each reason of a delivery and each issue of a row has a code that stays the same from version to version. Look for the code on
 this page. [Operations](operations.md) lists procedures by what you see.
 
-| where you have met the code | table |
+| where you see the code | table |
 |---|---|
 | an error of a command; \`error.code\` of \`--json\`; \`code\` of the admin API | [errors](#errors) |
 | \`dpp-sync show\`, \`items\`, \`why\`; a delivery on the dashboard | [reasons of deliveries](#reasons-of-deliveries) |
 | \`dpp-sync quarantine\`, \`preview\`; a row on the dashboard | [issues of rows](#issues-of-rows) |
 
 Where many rows or deliveries have the same cause, the page "Needs attention" of the dashboard shows them as one cause. Correct one row first. Then
-\`dpp-sync replay --state quarantined --dry-run\` or \`dpp-sync replay --state rejected --dry-run\` says how many would pass now.`;
+\`dpp-sync replay --state quarantined --dry-run\` or \`dpp-sync replay --state rejected --dry-run\` says how many
+rows or deliveries would pass now.`;
 
 const ERRORS = `## Errors
 
@@ -29,8 +30,8 @@ and a command that shows its rows or deliveries.`;
 
 const REASONS = `## Reasons of deliveries
 
-A delivery has a reason unless it is delivered. The second column has the states in which the reason can stand. A delivery that
-is \`due\` needs nobody.
+A delivery has a reason unless it is delivered. The second column has the states in which a delivery can have the reason.
+A delivery that is \`due\` needs no person.
 \`in_doubt\` means unconfirmed: the request was sent, and no answer came back. A delivery that is \`blocked\`,
 \`rejected\` or \`parked\` waits for a change or for a person.`;
 
