@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { normalizeDecimal } from '../../../src/lib/decimal.ts';
 import { COUNTRIES } from '../../../src/pipeline/mapping/functions/countries.ts';
 import { country } from '../../../src/pipeline/mapping/functions/country.ts';
+import { COUNTRY_ALIASES } from '../../../src/pipeline/mapping/functions/country-aliases.ts';
 import { date } from '../../../src/pipeline/mapping/functions/date.ts';
 import { decimal } from '../../../src/pipeline/mapping/functions/decimal.ts';
 import { gtin } from '../../../src/pipeline/mapping/functions/gtin.ts';
@@ -88,6 +89,33 @@ describe('country', () => {
     ['RU', 'RU'],
   ])('knows %j, in whatever language of the EU, as %s', (given, expected) => {
     expect(country(given)).toBe(expected);
+  });
+
+  it.each([
+    ['République tchèque', 'CZ'],
+    ['TSCHECHISCHE REPUBLIK', 'CZ'],
+    ['Ceska republika', 'CZ'],
+    ['Großbritannien', 'GB'],
+    ['Gran Bretaña', 'GB'],
+    ['Great Britain', 'GB'],
+    ['Holland', 'NL'],
+    ['Pays-Bas', 'NL'],
+    ['Olanda', 'NL'],
+    ['Vereinigte Staaten', 'US'],
+    ['EE.UU.', 'US'],
+    ['Etats-Unis', 'US'],
+    ['Südkorea', 'KR'],
+    ['Corée du Sud', 'KR'],
+    ['Türkei', 'TR'],
+    ['Mazedonien', 'MK'],
+  ])('knows the usual name %j as %s', (given, expected) => {
+    expect(country(given)).toBe(expected);
+  });
+
+  it('knows no alias of two countries', () => {
+    for (const [code, aliases] of Object.entries(COUNTRY_ALIASES)) {
+      for (const alias of aliases.split('|')) expect(country(alias), alias).toBe(code);
+    }
   });
 
   it.each(['Korea', 'Virgin Islands', 'Guineas', 'XX', 'ZZ-1', '40', '999', 'Saint', 'E', 'unknown', '-'])(

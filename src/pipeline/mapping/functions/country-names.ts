@@ -1,4 +1,5 @@
 import { COUNTRIES } from './countries.ts';
+import { COUNTRY_ALIASES } from './country-aliases.ts';
 import { normalizeCountry } from './normalize-country.ts';
 
 /** The official languages of the European Union. */
@@ -7,11 +8,12 @@ const LANGUAGES = 'bg cs da de el en es et fi fr ga hr hu it lt lv mt nl pl pt r
 /** Irish and Maltese put an article before many names, which lists often leave out. */
 const ARTICLES: Record<string, RegExp> = { ga: /^AN /, mt: /^(?:IL|IR|IS|IT|IN|L|IX|IZ|IC) / };
 
-/** Loads the names that Node's ICU has; about 50 ms, when a name is looked up that no table of ours has. */
+/** The aliases and the names of Node's ICU. Loading takes about 50 ms, so it waits for a name that `COUNTRIES` lacks. */
 let names: ReadonlyMap<string, ReadonlySet<string>> | null = null;
 
 /**
- * The alpha-2 codes of the countries that have this name in a language of the EU, as the Unicode CLDR gives it.
+ * The alpha-2 codes of the countries that have this name in a language of the EU, as the Unicode CLDR gives it or as an
+ * alias.
  *
  * @param name as `normalizeCountry` writes it
  */
@@ -38,6 +40,9 @@ function loadNames(): Map<string, Set<string>> {
       add(name, code);
       add(withoutArticle, code);
     }
+  }
+  for (const [code, aliases] of Object.entries(COUNTRY_ALIASES)) {
+    for (const alias of aliases.split('|')) add(normalizeCountry(alias), code);
   }
   return found;
 }
