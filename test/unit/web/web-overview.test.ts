@@ -227,14 +227,18 @@ describe('the overview', () => {
 
 describe('the chart of the last 24 hours', () => {
   it('has the same figures as a table', () => {
-    const { markup } = activityChart(view.spans, view.hours);
+    const { markup } = activityChart(view);
     expect(markup).toContain('role="img"');
     expect(markup.match(/<rect class="bad"/g)).toHaveLength(1);
     expect(markup.match(/<th scope="row">/g)).toHaveLength(24);
   });
 
   it('says so where nothing has happened', () => {
-    const none = view.hours.map((hour) => ({ ...hour, requests: 0, delivered: 0, failed: 0 }));
-    expect(text(activityChart([], none).markup)).toContain('Nothing was read or sent');
+    const hours = view.hours.map((hour) => ({ ...hour, requests: 0, delivered: 0, failed: 0 }));
+    const shown = (startedAt: number) => text(activityChart({ spans: [], hours, startedAt, now: NOW }).markup);
+    expect(shown(NOW - 600_000)).toBe(
+      'This daemon has read and sent nothing since it started at 2026-03-01 05:50 UTC. Earlier runs are not counted here.',
+    );
+    expect(shown(NOW - 25 * 3_600_000)).toBe('This daemon read and sent nothing in the last 24 hours.');
   });
 });

@@ -1,17 +1,31 @@
 import type { ActivitySpan } from '../../../observe/activity.ts';
 import { type Html, html } from '../../html.ts';
 import { formatCount } from '../../parts/count-link.ts';
+import { timeOf } from '../../parts/time.ts';
+import type { OverviewView } from './overview-view.ts';
 
 const WIDTH = 960;
 const HEIGHT = 120;
 /** The height of the axis below the bars. */
 const AXIS = 18;
+const DAY_MS = 24 * 3_600_000;
 
-/** The last 24 hours: bars of deliveries, the failed ones in another colour, and the same figures as a table. */
-export function activityChart(spans: readonly ActivitySpan[], hours: readonly ActivitySpan[]): Html {
+/**
+ * The last 24 hours: bars of deliveries, the failed ones in another colour, and the same figures as a table. The daemon
+ * counts them in memory, so they begin with its start.
+ */
+export function activityChart({
+  spans,
+  hours,
+  startedAt,
+  now,
+}: Pick<OverviewView, 'spans' | 'hours' | 'startedAt' | 'now'>): Html {
   const highest = Math.max(0, ...spans.map(({ delivered, failed }) => delivered + failed));
   if (hours.every(({ requests, rows, failed }) => requests === 0 && rows === 0 && failed === 0)) {
-    return html`<p class="quiet">Nothing was read or sent in the last 24 hours, or since the daemon was started.</p>`;
+    if (now - startedAt >= DAY_MS) {
+      return html`<p class="quiet">This daemon read and sent nothing in the last 24 hours.</p>`;
+    }
+    return html`<p class="quiet">This daemon has read and sent nothing since it started at ${timeOf(startedAt)}. Earlier runs are not counted here.</p>`;
   }
   return html`${highest === 0 ? null : chart(spans, highest)}${table(hours)}`;
 }
