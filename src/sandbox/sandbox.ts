@@ -171,7 +171,7 @@ export async function createSandbox(options: SandboxOptions, { clock }: { clock:
         const { address } = await lookup(host);
         await server.listen({ port, host: address });
       } catch (error) {
-        throw listenFault(`${host}:${port}`, error);
+        throw listenFault(`${host}:${port}`, '--port', error);
       }
       return baseUrlOf(server.server.address() as AddressInfo);
     },
@@ -179,7 +179,7 @@ export async function createSandbox(options: SandboxOptions, { clock }: { clock:
       try {
         return baseUrlOf(await control.listen(port));
       } catch (error) {
-        throw listenFault(`127.0.0.1:${port}`, error);
+        throw listenFault(`127.0.0.1:${port}`, '--control-port', error);
       }
     },
     close: () => (closed ??= close()),
@@ -201,9 +201,9 @@ function lockOrClose({ database }: Storage, { storage }: SandboxSettings): Stora
   }
 }
 
-function listenFault(address: string, error: unknown): Fault {
+function listenFault(address: string, option: '--port' | '--control-port', error: unknown): Fault {
   return new Fault('sandbox.listen', 3, `The sandbox cannot listen on ${address}: ${messageOf(error)}.`, {
-    suggestion: 'Choose another port; 0 takes a free one.',
+    suggestion: `Choose another port with \`${option}\`; 0 takes a free one.`,
     cause: error,
   });
 }

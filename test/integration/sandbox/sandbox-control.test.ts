@@ -188,5 +188,6 @@ test('says which port it cannot have', async () => {
   const { controlUrl } = await startWithControl();
   await expect(sandbox.listenControl({ port: Number(new URL(controlUrl).port) })).rejects.toMatchObject({
     code: 'sandbox.listen',
+    suggestion: 'Choose another port with `--control-port`; 0 takes a free one.',
   });
 });

@@ -189,6 +189,7 @@ test('says which address it cannot have', async () => {
   onTestFinished(() => other.close());
   await expect(other.listen({ port: Number(new URL(baseUrl).port) })).rejects.toMatchObject({
     code: 'sandbox.listen',
+    suggestion: 'Choose another port with `--port`; 0 takes a free one.',
     exitCode: 3,
   });
 });
