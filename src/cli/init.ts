@@ -70,9 +70,13 @@ async function initFrom(file: string, { force = false }: InitOptions, context: C
   const todo = found.todo.length === 1 ? 'line' : `${found.todo.length} lines`;
   output.print(
     'Next:',
-    ...(found.todo.length === 0 ? [] : [`  look at the ${todo} with TODO in ${printable(configFile)}`]),
+    ...(found.todo.length === 0
+      ? []
+      : [
+          `  look at the ${todo} with TODO in ${printable(configFile)}: correct or keep each, and delete the word TODO`,
+        ]),
     `  dpp-sync preview ${found.source} --issues`,
-    '  set the address and the key of the platform in the config, or in the variables that it names',
+    '  set DPP_API_KEY to the key of the platform, and DPP_BASE_URL to its address; without it that is the address of `dpp-sync sandbox`',
     '  dpp-sync check',
   );
   return 0;

@@ -103,7 +103,10 @@ function nameLine(choice: Choice | null, columns: readonly Column[]): ProposedLi
   if (only === undefined) return missing('name', reason);
   if (more.length > 0) return missing('name', `${reason}; ${named(texts)} have text`);
   const line = { name: 'name', expression: guarded(only, only.access), isTodo: true };
-  return { ...line, reason: 'no column has a known name for it, and this is the only column with text' };
+  return {
+    ...line,
+    reason: 'keep it if the column is right; no column has a known name for it, and this is the only one with text',
+  };
 }
 
 /** Tags and entities that shop systems write into texts. A sign such as `<` by itself is no markup. */

@@ -20,12 +20,12 @@ export interface ConfigParts {
 /** The beginning of a config: everything but its sources. */
 export function headText(source: string, about: string): string {
   return `${commentLines(0, about).join('\n')}
-# Look at the lines with TODO and at the reasons. Then run:
+# Look at the reasons. A line with TODO needs you: correct it or keep it, and delete the word TODO. Then run:
 ${steps(source).join('\n')}
 # docs/configuration.md describes every key, docs/mapping.md the expressions.
 
 target:
-  # The address of the platform and an API key: write them here, or set the variables.
+  # The address of the platform and an API key: set the variables, or write the values here.
   # Without the variable the address is that of \`dpp-sync sandbox\`.
   baseUrl: \${DPP_BASE_URL:-http://127.0.0.1:4290}
   apiKey: \${DPP_API_KEY:-no-key-yet}
