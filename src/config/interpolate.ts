@@ -94,8 +94,7 @@ export async function expandTemplate(
         problems.push({ message: `found \${file:${file}}, which ${content.error}, expected a file that can be read` });
     } else if (name !== undefined) {
       const given = context.env[name];
-      // As in a shell, `:-` also replaces an empty value.
-      const value = fallback !== undefined && (given === undefined || given === '') ? fallback : given;
+      const value = fallback !== undefined && isUnset(given) ? fallback : given;
       if (value === undefined) {
         problems.push({
           message: `found \${${name}}, expected an environment variable of that name`,
@@ -113,6 +112,18 @@ export async function expandTemplate(
     }
   }
   return problems.length > 0 ? err(problems) : ok({ text: text + template.slice(end), secrets });
+}
+
+/** As in a shell, `:-` also replaces an empty value. */
+function isUnset(value: string | undefined): boolean {
+  return value === undefined || value === '';
+}
+
+/** The variables of a text that are not set, so that their defaults stand in it. */
+export function unsetVariables(template: string, env: Environment): string[] {
+  return [...template.matchAll(PLACEHOLDER)].flatMap(([, , , name, fallback]) =>
+    name !== undefined && fallback !== undefined && isUnset(env[name]) ? [name] : [],
+  );
 }
 
 /**

@@ -1,11 +1,13 @@
 import { fault } from '../domain/faults.ts';
 import type { SecretStore } from '../lib/logging/secrets.ts';
-import { expandTemplate, type Interpolation } from './interpolate.ts';
+import { expandTemplate, type Interpolation, unsetVariables } from './interpolate.ts';
 
 /** A secret of the config. No config object has its value, so that the value cannot be printed by accident (I7). */
 export interface SecretSource {
   /** Its path in the config. */
   path: string;
+  /** The variables that are not set, so that the value has their defaults. */
+  unset: readonly string[];
   /**
    * The value as its file or variable has it now, so that a rotated key is found without a restart. It is registered
    * with the secret store before it is returned.
@@ -27,6 +29,7 @@ export function createSecretSource(
   const { path, template, value, secrets } = options;
   return {
     path,
+    unset: template === null ? [] : unsetVariables(template, options.env),
     async read() {
       if (template === null) return value;
       const expanded = await expandTemplate(template, options);

@@ -114,7 +114,12 @@ export async function checkApi({ config, secrets, clock, log, version, signal }:
     const client = openClient(config, { secrets, clock, log, version });
     try {
       const { denied, plan, scopes } = await client.target.probe(signal);
-      return { ...finding, plan, scopes, problem: denied === null ? scopeProblem(scopes) : deniedFault(denied) };
+      return {
+        ...finding,
+        plan,
+        scopes,
+        problem: denied === null ? scopeProblem(scopes) : deniedFault(denied, apiKey),
+      };
     } finally {
       await client.close();
     }

@@ -8,6 +8,7 @@ import { causesOf, type LedgerStanding } from '../observe/causes.ts';
 import { createRequestCounts, type RequestCounts } from '../observe/request-counts.ts';
 import { type Acceptance, accept } from './accept.ts';
 import { awayFault, leftAwayFault } from './faults/away-fault.ts';
+import { keyAdvice } from './faults/key-advice.ts';
 import { refusedScopeFault } from './faults/refused-scope-fault.ts';
 import { passportRulesOf } from './passport-rules.ts';
 import type { Runtime } from './runtime.ts';
@@ -166,7 +167,9 @@ async function untilDone(
       const { by, reason } = authorization;
       const what = by === 'plan' ? "the organisation's plan" : 'the key';
       const message = `The API refuses ${what}: ${reason.message}`;
-      return fault(by === 'plan' ? 'api.plan' : 'api.key', message, AUTHORIZATION_ADVICE[by]);
+      const { path, suggestion } = AUTHORIZATION_ADVICE[by];
+      if (by === 'plan') return fault('api.plan', message, { path, suggestion });
+      return fault('api.key', message, { path, suggestion: keyAdvice(runtime.config.target.apiKey, suggestion) });
     }
     const away = await awayFault(runtime, { ...request, of, outstanding, now: clock.ticks() });
     if (away !== null) return away;

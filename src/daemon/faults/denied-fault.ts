@@ -1,9 +1,18 @@
+import type { SecretSource } from '../../config/secret-source.ts';
 import type { Outcome } from '../../domain/delivery/outcome.ts';
 import { fault } from '../../domain/faults.ts';
 import type { Fault } from '../../lib/errors.ts';
+import { keyAdvice } from './key-advice.ts';
 
-/** The fault for a 401, 402 or 403 of the API to a key, with what a person can do. */
-export function deniedFault({ by, detail }: Pick<Extract<Outcome, { kind: 'denied' }>, 'by' | 'detail'>): Fault {
+/**
+ * The fault for a 401, 402 or 403 of the API to a key, with what a person can do.
+ *
+ * @param key where the key comes from, if the caller knows it
+ */
+export function deniedFault(
+  { by, detail }: Pick<Extract<Outcome, { kind: 'denied' }>, 'by' | 'detail'>,
+  key: Pick<SecretSource, 'unset'> = { unset: [] },
+): Fault {
   const answer = detail.status === null ? detail.message : `${detail.message} (HTTP ${detail.status})`;
   if (by === 'plan') {
     return fault('api.plan', `The API refuses the organisation's plan: ${answer}`, {
@@ -15,7 +24,7 @@ export function deniedFault({ by, detail }: Pick<Extract<Outcome, { kind: 'denie
     path: 'target.apiKey',
     suggestion:
       by === 'key'
-        ? 'Check that the key is complete, neither expired nor revoked, and of this platform.'
+        ? keyAdvice(key, 'Check that the key is complete, neither expired nor revoked, and of this platform.')
         : 'Give the key more scopes.',
   });
 }
