@@ -201,7 +201,9 @@ const RELEASED_STEP =
 
 /** An item with a quarantined row keeps its former state, so its next step begins with the row. */
 function nextStep({ kind, state, missing, missingAccepted, released, record, reason }: ItemView): string {
-  const step = (state === 'blocked' && reason !== null ? REASON_STEPS[reason.code] : undefined) ?? NEXT_STEPS[state];
+  const step =
+    ((state === 'blocked' || state === 'due') && reason !== null ? REASON_STEPS[reason.code] : undefined) ??
+    NEXT_STEPS[state];
   if (released && (state === 'delivered' || state === 'superseded')) return RELEASED_STEP;
   if (missing && !missingAccepted && (state === 'delivered' || state === 'superseded')) return MISSING_STEPS[kind];
   if (missing || (record?.quarantined ?? null) === null) return step;

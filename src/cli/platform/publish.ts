@@ -5,6 +5,7 @@ import { type PublishedComplete, publishComplete } from '../../admin/handlers/pu
 import { unpublishPassports } from '../../admin/handlers/unpublish.ts';
 import type { PassportOutcome, PassportsAsked, PassportsChanged } from '../../admin/passports-by-hand.ts';
 import type { Synced } from '../../admin/synced.ts';
+import { hasTrait } from '../../domain/delivery/reason.ts';
 import { fault } from '../../domain/faults.ts';
 import { seconds } from '../arguments.ts';
 import { confirmed } from '../confirm.ts';
@@ -92,7 +93,7 @@ async function change(
       ...errorIn(synced),
     });
   }
-  output.print(...outcomes.flatMap((outcome) => outcomeLines(outcome, status, context)));
+  output.print(...outcomes.flatMap((outcome) => outcomeLines(outcome, { status, failure: synced.fault }, context)));
   if (synced.fault !== null) for (const line of failureLines(synced.fault)) output.error(line);
   return exitCode;
 }
@@ -152,7 +153,8 @@ function allLines({ found, done }: PublishedComplete, context: CommandContext): 
       : doneLine(done, paint),
   ];
   const left = done?.left ?? [];
-  lines.push(...left.slice(0, SHOWN_MAX).flatMap((outcome) => outcomeLines(outcome, 'published', context)));
+  const asked = { status: 'published', failure: done?.synced.fault ?? null } as const;
+  lines.push(...left.slice(0, SHOWN_MAX).flatMap((outcome) => outcomeLines(outcome, asked, context)));
   if (left.length > SHOWN_MAX) {
     lines.push(
       `  … and ${plural((done?.leftCount ?? 0) - SHOWN_MAX, 'more passport')}: dpp-sync items --kind passport`,
@@ -218,7 +220,12 @@ function exitCodeFor(outcomes: readonly PassportOutcome[], status: Asked, synced
   return synced.fault?.exitCode ?? 4;
 }
 
-function outcomeLines(outcome: PassportOutcome, status: Asked, { output }: CommandContext): string[] {
+/** @param asked what was asked for, and the failure that is shown below all lines */
+function outcomeLines(
+  outcome: PassportOutcome,
+  { status, failure }: { status: Asked; failure: Synced['fault'] },
+  { output }: CommandContext,
+): string[] {
   const { asked, result, blockers, passport } = outcome;
   const { paint } = output;
   const name = printable(asked);
@@ -234,9 +241,15 @@ function outcomeLines(outcome: PassportOutcome, status: Asked, { output }: Comma
     ];
   }
   const state = passport?.state ?? 'none';
-  const reason = passport?.reason?.message;
+  const reason = passport?.reason ?? null;
+  const failed = `was not ${status === 'published' ? 'published' : 'withdrawn'}`;
+  // One failure stops all of them, so it is shown once, below.
+  if (failure !== null && (reason === null || hasTrait(reason, 'access_denied'))) {
+    return [`${paint('red', '✗')} ${name} ${failed}, because of the error below. It stays due.`];
+  }
+  const words = state === 'blocked' ? `is ${paint(PASSPORT_COLOURS[state], state)}` : failed;
   return [
-    `${paint('red', '✗')} ${name} is ${paint(PASSPORT_COLOURS[state], state)}${reason === undefined ? '.' : `: ${printable(reason)}`}`,
+    `${paint('red', '✗')} ${name} ${words}${reason === null ? '.' : `: ${printable(reason.message)}`}`,
     `  See \`dpp-sync show passport ${name}\`.`,
   ];
 }

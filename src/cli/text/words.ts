@@ -52,7 +52,7 @@ export const NEXT_STEPS: Record<ItemState, string> = {
   delivered: 'Nothing: the platform has it as the source wants it.',
   superseded:
     'Nothing: a person has ended this write, and it is sent again when its row changes. To send it now: `dpp-sync replay --key KEY`.',
-  due: 'Nothing: the daemon or the next sync sends it.',
+  due: 'Nothing: the daemon or the next sync sends it, unless the API refuses the key. `dpp-sync check` shows that.',
   sending: 'Nothing: it is being sent.',
   waiting:
     'dpp-sync sends it once the items that it refers to are delivered. To leave it out, run `dpp-sync settle --ignore KEY`.',
@@ -66,7 +66,9 @@ export const NEXT_STEPS: Record<ItemState, string> = {
     'Look at the reason, then run `dpp-sync replay --key KEY`. If a person has made the change at the platform, run `dpp-sync settle --delivered KEY`.',
 };
 
-/** The next step of a person, for each reason of a blocked item. */
+const KEY_STEP = 'Put the key or its rights in order: `dpp-sync check` shows them. What is due is sent then.';
+
+/** The next step of a person, for the reasons of blocked items and of due items that call for one. */
 export const REASON_STEPS: Readonly<Partial<Record<ReasonCode, string>>> = {
   adopted: 'Compare the two, then accept the changes with `dpp-sync sync --accept SOURCE`, or correct the source.',
   adopted_bom:
@@ -74,6 +76,9 @@ export const REASON_STEPS: Readonly<Partial<Record<ReasonCode, string>>> = {
   unsupported:
     'Make the change at the platform by hand, then run `dpp-sync settle --delivered KEY`. To leave the platform as it is, run `dpp-sync settle --ignore KEY`.',
   ambiguous_key: 'Name the right one with `dpp-sync settle --delivered --id ID KEY`.',
+  denied_key: KEY_STEP,
+  denied_plan: KEY_STEP,
+  denied_scope: KEY_STEP,
 };
 
 /** A value of a record or a payload on one line. */

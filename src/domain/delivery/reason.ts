@@ -27,6 +27,8 @@ export type ReasonTrait =
   | 'keeps_away_since'
   /** The API is still working on an earlier send. */
   | 'api_busy'
+  /** The API refuses the key, the plan or the scope, and not this item. */
+  | 'access_denied'
   /** The API refused the scope, which may be about the key or about this item. */
   | 'scope_denied'
   /** The API refuses the scope for this item, while it takes the scope from others. */
@@ -80,9 +82,9 @@ const CODES = {
   throttled: settled(['due'], 'keeps_away_since'),
   /** This machine could not send the request. */
   local: settled(['due'], 'keeps_away_since'),
-  denied_key: settled(['due']),
-  denied_plan: settled(['due']),
-  denied_scope: settled(['due'], 'scope_denied'),
+  denied_key: settled(['due'], 'access_denied'),
+  denied_plan: settled(['due'], 'access_denied'),
+  denied_scope: settled(['due'], 'access_denied', 'scope_denied'),
   unavailable: unconfirmed('resend', RESENT, 'api_away', 'keeps_away_since'),
   in_flight: unconfirmed('resend', RESENT, 'api_busy'),
   /** Others in the same import were refused. */

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { cli } from '../../support/cli/cli.ts';
 import { runHere } from '../../support/cli/cli-here.ts';
@@ -97,5 +98,35 @@ describe('dpp-sync unpublish', () => {
     const again = await run('unpublish', 'P1', 'P2', '--json');
     expect(again.exitCode).toBe(0);
     expect(again.json()).toMatchObject({ passports: [{ state: 'unpublished' }, { state: 'none' }] });
+  });
+});
+
+describe('publish with a key that the API refuses', () => {
+  it('reports the key once, with the variable that is not set, and each passport as not published', async () => {
+    const refused = await createWorld({
+      queue: queue(),
+      config: { sources: SMALL_SOURCES },
+      files: smallFiles(SMALL),
+      sandbox: { gates: { materialData: { enabled: false } } },
+    });
+    try {
+      await refused.sync();
+      const config = readFileSync(refused.configFile, 'utf8');
+      refused.write('dpp-sync.yaml', config.replace(API_KEY, '${DPP_UNSET_KEY:-no-key-yet}'));
+      const { exitCode, stdout, stderr } = await cli(['publish', '--all', '--yes', '-c', refused.configFile]);
+      expect(exitCode).toBe(3);
+      expect(stdout).toMatch(
+        /✗ P1 was not published, because of the error below\. It stays due\.\n✗ P2 was not published/,
+      );
+      expect(stdout).not.toContain('is none');
+      expect(`${stdout}${stderr}`.match(/The API key is invalid/g)).toHaveLength(1);
+      expect(stderr).toContain('The variable DPP_UNSET_KEY is not set, so the key is the default that the config has');
+      const shown = await runHere(['show', 'passport', 'P1', '-c', refused.configFile]);
+      expect(shown.stdout).toMatch(/next step {2}Put the key or its rights in order: `.* check` shows them/);
+      const check = await cli(['check', '-c', refused.configFile]);
+      expect(check.stdout + check.stderr).toContain('The variable DPP_UNSET_KEY is not set');
+    } finally {
+      await refused.remove();
+    }
   });
 });

@@ -146,6 +146,7 @@ const DECIDED: Record<ReasonTrait, readonly ReasonCode[]> = {
   api_away: ['unavailable'],
   keeps_away_since: ['local', 'throttled', 'unavailable'],
   api_busy: ['in_flight'],
+  access_denied: ['denied_key', 'denied_plan', 'denied_scope'],
   scope_denied: ['denied_scope'],
   item_forbidden: ['forbidden'],
   asked_again: ['forbidden', 'gate'],

@@ -1,6 +1,6 @@
 // What keeps an item from being delivered. Each state of a delivery has its own answer.
 
-import type { Reason, ReasonCode } from '../../../domain/delivery/reason.ts';
+import { hasTrait, type Reason, type ReasonCode } from '../../../domain/delivery/reason.ts';
 import type { ItemKind } from '../../../domain/item.ts';
 import type { ItemState, ItemSummary, LedgerViews } from '../../../domain/ports/ledger/ledger-views.ts';
 import { kindWord } from '../../../domain/words.ts';
@@ -42,7 +42,7 @@ export function createDeliverySteps(given: {
       if (contact.failure === null) return step('waits', clause, rest);
       return step('stop', `${clause}, and that has failed: ${contact.failure.message}`, rest);
     }
-    const refused = reason === null ? refusal({ kind, key }) : DENIED.includes(reason.code) ? reason : null;
+    const refused = reason === null ? refusal({ kind, key }) : hasTrait(reason, 'access_denied') ? reason : null;
     if (refused !== null) {
       return step('stop', `the API refuses ${what}: ${refused.message}`, {
         ...rest,
@@ -104,9 +104,6 @@ export function createDeliverySteps(given: {
 
   return { of };
 }
-
-/** The API refuses the key, the plan or the scope, and not this item. */
-const DENIED: readonly ReasonCode[] = ['denied_key', 'denied_plan', 'denied_scope'];
 
 function ofUnconfirmed({ kind, key, dueAt }: Delivered, what: string, message: string): Step {
   const clause = `${what} was sent and no answer came back${message}`;
