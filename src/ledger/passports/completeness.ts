@@ -49,6 +49,13 @@ const IS_PARTIAL = "(r.state = 'quarantined' AND r.partial = 1)";
 /** The state of the row that makes an item; null where no row does. A row that is missing is not mapped any more. */
 const RECORD_STATE = `CASE WHEN r.missing_since IS NOT NULL THEN NULL WHEN ${IS_PARTIAL} THEN 'mapped' ELSE r.state END AS recordState`;
 
+/** A source that the guard holds may lack parts of any product. */
+function guardBlocker(source: string, { message, acceptedAt }: { message: string; acceptedAt: number | null }): string {
+  const held = `The guard holds the source ${source}, so it is not known whether the product has all its parts: ${message}`;
+  if (acceptedAt !== null) return `${held} A person has accepted it. Read it again: \`dpp-sync sync ${source}\`.`;
+  return `${held} Write the whole export again, or accept this one: \`dpp-sync sync --accept ${source}\`.`;
+}
+
 /** @param rules read at each call, because a reload of the config may change them */
 export function createCompleteness(db: Sqlite, rules: PassportRules): Completeness {
   const quarantined = `SELECT r.place, r.issues FROM holds h JOIN records r ON r.id = h.record_id
@@ -83,13 +90,11 @@ export function createCompleteness(db: Sqlite, rules: PassportRules): Completene
       "SELECT result, ended_at AS endedAt FROM runs WHERE source = ? AND cause <> 'upload' ORDER BY id DESC LIMIT 1",
     ),
     // An accepted read still blocks, because only the next run marks its missing records.
-    guarded: db
-      .prepare<[string], string>(
-        `SELECT g.message FROM streams s JOIN (SELECT stream_id, message FROM guarded_reads
-           UNION ALL SELECT stream_id, message FROM guarded_items) g ON g.stream_id = s.id
-         WHERE s.source = ? LIMIT 1`,
-      )
-      .pluck(),
+    guarded: db.prepare<[string], { message: string; acceptedAt: number | null }>(
+      `SELECT g.message, g.accepted_at AS acceptedAt FROM streams s JOIN (SELECT stream_id, message, accepted_at FROM guarded_reads
+           UNION ALL SELECT stream_id, message, accepted_at FROM guarded_items) g ON g.stream_id = s.id
+         WHERE s.source = ? ORDER BY g.accepted_at LIMIT 1`,
+    ),
     // A missing row stays stale after a change of the mapping. It is mapped when it comes back.
     unmapped: db.prepare<[string], { found: number }>(
       `SELECT 1 AS found FROM streams s WHERE s.source = ?
@@ -106,8 +111,7 @@ export function createCompleteness(db: Sqlite, rules: PassportRules): Completene
     if (run.result !== 'complete')
       return `The last read of the source ${source}, which gives parts, ${ENDINGS[run.result] ?? run.result}.`;
     const guarded = sql.guarded.get(source);
-    if (guarded !== undefined)
-      return `The last read of the source ${source}, which gives parts, looks broken: ${guarded}`;
+    if (guarded !== undefined) return guardBlocker(source, guarded);
     return sql.unmapped.get(source) ? `Not all rows of the source ${source}, which gives parts, are mapped yet.` : null;
   }
 
