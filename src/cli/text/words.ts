@@ -59,7 +59,7 @@ export const NEXT_STEPS: Record<ItemState, string> = {
   in_doubt:
     'dpp-sync looks it up where the API has a list of it. Otherwise look at the platform, then run `dpp-sync settle --delivered KEY` or `dpp-sync settle --rejected KEY`. `dpp-sync replay --force --key KEY` sends it again.',
   blocked:
-    'Correct the problem that the reason names, then run `dpp-sync replay --key KEY`. If a person has made the change at the platform, run `dpp-sync settle --delivered KEY`; to leave the platform as it is, `dpp-sync settle --ignore KEY`.',
+    'Correct what the reason names in the source or the mapping, then run `dpp-sync sync`. Only after a change at the platform, run `dpp-sync replay --key KEY`. If a person has made the change at the platform, run `dpp-sync settle --delivered KEY`; to leave the platform as it is, `dpp-sync settle --ignore KEY`.',
   rejected:
     'Correct the row in the source, or the mapping; the next sync takes it up. Or run `dpp-sync replay --key KEY`. To do without it: `dpp-sync settle --ignore KEY`.',
   parked:

@@ -224,7 +224,7 @@ describe('why a delivery keeps a passport back', () => {
     [
       'blocked by a business rule',
       { kind: 'blocked', reason: reason('gate', { status: 409 }) },
-      /^stop: The platform refuses the product by a business rule \(409\): The API says so\. .* \[dpp-sync replay --key P1]$/,
+      /^stop: The platform refuses the product by a business rule \(409\): The API says so\. Correct what the platform names in the source or the mapping, and the next sync sends it\. Only after a change at the platform, send it again\. \[dpp-sync replay --key P1]$/,
     ],
     [
       'blocked, because the API has no such write',

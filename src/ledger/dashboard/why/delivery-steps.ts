@@ -162,7 +162,10 @@ const CURES: Partial<Record<ReasonCode, Cure>> = {
 };
 
 const CURES_OF_STATES: Record<Refused, Cure> = {
-  blocked: { cure: 'Fix what the platform names, then send it again.', command: 'dpp-sync replay --key =KEY' },
+  blocked: {
+    cure: 'Correct what the platform names in the source or the mapping, and the next sync sends it. Only after a change at the platform, send it again.',
+    command: 'dpp-sync replay --key =KEY',
+  },
   rejected: {
     cure: 'Correct the row in the source, or the mapping. The next sync takes it up.',
     command: 'dpp-sync sync SOURCE',
