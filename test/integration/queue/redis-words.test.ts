@@ -63,7 +63,11 @@ describeRedis('Redis', () => {
       const begun = performance.now();
       await expect.poll(() => performance.now() - begun, SOON).toBeGreaterThan(TRIES * 1000);
       const told = log.lines.filter(({ level }) => level === 'warn' || level === 'error');
-      expect(told.map(({ message }) => message)).toEqual([expect.stringMatching(words)]);
+      const texts = told.map(({ message }) => message);
+      expect(texts.filter((text) => words.test(text))).toHaveLength(1);
+      // On a machine that stands still a command may time out meanwhile, which is another trouble with a line of its own.
+      expect(texts.length).toBe(new Set(texts).size);
+      expect(texts.length).toBeLessThan(TRIES);
       expect(JSON.stringify(log.lines)).not.toContain('another');
       await daemon.stop();
     },
