@@ -6,7 +6,7 @@ const HEADING = /^\w+(?: \w+)?:$/;
 const COMMENT_INDENT = ' '.repeat(6);
 
 /**
- * A help page in lines of limited length. The lines of a paragraph are divided anew, and a comment that has no room
+ * A help page in lines of limited length. The words of a paragraph are wrapped again, and a comment that has no room
  * behind its example stands below it.
  */
 export function helpLines(text: string, width: number): string {
