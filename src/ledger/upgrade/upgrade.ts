@@ -9,6 +9,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { type Fault, systemCodeOf } from '../../lib/errors.ts';
 import { MIGRATIONS } from './first-migrations.ts';
 import { IMPORT_PLACES } from './import-places.ts';
+import { KEYS_OF_QUARANTINED_ROWS } from './keys-of-quarantined-rows.ts';
 import { LOOKUPS_AND_PARTS } from './lookups-and-parts.ts';
 import { type ConvertProgress, moveDeliveriesIntoItems } from './move-deliveries-into-items.ts';
 import { addShapes, PEOPLE } from './people.ts';
@@ -18,7 +19,7 @@ import { backUpBeforeUpgrade, findUpgradeBackup, type UpgradeBackup } from './up
 import { createViewsForPeople, dropViews } from './views-for-people.ts';
 
 /** The `user_version` of the tables that this code reads and writes. */
-export const PRESENT_VERSION: number = MIGRATIONS.length + 7;
+export const PRESENT_VERSION: number = MIGRATIONS.length + 8;
 
 export interface UpgradeOptions {
   clock: Clock;
@@ -121,6 +122,7 @@ function runSteps(db: Database.Database, version: number, onProgress: ConvertPro
         addShapes(db);
         db.exec(PEOPLE);
       }
+      if (version <= MIGRATIONS.length + 7) db.exec(KEYS_OF_QUARANTINED_ROWS);
       createViewsForPeople(db);
       db.pragma(`user_version = ${PRESENT_VERSION}`);
     }).immediate();
