@@ -177,6 +177,8 @@ export function createEntities(given: Readonly<Record<string, string>>, context:
     },
     textOf: (name) => counted(expand(name, [])),
     defaultsOf(element) {
+      // Asked of every tag, and most documents declare none: to look up a name that was just cut out costs more than this.
+      if (defaults.size === 0) return null;
       const declaredHere = defaults.get(element);
       if (declaredHere === undefined) return null;
       let values = expandedDefaults.get(element);

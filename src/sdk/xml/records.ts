@@ -37,12 +37,12 @@ export async function* readXmlPages(
   file: OpenFile,
   options: XmlRecordOptions,
   signal: AbortSignal,
-  rowsOf: (record: XmlRecord) => Iterable<SourceRow> = rowOf,
+  rowsOf?: (record: XmlRecord) => Iterable<SourceRow>,
 ): AsyncGenerator<Page> {
   const page = createPageBuffer();
   for await (const records of readXmlRecords(file, options, signal)) {
     for (const record of records) {
-      for (const row of withPlaces([...rowsOf(record)])) {
+      for (const row of rowsOf === undefined ? [rowOf(record)] : withPlaces([...rowsOf(record)])) {
         if (!page.add(row, record.length)) continue;
         signal.throwIfAborted();
         yield page.take({ done: file.position(), total: file.bytes });
@@ -58,8 +58,8 @@ function withPlaces(rows: SourceRow[]): SourceRow[] {
   return rows.map((row, at) => ({ ...row, place: { ...row.place, path: `${row.place.path ?? ''}/row[${at + 1}]` } }));
 }
 
-function* rowOf({ fields, place, issues }: XmlRecord): Generator<SourceRow> {
-  yield issues === undefined ? { fields, place } : { fields, place, issues };
+function rowOf({ fields, place, issues }: XmlRecord): SourceRow {
+  return issues === undefined ? { fields, place } : { fields, place, issues };
 }
 
 /** The text of a file whose first bytes say what it is and how it is encoded. */
