@@ -90,6 +90,6 @@ export const AlertsSection = z
     when: When.prefault({}),
   })
   .describe(
-    'Who gets a notice when something needs people. One notice is sent when a condition begins, and one when it is over.',
+    'Who gets a notice when something needs a person. One notice is sent when a condition begins, and one when it is over.',
   );
 export type AlertsSection = z.infer<typeof AlertsSection>;

@@ -156,7 +156,7 @@ export const Mapping = z
     stream: StreamName.default('default').describe('The stream whose records are mapped.'),
     to: z.enum(ITEM_KINDS).optional().describe('What the records become. Required without a module.'),
     each: Expression.optional().describe(
-      'A list. The mapping makes one item of each entry of the list. In the other expressions of the mapping, `item` is the entry and `index` is its number, from 0.',
+      'A list. The mapping makes one item from each entry of the list. In the other expressions of the mapping, `item` is the entry and `index` is its number, from 0.',
     ),
     key: Expression.optional().describe('The key by which other streams refer to the item. Required without a module.'),
     when: Expression.optional().describe('True for the records that are mapped. The others are excluded.'),
@@ -213,7 +213,7 @@ const Lookup = z
 const Guard = z
   .strictObject({
     maxMissing: Share.prefault('5%').describe(
-      'The highest share of the known records that may be missing from a complete read. The same limit holds for the items of one kind that the records no longer make.',
+      'The highest share of the known records that may be missing from a complete read. The same limit applies to the items of one kind that the records no longer make.',
     ),
     maxDrop: Share.prefault('20%').describe(
       'The highest share by which the count of records may fall from one read to the next.',
@@ -235,7 +235,7 @@ const Pause = z
       .optional()
       .describe('The days on which the pause begins, as `[mon, tue]`. Without this key it begins every day.'),
     timezone: TimeZone.optional().describe(
-      'The IANA time zone of the pause. Without it the time zone of the source holds.',
+      'The IANA time zone of the pause. Without this key, the time zone of the source applies.',
     ),
   })
   .describe(

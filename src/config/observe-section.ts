@@ -23,4 +23,4 @@ const Traces = z
 
 export const ObserveSection = z
   .strictObject({ traces: Traces.optional() })
-  .describe('What is shown to other systems beside the metrics.');
+  .describe('What dpp-sync shows to other systems in addition to the metrics.');

@@ -107,7 +107,7 @@ export const Profile = z
           .enum(['auto', 'off'])
           .default('auto')
           .describe(
-            'Whether new products are sent in imports too. `auto`: they are, if that saves requests. A first import of one product has to prove before that the platform makes exactly one product of it. `off`: never.',
+            'Whether new products are sent in imports too. `auto`: they are, if imports save requests. Before that, a first import of one product has to prove that the platform makes exactly one product from it. `off`: never.',
           ),
         createsMin: z
           .int()
@@ -197,7 +197,7 @@ export const Profile = z
           .enum(['auto', 'page', 'offset', 'cursor', 'link', 'none'])
           .default('auto')
           .describe(
-            'How dpp-sync asks for the next page. `auto`: as the answers say, or else as trials show. `page`: by its number. `offset`: by the number of entries to leave out. `cursor` or `link`: with the cursor or the link of the answer; an answer without one is the last. `none`: not at all, because one answer has all entries.',
+            'How dpp-sync asks for the next page. `auto`: as the answers say; if the answers do not say it, dpp-sync tries the usual ways. `page`: by its number. `offset`: by the number of entries to leave out. `cursor` or `link`: with the cursor or the link of the answer; an answer without one is the last. `none`: not at all, because one answer has all entries.',
           ),
         pageParameter: memberName
           .default('page')
@@ -209,7 +209,7 @@ export const Profile = z
           .nullable()
           .default(null)
           .describe(
-            'The number of the first page. Null means that dpp-sync finds it out, and 1 if `paging` is `page`.',
+            'The number of the first page. If this is null, dpp-sync finds the number out. If this is null and `paging` is `page`, the number is 1.',
           ),
         offsetParameter: memberName
           .default('offset')
@@ -312,7 +312,7 @@ export const Profile = z
       })
       .prefault({})
       .describe(
-        'How often a delivery that failed for a passing reason is sent. Waiting for a rate limit uses no attempt.',
+        'How often dpp-sync sends a delivery that fails for a temporary reason. Waiting for a rate limit uses no attempt.',
       ),
     recheckBlockedMs: z
       .int()

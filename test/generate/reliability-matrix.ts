@@ -21,7 +21,7 @@ const GUARANTEES: Record<Invariant, Guarantee> = {
   },
   I3: {
     title: 'One delivery of an item is in flight, and none lands after a newer one',
-    how: 'A claim is one row in the ledger, which one process locks. A newer revision is sent only when the earlier one is settled.',
+    how: 'A claim is one row in the ledger, and only one process holds the lock of the ledger. A newer revision is sent only when the earlier one is settled.',
     not: 'A request that the network keeps for longer than `settlingDelayMs` may arrive late.',
   },
   I4: {
@@ -42,12 +42,12 @@ const GUARANTEES: Record<Invariant, Guarantee> = {
   I7: {
     title: 'No secret leaves the config',
     how: 'dpp-sync knows the secrets from the schema of the config. It removes them from each text before the text is logged, stored or shown.',
-    not: 'Secrets of fewer than 8 characters are not removed from texts. The config warns of them.',
+    not: 'Secrets of fewer than 8 characters are not removed from texts. `dpp-sync check` warns of such secrets.',
   },
   I8: {
     title: 'Nothing acknowledged is lost, and nothing is doubled',
     how: 'The ledger syncs each commit to the disk. The queue only wakes workers, so a lost queue loses nothing. dpp-sync recognises a restored ledger, and looks up all items before it sends anything that could repeat a write.',
-    not: 'dpp-sync does not notice a disk that reports a sync and does not do it. It does not notice a snapshot of the disk that restores the mark together with the ledger, without `ledger restore`.',
+    not: 'dpp-sync does not notice a disk that reports a sync and does not do it. If a snapshot of the disk restores the mark together with the ledger, dpp-sync does not notice it either: run `dpp-sync ledger restore`.',
   },
   I9: {
     title: 'Memory and disk are bounded',

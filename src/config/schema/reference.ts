@@ -8,8 +8,8 @@ const INTRODUCTION = `# Configuration
 
 This page is generated from the code (\`npm run generate\`). Change the descriptions there.
 
-The config is one file in YAML or JSON: \`dpp-sync.yaml\` in the working folder, or the file that \`-c FILE\` names. This is the least that it
-needs:
+The config is one file in YAML or JSON: \`dpp-sync.yaml\` in the working folder, or the file that \`-c FILE\` names. This is the smallest
+config:
 
 \`\`\`yaml
 target:

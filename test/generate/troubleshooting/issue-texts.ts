@@ -235,7 +235,7 @@ export const ISSUE_GROUPS: readonly IssueGroup[] = [
       },
       'split.separator': { means: 'The separator in a call of `split()` is empty.', cure: 'Correct the mapping.' },
       'text.malformed': {
-        means: 'A text has a control character, half a character, or a code point that is no character.',
+        means: 'A text has a control character, an incomplete character, or a code point that is no character.',
         cure: 'Correct the text or the `encoding`, or remove such characters with `printable(…)`.',
       },
       'value.depth': { means: 'The value is nested too deeply.', cure: 'Make a simpler value in the mapping.' },
@@ -273,7 +273,7 @@ export const ISSUE_GROUPS: readonly IssueGroup[] = [
     codes: {
       'claim.conflict': {
         means: 'Another row makes the same item with other content.',
-        cure: 'Give both rows the same values, remove one of them, or give them different keys. If a source has got another id, give it its former id again.',
+        cure: 'Give both rows the same values, remove one of them, or give them different keys. If you have changed the id of a source, change it back.',
       },
       'claim.twice': { means: 'One row makes the same item twice.', cure: 'Give the items of the row different keys.' },
       'natural_key.taken': {

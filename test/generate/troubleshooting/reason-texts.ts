@@ -73,7 +73,7 @@ export const REASON_TEXTS: Record<ReasonCode, CodeText> = {
     cure: '[Fulfil the rule at the platform](operations.md#publish-failed). dpp-sync sends the write again by itself after some hours.',
   },
   forbidden: {
-    means: 'The platform forbids this item alone (403), and takes others.',
+    means: 'The platform refuses this item (403), and accepts others.',
     cure: 'Look at the rights of the item at the platform. dpp-sync sends the write again by itself after some hours.',
   },
   refused: {

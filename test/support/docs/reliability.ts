@@ -10,7 +10,7 @@ export const FAULTS = {
   'process-killed': 'The process is killed with SIGKILL at any instant',
   'write-cut': 'The process or Redis is killed at each of its writes and fsyncs',
   'power-cut': 'The power fails: everything that was not fsynced is lost',
-  'process-stopped': 'The process is frozen until its locks lapse, and then continues',
+  'process-stopped': 'The process is frozen until its locks expire, and then continues',
   shutdown: 'SIGTERM, and a second signal while it drains',
   'disk-full': 'The disk is full for a while',
   'disk-error': 'Writing or fsyncing fails with EIO',
