@@ -66,7 +66,7 @@ function connectorOptions(connector: Connector): string {
     ...schemaSections(streamOnly),
     ...(shared.length === 0
       ? []
-      : [`These options may also stand under a stream, and then hold for that stream alone: ${names(shared)}.\n`]),
+      : [`These options may also stand under a stream, and then apply to that stream only: ${names(shared)}.\n`]),
     ...alsoIn(stream.common, 'files'),
     '## What a stream gives\n',
     ...readsTable(connector),
