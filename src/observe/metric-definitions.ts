@@ -23,7 +23,7 @@ export const METRICS = {
     'kind',
     'state',
   ]),
-  passports: gauge('Passports of the products in the ledger by what people see of them.', ['source', 'state']),
+  passports: gauge('Passports of the products in the ledger, by the state that people see.', ['source', 'state']),
   quarantined_records: gauge('Records that could not be mapped or validated.', ['source', 'stream']),
   missing_items: gauge(
     'Items that are missing from their source, and about which neither a person nor the config has decided.',
@@ -32,13 +32,13 @@ export const METRICS = {
   oldest_due_age_seconds: gauge('How long the oldest delivery that is not sent yet has been due. 0 if none is due.', [
     'source',
   ]),
-  guard_held: gauge('1 for a stream whose last export the guard takes for broken, 0 for other streams.', [
+  guard_held: gauge('1 for a stream whose last export the guard treats as broken, 0 for other streams.', [
     'source',
     'stream',
   ]),
   running: gauge('1 while a source is being pulled, 0 otherwise.', ['source']),
   last_run_records: gauge(
-    'Records of the last run of each stream, by what became of them. read = unchanged + changed + quarantined + excluded.',
+    'Records of the last run of each stream, by what happened to them. read = unchanged + changed + quarantined + excluded.',
     ['source', 'stream', 'result'],
   ),
   last_run_result: gauge('1 for the result of the last run that ended, 0 for other results.', ['source', 'result']),
@@ -59,7 +59,7 @@ export const METRICS = {
   api_state: gauge('1 for the present state of the API as dpp-sync knows it, 0 for other states.', ['state']),
   api_scope_refused: gauge('1 for a scope that the API refuses to the key, 0 for other scopes.', ['scope']),
   api_wait_until_timestamp_seconds: gauge(
-    'When the wait ends that the API has asked for, if it is longer than a minute. If the API names no end, when dpp-sync asks again. NaN without such a wait.',
+    'The end of a wait of more than a minute that the API asks for. If the API names no end, the time at which dpp-sync asks again. NaN without such a wait.',
     [],
   ),
   api_throttled_total: counter('Requests that the API answered with 429.', []),
@@ -67,7 +67,7 @@ export const METRICS = {
     'The highest number of requests a second that dpp-sync sends. NaN while no limit is known.',
     [],
   ),
-  queue_jobs: gauge('Jobs in the queues. Absent while the queue is out of reach.', ['queue', 'state']),
+  queue_jobs: gauge('Jobs in the queues. Absent while the queue cannot be reached.', ['queue', 'state']),
   ledger_bytes: gauge('Size of the files of the ledger: the database and its log.', ['file']),
   ledger_free_bytes: gauge('Free bytes on the disk of the ledger. NaN if the system does not report them.', []),
   last_backup_timestamp_seconds: gauge(

@@ -11,7 +11,7 @@ export interface NamedTest {
 
 const sandboxWalk: NamedTest = {
   file: 'test/integration/api/api-sandbox.test.ts',
-  name: 'the client does everything that the document has, whatever style the server is of',
+  name: 'the client does everything that the document describes, with each style of server',
 };
 const client = (name: string): NamedTest => ({ file: 'test/integration/api/api-client.test.ts', name });
 const reader = (name: string): NamedTest => ({ file: 'test/integration/api/api-reader.test.ts', name });
@@ -38,13 +38,16 @@ const OPERATIONS: Record<EndpointName, { code: string[]; tests: NamedTest[] }> =
   'material.update': {
     code: ['src/api/encode.ts', 'src/api/target.ts'],
     tests: [
-      { file: 'test/unit/api/api-encode.test.ts', name: 'writes an update with null for what is to be cleared' },
+      {
+        file: 'test/unit/api/api-encode.test.ts',
+        name: 'writes an update with null for each field that is to be cleared',
+      },
       sandboxWalk,
     ],
   },
   'passport.init': {
     code: ['src/api/encode.ts', 'src/api/target.ts'],
-    tests: [passports('the writes of a passport go out without a body or Content-Type'), sandboxWalk],
+    tests: [passports('the writes of a passport are sent without a body or Content-Type'), sandboxWalk],
   },
   'passport.publish': {
     code: ['src/api/encode.ts', 'src/api/target.ts'],
@@ -56,7 +59,7 @@ const OPERATIONS: Record<EndpointName, { code: string[]; tests: NamedTest[] }> =
   },
   'publication.list': {
     code: ['src/api/reader.ts', 'src/api/publication.ts'],
-    tests: [reader('publications are listed over all their pages, wherever an entry has what'), sandboxWalk],
+    tests: [reader('publications are listed over all their pages, wherever an entry has its values'), sandboxWalk],
   },
   'passport.pdf': {
     code: ['src/api/reader.ts', 'src/api/pdf.ts'],
@@ -72,10 +75,10 @@ const OPERATIONS: Record<EndpointName, { code: string[]; tests: NamedTest[] }> =
       'src/delivery/outcome/decide-import.ts',
     ],
     tests: [
-      imports('the answer to an import tells what became of each member'),
+      imports('the answer to an import says what happened to each member'),
       {
         file: 'test/integration/delivery/product-import.test.ts',
-        name: 'go out as one import, each with a story of its own',
+        name: 'are sent as one import, each with a timeline of its own',
       },
       sandboxWalk,
     ],
@@ -87,7 +90,7 @@ const OPERATIONS: Record<EndpointName, { code: string[]; tests: NamedTest[] }> =
   'report.create': { code: ['src/api/reader.ts'], tests: [reader('reports are listed and created'), sandboxWalk] },
   'api_key.revoke': {
     code: ['src/api/admin.ts'],
-    tests: [reader('a key is revoked with the token alone, which shows up nowhere'), sandboxWalk],
+    tests: [reader('a key is revoked with only the token, and the token is in no output'), sandboxWalk],
   },
 };
 
@@ -116,7 +119,7 @@ const STATEMENTS: Statement[] = [
     section: 'Payload shapes',
     says: 'Publish, unpublish and revoke have no body.',
     code: ['src/api/endpoints.ts', 'src/api/encode.ts'],
-    tests: [passports('the writes of a passport go out without a body or Content-Type')],
+    tests: [passports('the writes of a passport are sent without a body or Content-Type')],
   },
   {
     section: 'Payload shapes',
@@ -128,23 +131,23 @@ const STATEMENTS: Statement[] = [
     section: 'Idempotency',
     says: 'Idempotency-Key is recommended on publishing, and in general.',
     code: ['src/api/credentials.ts', 'src/domain/delivery/delivery.ts'],
-    tests: [passports('the writes of a passport go out without a body or Content-Type')],
+    tests: [passports('the writes of a passport are sent without a body or Content-Type')],
   },
   {
     section: 'Authentication: API key',
-    says: 'Every data request carries X-API-Key, and keys are sent in the header alone.',
+    says: 'Every data request has X-API-Key, and keys are sent only in the header.',
     code: ['src/api/credentials.ts'],
     tests: [client('follows no redirect, so that the key reaches no other host')],
   },
   {
     section: 'Authentication: Scopes',
-    says: 'Scopes are checked per endpoint; a key without the needed one gets 403.',
+    says: 'Scopes are checked for each endpoint; a key without the scope gets 403.',
     code: ['src/api/probe.ts', 'src/api/endpoints.ts'],
     tests: [
       client('a probe finds out that a key has %j'),
       {
         file: 'test/integration/api/api-sandbox.test.ts',
-        name: 'a probe of a key with the scope %s finds just that and writes nothing',
+        name: 'a probe of a key with the scope %s finds exactly this scope and writes nothing',
       },
     ],
   },
@@ -152,7 +155,7 @@ const STATEMENTS: Statement[] = [
     section: 'Authentication: Key revocation',
     says: "Revocation takes an administrator's token, not an API key.",
     code: ['src/api/admin.ts'],
-    tests: [reader('a key is revoked with the token alone, which shows up nowhere')],
+    tests: [reader('a key is revoked with only the token, and the token is in no output')],
   },
   {
     section: 'Security rules for integrators',
@@ -165,8 +168,8 @@ const STATEMENTS: Statement[] = [
     says: '409 when a business rule blocks the operation, such as a publication or review gate.',
     code: ['src/api/answers/classify.ts', 'src/api/answers/decode.ts'],
     tests: [
-      passports('a gate is told with its words and with what is missing'),
-      classify('is a gate unless it says that the idempotency key is still at work'),
+      passports('a business rule is reported with the words of the API and with what is missing'),
+      classify('is a business rule, unless it says that the idempotency key is still in progress'),
     ],
   },
   {
@@ -179,7 +182,7 @@ const STATEMENTS: Statement[] = [
     section: 'Versioning',
     says: 'A complete machine-readable schema exists and is shared under control.',
     code: ['src/api/openapi/compare.ts'],
-    tests: [{ file: 'test/unit/api/api-openapi.test.ts', name: 'is gone once everything is set that it names' }],
+    tests: [{ file: 'test/unit/api/api-openapi.test.ts', name: 'is gone once each setting that it names is set' }],
   },
 ];
 
@@ -196,32 +199,32 @@ const OPEN: { open: string; settings: string[]; also?: string }[] = [
   {
     open: 'Query parameters, filtering, sorting and pagination of lists',
     settings: ['list'],
-    also: 'Links, cursors and page numbers are followed as the answer has them; no filter is relied on.',
+    also: 'dpp-sync follows the links, cursors and page numbers of the answers, and relies on no filter.',
   },
   { open: 'Which operations obey Idempotency-Key', settings: ['idempotency'] },
-  { open: 'How a changed product reaches the API, which has no update of one', settings: ['productUpdate'] },
+  { open: 'How a changed product is sent, since the API has no update of a product', settings: ['productUpdate'] },
   {
     open: 'The body and the answer of the bulk import',
     settings: ['imports'],
-    also: 'Every usual form of answer is read; what it does not say is read back from the list.',
+    also: 'dpp-sync understands every usual form of answer. What an answer does not say, it reads from the list.',
   },
   { open: 'Fields of publications, and the names of the states of a passport', settings: ['publications'] },
-  { open: 'Fields of reports', settings: ['reports'], also: 'The body of a new report is whatever a person gives.' },
+  { open: 'Fields of reports', settings: ['reports'], also: 'A person gives the body of a new report.' },
   { open: 'The scope of creating a report', settings: ['scopes'] },
   { open: 'Sizes: answers and PDFs', settings: ['answerBytesMax', 'pdfBytesMax'] },
   {
     open: 'What a 503 means for its request',
     settings: ['answers'],
-    also: 'Where no words of it prove that nothing worked on the request, it is in doubt as after a 504.',
+    also: 'If no words in the body prove that the request was not processed, the write is unconfirmed, as after a 504.',
   },
-  { open: 'How long a request may take, and when its effect shows', settings: ['timeouts', 'settlingDelayMs'] },
+  { open: 'How long a request may take, and when its effect can be seen', settings: ['timeouts', 'settlingDelayMs'] },
   {
     open: 'The rate limit',
     settings: ['retry'],
-    also: 'The rate is learnt from the answers; `target.maxRate` bounds it.',
+    also: 'dpp-sync learns the rate from the answers; `target.maxRate` is its upper limit.',
   },
   {
-    open: 'Whether a gate opens by itself',
+    open: 'Whether a business rule later accepts a write that it has refused',
     settings: ['recheckBlockedMs'],
   },
 ];
@@ -232,25 +235,29 @@ const ABSENT: [string, string][] = [
   ['Documents', 'Named among the covered areas; there is no endpoint.'],
   ['Reading, updating or deleting BOM items', 'There is no endpoint: a changed BOM item is `blocked: unsupported`.'],
   ['Updating a single product', 'There is no endpoint: a change goes through the bulk import.'],
-  ['Review workflows', 'Named under the scope `publish`; there is no endpoint. A review gate shows as 409.'],
-  ['Events', 'Not shown: publications and lists are read.'],
-  ["How an administrator's token is obtained", 'Not shown: a person brings it.'],
+  [
+    'Review workflows',
+    'Named under the scope `publish`; there is no endpoint. If a review is missing, the API answers 409.',
+  ],
+  ['Events', 'The document does not describe them. dpp-sync reads the publications and the lists.'],
+  ["How an administrator's token is obtained", 'The document does not say it. A person gives the token to dpp-sync.'],
   ['Creating API keys', "Done in the platform's administrator panel."],
 ];
 
 const STATUSES = [401, 402, 403, 409, 429, 400, 404, 408, 500, 503, 504, 200, 302];
 const MEANINGS: Record<string, string> = {
-  done: 'accepted, when the answer is whole and carries what is needed; else in doubt',
-  redirect: 'refused: no redirect is followed',
-  key: 'denied by key: nothing more is sent until the key is another one',
-  plan: 'denied by plan: nothing more is sent until the plan is fixed',
-  scope: 'denied by scope: nothing more is sent that takes this scope until the key may; everything else goes on',
-  gate: 'gated: blocked with the words of the gate; `in_flight` where it is about the idempotency key; a create is looked up first',
-  throttle: 'throttled: sent again after `Retry-After`, without using up an attempt',
-  away: 'unavailable where its body says that nothing worked on the request: sent again after `Retry-After`; else ambiguous, as 504',
-  refusal: 'refused: the data is wrong; a create is looked up at the platform first',
-  timeout: 'ambiguous: nobody knows whether it took effect',
-  server_error: 'ambiguous: nobody knows whether it took effect',
+  done: 'Accepted, if the answer is complete and has the values that are needed. If not, unconfirmed.',
+  redirect: 'Refused: dpp-sync follows no redirect.',
+  key: 'The API refuses the key: nothing more is sent until it accepts the key, or gets another one.',
+  plan: 'The API refuses the plan: nothing more is sent until the plan is active.',
+  scope:
+    'The API refuses a scope: requests that need this scope are not sent until the key has it. All other requests are sent.',
+  gate: 'A business rule refuses: the delivery is blocked with the words of the API. A create is looked up first. If the answer is about the idempotency key, the reason is `in_flight`.',
+  throttle: 'Throttled: the request is sent again after `Retry-After`, and uses no attempt.',
+  away: 'If the body says that the request was not processed, the API is unavailable: the request is sent again after `Retry-After`. If not, the write is unconfirmed, as after a 504.',
+  refusal: 'Refused: the data is wrong. A create is looked up at the platform first.',
+  timeout: 'Unconfirmed: nobody knows whether the request took effect.',
+  server_error: 'Unconfirmed: nobody knows whether the request took effect.',
 };
 
 /** Every test that the page names. */
@@ -290,7 +297,7 @@ export function apiCoverage(): string {
     '# The API document in the client',
     '',
     "This page is generated from the client's endpoint table, the profile and the names of the tests (`npm run generate`).",
-    '[`api-coverage-sandbox.md`](api-coverage-sandbox.md) says the same of the sandbox.',
+    '[`api-coverage-sandbox.md`](api-coverage-sandbox.md) is the same page for the sandbox.',
     '',
     '## The endpoint table',
     '',
@@ -298,7 +305,7 @@ export function apiCoverage(): string {
     '|---|---|---|---|---|---|',
     ...operations,
     '',
-    '## What the document says besides',
+    '## What else the document says',
     '',
     '| section | says | code | tests |',
     '|---|---|---|---|',
@@ -306,7 +313,7 @@ export function apiCoverage(): string {
     '',
     '## What a status means',
     '',
-    'All statuses have their meaning in `src/api/answers/classify.ts`. The document names the first five; RFC 9110 the others.',
+    '`src/api/answers/classify.ts` gives each status its meaning. The API document names the first five statuses, and RFC 9110 defines the others.',
     '',
     '| status | means |',
     '|---|---|',
@@ -314,8 +321,8 @@ export function apiCoverage(): string {
     '',
     '## What the document leaves open',
     '',
-    'What is assumed stands in the profile ([`configuration.md`](configuration.md#profiles)). Where the operator of the',
-    'platform hands over its schema, `dpp-sync check --openapi FILE` compares it with the profile and says what to set.',
+    'The profile says what dpp-sync assumes ([`configuration.md`](configuration.md#profiles)). If the operator of the platform gives',
+    'you the OpenAPI document, `dpp-sync check --openapi FILE` compares it with the profile and says what to set.',
     '',
     '| left open | where it is set |',
     '|---|---|',

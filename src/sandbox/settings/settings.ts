@@ -63,32 +63,40 @@ export const SandboxSettings = z
       .string()
       .min(1)
       .default(':memory:')
-      .describe('A file that keeps data and keys over a restart, or `:memory:`.'),
+      .describe('The file that keeps data and keys after a restart, or `:memory:`.'),
     ids: z
       .enum(['numeric', 'uuid'])
       .default('numeric')
       .describe(
-        'The JSON type of every id. A reference must have the same type: "7" is not 7. Fixed once a file exists.',
+        'The JSON type of every id. A reference must have the same type: "7" is not 7. The type cannot be changed once a file exists.',
       ),
     idAt: z
       .enum(['id', 'uuid', 'pk', 'data.id'])
       .default('id')
-      .describe('Where an answer carries the id; with `data.id`, an object that is answered stands inside `data`.'),
+      .describe('Where an answer has the id. With `data.id`, the whole object of the answer is inside `data`.'),
     successCodes: z
       .enum(['created', 'ok', 'accepted'])
       .default('created')
       .describe(
-        'The status of a success: 201 for a create and 200 for all others, always 200, or 202 for every write.',
+        'The status of a success. `created`: 201 for a create and 200 for all others. `ok`: always 200. `accepted`: 202 for every write.',
       ),
     errors: z
       .enum(['drf', 'problem', 'message'])
       .default('drf')
       .describe(
-        'The shape of an error: `{"detail"}` or messages by field as Django REST Framework writes them, RFC 9457, or `{"message", "errors"}`.',
+        'The form of an error. `drf`: `{"detail"}`, or messages by field as Django REST Framework writes them. `problem`: RFC 9457. `message`: `{"message", "errors"}`.',
       ),
     bodyBytesMax: z.int().min(1).default(1_048_576).describe('The largest request body; a larger one is answered 413.'),
-    pageSize: z.int().min(1).default(100).describe('Results per page of a list when the request does not say.'),
-    pageSizeMax: z.int().min(1).default(1000).describe('The largest page; a request for more gets this many.'),
+    pageSize: z
+      .int()
+      .min(1)
+      .default(100)
+      .describe('The number of entries on a page of a list if the request does not give it.'),
+    pageSizeMax: z
+      .int()
+      .min(1)
+      .default(1000)
+      .describe('The highest number of entries on a page. A request for more gets this number.'),
     paging: z
       .enum([
         'page-number',
@@ -103,19 +111,19 @@ export const SandboxSettings = z
         'none',
       ])
       .default('page-number')
-      .describe(
-        'How lists go on: numbered pages with links in the body, a cursor, a bare array with a Link header, the nextLink of OData, pages as Spring has them, edges and pageInfo as Relay has them, numbered pages that say `hasMore` alone, a bare array with X-Next-Page, full pages without any field about paging, or one bare array of all entries.',
-      ),
+      .describe('How a client gets the next page of a list. [The sandbox](sandbox.md#lists) describes each value.'),
     envelope: z
       .enum(['results', 'data', 'items'])
       .default('results')
-      .describe('The member that holds the entries of a list, where it is not a bare array.'),
+      .describe('The member that has the entries of a list, if the list is not a bare array.'),
     listFilters: z
       .boolean()
       .default(false)
-      .describe('Whether `?sku=` and `?code=` narrow a list. Where they do not, they are ignored.'),
-    gates: Gates.prefault({}).describe('What must be there for a passport to be published.'),
-    duplicates: Duplicates.prefault({}).describe('What becomes of a product or material that exists already.'),
+      .describe('Whether `?sku=` and `?code=` filter a list. With `false` they are ignored.'),
+    gates: Gates.prefault({}).describe('The conditions under which a passport can be published.'),
+    duplicates: Duplicates.prefault({}).describe(
+      'What happens when a client creates a product or material that exists already.',
+    ),
     import: ImportSettings.prefault({}).describe('How the bulk import behaves.'),
     reportCreateScope: z
       .enum(['read', 'write'])
@@ -128,7 +136,9 @@ export const SandboxSettings = z
       .max(500)
       .default('https://passport.example.com')
       .transform((url) => url.replace(/\/+$/, ''))
-      .describe('Where the public pages of passports are said to be. The sandbox does not serve them.'),
+      .describe(
+        'The address that answers give for the public pages of passports. The sandbox does not serve these pages.',
+      ),
     rateLimit: RateLimit.default({ kind: 'none' }).describe('The rate limit of each key.'),
     idempotency: z
       .enum(['honoured', 'publish-only', 'ignored'])
@@ -138,18 +148,20 @@ export const SandboxSettings = z
       .int()
       .min(1)
       .default(86_400_000)
-      .describe('How long an answer can be replayed, in milliseconds.'),
+      .describe('For how long the sandbox repeats an answer to the same idempotency key, in milliseconds.'),
     idempotencyKeysMax: z
       .int()
       .min(1)
       .nullable()
       .default(null)
-      .describe('How many of its last keys an organisation can replay; null for all that the retention keeps.'),
+      .describe(
+        'For how many of the last idempotency keys of an organisation the sandbox repeats its answer. Null means: for all keys that `idempotencyRetentionMs` keeps.',
+      ),
     idempotencyReplays: z
       .enum(['answers', 'successes', 'everything'])
       .default('answers')
       .describe(
-        'Which first answers are replayed: successes and refusals, a gate’s 409 included; successes alone; or server errors too, with their headers and pages.',
+        'Which first answers the sandbox repeats. `answers`: successes and refusals, also the 409 of a gate. `successes`: only successes. `everything`: server errors too, with their headers and pages.',
       ),
     faults: z.array(FaultRule).default([]).describe('What goes wrong on purpose.'),
     eventsMax: z.int().min(0).max(1_000_000).default(1000).describe('How many of the last requests `inspect` shows.'),

@@ -12,7 +12,7 @@ const passport = (operation: 'passport.init' | 'passport.publish' | 'passport.un
   remoteId: 7,
 });
 
-test('the writes of a passport go out without a body or Content-Type, with an idempotency key', async () => {
+test('the writes of a passport are sent without a body or Content-Type, with an idempotency key', async () => {
   const { server, client } = await setUpClient();
   server.script(answerWith(200, { state: 'published' }), answerWith(204), answerWith(201, { id: 'pub-1' }));
   for (const [operation, path] of [
@@ -50,7 +50,7 @@ test.each([
   [{ detail: 'The gates are closed.', missing: ['country_of_origin', 'bom_items'] }, 'country_of_origin, bom_items'],
   [{ detail: 'Not ready.', missing: { materials: ['Steel has no origin.'] } }, 'Steel has no origin.'],
   [{ error: { code: 'gate', message: 'Review pending.', details: [{ field: 'review', message: 'Open.' }] } }, 'Open.'],
-])('a gate is told with its words and with what is missing: %j', async (body, words) => {
+])('a business rule is reported with the words of the API and with what is missing: %j', async (body, words) => {
   const { server, client } = await setUpClient();
   server.script(answerWith(409, body));
   for (const operation of ['passport.init', 'passport.publish', 'passport.unpublish'] as const) {

@@ -158,7 +158,7 @@ test('what the sink fails with is thrown, and the reading ends', async () => {
   expect(writes).toBe(1);
 });
 
-test('publications are listed over all their pages, wherever an entry has what', async () => {
+test('publications are listed over all their pages, wherever an entry has its values', async () => {
   const { server, client } = await setUpClient();
   server.script(
     answerWith(200, {
@@ -233,7 +233,7 @@ test('reports are listed and created', async () => {
 
 const TOKEN = 'eyJhbGciOiJIUzI1NiJ9.eyJyb2xlIjoib3duZXIifQ.c2lnbmF0dXJlLXRoYXQtaXMtc2VjcmV0';
 
-test('a key is revoked with the token alone, which shows up nowhere', async () => {
+test('a key is revoked with only the token, and the token is in no output', async () => {
   const { server, client, lines } = await setUpClient();
   server.script(answerWith(204), answerWith(403, { detail: `Bearer ${TOKEN} has not the role.` }));
   const revoke = { keyId: 12, token: `${TOKEN}\n`, idempotencyKey: 'k-1' };

@@ -196,7 +196,7 @@ const style = fc.record(
   { requiredKeys: [] },
 );
 
-test('the client does everything that the document has, whatever style the server is of', {
+test('the client does everything that the document describes, with each style of server', {
   timeout: 120_000,
 }, async () => {
   await fc.assert(
@@ -216,7 +216,7 @@ test.each([
   ['read', { read: 'yes', write: 'no', publish: 'no' }],
   ['write', { read: 'no', write: 'yes', publish: 'no' }],
   ['publish', { read: 'no', write: 'no', publish: 'yes' }],
-] as const)('a probe of a key with the scope %s finds just that and writes nothing', async (scope, scopes) => {
+] as const)('a probe of a key with the scope %s finds exactly this scope and writes nothing', async (scope, scopes) => {
   const world = await openWorld({}, [scope]);
   onTestFinished(() => world.close());
   expect(await world.client.target.probe()).toMatchObject({ denied: null, plan: 'yes', scopes });

@@ -473,7 +473,7 @@ describe('the admin channel', () => {
       });
     });
 
-    it('is not asked where a link leads to it', async () => {
+    it('gets no request if a link leads to it', async () => {
       await listenAs(`${place()}.other`, () => {});
       symlinkSync(`${place()}.other`, place());
       expect(await reachDaemon(runtime.config)).toEqual({

@@ -46,7 +46,7 @@ async function change(count: number, fieldsOf: (id: string) => JsonObject = rene
 }
 
 describe('changed products', () => {
-  it('go out as one import, each with a story of its own', async () => {
+  it('are sent as one import, each with a timeline of its own', async () => {
     await delivered(5);
     await change(5);
     expect(world.requests()).toEqual({ 'product.import': 1 });

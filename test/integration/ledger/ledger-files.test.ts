@@ -160,7 +160,7 @@ describe('a ledger with a second name', () => {
     open();
   });
 
-  it('is written no more from the moment that the name is made', async () => {
+  it('is not written any more from the moment that the name is made', async () => {
     const ledger = open();
     await ledger.touch();
     linkSync(file, second());

@@ -248,7 +248,7 @@ describeRedis('a planted secret', () => {
     expect(answered).toBeGreaterThan(20);
   });
 
-  it('is in no output of commands that fail with it, and of a process that crashes with it', async () => {
+  it('is in no output of a command that fails with it or of a process that crashes with it', async () => {
     const other = await createWorld({
       config: {
         web: {

@@ -97,7 +97,7 @@ describe('a dashboard that listens on every address', () => {
     release(held);
   });
 
-  it('keeps the connection of who has logged in while strangers crowd in', async () => {
+  it('keeps the connection of a person who has logged in while strangers open many connections', async () => {
     const mine = await hold(`GET /metrics HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${WEB_TOKEN}\r\n\r\n`);
     await vi.waitUntil(() => mine.said.includes('200 OK'), { timeout: 20_000 });
     const held = await holdMany(300, '');

@@ -257,7 +257,7 @@ describe('a create of what is there already', () => {
 });
 
 describe('a 409', () => {
-  it('is a gate unless it says that the idempotency key is still at work', () => {
+  it('is a business rule, unless it says that the idempotency key is still in progress', () => {
     expect(classified(409, '{"detail": "Publication needs a review."}').kind).toBe('gated');
     expect(classified(409, '{"detail": "The review is in progress."}').kind).toBe('gated');
     for (const body of [

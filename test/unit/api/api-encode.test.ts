@@ -40,7 +40,7 @@ describe('encodeWrite', () => {
     });
   });
 
-  it('writes an update with null for what is to be cleared', () => {
+  it('writes an update with null for each field that is to be cleared', () => {
     const update = write({ operation: 'material.update', payload: { name: 'Steel', category: null }, remoteId: 12 });
     expect(encodeWrite(update, profile)).toEqual({
       path: '/api/materials/12/',

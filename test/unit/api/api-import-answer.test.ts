@@ -41,7 +41,7 @@ function short(member: MemberOutcome): string {
   }
 }
 
-describe('the answer to an import tells what became of each member', () => {
+describe('the answer to an import says what happened to each member', () => {
   const all = ['created:1', 'updated:2', 'refused(name: Too long.)'];
   it.each<[string, unknown, string[]]>([
     [

@@ -358,7 +358,7 @@ describe('a difference', () => {
     });
   });
 
-  it('is gone once everything is set that it names', () => {
+  it('is gone once each setting that it names is set', () => {
     const other = fc.constantFrom('rows', 'records', 'entries');
     const draft = fc.record(
       {

@@ -75,7 +75,7 @@ describe('a record that passes a limit', () => {
     expect(rows[0]?.issues ?? rows[2]?.issues).toBeUndefined();
   });
 
-  it('costs itself as soon as its texts are too long, however many they are', async () => {
+  it('is quarantined alone if its texts together are too long', async () => {
     const texts = endless('', `<![CDATA[${'x'.repeat(1_000_000)}]]>`, 150_000_000);
     const file = madeFile(joined('<a><r><n>1</n><t>', texts, '</t></r><r/></a>'));
     const before = process.memoryUsage().heapUsed;
