@@ -29,7 +29,7 @@ const Email = z
     security: z
       .enum(['starttls', 'tls', 'none'])
       .default('starttls')
-      .describe('How the connection is encrypted. `none` is accepted for a server on this machine alone.'),
+      .describe('How the connection is encrypted. `none` is accepted only for a server on this machine.'),
     user: text('a user name').optional().describe('The user who logs in. Without this key there is no login.'),
     password: Secret.optional().describe('The password of the user.'),
     from: MailAddress.describe('The sender.'),

@@ -38,7 +38,7 @@ export const StreamKey = z
 const Target = z
   .strictObject({
     baseUrl: BaseUrl.describe(
-      'The address of the API. It begins with `https://`; `http://` is accepted for this machine alone.',
+      'The address of the API. It begins with `https://`; `http://` is accepted only for this machine.',
     ),
     apiKey: Secret.describe('The API key. When the API answers 401, the key is read again from its file or variable.'),
     publishKey: z

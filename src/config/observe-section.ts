@@ -4,7 +4,7 @@ import { BaseUrl, Secret } from './fields.ts';
 const Traces = z
   .strictObject({
     endpoint: BaseUrl.describe(
-      'The address to which traces are posted as OTLP over HTTP with JSON, such as https://collector.example.com:4318/v1/traces. It begins with `https://`; `http://` is accepted for this machine alone.',
+      'The address to which traces are posted as OTLP over HTTP with JSON, such as https://collector.example.com:4318/v1/traces. It begins with `https://`; `http://` is accepted only for this machine.',
     ),
     headers: z
       .record(z.string().regex(/^[A-Za-z0-9-]{1,100}$/, 'the name of a header'), Secret)

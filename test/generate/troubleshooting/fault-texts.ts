@@ -43,7 +43,7 @@ export const FAULT_TEXTS: Record<FaultCode, CodeText> = {
     cure: '[Put the file back, or restore a backup](operations.md#restore-a-backup). If only the `-wal` file was removed, start again.',
   },
   'ledger.reader_lost': {
-    means: 'The thread that answers the dashboard has ended or did not answer in time. The sync goes on.',
+    means: 'The thread that answers the dashboard has ended or did not answer in time. The sync continues.',
     cure: 'Load the page again: the next question starts another thread. If this repeats, check the disk and the memory.',
   },
   'ledger.linked': {
@@ -77,7 +77,7 @@ export const FAULT_TEXTS: Record<FaultCode, CodeText> = {
   },
   'daemon.stopped': {
     means: 'The daemon was stopped before it was done with this command.',
-    cure: 'Run the command again. It goes on where it stopped.',
+    cure: 'Run the command again. It continues where it stopped.',
   },
   'daemon.busy': {
     means: 'The daemon runs as many commands or tasks as it may.',
@@ -162,7 +162,7 @@ export const FAULT_TEXTS: Record<FaultCode, CodeText> = {
   },
   interrupted: {
     means: 'A person or a signal has stopped the work.',
-    cure: 'Run the command again. It goes on where it stopped.',
+    cure: 'Run the command again. It continues where it stopped.',
   },
   internal: {
     means: 'A defect of dpp-sync.',
