@@ -87,7 +87,7 @@ const PROFILES_TITLE = `
 
 A profile says what dpp-sync assumes where the API document is silent. \`target.profile\` names a profile in \`config/profiles\`, or a file of
 your own. Such a file begins with \`extends: default\` and holds what differs: its objects are merged into the default, and its lists and
-single values replace those of the default. [\`config/profiles/default.yaml\`](../config/profiles/default.yaml) holds every value.
+single values replace those of the default. [\`config/profiles/default.yaml\`](../config/profiles/default.yaml) shows most of the values in one file.
 `;
 
 function fieldsTable(): string {
