@@ -163,7 +163,7 @@ export const SandboxSettings = z
       .describe(
         'Which first answers the sandbox repeats. `answers`: successes and refusals, also the 409 of a gate. `successes`: only successes. `everything`: server errors too, with their headers and pages.',
       ),
-    faults: z.array(FaultRule).default([]).describe('What goes wrong on purpose.'),
+    faults: z.array(FaultRule).default([]).describe('The faults that the sandbox causes on purpose.'),
     eventsMax: z.int().min(0).max(1_000_000).default(1000).describe('How many of the last requests `inspect` shows.'),
   })
   .refine(({ duplicates, storage }) => !duplicates.taken || storage === ':memory:', {
