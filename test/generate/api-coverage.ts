@@ -78,7 +78,7 @@ const OPERATIONS: Record<EndpointName, { code: string[]; tests: NamedTest[] }> =
       imports('the answer to an import says what happened to each member'),
       {
         file: 'test/integration/delivery/product-import.test.ts',
-        name: 'are sent as one import, each with a timeline of its own',
+        name: 'changed products are sent as one import, and each has its own history',
       },
       sandboxWalk,
     ],

@@ -40,7 +40,7 @@ function expectAllOnce(count: number): void {
 
 describe('new products', () => {
   it.each(['per-row', 'summary', 'none'] as const)(
-    'are sent in imports after the first one has proven itself, where an answer is %s',
+    'new products are sent in imports after the first import has proven itself, where an answer is %s',
     async (answer) => {
       await open({ import: { answer } }, { membersMax: 50 });
       await load(20);
@@ -53,7 +53,7 @@ describe('new products', () => {
     },
   );
 
-  it('are sent one by one where few of them are due, or the profile says so', async () => {
+  it('new products are sent one by one where few of them are due, or the profile says so', async () => {
     await open({}, {});
     await load(4);
     expect(world.requests()['product.import']).toBeUndefined();
@@ -64,7 +64,7 @@ describe('new products', () => {
     expect(world.requests()['product.import']).toBeUndefined();
   });
 
-  it('are all sent in imports once the proof is there, and that is kept', async () => {
+  it('new products are all sent in imports once the import proof is there, and the next sync still has the proof', async () => {
     await open({}, { membersMax: 50 });
     await load(30);
     expect(proof()).toMatchObject({ state: 'proven' });
@@ -76,7 +76,7 @@ describe('new products', () => {
     expect(world.requests()['product.create']).toBeUndefined();
   });
 
-  it('are rejected by their own results', async () => {
+  it('new products that an import refuses are rejected by their own results', async () => {
     await open({}, { membersMax: 20 });
     await load(30);
     await load(60, (id) => (id === 45 ? { status: 'NONSENSE' } : {}));
@@ -86,16 +86,19 @@ describe('new products', () => {
 });
 
 describe('an import of new products whose answer is lost', () => {
-  it.each(['reset-before', 'reset-after', 'truncate'] as const)('doubles and loses nothing: %s', async (kind) => {
-    await open({}, { membersMax: 10, lostSettlesWithinMs: 10 });
-    await load(20);
-    world.sandbox.faults.add({ operation: 'product.import', kind, count: 3 });
-    await load(80);
-    expectAllOnce(80);
-  });
+  it.each(['reset-before', 'reset-after', 'truncate'] as const)(
+    'an import of new products with a lost answer loses nothing: %s',
+    async (kind) => {
+      await open({}, { membersMax: 10, lostSettlesWithinMs: 10 });
+      await load(20);
+      world.sandbox.faults.add({ operation: 'product.import', kind, count: 3 });
+      await load(80);
+      expectAllOnce(80);
+    },
+  );
 
   it.each(['reset-before', 'reset-after', 'truncate'] as const)(
-    'the first import of new products whose answer is lost makes them once too: %s',
+    'the first import of new products whose answer is lost makes each product once: %s',
     async (kind) => {
       await open({}, { membersMax: 10, settlesWithinMs: 100 });
       world.sandbox.faults.add({ operation: 'product.import', kind, count: 2 });
@@ -104,7 +107,7 @@ describe('an import of new products whose answer is lost', () => {
     },
   );
 
-  it('begins a new revision for each product that the list lacks', async () => {
+  it('an import of new products whose answer is lost begins a new revision for each product that the list lacks', async () => {
     await open({}, { membersMax: 10, lostSettlesWithinMs: 10 });
     await load(20);
     world.sandbox.faults.add({ operation: 'product.import', kind: 'reset-before', count: 1 });
@@ -117,7 +120,7 @@ describe('an import of new products whose answer is lost', () => {
 });
 
 describe('an import of new products that is refused as a whole', () => {
-  it('is split until the row at fault is alone', async () => {
+  it('an import of new products that is refused as a whole is split until the row at fault is alone', async () => {
     await open({}, { membersMax: 16 });
     await load(20);
     world.sandbox.faults.add({ operation: 'product.import', kind: 'status', status: 422, match: '"SKU-30"' });
@@ -132,7 +135,7 @@ describe('an import of new products that is refused as a whole', () => {
     { rowsMax: 6 },
     { rowsMax: 6, rowsMaxStatus: 413 as const },
     { bytesMax: 400, bytesMaxAnswer: 'nginx' as const },
-  ])('is sent in smaller imports where it was too large: %j', async (limits) => {
+  ])('an import of new products that was too large is sent in smaller imports: %j', async (limits) => {
     await open({ import: limits }, { membersMax: 50 });
     await load(20);
     world.requests();
@@ -147,7 +150,7 @@ describe('an import that stores its rows after its answer', () => {
   const LATER = { import: { answer: 'later', storesAfterMs: 400 } } as const;
 
   it.each([null, 1500])(
-    'doubles and loses nothing, where the profile says %s about the time',
+    'an import that stores its rows after its answer doubles and loses nothing, where the profile says %s about the time',
     async (settlesWithinMs) => {
       await open(LATER, { membersMax: 10, settlesWithinMs });
       await load(20);
@@ -160,7 +163,7 @@ describe('an import that stores its rows after its answer', () => {
     },
   );
 
-  it('is not sent again where the answer was lost and the profile does not say how long it may take', async () => {
+  it('an import that stores its rows late is not sent again where its answer was lost and the profile gives no time for it', async () => {
     await open(LATER, { membersMax: 10 });
     await load(20);
     world.sandbox.faults.add({ operation: 'product.import', kind: 'reset-after', count: 2 });
@@ -168,7 +171,7 @@ describe('an import that stores its rows after its answer', () => {
     expectAllOnce(60);
   });
 
-  it('is sent again after that time where it never arrived', async () => {
+  it('an import that never arrived is sent again after the time that the profile gives for storing its rows', async () => {
     await open(LATER, { membersMax: 10, settlesWithinMs: 1500 });
     await load(20);
     world.sandbox.faults.add({ operation: 'product.import', kind: 'reset-before', count: 1 });
@@ -178,7 +181,7 @@ describe('an import that stores its rows after its answer', () => {
 });
 
 describe('an import that makes a second product', () => {
-  it('is noticed at the first product, and the others are sent one by one', async () => {
+  it('an import that makes a second product is noticed at the first product, and the others are sent one by one', async () => {
     await open({ import: { doublesNew: true } });
     await load(60);
     const seconds = listed().length - new Set(listed()).size;
@@ -193,7 +196,7 @@ describe('an import that makes a second product', () => {
 });
 
 describe('an import that fails in the middle', () => {
-  it.each(['error', 'reset'] as const)('doubles and loses nothing where it ends with: %s', async (ending) => {
+  it.each(['error', 'reset'] as const)('an import that fails in the middle loses nothing: %s', async (ending) => {
     await open({}, { membersMax: 20, lostSettlesWithinMs: 10 });
     await load(20);
     const fault = { operation: 'product.import', kind: 'partial-import', rows: 7, ending, count: 1 } as const;
@@ -205,7 +208,7 @@ describe('an import that fails in the middle', () => {
 });
 
 describe('a first import whose product is refused', () => {
-  it('costs that row alone, and the next product becomes the proof', async () => {
+  it('a refused product of a first import costs that row alone, and the next product becomes the import proof', async () => {
     await open({}, { membersMax: 16 });
     await load(60, (id) => (id === 1 ? { status: 'NONSENSE' } : {}));
     expect(states()).toEqual({ delivered: 59, rejected: 1 });
@@ -214,15 +217,18 @@ describe('a first import whose product is refused', () => {
 });
 
 describe('an import that refuses all rows because of one', () => {
-  it.each(['refuses-all', 'refuses-all-named'] as const)('costs that row alone: %s', async (badRow) => {
-    await open({ import: { badRow } }, { membersMax: 16 });
-    await load(20);
-    const before = world.requests()['product.create'] ?? 0;
-    await load(52, (id) => (id === 33 ? { status: 'NONSENSE' } : {}));
-    expect(states()).toEqual({ delivered: 51, rejected: 1 });
-    expect(world.ledger.views.item('product', '33')).toMatchObject({ state: 'rejected' });
-    // Nearly all of the other products of its import go in smaller imports.
-    expect((world.requests()['product.create'] ?? 0) - before).toBeLessThan(6);
-    expect(listed().toSorted()).toEqual(expected(52).filter((sku) => sku !== 'SKU-33'));
-  });
+  it.each(['refuses-all', 'refuses-all-named'] as const)(
+    'a bad row that refuses its whole import costs itself: %s',
+    async (badRow) => {
+      await open({ import: { badRow } }, { membersMax: 16 });
+      await load(20);
+      const before = world.requests()['product.create'] ?? 0;
+      await load(52, (id) => (id === 33 ? { status: 'NONSENSE' } : {}));
+      expect(states()).toEqual({ delivered: 51, rejected: 1 });
+      expect(world.ledger.views.item('product', '33')).toMatchObject({ state: 'rejected' });
+      // Nearly all of the other products of its import go in smaller imports.
+      expect((world.requests()['product.create'] ?? 0) - before).toBeLessThan(6);
+      expect(listed().toSorted()).toEqual(expected(52).filter((sku) => sku !== 'SKU-33'));
+    },
+  );
 });

@@ -104,7 +104,7 @@ const published = () => world.contents().publications.map(({ sku }) => text(sku)
 
 describe('a platform that repeats its refusal for a key', () => {
   it(
-    'publishes when it is asked again by hand, once the gate is open',
+    'a platform that repeats its refusal for a key publishes when a person asks again, once the business rule allows it',
     covers(['cached-refusal', 'gate'], 'I2', 'I6'),
     async () => {
       await given({ idempotency: 'publish-only', publish: 'manual' });
@@ -125,7 +125,7 @@ describe('a platform that repeats its refusal for a key', () => {
   );
 
   it(
-    'publishes when it is replayed, once the gate is open',
+    'a platform that repeats its refusal for a key publishes after a replay, once the business rule allows it',
     covers(['cached-refusal', 'gate'], 'I2', 'I6'),
     async () => {
       await given({ idempotency: 'honoured', publish: 'auto' });
@@ -142,7 +142,7 @@ describe('a platform that repeats its refusal for a key', () => {
   );
 
   it(
-    'creates what it refused, once the mapping is right, and what was right all along',
+    'a platform that repeats its refusal for a key creates the refused items after the mapping is corrected, and those that were right all along',
     covers('cached-refusal', 'I2', 'I6'),
     async () => {
       await given({

@@ -34,7 +34,7 @@ describe('a delivery that was to be sent again, under a profile that does not al
   const due = () => fixture.ledger.dueDeliveries({ afterId: 0, limit: 10 });
   const unconfirmed = () => fixture.ledger.unconfirmedDeliveries({ limit: 10 });
 
-  it('is looked up first, and keeps its key and bytes', covers('answer-lost', 'I2', 'I6'), async () => {
+  it('a write that may not repeat is looked up with its key and bytes', covers('answer-lost', 'I2', 'I6'), async () => {
     await reopen({ idempotency: 'honoured' });
     await stageRows(fixture.ledger, { 1: items(product('1')) });
     const sent = await resend();
@@ -51,7 +51,7 @@ describe('a delivery that was to be sent again, under a profile that does not al
     expect(again).toMatchObject({ again: true, idempotencyKey: sent.key, body: sent.body });
   });
 
-  it('is not claimed where only a person can find out', covers('answer-lost', 'I6'), async () => {
+  it('a write that may not repeat is not claimed where no list shows it', covers('answer-lost', 'I6'), async () => {
     await reopen({ idempotency: 'honoured' });
     const parts = { 1: items(product('1'), material('m')) };
     await stageRows(fixture.ledger, parts);
@@ -64,7 +64,7 @@ describe('a delivery that was to be sent again, under a profile that does not al
     expect(fixture.ledger.views.item('bom_item', 'b')).toMatchObject({ state: 'in_doubt' });
   });
 
-  it('is not claimed where imports do not update any more', covers('answer-lost', 'I6'), async () => {
+  it('an import is not claimed again once imports do not update', covers('answer-lost', 'I6'), async () => {
     await reopen({});
     await stageRows(fixture.ledger, { 1: items(product('1')) });
     await deliverAll(fixture.ledger);
@@ -76,7 +76,7 @@ describe('a delivery that was to be sent again, under a profile that does not al
   });
 
   it(
-    'has a reason of an unconfirmed delivery where its last answer was a limit',
+    'a delivery that the changed profile does not allow to repeat has the reason of an unconfirmed one where its last answer was a limit',
     covers('throttled', 'I6'),
     async () => {
       await reopen({ idempotency: 'honoured' });
@@ -90,7 +90,7 @@ describe('a delivery that was to be sent again, under a profile that does not al
     },
   );
 
-  it('is sent under an unchanged profile, also where the platform still worked on it', async () => {
+  it('a delivery is sent again under an unchanged profile, also where the platform still worked on it', async () => {
     await reopen({});
     await stageRows(fixture.ledger, { 1: items(product('1'), material('m')) });
     await deliverAll(fixture.ledger);
@@ -123,7 +123,7 @@ describe('a platform that ignores keys, unlike the profile', () => {
   afterEach(() => world.remove());
 
   it(
-    'gets no second product once the profile is corrected before the create is sent again',
+    'a platform that ignores keys gets no second product if the profile is corrected before the create is sent again',
     covers(['answer-lost', 'keys-ignored'], 'I6'),
     async () => {
       await world.stage({ 1: { name: 'One' } });

@@ -15,7 +15,7 @@ async function createByHand(sku: string, name: string): Promise<void> {
 }
 
 describe('a product that is at the platform before it is created', () => {
-  it('is adopted as it is where its create is refused, and changed once a person accepts that', async () => {
+  it('a product that the platform has already is adopted as it is where its create is refused, and changed once a person accepts that', async () => {
     world = await createDeliveryWorld({ profile: { idempotency: 'none' } });
     await createByHand('SKU-A', 'Made by hand');
     world.requests();
@@ -39,7 +39,7 @@ describe('a product that is at the platform before it is created', () => {
     expect(world.requests()).toEqual({});
   });
 
-  it('is adopted before it is created where the list shows it', async () => {
+  it('a product that the platform has already is adopted before its create where the list shows it', async () => {
     world = await createDeliveryWorld({ contact: { firstContact: 'list', bom: 'ask' } });
     await createByHand('SKU-A', 'A');
     await createByHand('SKU-Z', 'Of somebody else');
@@ -50,7 +50,7 @@ describe('a product that is at the platform before it is created', () => {
     expect(world.ledger.views.itemCounts().product).toEqual({ delivered: 2 });
   });
 
-  it('is compared with the list again where the platform refuses it later', async () => {
+  it('a product that the platform has already is compared with the list again where the platform refuses it later', async () => {
     world = await createDeliveryWorld({ contact: { firstContact: 'list', bom: 'ask' } });
     await world.stage({ A: {} });
     await world.drain();

@@ -16,7 +16,7 @@ function fileOf(names: readonly string[]): string {
 }
 const named = (name: string, count: number) => Array.from({ length: count }, (_, index) => `${name}-${index}`);
 
-it('says what was taken and what failed where rows that always fail are the last ones, and leaves them due', async () => {
+it('a sync whose last rows always fail reports what was accepted and what failed, and leaves those rows due', async () => {
   world = await createWorld({
     queue: queue(),
     config: { sources: [PRODUCTS.source] },

@@ -84,7 +84,7 @@ const STYLES: [string, SandboxOptions][] = [
 ];
 
 describe('a workspace that holds everything already, and a new ledger', () => {
-  it.each(STYLES)('is not doubled where the platform answers %s', async (_, style) => {
+  it.each(STYLES)('a full workspace gets no item twice from a new ledger where it answers %s', async (_, style) => {
     await fillAndForget(style);
     const report = await world.sync();
     expect(report.fault).toBeNull();
@@ -108,7 +108,7 @@ describe('a workspace that holds everything already, and a new ledger', () => {
 });
 
 describe('the commands after a first contact', () => {
-  it('show what is blocked and end with 4, and with 0 once a person has answered', async () => {
+  it('the commands after a first contact show what is blocked and end with 4, and with 0 once a person has answered', async () => {
     await fillAndForget();
     world.write(
       'exports/products.csv',
@@ -160,7 +160,7 @@ async function make(what: 'products' | 'materials', body: object): Promise<unkno
 
 describe('an adopted item that its source wants otherwise', () => {
   it(
-    'is not written before a person accepts it, and then only what was shown',
+    'an adopted item that differs from its source is not written before a person accepts it, and then only as it was shown',
     covers('existing-items', 'I4', 'I8'),
     async () => {
       await fillAndForget();
@@ -208,7 +208,7 @@ describe('an adopted item that its source wants otherwise', () => {
     },
   );
 
-  it('goes on without a person where the source comes to want what is there', async () => {
+  it('an adopted item goes on without a person where its source comes to want what the platform has', async () => {
     await fillAndForget({}, { target: { bom: 'assume-present' } });
     const asIs = smallFiles(EXPORT)['exports/products.csv'] ?? '';
     world.write(
@@ -221,7 +221,7 @@ describe('an adopted item that its source wants otherwise', () => {
     expect(writes()).toEqual([]);
   });
 
-  it('keeps the fields that its mapping does not write', async () => {
+  it('an adopted item keeps the fields that its mapping does not write', async () => {
     await begin({}, { target: { bom: 'create' }, config: { sources: SMALL_SOURCES } });
     await make('products', { sku: 'SKU-P1', name: 'Fan', country_of_origin: 'DE', description: 'By hand' });
     await make('materials', { code: 'M1', name: 'Stahl', recycled_mass_fraction: '0.40', category: 'metal' });
@@ -242,7 +242,7 @@ describe('an adopted item that its source wants otherwise', () => {
 });
 
 describe('publications of adopted products', () => {
-  it('stay as a person left them', covers('existing-items', 'I8'), async () => {
+  it('publications of adopted products stay as a person left them', covers('existing-items', 'I8'), async () => {
     await fillAndForget({}, { target: { bom: 'assume-present' } });
     const [first] = world.contents().products;
     const withdrawal = await fetch(`${world.baseUrl}/api/dpp/${JSON.stringify(first?.['id'])}/unpublish/`, {
@@ -257,7 +257,7 @@ describe('publications of adopted products', () => {
     expect(writes()).toEqual([]);
   });
 
-  it('are not withdrawn by a policy', async () => {
+  it('publications of adopted products are not withdrawn by a policy', async () => {
     const [source] = SMALL_SOURCES;
     const sources = [{ ...source, onMissing: 'unpublish', guard: { maxMissing: '100%', maxDrop: '100%' } }];
     const passports = { init: 'when-complete', publish: 'auto' };
@@ -273,7 +273,7 @@ describe('publications of adopted products', () => {
 });
 
 describe('BOM items of adopted products', () => {
-  it('are created where a person says that they are absent, and later ones without a question', async () => {
+  it('BOM items of adopted products are created where a person says that they are absent, and later ones without a question', async () => {
     await fillAndForget();
     await world.sync();
     const absent = await withLedger((ledger) => ledger.answerParts({ products: ['SKU-P1'], present: false }));
@@ -298,7 +298,7 @@ describe('BOM items of adopted products', () => {
 });
 
 describe('items with an ambiguous key', () => {
-  it('are left to a person, who names the right one', covers('existing-items', 'I5', 'I6'), async () => {
+  it('items with an ambiguous key wait for a person to name one', covers('existing-items', 'I5', 'I6'), async () => {
     await begin({}, { config: { sources: SMALL_SOURCES }, target: { bom: 'create' } });
     await make('products', { sku: 'SKU-P1', name: 'Fan', country_of_origin: 'DE' });
     const right = await make('products', { sku: 'SKU-P1', name: 'Fan', country_of_origin: 'DE' });
@@ -336,7 +336,7 @@ describe('items with an ambiguous key', () => {
 
 describe('a list that cannot be had', () => {
   it(
-    'keeps its kind from being created and nothing else, and says what to set',
+    'a list that cannot be read stops the creates of its kind and nothing else, and the report names the setting to change',
     covers(['existing-items', 'key-refused'], 'I5'),
     async () => {
       await begin({ faults: [{ operation: 'product.list', kind: 'status', status: 403 }] });
@@ -367,13 +367,13 @@ describe('a list that cannot be had', () => {
     expect(counts()).toMatchObject({ products: 0, materials: 0 });
   });
 
-  it('is not asked for where the platform is said to be empty', async () => {
+  it('a list that cannot be read is not asked for where the config says that the platform is empty', async () => {
     await begin({}, { target: { firstContact: 'assume-empty' } });
     expect(exitCodeOf(await world.sync())).toBe(0);
     expect(Object.keys(world.requests()).filter((name) => name.endsWith('.list'))).toEqual([]);
   });
 
-  it('is of no use without the natural key', async () => {
+  it('a list without the natural key cannot be used for a first contact', async () => {
     await begin({}, { profile: { wireNames: { product: { sku: 'sku' }, material: { code: 'kennung' } } } });
     await make('materials', { code: 'M1', name: 'Steel' });
     const report = await world.sync();
@@ -381,7 +381,7 @@ describe('a list that cannot be had', () => {
     expect(counts()).toMatchObject({ products: 3, materials: 1 });
   });
 
-  it('is read to its end through 429s', covers(['existing-items', 'throttled'], 'I8'), async () => {
+  it('a first contact reads its list through 429s', covers(['existing-items', 'throttled'], 'I8'), async () => {
     await begin(
       {
         pageSizeMax: 5,
@@ -398,7 +398,7 @@ describe('a list that cannot be had', () => {
 });
 
 describe('a first contact that is killed amid a list', () => {
-  it('goes on where it was', covers(['existing-items', 'process-killed'], 'I8'), async () => {
+  it('a killed first contact continues where it was', covers(['existing-items', 'process-killed'], 'I8'), async () => {
     await begin({ pageSizeMax: 2 }, { config: { sources: SMALL_SOURCES }, target: { bom: 'create' } });
     for (let number = 0; number < 40; number += 1)
       await make('products', { sku: `OTHER-${number}`, name: 'Of somebody else' });
@@ -428,7 +428,7 @@ describe('a first contact that is killed amid a list', () => {
 });
 
 describe('a repetition of the list', () => {
-  it('is spared while its count is as expected, and made once it is not', async () => {
+  it('a first contact does not repeat a list while its count is as expected, and repeats it once the count differs', async () => {
     // The proof of a bulk import would read the list as well.
     const profile = { imports: { creates: 'off' } };
     await begin({ pageSizeMax: 5 }, { config: { sources: SMALL_SOURCES }, target: { bom: 'create' }, profile });

@@ -38,7 +38,7 @@ describeSmallDisk('a ledger on a disk that is full', () => {
     Array.from({ length: 20 }, (_, at) => row(`${page}-${at}`, { filling: 'x'.repeat(500) }));
 
   it(
-    'takes no page that it did not keep, and the same page once there is room',
+    'a ledger on a full disk refuses a page that it did not store, and takes the same page once there is room',
     covers('disk-full', 'I1', 'I5', 'I8'),
     async () => {
       const ledger = open();
@@ -70,7 +70,7 @@ describeSmallDisk('a ledger on a disk that is full', () => {
   );
 
   it(
-    'keeps what it acknowledged when its log can neither be moved into it nor restarted',
+    'a ledger keeps what it acknowledged when its log can neither be moved into it nor restarted',
     covers('disk-full', 'I8'),
     async () => {
       let ledger = open();
@@ -119,7 +119,7 @@ describeSmallDisk('a ledger on a disk that is full', () => {
   );
 
   it(
-    'is begun, or opened, with a clear error, and without a trace once there is room',
+    'a ledger that is created or opened on a full disk fails with a clear error, and opens without a trace once there is room',
     covers('disk-full', 'I8'),
     async () => {
       disk.fill();
@@ -159,7 +159,7 @@ describeSmallDisk('a daemon whose disk is full', () => {
   });
 
   it(
-    'says so, takes nothing in, keeps the answers it received, and goes on by itself when there is room',
+    'a daemon whose disk is full shows that, reads no page, keeps the answers it received, and continues when there is room',
     covers('disk-full', 'I4', 'I5', 'I6', 'I8'),
     async () => {
       const { daemon, url } = await startDaemon(world);
@@ -213,7 +213,7 @@ describeSmallDisk('a daemon whose disk is full', () => {
     },
   );
 
-  it('ends a pull by hand that waits for a run that rests longer than the person waits', async () => {
+  it('a pull by hand on a full disk ends when the run that it waits for rests longer than the person waits', async () => {
     const { daemon } = await startDaemon(world);
     const { runtime } = daemon;
     const { signal } = new AbortController();

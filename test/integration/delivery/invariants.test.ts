@@ -25,7 +25,7 @@ async function synced(): Promise<Evidence> {
   };
 }
 
-it('finds nothing wrong with a sync that went well, and each thing that is made wrong', async () => {
+it('the check of the invariants finds nothing wrong with a sync that went well, and finds each thing that is made wrong', async () => {
   const good = await synced();
   expect(violations(good)).toEqual([]);
 

@@ -25,7 +25,7 @@ afterEach(() => world.remove());
 
 describe('an API that asks to wait for a day', () => {
   it(
-    'keeps a sync for no longer than --wait, which names the wait and its reason',
+    'an API that asks to wait for a day keeps a sync for no longer than --wait, and the report names the wait and its reason',
     covers('throttled', 'I5'),
     async () => {
       await given([A_DAY]);
@@ -44,7 +44,7 @@ describe('an API that asks to wait for a day', () => {
     },
   );
 
-  it('is shown by the sync while it waits, and by status afterwards until a request is answered', async () => {
+  it('an API that asks to wait for a day is shown by the sync while it waits, and by status until a request is answered', async () => {
     await given([A_DAY]);
     const synced = await cli(['sync', '-c', world.configFile, '--wait', '7']);
     expect(synced.exitCode).toBe(3);
@@ -63,7 +63,7 @@ describe('an API that asks to wait for a day', () => {
   });
 
   it(
-    'is logged once, and shown by health, metrics, page and status of a daemon',
+    'an API that asks to wait for a day is logged once, and shown by health, metrics, page and status of a daemon',
     covers('throttled', 'I5'),
     async () => {
       await given([A_DAY]);

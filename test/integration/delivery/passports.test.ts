@@ -88,7 +88,7 @@ const withLines = (change: (lines: SmallExport['lines']) => SmallExport['lines']
 const BROKEN_LINE = withLines((lines) => lines.map((line) => (line.id === '3' ? { ...line, quantity: 'much' } : line)));
 
 describe('passports in a sync', () => {
-  it('are published once when their products are complete, and a second sync does nothing', async () => {
+  it('passports are published once when their products are complete, and a second sync does nothing', async () => {
     await given();
     const first = await world.sync();
     expect(exitCodeOf(first)).toBe(0);
@@ -100,7 +100,7 @@ describe('passports in a sync', () => {
     expect(world.requests()).toEqual({});
   });
 
-  it('are left alone without the section, and initialised only where the policy says so', async () => {
+  it('passports are left alone without the section, and initialised only where the policy says so', async () => {
     await given({ passports: { init: 'manual' } });
     expect((await world.sync()).passports).toEqual({ none: 3 });
     expect(world.contents().passports).toEqual([]);
@@ -110,7 +110,7 @@ describe('passports in a sync', () => {
     expect(publications()).toEqual([]);
   });
 
-  it('are blocked by a gate with its words, and asked again only when something of the product was delivered', async () => {
+  it('passports are blocked by a business rule with its words, and sent again only after something of the product was delivered', async () => {
     // P3 has a country that nobody knows at first: the gate wants one.
     const noCountry: SmallExport = {
       ...SMALL,
@@ -134,7 +134,7 @@ describe('passports in a sync', () => {
     expect(world.requests()).toEqual({ 'bom_item.create': 1, 'passport.publish': 1 });
   });
 
-  it('are asked for again by a replay', covers(['cached-refusal', 'gate'], 'I5', 'I6'), async () => {
+  it('blocked passports are sent again by a replay', covers(['cached-refusal', 'gate'], 'I5', 'I6'), async () => {
     await given({ sandbox: { gates: { ...OPEN_GATES, review: { enabled: true, match: 'SKU-P1' } } } });
     expect((await world.sync()).passports).toEqual({ published: 2, blocked: 1 });
     world.sandbox.approvePassport('acme', 'SKU-P1');
@@ -159,7 +159,7 @@ describe('passports in a sync', () => {
   });
 
   it(
-    'are asked for again by themselves, and published once the gate is open, by a platform that repeats its refusals',
+    'passports that a platform keeps refusing under the old key are published by themselves once the business rule allows it',
     covers(['gate', 'cached-refusal'], 'I5', 'I6'),
     async () => {
       await given({
@@ -180,7 +180,7 @@ describe('passports in a sync', () => {
 });
 
 describe('a product that is not complete', () => {
-  it('gets no passport while a row of its bill of materials is in quarantine, and does once it is right', async () => {
+  it('a product gets no passport while a row of its bill of materials is in quarantine, and gets one once the row is right', async () => {
     await given({ export: BROKEN_LINE });
     const first = await world.sync();
     expect(exitCodeOf(first)).toBe(4);
@@ -196,7 +196,7 @@ describe('a product that is not complete', () => {
     expect(publications()).toEqual(['SKU-P1', 'SKU-P2', 'SKU-P3']);
   });
 
-  it('holds back every passport where nobody can say to which product a quarantined row belongs', async () => {
+  it('a quarantined row holds back every passport where nobody can say to which product it belongs', async () => {
     await given({
       export: withLines((lines) => [...lines, { id: '9', product: '', material: 'M1', quantity: '1' }]),
       sources: SMALL_SOURCES.map((source) => ({ ...source, guard: { maxMissing: '50%', maxDrop: '50%' } })),
@@ -209,7 +209,7 @@ describe('a product that is not complete', () => {
     expect((await world.sync()).passports).toEqual({ published: 3 });
   });
 
-  it('waits for a part that is not delivered', async () => {
+  it('the passport of a product waits for a part that is not delivered', async () => {
     await given({
       export: withLines((lines) => [...lines, { id: '9', product: 'P1', material: 'M9', quantity: '1' }]),
     });
@@ -223,7 +223,7 @@ describe('a product that is not complete', () => {
     expect((await world.sync()).passports).toEqual({ published: 3 });
   });
 
-  it('waits for the sources of its parts to be read as a whole', async () => {
+  it('the passport of a product waits for the sources of its parts to be read as a whole', async () => {
     const [erp] = SMALL_SOURCES;
     const of = (stream: string) => ({
       streams: { [stream]: erp?.streams[stream as keyof typeof erp.streams] },
@@ -255,7 +255,7 @@ describe('a product that is not complete', () => {
     }
   });
 
-  it('is published in the first sync though it has no parts, in whatever order the sources stand', async () => {
+  it('the passport of a product without parts is published in the first sync, in whatever order the sources stand', async () => {
     const [erp] = SMALL_SOURCES;
     const sources = ['boms', 'materials', 'products'].map((stream) => ({
       ...erp,
@@ -267,7 +267,7 @@ describe('a product that is not complete', () => {
     expect((await world.sync()).passports).toEqual({ published: 3 });
   });
 
-  it('has its passport withdrawn when it goes missing, and published again when it is back', async () => {
+  it('the passport of a product is withdrawn when the product goes missing, and published again when it is back', async () => {
     const [erp] = SMALL_SOURCES;
     await given({ sources: [{ ...erp, onMissing: 'unpublish', guard: { maxMissing: '90%', maxDrop: '90%' } }] });
     await world.sync();
@@ -282,7 +282,7 @@ describe('a product that is not complete', () => {
 });
 
 describe('a person', () => {
-  it('publishes and withdraws passports by hand, and the policy does not undo it', async () => {
+  it('a person publishes and withdraws passports by hand, and the policy does not undo it', async () => {
     await given({ passports: { init: 'when-complete', publish: 'manual' } });
     await world.sync();
     expect(await ask('published', 'SKU-P1', 'P2', 'nothing')).toMatchObject([
@@ -301,7 +301,7 @@ describe('a person', () => {
     expect(publications()).toEqual(['-SKU-P1', 'SKU-P1', 'SKU-P2']);
   });
 
-  it('cannot publish what is not complete, and is told why', async () => {
+  it('a person cannot publish a product that is not complete, and is given the reason', async () => {
     await given({ export: BROKEN_LINE, passports: { init: 'manual' } });
     await world.sync();
     const [answer] = await ask('published', 'P2');
@@ -321,7 +321,7 @@ describe('a passport in doubt', () => {
       profile: { idempotency: 'none' },
     },
   ] as const;
-  it.each(cases)('comes out right when the answer to $what is lost', async ({ operation, profile }) => {
+  it.each(cases)('a passport is right in the end when the answer to $what is lost', async ({ operation, profile }) => {
     const idempotency = 'idempotency' in profile ? ('ignored' as const) : ('publish-only' as const);
     await given({ profile, sandbox: { idempotency, gates: OPEN_GATES } });
     world.sandbox.faults.add({ operation, kind: 'reset-after', count: 2 });
@@ -331,7 +331,7 @@ describe('a passport in doubt', () => {
     expect(world.sandbox.faults.unused()).toEqual([]);
   });
 
-  it('is looked up among the publications when every attempt was lost', async () => {
+  it('an unconfirmed passport is looked up among the publications when the answer to every attempt was lost', async () => {
     await given({});
     world.sandbox.faults.add({ operation: 'passport.publish', kind: 'truncate', count: 3 * QUICK.retry.attemptsMax });
     expect((await world.sync()).passports).toEqual({ published: 3 });
@@ -339,7 +339,7 @@ describe('a passport in doubt', () => {
     expect(world.sandbox.faults.unused()).toEqual([]);
   });
 
-  it('is withdrawn once when the answer to the withdrawal is lost', async () => {
+  it('a passport is withdrawn once when the answer to the withdrawal is lost', async () => {
     await given({});
     await world.sync();
     world.sandbox.faults.add({ operation: 'passport.unpublish', kind: 'reset-after', count: 1 });

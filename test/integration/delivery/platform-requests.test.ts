@@ -51,7 +51,7 @@ describe('what the platform answers to a person holds for the deliveries of the 
   );
 
   it(
-    'a refusal of one kind of request alone does not hold for the deliveries',
+    'a refusal of one kind of request by a person does not hold for the deliveries',
     covers('key-refused', 'I5'),
     async () => {
       world.sandbox.faults.add({ operation: 'report.create', kind: 'status', status: 403 });

@@ -46,7 +46,7 @@ async function change(count: number, fieldsOf: (id: string) => JsonObject = rene
 }
 
 describe('changed products', () => {
-  it('are sent as one import, each with a timeline of its own', async () => {
+  it('changed products are sent as one import, and each has its own history', async () => {
     await delivered(5);
     await change(5);
     expect(world.requests()).toEqual({ 'product.import': 1 });
@@ -63,28 +63,28 @@ describe('changed products', () => {
     expect(settled).toMatchObject(['1', '2', '3', '4', '5'].map((key) => ({ key, state: 'delivered', status: null })));
   });
 
-  it('are cleared of what they no longer have', async () => {
+  it('changed products lose at the platform the fields that they no longer have', async () => {
     await delivered(1);
     await change(1, (id) => ({ ...old(id), description: 'Will go again.' }));
     await change(1, old);
     expect(world.products()).toMatchObject({ 'SKU-1': { name: 'Old 1', description: null } });
   });
 
-  it('are split where one import has room for no more members', async () => {
+  it('changed products are split over imports where one import has room for no more members', async () => {
     await delivered(5, {}, { imports: { membersMax: 2 } });
     await change(5);
     expect(world.requests()).toEqual({ 'product.import': 3 });
     expect(world.names()).toEqual(names(5));
   });
 
-  it('are split where one import has room for no more bytes', async () => {
+  it('changed products are split over imports where one import has room for no more bytes', async () => {
     await delivered(6, {}, { imports: { bytesMax: 1024 } });
     await change(6, (id) => ({ ...renewed(id), description: 'x'.repeat(400) }));
     expect(world.requests()).toEqual({ 'product.import': 3 });
     expect(world.names()).toEqual(names(6));
   });
 
-  it('are written where the platform had them before with other content, once a person accepts that', async () => {
+  it('changed products that the platform had with other content are written once a person accepts that', async () => {
     world = await createDeliveryWorld({});
     await fetch(`${world.baseUrl}/api/products/`, {
       method: 'POST',
@@ -101,7 +101,7 @@ describe('changed products', () => {
     expect(world.names()).toEqual(names(2));
   });
 
-  it('are not imported under another SKU, which would make a second product', async () => {
+  it('changed products are not imported under another SKU, which would make a second product', async () => {
     await delivered(2);
     await change(2, (id) => ({ ...renewed(id), sku: `NEW-${id}` }));
     expect(states()).toEqual({ blocked: 2 });
@@ -111,7 +111,7 @@ describe('changed products', () => {
     expect(world.names()).toEqual(names(2));
   });
 
-  it('are not imported under another SKU either where only their presence was known', async () => {
+  it('changed products are not imported under another SKU where only their presence was known', async () => {
     world = await createDeliveryWorld({});
     await world.stage(products(1, old));
     const [due] = await world.ledger.dueDeliveries({ afterId: 0, limit: 1 });
@@ -122,7 +122,7 @@ describe('changed products', () => {
     expect(itemOf('1')?.reason).toMatchObject({ code: 'renamed' });
   });
 
-  it('are blocked where the profile says that an import does not update, and go out once it says otherwise', async () => {
+  it('changed products are blocked where the profile says that an import does not update, and sent once it says otherwise', async () => {
     await delivered(3, {}, { productUpdate: 'none' });
     await change(3, withBadRow('2'));
     expect(states()).toEqual({ blocked: 3 });
@@ -140,7 +140,7 @@ describe('changed products', () => {
     expect(world.requests()).toEqual({});
   });
 
-  it('are blocked by a platform that has no import, without being tried one by one', async () => {
+  it('changed products are blocked by a platform that has no import, and none is sent one by one', async () => {
     await delivered(4, { faults: [{ operation: 'product.import', kind: 'status', status: 404 }] });
     await change(4);
     expect(states()).toEqual({ blocked: 4 });
@@ -228,7 +228,7 @@ describe('a bad row costs only itself', () => {
 });
 
 describe('an import without a usable answer', () => {
-  it('goes out anew after a 429, however often, and uses up no attempt', async () => {
+  it('an import without a usable answer is sent anew after a 429, however often, and uses no attempt', async () => {
     const throttle = { kind: 'status', status: 429, retryAfterSeconds: 0, count: 5 } as const;
     await delivered(3, { faults: [{ operation: 'product.import', ...throttle }] });
     await change(3);
@@ -237,7 +237,7 @@ describe('an import without a usable answer', () => {
     expect(itemOf('1')?.timeline.map(({ what }) => what)).not.toContain('retry');
   });
 
-  it('goes out again with the same bytes and key', async () => {
+  it('an import without a usable answer is sent again with the same bytes and key', async () => {
     const honoured = { idempotency: 'honoured' as const };
     const faults = [{ operation: 'product.import' as const, kind: 'reset-after' as const, count: 1 }];
     await delivered(3, { ...honoured, faults }, honoured);
@@ -249,7 +249,7 @@ describe('an import without a usable answer', () => {
     expect(counts.map(({ count }) => count)).toEqual([1, 1, 1]);
   });
 
-  it('makes no second product where keys mean nothing', async () => {
+  it('an import without a usable answer makes no second product where the platform ignores keys', async () => {
     const faults = [{ operation: 'product.import' as const, kind: 'reset-after' as const, count: 1 }];
     await delivered(3, { idempotency: 'ignored', faults });
     await change(3);
@@ -258,7 +258,7 @@ describe('an import without a usable answer', () => {
     expect(states()).toEqual({ delivered: 3 });
   });
 
-  it('ends with the newer content of a product that changed while it was under way', async () => {
+  it('an import without a usable answer ends with the newer content of a product that changed while it was in flight', async () => {
     await delivered(3, { faults: [{ operation: 'product.import', kind: 'latency', ms: 100, count: 1 }] });
     const under = change(3);
     await vi.waitUntil(() => itemOf('2')?.state === 'sending', { interval: 1 });
@@ -270,7 +270,7 @@ describe('an import without a usable answer', () => {
     expect(world.requests()).toEqual({ 'product.import': 2 });
   });
 
-  it('brings no old content back for a product that changed before it was sent again', async () => {
+  it('an import without a usable answer brings no old content back for a product that changed before it was sent again', async () => {
     await delivered(3, {
       faults: [{ operation: 'product.import', kind: 'status', status: 502, effect: 'done', count: 1 }],
     });
@@ -282,7 +282,7 @@ describe('an import without a usable answer', () => {
     expect(world.requests()).toEqual({ 'product.import': 3, ...ASKED_FIRST });
   });
 
-  it('is finished after the process that sent it has ended', async () => {
+  it('an import without a usable answer is finished after the process that sent it has ended', async () => {
     await delivered(3);
     await world.stage(products(3, renewed));
     await world.ledger.claim([together(await world.ledger.dueDeliveries({ afterId: 0, limit: 9 }))]);
@@ -294,7 +294,7 @@ describe('an import without a usable answer', () => {
   });
 });
 
-it.each([1, 2])('ends with what the source asks for, whatever goes wrong on the way (seed %i)', async (seed) => {
+it.each([1, 2])('a series of imports ends with what the source asks for, whatever fails (seed %i)', async (seed) => {
   const retry = { attemptsMax: 100, backoff: { baseMs: 2, capMs: 4 } };
   await delivered(
     12,

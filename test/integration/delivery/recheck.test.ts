@@ -27,7 +27,7 @@ describe('what a gate has blocked', () => {
   const inAnHour = () => fixture.clock.now() + HOURS;
   const state = () => fixture.ledger.views.item('product', 'P1')?.state;
 
-  it('is asked again once its time has come, as a new revision with another key', covers('gate', 'I5'), async () => {
+  it('a blocked delivery is sent at its time, as a new revision with a new key', covers('gate', 'I5'), async () => {
     const first = await block(inAnHour());
     fixture.clock.advance(HOURS - 1);
     expect([await recheck(), state()]).toEqual([{ staged: 0, more: false }, 'blocked']);
@@ -38,7 +38,7 @@ describe('what a gate has blocked', () => {
     expect(second.idempotencyKey).not.toBe(first.idempotencyKey);
   });
 
-  it('is left alone where no time was set, and where the profile says never', async () => {
+  it('a delivery that a business rule has blocked is left alone where no time was set, and where the profile says never', async () => {
     await block(undefined, { ...GATE, code: 'unsupported' });
     fixture.clock.advance(1000 * HOURS);
     expect(await recheck()).toEqual({ staged: 0, more: false });
@@ -53,7 +53,7 @@ describe('what a gate has blocked', () => {
   });
 
   it(
-    'does not grow for as long as the gate says no, and shows the first refusal and the last',
+    'the history of a blocked delivery does not grow while the business rule refuses, and shows the first and the last refusal',
     covers('gate', 'I9'),
     async () => {
       const first = fixture.clock.now();
@@ -77,7 +77,7 @@ describe('a platform that repeats its refusals', () => {
   afterEach(() => world.remove());
 
   it(
-    'takes what a gate had refused once the gate is open, by itself',
+    'a platform that repeats its refusals accepts a blocked delivery by itself once the business rule allows it',
     covers(['cached-refusal', 'gate'], 'I5', 'I6'),
     async () => {
       world = await createDeliveryWorld({

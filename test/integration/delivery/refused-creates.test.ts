@@ -48,7 +48,7 @@ describe('a create whose answer was lost, and whose repetition is refused', () =
     },
   );
 
-  it('is bound by a later run where the list lags for longer', covers('answer-lost', 'I5', 'I6'), async () => {
+  it('a lost, then refused create is bound once the list shows it', covers('answer-lost', 'I5', 'I6'), async () => {
     world = await createVirtualWorld({});
     losesFirst(REFUSED, 10 * MINUTE_MS);
     await world.stage(['P1']);
@@ -86,7 +86,7 @@ describe('bad rows', () => {
     },
   );
 
-  it('are rejected with the words of the platform, and their place is taken by a corrected one', async () => {
+  it('bad rows are rejected with the words of the platform, and a corrected row takes the place of its bad one', async () => {
     world = await createVirtualWorld({});
     world.failing = ({ what, sku }) => (what === 'write' && sku === 'bad' ? { outcome: REFUSED } : null);
     await world.stage(['bad', 'good']);
@@ -95,7 +95,7 @@ describe('bad rows', () => {
     expect(count('list')).toBe(1);
   });
 
-  it('refused under 409 are at a gate once the list does not show them', covers('gate', 'I5'), async () => {
+  it('rows refused under 409 are blocked once the list does not show them', covers('gate', 'I5'), async () => {
     world = await createVirtualWorld({});
     world.failing = ({ what }) =>
       what === 'write'

@@ -55,7 +55,7 @@ const counts = () => {
 describe('a sync with a key that lacks a scope', () => {
   afterEach(() => world.remove());
 
-  it('does all but publish, asks once, says what is left, and publishes once the scope is granted', async () => {
+  it('a sync with a key that may not publish does all else, asks once, reports what is left, and publishes once the scope is granted', async () => {
     await given({ scopes: ['read', 'write'], config: AUTO });
     const report = await world.sync();
     expect(exitCodeOf(report)).toBe(3);
@@ -78,7 +78,7 @@ describe('a sync with a key that lacks a scope', () => {
     expect(world.requests()).toEqual({ 'passport.publish': 3 });
   });
 
-  it('ends with everything due that takes a scope which it has lost on the way', async () => {
+  it('a sync whose key loses a scope on the way ends with every delivery of that scope due', async () => {
     await given();
     const runtime = await world.open();
     runtime.bus.subscribe((event) => {
@@ -93,7 +93,7 @@ describe('a sync with a key that lacks a scope', () => {
     expect(states.filter((state) => !['delivered', 'due', 'waiting'].includes(state))).toEqual([]);
   });
 
-  it('leaves a doubt alone that it may not look up, delivers the rest, and looks once it may', async () => {
+  it('a sync whose key may not read leaves an unconfirmed delivery alone, delivers the rest, and reads it back once it may', async () => {
     await given({
       sandbox: { faults: [{ operation: 'product.create', kind: 'reset-after', count: 1 }] },
       target: { firstContact: 'assume-empty' },
@@ -159,7 +159,7 @@ describe('a daemon with an item that the key may not write', () => {
     await world.remove();
   });
 
-  it('delivers all others within two trials, and shows that one', covers('key-refused', 'I5'), async () => {
+  it('a daemon delivers all but the item that its key may not write', covers('key-refused', 'I5'), async () => {
     await given({ config: { web: { port: 0, token: WEB_TOKEN } } });
     world.sandbox.faults.add({ operation: 'product.create', kind: 'status', status: 403, match: 'SKU-P1' });
     world.sandbox.faults.add({ operation: 'material.create', kind: 'status', status: 403, match: 'M1' });
@@ -179,7 +179,7 @@ describe('a daemon with a key that may not publish', () => {
     await world.remove();
   });
 
-  it('goes on with new products, does not go round in circles, and publishes by itself once it may', async () => {
+  it('a daemon whose key may not publish does all else, and publishes once it may', async () => {
     await given({ scopes: ['read', 'write'], config: { ...AUTO, web: { port: 0, token: WEB_TOKEN } } });
     let hurried = 0;
     const clock: Clock = {

@@ -51,7 +51,7 @@ async function settleWhile(happens: () => Promise<unknown>, names: string[]) {
 
 describe('settling while workers go on', () => {
   it(
-    'leaves what was found at the platform meanwhile as it is, and reports it',
+    'settling beside workers leaves a delivery that was found at the platform meanwhile as it is, and reports it',
     covers('answer-lost', 'I4'),
     async () => {
       const { id, revision } = await deliveryOf('M1');
@@ -66,7 +66,7 @@ describe('settling while workers go on', () => {
     },
   );
 
-  it('settles the others where one of them is sent again meanwhile', covers('answer-lost', 'I6'), async () => {
+  it('settling goes on with the others where one is sent again meanwhile', covers('answer-lost', 'I6'), async () => {
     const { id, revision } = await deliveryOf('P1');
     const sendAgain = async () => {
       const decision = { kind: 'resend', dueAt: 0, absent: true, reason: LOST } as const;
@@ -80,12 +80,12 @@ describe('settling while workers go on', () => {
     expect([stateOf('product', 'P1'), stateOf('material', 'M1')]).toEqual(['sending', 'delivered']);
   });
 
-  it('takes two names of one item for one', async () => {
+  it('settling beside workers takes two names of one item for one', async () => {
     const request: SettleRequest = { names: ['P1', 'SKU-P1'], resolution: 'rejected', id: null, kind: null };
     expect(await admin().run(settle, request)).toMatchObject({ settled: [{ kind: 'product', key: 'P1' }] });
   });
 
-  it('settles of a state only what is still in it after the question', covers('answer-lost', 'I6'), async () => {
+  it('settling a state settles what is still in it after the question', covers('answer-lost', 'I6'), async () => {
     const selection = { state: 'in_doubt', kind: null, source: null, resolution: 'rejected' } as const;
     const nothing = { settled: 0, left: 0, released: 0 };
     expect(await admin().run(settleSelected, { ...selection, dryRun: true })).toEqual({ selected: 2, ...nothing });
@@ -99,7 +99,7 @@ describe('settling while workers go on', () => {
     expect([stateOf('product', 'P1'), stateOf('material', 'M1')]).toEqual(['blocked', 'rejected']);
   });
 
-  it('settles nothing more once it is stopped', covers('shutdown', 'I6'), async () => {
+  it('settling beside workers settles nothing more once it is stopped', covers('shutdown', 'I6'), async () => {
     const selection = { state: 'in_doubt', kind: null, source: null, resolution: 'rejected' } as const;
     const stopped = admin(AbortSignal.abort()).run(settleSelected, { ...selection, dryRun: false });
     await expect(stopped).rejects.toMatchObject({ code: 'interrupted', message: 'Stopped after 0 items.' });

@@ -23,7 +23,7 @@ describe('requests that hang', () => {
   afterEach(() => world.remove());
 
   it.each([1, 9])(
-    'hold nothing but their own places: %i of them keep 200 others waiting for no longer than one does',
+    'requests that hang hold nothing but their own places: %i of them keep 200 others waiting for no longer than one does',
     covers('network-slow', 'I5', 'I9'),
     async (count) => {
       world = await createVirtualWorld({});
@@ -45,7 +45,7 @@ describe('requests that hang', () => {
     },
   );
 
-  it('hand back what was not sent when the engine is stopped', covers('shutdown', 'I5', 'I6'), async () => {
+  it('deliveries behind hanging requests are handed back at the stop', covers('shutdown', 'I5', 'I6'), async () => {
     world = await createVirtualWorld({});
     world.failing = () => ({ outcome: HANGS, tookMs: 30_000 });
     await world.stage(names('hangs', 400));
@@ -76,7 +76,7 @@ describe('a delivery that cannot even be attempted', () => {
   afterEach(() => world.remove());
   const thrown = new RangeError('"" cannot stand for an id');
 
-  it('is dead-lettered with the reason, once, while the others go on', covers('bad-row', 'I5'), async () => {
+  it('an impossible delivery is dead-lettered once, and the others go on', covers('bad-row', 'I5'), async () => {
     world = await createVirtualWorld({});
     let encoded = 0;
     world.encode = (write) => {
@@ -100,7 +100,7 @@ describe('a delivery that cannot even be attempted', () => {
     });
   });
 
-  it('is unconfirmed, for a person, where bytes may have been sent', covers('bad-row', 'I5', 'I6'), async () => {
+  it('a failed attempt is unconfirmed where bytes may have been sent', covers('bad-row', 'I5', 'I6'), async () => {
     world = await createVirtualWorld({});
     world.failing = ({ sku }) => {
       if (sku === 'bad') throw thrown;
@@ -113,7 +113,7 @@ describe('a delivery that cannot even be attempted', () => {
     expect((await world.engine.status()).nextDueAt).toBe(null);
   });
 
-  it('is trouble, and is not tried in a hot loop, where it cannot be put aside either', async () => {
+  it('a delivery that cannot be attempted and not dead-lettered either is reported, and is not tried in a hot loop', async () => {
     world = await createVirtualWorld({});
     let encoded = 0;
     world.encode = () => {
@@ -139,7 +139,7 @@ describe('a dead letter', () => {
   let fixture: LedgerFixture;
   afterEach(() => fixture.remove());
 
-  it('changes nothing of an item that is at another revision by now', covers('bad-row', 'I5'), async () => {
+  it('a dead letter changes nothing of an item at another revision', covers('bad-row', 'I5'), async () => {
     fixture = createLedgerFixture();
     const { ledger } = fixture;
     const stage = async (name: string) => {
@@ -162,7 +162,7 @@ describe('a dead-lettered member of an import', () => {
   afterEach(() => fixture.remove());
   const reason: Reason = { code: 'internal', message: 'It cannot be sent.' };
 
-  it('goes alone first, since nobody knows whose fault it was', covers('bad-row', 'I5'), async () => {
+  it('a dead-lettered member of an import is sent alone first', covers('bad-row', 'I5'), async () => {
     fixture = createLedgerFixture();
     const { ledger } = fixture;
     const stage = async (name: string) => {

@@ -82,7 +82,7 @@ const ALL = {
 };
 
 describe('a sync', () => {
-  it('delivers everything, and a second one sends nothing', async () => {
+  it('a sync delivers everything, and a second sync sends nothing', async () => {
     await given();
     const first = await world.sync();
     expect(contents()).toEqual(ALL);
@@ -95,7 +95,7 @@ describe('a sync', () => {
     expect(world.requests()).toEqual({});
   });
 
-  it('sends exactly one PATCH after one material has changed', async () => {
+  it('a sync sends exactly one PATCH after one material has changed', async () => {
     await given();
     await world.sync();
     world.requests();
@@ -107,7 +107,7 @@ describe('a sync', () => {
     });
   });
 
-  it('sends changed products as one import', async () => {
+  it('a sync sends changed products as one import', async () => {
     await given();
     await world.sync();
     world.requests();
@@ -119,7 +119,7 @@ describe('a sync', () => {
     expect(contents().products).toEqual(['New Fan', 'New Housing', 'New Motor']);
   });
 
-  it('shows a changed product and a changed BOM item as blocked, and never drops them', async () => {
+  it('a sync shows a changed product and a changed BOM item as blocked, and never drops them', async () => {
     await given({ profile: { productUpdate: 'none' } });
     await world.sync();
     world.requests();
@@ -140,7 +140,7 @@ describe('a sync', () => {
     expect(exitCodeOf(await world.sync())).toBe(0);
   });
 
-  it('quarantines a bad row, delivers the rest, and takes the row once it is mended', async () => {
+  it('a sync quarantines a bad row, delivers the rest, and takes the row once it is fixed', async () => {
     await given({ export: changed('products', 'P2', { country: 'Atlantis' }) });
     const report = await world.sync();
     expect(exitCodeOf(report)).toBe(4);
@@ -152,7 +152,7 @@ describe('a sync', () => {
     expect(contents()).toEqual(ALL);
   });
 
-  it('says which refs never arrived, and which products contain themselves', async () => {
+  it('a sync reports which refs never arrived, and which products contain themselves', async () => {
     await given({
       export: {
         ...SMALL,
@@ -169,7 +169,7 @@ describe('a sync', () => {
     expect(report.warnings).toEqual(['The bill of materials of P1 contains itself: P1 → P2 → P1.']);
   });
 
-  it('rejects what the API refuses and sends it again only when it has changed', async () => {
+  it('a sync rejects what the API refuses and sends it again only when it has changed', async () => {
     await given({ export: changed('products', 'P1', { status: 'NONSENSE' }) });
     const report = await world.sync();
     expect(report.items).toMatchObject({
@@ -183,7 +183,7 @@ describe('a sync', () => {
     expect(exitCodeOf(await world.sync())).toBe(0);
   });
 
-  it('replays what was rejected with the present mapping, as a new revision', async () => {
+  it('a replay sends what was rejected with the present mapping, as a new revision', async () => {
     await given({ export: changed('products', 'P1', { status: 'NONSENSE' }) });
     await world.sync();
     const config = readFileSync(world.configFile, 'utf8');
@@ -205,7 +205,7 @@ describe('when answers are lost', () => {
   const lose = (operation: string, extra: object = {}) =>
     ({ faults: [{ operation, kind: 'reset-after', count: 1, ...extra }] }) as SandboxOptions;
 
-  it('finds a product that did arrive, and does not create it again', async () => {
+  it('a sync whose answer was lost finds a product that did arrive, and does not create it again', async () => {
     await given({ sandbox: lose('product.create') });
     const report = await world.sync();
     expect(exitCodeOf(report)).toBe(0);
@@ -214,7 +214,7 @@ describe('when answers are lost', () => {
     expect(world.requests()).toMatchObject({ 'product.create': 3, 'product.list': 2 });
   });
 
-  it('sends a product again that did not arrive', async () => {
+  it('a sync whose answer was lost sends a product again that did not arrive', async () => {
     await given({ sandbox: { faults: [{ operation: 'product.create', kind: 'reset-before', count: 1 }] } });
     const report = await world.sync();
     expect(exitCodeOf(report)).toBe(0);
@@ -222,7 +222,7 @@ describe('when answers are lost', () => {
     expect(world.requests()).toMatchObject({ 'product.create': 4, 'product.list': 2 });
   });
 
-  it('leaves a BOM item in doubt, since nobody can read it back', async () => {
+  it('a sync whose answer was lost leaves a BOM item unconfirmed, since no list shows it', async () => {
     await given({ sandbox: lose('bom_item.create') });
     const report = await world.sync();
     expect(exitCodeOf(report)).toBe(4);
@@ -233,7 +233,7 @@ describe('when answers are lost', () => {
     expect(world.requests()).toEqual({});
   });
 
-  it('sends a BOM item again with the same key where keys are honoured', async () => {
+  it('a sync whose answer was lost sends a BOM item again with the same key where keys are honoured', async () => {
     await given({
       sandbox: { ...lose('bom_item.create'), idempotency: 'honoured' },
       profile: { idempotency: 'honoured' },
@@ -251,7 +251,7 @@ describe('when answers are lost', () => {
     }
   };
 
-  it('brings back the old value when a change was lost, arrived, and was taken back', async () => {
+  it('a sync brings back the old value when a change whose answer was lost arrived, and was taken back', async () => {
     await given();
     await world.sync();
     loseThenAway('material.update');
@@ -265,7 +265,7 @@ describe('when answers are lost', () => {
     expect(contents()).toEqual(ALL);
   });
 
-  it('does not double a BOM item that changed while its answer was lost', async () => {
+  it('a sync does not double a BOM item that changed while its answer was lost', async () => {
     await given({ sandbox: { idempotency: 'honoured' }, profile: { idempotency: 'honoured' }, target: NO_CONTACT });
     loseThenAway('bom_item.create');
     await world.sync({ waitMs: 300 });
@@ -277,7 +277,7 @@ describe('when answers are lost', () => {
     expect(report.items.bom_item).toEqual({ delivered: 3, blocked: 1 });
   });
 
-  it('finds a product under the SKU that was sent, whatever it is called by now', async () => {
+  it('a sync whose answer was lost finds a product under the SKU that was sent, whatever its SKU is by now', async () => {
     await given({ target: NO_CONTACT });
     loseThenAway('product.create');
     await world.sync({ waitMs: 300 });
@@ -293,7 +293,7 @@ describe('when answers are lost', () => {
     expect(report.items.product?.blocked).toBe(old);
   });
 
-  it('keeps what the API has said while the ledger cannot be written', async () => {
+  it('a sync keeps what the API has answered while the ledger cannot be written', async () => {
     await given({ sandbox: { faults: [{ operation: '*', kind: 'latency', ms: 300 }] } });
     const runtime = await world.open();
     const blocker = new Database(join(world.folder, 'data/ledger.db'));
@@ -308,7 +308,7 @@ describe('when answers are lost', () => {
     expect(contents()).toEqual(ALL);
   }, 180_000);
 
-  it('gives up on a queue that a person has paused, and goes on once it is resumed', async () => {
+  it('a sync gives up on a queue that a person has paused, and delivers once the queue is resumed', async () => {
     await given();
     const runtime = await world.open();
     const queue = runtime.queues.bullQueues.find(({ name }) => name === 'deliver');
@@ -327,7 +327,7 @@ describe('when answers are lost', () => {
     expect(contents()).toEqual(ALL);
   });
 
-  it('parks what never gets a clear answer, after its own limit', async () => {
+  it('a sync parks a delivery that never gets a clear answer, after its own limit', async () => {
     await given({
       sandbox: { faults: [{ operation: 'product.create', kind: 'status', status: 500, match: 'SKU-P1' }] },
     });
@@ -336,7 +336,7 @@ describe('when answers are lost', () => {
     expect(world.requests()).toMatchObject({ 'product.create': 5 });
   });
 
-  it('parks a dozen that never get a clear answer, and ends', covers('bad-row', 'I5'), async () => {
+  it('a sync parks a dozen deliveries that never get a clear answer, and ends', covers('bad-row', 'I5'), async () => {
     const ids = Array.from({ length: 12 }, (_, index) => `P${index}`);
     await given({
       export: { products: ids.map((id) => ({ id, name: `Name ${id}` })), materials: [], lines: [] },
@@ -348,7 +348,7 @@ describe('when answers are lost', () => {
     expect([report.fault, report.items.product]).toEqual([null, { parked: 12 }]);
   });
 
-  it('takes the pause before a look for no silence of the API', covers('api-down', 'I5'), async () => {
+  it('a sync does not take its settling delay for silence of the API', covers('api-down', 'I5'), async () => {
     await given({
       export: { products: SMALL.products.slice(0, 1), materials: [], lines: [] },
       sandbox: { faults: [{ operation: 'product.create', kind: 'reset-before', match: 'SKU-P1', count: 1 }] },
@@ -359,7 +359,7 @@ describe('when answers are lost', () => {
   });
 
   it(
-    'gives up on a list that cannot be read, with unconfirmed deliveries that wait for it',
+    'a sync gives up on a list that cannot be read, with unconfirmed deliveries that wait for it',
     covers('server-error', 'I5', 'I6'),
     async () => {
       await given({
@@ -383,7 +383,7 @@ describe('when answers are lost', () => {
 });
 
 describe('when the API does not want', () => {
-  it('waits out 429s and loses nothing', async () => {
+  it('a sync waits out 429s and loses nothing', async () => {
     const rateLimit = { kind: 'fixed-window' as const, limit: 3, windowMs: 300, retryAfter: 'none' as const };
     await given({ sandbox: { rateLimit } });
     const report = await world.sync();
@@ -394,7 +394,7 @@ describe('when the API does not want', () => {
   });
 
   it(
-    'gives up on an API that asks to wait for ever, with everything still due',
+    'a sync gives up on an API that asks to wait for ever, with everything still due',
     covers('throttled', 'I5'),
     async () => {
       await given({
@@ -410,7 +410,7 @@ describe('when the API does not want', () => {
     },
   );
 
-  it('keeps everything due with a key that is no good, and never shows it', async () => {
+  it('a sync with an invalid key keeps everything due, and never shows the key', async () => {
     await given();
     const config = readFileSync(world.configFile, 'utf8');
     world.write('dpp-sync.yaml', config.replace(API_KEY, 'dpp_wrongwrongwrongwrong1'));
@@ -424,7 +424,7 @@ describe('when the API does not want', () => {
     expect(contents()).toEqual(ALL);
   });
 
-  it('keeps everything due without the Enterprise plan', async () => {
+  it('a sync without the Enterprise plan keeps everything due', async () => {
     await given();
     world.sandbox.setPlan('acme', 'standard');
     const report = await world.sync();
@@ -433,7 +433,7 @@ describe('when the API does not want', () => {
     expect(exitCodeOf(await world.sync())).toBe(0);
   });
 
-  it('gives up on an API that is not there, with everything still due', async () => {
+  it('a sync gives up on an API that cannot be reached, with everything still due', async () => {
     await given();
     await world.sandbox.close();
     const report = await world.sync({ waitMs: 300 });
@@ -441,7 +441,7 @@ describe('when the API does not want', () => {
     expect(report.items.product).toEqual({ due: 3 });
   });
 
-  it('syncs the other sources when one cannot be read', async () => {
+  it('a sync reads and delivers the other sources when one cannot be read', async () => {
     await given();
     const config = parse(readFileSync(world.configFile, 'utf8')) as { sources: object[] };
     config.sources.unshift({
@@ -462,7 +462,7 @@ it.each([
   ['in doubt', NO_CONTACT, { in_doubt: 1 }],
   ['to be created', {}, { due: 2 }],
 ])(
-  'ends where one item cannot be taken and another one, %s, waits for a list that cannot be read',
+  'a sync ends where one item cannot be accepted and another one, %s, waits for a list that cannot be read',
   {
     ...covers(['api-down', 'server-error', 'answer-lost'], 'I5'),
     timeout: 60_000,
@@ -479,7 +479,7 @@ it.each([
   },
 );
 
-it('ends with 3, naming what the platform cannot take, where it takes all else', covers('api-down', 'I5'), async () => {
+it('a sync ends with 3 and names the items that the platform cannot accept', covers('api-down', 'I5'), async () => {
   await given();
   world.sandbox.faults.add({ operation: 'product.create', kind: 'status', status: 503, body, match: 'SKU-P1' });
   const report = await world.sync({ waitMs: 300 });
@@ -492,7 +492,7 @@ it('ends with 3, naming what the platform cannot take, where it takes all else',
   expect(report.items.product).toEqual({ due: 1, delivered: 2 });
 });
 
-it('ends where a source that shared an item is not in the config any more, and maps its record once it is back', async () => {
+it('a sync ends where a source that shared an item has left the config, and maps its record once the source is back', async () => {
   const source = (id: string) => ({
     id,
     connector: 'csv',

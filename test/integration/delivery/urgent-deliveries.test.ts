@@ -49,7 +49,7 @@ beforeEach(async () => {
 
 const received = () => [...queue.inOrder()].map(({ id, operation, urgent }) => ({ id, operation, urgent }));
 
-it('asks for a passport beside thousands that were due before, and again only once that attempt is over', async () => {
+it('an urgent passport is sent beside thousands of deliveries that were due before, and again only once that attempt is over', async () => {
   await fixture.ledger.askForPassports({ products: ['P0'], status: 'published' });
   // The passport has a job of its own among the other deliveries, which comes after those of 1,500 new products.
   expect(await dispatcher.fill()).toBe(1501);
