@@ -91,7 +91,7 @@ function stoppedWatcher(): Socket {
 }
 
 describe('the admin channel', () => {
-  it('runs a handler in the process that listens, and gives its result', async () => {
+  it('the admin channel runs a handler in the process that listens, and gives its result', async () => {
     const echo = handlerOf(async ({ goesOn, runtime: at }, text) => ({ text, goesOn, ledger: at.config.ledger }));
     await listen(echo);
     expect(await reachDaemon(runtime.config)).toEqual({ reachable: true });
@@ -99,7 +99,7 @@ describe('the admin channel', () => {
     expect(statSync(place()).mode & 0o777).toBe(0o600);
   });
 
-  it('gives the fault of a handler as it was thrown, without secrets', async () => {
+  it('the admin channel gives the fault of a handler as it was thrown, without secrets', async () => {
     const failing = handlerOf(async () => {
       throw fault('api.key', 'No to the-password.', { path: 'target.apiKey', suggestion: 'Ask.' });
     });
@@ -113,7 +113,7 @@ describe('the admin channel', () => {
     });
   });
 
-  it('logs what it is not prepared for, and says where it is logged', async () => {
+  it('the admin channel logs an unexpected error of a handler, and reports where it is logged', async () => {
     const broken = handlerOf(async () => {
       throw new TypeError('x is undefined');
     });
@@ -125,7 +125,7 @@ describe('the admin channel', () => {
     expect(log.lines.some(({ level, message }) => level === 'error' && message.includes('test'))).toBe(true);
   });
 
-  it('refuses a command of another version, naming both', async () => {
+  it('the admin channel refuses a command of another version, naming both versions', async () => {
     const echo = handlerOf(async () => 'done');
     await listen(echo);
     await expect(client({ version: '1.3.0' }).run(echo, 'x')).rejects.toMatchObject({
@@ -134,7 +134,7 @@ describe('the admin channel', () => {
     });
   });
 
-  it('refuses a command that means another platform', async () => {
+  it('the admin channel refuses a command that means another platform', async () => {
     const echo = handlerOf(async () => 'done');
     await listen(echo);
     const target = { ...runtime.config.target, baseUrl: 'https://other.example' };
@@ -144,7 +144,7 @@ describe('the admin channel', () => {
     });
   });
 
-  it('reports once that the config has changed since the daemon was started', async () => {
+  it('the admin channel reports once that the config has changed since the daemon was started', async () => {
     const echo = handlerOf(async () => 'done');
     await listen(echo);
     let notes = 0;
@@ -159,7 +159,7 @@ describe('the admin channel', () => {
     expect(notes).toBe(1);
   });
 
-  it('refuses a request that is too large, and one that the handler cannot read', async () => {
+  it('the admin channel refuses a request that is too large, and one that the handler cannot read', async () => {
     const echo = handlerOf(async () => 'done');
     await listen(echo);
     await expect(client().run(echo, 'x'.repeat(REQUEST_BYTES_MAX))).rejects.toMatchObject({ code: 'usage' });
@@ -167,7 +167,7 @@ describe('the admin channel', () => {
     expect(await client().run(echo, 'x')).toBe('done');
   });
 
-  it('runs several handlers at once, up to a limit that it names', async () => {
+  it('the admin channel runs several handlers at once, up to a limit that it names', async () => {
     const ends: (() => void)[] = [];
     const waiting = handlerOf(() => new Promise<string>((resolve) => ends.push(() => resolve('done'))));
     await listen(waiting);
@@ -178,7 +178,7 @@ describe('the admin channel', () => {
     expect(new Set(await Promise.all(all))).toEqual(new Set(['done']));
   });
 
-  it('shows a watcher how the work stands, and once more at its end', async () => {
+  it('the admin channel shows a watcher the progress of the work, and once more at its end', async () => {
     const { promise: shown, resolve: isShown } = Promise.withResolvers<void>();
     const page = { type: 'page', source: 'erp', stream: 's', changed: 0, done: null, total: null } as const;
     const reason: Reason = { code: 'denied_scope', message: 'No.' };
@@ -202,7 +202,7 @@ describe('the admin channel', () => {
     expect(seen.at(-1)).toMatchObject({ streams: [{ ...stream, read: 9 }], paused: null });
   });
 
-  it('keeps one progress for a watcher that takes nothing, however long the work is', async () => {
+  it('the admin channel keeps one progress for a watcher that takes nothing, however long the work is', async () => {
     let looks = 0;
     const views = {
       ...runtime.views,
@@ -240,7 +240,7 @@ describe('the admin channel', () => {
     expect(text.split('"type":"progress"').length - 1).toBeLessThanOrEqual(2);
   });
 
-  it('hands bytes over as fast as they are taken, and no faster', async () => {
+  it('the admin channel hands bytes over as fast as the client takes them, and no faster', async () => {
     const chunk = Buffer.alloc(65_536, 7);
     let written = 0;
     const streaming = handlerOf(async ({ bytes }) => {
@@ -276,7 +276,7 @@ describe('the admin channel', () => {
     expect(taken).toBe(400);
   });
 
-  it('goes on with the work when its watcher goes away', async () => {
+  it('a handler of the admin channel continues its work when its watcher goes away', async () => {
     let ended = false;
     const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
     const { promise: gone, resolve: go } = Promise.withResolvers<void>();
@@ -299,7 +299,7 @@ describe('the admin channel', () => {
     await expect.poll(() => log.lines.some(({ message }) => message === 'test is done.'), SOON).toBe(true);
   });
 
-  it('writes a document no further for a watcher that went away', async () => {
+  it('the admin channel stops writing a document for a watcher that went away', async () => {
     const endless = handlerOf(async ({ bytes }) => {
       for (;;) await bytes.write(Buffer.alloc(65_536));
     });
@@ -311,7 +311,7 @@ describe('the admin channel', () => {
     expect(log.lines.filter(({ level }) => level === 'error')).toEqual([]);
   });
 
-  it('interrupts its handlers when it is closed, gives its watchers the last word, and removes its socket', async () => {
+  it('the admin channel that is closed interrupts its handlers, sends its watchers the last message, and removes its socket', async () => {
     const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
     const working = handlerOf(async ({ abort }) => {
       begin();
@@ -326,7 +326,7 @@ describe('the admin channel', () => {
     expect(existsSync(place())).toBe(false);
   });
 
-  it('ends without a watcher that takes nothing when it is closed', async () => {
+  it('the admin channel that is closed ends without a watcher that takes nothing', async () => {
     const working = handlerOf(async ({ abort }) => {
       await untilAborted(abort);
       return 'x'.repeat(4_000_000);
@@ -338,7 +338,7 @@ describe('the admin channel', () => {
     watcher.destroy();
   });
 
-  it('recognises a socket that a killed process has left behind', async () => {
+  it('the admin channel recognises a socket that a killed process has left behind', async () => {
     const code = `require('net').createServer().listen(${JSON.stringify(place())}, () => console.log('listening'))`;
     const child = spawn(process.execPath, ['-e', code], { stdio: ['ignore', 'pipe', 'inherit'] });
     await once(child.stdout, 'data');
@@ -354,7 +354,7 @@ describe('the admin channel', () => {
     expect(await client().run(echo, 'x')).toBe('done');
   });
 
-  it('claims nothing for a command that is stopped before the daemon answers', async () => {
+  it('the admin channel makes no statement about a command that is stopped before the daemon answers', async () => {
     const echo = handlerOf(async () => 'done');
     await listen(echo);
     const run = client().run(echo, 'x');
@@ -365,7 +365,7 @@ describe('the admin channel', () => {
     });
   });
 
-  it('sends a frame every few seconds, so that a long handler does not count as stopped', async () => {
+  it('the admin channel sends a frame every few seconds, so that a long handler does not count as stopped', async () => {
     const long = handlerOf(async () => {
       await systemClock.sleep(2 * ALIVE_MS);
       return 'done';
@@ -374,7 +374,7 @@ describe('the admin channel', () => {
     expect(await client({ silentMs: 1.5 * ALIVE_MS }).run(long, 'x')).toBe('done');
   });
 
-  it('reports no end of the daemon where it takes no more connections', async () => {
+  it('a command does not report the daemon as ended where the daemon takes no more connections', async () => {
     const echo = handlerOf(async () => 'done');
     await listen(echo);
     const others = Array.from({ length: 64 }, () => connect(place()));
@@ -396,7 +396,7 @@ describe('the admin channel', () => {
       .toBe('done');
   });
 
-  it('ends beside a request that has not arrived when it is closed', async () => {
+  it('the admin channel that is closed ends beside a request that has not arrived', async () => {
     await listen(handlerOf(async () => 'done'));
     const half = connect(place()).on('error', () => {});
     half.write(`POST ${PATH}test HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{`);
@@ -412,7 +412,7 @@ describe('the admin channel', () => {
     await ended;
   });
 
-  it('keeps its watchers where the ledger cannot be read', async () => {
+  it('the admin channel keeps its watchers where the ledger cannot be read', async () => {
     let looks = 0;
     const views = {
       ...runtime.views,
@@ -429,7 +429,7 @@ describe('the admin channel', () => {
     expect(await client().run(working, 'x', { onProgress: () => {} })).toBe('done');
   });
 
-  it('does not count part of the products as all where it is stopped amid them', async () => {
+  it('a command that is stopped amid the products does not count a part of them as all', async () => {
     const stopped = fault('daemon.stopped', 'Stopped.');
     const bytes = { write: async () => {} };
     const context = { runtime, clock: systemClock, abort: AbortSignal.abort(stopped), who: 'kim', goesOn: true, bytes };
@@ -456,7 +456,7 @@ describe('the admin channel', () => {
       ['no JSON', (_, response) => void response.end('nonsense\n')],
       ['other JSON', (_, response) => void response.end('{"type":"other"}\n')],
       ['an error', (_, response) => void response.writeHead(500).end()],
-    ])('is refused as no daemon where it answers with %s', async (_, answer) => {
+    ])('a program in place of the admin channel is no daemon where it answers with %s', async (_, answer) => {
       await listenAs(place(), answer);
       await expect(run()).rejects.toMatchObject({
         code: 'daemon.version',
@@ -464,7 +464,7 @@ describe('the admin channel', () => {
       });
     });
 
-    it('is not waited for without an end where it sends nothing', async () => {
+    it('a command does not wait without an end for a program in place of the admin channel that sends nothing', async () => {
       await listenAs(place(), () => {});
       await expect(run(100)).rejects.toMatchObject({
         code: 'daemon.lost',
@@ -473,7 +473,7 @@ describe('the admin channel', () => {
       });
     });
 
-    it('gets no request if a link leads to it', async () => {
+    it('a command does not ask another program where a link leads from the admin channel to it', async () => {
       await listenAs(`${place()}.other`, () => {});
       symlinkSync(`${place()}.other`, place());
       expect(await reachDaemon(runtime.config)).toEqual({
@@ -490,7 +490,7 @@ describe('the admin channel', () => {
     });
   });
 
-  it('does not remove a file of somebody else that stands in its place, and says what to do', async () => {
+  it('the admin channel does not remove a file of somebody else in place of its socket, and says what to do', async () => {
     writeFileSync(place(), 'precious');
     await listen(handlerOf(async () => 'done'));
     expect(statSync(place()).size).toBe(8);

@@ -61,7 +61,7 @@ describe('a webhook', () => {
       token: options.token === undefined ? null : secret(options.token),
     });
 
-  it('gets all that is known of an alert as JSON, with the token of the config', async () => {
+  it('a webhook gets all that is known of an alert as JSON, with the token of the config', async () => {
     await hook({ token: 'bearer-0123456789' }).send(NOTICE, NEVER);
     const [{ request, body } = { request: null, body: '' }] = asked;
     expect(request?.method).toBe('POST');
@@ -83,7 +83,7 @@ describe('a webhook', () => {
     });
   });
 
-  it('gets a message as Slack takes it, in which the text of a source is no markup', async () => {
+  it('a webhook gets a message in the format of Slack, in which the text of a source is no markup', async () => {
     await hook({ format: 'slack' }).send(NOTICE, NEVER);
     expect(JSON.parse(asked[0]?.body ?? '')).toEqual({
       text: ':red_circle: *Run failed: erp*\nThe file &lt;gone&gt; &amp; away.',
@@ -109,7 +109,7 @@ describe('a webhook', () => {
     expect(asked).toEqual([]);
   });
 
-  it('is given up when the daemon is stopped', async () => {
+  it('a webhook that does not answer is given up when the daemon is stopped', async () => {
     const abort = new AbortController();
     const silent = createServer(() => abort.abort());
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
@@ -167,7 +167,7 @@ describe('mail', () => {
       ...options,
     });
 
-  it('has what happened in its subject and text, and says how to mute it', async () => {
+  it('an alert by mail has what happened in its subject and text, and says how to mute it', async () => {
     const port = await listen();
     await mail(port).send({ ...NOTICE, title: 'Run failed: erp\r\nBcc: evil@example.com' }, NEVER);
     expect(mails).toHaveLength(1);
@@ -180,7 +180,7 @@ describe('mail', () => {
     expect(text).toContain('dpp-sync alerts mute run_failed/erp --for 4h');
   });
 
-  it('is checked by a login without a mail, and a wrong password is reported without the password', async () => {
+  it('mail is checked by a login without a mail, and a wrong password is reported without the password', async () => {
     const port = await listen();
     await mail(port).check(NEVER);
     expect(mails).toEqual([]);
@@ -190,14 +190,14 @@ describe('mail', () => {
     expect(mails).toEqual([]);
   });
 
-  it('is not sent where the server offers no encryption that the config demands', async () => {
+  it('mail is not sent where the server lacks the encryption that the config demands', async () => {
     const port = await listen();
     await expect(mail(port, { security: 'starttls' }).send(NOTICE, NEVER)).rejects.toThrow(/STARTTLS/i);
     await expect(mail(port, { security: 'tls' }).send(NOTICE, NEVER)).rejects.toThrow();
     expect(mails).toEqual([]);
   });
 
-  it('is not sent over a connection whose certificate nobody vouches for', async () => {
+  it('mail is not sent over a connection whose certificate nobody vouches for', async () => {
     // The server has a certificate of its own making.
     const port = await listen({ disabledCommands: [] });
     await expect(mail(port, { security: 'starttls' }).send(NOTICE, NEVER)).rejects.toThrow(/certificate/i);
@@ -224,7 +224,7 @@ describe('a program', () => {
       { PATH: '/usr/bin:/bin' },
     );
 
-  it('gets the notice on stdin, its arguments as they are, and no secret of the environment', async () => {
+  it('a program gets the alert on stdin, its arguments as they are, and no secret of the environment', async () => {
     const program = script(`cat > "${folder}/stdin"; printf '%s\\n' "$@" > "${folder}/args"; env > "${folder}/env"`);
     process.env['DPP_SYNC_TEST_PLANTED'] = 'planted-secret-0123456789';
     await run(program, { args: ['--level', '$(touch evil); `x`'] }).send(NOTICE, NEVER);
@@ -254,7 +254,7 @@ describe('a program', () => {
     await expect.poll(() => isRunning(child), { timeout: 10_000 }).toBe(false);
   });
 
-  it('need not read its stdin, and one that is not there is reported', async () => {
+  it('a program for alerts need not read its stdin, and a program that is missing is reported', async () => {
     await run(script('exit 0')).send(NOTICE, NEVER);
     await expect(run(join(folder, 'nothing')).send(NOTICE, NEVER)).rejects.toThrow(/could not be run: .*ENOENT/);
     await expect(run(join(folder, 'nothing')).check(NEVER)).rejects.toThrow(/cannot be run/);

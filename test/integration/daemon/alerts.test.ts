@@ -87,7 +87,7 @@ describe('the alerts of a daemon', () => {
   const reported = () => receiver.notices.map(({ alert, status }) => `${alert} ${status}`);
   const alerts = (...args: string[]) => runHere(['alerts', ...args, '-c', world.configFile, '--json']);
 
-  it('report a failed run once, know that after a restart, and report its end once', async () => {
+  it('a daemon reports a failed run once, knows that after a restart, and reports its end once', async () => {
     world.write('products.csv', 'SKU;NAME\nA-1');
     const first = await start();
     await run(first.daemon);
@@ -110,7 +110,7 @@ describe('the alerts of a daemon', () => {
     expect(JSON.stringify([first.log.lines, second.log.lines])).not.toContain(HOOK_TOKEN);
   });
 
-  it('do not hold up the sync while a channel is away, and arrive when it is back', async () => {
+  it('alerts do not hold up the sync while a channel is away, and arrive when it is back', async () => {
     receiver.status = 503;
     world.write('products.csv', 'SKU,NAME,STATE\nA-1,Kettle,10\nA-2,,10\n');
     const { daemon, log } = await start();
@@ -134,7 +134,7 @@ describe('the alerts of a daemon', () => {
     await expect.poll(reported, SOON).toEqual(['quarantine/erp firing']);
   });
 
-  it('are muted, unmuted and tried on the page of the settings', async () => {
+  it('a person mutes, unmutes and tries alerts on the page of the settings', async () => {
     world.write('products.csv', 'SKU,NAME,STATE\nA-1,Kettle,10\nA-2,,10\n');
     const { daemon, url } = await start();
     const web = webForms(url);
@@ -157,7 +157,7 @@ describe('the alerts of a daemon', () => {
   });
 
   it.each(['1e300', '9007199254740991', '-5', '1.5', 'long'])(
-    'are not muted for a time that the page of the settings does not offer: %s',
+    'alerts are not muted for a time that the page of the settings does not offer: %s',
     async (length) => {
       world.write('products.csv', 'SKU,NAME,STATE\nA-1,Kettle,10\nA-2,,10\n');
       const { daemon, url } = await start();
@@ -171,7 +171,7 @@ describe('the alerts of a daemon', () => {
     },
   );
 
-  it('are muted beside the daemon and without one, and reported when the mute ends', async () => {
+  it('alerts are muted beside the daemon and without one, and reported when the mute ends', async () => {
     world.write('products.csv', 'SKU,NAME,STATE\nA-1,Kettle,10\nA-2,,10\n');
     receiver.status = 503;
     const first = await start();
@@ -199,7 +199,7 @@ describe('the alerts of a daemon', () => {
     await expect.poll(reported, SOON).toEqual(['quarantine/erp firing']);
   });
 
-  it('report a refused key and its end', async () => {
+  it('a daemon reports a refused key by an alert, and later that the key is accepted', async () => {
     world.sandbox.faults.add({ operation: 'product.create', kind: 'status', status: 401 });
     world.sandbox.faults.add({ operation: 'product.list', kind: 'status', status: 401 });
     const { daemon } = await start({ probeMs: 200 });
@@ -209,7 +209,7 @@ describe('the alerts of a daemon', () => {
     await expect.poll(reported, SOON).toEqual(['key_refused firing', 'key_refused resolved']);
   });
 
-  it('follow a reload: another channel is told of what fires, and the former one of nothing more', async () => {
+  it('alerts follow a reload: the new channel gets the alerts that fire, and the former one gets nothing more', async () => {
     world.write('products.csv', 'SKU,NAME,STATE\nA-1,Kettle,10\nA-2,,10\n');
     const { daemon } = await start();
     await run(daemon);
@@ -229,7 +229,7 @@ describe('the alerts of a daemon', () => {
     expect(reported()).toEqual(['quarantine/erp firing']);
   });
 
-  it('can be tried by a message to each channel, and checked without one', async () => {
+  it('alert channels can be tried by a message to each, and checked without one', async () => {
     const tried = await alerts('test');
     expect(tried.exitCode).toBe(0);
     expect(tried.json()).toEqual({ ok: true, channels: [{ channel: 'team', type: 'webhook', ok: true, error: null }] });

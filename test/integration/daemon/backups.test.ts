@@ -39,7 +39,7 @@ describe('scheduled backups', () => {
     return await backups().backUpNow();
   };
 
-  it('are stopped at once, also while the thread that makes them loads SQLite', async () => {
+  it('scheduled backups are stopped at once, also while the thread that makes them loads SQLite', async () => {
     for (let waitMs = 0; waitMs < 200; waitMs += 20) {
       const stop = new AbortController();
       const task = {
@@ -54,7 +54,7 @@ describe('scheduled backups', () => {
     }
   });
 
-  it('are sound copies that only their owner can read, and are known to the next daemon', async () => {
+  it('scheduled backups are sound copies that only their owner can read, and are known to the next daemon', async () => {
     const made = await backups().backUpNow();
     expect(statSync(made.file).mode & 0o777).toBe(0o600);
     expect(statSync(folder()).mode & 0o777).toBe(0o700);
@@ -68,7 +68,7 @@ describe('scheduled backups', () => {
     expect(backups().nextAt()).toBeGreaterThan(clock.now());
   });
 
-  it('remove the oldest of their own beyond `keep`, and no file of anybody else', async () => {
+  it('scheduled backups remove the oldest of their own beyond `keep`, and no file of anybody else', async () => {
     const first = await backups().backUpNow();
     const foreign = ['notes.txt', 'dpp-sync-othertledger-20260101T000000Z.db', first.file.replace('.db', '-copy.db')];
     for (const name of foreign) writeFileSync(join(folder(), name.split('/').at(-1) ?? ''), 'mine');
@@ -79,7 +79,7 @@ describe('scheduled backups', () => {
     expect(readdirSync(folder())).toHaveLength(foreign.length + 1 + 2);
   });
 
-  it('keep what is there when a new one fails, and report the failure', async () => {
+  it('a scheduled backup that fails keeps the earlier ones, and is reported', async () => {
     const good = await backups().backUpNow();
     const events: boolean[] = [];
     daemon.runtime.bus.subscribe((event) => {
@@ -99,7 +99,7 @@ describe('scheduled backups', () => {
     expect(log.lines.filter(({ level }) => level === 'error')).toHaveLength(1);
   });
 
-  it('are made at the start where their time passed while no daemon ran', async () => {
+  it('a scheduled backup is made at the start where its time passed while no daemon ran', async () => {
     const old = await backups().backUpNow();
     await daemon.stop();
     aheadMs += 25 * 3_600_000;
@@ -107,7 +107,7 @@ describe('scheduled backups', () => {
     await expect.poll(() => backups().last()?.madeAt, { timeout: 30_000 }).toBeGreaterThan(old.madeAt);
   });
 
-  it('remove what a killed attempt has left', async () => {
+  it('a scheduled backup removes what a killed attempt has left', async () => {
     const made = await backups().backUpNow();
     const left = `.${(made.file.split('/').at(-1) ?? '').replace(/\d{8}T/, '20260101T')}.part`;
     writeFileSync(join(folder(), left), 'half');

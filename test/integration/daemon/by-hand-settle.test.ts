@@ -61,7 +61,7 @@ async function startInDoubt(): Promise<{ productId: unknown }> {
 }
 
 describe('settle beside a daemon', () => {
-  it('has the daemon read the id back and send what waited', covers('answer-lost', 'I4', 'I6'), async () => {
+  it('settle beside a daemon has the daemon read the id back', covers('answer-lost', 'I4', 'I6'), async () => {
     const { productId } = await startInDoubt();
     const settled = await run('settle', 'P1', '--delivered', '--json');
     expect({ exitCode: settled.exitCode, document: settled.json() }).toEqual({
@@ -84,7 +84,7 @@ describe('settle beside a daemon', () => {
     expect(daemon.stderr()).toContain('settle is asked for by hand.');
   });
 
-  it('ends with 2 for what cannot be settled, as without a daemon', async () => {
+  it('settle beside a daemon ends with 2 for a delivery that cannot be settled, as without a daemon', async () => {
     await startInDoubt();
     const unknown = await run('settle', 'P1', 'P', '--rejected', '--json');
     expect({ exitCode: unknown.exitCode, document: unknown.json() }).toEqual({
@@ -99,7 +99,7 @@ describe('settle beside a daemon', () => {
     expect((await run('show', 'product', 'P1')).stdout).toMatch(/state +in doubt/);
   });
 
-  it('settles all in a state once somebody has confirmed how many', async () => {
+  it('settle beside a daemon settles all in a state once somebody has confirmed how many', async () => {
     await startBlocked();
     const selection = ['settle', '--state', 'blocked', '--ignore', '--json'];
     const unasked = await run(...selection);
@@ -124,7 +124,7 @@ describe('settle beside a daemon', () => {
     daemon = await startDaemonProcess(world.configFile);
   }
 
-  it('has the BOM items created of a product that was there before', async () => {
+  it('settle beside a daemon has it create the BOM items of a product that the platform had before', async () => {
     await startAdopted();
     const { exitCode, stdout } = await run('settle', '--bom', 'absent', '--all');
     expect({ exitCode, stdout }).toEqual({
@@ -134,7 +134,7 @@ describe('settle beside a daemon', () => {
     await expect.poll(() => world.contents().bomItems.length, { timeout: 30_000 }).toBe(4);
   });
 
-  it('has the daemon go on with the passport that the BOM items held', async () => {
+  it('settle beside a daemon has it continue with the passport that waited for the BOM items', async () => {
     await startAdopted();
     expect(world.contents().passports).toHaveLength(2);
     const { exitCode, json } = await run('settle', '--bom', 'present', 'SKU-P1', '--json');
@@ -147,7 +147,7 @@ describe('settle beside a daemon', () => {
 });
 
 describe('what people ask of the platform beside a daemon', () => {
-  it('saves a passport in a file of the command, or writes it to stdout', async () => {
+  it('a command beside a daemon saves a passport in a file of the command, or writes it to stdout', async () => {
     await startSynced();
     const file = join(world.folder, 'fan.pdf');
     const { exitCode, json } = await run('pdf', 'SKU-P1', '--out', file, '--json');
@@ -172,7 +172,7 @@ describe('what people ask of the platform beside a daemon', () => {
     expect(readFileSync(file)).toEqual(written);
   });
 
-  it('lists publications and reports to their end, and has a report made', async () => {
+  it('a command beside a daemon lists publications and reports to their end, and has a report made', async () => {
     await startSynced();
     const made = await run('report', 'create', '--type', 'completeness', '--idempotency-key', 'mine', '--json');
     expect(made.json()).toEqual({ ok: true, id: 1, idempotencyKey: 'mine' });
@@ -185,7 +185,7 @@ describe('what people ask of the platform beside a daemon', () => {
     }
   });
 
-  it('reads a list no further that nobody takes any more, which is no error', async () => {
+  it('a command beside a daemon ends without an error where nobody takes the rest of a list', async () => {
     await startSynced({ pageSize: 1, pageSizeMax: 1 });
     for (const type of ['summary', 'completeness', 'summary']) await run('report', 'create', '--type', type);
     world.sandbox.faults.add({ operation: 'report.list', kind: 'latency', ms: 300 });
@@ -199,7 +199,7 @@ describe('what people ask of the platform beside a daemon', () => {
     expect(daemon.stderr()).not.toContain('which was asked for by hand, failed');
   });
 
-  it('has the daemon obey a 429 that a person got', covers('throttled', 'I5'), async () => {
+  it('a command that gets a 429 makes the daemon wait as well', covers('throttled', 'I5'), async () => {
     await startSynced();
     world.sandbox.faults.add({ operation: 'report.create', kind: 'status', status: 429, retryAfterSeconds: 120 });
     const { exitCode, stderr } = await run('report', 'create');
@@ -207,7 +207,7 @@ describe('what people ask of the platform beside a daemon', () => {
     await expect.poll(async () => (await run('status')).stdout, { timeout: 30_000 }).toMatch(/429/);
   });
 
-  it('reports that nobody knows whether a report was made where the daemon is killed amid it', async () => {
+  it('a command reports that nobody knows whether a report was made where the daemon is killed amid it', async () => {
     await startSynced();
     world.sandbox.faults.add({ operation: 'report.create', kind: 'latency', ms: 60_000 });
     const asking = cli(['report', 'create', '--idempotency-key', 'mine', '--json', '-c', world.configFile]);
@@ -222,7 +222,7 @@ describe('what people ask of the platform beside a daemon', () => {
     expect(lost.stderr).toMatch(/ report list.*--idempotency-key mine/);
   });
 
-  it('goes on with a report that nobody watches any more', async () => {
+  it('a daemon continues with a report that nobody watches any more', async () => {
     await startSynced();
     world.sandbox.faults.add({ operation: 'report.create', kind: 'latency', ms: 1000 });
     const asking = startCli(['report', 'create', '--idempotency-key', 'mine', '-c', world.configFile]);

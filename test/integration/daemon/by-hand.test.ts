@@ -58,7 +58,7 @@ describe('a command beside a daemon', () => {
     daemon = await startDaemonProcess(world.configFile);
   }
 
-  it('syncs, replays, publishes and unpublishes with the results that it has without one', async () => {
+  it('a command beside a daemon syncs, replays, publishes and unpublishes with the results that it has without one', async () => {
     await started();
     const synced = await run('sync', '--json');
     expect(synced.exitCode).toBe(4);
@@ -97,7 +97,7 @@ describe('a command beside a daemon', () => {
     expect(once()).toEqual([]);
   });
 
-  it('publishes all that is complete and no person has withdrawn, and lists what is not', async () => {
+  it('a command beside a daemon publishes all that is complete and that no person has withdrawn, and lists the rest', async () => {
     await started();
     await run('sync');
     await run('publish', 'P1');
@@ -136,7 +136,7 @@ describe('a command beside a daemon', () => {
     expect(rest.json()).toMatchObject({ ok: true, published: 0, notPublished: 0, incomplete: 0, withdrawn: 1 });
   });
 
-  it('accepts an export that the guard holds', async () => {
+  it('a command beside a daemon accepts an export that the guard holds', async () => {
     const rows = Array.from({ length: 100 }, (_, at) => `S-${at},Item ${at},10`);
     const export_ = (count: number) => `SKU,NAME,STATE\n${rows.slice(0, count).join('\n')}\n`;
     await worldWith({
@@ -154,7 +154,7 @@ describe('a command beside a daemon', () => {
     expect(accepted.json()).toMatchObject({ guarded: [], accepted: { guarded: [{ source: 'erp' }] } });
   });
 
-  it('works over the embedded queue, and warns of a change of the config that the daemon cannot take up', async () => {
+  it('a command beside a daemon works over the embedded queue, and warns of a config change that needs a restart', async () => {
     await started({ queue: 'embedded' });
     appendFileSync(world.configFile, 'web: { port: 0, token: web-token-0123456789 }\n');
     const { stderr, stdout } = await run('sync');
@@ -184,7 +184,7 @@ describe('work that is under way beside a command', () => {
     expect.poll(() => world.sandbox.inspect().faults[0]?.used ?? 0, SOON).toBeGreaterThanOrEqual(10);
 
   it(
-    'is not lost with a daemon that is killed, and the command says so',
+    'the work for a command is not lost when its daemon is killed, and the command reports that',
     covers('process-killed', 'I5', 'I6', 'I8'),
     async () => {
       await started();
@@ -207,7 +207,7 @@ describe('work that is under way beside a command', () => {
     },
   );
 
-  it('goes on in the daemon when the command is stopped', async () => {
+  it('the work for a command continues in the daemon when the command is stopped', async () => {
     await started();
     const command = startCli(['sync', '--json', '-c', world.configFile]);
     await underWay();
@@ -222,7 +222,7 @@ describe('work that is under way beside a command', () => {
     await expect.poll(arrived, SOON).toBe(COUNT);
   });
 
-  it('is handed back by a daemon that is stopped, and the command says why it ended', async () => {
+  it('the work for a command is handed back by a daemon that is stopped, and the command reports why it ended', async () => {
     await started();
     const command = startCli(['sync', '--json', '-c', world.configFile]);
     await underWay();
@@ -242,7 +242,7 @@ describe('work that is under way beside a command', () => {
 });
 
 describe('a daemon whose process is stopped', () => {
-  it('is reported as one that sends nothing', async () => {
+  it('a command reports a daemon whose process is stopped as one that sends nothing', async () => {
     await worldWith({ config: { sources: [PRODUCTS.source] }, files: PRODUCTS.files });
     daemon = await startDaemonProcess(world.configFile);
     const config = await loadRuntimeConfig(world.configFile, createSecretStore());
@@ -258,7 +258,7 @@ describe('a daemon whose process is stopped', () => {
 });
 
 describe('a daemon without a socket, as one that starts or stops', () => {
-  it('is not asked for by other means, and the command says what to do', async () => {
+  it('a command reaches a daemon without a socket by no other means, and says what to do', async () => {
     await worldWith({ config: { sources: [PRODUCTS.source] }, files: PRODUCTS.files });
     daemon = await startDaemonProcess(world.configFile);
     rmSync(`${realpathSync(join(world.folder, 'data/ledger.db'))}.sock`);
@@ -292,7 +292,7 @@ describe('runs of sources beside each other', () => {
   const export_ = (prefix: string, count: number) =>
     `ID,NAME\n${Array.from({ length: count }, (_, at) => `${prefix}-${at},Name ${at}`).join('\n')}\n`;
 
-  it('are never two of one source at once', async () => {
+  it('two runs of one source never run at once', async () => {
     await worldWith({ config: { sources: [source('erp', 'product')] }, files: { 'erp.csv': export_('P', 5) } });
     const runtime = await world.open();
     const { signal } = new AbortController();
@@ -311,7 +311,7 @@ describe('runs of sources beside each other', () => {
     await runtime.close();
   });
 
-  it('end a sync of one source while the daemon is busy with another one', async () => {
+  it('a run of one source by hand ends while the daemon is busy with another source', async () => {
     await worldWith({
       config: { sources: [source('erp', 'product'), source('pim', 'material')] },
       files: { 'erp.csv': export_('P', 5), 'pim.csv': export_('M', 120) },
@@ -331,7 +331,7 @@ describe('runs of sources beside each other', () => {
 });
 
 describe('an API that is not there', () => {
-  it('is waited for from the start of a command, however long the daemon has waited before', async () => {
+  it('a command waits for an API that cannot be reached from its own start, however long the daemon has waited', async () => {
     await worldWith({
       config: { sources: [PRODUCTS.source] },
       files: PRODUCTS.files,
@@ -350,7 +350,7 @@ describe('an API that is not there', () => {
     expect(json()).toMatchObject({ error: { code: 'api.unreachable' } });
   });
 
-  it('may have refused a key that a person has put right, and is asked again before a command', async () => {
+  it('a command asks the API again where the daemon knows only that the former key was refused', async () => {
     await worldWith({
       config: { sources: [PRODUCTS.source] },
       files: { ...PRODUCTS.files, ...PRODUCTS.mended },
@@ -367,7 +367,7 @@ describe('an API that is not there', () => {
 });
 
 describe('a ledger whose path is too long for a socket', () => {
-  it('has a daemon all the same, and both sides say why commands cannot be run beside it', async () => {
+  it('a ledger whose path is too long for a socket has a daemon, and both sides say why commands cannot run beside it', async () => {
     const deep = `./${'deep'.repeat(30)}`;
     await worldWith({ config: { sources: [PRODUCTS.source], ledger: `${deep}/ledger.db` }, files: PRODUCTS.files });
     mkdirSync(join(world.folder, deep));

@@ -57,7 +57,7 @@ describe.each(JUMPS)('when the clock is set $jump, the ledger', ({ ms }) => {
   const doubtful = async () => (await fixture.ledger.unconfirmedDeliveries({ limit: 10 })).length;
   const waitMs = async () => ((await fixture.ledger.nextDueAt()) ?? Number.NaN) - fixture.clock.now();
 
-  it('lets a retry wait as long as it was to', covers('clock-jump', 'I5'), async () => {
+  it('a retry waits as long as planned when the clock jumps', covers('clock-jump', 'I5'), async () => {
     await waiting('retry');
     fixture.clock.jump(ms);
     expect(await due()).toBe(0);
@@ -67,7 +67,7 @@ describe.each(JUMPS)('when the clock is set $jump, the ledger', ({ ms }) => {
   });
 
   it(
-    'reads an unconfirmed delivery back neither before its delay is over nor a day later',
+    'an unconfirmed delivery is read back neither before its delay is over nor a day later when the clock jumps',
     covers('clock-jump', 'I5', 'I6'),
     async () => {
       await waiting('unconfirmed');
@@ -80,7 +80,7 @@ describe.each(JUMPS)('when the clock is set $jump, the ledger', ({ ms }) => {
     },
   );
 
-  it('asks what a gate has blocked again when it was to', covers('clock-jump', 'I5'), async () => {
+  it('a blocked delivery is sent again when planned after the clock jumps', covers('clock-jump', 'I5'), async () => {
     await waiting('blocked');
     const recheck = async () => (await fixture.ledger.recheckBlocked({ limit: 10 })).staged;
     fixture.clock.jump(ms);
@@ -91,7 +91,7 @@ describe.each(JUMPS)('when the clock is set $jump, the ledger', ({ ms }) => {
     expect(await recheck()).toBe(1);
   });
 
-  it('counts the commit in which it follows', covers('clock-jump', 'I8'), async () => {
+  it('a ledger counts the commit in which it follows a jump of the clock', covers('clock-jump', 'I8'), async () => {
     await waiting('unconfirmed');
     const before = readMark(fixture.file)?.generation ?? 0;
     expect(await doubtful()).toBe(0);
@@ -104,7 +104,7 @@ describe.each(JUMPS)('when the clock is set $jump, the ledger', ({ ms }) => {
   });
 
   it(
-    'follows it later where the disk was full when it was noticed',
+    'a ledger follows a jump of the clock later where the disk was full when the jump was noticed',
     covers(['clock-jump', 'disk-full'], 'I5'),
     async () => {
       await waiting('unconfirmed');
@@ -122,7 +122,7 @@ describe.each(JUMPS)('when the clock is set $jump, the ledger', ({ ms }) => {
     },
   );
 
-  it('has forgotten it once the clock is set right again', covers('clock-jump', 'I5', 'I6'), async () => {
+  it('a ledger forgets a jump once the clock is set right', covers('clock-jump', 'I5', 'I6'), async () => {
     await waiting('unconfirmed');
     for (const jump of [ms, -ms]) {
       fixture.clock.jump(jump);
@@ -131,7 +131,7 @@ describe.each(JUMPS)('when the clock is set $jump, the ledger', ({ ms }) => {
     expect(await waitMs()).toBe(MINUTE / 2);
   });
 
-  it('notices it as well when no process was there', covers('clock-jump', 'I5'), async () => {
+  it('a ledger notices a jump of the clock while no process ran', covers('clock-jump', 'I5'), async () => {
     await waiting('unconfirmed');
     // The present clock is a new one to whoever opens the file.
     fixture.clock.jump(ms);
@@ -162,7 +162,7 @@ describe('when the clock is set back, the ledger', () => {
   }
 
   it.each(BACK)(
-    'takes no create for a later one that was acknowledged before a lost create: $when',
+    'a create that was acknowledged before a lost create is not taken for a later one after the clock is set back: $when',
     covers('clock-jump', 'I6'),
     async ({ reopens }) => {
       fixture = createLedgerFixture();
@@ -193,7 +193,7 @@ describe('when the clock is set back, the ledger', () => {
   );
 
   it(
-    'takes no create for a later one either where all of them were sent long after the last run',
+    'a create sent long after the last run is not taken for a later one after the clock is set back',
     covers('clock-jump', 'I6'),
     async () => {
       fixture = createLedgerFixture();
@@ -215,7 +215,7 @@ describe('when the clock is set back, the ledger', () => {
   );
 
   it.each(BACK)(
-    'reads a list again from its beginning that was read before: $when',
+    'a list that was read before the clock was set back is read again from its beginning: $when',
     covers('clock-jump', 'I6'),
     async ({ reopens }) => {
       fixture = createLedgerFixture({ contactRules: { firstContact: 'list', bom: 'ask' } });
@@ -246,7 +246,7 @@ describe('when the clock is set back, the ledger', () => {
 });
 
 describe.each(JUMPS)('when the clock is set $jump, this process', ({ ms }) => {
-  it('waits as long as the API has asked for', covers('clock-jump', 'I5'), async () => {
+  it('a process waits as long as the API asked when the clock jumps', covers('clock-jump', 'I5'), async () => {
     const clock = createManualClock();
     const controller = createRateController(null, () => 0);
     const target = { ping: () => Promise.reject(new Error('Nobody is to ask.')) };
@@ -262,7 +262,7 @@ describe.each(JUMPS)('when the clock is set $jump, this process', ({ ms }) => {
     expect(health.admit()).toBe(0);
   });
 
-  it('does not answer with what it knew before', covers('clock-jump', 'I5'), async () => {
+  it('a process does not answer with old state when the clock jumps', covers('clock-jump', 'I5'), async () => {
     const clock = createManualClock();
     let works = true;
     const health = createHealth({
@@ -303,7 +303,7 @@ describe('a sync', () => {
   const LOSSES = ['product.create', 'material.create', 'passport.init', 'passport.publish'] as const;
 
   it(
-    'loses and doubles nothing while the clock is set to and fro, with answers that get lost',
+    'a sync loses and doubles nothing while the clock jumps both ways and answers get lost',
     covers(['clock-jump', 'answer-lost'], ...ORACLE),
     async () => {
       const { clock, setBy } = wrongClock();
@@ -342,7 +342,7 @@ describe('a sync', () => {
     },
   );
 
-  it('publishes what came while the clock was a day ahead', covers('clock-jump', 'I5'), async () => {
+  it('a sync publishes what came while the clock was a day ahead', covers('clock-jump', 'I5'), async () => {
     const { clock, setBy } = wrongClock();
     const [erp] = SMALL_SOURCES;
     const of = (stream: 'products' | 'boms') => ({
@@ -377,7 +377,7 @@ describe('a sync', () => {
   });
 
   it(
-    'makes no product a second time that was made by hand after the clock had been a day ahead',
+    'a sync does not create a product again that a person made by hand after the clock had been a day ahead',
     covers('clock-jump', 'I6'),
     async () => {
       const { clock, setBy } = wrongClock();

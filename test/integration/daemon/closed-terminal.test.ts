@@ -43,23 +43,27 @@ describeWhere({
   it.each([
     { command: 'start', exitCode: 0 },
     { command: 'sync', exitCode: 1 },
-  ])('`$command` finishes what is under way', covers('shutdown', 'I5', 'I6', 'I8'), async ({ command, exitCode }) => {
-    const args = [process.execPath, LAUNCHER, command, '-c', world.configFile, '--log-level', 'info'];
-    const terminal = spawn('python3', ['-c', TERMINAL, ...args], { stdio: ['pipe', 'pipe', 'inherit'] });
-    const told = text(terminal.stdout);
-    await expect
-      .poll(() => world.sandbox.inspect().faults[0]?.used ?? 0, { timeout: 60_000 })
-      .toBeGreaterThanOrEqual(20);
-    terminal.stdin.end('close\n');
-    expect(await told).toBe(`${exitCode}\n`);
-    if (terminal.exitCode === null) await once(terminal, 'exit');
+  ])(
+    '`$command` finishes what is in flight when its terminal closes',
+    covers('shutdown', 'I5', 'I6', 'I8'),
+    async ({ command, exitCode }) => {
+      const args = [process.execPath, LAUNCHER, command, '-c', world.configFile, '--log-level', 'info'];
+      const terminal = spawn('python3', ['-c', TERMINAL, ...args], { stdio: ['pipe', 'pipe', 'inherit'] });
+      const told = text(terminal.stdout);
+      await expect
+        .poll(() => world.sandbox.inspect().faults[0]?.used ?? 0, { timeout: 60_000 })
+        .toBeGreaterThanOrEqual(20);
+      terminal.stdin.end('close\n');
+      expect(await told).toBe(`${exitCode}\n`);
+      if (terminal.exitCode === null) await once(terminal, 'exit');
 
-    const arrived = world.contents().products.length;
-    const runtime = await world.open();
-    const { product } = runtime.views.itemCounts();
-    expect(runtime.voided).toBe(0);
-    await runtime.close();
-    expect(product).toEqual({ delivered: arrived, due: COUNT - arrived });
-    expect(arrived).toBeGreaterThanOrEqual(20);
-  });
+      const arrived = world.contents().products.length;
+      const runtime = await world.open();
+      const { product } = runtime.views.itemCounts();
+      expect(runtime.voided).toBe(0);
+      await runtime.close();
+      expect(product).toEqual({ delivered: arrived, due: COUNT - arrived });
+      expect(arrived).toBeGreaterThanOrEqual(20);
+    },
+  );
 });

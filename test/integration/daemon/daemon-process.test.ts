@@ -53,7 +53,7 @@ describe.each(queues)('the daemon in a process of its own over the %s queue', (q
   };
 
   it.each(['SIGTERM', 'SIGINT'] as const)(
-    'finishes what is under way on %s and hands back the rest',
+    'a daemon finishes what is in flight on %s and hands back the rest',
     covers('shutdown', 'I5', 'I6', 'I8'),
     async (signal) => {
       const daemon = await startDaemonProcess(world.configFile);
@@ -73,7 +73,7 @@ describe.each(queues)('the daemon in a process of its own over the %s queue', (q
   );
 
   it(
-    'ends at once on a second signal, and nothing is lost or doubled',
+    'a daemon ends at once on a second signal, and nothing is lost or doubled',
     covers('shutdown', 'I5', 'I6', 'I8'),
     async () => {
       world.sandbox.faults.clear();
@@ -95,7 +95,7 @@ describe.each(queues)('the daemon in a process of its own over the %s queue', (q
     },
   );
 
-  it('writes its logs to stderr and nothing but the one document to stdout, and no secret to either', async () => {
+  it('a daemon writes its logs to stderr, one document alone to stdout, and no secret to either', async () => {
     world.sandbox.faults.clear();
     const daemon = await startDaemonProcess(world.configFile);
     await expect.poll(() => arrived().length, { timeout: 60_000 }).toBe(COUNT);
@@ -106,7 +106,7 @@ describe.each(queues)('the daemon in a process of its own over the %s queue', (q
     expect(daemon.stderr()).not.toContain('dpp_test0123456789');
   });
 
-  it('keeps a second process from writing to its ledger', async () => {
+  it('a daemon keeps a second process from writing to its ledger', async () => {
     const daemon = await startDaemonProcess(world.configFile);
     await expect(world.open()).rejects.toMatchObject({
       code: 'ledger.held',

@@ -55,7 +55,7 @@ describe('the daemon', () => {
   };
   const logged = (text: string) => log.lines.filter(({ message }) => message.includes(text));
 
-  it('shows a source that cannot be read as a failed job, which Retry runs again, and goes on with the others', async () => {
+  it('a daemon shows an unreadable source as a failed job, which Retry runs again, and continues with the others', async () => {
     await begin();
     await start();
     await daemon.startRun('pim', 'schedule');
@@ -82,7 +82,7 @@ describe('the daemon', () => {
     expect(await daemon.runtime.queues.failed('pull')).toEqual([]);
   });
 
-  it('keeps running while the API refuses the plan, says so once, and goes on when it no longer does', async () => {
+  it('a daemon keeps running while the API refuses the plan, reports that once, and continues when the plan is accepted', async () => {
     await begin();
     world.sandbox.setPlan('acme', 'standard' as never);
     await start();
@@ -100,7 +100,7 @@ describe('the daemon', () => {
     expect(logged('Deliveries go on')).toHaveLength(1);
   });
 
-  it('takes up a rotated key from its file without a restart', async () => {
+  it('a daemon takes up a rotated key from its file without a restart', async () => {
     await begin();
     world.write('key', 'dpp_gone0123456789abcdefghij');
     const config = readFileSync(world.configFile, 'utf8').replace(API_KEY, '${file:./key}');
@@ -114,7 +114,7 @@ describe('the daemon', () => {
     expect(JSON.stringify(log.lines)).not.toMatch(/dpp_(?:gone|test)0/);
   });
 
-  it('makes up at its start for a run that was cut short', async () => {
+  it('a daemon starts a run again that was cut short before its start', async () => {
     await begin({
       config: { sources: [{ ...PRODUCTS.source, schedule: '0 0 1 1 *' }, OTHER] },
     });
@@ -126,7 +126,7 @@ describe('the daemon', () => {
     expect(logged('cut short')).toHaveLength(1);
   });
 
-  it('makes up at its start, once, for times that passed while no daemon ran, and for no others', async () => {
+  it('a daemon makes up at its start, once, for schedules that passed while no daemon ran, and for no others', async () => {
     await begin({ config: { sources: [{ ...PRODUCTS.source, schedule: '30 2 * * *' }] } });
     const runs = () => daemon.runtime.views.runs({ source: 'erp', limit: 9 });
     await start();
@@ -148,7 +148,7 @@ describe('the daemon', () => {
     expect(runs()).toHaveLength(2);
   });
 
-  it('delivers at its start what was left due', async () => {
+  it('a daemon delivers at its start what was left due', async () => {
     await begin();
     world.sandbox.setPlan('acme', 'standard' as never);
     await world.sync({ waitMs: 1000 });
@@ -159,13 +159,13 @@ describe('the daemon', () => {
     expect(daemon.runtime.views.runs({ source: 'erp', limit: 9 })).toHaveLength(1);
   });
 
-  it('listens nowhere without a web section', async () => {
+  it('a daemon listens nowhere without a web section', async () => {
     await begin({ config: { sources: [PRODUCTS.source] } });
     await start();
     expect(daemon.url).toBeNull();
   });
 
-  it('gives up waiting for its requests when the time to stop is over', async () => {
+  it('a daemon gives up waiting for its requests when the time to stop is over', async () => {
     await begin({ sandbox: { faults: [{ kind: 'latency', operation: 'product.create', ms: 1500 }] } });
     const secrets = createSecretStore();
     const config = await loadRuntimeConfig(world.configFile, secrets);
@@ -195,7 +195,7 @@ describe('the daemon', () => {
 });
 
 describe('the daemon at its start', () => {
-  it('says which address it cannot have, and lets go of the ledger', async () => {
+  it('a daemon that cannot have its address says which, and releases the ledger', async () => {
     const taken = createServer().listen(0, '127.0.0.1');
     await once(taken, 'listening');
     const { port } = taken.address() as AddressInfo;
@@ -217,7 +217,7 @@ describe('the daemon at its start', () => {
 
 describeRedis('the daemon over Redis', () => {
   it(
-    'sends nothing for outdated jobs, and receives what the ledger has',
+    'a daemon sends nothing for outdated jobs, and receives the deliveries that are due in the ledger',
     covers('queue-lost', 'I5', 'I6'),
     async () => {
       const redis = await startRedis();

@@ -16,7 +16,7 @@ describeWhere({ isThere: redisAvailable, what: 'redis-server' })(
       await world.remove();
     });
 
-    it('begins with the next daemon where Redis has refused it', async () => {
+    it('a due run that Redis has refused begins with the next daemon', async () => {
       const redis = await startRedis();
       world = await createWorld({
         config: { sources: [{ ...PRODUCTS.source, schedule: '0 0 1 1 *' }] },

@@ -23,7 +23,7 @@ describe('the lines of the log', () => {
     world = null;
   });
 
-  it('have source and run where they are about a run, and kind and key where they are about an item', async () => {
+  it('the lines of the log have source and run where they are about a run, and kind and key where they are about an item', async () => {
     const files = (source: string) => ({ [`${source}/products.csv`]: PRODUCTS.files['products.csv'] });
     const source = (id: string) => ({
       ...PRODUCTS.source,
@@ -74,7 +74,7 @@ describe('the lines of the log', () => {
     }
   });
 
-  it('keep the fields of works that go on side by side apart, and take what becomes known later', async () => {
+  it('the lines of concurrent work keep their fields apart, and take fields that become known later', async () => {
     const { lines, log } = recording();
     const gate = Promise.withResolvers<void>();
     const work = (source: string, run: number) =>

@@ -71,14 +71,14 @@ describe('the metrics of a daemon', () => {
     await world.remove();
   });
 
-  it('are all of the table, each with its series from the first scrape on', () => {
+  it('a daemon has all metrics of the table, each with its series from the first scrape on', () => {
     const names = new Set(seriesOf(atStart).map(({ name }) => name.replace(/_(bucket|sum|count)$/, '')));
     expect(Object.keys(METRICS).filter((name) => !names.has(`dpp_sync_${name}`))).toEqual([]);
     const others = [...names].filter((name) => name.startsWith('dpp_sync_') && !(name.slice(9) in METRICS));
     expect(others).toEqual([]);
   });
 
-  it('begin with zeros, also for a source that has never completed a run', () => {
+  it('the metrics begin with zeros, also for a source that has never completed a run', () => {
     const values = new Map(seriesOf(atStart).map(({ name, labels, value }) => [`${name}{${labels}}`, value]));
     expect(values.get('dpp_sync_last_complete_run_timestamp_seconds{source="pim"}')).toBe('0');
     expect(values.get('dpp_sync_runs_total{source="pim",result="failed"}')).toBe('0');
@@ -92,7 +92,7 @@ describe('the metrics of a daemon', () => {
     expect(values.get('dpp_sync_api_learnt_rate_per_second{}')).toBe('Nan');
   });
 
-  it('count items, passports and the quarantine of each source', async () => {
+  it('the metrics count items, passports and the quarantine of each source', async () => {
     expect(await valueOf('items', 'source="erp",kind="product",state="delivered"')).toBe('1');
     expect(await valueOf('items', 'source="erp",kind="passport",state="blocked"')).toBe('1');
     expect(await valueOf('items', 'source="pim",kind="product",state="delivered"')).toBe('0');
@@ -113,7 +113,7 @@ describe('the metrics of a daemon', () => {
     expect(Number(await valueOf('ledger_bytes', 'file="database"'))).toBeGreaterThan(4096);
   });
 
-  it('are what every rule and every panel asks for', async () => {
+  it('each rule and each panel asks for metrics that exist', async () => {
     const names = new Set(seriesOf(await scrape()).map(({ name }) => name));
     const rules = parse(readFileSync(`${CONFIG}/prometheus/alerts.yaml`, 'utf8')) as {
       groups: { rules: { expr: string }[] }[];
@@ -141,11 +141,11 @@ describe('the metrics of a daemon', () => {
   });
 
   describePromtool('and promtool', () => {
-    it('finds nothing to object to in a scrape', async () => {
+    it('promtool finds nothing to object to in a scrape', async () => {
       expect(promtool(['check', 'metrics'], { input: await scrape() })).toEqual({ status: 0, text: '' });
     });
 
-    it('accepts the rules, and each fires where it should and stays silent where it should', () => {
+    it('promtool accepts the alert rules, and each rule fires only in its own situation', () => {
       const cwd = `${CONFIG}/prometheus`;
       expect(promtool(['check', 'rules', 'alerts.yaml'], { cwd }).text).toContain('SUCCESS');
       const { status, text } = promtool(['test', 'rules', 'alerts.test.yaml'], { cwd });
@@ -153,7 +153,7 @@ describe('the metrics of a daemon', () => {
       expect(status).toBe(0);
     });
 
-    it('has a test for every rule', () => {
+    it('each alert rule has a test', () => {
       const names = Array.from(readFileSync(`${CONFIG}/prometheus/alerts.yaml`, 'utf8').matchAll(/alert: (\w+)/g));
       const tests = readFileSync(`${CONFIG}/prometheus/alerts.test.yaml`, 'utf8');
       expect(names.map(([, name = '']) => name).filter((name) => !tests.includes(name))).toEqual([]);

@@ -36,7 +36,7 @@ describe('a daemon in a process of its own, without a terminal', () => {
   const metrics = async (token: string) =>
     (await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${token}` } })).status;
 
-  it('reloads on SIGHUP under load, and loses and doubles nothing', async () => {
+  it('a daemon reloads on SIGHUP under load, and loses and doubles nothing', async () => {
     await expect.poll(() => names().length, { timeout: 60_000 }).toBeGreaterThan(10);
     world.write('status.csv', 'key,value\n10,ARCHIVED\n');
     daemon.signal('SIGHUP');
@@ -51,7 +51,7 @@ describe('a daemon in a process of its own, without a terminal', () => {
     expect(world.sandbox.inspect().writes.filter(({ count }) => count !== 1)).toEqual([]);
   });
 
-  it('takes another token of the dashboard from its file, and the former one no more', async () => {
+  it('a daemon accepts a changed token of the dashboard from its file, and the former token no more', async () => {
     expect(await metrics(WEB_TOKEN)).toBe(200);
     world.write('token', OTHER_TOKEN);
     await expect.poll(() => metrics(OTHER_TOKEN), { timeout: 60_000 }).toBe(200);

@@ -53,7 +53,7 @@ describe('a reload of the config', () => {
     );
   const reloads = () => log.lines.filter(({ message }) => message.startsWith('The config was'));
 
-  it('maps again what the changed mapping changes, and takes up a new source', async () => {
+  it('a reload maps again what the changed mapping changes, and takes up a new source', async () => {
     await daemon.startRun('erp', 'cli');
     await expect.poll(products, { timeout: 30_000 }).toEqual({ 'A-1': 'Kettle DRAFT' });
     world.write('status.csv', PRODUCTS.mended['status.csv']);
@@ -79,7 +79,7 @@ describe('a reload of the config', () => {
     await expect.poll(() => products()['M-1'], { timeout: 30_000 }).toBe('Mixer DRAFT');
   });
 
-  it('is asked for by the command, which names what has changed and what is refused', async () => {
+  it('a reload by the command names what has changed and what is refused', async () => {
     const reload = () => runHere(['reload', '-c', world.configFile]);
     // A command asks only a daemon of its own version.
     await daemon.stop();
@@ -100,7 +100,7 @@ describe('a reload of the config', () => {
     expect(refused.stderr).toMatch(/^ {2}web\S*: .*Restart the daemon, or undo this change\.$/m);
   });
 
-  it('has scheduled backups and a ceiling of the rate in use at once', async () => {
+  it('a reload puts scheduled backups and a ceiling of the rate into use at once', async () => {
     const many = Array.from({ length: 40 }, (_, at) => `R-${at},Item ${at},10`);
     world.write('products.csv', `SKU,NAME,STATE\n${many.join('\n')}\n`);
     expect(daemon.runtime.care?.backups.nextAt()).toBeNull();
@@ -117,7 +117,7 @@ describe('a reload of the config', () => {
     expect(performance.now() - beganAt).toBeGreaterThan(3000);
   });
 
-  it('refuses an invalid config as a whole, goes on with the former one, and says so until it is right', async () => {
+  it('a reload refuses an invalid config as a whole, keeps the former one, and reports that until the config is right', async () => {
     change((config) => {
       config.sources[0]?.mappings.push({ fields: {} });
       config['passports'] = { init: 'when-complete', publish: 'manual' };
@@ -140,7 +140,7 @@ describe('a reload of the config', () => {
       .toMatchObject({ initialized: 1 });
   });
 
-  it('refuses settings that need a restart, with a sentence for each', async () => {
+  it('a reload refuses settings that need a restart, with a sentence for each', async () => {
     change((config) => {
       config['ledger'] = './data/other.db';
       config.target['baseUrl'] = 'https://elsewhere.example.com';
@@ -155,7 +155,7 @@ describe('a reload of the config', () => {
     expect(daemon.runtime.config.target.maxRate).toBeNull();
   });
 
-  it('notices a file that an editor or a mounted ConfigMap replaces, once it stays as it is', async () => {
+  it('a daemon notices a config file that an editor or a mounted ConfigMap replaces, once the file stays as it is', async () => {
     const text = readFileSync(world.configFile, 'utf8');
     const replaced = `${world.configFile}.tmp`;
     writeFileSync(replaced, text.replace('row.NAME', '\'"Edited"\''));
@@ -175,7 +175,7 @@ describe('a reload of the config', () => {
     expect(reloads()[1]?.message).toBe('The config was reloaded. Changed: sources.erp.');
   });
 
-  it('uses another API key from its file with the next request', async () => {
+  it('a daemon uses another API key from its file with the next request', async () => {
     await daemon.startRun('erp', 'cli');
     await expect.poll(products, { timeout: 30_000 }).toEqual({ 'A-1': 'Kettle DRAFT' });
     world.sandbox.ensureKey({
@@ -191,7 +191,7 @@ describe('a reload of the config', () => {
     expect(JSON.stringify(log.lines)).not.toContain('dpp_new0123456789');
   });
 
-  it('ends a run under load with the mapping that it began with, and then maps everything anew', async () => {
+  it('a run under load ends with the mapping that it began with, and the reload then maps everything anew', async () => {
     world.write('products.csv', `SKU,NAME,STATE\n${rows.join('\n')}\n`);
     world.sandbox.faults.add({ kind: 'latency', operation: 'product.create', ms: 200 });
     await daemon.startRun('erp', 'cli');

@@ -141,10 +141,10 @@ async function oneTraceForEachDelivery(queue?: string): Promise<void> {
 }
 
 describe('the traces of deliveries', () => {
-  it('are one for each, from the source to the settled answer, with the embedded queue', () =>
+  it('each delivery has one trace, from the source to the settled answer, with the embedded queue', () =>
     oneTraceForEachDelivery());
 
-  it('go on in the next process, with the same ids', async () => {
+  it('a trace continues in the next process, with the same ids', async () => {
     const first = await start();
     first.world.sandbox.faults.add({ operation: 'product.create', kind: 'status', status: 401 });
     await first.daemon.startRun('erp', 'schedule');
@@ -160,7 +160,7 @@ describe('the traces of deliveries', () => {
     expect(names).toContain('sync product');
   });
 
-  it('never hurt the sync: not where the collector is away, and not at the end', async () => {
+  it('traces never hurt the sync: not where the collector is away, and not at the end', async () => {
     const { daemon, log } = await start({ traces: { endpoint: 'http://127.0.0.1:9/v1/traces', sampleRatio: 1 } });
     await daemon.startRun('erp', 'schedule');
     await expect.poll(() => delivered(daemon), SOON).toBe(2);
@@ -170,7 +170,7 @@ describe('the traces of deliveries', () => {
     expect(log.lines.filter(({ message }) => message.startsWith('Traces could not be sent')).length).toBeLessThan(2);
   });
 
-  it('load no package of OpenTelemetry where the config has none', () => {
+  it('a config without traces loads no package of OpenTelemetry', () => {
     const sources = fileURLToPath(new URL('../../../src', import.meta.url));
     const files = readdirSync(sources, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
     const importing = (text: RegExp) => files.filter((file) => text.test(readFileSync(join(sources, file), 'utf8')));
@@ -179,7 +179,7 @@ describe('the traces of deliveries', () => {
     expect(importing(/^import (?!type)[^;]*\/create-traces\.ts'/m)).toEqual([]);
   });
 
-  it('are of a share of the items, whichever process asks', async () => {
+  it('traces are made of the same share of the items, whichever process asks', async () => {
     const keys = Array.from({ length: 2000 }, (_, index) => `A-${index}`);
     const traced = keys.filter((key) => isTraced('product', key, 0.1));
     expect(traced.length).toBeGreaterThan(120);

@@ -31,7 +31,7 @@ describe('a source with `watch: true`', () => {
   const ended = () => runs().filter(({ endedAt }) => endedAt !== null);
   const names = () => world.contents().products.map(({ name }) => name);
 
-  it('is read when its export appears, when it changes, and not again', async () => {
+  it('a watched source is read when its export appears and when it changes, and not again', async () => {
     writeFileSync(`${file()}.tmp`, `${HEADER}A-1,Kettle,10\n`);
     renameSync(`${file()}.tmp`, file());
     await expect.poll(ended, { timeout: 30_000 }).toMatchObject([{ trigger: 'file', result: 'complete' }]);
@@ -45,7 +45,7 @@ describe('a source with `watch: true`', () => {
     expect(last?.message).toBe('The run of erp is complete: 1 rows read, 0 unchanged, 1 changed, 0 in quarantine.');
   });
 
-  it('is not read while its export is being written', async () => {
+  it('a watched source is not read while its export is being written', async () => {
     writeFileSync(file(), HEADER);
     // From then on it is looked at every two seconds.
     await expect.poll(ended, { timeout: 30_000 }).toHaveLength(1);
@@ -62,7 +62,7 @@ describe('a source with `watch: true`', () => {
       .toMatchObject([{ streams: [{ read: row }] }, { streams: [{ read: 0 }] }]);
   });
 
-  it('is read at the start where its export changed while no daemon ran, and only then', async () => {
+  it('a watched source is read at the start where its export changed while no daemon ran, and only then', async () => {
     writeFileSync(file(), `${HEADER}A-1,Kettle,10\n`);
     await expect.poll(ended, { timeout: 30_000 }).toHaveLength(1);
     await daemon.stop();
@@ -76,7 +76,7 @@ describe('a source with `watch: true`', () => {
     expect(runs()).toHaveLength(2);
   });
 
-  it('is watched again once a reload gives it a connector that can be watched', async () => {
+  it('a source is watched again once a reload gives it a connector that can be watched', async () => {
     const withSource = (source: object) =>
       world.write(
         'dpp-sync.yaml',

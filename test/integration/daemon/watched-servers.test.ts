@@ -75,7 +75,7 @@ for (const [name, suite, start] of SERVERS) {
       await server.stop();
     });
 
-    it('makes a run due when it appears and when it changes', async () => {
+    it('an export on a server makes a run due when it appears and when it changes', async () => {
       server = await start();
       const options = { path: `${server.address}/${NAME}`, key: ['SKU'], access: server.access };
       world = await createWorld({
