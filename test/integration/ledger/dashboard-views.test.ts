@@ -80,7 +80,7 @@ async function given(): Promise<void> {
 }
 
 describe('a list of items', () => {
-  it('continues after its last row, and ends', async () => {
+  it('a list of items continues after its last row, and ends', async () => {
     await given();
     expect(pagesOf({}, 2)).toEqual([['1', '2'], ['M', 'L1'], ['3']]);
     expect(pagesOf({ kind: 'product' }, 2)).toEqual([['1', '2'], ['3']]);
@@ -89,7 +89,7 @@ describe('a list of items', () => {
     expect(total({ source: 'pim' })).toEqual({ count: 0, atLeast: false });
   });
 
-  it('has the items of each state, and counts them', async () => {
+  it('a list of items has the items of each state, and counts them', async () => {
     await given();
     await reject('2');
     expect(keys({ state: 'rejected' })).toEqual(['2']);
@@ -105,7 +105,7 @@ describe('a list of items', () => {
     expect(total({ state: 'delivered', kind: 'product' })).toEqual({ count: 2, atLeast: false });
   });
 
-  it('finds a part of a name, of a key and of a natural key, in lower case or upper case', async () => {
+  it('a search in the list of items finds a part of a name, key or natural key, in lower case or upper case', async () => {
     await given();
     expect(keys({ search: 'alpine' })).toEqual(['1', '3']);
     expect(keys({ search: 'NYLON' })).toEqual(['M']);
@@ -115,7 +115,7 @@ describe('a list of items', () => {
     expect(total({ search: 'alpine' })).toEqual({ count: 2, atLeast: false });
   });
 
-  it('finds a new name and not the former one, also where the list was read before', async () => {
+  it('a search in the list of items finds a new name and not the former one, also where the list was read before', async () => {
     await given();
     expect(keys({ search: 'jacket' })).toEqual(['2']);
     await stageRows(fixture.ledger, { 1: items(product('1', 'Alpine tent'), product('2', 'Poncho'), material('M')) });
@@ -126,7 +126,7 @@ describe('a list of items', () => {
     ]);
   });
 
-  it('has the items that a run has changed', async () => {
+  it('a list of items has the items that a run has changed', async () => {
     await given();
     await deliverAll(fixture.ledger);
     fixture.clock.advance(1000);
@@ -140,7 +140,7 @@ describe('a list of items', () => {
 });
 
 describe('one item', () => {
-  it('has the items that point to it, and a product the tree of its BOM items', async () => {
+  it('the view of one item has the items that point to it, and a product the tree of its BOM items', async () => {
     await given();
     const detail = views().itemDetail('material', 'M');
     expect(detail?.usedBy).toMatchObject({ count: 1, rows: [{ role: 'material', kind: 'bom_item', key: 'L1' }] });
@@ -157,7 +157,7 @@ describe('one item', () => {
 });
 
 describe('the causes of what is stuck', () => {
-  it('group quarantined rows by rule and field, and say what they hold', async () => {
+  it('the causes on the dashboard group quarantined rows by rule and field, and show their values', async () => {
     await given();
     const [cause] = views().causes({});
     expect(cause).toMatchObject({
@@ -180,7 +180,7 @@ describe('the causes of what is stuck', () => {
     expect([rest.rows.map(({ record }) => record?.fields['id']), rest.next]).toEqual([['4'], null]);
   });
 
-  it('group stuck items whose reasons differ only in values, and keep their notes', async () => {
+  it('the causes on the dashboard group stuck items whose reasons differ only in values, and keep their notes', async () => {
     await given();
     await reject('1');
     await reject('2');
@@ -198,7 +198,7 @@ describe('the causes of what is stuck', () => {
     ]);
   });
 
-  it('have the failed runs of a source until one is complete', async () => {
+  it('the causes on the dashboard have the failed runs of a source until one is complete', async () => {
     const { ledger } = fixture;
     const start = { source: 'erp', trigger: 'cli', streams: ['default'], mappingRevision: 'r1' } as const;
     for (let n = 0; n < 2; n += 1) {
@@ -245,7 +245,7 @@ describe('the search for rows in quarantine', () => {
       .searchQuarantined({ search, source })
       .map(({ record: { key }, product: of }) => `${key} of ${of}`);
 
-  it('finds a part of the key of a row, or of the key of its product, in lower case or upper case', async () => {
+  it('the search in quarantine finds a part of the key of a row or of its product, in lower case or upper case', async () => {
     await stageRows(fixture.ledger, {
       'Row-1': unknownCountry('LMP-012'),
       'Row-2': unknownCountry('LMP-013'),
@@ -257,7 +257,7 @@ describe('the search for rows in quarantine', () => {
     expect(found('lmp', 'erp')).toHaveLength(2);
   });
 
-  it('gives each row its cause, and none for a record that is not in quarantine any more', async () => {
+  it('the search in quarantine gives each row its cause, and leaves out records that are in quarantine no more', async () => {
     await stageRows(fixture.ledger, { 1: unknownCountry('P'), 2: unknownCountry('Q') });
     const [cause] = views().causes({});
     const rows = views().searchQuarantined({ search: 'p' });
@@ -277,7 +277,7 @@ describe('a replay by cause', () => {
     return { ids: candidates.map(({ fields }) => fields['id']), ...(await fixture.ledger.replay({ records, dryRun })) };
   };
 
-  it('maps the quarantined records of the cause again, and no other record', async () => {
+  it('a replay by cause maps the quarantined records of the cause again, and no other record', async () => {
     await given();
     const other = { code: 'gtin.check', message: 'Wrong.' };
     await stageRows(fixture.ledger, { 5: { status: 'quarantined', issues: [other], blockedProducts: [] } });
@@ -301,7 +301,7 @@ describe('a replay by cause', () => {
     ).toEqual(['gtin.check']);
   });
 
-  it('sends the stuck items of the cause again, and no other item', async () => {
+  it('a replay by cause sends the stuck items of the cause again, and no other item', async () => {
     await given();
     await reject('1');
     await reject('3', { message: 'Something else is wrong.' });
@@ -315,7 +315,7 @@ describe('a replay by cause', () => {
 });
 
 describe('the list of passports', () => {
-  it('has a row for each product, with its name and what keeps it from being published', async () => {
+  it('the list of passports has a row for each product, with its name and the reason why it is not published', async () => {
     const { ledger } = fixture;
     await given();
     await deliverAll(ledger);
@@ -330,7 +330,7 @@ describe('the list of passports', () => {
     ]);
   });
 
-  it('names what a complete passport waits for, in the words of why', async () => {
+  it('the list of passports names what a complete passport waits for, in the words of `why`', async () => {
     const { ledger } = fixture;
     await given();
     await deliverAll(ledger);
@@ -347,7 +347,7 @@ describe('the list of passports', () => {
     expect(waitsFor()).toEqual([]);
   });
 
-  it('counts and lists each state as the views of the commands do', async () => {
+  it('the list of passports counts and lists each state as the commands do', async () => {
     const { ledger } = fixture;
     await given();
     await reject('3');

@@ -83,7 +83,7 @@ const item: fc.Arbitrary<Item> = fc.oneof(
   fc.tuple(key, key, key, name).map(([of, from, part, count]) => bomItem(of, from, part, count)),
 );
 
-it('stages a page of items at once as one after the other, with repeats, refs and items that are known', () => {
+it('a page of items is staged at once as one item after the other, with repeats, refs and known items', () => {
   const pages = fc.array(fc.array(item, { maxLength: 12 }), { minLength: 1, maxLength: 3 });
   fc.assert(
     fc.property(pages, (given) => {

@@ -41,7 +41,7 @@ async function stageProducts(ledger: SqliteLedger, count: number): Promise<void>
 
 describe('a batch of settlements', () => {
   it(
-    'costs the one item whose remote id another item of the batch was given',
+    'a remote id that another item of the batch was given costs one item of the settlements alone',
     covers('answer-lost', 'I4'),
     async () => {
       const { ledger } = fixture;
@@ -56,7 +56,7 @@ describe('a batch of settlements', () => {
     },
   );
 
-  it('takes other decisions beside the plain ones, each for its own delivery', async () => {
+  it('a batch of settlements takes other decisions beside the plain ones, each for its own delivery', async () => {
     const { ledger } = fixture;
     await stageProducts(ledger, 4);
     const [first, ...rest] = await claimAll(ledger);
@@ -100,7 +100,7 @@ describe('a batch of settlements', () => {
       ['a retry', { kind: 'retry', dueAt: 0, spend: true, reason }],
       ['an unconfirmed one', lost],
       ['an acknowledged one', delivered(1)],
-    ])('takes the first decision on %s alone, in one request', async (_what, decision) => {
+    ])('a batch that settles a delivery twice in a request takes the first decision on %s', async (_what, decision) => {
       const claim = await claimOnly();
       const [group] = groupsOf([claim], () => decision);
       if (group === undefined) expect.unreachable();
@@ -109,7 +109,7 @@ describe('a batch of settlements', () => {
       expect(attempts()).toEqual([1]);
     });
 
-    it('takes the decision of the first request alone', covers('answer-lost', 'I6'), async () => {
+    it('a delivery settled twice in a batch takes the first decision', covers('answer-lost', 'I6'), async () => {
       const claim = await claimOnly();
       const decisions = [lost, delivered(1), lost];
       const settled = await fixture.ledger.settle(groupsOf([claim, claim, claim], (_key, at) => decisions[at] ?? lost));
@@ -117,7 +117,7 @@ describe('a batch of settlements', () => {
       expect([states(fixture.ledger), attempts()]).toEqual([{ P0: 'in_doubt' }, [1]]);
     });
 
-    it('takes the decision on its present claim, where an older one is answered before', async () => {
+    it('a batch of settlements decides on the present claim, where an older claim is answered before', async () => {
       const claim = await claimOnly();
       const stale = { ...claim, sends: claim.sends - 1 };
       const decisions = [lost, delivered(1)];
@@ -127,7 +127,7 @@ describe('a batch of settlements', () => {
     });
   });
 
-  it('releases what waited for several of its items, once', covers('changed-amid', 'I5'), async () => {
+  it('a batch of settlements releases each waiting item once', covers('changed-amid', 'I5'), async () => {
     const { ledger } = fixture;
     await stageRows(ledger, {
       P1: items(product('P1')),
@@ -143,7 +143,7 @@ describe('a batch of settlements', () => {
 });
 
 describe('a batch of claims', () => {
-  it('leaves out what is not due under the named revision, and claims the rest', async () => {
+  it('a batch of claims leaves out what is not due under the named revision, and claims the rest', async () => {
     const { ledger } = fixture;
     await stageProducts(ledger, 3);
     const [one, two, three] = await ledger.dueDeliveries({ afterId: 0, limit: 9 });
@@ -162,7 +162,7 @@ describe('a batch of claims', () => {
     ['rejected', { kind: 'rejected', reason: REFUSED }],
     ['delivered', delivered(1)],
   ])(
-    'claims nothing for a job that comes late, once its delivery is %s',
+    'a batch of claims claims nothing for a job that comes late, once its delivery is %s',
     covers('queue-lost', 'I6'),
     async (state, decision) => {
       const { ledger } = fixture;
@@ -211,7 +211,7 @@ describe('statements', () => {
     }
   }
 
-  it('are as many for 64 creates as for one', async () => {
+  it('the ledger runs as many statements for 64 creates as for one', async () => {
     expect(await statementsOf(64)).toEqual(await statementsOf(1));
   });
 });

@@ -100,7 +100,7 @@ const DAMAGE: Record<string, { sql: string; also?: string[] }> = {
 };
 
 describe('verify', () => {
-  it('finds nothing in a ledger at work, beside its writer', async () => {
+  it('verify finds nothing in a ledger that its writer is using', async () => {
     expect(verifyLedger(fixture.file, quiet)?.findings).toEqual([]);
     await fill();
     expect(verifyLedger(fixture.file, quiet)).toMatchObject({ findings: [], checks: SOUND_CHECKS.length + 2 });
@@ -111,7 +111,7 @@ describe('verify', () => {
     expect(verifyLedger(fixture.file, quiet)?.findings).toEqual([]);
   });
 
-  it('finds each damage that is planted, and names it with examples', async () => {
+  it('verify finds each damage that is planted, and names it with examples', async () => {
     await fill();
     backup(beside('sound.db'));
     expect(Object.keys(DAMAGE).toSorted()).toEqual(['file.refs', ...SOUND_CHECKS.map(({ name }) => name)].toSorted());
@@ -125,7 +125,7 @@ describe('verify', () => {
     }
   });
 
-  it('finds pages and indexes that are not as SQLite wrote them', async () => {
+  it('verify finds pages and indexes that are not as SQLite wrote them', async () => {
     await fill();
     backup(beside('sound.db'));
     const db = new Database(beside('sound.db')).unsafeMode();
@@ -139,7 +139,7 @@ describe('verify', () => {
 });
 
 describe('a backup', () => {
-  it('is one moment of the ledger beside a busy writer, which goes on meanwhile', async () => {
+  it('a backup is one moment of the ledger beside a busy writer, which continues meanwhile', async () => {
     await fill();
     change(
       fixture.file,
@@ -171,7 +171,7 @@ describe('a backup', () => {
     expect(readdirSync(dirname(file)).filter((name) => name.includes('backup.db'))).toEqual(['backup.db']);
   });
 
-  it('replaces a file with force alone, and never the ledger', () => {
+  it('a backup replaces a file with force alone, and never the ledger', () => {
     writeFileSync(beside('backup.db'), 'mine');
     expect(() => backup(beside('backup.db'))).toThrow(/There is a file/);
     expect(readFileSync(beside('backup.db'), 'utf8')).toBe('mine');
@@ -202,7 +202,7 @@ describe('a ledger that was put back', () => {
     expect(await reopens()).toBe('opened');
   };
 
-  it('is recognised by its mark, however little was committed since the copy', async () => {
+  it('a ledger that was put back is recognised by its mark, however little was committed since the copy', async () => {
     await fixture.ledger.close();
     copyFileSync(fixture.file, beside('copy.db'));
     await fixture.reopen();
@@ -224,7 +224,7 @@ describe('a ledger that was put back', () => {
     await recoverFixture();
   });
 
-  it('is recognised as a backup where no mark is beside it', async () => {
+  it('a ledger that was put back is recognised as a backup where no mark is beside it', async () => {
     backup(beside('backup.db'));
     await fixture.ledger.close();
     putBack(beside('backup.db'));
@@ -234,7 +234,7 @@ describe('a ledger that was put back', () => {
     expect(await reopens()).toBe('opened');
   });
 
-  it('is never seen in one that only crashed: between commit and mark, with the mark lost, torn, or of another ledger', async () => {
+  it('a ledger that only crashed is never taken for one that was put back, whatever its mark is like', async () => {
     const mark = `${fixture.file}.mark`;
     const atOpen = readFileSync(mark);
     await fixture.ledger.touch();
@@ -255,7 +255,7 @@ describe('a ledger that was put back', () => {
     expect(existsSync(mark)).toBe(true);
   });
 
-  it('is missed where it is empty or gone, and its mark is named where that is, by whatever link it is reached', async () => {
+  it('a ledger that is empty or gone is missed, and the message names its mark, by whatever link the ledger is reached', async () => {
     await fixture.ledger.close();
     writeFileSync(fixture.file, '');
     mkdirSync(beside('linked'));
@@ -269,7 +269,7 @@ describe('a ledger that was put back', () => {
     expect(() => verifyLedger(beside('linked/link.db'), quiet)).toThrow(missed);
   });
 
-  it('has the former one kept, and outgrows it, when it is restored', async () => {
+  it('a ledger that is restored keeps the former one beside it, and has a greater high water than it', async () => {
     backup(beside('backup.db'));
     for (let n = 0; n < 5; n += 1) await fixture.ledger.touch();
     await fixture.ledger.close();
@@ -283,7 +283,7 @@ describe('a ledger that was put back', () => {
   });
 
   it(
-    'gives no write an idempotency key that it may have had since the backup',
+    'a restored ledger gives no write an idempotency key that it may have had since the backup',
     covers('ledger-restored', 'I2'),
     async () => {
       const keyOfNext = async () => {
@@ -308,7 +308,7 @@ describe('a ledger that was put back', () => {
     },
   );
 
-  it('is not restored while it is held, from another target, or from what is damaged or no ledger', async () => {
+  it('a ledger is not restored while it is locked, from another target, or from a damaged file or no ledger', async () => {
     backup(beside('backup.db'));
     expect(() => restore(beside('backup.db'))).toThrow(/in use by/);
     await fixture.ledger.close();
@@ -322,7 +322,7 @@ describe('a ledger that was put back', () => {
     expect(await reopens()).toBe('opened');
   });
 
-  it('leaves no half of a copy behind where it cannot be put in place', async () => {
+  it('a restore leaves no half of a copy behind where the copy cannot be put in place', async () => {
     backup(beside('backup.db'));
     await fixture.ledger.close();
     const keepAs = beside('no-such-folder/former.db');

@@ -38,7 +38,7 @@ async function readEmptyList(): Promise<void> {
 }
 
 describe('creates before first contact', () => {
-  it('are neither handed out nor claimed, and those of another kind go on', async () => {
+  it('creates before first contact are neither listed as due nor claimed, and those of another kind are', async () => {
     await pullAndMap(fixture.ledger, [row('1'), row('2')], ({ id }) => items(product(text(id)), material(text(id))));
     const due = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 10 });
     expect(due).toEqual([]);
@@ -53,7 +53,7 @@ describe('creates before first contact', () => {
     expect(sent.map(({ operation }) => operation)).toEqual(['product.create', 'product.create']);
   });
 
-  it('are compared again where a create begins again on an item that was compared before', async () => {
+  it('creates are compared with the list again where a create begins again on a compared item', async () => {
     const stageFirst = async (sku: string) => {
       await pullRows(fixture.ledger, { rows: [row('1', { sku }), row('2')], snapshot: false });
       await mapRows(fixture.ledger, ({ id, sku: given }) => {
@@ -73,7 +73,7 @@ describe('creates before first contact', () => {
     expect(fixture.ledger.views.item('product', '1')?.remoteId).toBe(7);
   });
 
-  it('go on where the reading of their list ended, after a restart', async () => {
+  it('creates continue after a restart where the reading of their list had ended', async () => {
     await stage(1);
     await fixture.ledger.beginListing('product');
     const entries = [{ remoteId: 7, fields: { sku: 'OTHER', name: 'Of somebody else' } }];
@@ -101,7 +101,7 @@ describe('creates before first contact', () => {
     expect(await deliverAll(fixture.ledger, 301)).toHaveLength(21);
   });
 
-  it('are listed once where the platform refuses a second item of a key', async () => {
+  it('creates are listed once where the platform refuses a second item of a key', async () => {
     await fixture.reopen({ duplicateKeys: 'refused' });
     await stage(1);
     expect(await fixture.ledger.contactSteps()).toHaveLength(1);
@@ -112,7 +112,7 @@ describe('creates before first contact', () => {
     expect(await fixture.ledger.contactSteps()).toEqual([]);
   });
 
-  it('are not suspended in a ledger of an earlier version that has delivered of their kind', async () => {
+  it('creates are not suspended in a ledger of an earlier version that has delivered of their kind', async () => {
     await fixture.ledger.close();
     rmSync(dirname(fixture.file), { recursive: true });
     mkdirSync(dirname(fixture.file));
@@ -144,7 +144,7 @@ describe('an entry with a field that cannot be compared', () => {
   /** As an earlier version has stored it. */
   const halfOfACharacter = { sku: 'SKU-1', name: 'cut \ud83d' };
 
-  it('blocks its own item alone, and the other creates are sent', async () => {
+  it('an entry with a field that cannot be compared blocks its own item alone, and the other creates are sent', async () => {
     await stage(3);
     await readNoPublications();
     await readProducts([{ remoteId: 7, fields: halfOfACharacter }]);
@@ -153,7 +153,7 @@ describe('an entry with a field that cannot be compared', () => {
     expect(await deliverAll(fixture.ledger)).toHaveLength(2);
   });
 
-  it('can be taken as the item by a person', async () => {
+  it('a person can accept an entry with a field that cannot be compared as the item', async () => {
     await stage(2);
     await readNoPublications();
     await readProducts([{ remoteId: 7, fields: halfOfACharacter }]);

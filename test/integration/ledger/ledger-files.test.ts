@@ -74,7 +74,7 @@ function crash({ without = [] }: { without?: readonly string[] } = {}): string {
 }
 
 describe('the files of a ledger', () => {
-  it('are their owner’s alone, whatever the umask, and so is a folder that is made for them', () => {
+  it('the files of a ledger are readable by their owner alone, whatever the umask, and so is a folder made for them', () => {
     const umask = process.umask(0);
     try {
       open();
@@ -87,7 +87,7 @@ describe('the files of a ledger', () => {
     );
   });
 
-  it('are tightened where they are wider', async () => {
+  it('the files of a ledger get stricter rights where their rights are wider', async () => {
     await close(open());
     for (const part of ['-wal', '-shm']) writeFileSync(file + part, '');
     for (const part of PARTS) chmodSync(file + part, 0o644);
@@ -95,7 +95,7 @@ describe('the files of a ledger', () => {
     for (const part of PARTS) expect(modeOf(file + part), part).toBe('600');
   });
 
-  it('do not follow a link that has been put in the place of the lock', () => {
+  it('a ledger does not follow a link that has been put in the place of its lock', () => {
     makeDurableFolder(dirname(file));
     const target = join(folder, 'other.txt');
     writeFileSync(target, 'other');
@@ -147,7 +147,7 @@ describe('a ledger with a second name', () => {
   const linked = expect.objectContaining({ code: 'ledger.linked', exitCode: 3 });
   const second = () => join(folder, 'second.db');
 
-  it('is refused by either name, for reading too, and opens again once the second name is gone', async () => {
+  it('a ledger with a second name is refused by either name, for reading too, and opens once the second name is gone', async () => {
     await close(open());
     linkSync(file, second());
     for (const path of [file, second()]) {
@@ -160,7 +160,7 @@ describe('a ledger with a second name', () => {
     open();
   });
 
-  it('is not written any more from the moment that the name is made', async () => {
+  it('a ledger is not written from the moment that it gets a second name', async () => {
     const ledger = open();
     await ledger.touch();
     linkSync(file, second());
@@ -191,18 +191,22 @@ describe('a ledger that changes under its writer', () => {
     ['is moved away with its folder', (path) => renameSync(dirname(path), aside()), /ledger\.db was removed while/],
   ];
 
-  it.each(moved)('is written no more when it %s', covers('ledger-lost', 'I3', 'I8'), async (_, change, message) => {
-    const ledger = open();
-    await pullAndMap(ledger, [row('A')], () => items(product('A')));
-    const [due] = await ledger.dueDeliveries({ afterId: 0, limit: 1 });
-    expect(ledger.lost()).toBe(null);
-    change(file);
-    const lost = { code: 'ledger.lost', exitCode: 3, message: expect.stringMatching(message) };
-    await expect(claimOne(ledger, due?.id ?? 0)).rejects.toMatchObject(lost);
-    expect(ledger.lost()).toMatchObject(lost);
-  });
+  it.each(moved)(
+    'a ledger is written no more when it %s',
+    covers('ledger-lost', 'I3', 'I8'),
+    async (_, change, message) => {
+      const ledger = open();
+      await pullAndMap(ledger, [row('A')], () => items(product('A')));
+      const [due] = await ledger.dueDeliveries({ afterId: 0, limit: 1 });
+      expect(ledger.lost()).toBe(null);
+      change(file);
+      const lost = { code: 'ledger.lost', exitCode: 3, message: expect.stringMatching(message) };
+      await expect(claimOne(ledger, due?.id ?? 0)).rejects.toMatchObject(lost);
+      expect(ledger.lost()).toMatchObject(lost);
+    },
+  );
 
-  it('is written no more when the link by which it is reached leads elsewhere', async () => {
+  it('a ledger is written no more when the link by which it is reached leads elsewhere', async () => {
     await close(open());
     const link = join(folder, 'link.db');
     symlinkSync(file, link);
@@ -213,7 +217,7 @@ describe('a ledger that changes under its writer', () => {
     await expect(ledger.touch()).rejects.toMatchObject({ code: 'ledger.lost' });
   });
 
-  it('is missed by the next process, however much was removed with it', covers('ledger-lost', 'I6', 'I8'), async () => {
+  it('a removed ledger is missed by the next process', covers('ledger-lost', 'I6', 'I8'), async () => {
     const gone = expect.objectContaining({ code: 'ledger.restored', exitCode: 3 });
     for (const remove of [
       () => {
@@ -254,7 +258,7 @@ describe('the identity of a ledger', () => {
     }
   };
 
-  it('is in its main file before anybody can send, and as far as the mark says', covers('ledger-lost', 'I8'), () => {
+  it('the identity of a ledger is in its main file before any send', covers('ledger-lost', 'I8'), () => {
     const { id } = open();
     const bare = crash({ without: ['-wal', '-shm'] });
     expect(meta(bare, 'id')).toBe(id);
@@ -264,7 +268,7 @@ describe('the identity of a ledger', () => {
   });
 
   it(
-    'distinguishes a ledger that lost its log in its first session from a new one',
+    'the identity of a ledger distinguishes one that lost its log in its first session from a new one',
     covers('ledger-lost', 'I6', 'I8'),
     async () => {
       const ledger = open();
@@ -279,7 +283,7 @@ describe('the identity of a ledger', () => {
     },
   );
 
-  it('is missed in a ledger whose first log was lost before it had one', covers('ledger-lost', 'I6'), async () => {
+  it('a ledger whose first log was lost has no identity and is missed', covers('ledger-lost', 'I6'), async () => {
     const ledger = open();
     await close(ledger);
     for (const part of ['', '-wal', '-shm']) rmSync(file + part, { force: true });
@@ -294,7 +298,7 @@ describe('the identity of a ledger', () => {
     expect(await again.unprovenKinds()).toEqual(['product', 'material']);
   });
 
-  it('is not that of another ledger that was put in its place', async () => {
+  it('the identity of a ledger is not that of another ledger that was put in its place', async () => {
     await close(open());
     await close(open(join(folder, 'other.db')));
     copyFileSync(join(folder, 'other.db'), file);
@@ -305,7 +309,7 @@ describe('the identity of a ledger', () => {
     open();
   });
 
-  it('is taken up wherever the very first opening was cut off', covers('process-killed', 'I8'), async () => {
+  it('a ledger is opened wherever its first opening was cut off', covers('process-killed', 'I8'), async () => {
     const states: (() => void)[] = [
       () => undefined,
       () => writeFileSync(`${file}.lock`, ''),

@@ -66,7 +66,7 @@ function stored(): unknown[] {
   }
 }
 
-it('claims all that goes out in one request at once, with its bytes and key', async () => {
+it('the deliveries of one import are claimed at once, with their bytes and key', async () => {
   await stage('B');
   const ids = (await fixture.ledger.dueDeliveries({ afterId: 0, limit: 9 })).map(({ id }) => id);
   const { path, body, idempotencyKey, ...delivery } = await claimFirst();
@@ -84,7 +84,7 @@ it('claims all that goes out in one request at once, with its bytes and key', as
   }
 });
 
-it('forgets an import once it is known what became of it', async () => {
+it('an import is forgotten once its result is known', async () => {
   await stage('B');
   await settle(await claimFirst(), [DELIVERED, { kind: 'rejected', reason }, RETRY]);
   expect([stateOf('1'), stateOf('2'), stateOf('3')]).toEqual(['delivered', 'rejected', 'due']);
@@ -92,7 +92,7 @@ it('forgets an import once it is known what became of it', async () => {
   expect(keysOf(await claimFirst())).toEqual(['3']);
 });
 
-it('gives the same members a new key after an answer, since a server may replay what it said to the old one', async () => {
+it('an import with the same members gets a new key after an answer, since a server may replay its old answer', async () => {
   await stage('B');
   const first = await claimFirst();
   await settle(first, RETRY);
@@ -102,7 +102,7 @@ it('gives the same members a new key after an answer, since a server may replay 
   expect(second).toMatchObject({ sends: 1 });
 });
 
-it('sends an import that may have arrived again as it was, whatever its products are to be by now', async () => {
+it('an import that may have arrived is sent again as it was, whatever its products want by now', async () => {
   await stage('B');
   const first = await claimFirst();
   await settle(first, DOUBT, { keep: true });
@@ -113,7 +113,7 @@ it('sends an import that may have arrived again as it was, whatever its products
   expect(again.members.map(({ key }) => key)).toEqual(keysOf(first));
 });
 
-it('sends a kept import again once the last of its members is due, and none of them before', async () => {
+it('a kept import is sent again once the last of its members is due, and no member before', async () => {
   await stage('B');
   const first = await claimFirst();
   await settle(first, DOUBT, { keep: true });
@@ -136,7 +136,7 @@ it('sends a kept import again once the last of its members is due, and none of t
   expect(await claimDue()).toEqual([['1', '2', '3'], [['1', '2', '3']]]);
 });
 
-it('keeps an import over the end of the process', async () => {
+it('a kept import stays after the end of the process', async () => {
   await stage('B');
   const first = await claimFirst();
   await fixture.reopen();
@@ -148,7 +148,7 @@ it('keeps an import over the end of the process', async () => {
   expect(await claimFirst()).toMatchObject({ body: first.body, idempotencyKey: first.idempotencyKey, sends: 2 });
 });
 
-it('sends nothing of a member again that has moved on by itself', async () => {
+it('no member of a kept import is sent again that has changed by itself', async () => {
   await stage('B');
   const first = await claimFirst();
   await settle(first, DOUBT, { keep: true });
@@ -166,7 +166,7 @@ it('sends nothing of a member again that has moved on by itself', async () => {
   expect(next.body).not.toContain('{"name":"B","sku":"SKU-2"}');
 });
 
-it('takes a person at their word for one member alone', async () => {
+it('a manual resolution holds for one member of an import alone', async () => {
   await stage('B');
   const first = await claimFirst();
   await settle(first, DOUBT, { keep: true });
@@ -179,7 +179,7 @@ it('takes a person at their word for one member alone', async () => {
   expect(keysOf(await claimFirst())).toEqual(['2']);
 });
 
-it('settles all members or none', async () => {
+it('all members of an import are settled, or none', async () => {
   await stage('B');
   const delivery = await claimFirst();
   // A delivery that is being sent cannot take this event: the whole settlement is undone.
@@ -188,7 +188,7 @@ it('settles all members or none', async () => {
   expect(stored()).toHaveLength(1);
 });
 
-it('takes an import apart that is to be kept, when a member has left it', async () => {
+it('an import that is to be kept is taken apart when a member has left it', async () => {
   await stage('B');
   const delivery = await claimFirst();
   await settle(delivery, [DOUBT, DELIVERED, DOUBT], { keep: true });
@@ -196,7 +196,7 @@ it('takes an import apart that is to be kept, when a member has left it', async 
   expect([stateOf('1'), stateOf('2'), stateOf('3')]).toEqual(['in_doubt', 'delivered', 'in_doubt']);
 });
 
-it('lets others pay for nothing that is wrong with the members of a refused import', async () => {
+it('after a refused import each of its members is claimed alone, whatever has changed', async () => {
   await stage('A', { 1: 'B', 2: 'B' });
   await settle(await claimFirst(), RETRY, { groupMax: 1 });
   await stage('B');
@@ -206,14 +206,14 @@ it('lets others pay for nothing that is wrong with the members of a refused impo
   }
 });
 
-it('knows a product by its own id, whatever an import did not update', async () => {
+it('a product of an import is known by its own id, whatever the import did not update', async () => {
   await stage('B');
   await settle(await claimFirst(), { kind: 'blocked', reason: { code: 'not_upserted', message: 'twice' } });
   const item = fixture.ledger.views.item('product', '1');
   expect(item).toMatchObject({ state: 'blocked', remoteId: 101, reason: { code: 'not_upserted' } });
 });
 
-it('imports no product again that an import has doubled, until the profile or a person says so', async () => {
+it('a product that an import has doubled is not imported again, until the profile or a person allows it', async () => {
   await stage('B');
   await settle(await claimFirst(), { kind: 'blocked', reason: { code: 'not_upserted', message: 'twice' } });
   await stage('C');
@@ -226,7 +226,7 @@ it('imports no product again that an import has doubled, until the profile or a 
   expect(keysOf(await claimFirst())).toEqual(['1']);
 });
 
-it('clears what a refused import may have brought, where it may have arrived before it was refused', async () => {
+it('a later revision clears what a refused import may have brought, where it may have arrived before', async () => {
   const describe = (description?: string) =>
     mapRows(fixture.ledger, ({ id }) => {
       const { payload, ...rest } = product(text(id), 'A');
@@ -243,7 +243,7 @@ it('clears what a refused import may have brought, where it may have arrived bef
   expect(JSON.parse((await claimFirst()).body ?? '')).toEqual([{ sku: 'SKU-1', name: 'A', description: null }]);
 });
 
-it('sends a new product that was sent alone under its own key again, and in no import', async () => {
+it('a new product that was sent alone is sent again under its own key, and in no import', async () => {
   const rows = ['1', '2', '3', '4', '5', '6'].map((id) => row(id, { name: 'A' }));
   await pullAndMap(fixture.ledger, rows, (fields) => items(product(text(fields['id']), text(fields['name']))));
   const [fourth, fifth, sixth] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 9 });

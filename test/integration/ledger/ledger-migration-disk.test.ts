@@ -67,7 +67,7 @@ describeSmallDisk('an upgrade of a ledger on a disk without room', () => {
   }
 
   it(
-    'is refused before anything is written, names the room that it needs, and works once there is room',
+    'an upgrade without enough room is refused before anything is written, names the room that it needs, and works with it',
     covers('disk-full', 'I1', 'I8'),
     () => {
       disk.fill((DISK_MB - 12) * 1_000_000);
@@ -78,7 +78,7 @@ describeSmallDisk('an upgrade of a ledger on a disk without room', () => {
     },
   );
 
-  it('leaves no half of a backup where the disk becomes full during the copy', covers('disk-full', 'I1', 'I8'), () => {
+  it('an upgrade leaves no half of a backup when the disk fills up meanwhile', covers('disk-full', 'I1', 'I8'), () => {
     // The time of the backup is asked for just before the copy.
     const clock: Clock = {
       ...systemClock,
@@ -94,7 +94,7 @@ describeSmallDisk('an upgrade of a ledger on a disk without room', () => {
   });
 
   it(
-    'leaves the ledger and its backup as they were where the disk becomes full after the backup',
+    'an upgrade leaves the ledger and its backup as they were where the disk becomes full after the backup',
     covers('disk-full', 'I1', 'I8'),
     () => {
       const report = (_fields: object, message: string): void => {
@@ -107,7 +107,7 @@ describeSmallDisk('an upgrade of a ledger on a disk without room', () => {
     },
   );
 
-  it('leaves room again that it has taken in vain', covers('disk-full', 'I8'), () => {
+  it('a failed upgrade gives back the room that it has taken', covers('disk-full', 'I8'), () => {
     const report = (_fields: object, message: string): void => {
       if (message.includes('backup')) disk.fill();
     };

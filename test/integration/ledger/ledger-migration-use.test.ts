@@ -122,7 +122,7 @@ function rows(sql: string): Record<string, unknown>[] {
 const expectSent = (sent: readonly Sent[], name: string) => sent.filter(({ names }) => names.includes(name));
 
 describe('a converted ledger that is worked with', () => {
-  it('sends what was never sent under the key that was stored for it', async () => {
+  it('a converted ledger sends a create that was never sent under the key that was stored for it', async () => {
     const sent = await sendAll(accepted);
     for (const name of ['product due', 'material wool', 'bom_item line-waiting']) {
       const [first] = expectSent(sent, name);
@@ -134,7 +134,7 @@ describe('a converted ledger that is worked with', () => {
     }
   });
 
-  it('sends again with the same key, path and bytes what was sent before (I2)', async () => {
+  it('a converted ledger sends a write again with the same key, path and bytes as before (I2)', async () => {
     const unconfirmed = await findNothing();
     const sent = await sendAll(accepted);
     const alone = [...stored].filter(
@@ -160,7 +160,7 @@ describe('a converted ledger that is worked with', () => {
     );
   });
 
-  it('sends a kept import again as it is, and what its members have become after it', async () => {
+  it('a converted ledger sends a kept import again as it is, and later the changes of its members', async () => {
     await findNothing();
     const sent = await sendAll(accepted);
     for (const name of ['imp-doubt', 'imp-due', 'imp-sending']) {
@@ -175,7 +175,7 @@ describe('a converted ledger that is worked with', () => {
     expect(expectSent(sent, 'product imp-alone').map(({ names }) => names)).toEqual([['product imp-alone']]);
   });
 
-  it('sends nothing twice, loses nothing, and leaves to a person what was left to one', async () => {
+  it('a converted ledger sends nothing twice, loses nothing, and leaves to a person the same deliveries as before', async () => {
     await findNothing();
     const sent = await sendAll(accepted);
     const keys = sent.map(({ idempotencyKey }) => idempotencyKey);
@@ -205,7 +205,7 @@ describe('a converted ledger that is worked with', () => {
     expect(verifyLedger(file, () => {})?.findings).toEqual([]);
   });
 
-  it('looks again for a refused create, and sends it with its own bytes', async () => {
+  it('a converted ledger looks again for a refused create, and sends it with its own bytes', async () => {
     await ledger.startRun({
       source: 'erp',
       trigger: 'cli',
@@ -218,7 +218,7 @@ describe('a converted ledger that is worked with', () => {
     expect(again).toMatchObject({ idempotencyKey: key, path, body, sends: 2 });
   });
 
-  it('acknowledges what was sent and not what the item has become meanwhile (I4)', async () => {
+  it('a converted ledger acknowledges what was sent and not what the item has become meanwhile (I4)', async () => {
     const unconfirmed = await ledger.unconfirmedDeliveries({ limit: 1000 });
     const { id = 0, revision = 0 } = unconfirmed.find(({ key }) => key === 'moved-on') ?? {};
     const decision: Decision = { kind: 'delivered', remoteId: 7, contentKnown: true, by: 'read_back' };
@@ -236,7 +236,7 @@ describe('a converted ledger that is worked with', () => {
     );
   });
 
-  it('gives a new request another number than any that an older request had', async () => {
+  it('a converted ledger gives a new request another number than any that an older request had', async () => {
     const before = Number(rows('SELECT max(id) AS id FROM requests')[0]?.['id']);
     await sendAll((claimed) => {
       if (claimed.sends === 1) expect(claimed.request).toBeGreaterThan(before);
@@ -244,7 +244,7 @@ describe('a converted ledger that is worked with', () => {
     });
   });
 
-  it('shows the timeline of an item as before', () => {
+  it('a converted ledger shows the timeline of an item as before', () => {
     const entries = ledger.views
       .item('product', 'readable')
       ?.timeline.map(({ what, revision }) => ({ what, revision }));

@@ -86,11 +86,11 @@ describe('an older ledger that is brought up to date', () => {
     bringUpToDate();
   });
 
-  it('is sound', () => {
+  it('an upgraded ledger is sound', () => {
     expect(soundness()).toEqual([]);
   });
 
-  it('keeps each item under its number, with its owner, its id at the platform and all marks', () => {
+  it('an upgraded ledger keeps each item under its number, with its owner, its remote id and all marks', () => {
     const columns = `id, kind, key, natural_key, record_id, source, appeared_at, desired, desired_hash, remote_id, missing_since,
       missing_accepted, was_absent, adopted, parts_unknown, ignored_hash`;
     const before = rows(`SELECT ${columns}, stirred AS dirty FROM items ORDER BY id`, backups()[0]);
@@ -98,7 +98,7 @@ describe('an older ledger that is brought up to date', () => {
     expect(before.length).toBeGreaterThan(35);
   });
 
-  it('keeps the latest delivery of each item as it was', () => {
+  it('an upgraded ledger keeps the latest delivery of each item as it was', () => {
     const columns = [
       'state',
       'operation',
@@ -123,7 +123,7 @@ describe('an older ledger that is brought up to date', () => {
     );
   });
 
-  it('keeps the earlier revisions as history, with the gaps that they had', () => {
+  it('an upgraded ledger keeps the earlier revisions as history, with the gaps that they had', () => {
     const columns = 'revision, operation, state, desired_hash, attempts, staged_at, sent_at, settled_at, reason';
     const before = rows(
       `SELECT item_id, ${columns} FROM deliveries d WHERE revision < (SELECT revision FROM items WHERE id = d.item_id) ORDER BY 1, 2`,
@@ -136,7 +136,7 @@ describe('an older ledger that is brought up to date', () => {
     expect(item('long-lived')['revision']).toBe(25);
   });
 
-  it('tells what the API has acknowledged from what it has not', () => {
+  it('an upgraded ledger distinguishes what the API has acknowledged from what it has not', () => {
     expect(item('due')).toMatchObject({ acknowledged: 0, baseline: null, baseline_hash: null });
     expect(item('delivered')).toMatchObject({
       acknowledged: 1,
@@ -170,7 +170,7 @@ describe('an older ledger that is brought up to date', () => {
     expect(item('long-lived', 'passport')).toMatchObject({ acknowledged: 0, state: 'due', operation: 'passport.init' });
   });
 
-  it('keeps what an open delivery asks for where its item has changed since', () => {
+  it('an upgraded ledger keeps what an open delivery asks for where its item has changed since', () => {
     for (const [key, name] of [
       ['moved-on', 'before'],
       ['not-upserted', 'between'],
@@ -190,7 +190,7 @@ describe('an older ledger that is brought up to date', () => {
     );
   });
 
-  it('keeps key, path and bytes of each request that may be sent again, and no others (I2)', () => {
+  it('an upgraded ledger keeps key, path and bytes of each request that may be sent again, and no others (I2)', () => {
     const of = `i.kind || ' ' || i.key AS item, idempotency_key, path, body`;
     const alone = rows(
       `SELECT ${of} FROM deliveries d JOIN items i ON i.id = d.item_id WHERE path IS NOT NULL
@@ -218,7 +218,7 @@ describe('an older ledger that is brought up to date', () => {
     expect(rows('SELECT count(*) AS n FROM requests')).toEqual([{ n: alone.length + 3 }]);
   });
 
-  it('keeps imports with their members in the places of their bodies', () => {
+  it('an upgraded ledger keeps imports with their members in the places of their bodies', () => {
     const members = `SELECT r.idempotency_key AS key, r.path, r.body, r.sends, i.key AS member, i.request_place AS place
       FROM requests r JOIN items i ON i.request_id = r.id WHERE r.operation = 'product.import' ORDER BY r.id, place`;
     const before = rows(
@@ -230,7 +230,7 @@ describe('an older ledger that is brought up to date', () => {
     expect(before).toHaveLength(6);
   });
 
-  it('keeps the events, under their present names and with the revision that they are about', () => {
+  it('an upgraded ledger keeps the events, under their present names and with the revision that they are about', () => {
     const [readable, longLived] = [item('readable')['id'], item('long-lived')['id']];
     expect(rows('SELECT item_id, revision, at, type, detail IS NULL AS bare FROM events ORDER BY id')).toEqual([
       { item_id: readable, revision: 1, at: 1650, type: 'unconfirmed', bare: 0 },
@@ -240,7 +240,7 @@ describe('an older ledger that is brought up to date', () => {
     ]);
   });
 
-  it('never gives a number again that was given before, because keys are made of it', () => {
+  it('an upgraded ledger never gives a number again that was given before, because keys are made of it', () => {
     const sequences = Object.fromEntries(
       rows('SELECT name, seq FROM sqlite_sequence').map(({ name, seq }) => [name, seq]),
     );
@@ -249,7 +249,7 @@ describe('an older ledger that is brought up to date', () => {
     expect(highest).toBeGreaterThan(90);
   });
 
-  it('keeps contenders, holds, lists and what a restored ledger has to look up', () => {
+  it('an upgraded ledger keeps contenders, holds, lists and the look-ups that a restored ledger has to do', () => {
     const [before = ''] = backups();
     expect(rows('SELECT * FROM contenders')).toEqual(rows('SELECT * FROM claims', before));
     expect(rows('SELECT * FROM holds')).toEqual(rows('SELECT * FROM holds', before));
@@ -268,14 +268,14 @@ describe('an older ledger that is brought up to date', () => {
     );
   });
 
-  it('has the tables of a new ledger, and none besides', () => {
+  it('an upgraded ledger has the tables of a new ledger, and none besides', () => {
     const other = join(folder, 'new.db');
     openDatabase(other).close();
     const tables = "SELECT type, name, tbl_name, sql FROM sqlite_schema WHERE name <> 'sqlite_stat1' ORDER BY name";
     expect(rows(tables)).toEqual(rows(tables, other));
   });
 
-  it('removes what belongs to an item with the item', () => {
+  it('an upgraded ledger removes the rows of an item with the item', () => {
     const db = openDatabase(file);
     db.prepare("DELETE FROM items WHERE key = 'long-lived'").run();
     for (const table of ['history', 'events', 'refs']) {
@@ -288,7 +288,7 @@ describe('an older ledger that is brought up to date', () => {
 });
 
 describe('the backup before an upgrade', () => {
-  it('holds the ledger as it was, is marked as a backup, and is its owner’s alone', () => {
+  it('the backup before an upgrade has the ledger as it was, is marked as a backup, and only its owner can read it', () => {
     makeOldLedger();
     const before = contentOf(file);
     bringUpToDate();
@@ -301,7 +301,7 @@ describe('the backup before an upgrade', () => {
     expect(existsSync(`${backup}-wal`)).toBe(false);
   });
 
-  it('is not made for a new ledger or one without content, nor a second time', () => {
+  it('a backup before an upgrade is not made for a new or an empty ledger, nor a second time', () => {
     openDatabase(file, { report }).close();
     bringUpToDate();
     expect(backups()).toEqual([]);
@@ -312,7 +312,7 @@ describe('the backup before an upgrade', () => {
     expect([backups(), reported]).toEqual([[], []]);
   });
 
-  it('is used again by an upgrade that was interrupted after it', () => {
+  it('the backup before an upgrade is used again by an upgrade that was interrupted after it', () => {
     makeOldLedger();
     interruptAfterBackup();
     const made = backups();
@@ -322,7 +322,7 @@ describe('the backup before an upgrade', () => {
     expect(reported.join('\n')).toContain(`The interrupted upgrade has made a backup of it: ${made[0]}`);
   });
 
-  it('is made once where a process that reads the ledger keeps a part of it in the log', () => {
+  it('the backup before an upgrade is made once where a reading process keeps a part of the ledger in the log', () => {
     makeOldLedger();
     const reader = new Database(file, { readonly: true });
     reader.exec('BEGIN');
@@ -347,7 +347,7 @@ describe('the backup before an upgrade', () => {
     expect(backups().map(contentOf)).toContainEqual(before);
   });
 
-  it('is made again of a ledger that the older version has written to since', () => {
+  it('the backup before an upgrade is made again of a ledger that the older version has written to since', () => {
     makeOldLedger();
     interruptAfterBackup();
     const [made = ''] = backups();
@@ -376,7 +376,7 @@ describe('the backup before an upgrade', () => {
 
 describe('a ledger of each older version', () => {
   for (const version of [1, 2, 3, 4]) {
-    it(`is brought up to date from version ${version}, and its due create is sent under its key`, async () => {
+    it(`a ledger of version ${version} is upgraded, and its due create is sent under its key`, async () => {
       const old = createOldLedger(file, version);
       old.item({ kind: 'product', key: 'one', desired: { sku: 'SKU-one' } }, [
         { operation: 'product.create', state: 'due' },
@@ -392,13 +392,13 @@ describe('a ledger of each older version', () => {
     });
   }
 
-  it('is not read before it was brought up to date, and the reader says how', () => {
+  it('an older ledger is not read before its upgrade, and the reader says how to upgrade it', () => {
     createOldLedger(file, 1).close();
     const look = (): unknown => openLedgerViews({ file, passportRules: NO_PASSPORTS });
     expect(look).toThrow(expect.objectContaining({ code: 'ledger.older', exitCode: 3 }));
   });
 
-  it('keeps what the guard held last', async () => {
+  it('an upgraded ledger keeps what the guard held last', async () => {
     const old = createOldLedger(file, 1);
     old.db.exec(`
       INSERT INTO streams (id, source, name, mapping_revision) VALUES (2, 'erp', 'boms', 'r');
@@ -435,7 +435,7 @@ describe('a backup of an older version', () => {
     before = contentOf(backup);
   });
 
-  it('is checked without being changed, and what is wrong with it is found', () => {
+  it('a backup of an older version is checked without being changed, and its damage is found', () => {
     expect(verifyLedger(backup, () => {})).toMatchObject({ findings: [], backupAt: '1970-01-01T00:00:00.000Z' });
     expect(contentOf(backup)).toEqual(before);
     const db = new Database(backup);
@@ -444,7 +444,7 @@ describe('a backup of an older version', () => {
     expect(verifyLedger(backup, () => {})?.findings.map(({ check }) => check)).toEqual(['delivery.doubt']);
   });
 
-  it('is restored as a copy, and stays as it is', () => {
+  it('a backup of an older version is restored as a copy, and stays as it is', () => {
     bringUpToDate();
     const made = backups().length;
     const profile = Profile.parse({});
@@ -456,7 +456,7 @@ describe('a backup of an older version', () => {
     expect(rows("SELECT value FROM meta WHERE name = 'backup_at'")).toEqual([]);
   });
 
-  it('is copied before it is restored where it lies in the place of the ledger', () => {
+  it('a backup of an older version is copied before it is restored where it lies in the place of the ledger', () => {
     for (const name of readdirSync(folder).filter((one) => one !== 'older.db')) rmSync(join(folder, name));
     copyFileSync(backup, file);
     restoreLedger({ file, from: null, target: TARGET, profile: Profile.parse({}), clock: systemClock, report });
@@ -464,7 +464,7 @@ describe('a backup of an older version', () => {
     expect(soundness()).toEqual([]);
   });
 
-  it('is refused as it is in the place of the ledger, before anything of it is changed', () => {
+  it('a backup of an older version in the place of the ledger is refused before anything of it is changed', () => {
     copyFileSync(backup, file);
     expect(() => openLedger(file, { report })).toThrow(expect.objectContaining({ code: 'ledger.restored' }));
     expect(contentOf(file)).toEqual(before);
@@ -473,7 +473,7 @@ describe('a backup of an older version', () => {
 });
 
 describe('an older ledger that is not sound', () => {
-  it('is not changed where an open delivery would be lost', () => {
+  it('an older ledger that is not sound is not changed where an open delivery would be lost', () => {
     makeOldLedger();
     const db = new Database(file);
     db.exec("UPDATE deliveries SET state = 'due', desired = '{}' WHERE revision = 9");

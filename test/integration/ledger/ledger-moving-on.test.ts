@@ -76,7 +76,7 @@ describe.each(WRITES)('an item that changes around its $operation', ({ operation
     await stage(kind, 'A');
   }
 
-  it('keeps what was acknowledged before as its baseline', covers('changed-amid', 'I4'), async () => {
+  it('an item that changes keeps its acknowledged payload as baseline', covers('changed-amid', 'I4'), async () => {
     await begin();
     const { acknowledged, baseline } = stored(kind, 'A') ?? {};
     expect(acknowledged).toBe(before === null ? 0 : 2);
@@ -88,7 +88,7 @@ describe.each(WRITES)('an item that changes around its $operation', ({ operation
     { when: 'while it is being sent', isUnconfirmed: false },
     { when: 'while it is unconfirmed', isUnconfirmed: true },
   ])(
-    'is acknowledged as it was sent, and followed, $when',
+    'a write of an item that changes is acknowledged as it was sent, and followed, $when',
     covers('changed-amid', 'I3', 'I4'),
     async ({ isUnconfirmed }) => {
       await begin();
@@ -109,7 +109,7 @@ describe.each(WRITES)('an item that changes around its $operation', ({ operation
     },
   );
 
-  it('has nothing to follow where it comes back to what was sent', covers('changed-amid', 'I4'), async () => {
+  it('an item that changes back to what was sent needs no next write', covers('changed-amid', 'I4'), async () => {
     await begin();
     const claimed = await claim();
     await stage(kind, 'B');
@@ -120,7 +120,7 @@ describe.each(WRITES)('an item that changes around its $operation', ({ operation
     expect(soundness()).toEqual([]);
   });
 
-  it('is sent with the bytes of the first claim while it is uncertain', covers('answer-lost', 'I2', 'I3'), async () => {
+  it("an item that changes is sent with the first claim's bytes", covers('answer-lost', 'I2', 'I3'), async () => {
     await begin();
     const claimed = await claim();
     await settle(claimed, UNCONFIRMED);
@@ -134,7 +134,7 @@ describe.each(WRITES)('an item that changes around its $operation', ({ operation
     expect(soundness()).toEqual([]);
   });
 
-  it('takes nothing from an answer to an earlier claim', covers('changed-amid', 'I3', 'I4'), async () => {
+  it('an item that changes ignores answers to earlier claims', covers('changed-amid', 'I3', 'I4'), async () => {
     await begin();
     const first = await claim();
     await settle(first, { kind: 'retry', dueAt: 0, spend: false, reason: { code: 'throttled', message: 'why' } });
@@ -144,7 +144,7 @@ describe.each(WRITES)('an item that changes around its $operation', ({ operation
     expect(await settle(second, ACCEPTED)).toMatchObject([{ applied: true }]);
   });
 
-  it('takes nothing from an answer to an earlier revision', covers('changed-amid', 'I3', 'I4'), async () => {
+  it('an item that changes ignores answers to old revisions', covers('changed-amid', 'I3', 'I4'), async () => {
     await begin();
     const first = await claim();
     await settle(first, { kind: 'rejected', reason: { code: 'refused', message: 'why' } });
@@ -158,7 +158,7 @@ describe.each(WRITES)('an item that changes around its $operation', ({ operation
   });
 });
 
-it('claims nothing under another revision than the one that is named', covers('changed-amid', 'I3'), async () => {
+it('a claim takes no other revision than the one that it names', covers('changed-amid', 'I3'), async () => {
   await stage('product', 'A');
   const [due] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
   await stage('product', 'B');
@@ -168,7 +168,7 @@ it('claims nothing under another revision than the one that is named', covers('c
 describe('a product that is given another natural key', () => {
   const renamed = { ...product('A'), payload: { sku: 'SKU-OTHER', name: 'Product A' } };
 
-  it('is created under it where the API has acknowledged nothing', async () => {
+  it('a product with a new natural key is created under it where the API has acknowledged nothing', async () => {
     await stageRows(fixture.ledger, { A: items(product('A')) });
     await stageRows(fixture.ledger, { A: items(renamed) });
     expect(await claim()).toMatchObject({
@@ -177,14 +177,14 @@ describe('a product that is given another natural key', () => {
     });
   });
 
-  it('is blocked where the API knows it as it was desired', covers('changed-amid', 'I6'), async () => {
+  it('a product with a new natural key is blocked where the API knows it', covers('changed-amid', 'I6'), async () => {
     await stageRows(fixture.ledger, { A: items(product('A')) });
     await deliverAll(fixture.ledger);
     await stageRows(fixture.ledger, { A: items(renamed) });
     expect(fixture.ledger.views.item('product', 'A')).toMatchObject({ state: 'blocked', reason: { code: 'renamed' } });
   });
 
-  it('is blocked where that is found out while it is being created', covers('changed-amid', 'I6'), async () => {
+  it('a product renamed during its create is blocked afterwards', covers('changed-amid', 'I6'), async () => {
     await stageRows(fixture.ledger, { A: items(product('A')) });
     const claimed = await claim();
     await stageRows(fixture.ledger, { A: items(renamed) });
@@ -199,7 +199,7 @@ describe('a passport', () => {
   });
 
   it(
-    'keeps what the API has acknowledged, whatever is desired of it meanwhile',
+    'a passport keeps what the API has acknowledged, whatever is desired of it meanwhile',
     covers('changed-amid', 'I4'),
     async () => {
       const { ledger } = withPassports;
@@ -240,7 +240,7 @@ describe('the history of an item', () => {
     }
   };
 
-  it('has each revision once, from when the next one begins', async () => {
+  it('the history of an item has each revision once, from when the next one begins', async () => {
     await stage('material', 'A');
     await stage('material', 'B');
     const superseded = { revision: 1, operation: 'material.create', state: 'superseded' };
@@ -258,7 +258,7 @@ describe('the history of an item', () => {
 });
 
 it(
-  'gives no item or request the id of an earlier one, also after a restart',
+  'the ledger gives no item or request the id of an earlier one, also after a restart',
   covers('process-killed', 'I2'),
   async () => {
     await stageRows(fixture.ledger, {

@@ -59,7 +59,7 @@ async function withBlockedP1(): Promise<void> {
 }
 
 describe('the judgement of passports', () => {
-  it('goes over all products page by page, and each passport step by step', async () => {
+  it('the evaluation of passports goes over all products page by page, and each passport step by step', async () => {
     await stageRows(fixture.ledger, ROWS);
     await deliverAll(fixture.ledger);
     expect(await evaluate(1)).toBe(2);
@@ -73,7 +73,7 @@ describe('the judgement of passports', () => {
     expect(await evaluate()).toBe(0);
   });
 
-  it('asks under the id of the product, and with another key for each step', async () => {
+  it('each step of a passport is asked for under the id of the product, with a key of its own', async () => {
     await stageRows(fixture.ledger, { P2: items(product('P2')) });
     await deliverAll(fixture.ledger, 700);
     await evaluate();
@@ -84,7 +84,7 @@ describe('the judgement of passports', () => {
     expect(publish.idempotencyKey).not.toBe(init.idempotencyKey);
   });
 
-  it('raises what was initialised when the policy comes to publish', async () => {
+  it('an initialised passport is published when the policy changes to publish', async () => {
     await stageRows(fixture.ledger, ROWS);
     await fixture.reopen(undefined, { publish: 'manual' });
     expect(await deliverAndEvaluate()).toEqual(['passport.init P1', 'passport.init P2']);
@@ -95,7 +95,7 @@ describe('the judgement of passports', () => {
     expect(stateOf('P1')).toBe('published');
   });
 
-  it('holds a passport while a row of its product is in quarantine, and lets go when the row is mapped', async () => {
+  it('a passport waits while a row of its product is in quarantine, and goes on when the row is mapped', async () => {
     const wrong: MapResult = {
       status: 'quarantined',
       issues: [{ code: 'x', message: 'wrong' }],
@@ -108,7 +108,7 @@ describe('the judgement of passports', () => {
     expect(await deliverAndEvaluate()).toEqual(['passport.init P1', 'passport.publish P1']);
   });
 
-  it('lets go of a product to which a row in quarantine no longer belongs', async () => {
+  it('a passport goes on when a row in quarantine no longer belongs to its product', async () => {
     const wrong = (product: string): MapResult => ({
       status: 'quarantined',
       issues: [{ code: 'x', message: 'wrong' }],
@@ -119,13 +119,13 @@ describe('the judgement of passports', () => {
     expect(await deliverAndEvaluate()).toEqual(['passport.init P1', 'passport.publish P1']);
   });
 
-  it('holds a passport for a row that another row has kept out', async () => {
+  it('a passport waits for a row in quarantine that another row has kept out', async () => {
     await stageRows(fixture.ledger, { ...ROWS, rival: items(bomItem('B1', 'P2', 'M1')) });
     expect(await deliverAndEvaluate()).toEqual(['passport.init P1', 'passport.publish P1']);
     expect(fixture.ledger.views.passport('P2')?.blockers[0]).toContain('Another row makes the ');
   });
 
-  it('names a row once that has both the product and a BOM item of it', async () => {
+  it('a passport names a row in quarantine once that has both its product and a BOM item of it', async () => {
     await stageRows(fixture.ledger, {
       ...ROWS,
       rival: items({ ...product('P2'), payload: { sku: 'P2', name: 'another' } }, bomItem('B9', 'P2', 'M1')),
@@ -135,7 +135,7 @@ describe('the judgement of passports', () => {
     expect(rows).toHaveLength(1);
   });
 
-  it('does not count a part that the source no longer has and that never came to the platform', async () => {
+  it('a passport does not wait for a part that its source no longer has and that never came to the platform', async () => {
     await stageRows(fixture.ledger, { ...ROWS, B2: items(bomItem('B2', 'P1', 'M9')) });
     expect(await deliverAndEvaluate()).toEqual(['passport.init P2', 'passport.publish P2']);
     await stageRows(fixture.ledger, ROWS);
@@ -144,7 +144,7 @@ describe('the judgement of passports', () => {
 });
 
 describe('a blocked passport', () => {
-  it('is left alone while nothing of its product is delivered', async () => {
+  it('a blocked passport is left alone while nothing of its product is delivered', async () => {
     await withBlockedP1();
     expect(await evaluate()).toBe(0);
   });
@@ -153,7 +153,7 @@ describe('a blocked passport', () => {
     { what: 'a material of its parts has changed', rows: { ...ROWS, M1: items(material('M1', 'Other')) } },
     { what: 'a part has come to it', rows: { ...ROWS, B2: items(bomItem('B2', 'P1', 'M1', '3')) } },
   ];
-  it.each(changes)('is asked again under a new key once $what', async ({ rows }) => {
+  it.each(changes)('a blocked passport is sent under a new key once $what', async ({ rows }) => {
     await withBlockedP1();
     await stageRows(fixture.ledger, rows);
     expect(await evaluate()).toBe(0);
@@ -165,7 +165,7 @@ describe('a blocked passport', () => {
     expect(await evaluate()).toBe(0);
   });
 
-  it('is asked again once its product has changed after a restart', async () => {
+  it('a blocked passport is sent again once its product has changed after a restart', async () => {
     await withBlockedP1();
     await fixture.reopen();
     await stageRows(fixture.ledger, { ...ROWS, P1: items(product('P1', 'Other')) });
@@ -173,7 +173,7 @@ describe('a blocked passport', () => {
     expect(await evaluate()).toBe(1);
   });
 
-  it('is asked again where something was delivered while the gate was still being asked', async () => {
+  it('a blocked passport is sent again where something was delivered while the request was in flight', async () => {
     await stageRows(fixture.ledger, ROWS);
     await deliverAll(fixture.ledger);
     await evaluate();
@@ -186,7 +186,7 @@ describe('a blocked passport', () => {
     expect(await evaluate()).toBe(1);
   });
 
-  it('keeps what was acknowledged of it when a doubt ends in a gate', async () => {
+  it('a blocked passport keeps what was acknowledged of it when an unconfirmed write ends in a business rule', async () => {
     await stageRows(fixture.ledger, { P2: items(product('P2')) });
     await deliverAll(fixture.ledger);
     await evaluate();
@@ -211,7 +211,7 @@ describe('a manual resolution of passports', () => {
   const ask = (status: 'published' | 'unpublished', ...products: string[]) =>
     fixture.ledger.askForPassports({ products, status });
 
-  it('follows a publication that is under way', async () => {
+  it('a manual resolution of a passport follows a publication that is in flight', async () => {
     await stageRows(fixture.ledger, { P2: items(product('P2')) });
     await deliverAll(fixture.ledger);
     await evaluate();
@@ -222,7 +222,7 @@ describe('a manual resolution of passports', () => {
     expect((await claimNext()).operation).toBe('passport.unpublish');
   });
 
-  it('stands against the policy, across a new process', async () => {
+  it('a passport that a person has settled stays against the policy, across a new process', async () => {
     await stageRows(fixture.ledger, ROWS);
     await deliverAndEvaluate();
     await ask('unpublished', 'P1');
@@ -236,7 +236,7 @@ describe('a manual resolution of passports', () => {
     expect(stateOf('P1')).toBe('unpublished');
   });
 
-  it('takes back a publication that a gate has refused', async () => {
+  it('a person takes back a publication that a business rule has refused', async () => {
     await withBlockedP1();
     expect(await ask('unpublished', 'SKU-P1')).toMatchObject([{ result: 'settled' }]);
     expect(stateOf('P1')).toBe('initialized');
@@ -252,7 +252,7 @@ describe('what was staged for a passport', () => {
   };
   const BROKEN = { ...ROWS, B2: WRONG };
 
-  it('does not go out once the product is no longer complete, and does when it is again', async () => {
+  it('a staged passport is not sent while its product is not complete, and is sent when it is again', async () => {
     await stageRows(fixture.ledger, ROWS);
     await deliverAll(fixture.ledger);
     expect(await evaluate()).toBe(2);
@@ -263,7 +263,7 @@ describe('what was staged for a passport', () => {
     expect(await deliverAndEvaluate()).toEqual(['passport.init P1', 'passport.publish P1']);
   });
 
-  it('has no next step staged while a row of its product is in quarantine', async () => {
+  it('a passport has no next step staged while a row of its product is in quarantine', async () => {
     await stageRows(fixture.ledger, ROWS);
     await deliverAll(fixture.ledger);
     await evaluate();
@@ -274,7 +274,7 @@ describe('what was staged for a passport', () => {
     expect(due.map(({ operation, key }) => `${operation} ${key}`)).toEqual(['passport.init P2']);
   });
 
-  it('does not go out while a source of parts is being read', async () => {
+  it('a staged passport is not sent while a source of parts is being read', async () => {
     await stageRows(fixture.ledger, ROWS);
     await deliverAll(fixture.ledger);
     await evaluate();
@@ -282,7 +282,7 @@ describe('what was staged for a passport', () => {
     expect(await deliverAll(fixture.ledger)).toEqual([]);
   });
 
-  it('is followed to its end where it may have arrived', async () => {
+  it('a staged passport that may have arrived is followed to its end', async () => {
     await stageRows(fixture.ledger, ROWS);
     await deliverAll(fixture.ledger);
     await evaluate();
@@ -294,7 +294,7 @@ describe('what was staged for a passport', () => {
     expect(await claimNext()).toMatchObject({ id, idempotencyKey, again: true });
   });
 
-  it('is taken back by a policy that no longer wants it', async () => {
+  it('a staged passport is taken back by a policy that no longer wants it', async () => {
     await withBlockedP1();
     await fixture.reopen(undefined, { publish: 'manual' });
     await evaluate();
@@ -305,7 +305,7 @@ describe('what was staged for a passport', () => {
     expect(await deliverAndEvaluate()).toEqual(['passport.publish P1']);
   });
 
-  it('does not go out under a policy that no longer wants it, though nobody has judged it since', async () => {
+  it('a staged passport is not sent under a policy that no longer wants it, also before it is evaluated', async () => {
     await stageRows(fixture.ledger, { P2: items(product('P2')) });
     await deliverAll(fixture.ledger);
     await evaluate();
@@ -319,7 +319,7 @@ describe('a passport whose product comes and goes', () => {
   const WITHDRAWS = { withdrawMissingOf: ['erp'] };
   const withoutP2 = Object.fromEntries(Object.entries(ROWS).filter(([id]) => id !== 'P2'));
 
-  it('is published again when the product is back, where a person had published it', async () => {
+  it('a passport is published again when its product is back, where a person had published it', async () => {
     await fixture.reopen(undefined, { init: 'manual', publish: 'manual', ...WITHDRAWS });
     await stageRows(fixture.ledger, ROWS);
     await deliverAll(fixture.ledger);
@@ -331,7 +331,7 @@ describe('a passport whose product comes and goes', () => {
     expect(await deliverAndEvaluate()).toEqual(['passport.publish P2']);
   });
 
-  it('can be withdrawn by a replay that a gate has blocked, whatever the product is like', async () => {
+  it('a replay can withdraw a passport that a business rule has blocked, whatever state its product is in', async () => {
     await fixture.reopen(undefined, WITHDRAWS);
     await stageRows(fixture.ledger, ROWS);
     await deliverAndEvaluate();
@@ -346,7 +346,7 @@ describe('a passport whose product comes and goes', () => {
     expect((await claimNext()).operation).toBe('passport.unpublish');
   });
 
-  it('does not wait for a row of a source that the config no longer has', async () => {
+  it('a passport does not wait for a row of a source that the config no longer has', async () => {
     await stageRows(fixture.ledger, {
       ...ROWS,
       B2: { status: 'quarantined', issues: [{ code: 'x', message: 'wrong' }], blockedProducts: ['P1', null] },
@@ -362,7 +362,7 @@ describe('a passport whose product comes and goes', () => {
   });
 });
 
-it('says of a passport that was initialised and is wanted in public that it is incomplete, until it goes out', async () => {
+it('an initialised passport that is wanted in public is shown as incomplete until it is sent', async () => {
   await fixture.reopen(undefined, { publish: 'manual' });
   await stageRows(fixture.ledger, ROWS);
   await deliverAndEvaluate();
@@ -375,7 +375,7 @@ it('says of a passport that was initialised and is wanted in public that it is i
   expect(fixture.ledger.views.passportCounts()).toEqual({ published: 1, incomplete: 1 });
 });
 
-it('tells what a replay leaves alone', async () => {
+it('a replay of passports reports which ones it leaves alone', async () => {
   await withBlockedP1();
   await stageRows(fixture.ledger, {
     ...ROWS,
@@ -399,7 +399,7 @@ describe('what a person has asked for', () => {
   };
   const ask = (status: 'published' | 'unpublished') => fixture.ledger.askForPassports({ products: ['P1'], status });
 
-  it('is told from what the policy asks for, step by step', async () => {
+  it("a person's request for a passport is distinguished from that of the policy, step by step", async () => {
     await fixture.reopen(undefined, { init: 'when-complete', publish: 'manual' });
     await stageRows(fixture.ledger, ROWS);
     await deliverAll(fixture.ledger);
@@ -418,7 +418,7 @@ describe('what a person has asked for', () => {
     expect(dueAtAll.map(({ operation }) => operation).toSorted()).toEqual(['passport.init', 'passport.unpublish']);
   });
 
-  it('brings forward what the policy has asked for, also where that is sent again after a doubt', async () => {
+  it("a person's request moves a passport of the policy forward, also where it is sent again while unconfirmed", async () => {
     await stageRows(fixture.ledger, ROWS);
     await deliverAll(fixture.ledger);
     expect(await evaluate()).toBe(2);
@@ -434,7 +434,7 @@ describe('what a person has asked for', () => {
     expect(await byHand()).toEqual(['passport.init P1', 'passport.init P2']);
   });
 
-  it('waits while its scope is refused, and until its time has come', async () => {
+  it("a person's request for a passport waits while its scope is refused, and until its time has come", async () => {
     await stageRows(fixture.ledger, ROWS);
     await deliverAll(fixture.ledger);
     await ask('published');

@@ -24,7 +24,7 @@ function rowsOf(file: string, sql: string): unknown[] {
 describe('the audit log', () => {
   const fixture = useLedger();
 
-  it('has an action from before it begins, and then what came of it', async () => {
+  it('the audit log has an action from before it begins, and then its result', async () => {
     const { ledger, clock, file } = fixture;
     const at = clock.now();
     const id = await ledger.beginAction({ who: 'anna', via: 'web', action: 'replay.start', detail: { cause: 'c1' } });
@@ -36,7 +36,7 @@ describe('the audit log', () => {
     expect(rowsOf(file, stored)).toEqual([{ ...begun, ended_at: at + 50, outcome: '9 records were mapped again.' }]);
   });
 
-  it('ends, at the next start, what a killed process had begun', async () => {
+  it('the audit log ends, at the next start, the actions of a killed process', async () => {
     const { ledger, file } = fixture;
     await ledger.beginAction({ who: 'anna', via: 'web', action: 'sync', detail: {} });
     await ledger.recover(0);
@@ -49,7 +49,7 @@ describe('the audit log', () => {
 describe('the pruning of the ledger', () => {
   const fixture = useLedger();
 
-  it('keeps the last hundred thousand actions', async () => {
+  it('the pruning of the ledger keeps the last hundred thousand actions of the audit log', async () => {
     const db = new Database(fixture.file);
     db.exec(`INSERT INTO actions (id, at, who, via, action, detail) VALUES (1, 1, 'a', 'web', 'x', '{}'),
       (2, 1, 'a', 'web', 'x', '{}'), (100001, 1, 'a', 'web', 'x', '{}')`);
@@ -62,7 +62,7 @@ describe('the pruning of the ledger', () => {
 describe('a note on a cause', () => {
   const fixture = useLedger();
 
-  it('is replaced by the next one, and removed by an empty one', async () => {
+  it('a note on a cause is replaced by the next one, and removed by an empty one', async () => {
     const { ledger, file } = fixture;
     const notes = () => rowsOf(file, 'SELECT cause, text, owner, noted_by FROM cause_notes');
     await ledger.noteCause('c1', { text: 'Asked sales.', owner: 'anna', by: 'ben' });
@@ -76,7 +76,7 @@ describe('a note on a cause', () => {
 describe('a run', () => {
   const fixture = useLedger();
 
-  it('keeps who asked for it', async () => {
+  it('a run keeps the name of the person who asked for it', async () => {
     const { ledger, file } = fixture;
     const start = { source: 'erp', trigger: 'cli', streams: ['default'], mappingRevision: 'r1' } as const;
     await ledger.startRun({ ...start, streams: ['default'], askedBy: 'anna' });
@@ -90,7 +90,7 @@ describe('a record in quarantine', () => {
   const bad = { status: 'quarantined' as const, issues: [issue], blockedProducts: ['1'] };
   const since = () => rowsOf(fixture.file, 'SELECT quarantined_at AS at FROM records');
 
-  it('keeps the time since when it is there, until it is mapped', async () => {
+  it('a record in quarantine keeps the time since when it is there, until it is mapped', async () => {
     const { ledger, clock } = fixture;
     const at = clock.now();
     await stageRows(ledger, { 1: bad });
@@ -141,7 +141,7 @@ describe('a value that a person adds to a lookup table', () => {
   };
   const set = (key: string, value: string) => world.ledger.setLookupValue({ lookup: 'names', key, value, by: 'anna' });
 
-  it('maps only the records again that have used its key, and wins over the row of the table', async () => {
+  it("a value that a person adds to a lookup table maps again only the records with its key, and wins over the table's row", async () => {
     await given(['A', 'B', 'A'], [{ id: 'x', code: 'B', name: 'of the table' }]);
     expect(named()).toEqual({ '2': 'of the table' });
     expect(await set('A', 'by hand')).toEqual({ records: 2 });
@@ -153,7 +153,7 @@ describe('a value that a person adds to a lookup table', () => {
     expect(named()).toMatchObject({ '2': 'corrected' });
   });
 
-  it('gives way to the row of the table again when it is removed', async () => {
+  it('a value that a person has removed from a lookup table gives way to the row of the table again', async () => {
     await given(['B'], [{ id: 'x', code: 'B', name: 'of the table' }]);
     await set('B', 'corrected');
     await settle();
@@ -162,7 +162,7 @@ describe('a value that a person adds to a lookup table', () => {
     expect(named()).toEqual({ '1': 'of the table' });
   });
 
-  it('is refused for a table that no mapping uses, and names those that there are', async () => {
+  it('a value for a table that no mapping uses is refused, and the message names the tables that there are', async () => {
     await given([], []);
     await expect(world.ledger.setLookupValue({ lookup: 'nmaes', key: 'A', value: 'a', by: 'anna' })).rejects.toThrow(
       expect.objectContaining({ code: 'lookup.unknown', suggestion: 'There are names.' }),
@@ -173,7 +173,7 @@ describe('a value that a person adds to a lookup table', () => {
 describe('a ledger of the version before the tables of people', () => {
   const fixture = useLedger();
 
-  it('is brought up to date with the shapes of its reasons', async () => {
+  it('a ledger of the version before the tables of people is upgraded with the shapes of its reasons', async () => {
     const { ledger, file } = fixture;
     await pullRows(ledger, { rows: [row('1')] });
     await stageRows(ledger, { 1: items(product('1')) });

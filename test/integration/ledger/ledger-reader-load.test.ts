@@ -48,7 +48,7 @@ function ask(n: number): Promise<unknown> {
   return questions[n % questions.length]?.() ?? Promise.resolve();
 }
 
-it('answers a thousand questions while a sync runs, and neither fails', async () => {
+it('the reading thread answers a thousand questions while a sync runs, and neither fails', async () => {
   const synced = sync(
     runtime,
     { sources: [], accept: [], waitMs: 10_000, abort: new AbortController().signal },

@@ -34,14 +34,14 @@ function read(options: Partial<LedgerReaderOptions> = {}): LedgerReader {
 }
 
 describe('the reading thread', () => {
-  it('shows what another thread has committed', async () => {
+  it('the reading thread shows what another thread has committed', async () => {
     const { views } = read();
     expect(await views.run(1)).toBeNull();
     await pullRows(fixture.ledger, { rows: [row('a')] });
     expect(await views.run(1)).toMatchObject({ source: 'erp', streams: [{ read: 1 }] });
   });
 
-  it('answers while the thread that asks goes on to write', async () => {
+  it('the reading thread answers while the thread that asks continues to write', async () => {
     const { views } = read({ thread: ODD });
     const slow = views.run(WHEN_GO);
     await pullRows(fixture.ledger, { rows: [row('a')] });
@@ -49,7 +49,7 @@ describe('the reading thread', () => {
     expect(await slow).toBe(WHEN_GO);
   });
 
-  it.runIf(process.platform === 'linux')('gives way to the threads of the sync', async () => {
+  it.runIf(process.platform === 'linux')('the reading thread gives way to the threads of the sync', async () => {
     const { views } = read();
     await views.run(1);
     const ofThreads = readdirSync('/proc/self/task').map((id) => getPriority(Number(id)));
@@ -57,7 +57,7 @@ describe('the reading thread', () => {
     expect(getPriority(process.pid)).toBe(getPriority());
   });
 
-  it('follows the rules for passports, which a reload may change', async () => {
+  it('the reading thread follows the rules for passports, which a reload may change', async () => {
     await stageRows(fixture.ledger, { P1: items(product('P1')) });
     let rules = NO_PASSPORTS;
     const { views } = read({ passportRules: () => rules });
@@ -69,14 +69,14 @@ describe('the reading thread', () => {
   it.each([
     ['removed', () => rmSync(fixture.file)],
     ['moved away', () => renameSync(fixture.file, `${fixture.file}.old`)],
-  ])('refuses to show a ledger that was %s while it was open', async (_, change) => {
+  ])('the reading thread refuses to show a ledger that was %s while it was open', async (_, change) => {
     const { views } = read();
     await views.run(1);
     change();
     await expect(views.run(1)).rejects.toMatchObject({ code: 'ledger.lost', exitCode: 3, path: 'ledger' });
   });
 
-  it('refuses to show another ledger than the one that the process has open', async () => {
+  it('the reading thread refuses to show another ledger than the one that the process has open', async () => {
     await openLedger(`${fixture.file}.other`).close();
     const { views } = read();
     await views.run(1);
@@ -86,7 +86,7 @@ describe('the reading thread', () => {
     await expect(foreign.run(1)).rejects.toMatchObject({ code: 'ledger.lost' });
   });
 
-  it('carries the fault of a ledger that is gone before the first question', async () => {
+  it('the reading thread reports the fault of a ledger that is gone before the first question', async () => {
     rmSync(fixture.file);
     await expect(read().views.run(1)).rejects.toMatchObject({ code: 'ledger.restored', exitCode: 3 });
     rmSync(`${fixture.file}.mark`);
@@ -119,7 +119,7 @@ describe('the reading thread', () => {
     await fixture.reopen();
   });
 
-  it('is started again after it has ended, and its questions fail', async () => {
+  it('the reading thread is started again after it has ended, and its open questions fail', async () => {
     const { views } = read({ thread: ODD });
     const asked = [views.run(NEVER), views.run(DIES), views.run(AT_ONCE)];
     const ended = { code: 'ledger.reader_lost', message: expect.stringContaining('planned end') };
@@ -127,7 +127,7 @@ describe('the reading thread', () => {
     expect(await views.run(AT_ONCE)).toBe(AT_ONCE);
   });
 
-  it('is replaced when it does not answer in time, and fails what waits too long behind that', async () => {
+  it('the reading thread is replaced when it does not answer in time, and fails questions that waited too long', async () => {
     // A thread needs some time to start, more so beside other tests.
     const { views } = read({ thread: ODD, answerWithinMs: 4000 });
     const asked = Array.from({ length: 9 }, () => views.run(NEVER).catch((error: unknown) => error));
@@ -135,7 +135,7 @@ describe('the reading thread', () => {
     expect(await views.run(AT_ONCE)).toBe(AT_ONCE);
   });
 
-  it('answers thousands of questions at once, and refuses more than it can keep', async () => {
+  it('the reading thread answers thousands of questions at once, and refuses more than it can keep', async () => {
     const { views } = read();
     const asked = await Promise.allSettled(Array.from({ length: 5100 }, () => views.run(1)));
     const refused = asked.filter((one) => one.status === 'rejected');
@@ -143,7 +143,7 @@ describe('the reading thread', () => {
     for (const { reason } of refused) expect(reason).toMatchObject({ code: 'daemon.busy' });
   });
 
-  it('fails open questions when it is closed, and lets the ledger remove its log', async () => {
+  it('the reading thread fails open questions when it is closed, and lets the ledger remove its log', async () => {
     const reader = read({ thread: ODD });
     const open = expect(reader.views.run(NEVER)).rejects.toMatchObject({ code: 'daemon.stopped' });
     await reader.close();

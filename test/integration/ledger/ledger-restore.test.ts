@@ -67,7 +67,7 @@ function unproven(): unknown[] {
 
 describe('a ledger that is restored from a backup', () => {
   it(
-    'doubles nothing that was written since, and has every update at the API after one sync',
+    'a ledger restored from a backup doubles no write made since, and has every update at the API after one sync',
     covers('ledger-restored', ...ORACLE),
     async () => {
       await world.sync();
@@ -124,7 +124,7 @@ describe('a ledger that is restored from a backup', () => {
   );
 
   it(
-    'brings a sync that was at work during the backup to the same end',
+    'a ledger restored from a backup brings a sync that was at work during the backup to the same end',
     covers('ledger-restored', ...ORACLE),
     async () => {
       const count = 40;
@@ -148,7 +148,7 @@ describe('a ledger that is restored from a backup', () => {
   );
 
   it(
-    'goes on looking while the API has something that it does not know',
+    'a ledger restored from a backup continues to look while the API has something that it does not know',
     covers('ledger-restored', ...ORACLE),
     async () => {
       await world.sync();
@@ -171,7 +171,7 @@ describe('a ledger that is restored from a backup', () => {
   );
 
   it(
-    'publishes no passport twice that was initialised or published since',
+    'a ledger restored from a backup publishes no passport twice that was initialised or published since',
     covers('ledger-restored', ...ORACLE),
     async () => {
       configure({ init: 'when-complete', publish: 'auto' });
@@ -193,7 +193,7 @@ describe('a ledger that is restored from a backup', () => {
   );
 
   it(
-    'keeps the publish and unpublish requests of the backup until a person repeats them',
+    'a ledger restored from a backup keeps its publish and unpublish requests until a person repeats them',
     covers('ledger-restored', ...ORACLE),
     async () => {
       configure({ init: 'when-complete', publish: 'manual' });
@@ -208,7 +208,7 @@ describe('a ledger that is restored from a backup', () => {
   );
 
   it(
-    'is refused by what would write it, with the way on, and shown by what reads it',
+    'a ledger put back by hand is refused by all that would write it, with the way on, and shown by all that reads it',
     covers('ledger-restored', ...ORACLE),
     async () => {
       await world.sync();
@@ -227,7 +227,7 @@ describe('a ledger that is restored from a backup', () => {
   );
 
   it.each(['gone', 'empty'])(
-    'is not replaced by a new one if it is %s and its mark is not, and is then restored from a backup',
+    'a ledger is not replaced by a new one if it is %s and its mark is not, and is then restored from a backup',
     covers('ledger-restored', ...ORACLE),
     async (how) => {
       await world.sync();
@@ -246,7 +246,7 @@ describe('a ledger that is restored from a backup', () => {
   );
 
   it(
-    'sends a BOM item for which a person vouches, once and however long its history has grown',
+    'a ledger restored from a backup sends a BOM item for which a person vouches, once, however long its history is',
     covers('ledger-restored', ...ORACLE),
     async () => {
       await world.sync();
@@ -270,7 +270,7 @@ describe('a ledger that is restored from a backup', () => {
   );
 
   it(
-    'asks nobody of the parts of what was created since, however long that has been changing',
+    'a ledger restored from a backup asks nobody about the parts of products created since, however long that goes on',
     covers('ledger-restored', 'I5', 'I6'),
     async () => {
       await world.sync();

@@ -53,7 +53,7 @@ const CASES: [kind: string, of: (name: string) => Item, whole: object][] = [
 ];
 
 it.each(CASES)(
-  'sends an %s of the backup under a new key, since the server may repeat an answer that is older than what it has now',
+  'a restored ledger sends an %s under a new key, since the server may repeat an answer that is older than its data',
   covers('ledger-restored', 'I4'),
   async (_, itemNamed, whole) => {
     for (const wasLost of [false, true]) {
@@ -83,7 +83,7 @@ it.each(CASES)(
   },
 );
 
-it('keeps the key of a create, which may not be doubled', covers('ledger-restored', 'I2', 'I6'), async () => {
+it('a restored ledger keeps the key of a create that it repeats', covers('ledger-restored', 'I2', 'I6'), async () => {
   await stageRows(fixture.ledger, { 1: items(material('1')) });
   const sent = await claimOnly();
   backUp();
@@ -96,7 +96,7 @@ it.each<[gone: string, result: MapResult | null]>([
   ['missing from its source', null],
   ['excluded by the mapping', { status: 'excluded' }],
 ])(
-  'writes what was %s at the backup once it comes back, since the API may have another content by then',
+  'a restored ledger writes an item that was %s at the backup once it comes back, since the API may differ by then',
   covers('ledger-restored', 'I4'),
   async (_, result) => {
     const others = { 2: items(material('2')), 3: items(material('3')) };
@@ -113,7 +113,7 @@ it.each<[gone: string, result: MapResult | null]>([
 );
 
 it(
-  'looks up a publication of the backup, and repeats it under a new key, since it may have been withdrawn',
+  'a restored ledger looks up a publication, and repeats it under a new key, since it may have been withdrawn',
   covers('ledger-restored', 'I4', 'I6'),
   async () => {
     await fixture.reopen({}, { ...NO_PARTS, init: 'when-complete', publish: 'auto' });

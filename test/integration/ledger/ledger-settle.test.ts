@@ -71,7 +71,7 @@ it('a forced replay sends a new revision, under its own key', covers('cached-ref
 
 describe('a manual resolution that a write arrived', () => {
   it(
-    'binds the item, releases what waits for it, and sends it no more',
+    'a write settled as arrived binds the item, releases the deliveries that wait for it, and is sent no more',
     covers('answer-lost', 'I4', 'I6'),
     async () => {
       const rows = { P1: items(product('P1')), M1: items(material('M1')), B1: items(bomItem('B1', 'P1', 'M1')) };
@@ -88,7 +88,7 @@ describe('a manual resolution that a write arrived', () => {
     },
   );
 
-  it('tells in the timeline that a person said so', async () => {
+  it('a write settled as arrived has in its timeline that a person settled it', async () => {
     await stageRows(fixture.ledger, { P1: items(product('P1')) });
     await loseAll();
     await say('P1', { said: 'delivered', remoteId: 7 });
@@ -97,7 +97,7 @@ describe('a manual resolution that a write arrived', () => {
     ).toContainEqual(['person', 'A person has said that it arrived.']);
   });
 
-  it('stages what is desired by now', covers('changed-amid', 'I4'), async () => {
+  it('a write settled as arrived stages what is desired by now', covers('changed-amid', 'I4'), async () => {
     await stageRows(fixture.ledger, { M1: items(material('M1')) });
     await loseAll();
     await stageRows(fixture.ledger, { M1: items(material('M1', 'Iron')) });
@@ -107,7 +107,7 @@ describe('a manual resolution that a write arrived', () => {
     ]);
   });
 
-  it('settles a BOM item without an id', covers('answer-lost', 'I6'), async () => {
+  it('a BOM item is settled as arrived without an id', covers('answer-lost', 'I6'), async () => {
     await stageRows(fixture.ledger, {
       P1: items(product('P1')),
       M1: items(material('M1')),
@@ -120,7 +120,7 @@ describe('a manual resolution that a write arrived', () => {
     expect(await deliverAll(fixture.ledger)).toEqual([]);
   });
 
-  it('takes a publication on, and its passport with it', covers('answer-lost', 'I4'), async () => {
+  it('a publication settled as arrived moves its passport on', covers('answer-lost', 'I4'), async () => {
     await stageRows(fixture.ledger, { P1: items(product('P1')) });
     await deliverAll(fixture.ledger);
     await fixture.ledger.askForPassports({ products: ['P1'], status: 'published' });
@@ -131,7 +131,7 @@ describe('a manual resolution that a write arrived', () => {
     expect(fixture.ledger.views.passport('P1')).toMatchObject({ state: 'published', acknowledged: 'published' });
   });
 
-  it('takes only the presence for known where the item was there before', covers('answer-lost', 'I4'), async () => {
+  it('an item that existed before has no baseline once settled', covers('answer-lost', 'I4'), async () => {
     await stageRows(fixture.ledger, { M1: items(material('M1')) });
     await loseAnswers(fixture.ledger, {
       kind: 'unconfirmed',
@@ -146,7 +146,7 @@ describe('a manual resolution that a write arrived', () => {
 
 describe('a manual resolution that a write did not arrive', () => {
   it(
-    'ends the revision: only a replay sends it, as a new one under another key',
+    'a write settled as not arrived ends its revision: only a replay sends it, as a new one under another key',
     covers('answer-lost', 'I2', 'I6'),
     async () => {
       await stageRows(fixture.ledger, { P1: items(product('P1')) });
@@ -167,7 +167,7 @@ describe('a manual resolution that a write did not arrive', () => {
     },
   );
 
-  it('stages at once what has changed meanwhile', covers('changed-amid', 'I4'), async () => {
+  it('a write settled as not arrived stages a change of meanwhile', covers('changed-amid', 'I4'), async () => {
     await stageRows(fixture.ledger, { P1: items(product('P1')) });
     await loseAll();
     await stageRows(fixture.ledger, { P1: items(product('P1', 'Changed')) });
@@ -176,7 +176,7 @@ describe('a manual resolution that a write did not arrive', () => {
   });
 
   it(
-    'leaves what the platform acknowledged before, so that nothing is written when the change is taken back',
+    'a write settled as not arrived keeps the acknowledged baseline, so that nothing is sent when it is taken back',
     covers('changed-amid', 'I4'),
     async () => {
       await stageRows(fixture.ledger, { M1: items(material('M1')) });
@@ -190,7 +190,7 @@ describe('a manual resolution that a write did not arrive', () => {
     },
   );
 
-  it('lets a replay send a BOM item of a restored ledger', covers('ledger-restored', 'I6'), async () => {
+  it('a replay sends a BOM item settled as not arrived', covers('ledger-restored', 'I6'), async () => {
     await stageRows(fixture.ledger, {
       P1: items(product('P1')),
       M1: items(material('M1')),
@@ -216,7 +216,7 @@ describe('a manual resolution that a write did not arrive', () => {
 
 describe('a definitive refusal', () => {
   it.each(['blocked', 'rejected', 'parked'] as const)(
-    'ends its revision, so that what is asked again as %s is sent under another key',
+    'a definitive refusal ends its revision, so that a write asked again as %s is sent under another key',
     covers('cached-refusal', 'I2', 'I6'),
     async (kind) => {
       await stageRows(fixture.ledger, { P1: items(product('P1')) });
@@ -239,7 +239,7 @@ describe('a definitive refusal', () => {
 
 describe('replay --force', () => {
   it(
-    'counts what it sends again, passports too, and nothing of it as left alone',
+    'replay --force counts what it sends again, passports too, and nothing of it as left alone',
     covers('answer-lost', 'I6'),
     async () => {
       await stageRows(fixture.ledger, { P1: items(product('P1')), P2: items(product('P2')) });
@@ -295,7 +295,7 @@ describe('since when the API could not take a delivery', () => {
   }
 
   it.each(['create', 'import'])(
-    'is kept while it only has to wait, of an %s',
+    'the time since when the API could not take a delivery is kept while it only has to wait, of an %s',
     covers('throttled', 'I5'),
     async (what) => {
       await stageRows(fixture.ledger, { A: items(product('A')) });
@@ -424,7 +424,7 @@ describe('a person settles what is stuck', () => {
   });
 });
 
-it('names the creates that were sent after a doubt and acknowledged', async () => {
+it('the ledger names the creates that were sent after an unconfirmed create and acknowledged', async () => {
   await stageRows(fixture.ledger, { P1: items(product('P1')), P2: items(product('P2')), M1: items(material('M1')) });
   const lost = await claimNext();
   await settleOne(fixture.ledger, { id: lost.id, decision: NEVER_ANSWERED });
@@ -454,7 +454,7 @@ describe('a manual resolution of a delivery that has changed since it was looked
   const resend: Decision = { kind: 'resend', dueAt: 0, absent: true, reason: LOST };
   const REJECTED: ManualResolution = { said: 'rejected' };
 
-  it('changes nothing where it was found at the platform meanwhile', covers('answer-lost', 'I4'), () =>
+  it('a late manual resolution changes nothing where the item was found', covers('answer-lost', 'I4'), () =>
     settleAfter(
       (deliveryId) =>
         settleOne(fixture.ledger, {
@@ -465,14 +465,14 @@ describe('a manual resolution of a delivery that has changed since it was looked
     ),
   );
 
-  it('changes nothing while it is sent again', covers('answer-lost', 'I6'), () =>
+  it('a late manual resolution changes nothing while it is sent again', covers('answer-lost', 'I6'), () =>
     settleAfter(async (deliveryId) => {
       await settleOne(fixture.ledger, { id: deliveryId, decision: resend });
       expect(await claimOne(fixture.ledger, deliveryId)).not.toBeNull();
     }, REJECTED),
   );
 
-  it('changes nothing where it was sent once more, to be unconfirmed again', covers('answer-lost', 'I6'), () =>
+  it('a late manual resolution changes nothing where it was sent again', covers('answer-lost', 'I6'), () =>
     settleAfter(async (deliveryId) => {
       await settleOne(fixture.ledger, { id: deliveryId, decision: resend });
       fixture.clock.advance(1);
@@ -481,7 +481,7 @@ describe('a manual resolution of a delivery that has changed since it was looked
     }, REJECTED),
   );
 
-  it('changes nothing where it is unconfirmed for another reason', covers('answer-lost', 'I4'), () =>
+  it('a late manual resolution changes nothing under a new reason', covers('answer-lost', 'I4'), () =>
     settleAfter(
       (deliveryId) =>
         settleOne(fixture.ledger, {
@@ -492,7 +492,7 @@ describe('a manual resolution of a delivery that has changed since it was looked
     ),
   );
 
-  it('changes nothing where it is blocked by now', covers('answer-lost', 'I6'), () =>
+  it('a late manual resolution changes nothing where it is blocked', covers('answer-lost', 'I6'), () =>
     settleAfter(
       (deliveryId) => settleOne(fixture.ledger, { id: deliveryId, decision: { kind: 'blocked', reason: LOST } }),
       REJECTED,

@@ -62,7 +62,7 @@ function columnsOf(view: string): string[] {
 }
 
 describe('docs/ledger-sql.md', () => {
-  it('has every view with all its columns, and no other', () => {
+  it('docs/ledger-sql.md has every view with all its columns, and no other', () => {
     const documented = [...PAGE.matchAll(/^\| `(v_\w+)` \| [^|]+ \| (.*) \|$/gm)].map(([, view = '', columns = '']) => [
       view,
       columns.split(', ').map((column) => column.replaceAll('`', '')),
@@ -70,16 +70,16 @@ describe('docs/ledger-sql.md', () => {
     expect(documented).toEqual(Object.keys(VIEWS).map((view) => [view, columnsOf(view)]));
   });
 
-  it.each(EXAMPLES)('$title: the query runs, for reading only', ({ sql }) => {
+  it.each(EXAMPLES)('docs/ledger-sql.md has a query that runs for reading only: $title', ({ sql }) => {
     expect(db.prepare(sql).readonly).toBe(true);
     expect(() => rows(sql)).not.toThrow();
   });
 
-  it('has examples', () => expect(EXAMPLES.length).toBeGreaterThan(8));
+  it('docs/ledger-sql.md has examples', () => expect(EXAMPLES.length).toBeGreaterThan(8));
 });
 
 describe('the views for people', () => {
-  it('show items with their states, names, reasons and times', () => {
+  it('the views for people show items with their states, names, reasons and times', () => {
     expect(rows("SELECT kind, key, natural_key, name, source, state, remote_id FROM v_items WHERE key = 'P1'")).toEqual(
       [
         {
@@ -98,7 +98,7 @@ describe('the views for people', () => {
     ]);
   });
 
-  it('agree with the views of the program about states', () => {
+  it('the views for people agree with the views of the program about states', () => {
     const { items: all } = fixture.ledger.views.items({ afterId: 0, limit: 100 });
     const expected = all
       .filter(({ kind }) => kind !== 'passport')
@@ -115,7 +115,7 @@ describe('the views for people', () => {
     }
   });
 
-  it('show each issue of a row in quarantine, with the parts of its key', () => {
+  it('the views for people show each issue of a row in quarantine, with the parts of its key', () => {
     expect(rows('SELECT row_key, rule, field, value, file, line, cure, fields FROM v_quarantine')).toMatchObject([
       {
         row_key: 'Q / 1',
@@ -130,7 +130,7 @@ describe('the views for people', () => {
     ]);
   });
 
-  it('show passports, parts, runs and deliveries', () => {
+  it('the views for people show passports, parts, runs and deliveries', () => {
     expect(rows('SELECT product, state, wanted FROM v_passports')).toEqual([
       { product: 'P1', state: 'published', wanted: 'published' },
     ]);
@@ -151,7 +151,7 @@ describe('the views for people', () => {
     ]);
   });
 
-  it('come to a ledger of the version before, whose tables they do not hinder', async () => {
+  it('the views for people come to a ledger of the version before, and do not hinder its tables', async () => {
     db.close();
     await fixture.ledger.close();
     const writing = new Database(fixture.file);

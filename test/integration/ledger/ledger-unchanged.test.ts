@@ -51,7 +51,7 @@ const PASSED = { changed: 0, counted: false };
 const rows = (...ids: string[]): Row[] => ids.map((id) => row(id));
 
 describe('an unchanged page', () => {
-  it('is passed over after the one before it, and its records are seen', async () => {
+  it('an unchanged page is skipped after the one before it, and its records count as seen', async () => {
     const { stage, seen } = await stored(rows('1', '2', '3', '4', '5', '6'));
     expect(await stage(...rows('1', '2'))).toEqual(PASSED);
     expect(await stage(...rows('3', '4'))).toEqual(PASSED);
@@ -59,7 +59,7 @@ describe('an unchanged page', () => {
     expect(seen.size()).toBe(6);
   });
 
-  it('is passed over in any order of its rows and pages', async () => {
+  it('an unchanged page is skipped in any order of its rows and pages', async () => {
     const { stage, seen } = await stored(rows('1', '2', '3', '4', '5', '6'));
     expect(await stage(...rows('1', '2'))).toEqual(PASSED);
     expect(await stage(...rows('6', '3'))).toEqual(PASSED);
@@ -67,7 +67,7 @@ describe('an unchanged page', () => {
     expect(seen.size()).toBe(6);
   });
 
-  it('is passed over where rows between its own are gone, which are not seen', async () => {
+  it('an unchanged page is skipped where rows between its own are gone, which are not seen', async () => {
     const all = ['1', '2', '3', '4', '5', '6', '7', '8'];
     await stored(rows(...all));
     await pullRows(fixture.ledger, { rows: rows('1', '2', '3', '5', '7', '8') });
@@ -76,7 +76,7 @@ describe('an unchanged page', () => {
     expect([1, 2, 3, 4, 5, 6, 7, 8].filter((id) => seen.has(id))).toEqual([1, 2, 3, 5, 7, 8]);
   });
 
-  it('is passed over where its rows in quarantine have not moved', async () => {
+  it('an unchanged page is skipped where its rows in quarantine have not moved', async () => {
     const all = rows('1', '2', '3', '4', '5', '6').map((each, at) => ({ ...each, place: { line: at + 2 } }));
     const [one, two, three, four, five, six] = all as [Row, Row, Row, Row, Row, Row];
     const { stage, seen } = await stored(all, without('1', '4', '5', '6'));
@@ -86,13 +86,13 @@ describe('an unchanged page', () => {
     expect(seen.size()).toBe(6);
   });
 
-  it('is passed over where rows have moved that are not in quarantine', async () => {
+  it('an unchanged page is skipped where rows have moved that are not in quarantine', async () => {
     const { stage } = await stored(rows('1', '2', '3', '4'), without('2', '3'));
     expect(await stage(row('1', {}, 77), row('2'))).toEqual(PASSED);
     expect(await stage(row('3'), row('4', {}, 77))).toEqual(PASSED);
   });
 
-  it('is passed over where records of another stream were stored between its own', async () => {
+  it('an unchanged page is skipped where records of another stream were stored between its own', async () => {
     const { ledger } = fixture;
     const first = rows('1', '2', '3');
     await pullRows(ledger, { rows: first });
@@ -105,13 +105,13 @@ describe('an unchanged page', () => {
 });
 
 describe('what follows an unchanged page', () => {
-  it('is stored where the content of one row is another', async () => {
+  it('a page is stored where the content of one row has changed', async () => {
     const { stage } = await stored(rows('1', '2', '3', '4'));
     await stage(...rows('1', '2'));
     expect(await stage(row('3'), row('4', { name: 'new' }))).toEqual({ changed: 1, counted: true });
   });
 
-  it('is stored where a row that waits to be mapped has a key that reads like its hash and key', async () => {
+  it('a page is stored where a row that waits to be mapped has a key that reads like its hash and key', async () => {
     const unknown = row('9');
     const { ledger } = fixture;
     await pullAndMap(ledger, rows('1', '2'), asProduct);
@@ -121,13 +121,13 @@ describe('what follows an unchanged page', () => {
     expect(await stage(unknown)).toEqual({ changed: 1, counted: true });
   });
 
-  it('is stored where a row with the same content has another key', async () => {
+  it('a page is stored where a row with the same content has another key', async () => {
     const { stage } = await stored(rows('1', '2', '3', '4'));
     await stage(...rows('1', '2'));
     expect(await stage(row('3'), { ...row('4'), identity: '5' })).toEqual({ changed: 1, counted: true });
   });
 
-  it('is stored where one of its records was missing', async () => {
+  it('a page is stored where one of its records was missing', async () => {
     await stored(rows('1', '2', '3', '4'));
     await pullRows(fixture.ledger, { rows: rows('1', '2', '3') });
     const { stage } = await laterRun();
@@ -139,18 +139,21 @@ describe('what follows an unchanged page', () => {
     { which: 'next in the order of the ledger', page: ['4', '5', '6', '7'], id: '6' },
     { which: 'not in that order', page: ['7', '4', '5', '6'], id: '6' },
     { which: 'next where a row between its own is gone', page: ['3', '5', '6', '7'], id: '5' },
-  ])('is stored where a row in quarantine has moved, which keeps its place true: $which', async ({ page, id }) => {
-    await stored(rows('1', '2', '3', '4', '5', '6', '7'), without('5', '6'));
-    await pullRows(fixture.ledger, { rows: rows('1', '2', ...page) });
-    const { stage } = await laterRun();
-    expect(await stage(...rows('1', '2'))).toEqual(PASSED);
-    const moved = page.map((each) => row(each, {}, each === id ? 77 : 1));
-    expect(await stage(...moved)).toEqual({ changed: 0, counted: true });
-    const quarantined = fixture.ledger.views.quarantined({ afterId: 0, limit: 3 });
-    expect(quarantined.map(({ place }) => place.line)).toEqual(id === '5' ? [77, 1] : [1, 77]);
-  });
+  ])(
+    'a page is stored where a row in quarantine has moved, and the row has its new place: $which',
+    async ({ page, id }) => {
+      await stored(rows('1', '2', '3', '4', '5', '6', '7'), without('5', '6'));
+      await pullRows(fixture.ledger, { rows: rows('1', '2', ...page) });
+      const { stage } = await laterRun();
+      expect(await stage(...rows('1', '2'))).toEqual(PASSED);
+      const moved = page.map((each) => row(each, {}, each === id ? 77 : 1));
+      expect(await stage(...moved)).toEqual({ changed: 0, counted: true });
+      const quarantined = fixture.ledger.views.quarantined({ afterId: 0, limit: 3 });
+      expect(quarantined.map(({ place }) => place.line)).toEqual(id === '5' ? [77, 1] : [1, 77]);
+    },
+  );
 
-  it('is stored where a record in quarantine waits to be mapped anew', async () => {
+  it('a page is stored where a record in quarantine waits to be mapped anew', async () => {
     await stored(rows('1', '2', '3', '4'), without('4'));
     await pullRows(fixture.ledger, { rows: [...rows('1', '2', '3'), row('4', { name: 'new' })] });
     const { stage } = await laterRun();
@@ -158,7 +161,7 @@ describe('what follows an unchanged page', () => {
     expect(await stage(row('3'), row('4', { name: 'new' }))).toEqual({ changed: 0, counted: true });
   });
 
-  it('is stored where another stream has its rows', async () => {
+  it('a page is stored where another stream has its rows', async () => {
     await pullRows(fixture.ledger, { rows: rows('1', '2') });
     await pullRows(fixture.ledger, { stream: 'other', rows: rows('3', '4') });
     await mapRows(fixture.ledger, () => ({ status: 'excluded' }));
@@ -167,14 +170,14 @@ describe('what follows an unchanged page', () => {
     expect(await stage(...rows('3', '4'))).toEqual({ changed: 2, counted: true });
   });
 
-  it('is stored as further rows where the same rows come again', async () => {
+  it('a page is stored as further rows where the same rows come again', async () => {
     const { stage } = await stored(rows('1', '2', '3', '4'));
     await stage(...rows('3', '4'));
     await stage(...rows('1', '2'));
     expect(await stage(...rows('3', '4'))).toEqual({ changed: 2, counted: true });
   });
 
-  it('is told from it where keys hold what stands between two keys', async () => {
+  it('a page is not taken for unchanged where its keys contain what separates two keys', async () => {
     const [one, two] = [row('3'), row('4')];
     const [odd, plain] = [
       { ...one, identity: `3\u001e${two.hash}4` },
@@ -193,7 +196,7 @@ describe('what follows an unchanged page', () => {
 describe('pages at random', () => {
   const stagingAll = useLedger();
 
-  it('leave the same records, the same ones missing, as where none is passed over', async () => {
+  it('pages at random leave the same records and the same missing ones as where none is skipped', async () => {
     const random = announcedRandom();
     const upTo = (max: number): number => Math.floor(random() * max);
     const ids = Array.from({ length: 24 }, (_, at) => String(at));
@@ -244,7 +247,7 @@ describe('pages at random', () => {
 describe('the counts of items', () => {
   const counts = (...sources: string[]) => fixture.ledger.views.itemCounts(sources).product;
 
-  it('tell what is delivered from what is not', async () => {
+  it('the counts of items separate delivered items from others', async () => {
     await stored(rows('1', '2', '3'));
     expect(counts()).toEqual({ due: 3 });
     await deliverAll(fixture.ledger);
@@ -253,14 +256,14 @@ describe('the counts of items', () => {
     expect(counts()).toEqual({ delivered: 3, due: 1 });
   });
 
-  it('tell the kinds apart', async () => {
+  it('the counts of items separate the kinds', async () => {
     await stored(rows('1', '2', '3'), ({ id }) => items(id === '2' ? material('2') : product(text(id))));
     await deliverAll(fixture.ledger);
     const { product: products, material: materials } = fixture.ledger.views.itemCounts();
     expect({ products, materials }).toEqual({ products: { delivered: 2 }, materials: { delivered: 1 } });
   });
 
-  it('tell the sources apart', async () => {
+  it('the counts of items separate the sources', async () => {
     const { ledger } = fixture;
     await stored(rows('1', '2'));
     await deliverAll(ledger);

@@ -33,7 +33,7 @@ async function claimFirst(): Promise<number> {
 }
 
 describe('intake', () => {
-  it('counts a record that it already has as unchanged and does not map it again', async () => {
+  it('a pull counts a record that the ledger already has as unchanged and does not map it again', async () => {
     await sync([row('1'), row('2')]);
     const again = await sync([row('1'), row('2')]);
     expect(again.changed).toBe(0);
@@ -42,7 +42,7 @@ describe('intake', () => {
     expect(fixture.ledger.views.run(again.runId)?.streams[0]).toMatchObject({ read: 2, unchanged: 2, changed: 0 });
   });
 
-  it('accounts for every record that was read', async () => {
+  it('a pull accounts for every record that was read', async () => {
     await sync([row('1'), row('2')]);
     const result: Record<string, MapResult> = {
       2: items(product('2', 'new name')),
@@ -62,7 +62,7 @@ describe('intake', () => {
     });
   });
 
-  it('accounts in each run for what another one reads before it was mapped', async () => {
+  it('each run accounts for records that another run reads before they were mapped', async () => {
     const first = await pullRows(fixture.ledger, { rows: [row('1'), row('2'), row('3')] });
     const second = await pullRows(fixture.ledger, { rows: [row('1'), row('2', { name: 'new' }), row('3')] });
     await mapRows(fixture.ledger, asProduct);
@@ -74,14 +74,14 @@ describe('intake', () => {
     expect(fixture.ledger.views.item('product', '2')).toMatchObject({ name: 'new' });
   });
 
-  it('keeps true where a row stands that is read again before it was mapped', async () => {
+  it('a pull keeps the place of a row true that is read again before it was mapped', async () => {
     await pullRows(fixture.ledger, { rows: [row('1', {}, 3)] });
     await pullRows(fixture.ledger, { rows: [row('1', {}, 50)] });
     const [pending] = await fixture.ledger.pendingRecords({ source: 'erp', afterId: 0, limit: 1 });
     expect(pending?.place).toMatchObject({ line: 50 });
   });
 
-  it('keeps equal rows of a stream without a key apart, however many there are', async () => {
+  it('a pull keeps equal rows of a stream without a key apart, however many there are', async () => {
     const rows = Array.from({ length: 50 }, () => row('same'));
     const { runId } = await sync(rows, () => ({ status: 'excluded' }));
     expect(fixture.ledger.views.run(runId)?.streams[0]).toMatchObject({ read: 50, excluded: 50 });
@@ -89,7 +89,7 @@ describe('intake', () => {
     expect(again.changed).toBe(1);
   });
 
-  it('marks what a complete read no longer brings as missing, and finds it again when it comes back', async () => {
+  it('a complete read marks records that it no longer has as missing, and finds them again when they come back', async () => {
     await sync([row('1'), row('2'), row('3')]);
     const { missing } = await sync([row('1'), row('3')]);
     expect(missing).toBe(1);
@@ -98,14 +98,14 @@ describe('intake', () => {
     expect(fixture.ledger.views.item('product', '2')?.missing).toBe(false);
   });
 
-  it('marks nothing as missing when most of an export is gone', async () => {
+  it('a read marks nothing as missing when most of an export is gone', async () => {
     await sync([row('1'), row('2'), row('3')]);
     const { guarded } = await sync([row('1')]);
     expect(guarded).toContain('2 of 3 records are missing');
     expect(fixture.ledger.views.item('product', '2')?.missing).toBe(false);
   });
 
-  it('writes nothing for a page that changes nothing, and counts it with the next write', async () => {
+  it('a pull writes nothing for a page that changes nothing, and counts it with the next write', async () => {
     const { ledger } = fixture;
     await pullAndMap(ledger, [row('1'), row('2'), row('3')], ({ id }) => items(product(text(id))));
     const streams = ['default'];
@@ -129,7 +129,7 @@ describe('intake', () => {
     expect(accounts()).toMatchObject([{ read: 12, unchanged: 10 }]);
   });
 
-  it('counts what is unchanged now and then, for whoever looks at a long run', async () => {
+  it('a long run stores its count of unchanged records now and then, for people who look at it', async () => {
     const { ledger } = fixture;
     await pullAndMap(ledger, [row('1')], () => ({ status: 'excluded' }));
     const streams = ['default'];
@@ -146,7 +146,7 @@ describe('intake', () => {
     expect(ledger.views.run(runId)?.streams).toMatchObject([{ read: 20_001, unchanged: 20_001 }]);
   });
 
-  it('moves the cursor only with its page', async () => {
+  it('a pull moves the cursor only with its page', async () => {
     const start = {
       source: 'erp',
       trigger: 'cli' as const,
@@ -166,7 +166,7 @@ describe('intake', () => {
     expect((await fixture.ledger.startRun(start)).streams['s']?.cursor).toEqual({ at: 1 });
   });
 
-  it('maps all stored records anew under a new mapping revision, also those that are not read again', async () => {
+  it('a new mapping revision maps all stored records anew, also those that are not read again', async () => {
     await sync([row('1'), row('2')]);
     const { changed } = await pullRows(fixture.ledger, { rows: [row('1')], revision: 'r2', snapshot: false });
     expect(changed).toBe(1);
@@ -174,7 +174,7 @@ describe('intake', () => {
     expect(staged.mapped).toBe(2);
   });
 
-  it('holds changed rows of a stream without a key until it is known which rows are gone', async () => {
+  it('changed rows of a stream without a key wait until it is known which rows are gone', async () => {
     const content = (name: string) => row(`hash of ${name}`, { name });
     const map = ({ name }: JsonObject) => items(product('1', text(name)));
     const others = [content('b'), content('c'), content('d')];
@@ -208,7 +208,7 @@ describe('intake', () => {
     ['misses so many rows that the guard holds it', ['3'], 'r1'],
     ['has another mapping', ['1', '2', '3'], 'r2'],
   ])(
-    'counts the rows of an interrupted run of a stream without a key where the next run %s',
+    'a pull counts the rows of an interrupted run of a stream without a key where the next run %s',
     async (_, ids, revision) => {
       const { ledger } = fixture;
       const streams = ['default'];
@@ -224,7 +224,7 @@ describe('intake', () => {
     },
   );
 
-  it('counts what has gone before it was mapped as missing, too', async () => {
+  it('a read counts records that were gone before they were mapped as missing, too', async () => {
     await sync([row('2'), row('3')]);
     await pullRows(fixture.ledger, { rows: [row('1'), row('2'), row('3')] });
     await pullAndMap(fixture.ledger, [row('2'), row('3')], asProduct);
@@ -233,7 +233,7 @@ describe('intake', () => {
     expect(fixture.ledger.views.item('product', '1')?.missing).toBe(false);
   });
 
-  it('keeps what is missing missing when the mapping changes', async () => {
+  it('a missing record stays missing when the mapping changes', async () => {
     const rows = [row('1'), row('2'), row('3')];
     await sync(rows);
     await sync(rows.slice(1));
@@ -242,7 +242,7 @@ describe('intake', () => {
     expect(fixture.ledger.views.item('product', '1')?.missing).toBe(true);
   });
 
-  it('dates an item by the run that has read it, however late that is mapped', async () => {
+  it('an item has the date of the run that has read it, however late it is mapped', async () => {
     const startedAt = fixture.clock.now();
     await pullRows(fixture.ledger, { rows: [row('1')] });
     fixture.clock.advance(60_000);
@@ -252,7 +252,7 @@ describe('intake', () => {
     db?.close();
   });
 
-  it('forgets records that have long been gone and make nothing', async () => {
+  it('the ledger forgets records that have long been gone and make nothing', async () => {
     const rows = [row('1'), row('2'), row('3')];
     await sync(rows, ({ id }) => (id === '1' ? { status: 'excluded' } : asProduct({ id: text(id) })));
     await sync(rows.slice(1));
@@ -266,7 +266,7 @@ describe('intake', () => {
     db?.close();
   });
 
-  it('keeps the last part of a long history, each time that it was pruned', async () => {
+  it('the pruning of the ledger keeps the last part of a long history, each time', async () => {
     const change = (revision: number) => sync([row('1', { name: `name ${revision}` }), row('2')]);
     const history = () => {
       const db = openDatabaseReadOnly(fixture.file);
@@ -285,7 +285,7 @@ describe('intake', () => {
     expect(history()).toEqual({ from: 5, to: 24, count: 20 });
   });
 
-  it('removes runs beyond an age, and never the last one and the last complete one', async () => {
+  it('the pruning of the ledger removes runs beyond an age, and never the last one and the last complete one', async () => {
     const { ledger, clock } = fixture;
     const start = { source: 'erp', trigger: 'cli', streams: [], mappingRevision: '' } as const;
     for (const result of ['complete', 'failed', 'failed'] as const) {
@@ -300,7 +300,7 @@ describe('intake', () => {
     expect(results()).toEqual(['failed', 'complete']);
   });
 
-  it('keeps the last of what has happened to an item, each time that it was pruned', async () => {
+  it('the pruning of the ledger keeps the last events of an item, each time', async () => {
     const { ledger, clock } = fixture;
     await pullAndMap(ledger, [row('1')], asProduct);
     const failUpTo = async (last: number, from: number) => {
@@ -332,7 +332,7 @@ describe('intake', () => {
     expect(told().count).toBe(0);
   });
 
-  it('ignores a mapping result for a version of the record that is gone', async () => {
+  it('the ledger ignores a mapping result for a version of the record that is gone', async () => {
     await pullRows(fixture.ledger, { rows: [row('1')] });
     const [old] = await fixture.ledger.pendingRecords({ source: 'erp', afterId: 0, limit: 1 });
     await pullRows(fixture.ledger, { rows: [row('1', { name: 'newer' })] });
@@ -345,7 +345,7 @@ describe('intake', () => {
 });
 
 describe('items', () => {
-  it('quarantines a second, differing claim on an item and names both places', async () => {
+  it('a record that makes the item of another with other content is quarantined, and both places are named', async () => {
     await sync([row('1', { name: 'first' }, 2), row('x', { name: 'second' }, 7)], ({ name }) =>
       items(product('1', text(name))),
     );
@@ -355,7 +355,7 @@ describe('items', () => {
     expect(record?.issues[0]?.message).toContain('test.csv:2');
   });
 
-  it('ignores an identical second claim, and quarantines it once the first has changed', async () => {
+  it('a record that makes the same item as another is ignored, and quarantined once the first has changed', async () => {
     const map = ({ name }: JsonObject) => items(product('1', text(name)));
     const first = await sync([row('1', { name: 'same' }), row('x', { name: 'same' })], map);
     expect(first.staged.mapped).toBe(2);
@@ -365,7 +365,7 @@ describe('items', () => {
     expect(fixture.ledger.views.quarantinedCount()).toBe(1);
   });
 
-  it('hands an item over to the other claimant when its record lets go of it', async () => {
+  it('an item goes to its other contender when its record makes it no more', async () => {
     const map = ({ name, off }: JsonObject): MapResult =>
       off ? { status: 'excluded' } : items(product('1', text(name)));
     await sync([row('1', { name: 'first' }), row('x', { name: 'second' })], map);
@@ -375,7 +375,7 @@ describe('items', () => {
     expect(fixture.ledger.views.item('product', '1')?.name).toBe('second');
   });
 
-  it('hands an item over when the record that made it is no longer in the export', async () => {
+  it('an item goes to its other contender when the record that made it is no longer in the export', async () => {
     const map = ({ name }: JsonObject) => items(product('1', text(name)));
     const others = [row('a', { name: 'a' }), row('b', { name: 'b' })];
     const mapAll = (fields: JsonObject) =>
@@ -390,7 +390,7 @@ describe('items', () => {
   const mapShared = ({ id, name }: JsonObject) =>
     items(others.some(({ identity }) => identity === id) ? product(text(id)) : product('1', text(name)));
 
-  it('hands an item to the row that it kept out, once its own row is gone', async () => {
+  it('an item goes to the row that it kept out, once its own row is gone', async () => {
     const kept = row('x', { name: 'second' });
     await sync([row('1', { name: 'first' }), kept, ...others], mapShared);
     expect(fixture.ledger.views.quarantinedCount()).toBe(1);
@@ -399,14 +399,14 @@ describe('items', () => {
     expect(fixture.ledger.views.item('product', '1')).toMatchObject({ name: 'second', missing: false });
   });
 
-  it('does not miss an item that another row makes just the same', async () => {
+  it('an item that another row makes just the same is not missing', async () => {
     const same = row('x', { name: 'same' });
     await sync([row('1', { name: 'same' }), same, ...others], mapShared);
     await sync([same, ...others], mapShared);
     expect(fixture.ledger.views.item('product', '1')).toMatchObject({ missing: false, state: 'delivered' });
   });
 
-  it('frees a natural key with the item that had it', async () => {
+  it('a natural key is free once the item that had it is gone', async () => {
     const bySku = ({ id, sku }: JsonObject) =>
       items({ ...product(text(id)), payload: { sku: text(sku) || `S-${text(id)}`, name: 'x' } });
     const later = row('2', { sku: 'SHARED' });
@@ -416,7 +416,7 @@ describe('items', () => {
     expect(fixture.ledger.views.quarantinedCount()).toBe(0);
   });
 
-  it('follows natural keys that move on from item to item in one export', async () => {
+  it('natural keys that change from item to item in one export are followed', async () => {
     const byCode = ({ id, code }: JsonObject) =>
       items({ ...material(text(id)), payload: { code: text(code), name: 'x' } });
     await sync([row('1', { code: 'C2' }), row('2', { code: 'C1' })], byCode);
@@ -426,7 +426,7 @@ describe('items', () => {
     expect(fixture.ledger.views.item('material', 'C1')?.key).toBe('1');
   });
 
-  it('says that the mapping has another key now where a record claims the natural key of its own item', async () => {
+  it('a record whose own item has its natural key under the former key is quarantined, with `key` of the mapping as the cure', async () => {
     const keyed =
       (prefix: string) =>
       ({ id }: JsonObject) =>
@@ -438,7 +438,7 @@ describe('items', () => {
     expect(record?.issues[0]).toMatchObject({ code: 'natural_key.taken', value: 'S-1', cure });
   });
 
-  it('quarantines a second item with the natural key of another', async () => {
+  it('a second item with the natural key of another is quarantined', async () => {
     await sync([row('1'), row('2')], ({ id }) =>
       items({ ...product(text(id)), payload: { sku: 'SAME', name: `N${text(id)}` } }),
     );
@@ -451,14 +451,14 @@ describe('items', () => {
     });
   });
 
-  it('drops an item that is excluded before it ever reached the API', async () => {
+  it('an item that is excluded before it ever reached the API is dropped', async () => {
     await pullAndMap(fixture.ledger, [row('1')], asProduct);
     await pullAndMap(fixture.ledger, [row('1', { off: true })], () => ({ status: 'excluded' }));
     expect(await deliverAll(fixture.ledger)).toEqual([]);
     expect(fixture.ledger.views.item('product', '1')).toBeNull();
   });
 
-  it('keeps the items of a record that is quarantined later', async () => {
+  it('a record that is quarantined later keeps its items', async () => {
     await sync([row('1')]);
     await sync([row('1', { name: '' })], () => ({
       status: 'quarantined',
@@ -475,13 +475,13 @@ describe('deliveries', () => {
   const asMaterial = (fields: JsonObject): MapResult =>
     items(material(text(fields['id']), text(fields['name'] ?? 'A')));
 
-  it('sends a partial update with only the fields that differ', async () => {
+  it('an update is sent with only the fields that differ', async () => {
     await sync([row('1')], asMaterial);
     const { sent } = await sync([row('1', { name: 'B' })], asMaterial);
     expect(sent).toEqual([{ operation: 'material.update', key: '1', body: '{"name":"B"}' }]);
   });
 
-  it('shows a changed product as blocked where an import does not update, with the reason', async () => {
+  it('a changed product is shown as blocked where an import does not update, with the reason', async () => {
     await fixture.reopen({ productUpdate: 'none' });
     await sync([row('1')]);
     const { sent } = await sync([row('1', { name: 'B' })]);
@@ -492,7 +492,7 @@ describe('deliveries', () => {
     });
   });
 
-  it('ends with A after A, B in flight, A', covers('changed-amid', 'I3', 'I4'), async () => {
+  it('a change back while B is in flight ends with A at the API', covers('changed-amid', 'I3', 'I4'), async () => {
     await sync([row('1', { name: 'A' })], asMaterial);
     await pullAndMap(fixture.ledger, [row('1', { name: 'B' })], asMaterial);
     const id = await claimFirst();
@@ -504,7 +504,7 @@ describe('deliveries', () => {
     expect(fixture.ledger.views.item('material', '1')).toMatchObject({ state: 'delivered', baseline: { name: 'A' } });
   });
 
-  it('sends nothing when a change is taken back before it was sent', async () => {
+  it('nothing is sent when a change is taken back before it was sent', async () => {
     await sync([row('1', { name: 'A' })], asMaterial);
     await pullAndMap(fixture.ledger, [row('1', { name: 'B' })], asMaterial);
     expect(fixture.ledger.views.item('material', '1')?.state).toBe('due');
@@ -513,7 +513,7 @@ describe('deliveries', () => {
     expect(fixture.ledger.views.item('material', '1')?.state).toBe('delivered');
   });
 
-  it('commits the bytes of a delivery at its first claim and never encodes it again', async () => {
+  it('a delivery commits its bytes at its first claim and is never encoded again', async () => {
     let calls = 0;
     const encode = () => {
       calls += 1;
@@ -532,7 +532,7 @@ describe('deliveries', () => {
     }
   });
 
-  it('supersedes a delivery that was not sent, and never one that was', covers('changed-amid', 'I3'), async () => {
+  it('a new revision supersedes unsent deliveries, and no sent one', covers('changed-amid', 'I3'), async () => {
     await pullAndMap(fixture.ledger, [row('1', { name: 'A' })], asMaterial);
     const [first] = await fixture.ledger.dueDeliveries({ afterId: 0, limit: 1 });
     await pullAndMap(fixture.ledger, [row('1', { name: 'B' })], asMaterial);
@@ -542,7 +542,7 @@ describe('deliveries', () => {
     expect(fixture.ledger.views.item('material', '1')?.state).toBe('sending');
   });
 
-  it('claims no retry before its time, even where a job names it', async () => {
+  it('a retry is not claimed before its time, even where a job names it', async () => {
     await pullAndMap(fixture.ledger, [row('1')], asProduct);
     const id = await claimFirst();
     const dueAt = fixture.clock.now() + 1000;
@@ -562,7 +562,7 @@ describe('deliveries', () => {
   it.each([
     ['forward', 3_600_000, 3_600_000],
     ['back', -3_600_000, -3_600_000 + 500],
-  ])('moves the time from which a lost answer is awaited with a clock that is set %s', async (_, ms, moved) => {
+  ])('the time from which a lost answer is awaited follows a clock that is set %s', async (_, ms, moved) => {
     await pullAndMap(fixture.ledger, [row('1')], asProduct);
     const id = await claimFirst();
     const since = fixture.clock.now();
@@ -575,7 +575,7 @@ describe('deliveries', () => {
     expect(fixture.ledger.views.item('product', '1')?.reason?.since).toBe(since + moved);
   });
 
-  it('gives an unchanged retry the same bytes and key, and a new revision another key', async () => {
+  it('an unchanged retry has the same bytes and key, and a new revision has another key', async () => {
     await pullAndMap(fixture.ledger, [row('1', { name: 'A' })], asMaterial);
     const first = await claimDue(fixture.ledger);
     const reason: Reason = { code: 'throttled', message: 'slow down' };
@@ -601,7 +601,7 @@ describe('deliveries', () => {
     expect(third.idempotencyKey).not.toBe(first.idempotencyKey);
   });
 
-  it('lets a BOM item wait for its product and its material, and sends it the moment both are there', async () => {
+  it('a BOM item waits for its product and its material, and is sent the moment both are there', async () => {
     const map = ({ id }: JsonObject): MapResult => {
       if (id === 'b') return items(bomItem('b', 'p', 'm', '2.5'));
       return id === 'p' ? items(product('p')) : items(material('m'));
@@ -625,7 +625,7 @@ describe('deliveries', () => {
   });
 
   it(
-    'marks deliveries as unconfirmed that were being sent when the process ended, and leaves the others due',
+    'deliveries that were being sent when the process ended are marked as unconfirmed, and the others stay due',
     covers('process-killed', 'I6'),
     async () => {
       await pullAndMap(fixture.ledger, [row('1'), row('2')], asProduct);
@@ -639,7 +639,7 @@ describe('deliveries', () => {
     },
   );
 
-  it('leaves out what is suspended, however long it has been due, and counts it', async () => {
+  it('suspended deliveries are left out, however long they have been due, and counted', async () => {
     const { ledger } = fixture;
     await pullAndMap(ledger, [row('1'), row('2'), row('3'), row('4')], ({ id }) =>
       items(...(Number(id) % 2 === 1 ? [product(text(id))] : [material(text(id))])),
@@ -677,7 +677,7 @@ describe('deliveries', () => {
     expect(await ledger.unconfirmedDeliveries({ limit: 9, suspended: byReason })).toEqual([]);
   });
 
-  it('writes an item that was there before as an update after binding it', async () => {
+  it('an item that the platform had before is written as an update after it was bound', async () => {
     await pullAndMap(fixture.ledger, [row('1', { name: 'A' })], asMaterial);
     const id = await claimFirst();
     await settleOne(fixture.ledger, {
@@ -689,7 +689,7 @@ describe('deliveries', () => {
     expect(fixture.ledger.views.item('material', '1')).toMatchObject({ state: 'delivered', remoteId: 'abc' });
   });
 
-  it('does not send an unreadable doubt again unless it is forced', async () => {
+  it('an unconfirmed delivery that no list shows is not sent again unless it is forced', async () => {
     await pullAndMap(fixture.ledger, [row('1')], asProduct);
     const id = await claimFirst();
     const reason: Reason = { code: 'reset', message: 'lost' };
@@ -724,7 +724,7 @@ describe('deliveries', () => {
     return id;
   }
 
-  it('follows a write that may have arrived, also when the change is taken back meanwhile', async () => {
+  it('a write that may have arrived is followed by the next one, also when the change is taken back meanwhile', async () => {
     await sync([row('1', { name: 'A' })], asMaterial);
     await pullAndMap(fixture.ledger, [row('1', { name: 'B' })], asMaterial);
     await doubtAndResend({ absent: false });
@@ -732,14 +732,14 @@ describe('deliveries', () => {
     expect(sent.map(({ body }) => body)).toEqual(['{"name":"B"}', '{"name":"A"}']);
   });
 
-  it('supersedes a write that is proven not to have arrived', async () => {
+  it('a write that is proven not to have arrived is superseded', async () => {
     await sync([row('1', { name: 'A' })], asMaterial);
     await pullAndMap(fixture.ledger, [row('1', { name: 'B' })], asMaterial);
     await doubtAndResend({ absent: true });
     expect((await sync([row('1', { name: 'A' })], asMaterial)).sent).toEqual([]);
   });
 
-  it('takes nothing of an item for granted after an update that may have arrived was refused', async () => {
+  it('a refused update that may have arrived before leaves no field of its item certain', async () => {
     await sync([row('1', { name: 'A' })], asMaterial);
     await pullAndMap(fixture.ledger, [row('1', { name: 'B' })], asMaterial);
     const id = await doubtAndResend({ absent: false });
@@ -752,7 +752,7 @@ describe('deliveries', () => {
     expect(sent.map(({ body }) => body)).toEqual(['{"code":"M-1","name":"A"}']);
   });
 
-  it('looks for what was sent, not for what the item is called by now', async () => {
+  it('a look-up searches for what was sent, not for the present name of the item', async () => {
     await pullAndMap(fixture.ledger, [row('1')], asProduct);
     const id = await claimFirst();
     const reason: Reason = { code: 'reset', message: 'lost' };
@@ -766,7 +766,7 @@ describe('deliveries', () => {
     expect(await fixture.ledger.unconfirmedDeliveries({ limit: 9 })).toMatchObject([{ sentKey: { value: 'SKU-1' } }]);
   });
 
-  it('shows a doubt whose row is excluded by now, and sends it again when a person says so', async () => {
+  it('an unconfirmed delivery whose row is excluded by now is shown, and sent again when a person wants it', async () => {
     await pullAndMap(fixture.ledger, [row('1')], asProduct);
     const id = await claimFirst();
     const reason: Reason = { code: 'reset', message: 'lost' };
@@ -781,7 +781,7 @@ describe('deliveries', () => {
     expect(await fixture.ledger.dueDeliveries({ afterId: 0, limit: 9 })).toHaveLength(1);
   });
 
-  it('counts the doubts that need nobody by the sources that were asked for', async () => {
+  it('unconfirmed deliveries that need nobody are counted by the sources that were asked for', async () => {
     await pullAndMap(fixture.ledger, [row('1'), row('2')], asProduct);
     const reason: Reason = { code: 'reset', message: 'lost' };
     for (const nextLookAt of [fixture.clock.now(), null]) {
@@ -798,7 +798,7 @@ describe('deliveries', () => {
     expect(views.awaitingReadBack(['other'])).toEqual({ count: 0, nextLookAt: null });
   });
 
-  it('tells in a dry run what a replay would come to, and changes nothing', async () => {
+  it('a dry run of a replay shows its result, and changes nothing', async () => {
     const map = ({ name }: JsonObject) => items(product('1', text(name)));
     await sync([row('1', { name: 'first' }), row('x', { name: 'second' })], map);
     const selection = { states: ['quarantined' as const], sources: [], keys: [], deliveryIds: [] };
@@ -815,7 +815,7 @@ describe('deliveries', () => {
     expect(await fixture.ledger.dueDeliveries({ afterId: 0, limit: 9 })).toEqual([]);
   });
 
-  it('tells the story of an item', async () => {
+  it('the timeline of an item has all that has happened to it', async () => {
     await sync([row('1')]);
     const what = fixture.ledger.views.item('product', '1')?.timeline.map((entry) => entry.what);
     expect(what).toEqual(['staged', 'sent', 'delivered']);
@@ -825,11 +825,11 @@ describe('deliveries', () => {
 describe('the file', () => {
   const open = (options: { target?: string } = {}) => openLedger(fixture.file, { clock: fixture.clock, ...options });
 
-  it('has one writer, and names it to a second one', () => {
+  it('a ledger has one writer, which is named to a second one', () => {
     expect(() => open()).toThrow(/in use by "dpp-sync test" \(process \d+, since 2027-01-15/);
   });
 
-  it('names no process that has ended to a second writer', async () => {
+  it('a second writer is not told of a process that has ended', async () => {
     await fixture.ledger.close();
     const db = openDatabase(fixture.file);
     const { pid } = spawnSync('true');
@@ -847,30 +847,30 @@ describe('the file', () => {
     await fixture.reopen();
   });
 
-  it('has one lock by whatever link it is reached', () => {
+  it('a ledger has one lock by whatever link it is reached', () => {
     const link = `${fixture.file}.link`;
     symlinkSync(fixture.file, link);
     expect(() => openLedger(link)).toThrow(/in use by/);
   });
 
-  it('is bound to its target', async () => {
+  it('a ledger is bound to its target', async () => {
     await fixture.ledger.close();
     expect(() => open({ target: 'https://elsewhere.example.com' })).toThrow(/belongs to http:\/\/127\.0\.0\.1:9/);
     await fixture.reopen();
   });
 
-  it('can be read beside its writer', async () => {
+  it('a ledger can be read beside its writer', async () => {
     await sync([row('1')]);
     const reader = openLedgerViews({ file: fixture.file, passportRules: NO_PASSPORTS });
     expect(reader?.views.itemCounts().product).toEqual({ delivered: 1 });
     reader?.close();
   });
 
-  it('is readable by its owner alone', () => {
+  it('a ledger is readable by its owner alone', () => {
     expect(statSync(fixture.file).mode & 0o777).toBe(0o600);
   });
 
-  it('waits for the disk before it acknowledges', async () => {
+  it('a ledger waits for the disk before it acknowledges', async () => {
     await fixture.ledger.close();
     const db = openDatabase(fixture.file);
     db.exec("INSERT INTO meta VALUES ('x', 'y')");

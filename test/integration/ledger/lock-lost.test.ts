@@ -21,7 +21,7 @@ const LOST = { code: 'ledger.lock_lost', exitCode: 3 };
 const NEVER = new AbortController().signal;
 
 describe('a ledger whose lock file is removed under its writer', () => {
-  it('is written by one process alone: the second one', covers('process-stopped', 'I3', 'I6'), async () => {
+  it('only the second process writes a ledger that lost its lock', covers('process-stopped', 'I3', 'I6'), async () => {
     const fixture = createLedgerFixture();
     const { ledger, file, clock } = fixture;
     await pullAndMap(ledger, [row('A')], () => items(product('A')));
@@ -42,7 +42,7 @@ describe('a ledger whose lock file is removed under its writer', () => {
     await fixture.remove();
   });
 
-  it('is not written again when a file is back in its place', covers('process-stopped', 'I3'), async () => {
+  it('a ledger that lost its lock is not written when it is back', covers('process-stopped', 'I3'), async () => {
     const fixture = createLedgerFixture();
     const lock = `${fixture.file}.lock`;
     const content = readFileSync(lock);
@@ -59,7 +59,7 @@ describe('a process whose ledger loses its lock file', () => {
   afterEach(() => world.remove());
   const lock = () => join(world.folder, 'data/ledger.db.lock');
 
-  it('ends with 3 as a sync', covers('process-stopped', 'I3', 'I5'), async () => {
+  it('a sync whose ledger loses its lock file ends with 3', covers('process-stopped', 'I3', 'I5'), async () => {
     world = await createWorld({ config: { sources: SMALL_SOURCES }, files: smallFiles(SMALL) });
     world.sandbox.faults.add({ operation: 'product.create', kind: 'latency', ms: 500 });
     const runtime = await world.open();
@@ -75,7 +75,7 @@ describe('a process whose ledger loses its lock file', () => {
     expect(world.contents().products).toHaveLength(3);
   });
 
-  it('is unhealthy as a daemon, and shows why', covers('ledger-lost', 'I5'), async () => {
+  it('a daemon whose ledger loses its lock is unhealthy and shows why', covers('ledger-lost', 'I5'), async () => {
     world = await createWorld({
       config: { web: { port: 0, token: WEB_TOKEN }, sources: SMALL_SOURCES },
       files: smallFiles(SMALL),
@@ -99,7 +99,7 @@ describe('a process whose ledger loses its lock file', () => {
     }
   });
 
-  it('ends with the reason as a daemon', covers('process-stopped', 'I3'), async () => {
+  it('a daemon whose ledger loses its lock ends and says why', covers('process-stopped', 'I3'), async () => {
     world = await createWorld({ config: { sources: SMALL_SOURCES }, files: smallFiles(SMALL) });
     const secrets = createSecretStore();
     const config = await loadRuntimeConfig(world.configFile, secrets);

@@ -149,20 +149,20 @@ describe('the statements of the ledger', () => {
     ['SELECT 1 FROM records r CROSS JOIN items i', 'up to a limit, where records have released items'],
   ];
 
-  it('walk neither all items nor all records, but for those that are listed here', () => {
+  it('the statements of the ledger walk neither all items nor all records, but for those that are listed here', () => {
     const asked = [...statements].filter((sql) => /^\s*(SELECT|WITH|UPDATE|DELETE)\b/.test(sql));
     expect(asked.length).toBeGreaterThan(100);
     const walking = asked.filter((sql) => walks(sql).length > 0);
     expect(walking.filter((sql) => !MAY_WALK.some(([text]) => sql.includes(text)))).toEqual([]);
   });
 
-  it('use an index for each list and each page of the dashboard', () => {
+  it('the statements of the dashboard use an index for each list and each page', () => {
     expect(ofDashboard.size).toBeGreaterThan(40);
     const walking = [...ofDashboard].filter((sql) => /^\s*(SELECT|WITH)\b/.test(sql) && walks(sql).length > 0);
     expect(walking.filter((sql) => !MAY_WALK.some(([text]) => sql.includes(text)))).toEqual([]);
   });
 
-  it('look up a product by its key and by its natural key', () => {
+  it('the ledger looks up a product by its key and by its natural key, by an index', () => {
     const plans = ['p.key = +?', 'p.natural_key = +?'].map((text) => planOf(statementWith(text))[0]);
     expect(plans).toEqual([
       'SEARCH p USING INDEX sqlite_autoindex_items_1 (kind=? AND key=?)',
@@ -170,19 +170,19 @@ describe('the statements of the ledger', () => {
     ]);
   });
 
-  it('look up an item by its remote id', () => {
+  it('the ledger looks up an item by its remote id, by an index', () => {
     for (const text of ['remote_id = listed.remote_id', 'SELECT 1 FROM items WHERE kind = +? AND remote_id']) {
       expect(planOf(statementWith(text)).at(-1)).toMatch(/items_by_remote_id \(kind=\? AND remote_id=\?\)/);
     }
   });
 
-  it('count items by the indexes of those that are open', () => {
+  it('the ledger counts items by the indexes of those that are open', () => {
     const indexes = planOf(statementWith('GROUP BY +i.kind, +i.state')).flatMap((step) => /SCAN i .*/.exec(step) ?? []);
     expect(indexes).toEqual(['waiting', 'sending', 'stuck'].map((name) => `SCAN i USING INDEX items_${name}`));
     expect(planOf(statementWith('SELECT i.operation, count(*) AS n'))[0]).toBe('SCAN i USING INDEX items_due');
   });
 
-  it('find what may be replayed by the indexes of what is stuck, ignored and quarantined', () => {
+  it('the ledger finds what may be replayed by the indexes of stuck, ignored and quarantined entries', () => {
     const plan = planOf(statementWith('WITH found (record_id)'));
     expect(plan.filter((step) => /^SCAN [ir]\b/.test(step))).toEqual([
       'SCAN i USING INDEX items_stuck',

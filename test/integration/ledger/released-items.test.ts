@@ -49,7 +49,7 @@ function changed(ledger: SqliteLedger, keys: readonly string[], options: Partial
 const excludeAll = (ledger: SqliteLedger) => mapRows(ledger, () => ({ status: 'excluded' }));
 
 describe('a released item', () => {
-  it('is decided about when the last record is mapped, however many batches that takes', async () => {
+  it('a released item is decided about when the last record is mapped, however many batches that takes', async () => {
     const { ledger } = fixture;
     await given();
     await changed(ledger, names(10));
@@ -65,7 +65,7 @@ describe('a released item', () => {
     expect(missing()).toBe(0);
   });
 
-  it('is missing if the guard allows for as many', async () => {
+  it('a released item is missing if the guard allows for as many', async () => {
     await given();
     await changed(fixture.ledger, ['P1', 'P2'], { snapshot: false });
     await excludeAll(fixture.ledger);
@@ -73,7 +73,7 @@ describe('a released item', () => {
     expect(missing()).toBe(2);
   });
 
-  it('counts as present in a read of changes as well, until a person accepts that', async () => {
+  it('a released item counts as present in a read of changes as well, until a person accepts it as missing', async () => {
     const { ledger } = fixture;
     await given();
     await changed(ledger, names(3), { snapshot: false });
@@ -86,7 +86,7 @@ describe('a released item', () => {
     expect(missing()).toBe(3);
   });
 
-  it('is no longer released once any record makes it again', async () => {
+  it('a released item is no longer released once any record makes it again', async () => {
     const { ledger } = fixture;
     await given();
     await changed(ledger, names(3), { snapshot: false });
@@ -98,7 +98,7 @@ describe('a released item', () => {
     expect(['P1', 'P2', 'P3'].map((key) => isMissing(key))).toEqual([true, false, false]);
   });
 
-  it('is not decided about before a complete run', async () => {
+  it('a released item is not decided about before a complete run', async () => {
     const { ledger } = fixture;
     await given();
     const page = { source: 'erp', stream: 'default', records: [row('P1', { status: 'off' })], deferMapping: false };
@@ -113,7 +113,7 @@ describe('a released item', () => {
     expect(isMissing('P1')).toBe(true);
   });
 
-  it('is not decided about while a source that its mapping looks up is being read', async () => {
+  it('a released item is not decided about while a source that its mapping looks up is being read', async () => {
     const { ledger } = fixture;
     await given();
     const stream = { source: 'pim', stream: 'colours', key: ['code'], value: ['name'] };
@@ -132,7 +132,7 @@ describe('a released item', () => {
     expect(held()).toEqual([10]);
   });
 
-  it('is no part of a BOM item while a present item has the same key', async () => {
+  it('a released item is no part of a BOM item while a present item has the same key', async () => {
     const { ledger } = fixture;
     await stageRows(ledger, { M: items(material('X')), P: items(product('P')) });
     await deliverAll(ledger);
@@ -147,7 +147,7 @@ describe('a released item', () => {
     expect(staged).toMatchObject({ mapped: 2, quarantined: 0 });
   });
 
-  it('is neither withdrawn nor published while nobody has decided', async () => {
+  it('a released item is neither withdrawn nor published while nobody has decided', async () => {
     const { ledger } = fixture;
     await given();
     await publishFirst();
@@ -159,7 +159,7 @@ describe('a released item', () => {
     expect(ledger.views.passport('P2')?.blockers).toContain('No row of its source makes the product any more.');
   });
 
-  it('is not decided about after a read that the guard holds for its records, until a whole export', async () => {
+  it('a released item is not decided about after a read that the guard holds for its records, until a whole export', async () => {
     const { ledger } = fixture;
     await given();
     expect((await changed(ledger, ['P1'])).guarded).toContain('9 of 10 records are missing');
@@ -172,7 +172,7 @@ describe('a released item', () => {
     expect(isMissing('P1')).toBe(true);
   });
 
-  it('is held beside new items, because they replace nothing', async () => {
+  it('a released item waits beside new items, because they replace nothing', async () => {
     await given();
     await changed(fixture.ledger, names(10));
     await mapRows(fixture.ledger, ({ id }) => items(material(text(id))));
@@ -193,7 +193,7 @@ describe('a released item', () => {
 });
 
 describe('an acceptance of missing records', () => {
-  it('is kept while the guard holds the read for its items', async () => {
+  it('an acceptance of missing records is kept while the guard holds the read for its items', async () => {
     const { ledger } = fixture;
     const rows = (count: number) => names(count).map((key) => row(key, { status: 'off' }));
     const release = async (keys: readonly string[]) => {
@@ -214,7 +214,7 @@ describe('an acceptance of missing records', () => {
 });
 
 describe('a ledger of the version before', () => {
-  it('keeps its missing items missing, and its passports withdrawn', async () => {
+  it('a ledger of the version before keeps its missing items missing, and its passports withdrawn', async () => {
     const { ledger } = fixture;
     await given(1);
     await publishFirst();
@@ -238,7 +238,7 @@ describe('a ledger of the version before', () => {
 });
 
 describe('a process that ends between the release of items and the decision', () => {
-  it('loses nothing: the end of the next read decides', async () => {
+  it('a process that ends between the release of items and the decision loses nothing: the end of the next read decides', async () => {
     await given();
     const { ledger } = fixture;
     await changed(ledger, names(10));

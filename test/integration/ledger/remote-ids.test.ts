@@ -104,7 +104,7 @@ describe('a remote id', () => {
     },
   );
 
-  it('goes over to the item that takes the place of one that is gone', covers('changed-amid', 'I4'), async () => {
+  it('a remote id of a gone item goes to the item in its place', covers('changed-amid', 'I4'), async () => {
     await stage(['A', 'M1'], (id) => `SKU-${id}`);
     await deliver({ A: delivered(1), M1: delivered(2) });
     // The row has another key now, and the same SKU.
@@ -116,7 +116,7 @@ describe('a remote id', () => {
     expect(soundness()).toEqual([]);
   });
 
-  it('shows in the timeline where the platform writes the key in another form', async () => {
+  it('an item has in its timeline that the platform writes its natural key in another form', async () => {
     await stage(['A']);
     await deliver({ A: { ...delivered(1), shownAs: 'The platform shows the sku as "sku-a".' } as Decision });
     expect(stateOf('product', 'A')?.timeline).toContainEqual(
@@ -146,7 +146,7 @@ describe('a ledger of before, in which items share a remote id', () => {
   const created = { operation: 'product.create', state: 'delivered' } as const;
 
   it(
-    'has them blocked, both with the reason, and settles them by word',
+    'an older ledger in which items share a remote id has them blocked, both with the reason, and a person settles them',
     covers('answer-lost', 'I4', 'I6'),
     async () => {
       await makeOld((old) => {
@@ -194,7 +194,7 @@ describe('a ledger of before, in which items share a remote id', () => {
   );
 
   it(
-    'leaves the id to what is there, where one of the two is gone from its source',
+    'an older ledger leaves a shared remote id to the present item, where the other one is gone from its source',
     covers('changed-amid', 'I4'),
     async () => {
       await makeOld((old) => {
@@ -221,7 +221,7 @@ describe('an item that gave its id to another one', () => {
     expect(await deliver({ N: delivered(1, 'read_back') })).toEqual({ N: 'delivered' });
   }
 
-  it('is created again once its source has it again', covers('changed-amid', 'I4', 'I5'), async () => {
+  it('an item that gave its id away is created again once it is back', covers('changed-amid', 'I4', 'I5'), async () => {
     await stage(['A', 'M1'], () => 'SKU-A');
     await deliver({ A: delivered(1), M1: delivered(2) });
     await rename(['M1']);
@@ -234,23 +234,27 @@ describe('an item that gave its id to another one', () => {
     expect(soundness()).toEqual([]);
   });
 
-  it('is what its BOM items wait for, and they are created with it', covers('changed-amid', 'I4', 'I5'), async () => {
-    await stage(['A', 'M1', 'B1'], () => 'SKU-A');
-    await deliver({ A: delivered(1), M1: delivered(2) });
-    await deliver({ B1: delivered(7) });
-    await rename(['M1', 'B1']);
-    // The BOM item at the platform belongs to N now.
-    expect(stateOf('bom_item', 'B1')).toMatchObject({ state: 'waiting', remoteId: null });
-    expect(fixture.ledger.views.waitingFor(9)).toMatchObject([{ kind: 'product', key: 'A', count: 1 }]);
-    expect(soundness()).toEqual([]);
-    await stage(['N', 'A', 'M1', 'B1'], () => 'SKU-A');
-    expect(await deliver({ A: delivered(3) })).toEqual({ A: 'delivered' });
-    expect(await deliver({ B1: delivered(8) })).toEqual({ B1: 'delivered' });
-    expect(soundness()).toEqual([]);
-  });
+  it(
+    'BOM items wait for an item that gave its id away, until it is back',
+    covers('changed-amid', 'I4', 'I5'),
+    async () => {
+      await stage(['A', 'M1', 'B1'], () => 'SKU-A');
+      await deliver({ A: delivered(1), M1: delivered(2) });
+      await deliver({ B1: delivered(7) });
+      await rename(['M1', 'B1']);
+      // The BOM item at the platform belongs to N now.
+      expect(stateOf('bom_item', 'B1')).toMatchObject({ state: 'waiting', remoteId: null });
+      expect(fixture.ledger.views.waitingFor(9)).toMatchObject([{ kind: 'product', key: 'A', count: 1 }]);
+      expect(soundness()).toEqual([]);
+      await stage(['N', 'A', 'M1', 'B1'], () => 'SKU-A');
+      expect(await deliver({ A: delivered(3) })).toEqual({ A: 'delivered' });
+      expect(await deliver({ B1: delivered(8) })).toEqual({ B1: 'delivered' });
+      expect(soundness()).toEqual([]);
+    },
+  );
 
   it.each([{ answer: 1 }, { answer: null }])(
-    'is created again where a change of it was in flight, answered with the id $answer',
+    'an item that gave its id away is created again where a change of it was in flight, answered with the id $answer',
     covers('changed-amid', 'I3', 'I4'),
     async ({ answer }) => {
       const { ledger } = fixture;
@@ -273,7 +277,7 @@ describe('an item that gave its id to another one', () => {
   );
 
   it.each([{ answer: 1 }, { answer: null }])(
-    'is created again where its source had it again before a change in flight was answered with the id $answer',
+    'an item that gave its id away and came back is created again after a change in flight is answered with the id $answer',
     covers('changed-amid', 'I3', 'I4'),
     async ({ answer }) => {
       const { ledger } = fixture;
@@ -330,7 +334,7 @@ describe('a create that was refused because its item exists', () => {
   });
 
   it(
-    'is looked for again by the next run of its source, and nothing else is',
+    'a create that was refused because its item exists is looked for again by the next run of its source, alone',
     covers('answer-lost', 'I5'),
     async () => {
       await stage(['A', 'X']);
