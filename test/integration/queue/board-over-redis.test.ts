@@ -35,7 +35,7 @@ describeRedis('the board over Redis', () => {
   const put = (path: string): Promise<Response> =>
     fetch(`${url}${QUEUE}${path}`, { method: 'PUT', headers: { authorization: `Bearer ${WEB_TOKEN}` } });
 
-  it('has a queue that it pauses shown by `status`', async () => {
+  it('the board shows in `status` a queue that it pauses', async () => {
     const status = (...options: string[]) => runHere(['status', '-c', world.configFile, ...options]);
     expect((await status('--json')).json()).toMatchObject({ queue: { paused: [] } });
     await put('/pause');
@@ -43,13 +43,13 @@ describeRedis('the board over Redis', () => {
     expect((await status()).stdout).toContain('Paused in the dashboard: deliver.');
   });
 
-  it('refuses to retry all jobs, and says where that reports what came of them', async () => {
+  it('the board refuses to retry all jobs, and names the page that reports their result', async () => {
     const answer = await put('/retry/failed');
     expect(answer.status).toBe(403);
     expect(await answer.json()).toMatchObject({ message: expect.stringContaining('Queues in short') });
   });
 
-  it('answers 503 while Redis is away, with what to do, and goes on when it is back', async () => {
+  it('the board answers 503 while Redis is away, with what to do, and continues when it is back', async () => {
     const ask = () => fetch(`${url}/queues/board/api/queues`, { headers: { authorization: `Bearer ${WEB_TOKEN}` } });
     expect((await ask()).status).toBe(200);
     await redis.kill();
@@ -66,7 +66,7 @@ describeRedis('the board over Redis', () => {
     await expect.poll(async () => (await ask()).status, { timeout: 30_000 }).toBe(200);
   });
 
-  it('says so where somebody else was faster with the same job', async () => {
+  it('the board reports where somebody else was faster with the same job', async () => {
     await put('/pause');
     const [job] = (await daemon.runtime.queues.bullQueues.find(({ name }) => name === 'deliver')?.getFailed()) ?? [];
     const answers = await Promise.all(Array.from({ length: 20 }, () => put(`/${job?.id ?? ''}/retry`)));

@@ -33,7 +33,7 @@ describe('the embedded queue', () => {
     return queues;
   }
 
-  test('wakes a waiting worker at once', async () => {
+  test('the embedded queue wakes a waiting worker at once', async () => {
     const queues = open();
     const listener = createListener();
     for (const name of ['pull', 'map', 'deliver'] as const)
@@ -49,7 +49,7 @@ describe('the embedded queue', () => {
     expect(performance.now() - begun).toBeLessThan(AT_ONCE_MS);
   });
 
-  test('shows each worker as long as it is open', async () => {
+  test('the embedded queue shows each worker as long as it is open', async () => {
     const queues = open();
     const [, map] = queues.bullQueues;
     const first = await queues.consume('map', { concurrency: 1 }, createListener().handle);
@@ -59,7 +59,7 @@ describe('the embedded queue', () => {
     expect(await map?.getWorkersCount()).toBe(1);
   });
 
-  test('ends at once while its workers wait for a job', async () => {
+  test('the embedded queue ends at once while its workers wait for a job', async () => {
     const queues = open();
     const consumer = await queues.consume('map', { concurrency: 4 }, createListener().handle);
     await queues.consume('deliver', { concurrency: 4 }, createListener().handle);
@@ -70,7 +70,7 @@ describe('the embedded queue', () => {
     expect(performance.now() - begun).toBeLessThan(AT_ONCE_MS);
   });
 
-  test('starts no worker that would outlive it, when it is closed meanwhile', async () => {
+  test('the embedded queue that is closed meanwhile starts no worker that would outlive it', async () => {
     const queues = open();
     const [, map] = queues.bullQueues;
     const consuming = queues.consume('map', { concurrency: 1 }, createListener().handle);
@@ -79,7 +79,7 @@ describe('the embedded queue', () => {
     expect(await map?.getWorkersCount()).toBe(0);
   });
 
-  test('lets timers and sockets have their turn while it is busy', { timeout: 60_000 }, async () => {
+  test('the embedded queue lets timers and sockets run while it is busy', { timeout: 60_000 }, async () => {
     const queues = open();
     const listener = createListener();
     await queues.consume('deliver', { concurrency: 10 }, listener.handle);
@@ -102,7 +102,7 @@ describe('the embedded queue', () => {
     expect(turns).toBeGreaterThan(250);
   });
 
-  test('stays small while tens of thousands of jobs pass', { timeout: 120_000 }, async () => {
+  test('the embedded queue stays small while tens of thousands of jobs pass', { timeout: 120_000 }, async () => {
     const queues = open();
     const listener = createListener();
     await queues.consume('deliver', { concurrency: 10 }, listener.handle);
@@ -128,7 +128,7 @@ describe('the embedded queue', () => {
     ['automatic retries', { attempts: 2 }],
     ['deduplication', { deduplication: { id: 'one' } }],
     ['flows', { parent: { id: '1', queue: 'pull' } }],
-  ])('refuses %s, and says where they can be had', async (feature, options) => {
+  ])('the embedded queue refuses %s, and names the queue that has them', async (feature, options) => {
     const [queue] = open().bullQueues;
     await expect(queue?.add('job', {}, options)).rejects.toMatchObject({
       code: 'queue.unsupported',
@@ -138,7 +138,7 @@ describe('the embedded queue', () => {
     expect(await queue?.getJobCountByTypes('waiting', 'delayed', 'prioritized')).toBe(0);
   });
 
-  test('refuses schedules and limits, and shows none', async () => {
+  test('the embedded queue refuses schedules and limits, and shows none', async () => {
     const [queue] = open().bullQueues;
     await expect(queue?.upsertJobScheduler('nightly', { every: 1_000 })).rejects.toMatchObject({
       message: 'The embedded queue has no job schedulers.',

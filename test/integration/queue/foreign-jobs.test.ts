@@ -178,7 +178,7 @@ REDIS?.describe('jobs in Redis that this version did not write', () => {
     expect(runtime.views.runs({ limit: 10 })).toHaveLength(1);
   });
 
-  it('show another delivery, as after a restore, and are replaced by what the ledger says', async () => {
+  it('failed jobs that show another delivery, as after a restore, are replaced by those of the ledger', async () => {
     const other = { ...stuck, key: 'A-9', naturalKey: 'A-9' };
     const earlier = { ...stuck, revision: stuck.revision + 1 };
     for (const delivery of [other, earlier]) {

@@ -65,7 +65,7 @@ describe('the pull queue', () => {
     return jobs.map(({ name, returnvalue }) => `${name}: ${returnvalue as string}`).sort();
   };
 
-  it('never runs one source twice at once, and lets another run beside it', async () => {
+  it('the pull queue never runs one source twice at once, and lets another source run beside it', async () => {
     await start();
     await pulls.startRun('erp', 'schedule');
     await expect.poll(running, SOON).toEqual(['erp']);
@@ -80,7 +80,7 @@ describe('the pull queue', () => {
     await expect.poll(() => begun, SOON).toHaveLength(3);
   });
 
-  it('adds one job for a schedule that comes round again and again while the queue is paused', async () => {
+  it('the pull queue adds one job for a schedule that comes round again and again while the queue is paused', async () => {
     await start();
     const [queue] = queues.bullQueues;
     await queue?.pause();
@@ -94,7 +94,7 @@ describe('the pull queue', () => {
     await expect.poll(() => begun, SOON).toEqual(['erp schedule', 'erp schedule']);
   });
 
-  it('keeps a secret out of the reason of a failed job, and one job per source', async () => {
+  it('the pull queue keeps a secret out of the reason of a failed job, and one job per source', async () => {
     await start();
     for (const round of [1, 2]) {
       await pulls.startRun('erp', 'schedule');
@@ -107,14 +107,14 @@ describe('the pull queue', () => {
     expect(events).toEqual([1, 2].map(() => ({ type: 'run_ended', source: 'erp', result: 'failed' })));
   });
 
-  it('has nothing to do for a source that the config no longer has', async () => {
+  it('the pull queue has nothing to do for a source that the config no longer has', async () => {
     await start();
     await queues.enqueue('pull', [{ name: 'pull crm', data: { source: 'crm' } }]);
     await expect.poll(completed, SOON).toEqual(['pull crm: The config has no such source any more.']);
     expect(begun).toEqual([]);
   });
 
-  it('interrupts its runs when it is stopped, and waits for them', async () => {
+  it('the pull queue that is stopped interrupts its runs, and waits for them', async () => {
     await start();
     await pulls.startRun('erp', 'schedule');
     await expect.poll(running, SOON).toEqual(['erp']);

@@ -8,7 +8,7 @@ const CHILD = join(import.meta.dirname, '../../support/children/queue-child.ts')
 
 for (const backend of QUEUE_BACKENDS) {
   backend.describe(`a process with the ${backend.name} queues`, () => {
-    test('ends by itself once they are closed, and prints nothing of its own', async () => {
+    test('a process with queues ends by itself once they are closed, and the queues print nothing', async () => {
       const place = await backend.start();
       try {
         // A process that does not end is killed, and then this rejects.

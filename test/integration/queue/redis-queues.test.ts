@@ -81,7 +81,7 @@ describeRedis('the queues on a Redis that is away or set up wrongly', () => {
     await open(server.url);
   });
 
-  test('wait a moment for a Redis that is just starting', async () => {
+  test('queues wait a moment for a Redis that is just starting', async () => {
     const server = await start();
     await server.kill();
     const opening = open(server.url);
@@ -98,7 +98,7 @@ describeRedis('the queues on a Redis that is away or set up wrongly', () => {
     ).rejects.toMatchObject({ code: 'config.invalid' });
   });
 
-  test('warn of a Redis that evicts jobs or forgets them', async () => {
+  test('queues warn of a Redis that evicts jobs or forgets them', async () => {
     const careless = await start({ settings: { maxmemory: '50mb', 'maxmemory-policy': 'allkeys-lru' } });
     const log = createRecordingLog();
     await open(careless.url, log);
@@ -112,7 +112,7 @@ describeRedis('the queues on a Redis that is away or set up wrongly', () => {
     expect(quiet.lines).toEqual([]);
   });
 
-  test('reject a job within seconds once Redis is gone, and take it once it is back', {
+  test('queues reject a job within seconds once Redis is gone, and take it once it is back', {
     timeout: 60_000,
   }, async () => {
     const server = await start({ appendonly: true });
@@ -130,7 +130,7 @@ describeRedis('the queues on a Redis that is away or set up wrongly', () => {
     await listener.until(2);
   });
 
-  test('reject a job when Redis does not answer any more', { timeout: 60_000 }, async ({ skip }) => {
+  test('queues reject a job when Redis does not answer any more', { timeout: 60_000 }, async ({ skip }) => {
     const server = await start();
     if (server.pid() === undefined) skip('needs a redis-server binary, whose process can be stopped');
     const queues = await open(server.url);
@@ -147,7 +147,7 @@ describeRedis('the queues on a Redis that is away or set up wrongly', () => {
     }
   });
 
-  test('go on handling jobs after Redis was away, and report it without flooding the log', {
+  test('queues continue to handle jobs after Redis was away, and report it without flooding the log', {
     timeout: 60_000,
   }, async () => {
     const server = await start({ appendonly: true });
@@ -173,7 +173,7 @@ describeRedis('the queues on a Redis that is away or set up wrongly', () => {
     { loss: 'stops answering while closing', when: 'while', take: suspend },
   ];
   for (const { loss, when, take } of losses) {
-    test(`close after the handler that runs when Redis ${loss}, and let the process end`, async ({ skip }) => {
+    test(`queues close after the handler that runs when Redis ${loss}, and let the process end`, async ({ skip }) => {
       const server = await start();
       if (server.pid() === undefined && take === suspend)
         skip('needs a redis-server binary, whose process can be stopped');

@@ -33,7 +33,7 @@ const page = (read: number): ProgressEvent => ({
 });
 
 describe('the activity of the last 24 hours', () => {
-  it('counts requests, refusals, deliveries, failures and rows in spans of the asked length', () => {
+  it('the activity of the last 24 hours counts requests, refusals, deliveries, failures and rows in spans of the asked length', () => {
     const clock = createManualClock();
     const activity = createActivity(clock);
     for (const event of [request(), request('throttled'), settled('delivered'), settled('rejected'), settled('due')])
@@ -48,7 +48,7 @@ describe('the activity of the last 24 hours', () => {
     expect(spans.slice(0, -1).every(({ requests, rows }) => requests === 0 && rows === 0)).toBe(true);
   });
 
-  it('counts the rows of the next run of a source from its beginning', () => {
+  it('the activity of the last 24 hours counts the rows of the next run of a source from its beginning', () => {
     const clock = createManualClock();
     const activity = createActivity(clock);
     activity.observe(page(100));
@@ -57,7 +57,7 @@ describe('the activity of the last 24 hours', () => {
     expect(activity.spans(15).at(-1)?.rows).toBe(130);
   });
 
-  it('forgets what is older than a day, and does not take it for the same minute of today', () => {
+  it('the activity of the last 24 hours forgets what is older than a day, and does not mistake it for the same minute of today', () => {
     const clock = createManualClock();
     const activity = createActivity(clock);
     activity.observe(request());
@@ -70,7 +70,7 @@ describe('the activity of the last 24 hours', () => {
     expect(sum()).toBe(1);
   });
 
-  it('gives the rate of the last ten seconds, and that of deliveries since the process began', () => {
+  it('the activity gives the rate of the last ten seconds, and that of deliveries since the process began', () => {
     const clock = createManualClock();
     const activity = createActivity(clock);
     for (let second = 0; second < 10; second += 1) {

@@ -23,7 +23,7 @@ function sent(book: ReturnType<typeof createAlertBook>, now: number, channels = 
 }
 
 describe('the book of alerts', () => {
-  it('sends one notice when an alert fires, and one when it is over', () => {
+  it('the book of alerts sends one notice when an alert fires, and one when it is over', () => {
     const book = createAlertBook({ alerts: [] });
     expect(book.update([FAILED], 1000).fired).toHaveLength(1);
     expect(sent(book, 1000)).toEqual(['team: run_failed/erp fires']);
@@ -34,7 +34,7 @@ describe('the book of alerts', () => {
     expect(sent(book, 4000)).toEqual([]);
   });
 
-  it('knows after a restart what was reported, and says nothing twice', () => {
+  it('the book of alerts knows after a restart what was reported, and reports nothing twice', () => {
     const book = createAlertBook({ alerts: [] });
     book.update([FAILED, DOWN], 1000);
     sent(book, 1000);
@@ -49,7 +49,7 @@ describe('the book of alerts', () => {
     expect(sent(after, 3000)).toEqual(['team: run_failed/erp is over']);
   });
 
-  it('makes no noise for an alert that comes and goes before anybody knew of it', () => {
+  it('the book of alerts sends no notice of an alert that comes and goes before anybody knew of it', () => {
     const book = createAlertBook({ alerts: [] });
     book.update([DOWN], 1000);
     book.update([], 2000);
@@ -62,7 +62,7 @@ describe('the book of alerts', () => {
     expect(sent(book, 5000)).toEqual([]);
   });
 
-  it('tries again later and later, and gives up in the end', () => {
+  it('the book of alerts tries a failed notice again later and later, and gives up in the end', () => {
     const book = createAlertBook({ alerts: [] });
     book.update([DOWN], 0);
     const tries: number[] = [];
@@ -85,7 +85,7 @@ describe('the book of alerts', () => {
     expect(book.due(TEAM, 6 * 3_600_000)).toHaveLength(1);
   });
 
-  it('holds back what is muted until the time is over, and reports it then if it still fires', () => {
+  it('the book of alerts holds back what is muted until the time is over, and reports it then if it still fires', () => {
     const book = createAlertBook({ alerts: [] });
     book.update([DOWN], 0);
     expect(book.mute('api_down', 10_000)).toBe(true);
@@ -96,7 +96,7 @@ describe('the book of alerts', () => {
     expect(book.mute('unknown', 1)).toBe(false);
   });
 
-  it('tells a channel that was added later of what still fires, and of nothing that is over', () => {
+  it('the book of alerts reports to a channel that was added later the alerts that still fire, and none that is over', () => {
     const book = createAlertBook({ alerts: [] });
     book.update([DOWN, FAILED], 0);
     sent(book, 0);
@@ -105,7 +105,7 @@ describe('the book of alerts', () => {
     expect(sent(book, 2000, ['team', 'mail'])).toEqual(['mail: api_down fires']);
   });
 
-  it('forgets what is over for long, but not what has still to be reported', () => {
+  it('the book of alerts forgets what is over for long, but not what has still to be reported', () => {
     const over = (id: string, reported: boolean, since: number): KeptAlert => ({
       ...DOWN,
       id,
@@ -123,7 +123,7 @@ describe('the book of alerts', () => {
     expect(busy.kept()).toHaveLength(100);
   });
 
-  it('never tells a channel the same status twice, whatever happens in whatever order', () => {
+  it('the book of alerts never reports the same status to a channel twice, whatever happens in whatever order', () => {
     const step = fc.record({
       holds: fc.boolean(),
       fails: fc.boolean(),

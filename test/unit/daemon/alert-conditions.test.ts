@@ -29,7 +29,7 @@ const ids = (facts: Partial<AlertFacts>, rules: Partial<AlertRules> = {}) =>
   holdingOf({ ...WELL, ...facts }, { ...RULES, ...rules }).map(({ id }) => id);
 
 describe('the conditions of alerts', () => {
-  it('do not hold while all is well', () => {
+  it('no condition of an alert holds while all is well', () => {
     expect(ids({})).toEqual([]);
   });
 
@@ -73,12 +73,12 @@ describe('the conditions of alerts', () => {
     ],
     ['there never was a backup', { backup: { lastAt: null, error: null } }, { backupOldMs: null }, 'backup_old'],
     ['the config was refused', { configErrors: ['queue: found 1.'] }, { configRefused: false }, 'config_refused'],
-  ])('hold when %s, unless the config says otherwise', (_, facts, rules, id) => {
+  ])('a condition of an alert holds when %s, unless the config says otherwise', (_, facts, rules, id) => {
     expect(ids(facts)).toEqual([id]);
     expect(ids(facts, rules)).toEqual([]);
   });
 
-  it('do not hold for a silence that a daemon has just begun to watch', () => {
+  it('no condition of an alert holds for a silence that a daemon has just begun to watch', () => {
     const never = [{ source: 'erp', scheduled: true, quarantined: 0, completeAt: null }];
     expect(ids({ sources: never, watchedSince: { erp: NOW - HOUR } })).toEqual([]);
     expect(ids({ sources: never, watchedSince: {} })).toEqual([]);
@@ -86,12 +86,12 @@ describe('the conditions of alerts', () => {
     expect(ids({ backup: null, watchedSince: {} })).toEqual([]);
   });
 
-  it('do not hold for a source that is only run by hand', () => {
+  it('no condition of an alert holds for a source that is only run by hand', () => {
     const byHand = [{ source: 'erp', scheduled: false, quarantined: 0, completeAt: NOW - 999 * HOUR }];
     expect(ids({ sources: byHand })).toEqual([]);
   });
 
-  it('are described in full sentences with what to do', () => {
+  it('each condition of an alert is described in full sentences with what to do', () => {
     const [one] = holdingOf({ ...WELL, apiDownSince: NOW - HOUR }, RULES);
     expect(one?.message).toBe(
       'The API has not taken a request since 1970-02-11 15:00 UTC. Nothing is lost, and dpp-sync asks it again by itself.',

@@ -72,14 +72,14 @@ describe('the gate watch', () => {
   }
   const errors = () => log.lines.filter(({ level }) => level === 'error').length;
 
-  it('asks nothing while the gate is open', async () => {
+  it('the authorization watch asks nothing while no hold is there', async () => {
     start();
     await pass(LOOK_MS);
     await pass(INTERVAL_MS);
     expect([asked, told]).toEqual([[], []]);
   });
 
-  it('uses a rotated key at once', covers('key-refused', 'I5'), async () => {
+  it('the authorization watch uses a rotated key at once', covers('key-refused', 'I5'), async () => {
     start();
     api.observe(denied('key'), 'write');
     answers.keyChanged = true;
@@ -90,7 +90,7 @@ describe('the gate watch', () => {
   });
 
   it(
-    'asks once a minute otherwise, and complains once however long it takes',
+    'the authorization watch asks once a minute without a rotated key, and logs the hold once however long it takes',
     covers('key-refused', 'I5'),
     async () => {
       start();
@@ -115,7 +115,7 @@ describe('the gate watch', () => {
     scopes: { read, write, publish },
   });
 
-  it('waits for the very scope that is missing, and says which one it is', async () => {
+  it('the authorization watch waits for the very scope that is missing, and names it', async () => {
     start();
     api.observe(denied('scope'), 'write');
     answers.probe = scopes('yes', 'no', 'yes');
@@ -131,7 +131,7 @@ describe('the gate watch', () => {
     ]);
   });
 
-  it('reopens each scope when it is granted, however many are refused', async () => {
+  it('the authorization watch reopens each scope when it is granted, however many are refused', async () => {
     start();
     api.observe(denied('scope'), 'publish');
     await pass(LOOK_MS);
@@ -147,7 +147,7 @@ describe('the gate watch', () => {
     expect([api.allows('read'), errors()]).toEqual([true, 2]);
   });
 
-  it('keeps a refused scope closed while the key is refused, and after it was replaced by one that lacks it too', async () => {
+  it('the authorization watch keeps a refused scope closed while the key is refused, and after a key that lacks it too', async () => {
     start();
     api.observe(denied('scope'), 'publish');
     await pass(LOOK_MS);
@@ -161,7 +161,7 @@ describe('the gate watch', () => {
     expect([api.state().open, api.allows('write'), api.allows('publish')]).toEqual([true, true, false]);
   });
 
-  it('tries once a minute where only sending can tell, and does not repeat its complaint', async () => {
+  it('the authorization watch tries once a minute where only sending can tell, and does not log that again', async () => {
     start();
     answers.probe = scopes('yes', 'unknown', 'unknown');
     api.observe(denied('scope'), 'write');

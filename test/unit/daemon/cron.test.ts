@@ -17,7 +17,7 @@ function times(expression: string, timezone: string, after: string, count: numbe
 }
 
 describe('a cron expression', () => {
-  it('names times of its zone', () => {
+  it('a cron expression names times of its zone', () => {
     expect(times('30 2 * * *', 'Europe/Berlin', '2027-01-01T12:00Z', 2)).toEqual([
       '2027-01-02T01:30',
       '2027-01-03T01:30',
@@ -29,7 +29,7 @@ describe('a cron expression', () => {
     expect(times('0 0 29 2 1', 'UTC', '2027-03-01T00:00Z', 2)).toEqual(['2044-02-29T00:00', '2072-02-29T00:00']);
   });
 
-  it('loses no time when clocks are set forward past it', covers('summer-time', 'I5'), () => {
+  it('a cron expression loses no time when clocks are set forward past it', covers('summer-time', 'I5'), () => {
     expect(times('30 2 * * *', 'Europe/Berlin', '2027-03-27T12:00Z', 2)).toEqual([
       '2027-03-28T01:30',
       '2027-03-29T00:30',
@@ -44,7 +44,7 @@ describe('a cron expression', () => {
     ]);
   });
 
-  it('names a time once that clocks show twice, the first time', covers('summer-time', 'I5'), () => {
+  it('a cron expression names once a time that clocks show twice', covers('summer-time', 'I5'), () => {
     expect(times('30 2 * * *', 'Europe/Berlin', '2027-10-30T12:00Z', 2)).toEqual([
       '2027-10-31T00:30',
       '2027-11-01T01:30',
@@ -53,7 +53,7 @@ describe('a cron expression', () => {
     expect(times('30 2 * * *', 'Europe/Berlin', '2027-10-31T01:10Z', 1)).toEqual(['2027-11-01T01:30']);
   });
 
-  it('goes on through the hour that comes twice where it is for every hour', covers('summer-time', 'I5'), () => {
+  it('a cron expression for every hour runs through an hour that comes twice', covers('summer-time', 'I5'), () => {
     expect(times('*/30 * * * *', 'Europe/Berlin', '2027-10-30T23:40Z', 6)).toEqual([
       '2027-10-31T00:00',
       '2027-10-31T00:30',
@@ -64,7 +64,7 @@ describe('a cron expression', () => {
     ]);
   });
 
-  it('comes every day once, whatever the zone and the time of day', covers('summer-time', 'I5'), () => {
+  it('a daily cron expression comes once a day in each zone, at any time', covers('summer-time', 'I5'), () => {
     const zones = ['Europe/Berlin', 'America/New_York', 'Australia/Lord_Howe', 'Asia/Kolkata', 'America/Santiago'];
     fc.assert(
       fc.property(

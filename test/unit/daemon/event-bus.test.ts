@@ -5,7 +5,7 @@ import { createRecordingLog } from '../../support/worlds/recording-log.ts';
 
 const EVENT: ProgressEvent = { type: 'request', operation: 'ping', outcome: 'accepted', retry: false };
 
-it('passes an event to all listeners where one of them throws, and logs its error once', () => {
+it('the event bus passes an event to all listeners where one of them throws, and logs its error once', () => {
   const log = createRecordingLog();
   const bus = createEventBus({ log });
   const seen: string[] = [];

@@ -31,12 +31,12 @@ function createWard() {
 }
 
 describe('the health', () => {
-  it('is well when ledger, queue and API are', async () => {
+  it('a process is healthy when ledger, queue and API are', async () => {
     expect(await createWard().health.check()).toEqual({ status: 'ok', ledger: 'ok', queue: 'ok', api: 'ok' });
   });
 
   it.each(['unreachable', 'denied_key', 'denied_plan', 'denied_scope'] as const)(
-    'is degraded, which is no reason to restart, while the API is %s',
+    'a process is degraded, which is no reason to restart, while the API is %s',
     async (api) => {
       const { ward, health } = createWard();
       ward.api = api;
@@ -44,7 +44,7 @@ describe('the health', () => {
     },
   );
 
-  it('is degraded while the API asks to wait, and tells until when and no words from outside', async () => {
+  it('a process is degraded while the API asks to wait, and shows until when and no text of the API', async () => {
     const { ward, health } = createWard();
     ward.api = 'throttled';
     const since = Date.UTC(2027, 0, 15);
@@ -62,20 +62,20 @@ describe('the health', () => {
     });
   });
 
-  it('is unhealthy while the ledger cannot be written', async () => {
+  it('a process is unhealthy while the ledger cannot be written', async () => {
     const { ward, health } = createWard();
     ward.ledger = () => Promise.reject(new Error('The disk is full.'));
     expect(await health.check()).toEqual({ status: 'unhealthy', ledger: 'unwritable', queue: 'ok', api: 'ok' });
   });
 
-  it('is unhealthy from the moment its ledger is lost, also while it stops and whatever it found before', async () => {
+  it('a process is unhealthy from the moment that its ledger is lost, also while it stops and whatever it found before', async () => {
     const { ward, health } = createWard();
     expect(await health.check()).toMatchObject({ status: 'ok' });
     Object.assign(ward, { lost: true, stopping: true });
     expect(await health.check()).toEqual({ status: 'unhealthy', ledger: 'lost', queue: 'ok', api: 'ok' });
   });
 
-  it('is unhealthy while the queue gives no answer in time', async () => {
+  it('a process is unhealthy while the queue gives no answer in time', async () => {
     const { ward, health } = createWard();
     ward.queue = () => new Promise(() => undefined);
     const answer = health.check();
@@ -84,13 +84,13 @@ describe('the health', () => {
     expect(await answer).toMatchObject({ status: 'unhealthy', queue: 'unreachable' });
   });
 
-  it('says that it stops', async () => {
+  it('a process that stops shows that in its health', async () => {
     const { ward, health } = createWard();
     ward.stopping = true;
     expect(await health.check()).toMatchObject({ status: 'stopping' });
   });
 
-  it('writes to the ledger no more often than every two seconds, however often it is asked', async () => {
+  it('the health check writes to the ledger no more often than every two seconds, however often it is asked', async () => {
     const { ward, health } = createWard();
     await Promise.all(Array.from({ length: 50 }, () => health.check()));
     ward.clock.advance(1999);

@@ -13,13 +13,13 @@ function warnings(config: object): string[] {
 }
 
 describe('a daemon', () => {
-  it('warns where no run begins by itself and nobody can start one in a dashboard', () => {
+  it('a daemon warns where no run begins by itself and nobody can start one in a dashboard', () => {
     expect(warnings({ sources: [SOURCE], web: null })).toEqual([
       expect.stringMatching(/^warn: No source has a `schedule`.*`dpp-sync sync` starts a run in it\.$/),
     ]);
   });
 
-  it('does not warn with a schedule, a watched source or a dashboard', () => {
+  it('a daemon does not warn with a schedule, a watched source or a dashboard', () => {
     expect(warnings({ sources: [SOURCE, { ...SOURCE, schedule: '0 2 * * *' }], web: null })).toEqual([]);
     expect(warnings({ sources: [{ ...SOURCE, watch: true }], web: null })).toEqual([]);
     expect(warnings({ sources: [SOURCE], web: {} })).toEqual([]);

@@ -23,7 +23,7 @@ describe.each([
     return { clock, ask };
   };
 
-  it('says how long it stays the same', async () => {
+  it('a kept answer has the time for which it stays the same', async () => {
     const { clock, ask } = keptFor(0);
     expect(await ask()).toEqual({ value: 1, renewableInMs: 0 });
     expect(await ask()).toEqual({ value: 1, renewableInMs: 2000 });
@@ -33,7 +33,7 @@ describe.each([
     expect(await ask()).toEqual({ value: 2, renewableInMs: 0 });
   });
 
-  it('stays for twenty times as long as it took', async () => {
+  it('a kept answer stays for twenty times as long as it took', async () => {
     const { clock, ask } = keptFor(1000);
     await ask();
     expect(await ask()).toEqual({ value: 1, renewableInMs: 20_000 });
@@ -43,7 +43,7 @@ describe.each([
 });
 
 describe('a later answer that is kept', () => {
-  it('is computed once for all who wait, of whom only the first knows that it is new', async () => {
+  it('a kept answer is computed once for all who wait, of whom only the first knows that it is new', async () => {
     const clock = createManualClock();
     const count = counter(clock);
     const ask = keptAnswer(async () => count(), 2000, clock);
@@ -54,7 +54,7 @@ describe('a later answer that is kept', () => {
     ]);
   });
 
-  it('is asked for again after a failure', async () => {
+  it('a kept answer is asked for again after a failure', async () => {
     const clock = createManualClock();
     let isAway = true;
     const ask = keptAnswer(

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { passportRulesOf } from '../../../src/daemon/passport-rules.ts';
 
 describe('the rules for passports', () => {
-  it('leave passports to people without a section in the config, and say that there is none', () => {
+  it('the rules for passports leave passports to people without a section in the config, and say that there is none', () => {
     const none = passportRulesOf({ passports: null, sources: [] });
     expect(none).toMatchObject({ init: 'manual', publish: 'manual', isConfigured: false });
     const passports = { init: 'manual', publish: 'manual' } as const;

@@ -12,14 +12,14 @@ function end(at: string, from: number, to: number, { timezone = 'UTC', days = nu
 }
 
 describe('a pause of a source', () => {
-  it('is on from its beginning and not at its end', () => {
+  it('a pause of a source is on from its beginning and not at its end', () => {
     expect(end('2027-03-01T08:59Z', 9, 17)).toBeNull();
     expect(end('2027-03-01T09:00Z', 9, 17)).toBe('2027-03-01T17:00');
     expect(end('2027-03-01T16:59Z', 9, 17)).toBe('2027-03-01T17:00');
     expect(end('2027-03-01T17:00Z', 9, 17)).toBeNull();
   });
 
-  it('goes on past midnight, and belongs to the day on which it begins', () => {
+  it('a pause of a source continues past midnight, and belongs to the day on which it begins', () => {
     const days = [1];
     expect(end('2027-03-01T23:00Z', 22, 6, { days })).toBe('2027-03-02T06:00');
     expect(end('2027-03-02T05:59Z', 22, 6, { days })).toBe('2027-03-02T06:00');
@@ -27,7 +27,7 @@ describe('a pause of a source', () => {
     expect(end('2027-03-01T05:00Z', 22, 6, { days })).toBeNull();
   });
 
-  it('follows the clocks of its zone in the nights when they are set', covers('summer-time', 'I5'), () => {
+  it('a pause follows the clocks of its zone in the nights when they are set', covers('summer-time', 'I5'), () => {
     const timezone = 'Europe/Berlin';
     expect(end('2027-03-28T00:30Z', 1, 4, { timezone })).toBe('2027-03-28T02:00');
     // It ends at half past two of that night, which does not exist: as long after.
@@ -36,7 +36,7 @@ describe('a pause of a source', () => {
     expect(end('2027-10-31T00:45Z', 1, 2.5, { timezone })).toBe('2027-10-31T01:30');
   });
 
-  it('is one with a pause that begins when it ends', () => {
+  it('two pauses of a source are one where the second begins when the first ends', () => {
     const timezone = 'UTC';
     const pauses = createPauses([
       { fromMinute: 60, toMinute: 120, timezone, days: null },
@@ -45,7 +45,7 @@ describe('a pause of a source', () => {
     expect(pauses.endOf(Date.parse('2027-03-01T01:30Z'))).toBe(Date.parse('2027-03-01T03:00Z'));
   });
 
-  it('lasts a whole day where it ends at the time at which it begins, and may be on for ever', () => {
+  it('a pause of a source lasts a whole day where it ends at the time at which it begins, and may be on for ever', () => {
     expect(end('2027-03-01T12:00Z', 0, 0, { days: [1] })).toBe('2027-03-02T00:00');
     expect(end('2027-03-01T12:00Z', 0, 0)).not.toBeNull();
   });

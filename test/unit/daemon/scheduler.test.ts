@@ -54,7 +54,7 @@ describe('the scheduler', () => {
     }
   }
 
-  it('starts a run at the time of the source, in its time zone', async () => {
+  it('the scheduler starts a run at the time of the source, in its time zone', async () => {
     await start('30 4 * * *', { timezone: 'Europe/Berlin' });
     expect(scheduler.nextRun('erp')).toBe(Date.parse('2027-03-29T02:30Z'));
     expect(scheduler.nextRun('pim')).toBeNull();
@@ -63,7 +63,7 @@ describe('the scheduler', () => {
     expect(scheduler.nextRun('erp')).toBe(Date.parse('2027-03-30T02:30Z'));
   });
 
-  it('logs a run that could not be started, and starts one at the next time', async () => {
+  it('the scheduler logs a run that could not be started, and starts one at the next time', async () => {
     await start('*/10 * * * *');
     let failures = 1;
     const ok = startRun;
@@ -73,7 +73,7 @@ describe('the scheduler', () => {
     expect(log.lines).toMatchObject([{ level: 'error', fields: { source: 'erp', error: 'The queue is away.' } }]);
   });
 
-  it('leaves times out while a run is being started, and writes nothing to the console', async () => {
+  it('the scheduler leaves times out while a run is being started, and writes nothing to the console', async () => {
     const written = vi.spyOn(process.stdout, 'write');
     await start('* * * * *');
     let calls = 0;
@@ -88,7 +88,7 @@ describe('the scheduler', () => {
   });
 
   it.each([HOUR, DAY])(
-    'starts one run late for the times that a clock set forward by %i ms has jumped over',
+    'the scheduler starts one run late for the times that a clock set forward by %i ms has jumped over',
     covers('clock-jump', 'I5'),
     async (ms) => {
       await start('*/10 * * * *');
@@ -103,7 +103,7 @@ describe('the scheduler', () => {
   );
 
   it.each([HOUR, DAY])(
-    'starts a run at the next time that the clock shows after it was set back by %i ms',
+    'the scheduler starts a run at the next time that the clock shows after it was set back by %i ms',
     covers('clock-jump', 'I5'),
     async (ms) => {
       await start('0 2,3 * * *', { at: '2027-03-29T02:30Z' });
@@ -115,7 +115,7 @@ describe('the scheduler', () => {
     },
   );
 
-  it('does not start a run twice where the clock is corrected by a little', covers('clock-jump', 'I5'), async () => {
+  it('the scheduler starts no run twice where the clock is corrected a bit', covers('clock-jump', 'I5'), async () => {
     await start('0 2 * * *', { at: '2027-03-29T01:59:30Z' });
     await pass(MINUTE);
     clock.jump(-2 * MINUTE);
@@ -123,7 +123,7 @@ describe('the scheduler', () => {
     expect(started).toEqual(['erp 2027-03-29T02:00:00']);
   });
 
-  it('starts one run at the end of a pause for all times in it', async () => {
+  it('the scheduler starts one run at the end of a pause for all times in it', async () => {
     await start('*/10 * * * *', { paused: [['2027-03-29T00:15Z', '2027-03-29T01:05Z']] });
     expect(scheduler.nextRun('erp')).toBe(Date.parse('2027-03-29T00:10Z'));
     await pass(15 * MINUTE);
@@ -133,7 +133,7 @@ describe('the scheduler', () => {
     expect(started).toEqual(['00:10', '01:05', '01:10'].map((time) => `erp 2027-03-29T${time}:00`));
   });
 
-  it('starts a run that was asked for at once, or at the end of the pause', async () => {
+  it('the scheduler starts a run that was asked for at once, or at the end of the pause', async () => {
     await start('0 5 * * *', { paused: [['2027-03-29T01:00Z', '2027-03-29T02:00Z']] });
     scheduler.request('erp', 'file');
     await pass(MINUTE);
@@ -145,7 +145,7 @@ describe('the scheduler', () => {
     expect(started[1]).toBe('erp 2027-03-29T02:00:00');
   });
 
-  it('follows other schedules', async () => {
+  it('the scheduler follows schedules that have changed', async () => {
     await start('0 5 * * *');
     scheduler.replace([{ source: 'pim', cron: '0 1 * * *', timezone: 'UTC' }]);
     expect(scheduler.nextRun('erp')).toBeNull();
@@ -157,7 +157,7 @@ describe('the scheduler', () => {
     { night: 'when it does not exist', at: '2027-03-27T22:00Z', started: '2027-03-28T01:30:00' },
     { night: 'when it comes twice', at: '2027-10-30T22:00Z', started: '2027-10-31T00:30:00' },
   ];
-  it.each(nights)('starts one run for half past two on the night $night', covers('summer-time', 'I5'), async (one) => {
+  it.each(nights)('the scheduler runs 02:30 once on the night $night', covers('summer-time', 'I5'), async (one) => {
     await start('30 2 * * *', { timezone: 'Europe/Berlin', at: one.at });
     await pass(12 * HOUR);
     expect(started).toEqual([`erp ${one.started}`]);

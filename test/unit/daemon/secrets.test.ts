@@ -37,7 +37,7 @@ function seenIn(text: string, secret: string): string[] {
 }
 
 describe('scrubbing', () => {
-  it('leaves of a whole key what the platform shows of it as well', () => {
+  it('scrubbing leaves of a whole key what the platform shows of it as well', () => {
     const scrub = scrubber(KEY);
     expect(scrub(`The key ${KEY} may not.`)).toBe('The key dpp_9fK2… may not.');
     expect(scrub(`${KEY}${KEY}`)).toBe('dpp_9fK2…dpp_9fK2…');
@@ -63,7 +63,7 @@ describe('scrubbing', () => {
     ['base64', Buffer.from(KEY).toString('base64')],
     ['base64 of what it is a part of', Buffer.from(`user:${KEY}!`).toString('base64')],
     ['base64 for URLs', Buffer.from(`x${KEY}>>>???`).toString('base64url')],
-  ])('takes out what a server echoes: %s', (_what, echo) => {
+  ])('scrubbing takes out what a server echoes: %s', (_what, echo) => {
     const clean = scrubber(KEY)(`before ${echo} after`);
     expect(clean).toMatch(/^before .*… ?.*after$/s);
     expect(
@@ -79,7 +79,7 @@ describe('scrubbing', () => {
     }
   });
 
-  it('takes out every run of 6 characters beyond the prefix, wherever a text has been cut and split', () => {
+  it('scrubbing takes out every run of 6 characters beyond the prefix, wherever a text has been cut and split', () => {
     fc.assert(
       fc.property(
         randomKey,
@@ -99,7 +99,7 @@ describe('scrubbing', () => {
     );
   });
 
-  it('finds several secrets that overlap, and those that look encoded themselves', () => {
+  it('scrubbing finds several secrets that overlap, and those that look encoded themselves', () => {
     expect(scrubber('abcX1234567890', '7890YZ-more-of-it')('<abcX1234567890YZ-more-of-it>')).toBe('<abcX1234…YZ-m…>');
     for (const secret of ['50%41-and-%zz-more', 'with\\nback\\slash', 'quote"and\\u0041more']) {
       for (const shown of [secret, JSON.stringify(secret), encodeURIComponent(secret)]) {
@@ -109,7 +109,7 @@ describe('scrubbing', () => {
     }
   });
 
-  it('leaves ordinary text as it is, though a secret is made of ordinary words and numbers', () => {
+  it('scrubbing leaves ordinary text as it is, though a secret is made of ordinary words and numbers', () => {
     const scrub = scrubber('my-secret-password-123456', 'secret', '1234', 'change-me');
     const text = 'The secret is that 1234 pumps, number 123456 and password, are my own: aaaaaa ABCDEF.';
     expect(scrub(text)).toBe(text);
@@ -118,7 +118,7 @@ describe('scrubbing', () => {
     expect(SECRET_LENGTH_MIN).toBe(8);
   });
 
-  it('does not change a text without a secret', () => {
+  it('scrubbing does not change a text without a secret', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         expect(scrubber(KEY)(text)).toBe(text);
@@ -126,7 +126,7 @@ describe('scrubbing', () => {
     );
   });
 
-  it('takes time in proportion to the text, whatever it is made of and however many secrets there are', () => {
+  it('scrubbing takes time in proportion to the text, whatever it is made of and however many secrets there are', () => {
     const secrets = Array.from({ length: 50 }, (_, index) => `${KEY}${'q7'.repeat(20)}${index}`);
     const scrub = scrubber(...secrets);
     const timeOf = (text: string) => {
@@ -148,7 +148,7 @@ describe('scrubbing', () => {
 });
 
 describe('a line made of an answer', () => {
-  it('holds no secret, where it lies across the end of what is read of the answer', () => {
+  it('a line made of an answer has no secret, where the secret lies across the end of what is read of the answer', () => {
     const store = createSecretStore();
     store.add(KEY);
     const clean = createCleanText(store);
@@ -164,7 +164,7 @@ describe('values that came into a config by a placeholder', () => {
   const withQuote = (placeholder: string) => SOUND_CONFIG.replace('{ path', `{ quote: "${placeholder}", path`);
 
   it.each(['${file:quote}', '${DPP_KEY}', '${my_token}', '${CLIENT_SECRET_2}', '${DB_PASSWORD:-x}'])(
-    'are shown nowhere where they are secrets: %s',
+    'values that came into a config by a placeholder are shown nowhere where they are secrets: %s',
     async (placeholder) => {
       const env = { DPP_KEY: secret, my_token: secret, CLIENT_SECRET_2: secret, DB_PASSWORD: secret };
       const fault = await faultOf(withQuote(placeholder), { env, files: { quote: secret } });
@@ -173,24 +173,27 @@ describe('values that came into a config by a placeholder', () => {
     },
   );
 
-  it.each(['${file:name}', '${NAME_TOKEN}'])('are scrubbed from whatever is said later: %s', async (placeholder) => {
-    const secrets = createSecretStore();
-    const text = SOUND_CONFIG.replace('products.csv', `./${placeholder}.csv`);
-    await loadText(text, { secrets, env: { NAME_TOKEN: secret }, files: { name: secret } });
-    expect(secrets.scrub(`./${secret}.csv cannot be read`)).toBe(`./${secret.slice(0, 8)}….csv cannot be read`);
-    const plain = createSecretStore();
-    await loadText(SOUND_CONFIG.replace('products.csv', './${NAME}.csv'), { secrets: plain, env: { NAME: secret } });
-    expect(plain.scrub(secret)).toBe(secret);
-  });
+  it.each(['${file:name}', '${NAME_TOKEN}'])(
+    'values of a placeholder are scrubbed from later texts: %s',
+    async (placeholder) => {
+      const secrets = createSecretStore();
+      const text = SOUND_CONFIG.replace('products.csv', `./${placeholder}.csv`);
+      await loadText(text, { secrets, env: { NAME_TOKEN: secret }, files: { name: secret } });
+      expect(secrets.scrub(`./${secret}.csv cannot be read`)).toBe(`./${secret.slice(0, 8)}….csv cannot be read`);
+      const plain = createSecretStore();
+      await loadText(SOUND_CONFIG.replace('products.csv', './${NAME}.csv'), { secrets: plain, env: { NAME: secret } });
+      expect(plain.scrub(secret)).toBe(secret);
+    },
+  );
 
-  it('do not hide the path of a file that is missing, in a field that is secret', async () => {
+  it('a secret field does not hide the path of its file that is missing', async () => {
     const secrets = createSecretStore();
     const text = SOUND_CONFIG.replace('dpp_0123456789abcdef', '${file:/run/secrets/dpp_api_key}');
     const { message } = await faultOf(text, { secrets });
     expect(secrets.scrub(message)).toContain('${file:/run/secrets/dpp_api_key}, which does not exist');
   });
 
-  it('are warned of where they are too short to be taken out of texts', async () => {
+  it('secrets that are too short to be taken out of texts are warned of', async () => {
     const { warnings } = await loadText(SOUND_CONFIG.replace('dpp_0123456789abcdef', 'secret'));
     expect(warnings).toEqual([
       expect.objectContaining({ path: 'target.apiKey', message: expect.stringContaining('fewer than 8 characters') }),

@@ -14,7 +14,7 @@ describe('the group commit', () => {
   afterEach(() => db.close());
 
   it(
-    'reports a disk that fails the rollback as well to every waiting call, and goes on once it is well',
+    'the group commit reports a disk that fails the rollback too to every waiting call, and continues once the disk is well',
     covers('disk-error', 'I8'),
     async () => {
       const failure = (what: string) => Object.assign(new Error(what), { code: 'SQLITE_IOERR_WRITE' });
@@ -82,7 +82,7 @@ describe('the group commit', () => {
   }
   const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-  it('tells nobody of a write before it is on the disk, and gathers the next ones meanwhile', async () => {
+  it('the group commit reports no write before it is on the disk, and gathers the next ones meanwhile', async () => {
     const { commit, syncs, marks, told, write, stored } = slowDisk();
     const first = write('first');
     await turn();
@@ -110,7 +110,7 @@ describe('the group commit', () => {
     expect(marks).toEqual([1, 2]);
   });
 
-  it('writes nothing more once the disk has failed what was committed', covers('disk-error', 'I8'), async () => {
+  it('the group commit writes nothing after the disk has failed a commit', covers('disk-error', 'I8'), async () => {
     const { commit, syncs, marks, told, write, stored } = slowDisk();
     const failing = write('failing');
     await turn();
@@ -124,7 +124,7 @@ describe('the group commit', () => {
     await commit.close();
   });
 
-  it('has nothing on its way any more once it is closed', async () => {
+  it('the group commit has nothing on its way any more once it is closed', async () => {
     const { commit, syncs, marks, write, stored } = slowDisk();
     const writes = [write('under way')];
     await turn();
@@ -143,7 +143,7 @@ describe('the group commit', () => {
     });
   });
 
-  it('undoes a write that throws and stores those beside it', async () => {
+  it('the group commit undoes a write that throws and stores those beside it', async () => {
     const { commit, syncs, write, stored } = slowDisk();
     const beside = [write('before'), write('after')];
     const throwing = commit.run(() => {

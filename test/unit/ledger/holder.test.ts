@@ -8,18 +8,18 @@ const mine: LedgerHolder = thisHolder({ command: 'start', now: Date.UTC(2027, 0,
 const described = (holder: LedgerHolder | null) => describeHolder(holder, LOCK);
 
 describe('the message about who holds a ledger', () => {
-  it('names a process that is alive', () => {
+  it('the message about who holds a ledger names a process that is alive', () => {
     expect(described(mine)).toEqual({
       who: `"dpp-sync start" (process ${process.pid}, since 2027-01-15T02:30:00.000Z)`,
       find: '',
     });
   });
 
-  it('names a process whose machine was given another name meanwhile', () => {
+  it('the message about who holds a ledger names a process whose machine was given another name meanwhile', () => {
     expect(described({ ...mine, host: 'elsewhere' }).find).toBe('');
   });
 
-  it('names another process that is alive, from a note of an earlier version', async () => {
+  it('the message about who holds a ledger names another process that is alive, from a note of an earlier version', async () => {
     const child = spawn('sleep', ['60']);
     await once(child, 'spawn');
     const { command, since } = mine;
@@ -34,7 +34,7 @@ describe('the message about who holds a ledger', () => {
     ['the one that is noted has ended', { ...mine, pid: ended, began: '1' }],
     ['its pid is that of a later process', { ...mine, began: '1' }],
     ['the machine was started anew since', { ...mine, boot: 'another boot' }],
-  ])('names nobody where %s, and says how to find the holder', (_, holder) => {
+  ])('the message about who holds a ledger names nobody where %s, and says how to find the holder', (_, holder) => {
     const { who, find } = described(holder);
     expect(who).toContain('could not be determined');
     expect(who).not.toContain('dpp-sync start');
@@ -45,7 +45,7 @@ describe('the message about who holds a ledger', () => {
     ['another host', { ...mine, host: 'elsewhere', boot: 'another boot' }],
     ['another container', { ...mine, host: 'elsewhere', pidNamespace: 'pid:[1]' }],
     ['another container of the same host name', { ...mine, pidNamespace: 'pid:[1]' }],
-  ])('says what is known and what is not of a process of %s', (_, holder) => {
+  ])('the message about who holds a ledger has what is known of a process of %s', (_, holder) => {
     const { who, find } = described(holder);
     expect(who).toContain(`"dpp-sync start" (process ${process.pid} on host ${holder.host}`);
     expect(who).toContain('cannot check whether it still runs');

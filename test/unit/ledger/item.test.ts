@@ -32,18 +32,18 @@ describe('parseItem', () => {
       'x'.repeat(501),
       'name: the text has 501 characters, expected at most 500. name is text of 1 to 500 characters.',
     ],
-  ])('says in its own words what is wrong with %s: %j', (field, value, message) => {
+  ])('parseItem says in its own words what is wrong with %s: %j', (field, value, message) => {
     const payload = { sku: 'A', name: 'Pump', [field]: value };
     const result = parseItem({ kind: 'product', key: 'A', payload, refs: [] });
     expect(result).toMatchObject({ ok: false, error: [{ code: 'field.invalid', field, message }] });
   });
 
-  it('normalises decimals and leaves empty optional fields out', () => {
+  it('parseItem normalises decimals and leaves empty optional fields out', () => {
     const result = parseItem(bom({ payload: { quantity: '02.50', unit: '', position: null } }));
     expect(result.ok && result.value.payload).toEqual({ quantity: '2.5' });
   });
 
-  it('keeps white space and invisible characters around text, and takes no text without any other', () => {
+  it('parseItem keeps white space and invisible characters around text, and takes no text without any other', () => {
     const product = (name: string): Item => ({
       kind: 'product',
       key: 'P',
@@ -55,7 +55,7 @@ describe('parseItem', () => {
     expect(codes(product(' \ufeff\n'))).toEqual(['field.invalid']);
   });
 
-  it('names every field that is wrong, with its value', () => {
+  it('parseItem names every field that is wrong, with its value', () => {
     const result = parseItem({
       kind: 'product',
       key: 'P',
@@ -69,7 +69,7 @@ describe('parseItem', () => {
     ]);
   });
 
-  it('wants exactly one of material and component', () => {
+  it('parseItem wants exactly one of material and component', () => {
     const [product, material] = bom().refs;
     const component = { role: 'component' as const, kind: 'product' as const, key: 'C' };
     expect(codes(bom({ refs: [product!] }))).toEqual(['refs.part']);
@@ -78,7 +78,7 @@ describe('parseItem', () => {
     expect(codes(bom({ refs: [product!, component] }))).toEqual([]);
   });
 
-  it('refuses a product that is a component of itself', () => {
+  it('parseItem refuses a product that is a component of itself', () => {
     const refs: Item['refs'] = [
       { role: 'product', kind: 'product', key: 'P' },
       { role: 'component', kind: 'product', key: 'P' },
@@ -86,12 +86,12 @@ describe('parseItem', () => {
     expect(codes(bom({ refs }))).toEqual(['refs.cycle']);
   });
 
-  it('does not take a percentage for a fraction', () => {
+  it('parseItem does not take a percentage for a fraction', () => {
     const payload = { name: 'Steel', recycled_mass_fraction: '12.5' };
     expect(codes({ kind: 'material', key: 'M', payload, refs: [] })).toEqual(['field.invalid']);
   });
 
-  it('never throws, whatever a mapping gives', () => {
+  it('parseItem never throws, whatever a mapping gives', () => {
     const kinds = fc.constantFrom('product' as const, 'material' as const, 'bom_item' as const);
     fc.assert(
       fc.property(kinds, fc.string(), fc.dictionary(fc.string(), fc.jsonValue()), (kind, key, payload) => {
@@ -102,13 +102,13 @@ describe('parseItem', () => {
 });
 
 describe('itemHash', () => {
-  it('does not depend on the order of the fields', () => {
+  it('the hash of an item does not depend on the order of its fields', () => {
     const a = { payload: { sku: '1', name: 'x' }, refs: [] };
     const b = { payload: { name: 'x', sku: '1' }, refs: [] };
     expect(itemHash(a)).toBe(itemHash(b));
   });
 
-  it('depends on payload and refs', () => {
+  it('the hash of an item depends on payload and refs', () => {
     expect(itemHash(bom())).not.toBe(itemHash(bom({ payload: { quantity: '3' } })));
     expect(itemHash(bom())).not.toBe(itemHash(bom({ refs: bom().refs.slice(0, 1) })));
   });
@@ -118,13 +118,13 @@ describe('difference', () => {
   const item = { kind: 'material' as const, key: 'a b', desiredHash: 'a', baselineHash: null, renamed: false };
   const BY_IMPORT = { productUpdate: 'import' as const };
 
-  it('creates what the API does not have', () => {
+  it('the difference to an item that the API does not have is a create', () => {
     expect(difference(item, BY_IMPORT)).toEqual({ need: 'write', operation: 'material.create' });
   });
-  it('needs nothing where both sides are the same', () => {
+  it('the difference between equal items is nothing', () => {
     expect(difference({ ...item, baselineHash: 'a' }, BY_IMPORT)).toEqual({ need: 'none' });
   });
-  it('patches a material, imports a product, and blocks what the API cannot change', () => {
+  it('the difference patches a material, imports a product, and blocks what the API cannot change', () => {
     const changed = { ...item, baselineHash: 'b' };
     const product = { ...changed, kind: 'product' as const };
     expect(difference(changed, BY_IMPORT)).toEqual({ need: 'write', operation: 'material.update' });
@@ -137,7 +137,7 @@ describe('difference', () => {
       reason: { message: expect.stringContaining("run `dpp-sync settle --delivered 'a b'`") },
     });
   });
-  it('does not import a product under another natural key, which would make a second one', () => {
+  it('the difference does not import a product under another natural key, which would make a second one', () => {
     const renamed = { ...item, kind: 'product' as const, baselineHash: 'b', renamed: true };
     expect(difference(renamed, BY_IMPORT)).toMatchObject({
       need: 'blocked',
@@ -150,7 +150,7 @@ describe('difference', () => {
 describe('changedFields', () => {
   const payloads = fc.dictionary(fc.constantFrom('a', 'b', 'c', 'd'), fc.jsonValue());
 
-  it('turns the baseline into what is desired', () => {
+  it('the changed fields turn the baseline into the desired payload', () => {
     fc.assert(
       fc.property(payloads, payloads, (desired, baseline) => {
         const without = (value: Record<string, unknown>) =>
@@ -161,7 +161,7 @@ describe('changedFields', () => {
     );
   });
 
-  it('is empty for equal payloads', () => {
+  it('the changed fields are empty for equal payloads', () => {
     fc.assert(
       fc.property(payloads, (payload) => {
         expect(
@@ -185,11 +185,11 @@ describe('decimals', () => {
     ['1,5', null],
     ['1e999', null],
     ['abc', null],
-  ])('brings %j to %j', (given, expected) => {
+  ])('normalising a decimal brings %j to %j', (given, expected) => {
     expect(normalizeDecimal(given)).toBe(expected);
   });
 
-  it('keep their value and their order', () => {
+  it('normalised decimals keep their value and their order', () => {
     const decimal = fc.tuple(fc.integer({ min: -1e6, max: 1e6 }), fc.integer({ min: 0, max: 5 }));
     fc.assert(
       fc.property(decimal, decimal, ([a, scaleA], [b, scaleB]) => {

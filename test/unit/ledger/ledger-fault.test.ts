@@ -38,7 +38,7 @@ describe('what SQLite says of the ledger', () => {
     ['SQLITE_CANTOPEN', 'ledger.unwritable', /cannot be written/, /read-only/],
     ['SQLITE_BUSY_SNAPSHOT', 'ledger.held', /Another program/, /Close/],
     ['SQLITE_LOCKED', 'ledger.held', /Another program/, /Close/],
-  ])('makes of %s the fault %s with a cure', (sqliteCode, code, message, suggestion) => {
+  ])('an error of SQLite, %s, becomes the fault %s with a cure', (sqliteCode, code, message, suggestion) => {
     const error = Object.assign(new Error('what it says'), { code: sqliteCode });
     const fault = ledgerFaultOf(error);
     expect(fault).toMatchObject({ code, exitCode: 3, path: 'ledger', cause: error });
@@ -47,7 +47,7 @@ describe('what SQLite says of the ledger', () => {
     expect(fault?.suggestion).toMatch(suggestion);
   });
 
-  it('recognises the errors of the driver itself', () => {
+  it('the faults of the ledger include the errors of the driver itself', () => {
     const damaged = temporaryFile();
     writeFileSync(damaged, 'this is no database, and it is longer than a header of SQLite would be: '.repeat(20));
     const notADatabase = thrownBy(() => open(damaged).pragma('user_version'));
@@ -72,7 +72,7 @@ describe('what SQLite says of the ledger', () => {
     });
   });
 
-  it('is no fault of the environment where a statement is wrong, nor where SQLite has no part in it', () => {
+  it('an error is no fault of the environment where a statement is wrong, nor where SQLite has no part in it', () => {
     const db = open(temporaryFile());
     db.exec('CREATE TABLE one (id INTEGER PRIMARY KEY); INSERT INTO one VALUES (1)');
     for (const error of [

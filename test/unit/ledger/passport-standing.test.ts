@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { passportState, STANDINGS, standingOf } from '../../../src/ledger/dashboard/standing.ts';
 
 describe('the standing of a passport', () => {
-  it('keeps a passport that is no longer wanted further in its acknowledged state', () => {
+  it('the standing of a passport keeps its acknowledged state where the passport is wanted no further', () => {
     const initialized = standingOf(220);
     expect(initialized).toEqual({
       acknowledged: 'initialized',
@@ -17,7 +17,7 @@ describe('the standing of a passport', () => {
     expect(passportState(null, 'gone', 'initialized')).toBe('none');
   });
 
-  it('has a number of its own for each combination', () => {
+  it('the standing of a passport has a number of its own for each combination', () => {
     expect(new Set(STANDINGS.map((number) => JSON.stringify(standingOf(number)))).size).toBe(STANDINGS.length);
   });
 });

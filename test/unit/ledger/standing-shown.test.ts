@@ -55,7 +55,7 @@ const FIGURES: Figures = {
 };
 
 describe('how a ledger stands', () => {
-  it('is told by every cause that needs a person, and by no other', () => {
+  it('the state of a ledger is shown by every cause that needs a person, and by no other', () => {
     expect(causesOf(STANDING)).toEqual([
       { cause: 'failed_run', count: 1, command: 'dpp-sync sync pim' },
       { cause: 'guarded', count: 1, command: 'dpp-sync sync --accept erp' },
@@ -65,7 +65,7 @@ describe('how a ledger stands', () => {
     ]);
   });
 
-  it('is in the metrics: guards, missing items and ended writes', async () => {
+  it('the state of a ledger is in the metrics: guards, missing items and ended writes', async () => {
     const text = await createMetrics({ version: '1', figures: async () => FIGURES }).text(STANDING);
     expect(text).toContain('dpp_sync_guard_held{source="erp",stream="boms"} 1');
     expect(text).toContain('dpp_sync_missing_items{source="erp",kind="product"} 2');
@@ -73,7 +73,7 @@ describe('how a ledger stands', () => {
     expect(text).toContain('dpp_sync_items{source="erp",kind="product",state="superseded"} 1');
   });
 
-  it('is on the first page, with what came from outside escaped', () => {
+  it('the state of a ledger is on the first page, with text from outside escaped', () => {
     const { markup } = attentionCard({
       standing: STANDING,
       operates: true,

@@ -30,7 +30,7 @@ function given(mapSource: () => Promise<void>) {
 }
 
 describe('the map queue', () => {
-  it('says that the ledger cannot be written, until it can', async () => {
+  it('the map queue says that the ledger cannot be written, until it can', async () => {
     let full = true;
     const { mapQueue, receive } = given(() =>
       full ? Promise.reject(fault('ledger.unwritable', 'The disk is full.')) : Promise.resolve(),
@@ -43,13 +43,13 @@ describe('the map queue', () => {
     expect(mapQueue.trouble()).toBeNull();
   });
 
-  it('lets a defect end as a failed job', async () => {
+  it('the map queue lets a defect end as a failed job', async () => {
     const { mapQueue, receive } = given(() => Promise.reject(new Error('a defect')));
     await mapQueue.start();
     await expect(receive()).rejects.toThrow('a defect');
   });
 
-  it('is not busy for ever after a job was lost with nothing left to map', async () => {
+  it('the map queue is not busy for ever after a job was lost with nothing left to map', async () => {
     const { mapQueue } = given(() => Promise.resolve());
     await mapQueue.start();
     await mapQueue.mapStored('erp');
@@ -58,7 +58,7 @@ describe('the map queue', () => {
     expect(mapQueue.busy()).toBe(false);
   });
 
-  it('asks for a source once while its job waits, as in a paused queue, and again when it is lost', async () => {
+  it('the map queue asks for a source once while its job waits, as in a paused queue, and again when the job is lost', async () => {
     const queues = await createQueues({ url: 'embedded', prefix: 'a', log: createRecordingLog() });
     const bullQueue = queues.bullQueues.find(({ name }) => name === 'map');
     await bullQueue?.pause();

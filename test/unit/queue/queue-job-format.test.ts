@@ -6,7 +6,7 @@ import { ownData, stampData, toStorableText } from '../../../src/queue/job-forma
 const text = fc.string({ unit: 'binary' });
 const data = fc.dictionary(text, fc.jsonValue()) as fc.Arbitrary<JsonObject>;
 
-test('data come out as they went in', () => {
+test('the data of a job come out as they went in', () => {
   fc.assert(
     fc.property(data, (original) => {
       const stored: unknown = JSON.parse(JSON.stringify(stampData(original)));
@@ -15,7 +15,7 @@ test('data come out as they went in', () => {
   );
 });
 
-test('data of another version, or of somebody else, count as none', () => {
+test('the data of a job of another version, or of somebody else, count as none', () => {
   const ofTheFirstVersion = { type: 'failed', deliveryId: 1, kind: 'product', key: 'A-1' };
   const ofTheNext = { ...stampData({ type: 'failed' }), dppSync: 4 };
   for (const stored of [ofTheFirstVersion, ofTheNext, {}, null, undefined, 'text', 7, [1]]) {
@@ -23,7 +23,7 @@ test('data of another version, or of somebody else, count as none', () => {
   }
 });
 
-test('text becomes storable and no longer than 4,000 characters', () => {
+test('a text for a job becomes storable and no longer than 4,000 characters', () => {
   fc.assert(
     fc.property(fc.oneof(text, fc.string({ unit: 'binary', minLength: 4_100, maxLength: 4_200 })), (original) => {
       const stored = toStorableText(original);
