@@ -121,7 +121,7 @@ function given({
 }
 
 describe('the admission', () => {
-  it('admits at once what nothing stands against, as one group', async () => {
+  it('the admission admits at once all deliveries that nothing stands against, as one group', async () => {
     const world = given({ clock: createManualClock(), rate: freely(100) });
     for (const id of [1, 2, 3]) world.receive(id);
     const admitted = await world.admission.next(world.abort.signal);
@@ -129,7 +129,7 @@ describe('the admission', () => {
     expect([world.queue.count(), world.slots.count()]).toEqual([0, 3]);
   });
 
-  it('admits no more than can be handed to a connection at once', async () => {
+  it('the admission admits no more than can be handed to a connection at once', async () => {
     const world = given({ clock: createManualClock(), rate: freely(100), connections: 2 });
     for (const id of [1, 2, 3]) world.receive(id);
     expect(await world.admission.next(world.abort.signal)).toHaveLength(2);
@@ -140,7 +140,7 @@ describe('the admission', () => {
     expect(await next).toEqual([]);
   });
 
-  it('drops a delivery that is not due any more, and spends no slot of the rate on it', async () => {
+  it('the admission drops a delivery that is not due any more, and spends no slot of the rate on it', async () => {
     const clock = createManualClock();
     const due = new Set([1, 2, 5]);
     const rate = createRateController(1, () => 0);
@@ -159,7 +159,7 @@ describe('the admission', () => {
     await world.stop();
   });
 
-  it('admits urgent deliveries before those that wait already, and the others in their order', async () => {
+  it('the admission admits urgent deliveries before those that wait already, and the others in their order', async () => {
     const clock = createManualClock();
     const world = given({ clock, rate: createRateController(1, () => 0) });
     world.receive(1);
@@ -180,7 +180,7 @@ describe('the admission', () => {
     await world.stop();
   });
 
-  it('drops what may not be sent now: a refused scope, and operations that are paused', async () => {
+  it('the admission drops deliveries of a refused scope and of operations that are paused', async () => {
     const world = given({ clock: createManualClock(), rate: freely(100) });
     const detail = { status: 403, message: 'No.' };
     world.health.observe({ outcome: { kind: 'denied', by: 'scope', detail }, scope: 'publish', subject: null }, null);
@@ -193,7 +193,7 @@ describe('the admission', () => {
     expect(world.dropped).toEqual([1, 2]);
   });
 
-  it('chooses another scope probe at once where the first is not due any more', async () => {
+  it('the admission chooses another scope probe at once where the first is not due any more', async () => {
     const clock = createManualClock();
     const world = given({ clock, rate: freely(100), isDue: async (id) => id !== 1, tried: [] });
     for (const id of [1, 2]) world.receive(id);
@@ -204,7 +204,7 @@ describe('the admission', () => {
     await world.stop();
   });
 
-  it('drops a delivery whose scope was refused while the ledger was asked whether it is due', async () => {
+  it('the admission drops a delivery whose scope was refused while the ledger was asked whether it is due', async () => {
     const clock = createManualClock();
     const detail = { status: 403, message: 'No.' };
     const refuse = async () => {
@@ -220,7 +220,7 @@ describe('the admission', () => {
     await world.stop();
   });
 
-  it('drops a delivery whose operation was paused while the ledger was asked whether it is due', async () => {
+  it('the admission drops a delivery whose operation was paused while the ledger was asked whether it is due', async () => {
     const clock = createManualClock();
     const pause = async () => {
       world.paused.push('product.create');
@@ -235,7 +235,7 @@ describe('the admission', () => {
     await world.stop();
   });
 
-  it('admits nothing that left the queue while the ledger was asked whether it is due', async () => {
+  it('the admission admits nothing that left the queue while the ledger was asked whether it is due', async () => {
     const clock = createManualClock();
     const stop = async () => {
       world.queue.clear();
@@ -250,7 +250,7 @@ describe('the admission', () => {
     await world.stop();
   });
 
-  it('drops a delivery whose operation was paused while the API was asked whether it is there', async () => {
+  it('the admission drops a delivery whose operation was paused while the API was asked whether it can be reached', async () => {
     const clock = createManualClock();
     const ping = async () => {
       world.paused.push('product.create');
@@ -271,7 +271,7 @@ describe('the admission', () => {
     await world.stop();
   });
 
-  it('gathers the members of a bulk import for 2 ms, and as many as one takes', async () => {
+  it('the admission gathers the members of a bulk import for 2 ms, and as many as one takes', async () => {
     const clock = createManualClock();
     const world = given({ clock, rate: freely(100), importMax: 3 });
     const operation = 'product.import';
@@ -288,7 +288,7 @@ describe('the admission', () => {
     expect(full.map(({ deliveries }) => deliveries.map(({ id }) => id))).toEqual([[3, 4, 5]]);
   });
 
-  it('has no more requests under way than the rate allows, and goes on when one comes back', async () => {
+  it('the admission has no more requests in flight than the rate allows, and continues when one comes back', async () => {
     const world = given({ clock: createManualClock(), rate: freely(2) });
     for (const id of [1, 2, 3, 4, 5]) world.receive(id);
     const [first] = await world.admission.next(world.abort.signal);
@@ -301,7 +301,7 @@ describe('the admission', () => {
     expect((await next).map(({ deliveries }) => deliveries[0].id)).toEqual([3]);
   });
 
-  it('keeps the few slots that a rate needs for requests that come back', async () => {
+  it('the admission keeps the few slots that a rate needs for requests that come back', async () => {
     const clock = createManualClock();
     const world = given({ clock, rate: freely(2), connections: 5 });
     for (let id = 0; id < 9; id += 1) world.receive(id);
@@ -316,7 +316,7 @@ describe('the admission', () => {
     await world.stop();
   });
 
-  it('reports to the rate controller how long a request was under way', async () => {
+  it('the admission reports to the rate controller how long a request was in flight', async () => {
     const clock = createManualClock();
     const observed: number[] = [];
     const rate = freely(2, (_observation, latencyMs) => void observed.push(latencyMs));
@@ -329,7 +329,7 @@ describe('the admission', () => {
     expect(observed).toEqual([40]);
   });
 
-  it('admits deliveries that have not failed before those that have while the API is not well', async () => {
+  it('the admission admits deliveries that have not failed before those that have, while the API is not well', async () => {
     const clock = createManualClock();
     const world = given({ clock, ping: async () => ACCEPTED, connections: 1 });
     for (let subject = 0; subject < 30; subject += 1) {
@@ -350,7 +350,7 @@ describe('the admission', () => {
 });
 
 describe('the health of the API', () => {
-  it.each(['mayProbe', 'answers'] as const)('asks again after a question of %s that threw', async (ask) => {
+  it.each(['mayProbe', 'answers'] as const)('the API health is asked again where %s threw', async (ask) => {
     const clock = createManualClock();
     let asked = 0;
     const ping = async () => {
@@ -374,7 +374,7 @@ describe('the health of the API', () => {
     expect(await probe()).toBe(true);
   });
 
-  it('may not be asked by readers while the API has asked to wait', async () => {
+  it('the API may not be asked by readers while it has asked to wait', async () => {
     const clock = createManualClock();
     const { health, abort } = given({ clock });
     expect(await health.answers(null, abort.signal)).toBe(true);
@@ -386,7 +386,7 @@ describe('the health of the API', () => {
     expect(await health.answers(null, abort.signal)).toBe(true);
   });
 
-  it('holds up the others for a 503 with a time, and not where that is about one delivery alone', () => {
+  it('a 503 with a time holds up the others, and not where it is about one delivery alone', () => {
     const clock = createManualClock();
     const { health, rate } = given({ clock });
     const answer = { outcome: away(3_600_000), scope: 'write', subject: 1 } as const;
@@ -398,7 +398,7 @@ describe('the health of the API', () => {
     expect(rate.admit(clock.ticks())).toBe(0);
   });
 
-  it('takes a 503 to a delivery that is at fault by itself for no silence of the API', () => {
+  it('a 503 to a delivery that is at fault by itself does not count as silence of the API', () => {
     const { health } = given({ clock: createManualClock() });
     const answer = { outcome: away(1000), scope: 'write', subject: 1 } as const;
     health.observe(answer, null);
@@ -408,7 +408,7 @@ describe('the health of the API', () => {
     expect(health.unreachableSince()).toBeNull();
   });
 
-  it('is not changed for the rate by a failed read that nobody was admitted for', () => {
+  it('a failed read that nobody was admitted for changes nothing for the rate', () => {
     const observed: unknown[] = [];
     const rate = freely(2, (observation) => void observed.push(observation));
     const { health } = given({ clock: createManualClock(), rate });
@@ -446,7 +446,7 @@ describe('a wait of a day', () => {
     return { ...world, time, log };
   }
 
-  it('is asked about after a minute and then ever more seldom, by one question that writes nothing', async () => {
+  it('an API that asks to wait for a day is asked after a minute and then ever more seldom, by one question that writes nothing', async () => {
     const world = await refusedForADay({ ping: () => throttled(DAY_MS), send: () => throttled(DAY_MS) });
     for (const id of [2, 3]) world.receive(id);
     await world.time.pass(62 * MINUTE_MS);
@@ -454,7 +454,7 @@ describe('a wait of a day', () => {
     await world.stop();
   });
 
-  it('is over as soon as a question and the delivery after it are answered', async () => {
+  it('a wait of a day is over as soon as a question and the delivery after it are answered', async () => {
     const ping = (count: number) => (count < 3 ? throttled(DAY_MS) : ACCEPTED);
     const world = await refusedForADay({ ping, send: () => ACCEPTED });
     for (const id of [2, 3]) world.receive(id);
@@ -464,7 +464,7 @@ describe('a wait of a day', () => {
     await world.stop();
   });
 
-  it('goes on with the same intervals where only writes are refused, one of them at a time', async () => {
+  it('a wait of a day has the same intervals where only writes are refused, one write at a time', async () => {
     const world = await refusedForADay({ ping: () => ACCEPTED, send: () => throttled(DAY_MS) });
     for (let id = 2; id < 12; id += 1) world.receive(id);
     await world.time.pass(20 * MINUTE_MS);
@@ -473,7 +473,7 @@ describe('a wait of a day', () => {
     await world.stop();
   });
 
-  it('is asked about no more often where the question has no answer', async () => {
+  it('an API that asks to wait for a day is asked no more often where the question has no answer', async () => {
     const world = await refusedForADay({ ping: () => NO_ANSWER, send: () => ACCEPTED });
     world.receive(2);
     await world.time.pass(20 * MINUTE_MS);
@@ -481,7 +481,7 @@ describe('a wait of a day', () => {
     await world.stop();
   });
 
-  it('lets lists be read once a question was answered, though nothing is to be sent', async () => {
+  it('a wait of a day lets lists be read once a question was answered, though nothing is to be sent', async () => {
     const world = await refusedForADay({ ping: () => ACCEPTED, send: () => throttled(DAY_MS) });
     const mayRead = (health: ApiHealth) => health.answers(null, world.abort.signal);
     await world.time.pass(MINUTE_MS - 1);

@@ -19,13 +19,13 @@ describe('answers', () => {
     return { clock, answers: createAnswers({ underWay: () => underWay, clock }) };
   }
 
-  it('are one group where they come in the same turn of the event loop', async () => {
+  it('answers are one group where they come in the same turn of the event loop', async () => {
     const { answers } = given(0);
     for (const id of [1, 2, 3]) answers.add(answer(id));
     expect(idsOf(await answers.next())).toEqual([1, 2, 3]);
   });
 
-  it('wait for others for 2 ms at most, where many can be expected within that time', async () => {
+  it('answers wait for others for 2 ms at most, where many can be expected within that time', async () => {
     const { clock, answers } = given(20);
     answers.add(answer(1));
     expect(idsOf(await answers.next())).toEqual([1]);
@@ -41,7 +41,7 @@ describe('answers', () => {
     expect(idsOf(await group)).toEqual([2, 3, 4]);
   });
 
-  it('do not wait until the time is over once the group is large', async () => {
+  it('answers do not wait until the time is over once the group is large', async () => {
     const { clock, answers } = given(20);
     answers.add(answer(0));
     await answers.next();
@@ -60,7 +60,7 @@ describe('answers', () => {
     expect(idsOf(await answers.next())).toEqual([2]);
   });
 
-  it('end with an empty group once they are closed, after all that was gathered', async () => {
+  it('answers end with an empty group once they are closed, after all that was gathered', async () => {
     const { answers } = given(0);
     answers.add(answer(1));
     answers.close();

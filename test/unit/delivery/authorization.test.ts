@@ -26,7 +26,7 @@ beforeEach(() => {
 const allowed = () => (['read', 'write', 'publish'] as const).filter((scope) => authorization.allows(scope));
 
 describe('an authorization hold', () => {
-  it('closes the scope that is refused, and no other', () => {
+  it('an authorization hold closes the scope that is refused, and no other', () => {
     authorization.observe(denied('scope', 403), 'publish');
     expect([authorization.state(), allowed()]).toEqual([{ open: true }, ['read', 'write']]);
     expect([...authorization.refused()]).toEqual([['publish', { code: 'denied_scope', message: 'No.', status: 403 }]]);
@@ -35,7 +35,7 @@ describe('an authorization hold', () => {
     expect(allowed()).toEqual(['write', 'publish']);
   });
 
-  it('goes on with the other key when the one for publishing is not valid', () => {
+  it('an authorization hold lets the other key work when the one for publishing is not valid', () => {
     authorization = createAuthorization({ ownPublishKey: true });
     authorization.observe(denied('key', 401), 'publish');
     expect([authorization.state(), allowed()]).toEqual([{ open: true }, ['read', 'write']]);
@@ -46,7 +46,7 @@ describe('an authorization hold', () => {
   it.each([
     ['key', 401],
     ['plan', 402],
-  ] as const)('closes for everything when the %s is refused, and keeps what it knows of scopes', (by, status) => {
+  ] as const)('an authorization hold closes all scopes when the %s is refused, and knows them after', (by, status) => {
     authorization.observe(denied('scope', 403), 'publish');
     authorization.observe(denied(by, status), 'write');
     expect([authorization.state(), allowed()]).toMatchObject([
@@ -57,7 +57,7 @@ describe('an authorization hold', () => {
     expect(allowed()).toEqual(['read', 'write']);
   });
 
-  it('asks about a scope once more where a request is refused that others were allowed', () => {
+  it('an authorization hold asks about a scope once more where a refused request is one that others were allowed', () => {
     authorization.observe(ACCEPTED, 'write');
     authorization.observe(denied('scope', 403), 'write', 'question');
     expect([authorization.isTried('write'), allowed(), authorization.questionsInARow('write')]).toEqual([
@@ -69,19 +69,19 @@ describe('an authorization hold', () => {
     expect([authorization.isTried('write'), authorization.questionsInARow('write')]).toEqual([true, 0]);
   });
 
-  it('learns nothing about a scope from a refusal that is about the request', () => {
+  it('an authorization hold learns nothing about a scope from a refusal that is about the request', () => {
     authorization.observe(ACCEPTED, 'write');
     authorization.observe(denied('scope', 403), 'write', 'request');
     expect([authorization.isTried('write'), allowed()]).toEqual([true, ['read', 'write', 'publish']]);
   });
 
-  it('forgets with a corrected key how many requests in a row were refused a scope', () => {
+  it('an authorization hold forgets with a corrected key how many requests in a row were refused a scope', () => {
     for (const scope of ['write', 'publish'] as const) authorization.observe(denied('scope', 403), scope, 'question');
     authorization.reopen();
     expect((['write', 'publish'] as const).map((scope) => authorization.questionsInARow(scope))).toEqual([0, 0]);
   });
 
-  it('stays closed when the answer to an earlier request comes late', () => {
+  it('an authorization hold stays closed when the answer to an earlier request comes late', () => {
     authorization.observe(denied('scope', 403), 'publish');
     authorization.observe(ACCEPTED, 'publish');
     expect(authorization.allows('publish')).toBe(false);
@@ -95,18 +95,18 @@ describe('the reachability of the API', () => {
     return reachability;
   };
 
-  it('counts since when nothing has been answered', () => {
+  it('the reachability of the API counts since when no request has been answered', () => {
     expect(observed(AWAY, AWAY).unreachableSince()).toBe(1000);
     expect(observed(AWAY, AWAY, denied('scope', 403)).unreachableSince()).toBeNull();
   });
 
-  it('takes a list that is answered and not complete for an answer', () => {
+  it('the reachability of the API counts a list that is answered and not complete as an answer', () => {
     const detail = { status: null, message: 'The listing cannot be relied on.' };
     const incomplete: Outcome = { kind: 'ambiguous', cause: 'unreadable_answer', atWork: true, detail };
     expect(observed(AWAY, incomplete).unreachableSince()).toBeNull();
   });
 
-  it('reports since when nothing but a wait was answered, and the last words of it', () => {
+  it('the reachability of the API has since when nothing but a wait was answered, and the last words of it', () => {
     expect(observed().throttledSince()).toBeNull();
     const later: Outcome = { ...THROTTLED, detail: { status: 429, message: 'Come back tomorrow.' } };
     const reachability = observed({ ...THROTTLED, retryAfterMs: 9000 } as Outcome, later, AWAY);
@@ -115,7 +115,7 @@ describe('the reachability of the API', () => {
     expect(reachability.throttledSince()).toBeNull();
   });
 
-  it('learns nothing from a limit of this machine', () => {
+  it('the reachability of the API learns nothing from a limit of this machine', () => {
     expect(observed({ ...AWAY, local: true } as Outcome).unreachableSince()).toBeNull();
   });
 });
@@ -123,7 +123,7 @@ describe('the reachability of the API', () => {
 describe('suspended work', () => {
   const profile = Profile.parse({});
 
-  it('is what takes the scope', () => {
+  it('a refused scope suspends the work that needs this scope', () => {
     const publishing = ['passport.publish', 'passport.unpublish'];
     expect(suspendedBy([], profile)).toEqual({ operations: [], unconfirmed: { operations: [], reasons: [] } });
     expect(suspendedBy(['publish'], profile).operations).toEqual(publishing);
@@ -132,7 +132,7 @@ describe('suspended work', () => {
     expect(operations).not.toEqual(expect.arrayContaining(publishing));
   });
 
-  it('is with the scope read what only reading can settle, and no write', () => {
+  it('a refused scope read suspends the work that only reading can settle, and no write', () => {
     const suspended = suspendedBy(['read'], profile);
     expect(suspended.operations).toEqual([]);
     expect(suspended.unconfirmed.operations).toEqual(['product.create', 'material.create', 'passport.unpublish']);

@@ -72,20 +72,20 @@ describe('whether new products are sent in imports', () => {
     ['imports have failed to prove themselves', { stored: { state: 'failed', message: 'No.', at: 0 } }, 5000],
     ['no list can be read', { canRead: false }, 5000],
     ['the lists would take more requests than they save', { gain: { due: 25, listed: 20_000 } }, 25],
-  ])('they are sent one by one where %s', async (_, options, waiting) => {
+  ])('new products are sent one by one where %s', async (_, options, waiting) => {
     const { bulk } = given(options);
     await bulk.prepare(waiting);
     expect(bulk.createForm()).toBe('alone');
   });
 
-  it('needs no list any more where answers name the ids', async () => {
+  it('new products need no list for imports any more where answers name the ids', async () => {
     const gain = { due: 25, listed: 20_000 };
     const { bulk } = given({ gain, stored: { state: 'proven', answersIds: true } });
     await bulk.prepare(25);
     expect(bulk.createForm()).toBe('import');
   });
 
-  it('goes on until none waits, and is decided anew then', async () => {
+  it('new products are sent in imports until none waits, and this is decided anew then', async () => {
     const { bulk, clock } = given({ stored: { state: 'proven', answersIds: true } });
     await bulk.prepare(20);
     await bulk.prepare(3);
@@ -101,7 +101,7 @@ describe('the proof', () => {
   it.each([
     [withId, true],
     [without, false],
-  ])('is there once a list shows the product exactly once', async (outcome, answersIds) => {
+  ])('the import proof is there once a list shows the product exactly once', async (outcome, answersIds) => {
     const parts = given();
     await tried(parts, outcome);
     await parts.bulk.looked(unconfirmed(1, 'import_proof'), [7]);
@@ -110,7 +110,7 @@ describe('the proof', () => {
     expect(parts.bulk.createForm()).toBe('import');
   });
 
-  it('fails where the list shows a second product', async () => {
+  it('the import proof fails where the list shows a second product', async () => {
     const parts = given();
     await tried(parts, withId);
     await parts.bulk.looked(unconfirmed(1, 'import_proof'), [7, 8]);
@@ -119,7 +119,7 @@ describe('the proof', () => {
     expect(parts.bulk.createForm()).toBe('alone');
   });
 
-  it('fails where neither the answer nor a list shows the product', async () => {
+  it('the import proof fails where neither the answer nor a list shows the product', async () => {
     const parts = given();
     await tried(parts, without);
     await parts.bulk.looked(unconfirmed(1, 'import_proof'), []);
@@ -128,14 +128,14 @@ describe('the proof', () => {
     expect(parts.stored()).toMatchObject({ state: 'failed', message: expect.stringContaining('Neither') });
   });
 
-  it('is tried with other products where it was refused, and fails after three of them', async () => {
+  it('the import proof is tried with other products where it was refused, and fails after three of them', async () => {
     const parts = given();
     for (const id of [1, 2, 3]) await tried(parts, { kind: 'refused', detail }, id);
     await parts.bulk.prepare(100);
     expect(parts.stored()).toMatchObject({ state: 'failed' });
   });
 
-  it('is tried with another product where it was lost, once the list shows one, and after three of them an hour later', async () => {
+  it('the import proof whose answer was lost is tried with another product once listed, and after three of them an hour later', async () => {
     const parts = given();
     for (const id of [1, 2, 3]) {
       await tried(parts, { kind: 'ambiguous', cause: 'reset', detail }, id);
@@ -149,21 +149,21 @@ describe('the proof', () => {
     await tried(parts, withId, 4);
   });
 
-  it('fails at the first product where the answer was lost and the list shows two', async () => {
+  it('the import proof fails at the first product where the answer was lost and the list shows two', async () => {
     const parts = given();
     await tried(parts, { kind: 'ambiguous', cause: 'reset', detail });
     await parts.bulk.looked(unconfirmed(1, 'reset'), [7, 8]);
     expect(parts.stored().state).toBe('failed');
   });
 
-  it('is tried with another product where it was lost and no list will show it', async () => {
+  it('the import proof is tried with another product where its answer was lost and no list will show it', async () => {
     const parts = given();
     await tried(parts, { kind: 'ambiguous', cause: 'reset', detail });
     await parts.bulk.absent(unconfirmed(1, 'reset'));
     await tried(parts, withId, 2);
   });
 
-  it('is tried with another product where its product was refused by itself', async () => {
+  it('the import proof is tried with another product where its product was refused by itself', async () => {
     const parts = given();
     const refused: Outcome = { kind: 'accepted', remoteId: null, members: [{ kind: 'refused', detail }] };
     for (const id of [1, 2, 3, 4, 5]) {
@@ -175,14 +175,14 @@ describe('the proof', () => {
     await tried(parts, withId, 6);
   });
 
-  it('is put off for an hour where it was not allowed three times', async () => {
+  it('the import proof is put off for an hour where it was not allowed three times', async () => {
     const parts = given();
     for (const id of [1, 2, 3]) await tried(parts, { kind: 'denied', by: 'key', detail }, id);
     await parts.bulk.prepare(100);
     expect([parts.stored().state, parts.bulk.createForm()]).toEqual(['postponed', 'alone']);
   });
 
-  it('is lost again where an import has changed a product in place of creating it', async () => {
+  it('the import proof is lost again where an import has changed a product in place of creating it', async () => {
     const { bulk, stored } = given({ stored: { state: 'proven', answersIds: true } });
     await bulk.prepare(100);
     const members = [1, 2].map(
@@ -193,21 +193,21 @@ describe('the proof', () => {
     expect(stored()).toMatchObject({ state: 'failed', message: expect.stringContaining('has changed the product') });
   });
 
-  it('fails where the answer names another id than the list', async () => {
+  it('the import proof fails where the answer names another id than the list', async () => {
     const parts = given();
     await tried(parts, withId);
     await parts.bulk.looked(unconfirmed(1, 'import_proof'), [70]);
     expect(parts.stored()).toMatchObject({ state: 'failed', message: expect.stringMatching(/the id 7,.*the id 70/) });
   });
 
-  it('is made with another product after a restart, which forgets the answer', async () => {
+  it('the import proof is made with another product after a restart, which forgets the answer', async () => {
     const { bulk, stored } = given();
     await bulk.prepare(100);
     await bulk.looked(unconfirmed(1, 'import_proof'), [7]);
     expect([stored().state, bulk.createForm()]).toEqual(['untried', 'proof']);
   });
 
-  it('fails after a restart as well where the list shows a second product', async () => {
+  it('the import proof fails after a restart as well where the list shows a second product', async () => {
     const { bulk, stored } = given();
     await bulk.looked(unconfirmed(1, 'import_proof'), [7, 8]);
     expect(stored().state).toBe('failed');
@@ -216,13 +216,13 @@ describe('the proof', () => {
   it.each<Outcome>([
     { kind: 'throttled', retryAfterMs: null, detail },
     { kind: 'unavailable', sent: false, retryAfterMs: null, detail },
-  ])('is tried again where the import was not processed: $kind', async (outcome) => {
+  ])('the import proof is tried again where the import was not processed: $kind', async (outcome) => {
     const parts = given();
     for (let id = 1; id < 6; id += 1) await tried(parts, outcome, id);
     expect(parts.stored()).toEqual({ state: 'untried' });
   });
 
-  it('is tried again where its delivery was not sent', async () => {
+  it('the import proof is tried again where its delivery was not sent', async () => {
     const { bulk } = given();
     await bulk.prepare(100);
     bulk.beginProof(product(1));
@@ -232,7 +232,7 @@ describe('the proof', () => {
     expect(bulk.createForm()).toBe('proof');
   });
 
-  it('is lost again where a later list shows an imported product twice', async () => {
+  it('the import proof is lost again where a later list shows an imported product twice', async () => {
     const { bulk, stored } = given({ stored: { state: 'proven', answersIds: true } });
     await bulk.prepare(100);
     await bulk.looked(unconfirmed(5, 'timeout'), [7, 8]);
@@ -244,7 +244,7 @@ describe('an import that was split', () => {
   const refused: Outcome = { kind: 'refused', detail };
   const proven = { state: 'proven', answersIds: true } as const;
 
-  it('keeps imports in use until its members were sent again, but for a few of them', async () => {
+  it('an import that was split keeps imports in use until its members were sent again, but for a few of them', async () => {
     const { bulk, clock } = given({ stored: proven });
     await bulk.prepare(100);
     expect(bulk.fewest()).toBe(1);
@@ -256,7 +256,7 @@ describe('an import that was split', () => {
     expect([bulk.createForm(), bulk.fewest()]).toEqual(['alone', 1]);
   });
 
-  it('puts imports in use again where none of the others waited for its answer', async () => {
+  it('an import that was split puts imports in use again where no other member waited for its answer', async () => {
     const { bulk } = given({ stored: proven });
     await bulk.prepare(100);
     await bulk.prepare(0);
@@ -265,7 +265,7 @@ describe('an import that was split', () => {
     expect(bulk.createForm()).toBe('import');
   });
 
-  it('is not one that was not worked on', async () => {
+  it('an import that the platform has not worked on does not count as split', async () => {
     const { bulk } = given({ stored: proven });
     await bulk.prepare(100);
     bulk.answered(importOf(1, 2), { kind: 'throttled', retryAfterMs: null, limit: null, detail } as Outcome);
@@ -274,7 +274,7 @@ describe('an import that was split', () => {
 });
 
 describe('a proof that a person has settled', () => {
-  it('is forgotten, and another product becomes the proof', async () => {
+  it('an import proof that a person has settled is forgotten, and another product becomes the proof', async () => {
     const parts = given({ isOpen: false });
     await parts.bulk.prepare(100);
     parts.bulk.beginProof(product(1));
@@ -282,7 +282,7 @@ describe('a proof that a person has settled', () => {
     expect(parts.bulk.createForm()).toBe('proof');
   });
 
-  it('is awaited while no one has', async () => {
+  it('an import proof that no person has settled is awaited', async () => {
     const parts = given();
     await parts.bulk.prepare(100);
     parts.bulk.beginProof(product(1));
@@ -295,7 +295,7 @@ describe('an import that has changed products', () => {
   it.each([
     ['one that it names', 'updated' as const, 'has changed the product'],
     ['some that it only counts', 'mixed' as const, 'has changed some products that the platform had already.'],
-  ])('ends imports of new products: %s', async (_, effect, message) => {
+  ])('an import that has changed products ends imports of new products: %s', async (_, effect, message) => {
     const { bulk, stored } = given({ stored: { state: 'proven', answersIds: false } });
     await bulk.prepare(100);
     const members = [1, 2].map(() => ({ kind: 'accepted' as const, effect, remoteId: null }));

@@ -19,7 +19,7 @@ const made = (remoteId: number | null): MemberOutcome => ({ kind: 'accepted', ef
 const NOT_NAMED: MemberOutcome = { kind: 'unknown' };
 
 describe('the members of an import of new products', () => {
-  it('each get what the answer says about them', () => {
+  it('the members of an import of new products each get what the answer says about them', () => {
     const wrong: MemberOutcome = { kind: 'refused', detail };
     const exists: MemberOutcome = { kind: 'refused', detail, exists: true };
     const { decisions, keep, groupMax } = decided(accepted(made(7), wrong, exists, NOT_NAMED));
@@ -32,12 +32,12 @@ describe('the members of an import of new products', () => {
     ]);
   });
 
-  it('are looked up where the answer does not name their ids', () => {
+  it('the members of an import of new products are looked up where the answer does not name their ids', () => {
     const { decisions } = decided(accepted(made(null)), { count: 1 });
     expect(decisions).toMatchObject([{ kind: 'unconfirmed', reason: { code: 'unclear' } }]);
   });
 
-  it('are looked up after a refusal that names others', () => {
+  it('the members of an import of new products are looked up after a refusal that names others', () => {
     const outcome: Outcome = { kind: 'refused', detail, members: [{ kind: 'refused', detail }, { kind: 'untouched' }] };
     const { decisions, groupMax } = decided(outcome, { count: 2 });
     expect(decisions).toMatchObject([
@@ -56,16 +56,19 @@ describe('the members of an import of new products', () => {
     ['a time-out', { kind: 'ambiguous', cause: 'timeout', detail }, 'timeout'],
     ['a lost connection', { kind: 'ambiguous', cause: 'reset', detail }, 'reset'],
     ['a 500', { kind: 'ambiguous', cause: 'server_error', detail }, 'server_error'],
-  ])('are all looked up after %s, and sent in halves if the list lacks them', (_, outcome, code) => {
-    const { decisions, keep, groupMax } = decided(outcome);
-    expect([keep, groupMax]).toEqual([false, 2]);
-    expect(decisions).toHaveLength(4);
-    for (const decision of decisions) {
-      expect(decision).toMatchObject({ kind: 'unconfirmed', reason: { code, since: NOW } });
-    }
-  });
+  ])(
+    'the members of an import are looked up after %s, and sent in halves if the list lacks them',
+    (_, outcome, code) => {
+      const { decisions, keep, groupMax } = decided(outcome);
+      expect([keep, groupMax]).toEqual([false, 2]);
+      expect(decisions).toHaveLength(4);
+      for (const decision of decisions) {
+        expect(decision).toMatchObject({ kind: 'unconfirmed', reason: { code, since: NOW } });
+      }
+    },
+  );
 
-  it('are not looked up before the wait is over that a lost answer has asked for', () => {
+  it('the members of an import of new products are not looked up before the wait is over that a lost answer has asked for', () => {
     const outcome: Outcome = { kind: 'ambiguous', cause: 'timeout', retryAfterMs: 90_000, detail };
     expect(decided(outcome).decisions[0]).toMatchObject({ nextLookAt: NOW + 90_000 });
   });
@@ -74,13 +77,13 @@ describe('the members of an import of new products', () => {
     { kind: 'throttled', retryAfterMs: null, detail },
     { kind: 'denied', by: 'key', detail },
     { kind: 'unavailable', sent: false, retryAfterMs: null, detail },
-  ])('are due again where the platform has not worked on the import: $kind', (outcome) => {
+  ])('the members of an import that the platform has not worked on are due again: $kind', (outcome) => {
     const { decisions, groupMax } = decided(outcome);
     expect(groupMax).toBeNull();
     for (const decision of decisions) expect(decision).toMatchObject({ kind: 'retry', spend: false });
   });
 
-  it('are due again in halves where the API cannot take this import, while it takes other writes', () => {
+  it('the members of an import are due again in halves where the API cannot take it, while it takes other writes', () => {
     const outcome: Outcome = { kind: 'unavailable', sent: true, retryAfterMs: null, detail };
     expect(decided(outcome, { takesOthers: true })).toMatchObject({
       groupMax: 2,
@@ -88,12 +91,12 @@ describe('the members of an import of new products', () => {
     });
   });
 
-  it('are looked up where a scope is refused that other deliveries are granted', () => {
+  it('the members of an import of new products are looked up where a scope is refused that other deliveries are granted', () => {
     const { decisions } = decided({ kind: 'denied', by: 'scope', detail }, { forbidden: true });
     expect(decisions[0]).toMatchObject({ kind: 'unconfirmed', reason: { code: 'import_refused' } });
   });
 
-  it('are looked up where they are the proof, whatever the answer says', () => {
+  it('the members of an import of new products are looked up where they are the proof, whatever the answer says', () => {
     const { decisions } = decided(accepted(made(7)), { count: 1, isProof: true });
     expect(decisions).toMatchObject([{ kind: 'unconfirmed', reason: { code: 'import_proof' } }]);
   });

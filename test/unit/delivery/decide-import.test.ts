@@ -52,13 +52,13 @@ describe('an import that the API cannot take', () => {
   const decidedWhile = (takesOthers: boolean, { count = 4, sends = 1 } = {}) =>
     decideImport(away, { members: members(count), sends }, { ...context, takesOthers });
 
-  it('may join any batch as long as the API takes no other delivery', () => {
+  it('an import that the API cannot take may join any batch as long as the API takes no other delivery', () => {
     expect(decidedWhile(false)).toMatchObject({ keep: false, groupMax: null });
     expect(decidedWhile(false, { sends: 2 })).toMatchObject({ keep: true, groupMax: null });
   });
 
   it(
-    'is sent in halves while the API takes others, because one member may be at fault',
+    'an import that the API cannot take is sent in halves while the API takes others, as one member may be at fault',
     covers('bad-row', 'I5'),
     () => {
       expect(decidedWhile(true)).toMatchObject({ keep: false, groupMax: 2, decisions: { 0: { kind: 'retry' } } });
@@ -84,7 +84,7 @@ it('an import that is refused, while others are taken, is sent in halves until t
 });
 
 describe('an answer to an import', () => {
-  it('gives each member its own decision, and splits the import', () => {
+  it('an answer to an import gives each member its own decision, and splits the import', () => {
     const outcome: Outcome = {
       kind: 'refused',
       detail,
@@ -100,11 +100,11 @@ describe('an answer to an import', () => {
     expect(decided(outcome).decisions[3]).toMatchObject({ reason: { code: 'unclear' }, nextLookAt: 3000, spend: true });
   });
 
-  it('causes a read-back of members that it does not name', () => {
+  it('an answer to an import causes a read-back of members that it does not name', () => {
     expect(kinds({ kind: 'accepted', remoteId: null }, { count: 2 })).toEqual(['unconfirmed', 'unconfirmed']);
   });
 
-  it('blocks a product that was created a second time instead of updated, and names both', () => {
+  it('an answer to an import blocks a product that was created a second time instead of updated, and names both', () => {
     const decision = single({ kind: 'accepted', effect: 'created', remoteId: 77 });
     expect(decision).toMatchObject({ kind: 'blocked', reason: { code: 'not_upserted' } });
     expect(JSON.stringify(decision)).toMatch(/the product 1\. .* a second product, 77\..*productUpdate: none/);
@@ -211,24 +211,24 @@ describe('the list of products', () => {
     });
   };
 
-  it('proves a change that it shows', () => {
+  it('the list of products proves a change of an import that it shows', () => {
     const decision = { kind: 'delivered', remoteId: 1, contentKnown: true, by: 'read_back' };
     expect(readBack([listed(1, { sku: 'A', name: 'New', gtin: null })])).toEqual(decision);
     expect(readBack([listed(1, { sku: 'A', name: 'New' })])).toEqual(decision);
     expect(readBack([listed('1', { sku: 'A', name: 'New', gtin: '' })])).toEqual(decision);
   });
 
-  it('disproves a change by a field that differs, and by a missing product', () => {
+  it('the list of products disproves a change of an import by a field that differs, and by a missing product', () => {
     for (const found of [[listed(1, { sku: 'A', name: 'Old' })], [listed(1, { name: 'New', gtin: '1' })], []]) {
       expect(readBack(found)).toMatchObject({ kind: 'resend', absent: true });
     }
   });
 
-  it('causes no more attempts than the profile allows', () => {
+  it('the list of products causes no more attempts of an import than the profile allows', () => {
     expect(readBack([], { attempts: 8 })).toMatchObject({ kind: 'parked', reason: { code: 'exhausted' } });
   });
 
-  it('leaves a change to a person if it does not show the fields', () => {
+  it('the list of products leaves a change of an import to a person if it does not show the fields', () => {
     const hidden = { kind: 'unconfirmed', nextLookAt: null, reason: { code: 'unclear' } };
     expect(readBack([listed(1, { sku: 'A' })])).toMatchObject(hidden);
     // Where nothing is known of what was there before, equal fields may have been equal all along.
@@ -237,7 +237,7 @@ describe('the list of products', () => {
     expect(readBack([listed(1, { sku: 'A', name: 'New', gtin: null })], unknown).kind).toBe('delivered');
   });
 
-  it('shows a second product if the import did not update', () => {
+  it('the list of products shows a second product if the import did not update', () => {
     const twice = [listed(1, { sku: 'A', name: 'Old' }), listed(2, { sku: 'A', name: 'New' })];
     expect(readBack(twice)).toMatchObject({ kind: 'blocked', reason: { code: 'not_upserted' } });
     expect(readBack([listed(2, { sku: 'A', name: 'New' })])).toMatchObject({ kind: 'blocked' });
@@ -246,7 +246,7 @@ describe('the list of products', () => {
     );
   });
 
-  it('causes no other attempt if the profile says that an import does not update', () => {
+  it('the list of products causes no other attempt if the profile says that an import does not update', () => {
     const none = { ...context, profile: Profile.parse({ productUpdate: 'none' }) };
     expect(readBack([], {}, none)).toMatchObject({ kind: 'parked', reason: { code: 'unclear' } });
     const person = {
@@ -257,7 +257,7 @@ describe('the list of products', () => {
     expect(readBack([], {}, none, HIDES)).toMatchObject(person);
   });
 
-  it('causes another attempt if it neither shows nor excludes the product, and proves nothing', () => {
+  it('the list of products causes another attempt of an import if it neither shows nor excludes the product', () => {
     const message = 'The answer does not name it. It hides the SKU.';
     expect(readBack([], {}, context, HIDES)).toMatchObject({ kind: 'resend', absent: false, reason: { message } });
     // What one of them wrote may be there: what follows takes nothing of it for granted.

@@ -32,17 +32,17 @@ describe('the decision on an attempt', () => {
     ['never sent', { kind: 'unavailable', sent: false, retryAfterMs: null, ...detail(null) }],
     ['401', { kind: 'denied', by: 'key', ...detail(401) }],
     ['a key in flight', { kind: 'in_flight', ...detail(409) }],
-  ])('uses no attempt for %s', covers(['throttled', 'api-down', 'key-refused'], 'I5'), (_, outcome) => {
+  ])('the decision uses no attempt for %s', covers(['throttled', 'api-down', 'key-refused'], 'I5'), (_, outcome) => {
     expect(decide(outcome, { ...context, attempts: 7 })).toMatchObject({ kind: 'retry', spend: false });
   });
 
-  it('waits with full jitter for an API that is away', () => {
+  it('a delivery waits with full jitter for an API that cannot be reached', () => {
     const away: Outcome = { kind: 'unavailable', sent: false, retryAfterMs: null, ...detail(null) };
     const due = [0, 0.5, 0.99].map((random) => decide(away, { ...context, random }));
     expect(due.map((decision) => (decision.kind === 'retry' ? decision.dueAt - NOW : null))).toEqual([0, 250, 495]);
   });
 
-  it('sends less and less often to an API that is away, and uses no attempt', covers('api-down', 'I5'), () => {
+  it('a delivery to an API that is away is sent ever less often, and uses no attempt', covers('api-down', 'I5'), () => {
     const away: Outcome = { kind: 'unavailable', sent: true, retryAfterMs: null, ...detail(503) };
     const after = (ms: number, more: Partial<AttemptContext> = {}): Decision =>
       decide(away, { ...context, awaySince: NOW - ms, random: 1, attempts: 7, ...more });
@@ -57,7 +57,7 @@ describe('the decision on an attempt', () => {
     expect([asked(5000), asked(DAY_MS)]).toMatchObject([{ dueAt: NOW + 5000 }, { dueAt: NOW + 3_600_000 }]);
   });
 
-  it('parks by its limit a delivery that the API cannot take for longer than any outage while it takes others', () => {
+  it('a delivery that the API cannot take for longer than any outage while it takes others is parked by its limit', () => {
     const away: Outcome = { kind: 'unavailable', sent: true, retryAfterMs: null, ...detail(503) };
     const at = (ms: number, more: Partial<AttemptContext> = {}): Decision =>
       decide(away, { ...context, awaySince: NOW - ms, takesOthers: true, ...more });
@@ -72,7 +72,7 @@ describe('the decision on an attempt', () => {
   });
 
   it(
-    'blocks a delivery whose item is forbidden, once it is known that the write did not arrive',
+    'a delivery whose item is forbidden is blocked, once it is known that the write did not arrive',
     covers('key-refused', 'I6'),
     () => {
       const denied: Outcome = { kind: 'denied', by: 'scope', ...detail(403) };
@@ -88,7 +88,7 @@ describe('the decision on an attempt', () => {
     },
   );
 
-  it('sends less and less often while the platform works on the same key, and for ten minutes at most', () => {
+  it('a delivery is sent less and less often while the platform works on the same key, and for ten minutes at most', () => {
     const busy: Outcome = { kind: 'in_flight', ...detail(409) };
     const after = (ms: number): Decision => decide(busy, { ...context, busySince: ms === 0 ? null : NOW - ms });
     // What was sent before has arrived, so that nothing may take its place.
@@ -99,7 +99,7 @@ describe('the decision on an attempt', () => {
   });
 
   it(
-    'sends a delivery blocked by a business rule again after about six hours, and a refused one never',
+    'a delivery blocked by a business rule is sent again after about six hours, and a refused one never',
     covers('gate', 'I5'),
     () => {
       const gated: Outcome = { kind: 'gated', ...detail(409) };
@@ -118,7 +118,7 @@ describe('the decision on an attempt', () => {
   );
 
   it.each(['product.create', 'material.create', 'passport.publish', 'passport.unpublish'] as const)(
-    'reads %s back after a refusal if an earlier attempt may have taken effect',
+    'a refused %s is read back if an earlier attempt may have taken effect',
     covers(['answer-lost', 'gate', 'cached-refusal'], 'I4', 'I6'),
     (operation) => {
       const refusals: Outcome[] = [
@@ -148,7 +148,7 @@ describe('the decision on an attempt', () => {
   );
 
   it.each(['product.create', 'material.create'] as const)(
-    'reads %s back after an unclear refusal, before a person is asked',
+    'a %s with an unclear refusal is read back, before a person is asked',
     covers(['bad-row', 'answer-lost'], 'I5', 'I6'),
     (operation) => {
       const refusals: Outcome[] = [
@@ -173,19 +173,19 @@ describe('the decision on an attempt', () => {
     },
   );
 
-  it('waits after an ambiguous answer as long as it asks for, and for an hour at most', () => {
+  it('a delivery waits after an ambiguous answer as long as the answer asks for, and for an hour at most', () => {
     const lost: Outcome = { kind: 'ambiguous', cause: 'timeout', retryAfterMs: 7_200_000, ...detail(503) };
     expect(decide(lost, context)).toMatchObject({ kind: 'unconfirmed', nextLookAt: NOW + 3_600_000, spend: true });
   });
 
-  it('gives back an attempt that failed in an outage, and parks only by the limit of the delivery', () => {
+  it('a delivery gets back an attempt that failed in an outage, and is parked only by its own limit', () => {
     const reason: Reason = { code: 'reset', message: 'Lost.' };
     const spent = { ...context, attempts: 8, dueAt: 0, refund: false };
     expect(decideResend(spent, reason, true).kind).toBe('parked');
     expect(decideResend({ ...spent, refund: true }, reason, true)).toMatchObject({ kind: 'resend', refund: true });
   });
 
-  it('parks a write that may be repeated, and leaves any other to a person', covers('server-error', 'I6'), () => {
+  it('a write that may be repeated is parked, and any other is left to a person', covers('server-error', 'I6'), () => {
     const reason: Reason = { code: 'reset', message: 'Lost.' };
     const of = (operation: AttemptContext['operation'], more: Partial<AttemptContext> = {}): string => {
       const decision = decideResend(

@@ -122,7 +122,7 @@ describe('the way of deliveries', () => {
     for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve));
   }
 
-  it('claims and settles many deliveries in one call each', async () => {
+  it('the delivery path claims and settles many deliveries in one call each', async () => {
     const { claims, settled, sent } = given({});
     delivery.dispatcher.receiveNow(
       [1, 2, 3].map((id) => due(id)),
@@ -135,7 +135,7 @@ describe('the way of deliveries', () => {
     expect(delivery.dispatcher.outstanding()).toBe(0);
   });
 
-  it('reports nothing of a delivery that has changed since it was claimed', async () => {
+  it('the delivery path reports nothing of a delivery that has changed since it was claimed', async () => {
     const { events } = given({ isApplied: (id) => id !== 1 });
     delivery.dispatcher.receiveNow([due(1), due(2)], false);
     await turns();
@@ -143,7 +143,7 @@ describe('the way of deliveries', () => {
     expect(delivery.dispatcher.outstanding()).toBe(0);
   });
 
-  it('claims no more than can be handed to a connection at once', async () => {
+  it('the delivery path claims no more than can be handed to a connection at once', async () => {
     const answers: (() => void)[] = [];
     const send = () => new Promise<Outcome>((resolve) => answers.push(() => resolve(ACCEPTED)));
     const { claims, sent } = given({ send, connections: 5 });
@@ -162,7 +162,7 @@ describe('the way of deliveries', () => {
     expect(sent).toHaveLength(30);
   });
 
-  it('claims nothing more in place of a request whose answer is not on its way to the ledger', async () => {
+  it('the delivery path claims nothing more in place of a request whose answer is not on its way to the ledger', async () => {
     const answers: (() => void)[] = [];
     const { claims, settled } = given({
       send: () => new Promise<Outcome>((resolve) => answers.push(() => resolve(ACCEPTED))),
@@ -183,7 +183,7 @@ describe('the way of deliveries', () => {
     await turns();
   });
 
-  it('sends each claimed import once, where one that is kept brings members that another list names', async () => {
+  it('the delivery path sends each claimed import once, where a kept import brings members that another list names', async () => {
     // The kept import holds 1 and 3, whoever names them; 2 and 4 are gathered anew.
     let isFirst = true;
     const claim = async (lists: readonly ToClaim[]) => {
@@ -214,7 +214,7 @@ describe('the way of deliveries', () => {
     expect(delivery.dispatcher.outstanding()).toBe(0);
   });
 
-  it('sends the members of an import that did not fit with the next one', async () => {
+  it('the delivery path sends the members of an import that did not fit with the next one', async () => {
     const claim = async (lists: readonly ToClaim[]) =>
       lists.flatMap(({ deliveries }) => claimedRequest(deliveries.slice(0, 2), 'product.import'));
     const accepted = { kind: 'accepted', effect: 'updated', remoteId: null } as const;
@@ -231,7 +231,7 @@ describe('the way of deliveries', () => {
     expect(settled.flat().map(({ id }) => id)).toEqual([1, 2, 3]);
   });
 
-  it('dead-letters a delivery whose claim throws, and sends the others', async () => {
+  it('the delivery path dead-letters a delivery whose claim throws, and sends the others', async () => {
     const claim = async (lists: readonly ToClaim[]) => {
       if (lists.some(({ deliveries }) => deliveries.some(({ id }) => id === 2)))
         throw new Error('It cannot be encoded.');
@@ -247,7 +247,7 @@ describe('the way of deliveries', () => {
     expect(delivery.dispatcher.outstanding()).toBe(0);
   });
 
-  it('dead-letters a delivery whose settling throws, and settles the others', async () => {
+  it('the delivery path dead-letters a delivery whose settling throws, and settles the others', async () => {
     const settle = async (groups: readonly RequestSettlement[]) => {
       if (groups.some(({ settlements }) => settlements.some(({ id }) => id === 2))) throw new Error('A defect.');
     };
@@ -261,7 +261,7 @@ describe('the way of deliveries', () => {
     expect(delivery.dispatcher.outstanding()).toBe(0);
   });
 
-  it('dead-letters a delivery once the ledger can store that, and settles the others meanwhile', async () => {
+  it('the delivery path dead-letters a delivery once the ledger can store that, and settles the others meanwhile', async () => {
     const settle = async (groups: readonly RequestSettlement[]) => {
       if (groups.some(({ settlements }) => settlements.some(({ id }) => id === 1))) throw new Error('A defect.');
     };
@@ -280,7 +280,7 @@ describe('the way of deliveries', () => {
     expect([deadLettered, delivery.path.trouble(), delivery.dispatcher.outstanding()]).toEqual([[1], null, 0]);
   });
 
-  it('shows why a delivery cannot be dead-lettered while another one is', async () => {
+  it('the delivery path shows why a delivery cannot be dead-lettered while another one is', async () => {
     const settle = async () => {
       throw new Error('A defect.');
     };
@@ -305,7 +305,7 @@ describe('the way of deliveries', () => {
     expect([delivery.path.trouble(), delivery.dispatcher.outstanding()]).toEqual([null, 0]);
   });
 
-  it('leaves a delivery that the ledger refuses to dead-letter to the next process', async () => {
+  it('the delivery path leaves a delivery that the ledger refuses to dead-letter to the next process', async () => {
     const defect = async () => {
       throw new Error('A defect.');
     };
@@ -315,7 +315,7 @@ describe('the way of deliveries', () => {
     expect([delivery.path.trouble(), delivery.dispatcher.outstanding()]).toEqual([null, 0]);
   });
 
-  it('waits at its end until a delivery is dead-lettered that nothing could be decided about', async () => {
+  it('the delivery path waits at its end until a delivery is dead-lettered that nothing could be decided about', async () => {
     let isDeciding = false;
     const random = () => {
       if (isDeciding) throw new Error('A defect.');
@@ -340,7 +340,7 @@ describe('the way of deliveries', () => {
     expect(deadLettered).toEqual([1]);
   });
 
-  it('keeps what the API has answered until the ledger can store it', async () => {
+  it('the delivery path keeps what the API has answered until the ledger can store it', async () => {
     let isFull = true;
     const settle = async () => {
       if (isFull) throw fault('ledger.unwritable', 'The disk is full.');
@@ -355,7 +355,7 @@ describe('the way of deliveries', () => {
     expect([delivery.path.trouble(), settled]).toEqual([null, [[{ id: 1, kind: 'delivered' }]]]);
   });
 
-  it('tries a claim again that the ledger could not store, a second later', async () => {
+  it('the delivery path tries a claim again that the ledger could not store, a second later', async () => {
     let isFull = true;
     const claim = async (lists: readonly ToClaim[]) => {
       if (isFull) throw fault('ledger.unwritable', 'The disk is full.');
@@ -371,7 +371,7 @@ describe('the way of deliveries', () => {
     expect([claims.length, sent]).toEqual([2, ['1', '2']]);
   });
 
-  it('settles what is under way when it is stopped, and sends nothing more', async () => {
+  it('the delivery path that is stopped settles what is in flight, and sends nothing more', async () => {
     const { promise, resolve } = Promise.withResolvers<Outcome>();
     const { settled, sent } = given({ send: () => promise });
     delivery.dispatcher.receiveNow([due(1)], false);
@@ -384,7 +384,7 @@ describe('the way of deliveries', () => {
     expect([sent, settled]).toEqual([['1'], [[{ id: 1, kind: 'delivered' }]]]);
   });
 
-  it('sends and settles what was being claimed when it is stopped', async () => {
+  it('the delivery path that is stopped sends and settles the deliveries that were being claimed', async () => {
     const committed = Promise.withResolvers<void>();
     const second = Promise.withResolvers<Outcome>();
     const claim = async (lists: readonly ToClaim[]) => {

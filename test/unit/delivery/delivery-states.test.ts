@@ -67,18 +67,18 @@ const KNOWN: [DeliveryState, DeliveryEvent, DeliveryState][] = [
 describe('the transition table', () => {
   const cells = DELIVERY_STATES.flatMap((state) => DELIVERY_EVENTS.map((event) => ({ state, event })));
 
-  it.each(cells)('has an answer for $event when $state', ({ state, event }) => {
+  it.each(cells)('the transition table has an answer for $event when $state', ({ state, event }) => {
     const next = KNOWN.find(([from, on]) => from === state && on === event)?.[2];
     if (next) expect(transition(state, event)).toBe(next);
     else
       expect(() => transition(state, event)).toThrow(`A delivery that is ${state} cannot take the event "${event}".`);
   });
 
-  it('never supersedes what may have reached the API', () => {
+  it('the transition table never supersedes a write that may have reached the API', () => {
     for (const state of IN_FLIGHT_STATES) expect(TRANSITIONS[state].supersede).toBeNull();
   });
 
-  it('leaves a way out of every state that is not an end', () => {
+  it('the transition table leaves a way out of every state that is not an end', () => {
     for (const state of OPEN_STATES) expect(Object.values(TRANSITIONS[state]).some((next) => next !== null)).toBe(true);
   });
 });
@@ -169,40 +169,40 @@ const ABSENT: Partial<Record<ReasonCode, WhenAbsent>> = {
 describe.each(REASON_CODES)('the reason code %s', (code) => {
   const reason: Reason = { code, message: 'It is so.' };
 
-  it.each(DELIVERY_STATES)('explains %s only where it may', (state) => {
+  it.each(DELIVERY_STATES)(`the reason code ${code} explains %s only where it may`, (state) => {
     expect(mayExplain(code, state)).toBe(EXPLAINS[code].includes(state));
   });
 
-  it('has the traits that something is decided by, and no other', () => {
+  it(`the reason code ${code} has the traits that something is decided by, and no other`, () => {
     const traits = Object.entries(DECIDED).filter(([, codes]) => codes.includes(code));
     const has = Object.keys(DECIDED).filter((trait) => hasTrait(reason, trait as ReasonTrait));
     expect(has).toEqual(traits.map(([trait]) => trait));
   });
 
-  it('decides what becomes of an absent write, and asks a person where no unconfirmed delivery carries it', () => {
+  it(`the reason code ${code} decides about an absent write, and asks a person where no unconfirmed delivery carries it`, () => {
     const rule = ABSENT[code] ?? (mayExplain(code, 'in_doubt') ? 'resend' : 'ask_person');
     expect(whenAbsent(reason)).toBe(rule);
     expect(whenAbsent({ ...reason, status: 409 })).toBe(code === 'may_exist' ? 'block' : rule);
   });
 
-  it('is adopted where the item was there before, unless an earlier attempt may have created it', () => {
+  it(`the reason code ${code} adopts an item that was there before, unless an earlier attempt may have created it`, () => {
     expect(wasThereBefore(reason)).toBe(DECIDED.found_before.includes(code));
     expect(wasThereBefore({ ...reason, afterDoubt: true })).toBe(false);
   });
 
-  it('is looked for once only if nothing says that the item exists, and it is not marked', () => {
+  it(`the reason code ${code} is looked for once only if nothing says that the item exists, and it is not marked`, () => {
     expect(isLookedForOnce(reason)).toBe(code === 'may_exist');
     expect(isLookedForOnce({ ...reason, lookAgain: true })).toBe(false);
   });
 
-  it('keeps the time since which the API is away or at work on it, if it is about that', () => {
+  it(`the reason code ${code} keeps the time since which the API is away or at work on it, if it is about that`, () => {
     const since = { ...reason, since: 7 };
     expect(awaySince(since)).toBe(DECIDED.keeps_away_since.includes(code) ? 7 : null);
     expect(busySince(since)).toBe(code === 'in_flight' ? 7 : null);
     expect([awaySince(reason), busySince(reason)]).toEqual([null, null]);
   });
 
-  it('is read back from the ledger as it was stored', () => {
+  it(`the reason code ${code} is read back from the ledger as it was stored`, () => {
     expect(storedReason(JSON.stringify({ ...reason, status: 500 }))).toEqual({ ...reason, status: 500 });
   });
 });
@@ -212,7 +212,7 @@ describe('the codes of reasons', () => {
     expect([...codesWith(trait as ReasonTrait)].toSorted()).toEqual(codes);
   });
 
-  it('explain every state that needs an explanation', () => {
+  it('the codes of reasons explain every state that needs an explanation', () => {
     const explained = DELIVERY_STATES.filter((state) => REASON_CODES.some((code) => mayExplain(code, state)));
     expect(explained).toEqual(DELIVERY_STATES.filter((state) => state !== 'delivered'));
   });
@@ -221,7 +221,7 @@ describe('the codes of reasons', () => {
     ['of another release', '{"code":"shiny_and_new","message":"It is so.","since":7}'],
     ['of none', '{"message":"It is so.","since":7}'],
     ['that is a member of every object', '{"code":"constructor","message":"It is so.","since":7}'],
-  ])('are read as unknown, with their words, where a code is %s', (_, stored) => {
+  ])('a reason is read as unknown, with its words, where its code is %s', (_, stored) => {
     expect(storedReason(stored)).toEqual({ code: 'unknown', message: 'It is so.', since: 7 });
     expect(storedReason(null)).toBeNull();
   });
@@ -238,7 +238,7 @@ describe('an idempotency key', () => {
     revision: 1,
   };
 
-  it('is the same for the same revision and fits the header', () => {
+  it('an idempotency key is the same for the same revision and fits the header', () => {
     expect(idempotencyKey({ ...parts })).toBe(idempotencyKey(parts));
     expect(idempotencyKey(parts)).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
   });
@@ -251,11 +251,11 @@ describe('an idempotency key', () => {
     { naturalKey: 'A-2' },
     { payloadHash: 'i' },
     { revision: 2 },
-  ])('is another one with $epoch$target$operation$subject$naturalKey$payloadHash$revision', (change) => {
+  ])('an idempotency key differs with $epoch$target$operation$subject$naturalKey$payloadHash$revision', (change) => {
     expect(idempotencyKey({ ...parts, ...change })).not.toBe(idempotencyKey(parts));
   });
 
-  it('does not confuse where one part ends and the next begins', () => {
+  it('an idempotency key does not confuse where one part ends and the next begins', () => {
     expect(idempotencyKey({ ...parts, naturalKey: 'ab', payloadHash: 'c' })).not.toBe(
       idempotencyKey({ ...parts, naturalKey: 'a', payloadHash: 'bc' }),
     );

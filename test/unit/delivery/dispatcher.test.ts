@@ -62,7 +62,7 @@ describe('the dispatcher', () => {
   const received = () => [...queue.inOrder()].map(({ id }) => id);
   const clearQueue = () => void queue.clear();
 
-  it('enqueues a bounded number of what is due, and tops it up once there is room', async () => {
+  it('the dispatcher enqueues a bounded number of due deliveries, and more once there is room', async () => {
     stored = range(3000);
     expect(await dispatcher.fill()).toBe(1500);
     expect([jobs.length, dispatcher.outstanding(), dispatcher.enqueued()]).toEqual([6, 1500, 1500]);
@@ -74,7 +74,7 @@ describe('the dispatcher', () => {
     expect(await dispatcher.fill()).toBe(500);
   });
 
-  it('keeps places for other deliveries while there are many new products, and the other way round', async () => {
+  it('the dispatcher keeps places for other deliveries while there are many new products, and the other way round', async () => {
     const creates = range(3000).map((one) => ({ ...one, operation: 'product.create' as const }));
     const parts = range(6000).slice(3000);
     stored = [...creates, ...parts.map((one) => ({ ...one, operation: 'bom_item.create' as const }))];
@@ -86,14 +86,14 @@ describe('the dispatcher', () => {
     expect(dispatcher.outstanding()).toBe(1500);
   });
 
-  it('begins with the first deliveries again once it has come to the end', async () => {
+  it('the dispatcher begins with the first deliveries again once it has come to the end', async () => {
     stored = range(3);
     expect(await dispatcher.fill()).toBe(3);
     dispatcher.done([1]);
     expect(await dispatcher.fill()).toBe(1);
   });
 
-  it('forgets what it could not enqueue', async () => {
+  it('the dispatcher forgets deliveries that it could not enqueue', async () => {
     stored = range(3);
     const failing = createDispatcher({
       ledger: {
@@ -117,7 +117,7 @@ describe('the dispatcher', () => {
     expect(failing.outstanding()).toBe(0);
   });
 
-  it('receives what a job names, in its revision, and only once', async () => {
+  it('the dispatcher receives the deliveries that a job names, in its revision, and only once', async () => {
     stored = range(3);
     await dispatcher.fill();
     const names = [due(1), due(2, 7), due(9)];
@@ -127,7 +127,7 @@ describe('the dispatcher', () => {
     expect(dispatcher.enqueued()).toBe(2);
   });
 
-  it('receives a bounded number, and goes on with a job as deliveries end', async () => {
+  it('the dispatcher receives a bounded number, and continues a job as deliveries end', async () => {
     stored = range(400);
     await dispatcher.fill();
     const job = dispatcher.receive(stored, never);
@@ -144,7 +144,7 @@ describe('the dispatcher', () => {
     expect(await job).toBe(400);
   });
 
-  it('asks for more once none is under way, and now and then before', async () => {
+  it('the dispatcher asks for more once none is in flight, and now and then before', async () => {
     stored = range(300);
     await dispatcher.fill();
     await dispatcher.receive(stored, never);
@@ -156,7 +156,7 @@ describe('the dispatcher', () => {
     expect(asked).toBe(2);
   });
 
-  it('receives by-hand deliveries at once and first, while there is no room for others', async () => {
+  it('the dispatcher receives by-hand deliveries at once and first, while there is no room for others', async () => {
     stored = range(330);
     await dispatcher.fill();
     void dispatcher.receive(stored, never);
@@ -167,7 +167,7 @@ describe('the dispatcher', () => {
     expect(received()).toHaveLength(322);
   });
 
-  it('takes what is asked for by hand out of the jobs that wait', async () => {
+  it('the dispatcher takes by-hand deliveries out of the jobs that wait', async () => {
     stored = range(2);
     await dispatcher.fill();
     byHand = [due(2)];
@@ -176,7 +176,7 @@ describe('the dispatcher', () => {
     expect(received()).toEqual([2, 1]);
   });
 
-  it('has a bounded number of by-hand deliveries under way', async () => {
+  it('the dispatcher has a bounded number of by-hand deliveries in flight', async () => {
     byHand = range(100);
     await dispatcher.fillAtOnce();
     expect(received()).toHaveLength(64);
@@ -186,7 +186,7 @@ describe('the dispatcher', () => {
     expect(received()).toHaveLength(66);
   });
 
-  it('receives one sample at a time, which has not failed', async () => {
+  it('the dispatcher receives one sample at a time, which has not failed', async () => {
     stored = range(100);
     needsSample = true;
     await dispatcher.fillAtOnce();
@@ -200,7 +200,7 @@ describe('the dispatcher', () => {
     expect(received()).toEqual([]);
   });
 
-  it('enqueues again what the queue has lost, and nothing that it has received', async () => {
+  it('the dispatcher enqueues again what the queue has lost, and nothing that it has received', async () => {
     stored = range(3);
     await dispatcher.fill();
     await dispatcher.receive([due(1)], never);
@@ -209,7 +209,7 @@ describe('the dispatcher', () => {
     expect(await dispatcher.fill()).toBe(2);
   });
 
-  it('knows what is claimed, also members of an import that no job named', async () => {
+  it('the dispatcher knows what is claimed, also members of an import that no job named', async () => {
     stored = range(2);
     await dispatcher.fill();
     await dispatcher.receive(stored, never);
@@ -221,7 +221,7 @@ describe('the dispatcher', () => {
     expect(dispatcher.outstanding()).toBe(0);
   });
 
-  it('forgets what was enqueued or received and not sent once it is stopped', async () => {
+  it('the dispatcher that is stopped forgets what was enqueued or received and not sent', async () => {
     stored = range(330);
     await dispatcher.fill();
     const stopping = new AbortController();
@@ -232,7 +232,7 @@ describe('the dispatcher', () => {
     expect([received(), dispatcher.outstanding()]).toEqual([[], 0]);
   });
 
-  it('forgets the deliveries of a job that is stopped before they found room', async () => {
+  it('the dispatcher forgets the deliveries of a job that is stopped before they found room', async () => {
     stored = range(330);
     await dispatcher.fill();
     const stopping = new AbortController();

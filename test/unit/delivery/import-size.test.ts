@@ -22,18 +22,18 @@ function sizesAfter(size: ReturnType<typeof createImportSize>, outcome: Outcome,
 }
 
 describe('the size of imports', () => {
-  it.each([TIMED_OUT, TOO_LARGE])('is halved by an import that was too large', (outcome) => {
+  it.each([TIMED_OUT, TOO_LARGE])('the size of imports is halved by an import that was too large', (outcome) => {
     expect(sizesAfter(createImportSize(100), outcome, 8)).toEqual([50, 25, 13, 7, 4, 2, 1, 1]);
   });
 
-  it('is halved once by several imports that were in flight together', () => {
+  it('the size of imports is halved once by several imports that were in flight together', () => {
     const size = createImportSize(100);
     size.answered(request(100), TIMED_OUT);
     size.answered(request(100), TIMED_OUT);
     expect(size.now()).toBe(50);
   });
 
-  it('is doubled by imports that fit, later each time that the larger size has failed once more', () => {
+  it('the size of imports is doubled by imports that fit, later each time that the larger size has failed once more', () => {
     const size = createImportSize(100);
     sizesAfter(size, TIMED_OUT, 1);
     expect(sizesAfter(size, FITS, 8).indexOf(100)).toBe(7);
@@ -42,7 +42,7 @@ describe('the size of imports', () => {
     expect(size.now()).toBe(100);
   });
 
-  it('never exceeds the limit of the profile', () => {
+  it('the size of imports never exceeds the limit of the profile', () => {
     const size = createImportSize(10);
     expect(Math.max(...sizesAfter(size, FITS, 20))).toBe(10);
   });
@@ -53,11 +53,11 @@ describe('the size of imports', () => {
     ['not sent', { kind: 'unavailable', sent: false, retryAfterMs: null, detail }],
     ['refused for the key', { kind: 'denied', by: 'key', detail }],
     ['sent to a wrong address', { kind: 'refused', detail, endpoint: true }],
-  ])('is not changed by an import that was %s', (_, outcome) => {
+  ])('the size of imports is not changed by an import that was %s', (_, outcome) => {
     expect(sizesAfter(createImportSize(100), outcome, 3)).toEqual([100, 100, 100]);
   });
 
-  it('is not changed by the parts of a split import, or by an import of one product', () => {
+  it('the size of imports is not changed by the parts of a split import, or by an import of one product', () => {
     const size = createImportSize(100);
     size.answered(request(50, 50), TIMED_OUT);
     size.answered(request(1), TIMED_OUT);

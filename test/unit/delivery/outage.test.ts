@@ -39,7 +39,7 @@ describe('an outage', () => {
     });
   }
 
-  it('opens after ten failures in a row and five seconds without an answer, and not before', () => {
+  it('an outage opens after ten failures in a row and five seconds without an answer, and not before', () => {
     observe(...times(9, AWAY));
     now += 10_000;
     expect([admit(), admit(), outage.openSince()]).toEqual([0, 0, null]);
@@ -51,7 +51,7 @@ describe('an outage', () => {
     expect([admit(), outage.openSince()]).toEqual([1000, 1_010_000]);
   });
 
-  it('takes a 503 to one delivery for that of the API until another request was answered', () => {
+  it('a 503 to one delivery counts as one of the API until another request was answered', () => {
     const away: Observation = { kind: 'failed', subject: 7, away: true, retryAfterMs: null };
     open(times(10, away));
     observe(READ, ...times(50, away));
@@ -61,7 +61,7 @@ describe('an outage', () => {
     expect([outage.hasTakenSince(now), outage.hasTakenSince(now + 1)]).toEqual([true, false]);
   });
 
-  it('sends no more than a trickle between the tenth failure and its opening', () => {
+  it('only a trickle is sent between the tenth failure and the opening of an outage', () => {
     observe(...times(10, AWAY));
     let sent = 0;
     for (; outage.openSince() === null; now += admit()) if (admit() === 0) sent += 1;
@@ -69,7 +69,7 @@ describe('an outage', () => {
     expect(now).toBe(1_005_000 + 1000);
   });
 
-  it('sends one half-open probe at a time, from a second up to every half minute', () => {
+  it('an outage sends one half-open probe at a time, from a second up to every half minute', () => {
     open();
     expect(probes(8, AWAY)).toEqual([1000, 2000, 4000, 8000, 16_000, 30_000, 30_000, 30_000]);
     now += 30_000;
@@ -78,13 +78,13 @@ describe('an outage', () => {
     expect([admit(), admit()]).toEqual([100, 100]);
   });
 
-  it('spreads the probes of many processes, and none of them waits for longer', () => {
+  it('an outage spreads the half-open probes of many processes, and none of them waits for longer', () => {
     outage = createOutage(() => 0);
     open();
     expect(probes(6, AWAY)).toEqual([800, 1600, 3200, 6400, 12_800, 24_000]);
   });
 
-  it('closes with the first answer, and begins with a second again', () => {
+  it('an outage closes with the first answer, and the next one begins with a second again', () => {
     open();
     probes(4, AWAY);
     probes(1, READ);
@@ -95,7 +95,7 @@ describe('an outage', () => {
   });
 
   it(
-    'counts a delivery once, however often it fails, since it may be at fault by itself',
+    'an outage counts a delivery once, however often it fails, since it may be at fault by itself',
     covers('bad-row', 'I5'),
     () => {
       for (let round = 0; round < 100; round += 1) {
@@ -107,7 +107,7 @@ describe('an outage', () => {
     },
   );
 
-  it('does not take a platform that can be read for one that takes writes', () => {
+  it('an outage does not end where the platform can be read and accepts no writes', () => {
     observe(...different(30));
     now += 3000;
     observe(READ);
@@ -122,7 +122,7 @@ describe('an outage', () => {
   });
 
   it(
-    'takes fewer writes that fail for the ones at fault, as soon as anything is answered',
+    'a few writes that fail count as the ones at fault, as soon as any request is answered',
     covers('bad-row', 'I5'),
     () => {
       observe(...different(29));
@@ -139,7 +139,7 @@ describe('an outage', () => {
     },
   );
 
-  it('counts no delivery any more that failed again and again while others were taken', covers('bad-row', 'I5'), () => {
+  it('an outage does not count a delivery that fails again while others succeed', covers('bad-row', 'I5'), () => {
     const wells = Array.from({ length: 4 }, () => {
       observe(...different(30), READ);
       const well = outage.isWell();
@@ -151,20 +151,20 @@ describe('an outage', () => {
     expect(outage.isWell()).toBe(false);
   });
 
-  it('counts a list that cannot be read once, however often it fails', () => {
+  it('an outage counts a list that cannot be read once, however often it fails', () => {
     observe(...times(100, { kind: 'failed', subject: 'product', retryAfterMs: null }));
     expect(outage.isWell()).toBe(true);
     observe(...times(9, AWAY));
     expect(outage.isWell()).toBe(false);
   });
 
-  it('explains no failure of writes by an outage that has lasted for longer than a day', () => {
+  it('an outage explains no failure of writes after it has lasted for longer than a day', () => {
     open(different(30));
     const day = 24 * 3_600_000;
     expect([day, 2 * day].map((later) => outage.wasOut(1_000_000 + later))).toEqual([true, false]);
   });
 
-  it('admits the next half-open probe where one was admitted and then not sent', () => {
+  it('an outage admits the next half-open probe where one was admitted and then not sent', () => {
     open();
     now += 1000;
     expect([admit(), admit()]).toEqual([0, 100]);
@@ -172,7 +172,7 @@ describe('an outage', () => {
     expect(admit()).toBe(0);
   });
 
-  it('leaves a platform that only limits the rate to the rate controller', () => {
+  it('an outage leaves a platform that only limits the rate to the rate controller', () => {
     open();
     now += 1000;
     admit();
@@ -180,7 +180,7 @@ describe('an outage', () => {
     expect([outage.openSince(), admit(), admit()]).toEqual([null, 0, 0]);
   });
 
-  it('knows what fell into an outage, from its first failure to its end', () => {
+  it('an outage knows which requests fell into it, from its first failure to its end', () => {
     now += 500;
     observe(WRITTEN);
     now += 500;
@@ -221,7 +221,7 @@ describe('the end of a request', () => {
     ['a gate', { kind: 'gated', ...detail(409) }, WRITTEN],
     ['a 401', { kind: 'denied', by: 'key', ...detail(401) }, WRITTEN],
     ['a 429', { kind: 'throttled', retryAfterMs: 9, ...detail(429) }, { kind: 'throttled', retryAfterMs: 9 }],
-  ])('shows of %s', (_, outcome, expected) => {
+  ])('a request with the end `%s` gives its observation', (_, outcome, expected) => {
     expect(observationOf(outcome, 3)).toEqual(expected);
   });
 });

@@ -20,7 +20,7 @@ describe('the priority queue of received deliveries', () => {
     queue = createReceivedQueue();
   });
 
-  it('gives urgent deliveries first, then what was put back, then the others in their order', () => {
+  it('the priority queue gives urgent deliveries first, then those that were put back, then the others in their order', () => {
     for (const id of [1, 2]) queue.add(received(id));
     queue.add(received(3, 'passport.publish', true));
     queue.putBack([received(4), received(5), received(6, 'passport.publish', true)]);
@@ -28,7 +28,7 @@ describe('the priority queue of received deliveries', () => {
     expect(queue.count()).toBe(6);
   });
 
-  it('may lose the present delivery while it is walked', () => {
+  it('the priority queue may lose the present delivery while it is walked', () => {
     for (const id of [1, 2, 3, 4]) queue.add(received(id));
     const seen: number[] = [];
     for (const one of queue.inOrder()) {
@@ -41,7 +41,7 @@ describe('the priority queue of received deliveries', () => {
     ]);
   });
 
-  it('gathers the members of imports from among the others, and knows since when the first of them waits', () => {
+  it('the priority queue gathers the members of imports from among the others, and knows since when the first of them waits', () => {
     queue.add(received(1));
     for (const id of [2, 3, 4]) queue.add(member(id));
     expect(queue.waiting('product.import')).toEqual({ count: 3, since: 2 });
@@ -52,14 +52,14 @@ describe('the priority queue of received deliveries', () => {
     expect(queue.waiting('product.import')).toEqual({ count: 0, since: 0 });
   });
 
-  it('knows which scopes are taken', () => {
+  it('the priority queue knows which scopes its deliveries need', () => {
     queue.add(received(1, 'passport.publish'));
     expect([queue.has('publish'), queue.has('write')]).toEqual([true, false]);
     queue.removeAll(new Set([1, 2]));
     expect([queue.has('publish'), queue.count()]).toEqual([false, 0]);
   });
 
-  it('gives new products and others in turns', () => {
+  it('the priority queue gives new products and others in turns', () => {
     for (const id of [1, 2, 3]) queue.add(received(id));
     for (const id of [11, 12]) queue.add(received(id, 'bom_item.create'));
     expect(idsOf(queue.inOrder())).toEqual([1, 11, 2, 12, 3]);
@@ -69,7 +69,7 @@ describe('the priority queue of received deliveries', () => {
     expect(idsOf(queue.inOrder())).toEqual([3, 12]);
   });
 
-  it('keeps the order of plain lists, whatever is added, put back and taken out', () => {
+  it('the priority queue keeps the order of plain lists, whatever is added, put back and taken out', () => {
     const id = fc.integer({ min: 0, max: 30 });
     const step = fc.oneof(
       fc.record({ do: fc.constantFrom('add', 'putBack'), id, isImport: fc.boolean(), urgent: fc.boolean() }),
@@ -131,7 +131,7 @@ describe('the priority queue of received deliveries', () => {
     );
   });
 
-  it('takes import after import out of a long queue without walking all of it each time', () => {
+  it('the priority queue takes import after import out of a long queue without walking all of it each time', () => {
     const count = 20_000;
     for (let id = 0; id < count; id += 1) queue.add(member(id));
     const begunAt = performance.now();

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { createRecheck } from '../../../src/delivery/recheck.ts';
 
-it('asks again page by page, between which other work goes on, and then rests for a minute', async () => {
+it('the recheck asks again page by page, lets other work run between pages, and then rests for a minute', async () => {
   let now = 0;
   let blocked = 600;
   const ledger = {

@@ -15,7 +15,7 @@ const candidate = (id: number): ReplayCandidate => ({
   issues: [],
 });
 
-it('gives other work its turn after each hundred records, and leaves none out', async () => {
+it('a replay lets other work run after each hundred records, and leaves no record out', async () => {
   const stored = Array.from({ length: 620 }, (_, at) => candidate(at + 1));
   const staged: number[] = [];
   const ledger: Partial<ReplayLedger> = {

@@ -5,15 +5,19 @@ import { covers } from '../../support/docs/reliability.ts';
 
 const START = 1_000_000;
 
-it('gives ten retries a second where little else is sent, and delays the others', covers('server-error', 'I5'), () => {
-  const budget = createRetryBudget();
-  const waits = Array.from({ length: 111 }, () => budget.reserve(START));
-  // What nobody took in the last second may go at once.
-  expect(waits.slice(0, 11)).toEqual(Array.from({ length: 11 }, () => 0));
-  expect([waits[11], waits[20], waits[110]]).toEqual([100, 1000, 10_000]);
-});
+it(
+  'the retry budget gives ten retries a second where little is sent, and delays others',
+  covers('server-error', 'I5'),
+  () => {
+    const budget = createRetryBudget();
+    const waits = Array.from({ length: 111 }, () => budget.reserve(START));
+    // What nobody took in the last second may go at once.
+    expect(waits.slice(0, 11)).toEqual(Array.from({ length: 11 }, () => 0));
+    expect([waits[11], waits[20], waits[110]]).toEqual([100, 1000, 10_000]);
+  },
+);
 
-it('gives a tenth of the requests where many go out', () => {
+it('the retry budget gives a tenth of the requests where many are sent', () => {
   const budget = createRetryBudget();
   for (let at = START; at < START + 10_000; at += 2) budget.sent(at);
   const now = START + 10_000 - 1;
@@ -28,13 +32,13 @@ it('gives a tenth of the requests where many go out', () => {
   expect(waits[30]).toBe(2000);
 });
 
-it('never turns a retry away, however many there are', covers('server-error', 'I5'), () => {
+it('the retry budget never turns a retry away, however many there are', covers('server-error', 'I5'), () => {
   const budget = createRetryBudget();
   for (let count = 0; count < 5000; count += 1) budget.reserve(START);
   expect(budget.reserve(START)).toBeGreaterThan(490_000);
 });
 
-it('rests from reading for as long as the reading took, and for each list by itself', () => {
+it('the time between reads of a list is as long as the reading took, for each list by itself', () => {
   const budget = createReadBudget();
   expect(budget.admit('product', START)).toBe(0);
   budget.ended('product', { begunAt: START, endedAt: START + 60_000 }, true);
@@ -42,7 +46,7 @@ it('rests from reading for as long as the reading took, and for each list by its
   expect(budget.admit('product', START + 120_000)).toBe(0);
 });
 
-it('tries a list that cannot be read ever more seldom, up to every five minutes', () => {
+it('a list that cannot be read is tried ever more seldom, up to every five minutes', () => {
   const budget = createReadBudget();
   const rests = Array.from({ length: 10 }, () => {
     budget.ended('product', { begunAt: START, endedAt: START }, false);

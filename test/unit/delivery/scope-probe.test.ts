@@ -50,7 +50,7 @@ describe('a scope probe', () => {
     return sent;
   }
 
-  it('costs one refusal, however many wait', covers('key-refused', 'I5'), async () => {
+  it('a scope probe costs one refusal, however many deliveries wait', covers('key-refused', 'I5'), async () => {
     receive(Array.from({ length: 50 }, (_, id) => id));
     const sent = await send();
     expect(sent.map(({ id }) => id)).toEqual([0]);
@@ -59,7 +59,7 @@ describe('a scope probe', () => {
     expect(await send()).toEqual([]);
   });
 
-  it('lets all others go at once after one was taken, and keeps no other scope waiting', async () => {
+  it('a scope probe that is accepted releases all others at once, and keeps no other scope waiting', async () => {
     receive([1, 2, 3, 4, 5]);
     receive([9], 'product.create');
     const sent = await send();
@@ -68,7 +68,7 @@ describe('a scope probe', () => {
     expect((await send()).map(({ id }) => id)).toEqual([2, 3, 4, 5]);
   });
 
-  it('is followed by another after a request that shows nothing about the scope, and after the scope was reopened', async () => {
+  it('a scope probe is followed by another after a request that shows nothing, and after the scope was reopened', async () => {
     receive([1, 2, 3]);
     (await send())[0]?.end(THROTTLED);
     const second = await send();
@@ -78,7 +78,7 @@ describe('a scope probe', () => {
     expect((await send()).map(({ id }) => id)).toEqual([3]);
   });
 
-  it('keeps nobody waiting for longer than a second', async () => {
+  it('a scope probe keeps no delivery waiting for longer than a second', async () => {
     receive([1, 2, 3, 4]);
     expect(await send()).toHaveLength(1);
     now += 999;
@@ -87,7 +87,7 @@ describe('a scope probe', () => {
     expect(await free()).toEqual([2, 3, 4]);
   });
 
-  it('is a delivery that was not refused before, and else the one that was refused longest ago, after a second', async () => {
+  it('a scope probe is a delivery that was not refused before, or after a second the one that was refused longest ago', async () => {
     denials = new Map([[1, 7]]);
     receive([1, 2]);
     expect(await free()).toEqual([2]);
@@ -105,7 +105,7 @@ describe('a scope probe', () => {
     expect(await free()).toEqual([2]);
   });
 
-  it('waits for a delivery that was not refused, as long as one comes within the second', async () => {
+  it('a scope probe waits for a delivery that was not refused, as long as one comes within the second', async () => {
     denials = new Map([[1, 7]]);
     receive([1]);
     expect(await free()).toEqual([]);
@@ -114,7 +114,7 @@ describe('a scope probe', () => {
     expect(await free()).toEqual([2]);
   });
 
-  it('is none where an answer has shown that the scope is taken', async () => {
+  it('no scope probe is sent where an answer has shown that the scope is granted', async () => {
     authorization.observe(ACCEPTED, 'publish');
     receive([1, 2]);
     const looked: Received[] = [...queue.inOrder()];

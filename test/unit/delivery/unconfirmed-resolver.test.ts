@@ -115,20 +115,20 @@ async function settled(code: Reason['code'], listed: RemoteItem[]): Promise<{ de
 
 const kinds = (decisions: Decision[]) => [...new Set(decisions.map(({ kind }) => kind))];
 
-it('takes a slot in the retry budget for each delivery that is sent again', covers('server-error', 'I5'), async () => {
+it('the read-back takes a slot of the retry budget for each resend', covers('server-error', 'I5'), async () => {
   const { decisions, nextMs } = await settled('reset', []);
   expect(kinds(decisions)).toEqual(['resend']);
   expect(nextMs).toBeGreaterThan(90_000);
 });
 
-it('reports nothing of a delivery that was settled by somebody else while the list was read', async () => {
+it('the read-back reports nothing of a delivery that was settled by somebody else while the list was read', async () => {
   const { decisions, events, resolve } = given('reset', [], { count: 3, isApplied: (id) => id !== 1 });
   await resolve();
   expect(decisions).toHaveLength(3);
   expect(events.flatMap((event) => (event.type === 'settled' ? event.key : []))).toEqual(['P0', 'P2']);
 });
 
-it.each(['reset', 'unclear'] as const)('takes no slot for an item that is found at the API, %s', async (code) => {
+it.each(['reset', 'unclear'] as const)('the read-back takes no slot for an item that is found, %s', async (code) => {
   const listed = Array.from({ length: COUNT }, (_, id) => ({
     remoteId: id,
     naturalKey: `P${id}`,
@@ -139,7 +139,7 @@ it.each(['reset', 'unclear'] as const)('takes no slot for an item that is found 
 });
 
 it(
-  'takes no slot for the first send of a restored ledger, and does not delay it',
+  'the read-back takes no slot for the first send of a restored ledger, and does not delay it',
   covers('ledger-restored', 'I5'),
   async () => {
     const { decisions, nextMs } = await settled('restored', []);
@@ -152,7 +152,7 @@ it.each([
   ['gate', 'blocked'],
   ['refused', 'rejected'],
 ] as const)(
-  'keeps the refusal `%s` for an item that is not at the API, and for no other',
+  'the read-back keeps the refusal `%s` for an item that is not at the API, and for no other',
   covers('answer-lost', 'I6'),
   async (code, state) => {
     const { decisions } = await settled(code, []);
@@ -167,7 +167,7 @@ it.each([
 );
 
 it(
-  'leaves a delivery to a person if the listing hides keys and neither shows nor excludes it',
+  'the read-back leaves a delivery to a person if the listing hides keys and neither shows nor excludes it',
   covers('answer-lost', 'I6'),
   async () => {
     const { decisions } = await settled('reset', [{ remoteId: 1, naturalKey: null, fields: { name: 'New' } }]);
@@ -179,14 +179,14 @@ it(
   },
 );
 
-it('sends an import again after such a listing, because it may be written twice', async () => {
+it('the read-back sends an import again after a listing that proves nothing, because an import may be written twice', async () => {
   const { decisions } = await settled('unclear', [{ remoteId: 1, naturalKey: null, fields: { name: 'New' } }]);
   expect(new Set(decisions.map((decision) => 'absent' in decision && decision.absent))).toEqual(new Set([false]));
   expect(kinds(decisions)).toEqual(['resend']);
 });
 
 it(
-  'sends one delivery again in half a minute while the API fails at every write',
+  'the read-back sends one delivery again in half a minute while the API fails at every write',
   covers('server-error', 'I5'),
   async () => {
     const { clock, decisions, resolve } = given('server_error', [], { takesOnlyReads: true });
@@ -208,7 +208,7 @@ it('deliveries that only need a read are still read back while every write fails
 
 const LATER = { remoteId: 9999, naturalKey: 'LATER', fields: { sku: 'LATER' } };
 
-it('believes an absence at once if the list shows an item that was sent later', async () => {
+it('the read-back believes an absence at once if the list shows an item that was sent later', async () => {
   const { clock, decisions, resolve } = given('reset', [LATER], {
     lagMs: 30_000,
     acknowledged: [{ remoteId: 9999, sentAt: Number.MAX_SAFE_INTEGER }],
@@ -223,7 +223,7 @@ it.each([
   ['no item that was sent later', [], [{ remoteId: 9999, sentAt: Number.MAX_SAFE_INTEGER }]],
   ['a foreign item', [LATER], []],
 ])(
-  'believes an absence after two lists that are far enough apart if they show %s',
+  'the read-back believes an absence after two lists that are far enough apart if they show %s',
   covers('answer-lost', 'I6'),
   async (_what, listed, acknowledged) => {
     const { clock, decisions, resolve } = given('reset', listed, { lagMs: 30_000, acknowledged, count: 1 });
@@ -239,7 +239,7 @@ it.each([
   },
 );
 
-it('an item that the platform called existing is not believed to be absent before such a list', async () => {
+it('an item that the platform called existing counts as absent only after lists that prove it', async () => {
   const { clock, decisions, resolve } = given('exists', [], { lagMs: 30_000, count: 1 });
   await resolve();
   expect(kinds(decisions)).toEqual(['unconfirmed']);
@@ -248,7 +248,7 @@ it('an item that the platform called existing is not believed to be absent befor
   expect(kinds(decisions)).toEqual(['unconfirmed', 'rejected']);
 });
 
-it('pauses creates after a read in which entries moved, until the next read has ended', async () => {
+it('the read-back pauses creates after a read in which entries moved, until the next read has ended', async () => {
   const outcome = { kind: 'ambiguous', cause: 'unreadable_answer', detail: { status: null, message: '' } } as const;
   const { clock, decisions, resolve, pause } = given('reset', [], {
     listing: { complete: false, outcome, moved: true },
