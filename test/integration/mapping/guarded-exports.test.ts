@@ -51,7 +51,7 @@ const GUARDED = {
 };
 
 describe('a guard that held a run', () => {
-  it('ends the sync with 4 and names the stream and why, in JSON and in text, quiet or not', async () => {
+  it('a guard that held a run ends the sync with 4 and names the stream and why, in JSON and in text, quiet or not', async () => {
     const { exitCode, json } = await run('sync', '--json');
     expect(exitCode).toBe(4);
     expect(json()).toMatchObject({
@@ -69,7 +69,7 @@ describe('a guard that held a run', () => {
     }
   });
 
-  it('is in status until the next whole export, also after a run that failed', async () => {
+  it('a guard that held a run is in status until the next whole export, also after a run that failed', async () => {
     await world.sync();
     const status = await look('status', '--json');
     expect(status.exitCode).toBe(4);
@@ -85,7 +85,7 @@ describe('a guard that held a run', () => {
     expect((await look('status', '--json')).json()).toMatchObject({ ok: true, guarded: [], causes: [] });
   });
 
-  it('is accepted for its figures: what is missing is marked then, and a worse export is held anew', async () => {
+  it('a held export is accepted for its figures: its missing records are marked then, and a worse export is held anew', async () => {
     await world.sync();
     world.write('products.csv', products(2));
     const worse = await run('sync', '--accept', 'erp', '--json');
@@ -106,7 +106,7 @@ describe('a guard that held a run', () => {
     expect((await run('sync', '--json')).json()).toMatchObject({ ok: false, guarded: [{ missing: 2, read: 1 }] });
   });
 
-  it('is accepted in words that do not contradict what the run then does', async () => {
+  it('a held export is accepted in words that do not contradict what the run then does', async () => {
     await world.sync();
     const { exitCode, stdout } = await run('sync', '--accept', 'erp');
     expect(exitCode).toBe(0);
@@ -114,7 +114,7 @@ describe('a guard that held a run', () => {
     expect(stdout).not.toContain('none of them was marked');
   });
 
-  it('accepts a source by its id alone, and says where nothing of it was held', async () => {
+  it('accept takes a source by its id alone, and says where no export of it was held', async () => {
     const unknown = await run('sync', '--accept', 'epr');
     expect(unknown.exitCode).toBe(2);
     expect(unknown.stderr).toContain('Did you mean erp?');
@@ -124,7 +124,7 @@ describe('a guard that held a run', () => {
     expect(stdout).toContain('Nothing of erp was held, so nothing was accepted.');
   });
 
-  it('is a warning in the log of the daemon, on its page and in its metrics, until the next whole export', async () => {
+  it('a guard that held a run is a warning in the log of the daemon, on its page and in its metrics, until a whole export', async () => {
     const { daemon, log, url } = await startDaemon(world);
     const fetched = async (path: string): Promise<string> =>
       (await fetch(`${url}${path}`, { headers: { authorization: `Bearer ${WEB_TOKEN}` } })).text();

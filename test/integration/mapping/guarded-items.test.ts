@@ -112,7 +112,7 @@ describe('an export in which each record has lost its nested list', () => {
   const whole = assemblies(3);
   const emptied = assemblies(3, 0);
 
-  it('is held with the counts and what to do, in the sync, in status and in show, until the next whole export', async () => {
+  it('an export whose records lost their nested list is held with counts and cure, in sync, status and show', async () => {
     await given(whole, { mappings: [PRODUCTS, PARTS] });
     write(emptied);
     for (let times = 0; times < 2; times += 1) {
@@ -150,7 +150,7 @@ describe('an export in which each record has lost its nested list', () => {
     expect(world.requests()).not.toHaveProperty('bom_item.create');
   });
 
-  it('is accepted for its figures, and a worse one is held anew', async () => {
+  it('an export whose records lost their nested list is accepted for its figures, and a worse one is held anew', async () => {
     await given(whole, { mappings: [PRODUCTS, PARTS] });
     write([...emptied.slice(0, 2), ...whole.slice(2)]);
     expect((await world.sync()).guarded).toMatchObject([{ released: 4 }]);
@@ -168,7 +168,7 @@ describe('an export in which each record has lost its nested list', () => {
     expect((await look('show', 'bom_item', 'A1/1')).stdout).toContain('missing from its source: no row makes it');
   });
 
-  it('marks nothing where records are missing as well, and the acceptance covers both', async () => {
+  it('a held export without its nested list marks nothing where records are missing too, and the acceptance covers both', async () => {
     await given(assemblies(6), { mappings: [PRODUCTS, PARTS] });
     write(emptied);
     const both = await world.sync();
@@ -187,7 +187,7 @@ describe('an export in which each record has lost its nested list', () => {
 });
 
 describe('a small share of the items', () => {
-  it('is missing at once, as before', async () => {
+  it('a small share of the items is missing at once', async () => {
     await given(assemblies(21, 1), { mappings: [PRODUCTS, PARTS] });
     const [first, ...rest] = assemblies(21, 1);
     write([{ ...(first as Assembly), parts: [] }, ...rest]);
@@ -196,7 +196,7 @@ describe('a small share of the items', () => {
     expect(report).toMatchObject({ guarded: [], missing: { bom_item: 1 } });
   });
 
-  it('is no small share of another kind: one product may have a hundred parts', async () => {
+  it('a small share of the items is not small for another kind: one product may have a hundred parts', async () => {
     await given(assemblies(2, 20), { mappings: [PRODUCTS, PARTS] });
     edit('key: row.id\n', 'key: row.id + row.colour\n');
     edit('sku: row.id\n', 'sku: row.id + row.colour\n');
@@ -206,7 +206,7 @@ describe('a small share of the items', () => {
 });
 
 describe.each(['flag', 'unpublish'])('a condition that excludes all, with `onMissing: %s`', (onMissing) => {
-  it('withdraws no passport until a person accepts that', async () => {
+  it('a condition that excludes all items withdraws no passport until a person accepts that', async () => {
     await given(assemblies(4), { more: { onMissing } });
     expect(publications()).toEqual({ published: 4, withdrawn: 0 });
     write(assemblies(4).map((row) => ({ ...row, status: '' })));
@@ -227,7 +227,7 @@ describe.each(['flag', 'unpublish'])('a condition that excludes all, with `onMis
 });
 
 describe('a key of the mapping that has changed', () => {
-  it('withdraws no passport, and the corrected mapping ends that', async () => {
+  it('a changed key of the mapping withdraws no passport, and the corrected mapping ends the hold of the guard', async () => {
     await given(assemblies(4), { more: { onMissing: 'unpublish' } });
     edit('key: row.id\n', 'key: row.id + row.colour\n');
     edit('sku: row.id\n', 'sku: row.id + row.colour\n');
@@ -248,7 +248,7 @@ describe('a key of the mapping that has changed', () => {
 });
 
 describe('a lookup that excludes all stored records', () => {
-  it('is held in the sync that has read the lookup', async () => {
+  it('a lookup that excludes all stored records is held by the guard in the sync that has read the lookup', async () => {
     const lookups = { colours: { source: 'pim', stream: 'colours', key: 'code', value: 'name' } };
     const when = 'lookup("colours", row.colour) == "red"';
     await given(assemblies(4), { mappings: [{ ...PRODUCTS, when }], more: { onMissing: 'unpublish', lookups } });

@@ -60,7 +60,7 @@ const codes = () =>
 const lastAccount = () => world.ledger.views.runs({ source: 'erp', limit: 1 })[0]?.streams[0];
 
 describe('a lookup over a stream of another source', () => {
-  it('waits for the stream, says so, and is mapped when the entry arrives', async () => {
+  it('a record whose lookup is over a stream of another source waits for the entry, and is mapped when the entry arrives', async () => {
     const mapper = await erpMapper();
     await given(mapper);
     await pullErp(mapper, [{ id: '1', code: 'A' }]);
@@ -70,7 +70,7 @@ describe('a lookup over a stream of another source', () => {
     expect([names(), codes()]).toEqual([{ '1': 'first' }, []]);
   });
 
-  it('knows after the end of the read that an entry is absent, with and without a fallback', async () => {
+  it('a lookup over a stream knows after the end of the read that an entry is absent, with and without a fallback', async () => {
     const mapper = await erpMapper({ description: 'lookup("names", row.other, "none")' });
     await given(mapper);
     const list = [
@@ -87,7 +87,7 @@ describe('a lookup over a stream of another source', () => {
     expect([names(), codes()]).toEqual([{ '1': 'first' }, [['2', 'lookup.unknown']]]);
   });
 
-  it('maps only the records again that have used what has changed', async () => {
+  it('a changed entry of a stream maps only the records again that have used it', async () => {
     const mapper = await erpMapper();
     const mapped: unknown[] = [];
     const counting: Mapper = {
@@ -118,7 +118,7 @@ describe('a lookup over a stream of another source', () => {
     expect(names()).toEqual({ '1': 'a', '2': 'changed', '3': 'changed' });
   });
 
-  it('quarantines what has used an entry that is gone, and takes it up again when it is back', async () => {
+  it('a record whose lookup entry is gone is quarantined, and mapped again when the entry is back', async () => {
     const mapper = await erpMapper();
     await given(mapper);
     await pullPim([{ id: 'x', code: 'A', name: 'a' }]);
@@ -131,7 +131,7 @@ describe('a lookup over a stream of another source', () => {
     expect([names(), codes()]).toEqual([{ '1': 'again' }, []]);
   });
 
-  it('does not stage what was mapped with an entry that has changed since', async () => {
+  it('a row that was mapped with an entry that has changed since is not staged', async () => {
     const mapper = await erpMapper();
     let changed = false;
     world = await createPageWorld({
@@ -159,7 +159,7 @@ describe('a lookup over a stream of another source', () => {
 });
 
 describe('a lookup over its own stream', () => {
-  it('finds rows that come later in the same export, and counts each row once', async () => {
+  it('a lookup over its own stream finds rows that come later in the same export, and counts each row once', async () => {
     const mapper = await erpMapper({ name: 'row.parent == "" ? row.note : lookup("own", row.parent)' });
     await given(mapper);
     await pullErp(mapper, [
@@ -175,7 +175,7 @@ describe('a lookup over its own stream', () => {
 });
 
 describe('a lookup file', () => {
-  it('maps only the records again that have used a changed entry', async () => {
+  it('a changed entry of a lookup file maps only the records again that have used it', async () => {
     const withFile = async (entries: [string, string][]): Promise<Mapper> => {
       const mapper = await erpMapper();
       const [names] = mapper.lookups ?? [];
@@ -213,7 +213,7 @@ describe('a lookup file', () => {
 });
 
 describe('a table that is new', () => {
-  it('has the records that were stored before', async () => {
+  it('a new lookup table has the records that were stored before', async () => {
     const mapper = await erpMapper();
     world = await createPageWorld({ sources: SOURCES });
     await pullPim([{ id: 'x', code: 'A', name: 'a' }]);
@@ -254,7 +254,7 @@ describe('in whatever order the rows of both sources arrive', () => {
     return found.length === 0 ? 'lookup.unknown' : 'lookup.ambiguous';
   }
 
-  it('the same items and the same issues come of them', async () => {
+  it('rows of two sources lead to the same items and the same issues in whatever order they arrive', async () => {
     const mapper = await erpMapper({ description: 'lookup("own", row.parent, "none")' });
     await fc.assert(
       fc.asyncProperty(

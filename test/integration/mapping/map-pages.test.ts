@@ -39,7 +39,7 @@ const lastRun = (source = 'erp') => world.ledger.views.runs({ source, limit: 1 }
 const unreachable = fault('queue.unreachable', 'Redis is away.');
 
 describe('a page with changes', () => {
-  it('is one job of the map queue, which names source, stream, run and page and no row', async () => {
+  it('a page with changes is one job of the map queue, which names source, stream, run and page and no row', async () => {
     await given();
     await bullQueue()?.pause();
     const pulling = world.pull({ pages: SIX });
@@ -54,7 +54,7 @@ describe('a page with changes', () => {
     expect(lastRun()).toMatchObject({ result: 'complete', streams: [{ read: 6, changed: 6, unchanged: 0 }] });
   });
 
-  it('is stored before the source is asked for the next page, and none without changes makes a job', async () => {
+  it('a page with changes is stored before the source is asked for the next one, and one without changes makes no job', async () => {
     const enqueued: unknown[] = [];
     await given({
       around: (queues) => ({
@@ -79,7 +79,7 @@ describe('a page with changes', () => {
     expect(enqueued).toEqual([1, 2, 3, 2]);
   });
 
-  it('shows as mapped in the events, and its rows are never mapped a second time', async () => {
+  it('a page with changes is shown as mapped in the events, and its rows are never mapped a second time', async () => {
     await given();
     let times = 0;
     const mapper = mapperOf('r1', ({ id }) => {
@@ -115,7 +115,7 @@ it('a row whose key has half a character is quarantined each night, and the othe
 });
 
 describe('a map queue that fails', () => {
-  it('loses a job, which is enqueued again, and nothing is counted twice', async () => {
+  it('a map queue that loses a job gets the job again, and nothing is counted twice', async () => {
     const clock = createManualClock();
     let lost = 0;
     await given({
@@ -139,7 +139,7 @@ describe('a map queue that fails', () => {
     expect(products()).toEqual({ due: 6 });
   });
 
-  it('is wiped while a page waits, and gets the job again', async () => {
+  it('a map queue that is wiped while a page waits gets the job again', async () => {
     const clock = createManualClock();
     await given({ clock });
     await bullQueue()?.pause();
@@ -154,7 +154,7 @@ describe('a map queue that fails', () => {
     expect(lastRun()?.streams).toMatchObject([{ read: 6, changed: 6 }]);
   });
 
-  it('takes nothing while it is out of reach, and the run goes on when it is back', async () => {
+  it('a map queue that is out of reach stops the run, which continues when the queue is back', async () => {
     const clock = createManualClock();
     let isAway = true;
     let refused = 0;
@@ -180,7 +180,7 @@ describe('a map queue that fails', () => {
     expect(products()).toEqual({ due: 6 });
   });
 
-  it('is paused for longer than the caller waits: the run ends with that reason, and the next one reads the page again', async () => {
+  it('a map queue that is paused for long ends the run with that reason, and the next run reads the page again', async () => {
     const clock = createManualClock();
     await given({ clock });
     await bullQueue()?.pause();
@@ -203,7 +203,7 @@ describe('a map queue that fails', () => {
 });
 
 describe('a run that ends', () => {
-  it('gives up the page that waits in the queue, whose job stores nothing afterwards', async () => {
+  it('a run that ends gives up the page that waits in the queue, whose job stores nothing afterwards', async () => {
     await given();
     await bullQueue()?.pause();
     const abort = new AbortController();
@@ -218,7 +218,7 @@ describe('a run that ends', () => {
     expect(products()).toEqual({});
   });
 
-  it('waits for the page that is being stored', async () => {
+  it('a run that ends waits for the page that is being stored', async () => {
     const abort = new AbortController();
     await given({
       aroundLedger: (ledger) => ({
@@ -236,7 +236,7 @@ describe('a run that ends', () => {
     expect(products()).toEqual({ due: 2 });
   });
 
-  it('is given up with the process, and nothing of it is lost or doubled', async () => {
+  it('a run that is given up with its process loses and doubles nothing', async () => {
     await given();
     await bullQueue()?.pause();
     const pulling = world.pull({ pages: SIX });
@@ -249,7 +249,7 @@ describe('a run that ends', () => {
     expect(lastRun()).toMatchObject({ result: 'complete', streams: [{ read: 6, changed: 6 }] });
   });
 
-  it('is killed between mapping a page and storing it: the next run reads that page again', async () => {
+  it('a run that is killed between mapping a page and storing it has the page read again by the next run', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'dpp-killed-'));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     const child = join(import.meta.dirname, '../../support/children/killed-at-page-child.ts');
@@ -265,7 +265,7 @@ describe('a run that ends', () => {
 });
 
 describe('a ledger that cannot be written', () => {
-  it('lets the run rest at its page, and takes that page once', async () => {
+  it('a ledger that cannot be written lets the run rest at its page, and takes that page once', async () => {
     const clock = createManualClock();
     let refusals = 0;
     await given({
@@ -292,7 +292,7 @@ describe('a ledger that cannot be written', () => {
 });
 
 describe('several sources at once', () => {
-  it('are read to their ends, each page in its order, with no more than a page of each in memory', async () => {
+  it('several sources are read to their ends at once, each page in its order, with one page of each in memory', async () => {
     const BYTES = 50_000;
     const PAGES = 30;
     const SOURCES = ['a', 'b', 'c', 'd'];
@@ -315,7 +315,7 @@ describe('several sources at once', () => {
     for (const source of SOURCES) expect(lastRun(source)?.streams).toMatchObject([{ read: PAGES, changed: PAGES }]);
   });
 
-  it('read no further while the pages that wait are as large as memory allows', async () => {
+  it('several sources are read no further while the pages that wait are as large as memory allows', async () => {
     const clock = createManualClock();
     await given({ clock, handedBytesMax: 100 });
     await bullQueue()?.pause();
@@ -363,7 +363,7 @@ describe('what was mapped', () => {
     return records.map(({ fields }) => fields['id']);
   };
 
-  it('is not used under another revision of the mapping: the rows are stored and mapped again', async () => {
+  it('a mapped page is not used under another revision of the mapping: its rows are stored and mapped again', async () => {
     await given();
     const { runId } = await stage(['1', '2'], { mappingRevision: 'r0' });
     expect(products()).toEqual({});
@@ -371,14 +371,14 @@ describe('what was mapped', () => {
     expect(world.ledger.views.run(runId)?.streams).toMatchObject([{ read: 2, unchanged: 0, changed: 0 }]);
   });
 
-  it('may lack a row that has changed since the look at the page: that row is stored and mapped later', async () => {
+  it('a mapped page may lack a row that has changed since its look-up: that row is stored and mapped later', async () => {
     await given();
     const { staged } = await stage(['1', '2', '3'], { unmapped: ['2'] });
     expect(staged).toMatchObject({ changed: 3, summary: { mapped: 2, due: 2 } });
     expect(await pending()).toEqual(['2']);
   });
 
-  it('is not used for a row that another run has stored meanwhile', async () => {
+  it('a mapped page is not used for a row that another run has stored meanwhile', async () => {
     await given();
     await stage(['1']);
     const { runId, staged } = await stage(['1', '2']);
@@ -386,7 +386,7 @@ describe('what was mapped', () => {
     expect(world.ledger.views.run(runId)?.streams).toMatchObject([{ read: 2, unchanged: 1, changed: 1 }]);
   });
 
-  it('is not stored by a run that has ended', async () => {
+  it('a mapped page is not stored by a run that has ended', async () => {
     await given();
     const { runId } = await stage([]);
     await world.ledger.endRun({ runId, result: 'interrupted' });

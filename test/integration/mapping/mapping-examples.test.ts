@@ -61,12 +61,12 @@ function linesOf({ status, place, items, issues }: PreviewedRecord): string[] {
 }
 
 describe('the examples of docs/mapping.md', () => {
-  it('are many', () => {
+  it('the examples of docs/mapping.md are many', () => {
     expect(examples.length).toBeGreaterThan(12);
     expect(examples.map(({ title }) => title)).toContain('Read decimal commas');
   });
 
-  it.each(examples)('$title', async ({ config, result, files }) => {
+  it.each(examples)('the example of docs/mapping.md maps: $title', async ({ config, result, files }) => {
     const target = { baseUrl: 'http://127.0.0.1:4290', apiKey: 'a-key-that-is-not-used' };
     const text = stringify({ target, sources: [sourceOf(config, files)] });
     const folder = configFolder({ ...files, 'dpp-sync.yaml': text });

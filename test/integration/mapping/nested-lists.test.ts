@@ -91,7 +91,7 @@ const names = () =>
     .toSorted(byText);
 
 describe('a nested list whose parts are products or materials, with a lookup over another source', () => {
-  it('is delivered without a script, and a changed entry changes what has used it alone', async () => {
+  it('a nested list is delivered without a script, and a changed lookup entry changes only the items that used it', async () => {
     await given([CHAIR, LEG]);
     const report = await world.sync();
     expect(report.items).toMatchObject({
@@ -107,14 +107,14 @@ describe('a nested list whose parts are products or materials, with a lookup ove
     expect(accounts).toMatchObject([{ read: 2, unchanged: 2, changed: 0 }]);
   });
 
-  it('is shown by preview, which reads the lookup from its source', async () => {
+  it('a nested list is shown by preview, which reads the lookup from its source', async () => {
     await given([CHAIR]);
     const { stdout } = await run('preview', 'erp');
     expect(stdout).toContain('CHAIR red');
     expect(stdout).toContain('part      → product or material OAK');
   });
 
-  it('keeps a product back for a bad part, or not, as the mapping says', async () => {
+  it('a nested list keeps a product back for a bad part, or not, as the mapping says', async () => {
     const bad = { ...CHAIR, parts: [PART('10', 'OAK'), PART('20', 'LEG', '101')] };
     await given([bad, LEG], { onIssue: 'report' }, { passports: { init: 'when-complete' } });
     const report = await world.sync();
@@ -135,7 +135,7 @@ describe('what a record does not make any more, though it is still there', () =>
       'CHAIR/10',
     ],
     ['a record that is excluded now', [CHAIR, { ...LEG, status: 'old' }], 'product', 'LEG'],
-  ])('%s is missing until a person decides', async (_, next, kind, key) => {
+  ])('an item that its record makes no more is missing: %s', async (_, next, kind, key) => {
     await given([CHAIR, LEG]);
     await world.sync();
     write(next);
@@ -153,7 +153,7 @@ describe('what a record does not make any more, though it is still there', () =>
     expect((await world.sync()).missing).toEqual({});
   });
 
-  it('says of an item whose row is gone that the row is gone', async () => {
+  it('a message about an item whose row is gone says that the row is gone', async () => {
     await given([CHAIR, LEG]);
     await world.sync();
     write([CHAIR]);
@@ -163,7 +163,7 @@ describe('what a record does not make any more, though it is still there', () =>
 });
 
 describe('a row that says the same as another', () => {
-  it('is counted and shown with the place of the first', async () => {
+  it('a row that makes the same item as another is counted and shown with the place of the first', async () => {
     await given([CHAIR, LEG, { ...LEG }]);
     await world.sync();
     const { stdout } = await run('status');

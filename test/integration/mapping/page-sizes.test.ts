@@ -91,7 +91,7 @@ async function ledgerAfter(exports: readonly Night[], size: number): Promise<Rec
 }
 
 describe('pages of any size', () => {
-  it('lead to the same ledger, with repeated rows, contended items and refs within a page', async () => {
+  it('pages of any size lead to the same ledger, with repeated rows, contended items and inner refs', async () => {
     await fc.assert(
       fc.asyncProperty(nights, async (exports) => {
         const [first, ...others] = await Promise.all(SIZES.map((size) => ledgerAfter(exports, size)));

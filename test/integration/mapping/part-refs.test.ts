@@ -45,7 +45,7 @@ const MATERIAL: Row = { id: 'm', kind: 'material', key: 'X' };
 const COMPONENT: Row = { id: 'c', kind: 'product', key: 'X' };
 
 describe('a part that is a product or a material', () => {
-  it('waits until one of them has the key', async () => {
+  it('a ref to a part waits until a product or a material has the key', async () => {
     world = await createPageWorld();
     await pull([P, PART]);
     expect(world.ledger.views.item('bom_item', 'b')?.state).toBe('waiting');
@@ -53,7 +53,7 @@ describe('a part that is a product or a material', () => {
     expect(partOf('b')).toBe('material material');
   });
 
-  it('is quarantined while both have the key, and taken up when one of them is gone', async () => {
+  it('a ref to a part is quarantined while both a product and a material have the key, and taken up when one is gone', async () => {
     world = await createPageWorld();
     await pull([P, PART, MATERIAL, COMPONENT]);
     expect(partOf('b')).toBe('refs.ambiguous');
@@ -61,7 +61,7 @@ describe('a part that is a product or a material', () => {
     expect(partOf('b')).toBe('component product');
   });
 
-  it('changes nothing where a mapping begins to write part in place of material', async () => {
+  it('a ref to a part changes nothing where a mapping begins to write `part` in place of `material`', async () => {
     world = await createPageWorld();
     const named: Mapper = {
       ...mapper,
@@ -83,7 +83,7 @@ describe('a part that is a product or a material', () => {
     expect(world.ledger.views.item('bom_item', 'b')).toMatchObject({ revision: before?.revision, refs: before?.refs });
   });
 
-  it('is the same in whatever order the rows arrive, and in pages of any size', async () => {
+  it('a ref to a part is the same in whatever order the rows arrive, and in pages of any size', async () => {
     const row = fc.record({
       id: fc.constantFrom('1', '2', '3', '4', '5'),
       kind: fc.constantFrom('product', 'material', 'part'),

@@ -41,7 +41,7 @@ describe.each([
   ['a stream that was given another name', source('erp', { products: './erp.csv' })],
   ['a source that was given another id', source('sap', { default: './erp.csv' })],
 ])('%s', (_, renamed) => {
-  it('keeps its items without a call to the API, and its changes are sent', async () => {
+  it('a renamed stream keeps its items without a call to the API, and its changes are sent', async () => {
     await given([source('erp', { default: './erp.csv' })], { 'erp.csv': rows(...twenty) });
     configure(renamed);
     const report = await world.sync();
@@ -53,7 +53,7 @@ describe.each([
     expect(nameOf('0')).toBe('Changed');
   });
 
-  it('takes over an item whose row has changed at the same time', async () => {
+  it('a renamed stream takes over an item whose row has changed at the same time', async () => {
     await given([source('erp', { default: './erp.csv' })], { 'erp.csv': rows(...twenty) });
     configure(renamed);
     world.write('erp.csv', rows('0,Changed', ...twenty.slice(1)));
@@ -63,7 +63,7 @@ describe.each([
 });
 
 describe('a stream that the config has lost', () => {
-  it('is held by the guard, and its items are missing once a person accepts that', async () => {
+  it('a stream that the config has lost is held by the guard, and its items are missing once a person accepts that', async () => {
     const files = { 'a.csv': rows(...twenty), 'b.csv': rows('B,Other') };
     await given([source('erp', { a: './a.csv', b: './b.csv' })], files);
     configure(source('erp', { b: './b.csv' }));
@@ -74,7 +74,7 @@ describe('a stream that the config has lost', () => {
     expect(await world.sync()).toMatchObject({ guarded: [], missing: { product: 20 } });
   });
 
-  it('is no longer held when it is back', async () => {
+  it('a stream that the config has lost is no longer held when it is back', async () => {
     const files = { 'a.csv': rows(...twenty), 'b.csv': rows('B,Other') };
     const both = source('erp', { a: './a.csv', b: './b.csv' });
     await given([both], files);
@@ -89,7 +89,7 @@ describe('a stream that the config has lost', () => {
 });
 
 describe('a source that the config has lost', () => {
-  it('keeps its items if most of them have no other row, and the conflict names the source and the stream', async () => {
+  it('a source that the config has lost keeps its items, and a conflict names the source and the stream', async () => {
     const pim = source('pim', { default: './pim.csv' });
     const files = { 'erp.csv': rows(...twenty), 'pim.csv': rows('P,Own') };
     await given([source('erp', { parts: './erp.csv' }), pim], files);

@@ -42,7 +42,7 @@ describe('rows that make items of other rows', () => {
   const LINE =
     '1 row repeats another row: lamps.csv:6 (product L4, as lamps.csv:5). Nothing has to be done: each item is sent once. 2 rows share an item with another row, with the same values.';
 
-  it('are counted once by preview, as sync counts them', async () => {
+  it('rows that make the items of other rows are counted once by preview, as sync counts them', async () => {
     const { stdout } = await run('preview', 'erp', '--issues');
     expect(stdout).toContain('  items: 5 products, 3 materials, 5 BOM items\n');
     expect(repeating(stdout)).toEqual([
@@ -50,12 +50,12 @@ describe('rows that make items of other rows', () => {
     ]);
   });
 
-  it('are one line of sync and of status, which names only rows that make nothing else', async () => {
+  it('rows that make the items of other rows are one line of sync and status, which names rows that make nothing else', async () => {
     expect(repeating((await run('sync')).stdout)).toEqual([LINE]);
     expect(repeating((await run('status')).stdout)).toEqual([LINE]);
   });
 
-  it('are counted in the JSON of status, with the named rows as examples', async () => {
+  it('rows that make the items of other rows are counted in the JSON of status, with the named rows as examples', async () => {
     expect((await run('status', '--json')).json()).toMatchObject({
       duplicates: {
         count: 3,
@@ -65,7 +65,7 @@ describe('rows that make items of other rows', () => {
     });
   });
 
-  it('are only counted where each of them makes an item besides', async () => {
+  it('rows that make the items of other rows are only counted where each of them makes an item besides', async () => {
     world.write('lamps.csv', `SKU;MATERIAL\n${LAMPS.filter((_, at) => at !== 4).join('\n')}\n`);
     await run('sync');
     expect(repeating((await run('status')).stdout)).toEqual([

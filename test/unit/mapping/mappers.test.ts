@@ -29,7 +29,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-it('reads the mappings of many sources a few at a time', async () => {
+it('the mappings of many sources are read a few at a time', async () => {
   const sources = Array.from({ length: SOURCES }, (_, at) => ({
     id: `erp-${at}`,
     mappings: [{ stream: 'default', module: join(folder, `mapping-${at}.mjs`), path: `sources[${at}].mappings[0]` }],

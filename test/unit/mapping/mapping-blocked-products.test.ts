@@ -46,16 +46,16 @@ function holdsOf(stream: string, fields: JsonObject, broken = false) {
 }
 
 describe('a quarantined row holds back', () => {
-  it('the passport of its product, where the row still has the key', () => {
+  it('a quarantined row holds back the passport of its product, where the row still has the key', () => {
     expect(holdsOf('products', { ID: 'P1', NAME: '' })).toEqual(['P1']);
     expect(holdsOf('products', { ID: '', NAME: 'Fan' })).toEqual([]);
   });
 
-  it('no passport for a material: what consists of it waits by itself', () => {
+  it('a quarantined row of a material holds back no passport, since a product with the material waits by itself', () => {
     expect(holdsOf('materials', { ID: 'M1', NAME: '' })).toEqual([]);
   });
 
-  it('the passport of the product that its BOM item belongs to', () => {
+  it('a quarantined row holds back the passport of the product that its BOM item belongs to', () => {
     const line = { ID: 'B1', USED: '1', PARENT: 'P1', PART: 'M1', QTY: 'much' };
     expect(holdsOf('boms', line)).toEqual(['P1']);
     expect(holdsOf('boms', { ...line, USED: null })).toEqual('excluded');
@@ -63,18 +63,18 @@ describe('a quarantined row holds back', () => {
     expect(holdsOf('boms', withoutColumn)).toEqual(['P1']);
   });
 
-  it('every passport, where its BOM item might belong to any product', () => {
+  it('a quarantined row holds back every passport, where its BOM item might belong to any product', () => {
     expect(holdsOf('boms', { ID: 'B1', USED: '1', PARENT: '', PART: 'M1', QTY: '1' })).toEqual([null]);
     expect(holdsOf('boms', { ID: 'B1', USED: '1', PART: 'M1', QTY: '1' })).toEqual([null]);
   });
 
-  it('every passport, where the row of a bill of materials could not be read', () => {
+  it('a quarantined row holds back every passport, where the row of a bill of materials could not be read', () => {
     expect(holdsOf('boms', { ID: 'B1', USED: '1', PARENT: 'P1', PART: 'M1', QTY: '1' }, true)).toEqual([null]);
     expect(holdsOf('products', { ID: 'P1', NAME: 'Fan' }, true)).toEqual([]);
     expect(holdsOf('free', {}, true)).toEqual([null]);
   });
 
-  it('every passport, where a module refuses it, unless it names the products', () => {
+  it('a quarantined row holds back every passport, where a module refuses it, unless the module names the products', () => {
     expect(holdsOf('free', { throws: true })).toEqual([null]);
     expect(holdsOf('free', { refuses: true })).toEqual([null]);
     expect(holdsOf('free', { refuses: true, names: 'P5' })).toEqual(['P5']);

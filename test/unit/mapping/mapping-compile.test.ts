@@ -41,7 +41,7 @@ describe('lookup files', () => {
     ['comma', 'key,value\n01,red\n"a, b",green\n\n'],
     ['semicolon', 'key;value\r\n01;red\r\n"a, b";green\r\n'],
     ['tab, byte order mark, upper case', '\ufeffKEY\tVALUE\n 01 \t red\na, b\tgreen\n'],
-  ])('are read as CSV: %s', async (_, text) => {
+  ])('a lookup file is read as CSV: %s', async (_, text) => {
     await write('colours.csv', text);
     const mapper = await lookupColour();
     expect(itemsOf(mapper, { C: '01' })[0]?.payload.x).toBe('red');
@@ -53,7 +53,7 @@ describe('lookup files', () => {
     });
   });
 
-  it('are read as JSON, beside and above the config file', async () => {
+  it('lookup files are read as JSON, beside and above the config file', async () => {
     await write('up/c.json', '{"1": "red", "2": 2.5}');
     const mapper = await mapperOf([productWith('lookup("../up/c.json", row.C, "none")')], join(folder, 'up'));
     expect([1, 2, 3].map((C) => itemsOf(mapper, { C })[0]?.payload.x)).toEqual(['red', '2.5', 'none']);
@@ -71,13 +71,13 @@ describe('lookup files', () => {
     ['t.json', '[1]', /one JSON object/],
     ['t.json', '{', /not valid JSON/],
     ['t.json', '{"a": true}', /neither text nor a safe number/],
-  ])('are refused at once: %s %#', async (name, text, message) => {
+  ])('a lookup file with a fault is refused at once: %s %#', async (name, text, message) => {
     if (text !== null) await write(name, text);
     const problems = await problemsOf([productWith('"x"'), productWith(`lookup("${name}", row.C)`)], folder);
     expect(problems).toEqual([{ path: 'sources[0].mappings[1]', message: expect.stringMatching(message) }]);
   });
 
-  it('take effect when mappings are compiled again; the revision stays, since only what has used a changed entry is mapped again', async () => {
+  it('changed lookup files take effect when mappings are compiled again, and the revision stays, since entries are compared', async () => {
     await write('colours.csv', 'key,value\n01,red\n');
     const first = await lookupColour();
     await write('colours.csv', 'key,value\n01,crimson\n');
@@ -96,7 +96,7 @@ function rowWith(C: string) {
 describe('the revision', () => {
   const revisionOf = async (drafts: Draft[]) => (await mapperOf(drafts)).revision;
 
-  it('changes with every expression, and with the order of mappings', async () => {
+  it('the mapping revision changes with every expression, and with the order of mappings', async () => {
     const base: Draft = {
       to: 'bom_item',
       key: 'row.A',
@@ -120,7 +120,7 @@ describe('the revision', () => {
     expect(new Set(revisions).size).toBe(variants.length);
   });
 
-  it('does not change with white space around an expression, the order of fields or the place in the config', async () => {
+  it('the mapping revision does not change with white space, the order of fields or the place in the config', async () => {
     const first = await revisionOf([{ to: 'product', key: 'row.A', fields: { sku: 'row.A', name: 'row.B' } }]);
     const second = await revisionOf([{ to: 'product', key: ' row.A\n', fields: { name: ' row.B', sku: 'row.A' } }]);
     expect(second).toBe(first);
@@ -128,7 +128,7 @@ describe('the revision', () => {
 });
 
 describe('mappingFault', () => {
-  it('says every problem on a line of its own and ends a command with exit code 2', async () => {
+  it('the fault of a mapping has every problem on a line of its own and ends a command with exit code 2', async () => {
     const fault = mappingFault(await problemsOf([productWith('foo'), productWith('bar')]));
     expect(fault).toMatchObject({ code: 'mapping.invalid', exitCode: 2, path: 'sources[0].mappings[0].fields.x' });
     expect(fault.message.split('\n')).toHaveLength(2);
@@ -145,7 +145,7 @@ describe('a mapping module', () => {
   const mapperWith = async (body: string, extra: Partial<Draft> = {}) =>
     useModule(await write(`m-${body.length}.mjs`, moduleOf(body)), extra);
 
-  it('is written against the SDK in TypeScript and makes any number of items', async () => {
+  it('a mapping module is written against the SDK in TypeScript and makes any number of items', async () => {
     const path = await write(
       'assembly.ts',
       `import { defineMapping, type Item } from '${SOURCE}/sdk/index.ts';
@@ -182,7 +182,7 @@ describe('a mapping module', () => {
     ]);
   });
 
-  it('may have a "when", and nothing else beside it', async () => {
+  it('a mapping module may have a `when`, and nothing else beside it', async () => {
     const mapper = await mapperWith(`return [${PRODUCT}];`, { when: 'row.A != "no"' });
     expect(mapRow(mapper, { A: 'no' }).status).toBe('excluded');
     expect(mapRow(mapper, { A: 'yes' }).status).toBe('mapped');
@@ -193,7 +193,7 @@ describe('a mapping module', () => {
     );
   });
 
-  it('cannot change the row for others', async () => {
+  it('a mapping module cannot change the row for others', async () => {
     const spoil = await write('spoil.mjs', moduleOf(`row.A = 'spoilt'; row.O.list.push(1); delete row.B; return [];`));
     const mapper = await mapperOf([{ module: spoil }, productWith('row.B + string(size(row.O.list))')], folder);
     const row = { A: 'a', B: 'b', O: { list: [] } };
@@ -244,7 +244,7 @@ describe('a mapping module', () => {
     expect(issue).toMatchObject({ code, message: expect.stringMatching(message) });
   });
 
-  it('names each field that holds what it cannot', async () => {
+  it('a mapping module whose item is wrong has each wrong field named', async () => {
     const body = `return [{ kind: 'product', key: 'k', payload: { sku: 's', name: NaN, status: () => 1 }, refs: [] }]`;
     expect(issuesOf(await mapperWith(body), { A: 'a' })).toMatchObject([
       {
@@ -256,7 +256,7 @@ describe('a mapping module', () => {
     ]);
   });
 
-  it('may use lookup files that it names literally, in itself or in what it imports', async () => {
+  it('a mapping module may use lookup files that it names literally, in itself or in its imports', async () => {
     await write('colours.csv', 'key,value\n01,red\n');
     await write('lib/names.mjs', `export const nameOf = (row, tools) => tools.lookup("colours.csv", row.A);\n`);
     const path = await write(
@@ -284,7 +284,7 @@ describe('a mapping module', () => {
     expect(problems).toEqual([{ path: 'sources[0].mappings[0].module', message: expect.stringMatching(message) }]);
   });
 
-  it('has a part in the revision, with all that it imports by relative path', async () => {
+  it('a mapping module has a part in the revision, with all that it imports by relative path', async () => {
     await write('lib/b.mjs', 'export const b = 1;');
     await write('lib/a.mjs', `export * from './b.mjs';`);
     const path = await write('m.mjs', `import { b } from './lib/a.mjs';\n${moduleOf('return [];')}`);
@@ -298,7 +298,7 @@ describe('a mapping module', () => {
     expect(new Set([first.revision, second.revision, third.revision]).size).toBe(3);
   });
 
-  it('is loaded anew when it or one of its imports has changed, in a process that goes on', async () => {
+  it('a mapping module is loaded anew when it or one of its imports has changed, without a restart', async () => {
     await write('lib/name.ts', `export const NAME: string = 'first';\n`);
     const path = await write(
       'm.ts',
@@ -324,7 +324,7 @@ describe('a mapping module', () => {
   });
 });
 
-it('takes its sources and its build for its own code, and nothing that stands beside them', () => {
+it('the mapping revision counts the sources and the build of the program as its code, and nothing beside them', () => {
   const isOwn = (path: string): boolean => isOwnSource(join(SOURCE, '..', path));
   expect(['src/sdk/index.ts', 'dist/main.js'].filter((path) => !isOwn(path))).toEqual([]);
   expect(['config/mapping.ts', 'mapping.ts', 'distance/mapping.ts', 'src2/a.ts'].filter(isOwn)).toEqual([]);

@@ -88,7 +88,7 @@ const COSTLY = [
 ];
 
 describe('the work of an expression', () => {
-  it.each(COSTLY)('is bounded, and more of it is an issue of the row: %s', async (expression) => {
+  it.each(COSTLY)('the work of an expression is bounded, and more is an issue: %s', async (expression) => {
     const issue = await issueOf(expression, ROW);
     expect(issue).toMatchObject({ code: 'expression.costly', field: 'x', expression });
     expect(issue.message).toContain('20,000,000 steps');
@@ -112,13 +112,13 @@ describe('the work of an expression', () => {
     ['decimal(row.DIGITS)', 'decimal.long'],
     ['gtin(row.DIGITS)', 'gtin.long'],
     ['date(row.DIGITS)', 'date.long'],
-  ])('is little for a text of absurd length, and so is the issue: %s', async (expression, code) => {
+  ])('the work of an expression is small for an absurdly long text, as is the issue: %s', async (expression, code) => {
     const issue = await issueOf(expression, ROW);
     expect(issue).toMatchObject({ code, field: 'x' });
     expect(JSON.stringify(issue).length).toBeLessThan(5000);
   });
 
-  it('is counted for all expressions of a row together, and what is cheap is not blamed', async () => {
+  it('the work is counted for all expressions of a row together, and the cheap ones are not blamed', async () => {
     const costly = 'row.A.contains("none") ? "y" : "n"';
     const fields = Object.fromEntries(Array.from({ length: 60 }, (_, index) => [`x${index}`, costly]));
     const mapper = await mapperOf([
@@ -132,13 +132,13 @@ describe('the work of an expression', () => {
     expect(itemsOf(mapper, { ...ROW, A: 'short' })).toHaveLength(1);
   });
 
-  it('is counted alike for one row at any time', async () => {
+  it('the work of an expression is counted alike for one row at any time', async () => {
     const mapper = await mapperOf([productWith('row.A.contains("none") ? "y" : "n"')]);
     const row = { A: long };
     for (let turn = 0; turn < 50; turn += 1) expect(mapRow(mapper, row).status).toBe('mapped');
   });
 
-  it('leaves room for what mappings do with long descriptions and long lists', async () => {
+  it('the work of an expression may be as much as mappings need for long descriptions and long lists', async () => {
     const text = 'The pump is made of steel, brass and rubber. '.repeat(2300);
     const lines = Array.from({ length: 2000 }, (_, index) => ({
       type: index % 2 ? 'main' : 'spare',
@@ -153,7 +153,7 @@ describe('the work of an expression', () => {
     ]);
   });
 
-  it('has a function of ours in the place of each that could take too long, with the same results', async () => {
+  it('each function of the library that could take too long has one of ours in its place, with the same results', async () => {
     const row = { A: 'a,b,c,b', E: '' };
     expect(
       await valueOf(
@@ -173,7 +173,7 @@ describe('the work of an expression', () => {
   });
 
   /** Whoever updates the library looks at what is new in it, and adds it above where it can take long. */
-  it('was looked at for every function that the library brings', () => {
+  it('each function that the library brings has its work counted', () => {
     const names = new Set(new Environment().getDefinitions().functions.map(({ name }) => name));
     expect([...names].sort().join(' ')).toMatchInlineSnapshot(
       `"all at base64 bind bool bytes contains double duration dyn endsWith exists exists_one filter getDate getDayOfMonth getDayOfWeek getDayOfYear getFullYear getHours getMilliseconds getMinutes getMonth getSeconds has hasValue hex indexOf int join json lastIndexOf lowerAscii map matches none of or orValue size split startsWith string substring timestamp trim type uint upperAscii value"`,
@@ -182,7 +182,7 @@ describe('the work of an expression', () => {
 });
 
 describe('the meter', () => {
-  it('stops a walk through something that holds itself many times over', () => {
+  it('the meter stops a walk through a value that contains itself many times over', () => {
     const meter = createMeter();
     let nested: unknown = 'x';
     for (let level = 0; level < 60; level += 1) nested = [nested, nested];

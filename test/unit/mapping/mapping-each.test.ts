@@ -21,7 +21,7 @@ const ROW: JsonObject = {
 };
 
 describe('each', () => {
-  it('makes an item of every wanted entry, with the row, the entry and its number at hand', async () => {
+  it('`each` makes an item of every wanted entry, and its expressions know the row, the entry and its number', async () => {
     const items = itemsOf(await mapperOf([PARTS]), ROW);
     expect(items.map(({ key, payload }) => [key, payload.quantity, payload.position])).toEqual([
       ['P1/10', '2', '0'],
@@ -33,7 +33,7 @@ describe('each', () => {
     ]);
   });
 
-  it('takes the values of a packed text and of single values', async () => {
+  it('`each` takes the values of a packed text and of single values', async () => {
     const mapper = await mapperOf([
       {
         ...PARTS,
@@ -49,13 +49,13 @@ describe('each', () => {
     expect(itemsOf(single, { id: 'P', parts: { pos: '1', code: 'M', qty: 1 } }).map(({ key }) => key)).toEqual(['P/1']);
   });
 
-  it('makes nothing of no entries, so that the row is excluded', async () => {
+  it('`each` makes nothing of no entries, so that the row is excluded', async () => {
     const mapper = await mapperOf([PARTS]);
     expect(mapRow(mapper, { id: 'P', parts: [] }).status).toBe('excluded');
     expect(mapRow(mapper, { id: 'P', parts: null }).status).toBe('excluded');
   });
 
-  it('refuses two entries of a row with one key, and says which', async () => {
+  it('`each` refuses two entries of a row with one key, and names them', async () => {
     const entries = [
       { pos: '10', code: 'M1', qty: 2 },
       { pos: '10', code: 'M2', qty: 3 },
@@ -65,26 +65,26 @@ describe('each', () => {
     expect(issue?.message).toBe('Entry 1: The key "P1/10" is also the key of entry 0.');
   });
 
-  it('names the entry of an issue, and the members that the expression has used', async () => {
+  it('`each` names the entry of an issue, and the members that the expression has used', async () => {
     const [issue] = issuesOf(await mapperOf([PARTS]), { id: 'P1', parts: [{ pos: '10', code: 'M1', qty: -1 }] });
     expect(issue).toMatchObject({ code: 'field.invalid', field: 'quantity', expression: 'item.qty' });
     expect(issue?.message).toMatch(/^Entry 0: /);
   });
 
-  it('is a list, and no text or object', async () => {
+  it('`each` is a list, and no text or object', async () => {
     const [issue] = issuesOf(await mapperOf([PARTS]), { id: 'P1', parts: 'none' });
     expect(issue).toMatchObject({ code: 'each.type', field: 'each', value: 'none' });
     expect(issue?.cure).toContain('as_list');
   });
 
-  it('alone knows item and index', async () => {
+  it('`each` alone knows item and index', async () => {
     const { each: _, ...once } = PARTS;
     const problems = await problemsOf([once]);
     expect(problems.map(({ path }) => path)).toContain('sources[0].mappings[0].key');
     expect(problems[0]?.message).toContain('"item" is not known');
   });
 
-  it('counts the work of all entries of a row together', async () => {
+  it('`each` counts the work of all entries of a row together', async () => {
     const mapper = await mapperOf([
       { ...PARTS, key: 'item.pos', fields: { quantity: 'double(size(row.long.split(item.pos)))' } },
     ]);
@@ -104,20 +104,20 @@ describe('what an issue does', () => {
     ],
   };
 
-  it('holds all items of the row and the passports of its products, unless told otherwise', async () => {
+  it('an issue holds all items of the row and the passports of its products, unless the mapping only reports', async () => {
     const result = mapRow(await mapperOf([product, PARTS]), bad);
     expect(result).toMatchObject({ status: 'quarantined', blockedProducts: ['P1'] });
     expect(result).not.toHaveProperty('items');
   });
 
-  it('leaves the sound items of the row in use where the mapping only reports', async () => {
+  it('an issue leaves the sound items of the row in use where the mapping only reports', async () => {
     const result = mapRow(await mapperOf([product, { ...PARTS, onIssue: 'report' }]), bad);
     expect(result).toMatchObject({ status: 'quarantined', blockedProducts: [] });
     expect(result.status === 'quarantined' && result.items?.map(({ key }) => key)).toEqual(['P1', 'P1/10']);
     expect(result.status === 'quarantined' && result.issues.map(({ field }) => field)).toEqual(['quantity']);
   });
 
-  it('holds the row when another mapping of it fails that does not only report', async () => {
+  it('an issue holds the row when it is of another mapping that does not only report', async () => {
     const result = mapRow(
       await mapperOf([
         { ...product, fields: { sku: 'row.id', name: 'row.none' } },
@@ -137,12 +137,12 @@ describe('a ref to a part', () => {
     fields: { quantity: '1' },
   };
 
-  it('is a material or a component, whichever has the key', async () => {
+  it('a ref to a part is a material or a component, whichever has the key', async () => {
     const [item] = itemsOf(await mapperOf([part]), { k: 'K', p: 'P', c: 'X' });
     expect(item?.refs[1]).toEqual({ role: 'component', kind: 'product', key: 'X', either: true });
   });
 
-  it('may have the key of its own product, since it can be a material', async () => {
+  it('a ref to a part may have the key of its own product, since it can be a material', async () => {
     expect(itemsOf(await mapperOf([part]), { k: 'K', p: 'P', c: 'P' })).toHaveLength(1);
   });
 });

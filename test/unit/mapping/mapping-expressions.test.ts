@@ -72,7 +72,7 @@ describe('an expression', () => {
     ['date(row.A, "DD.MM.YYYY")', { A: '11.05.2021' }, '2021-05-11'],
     ['row.A.matches("^[0-9]+$")', { A: '123' }, true],
     ['row.L.exists(x, x.matches("^b"))', { L: ['ab', 'ba'] }, true],
-  ])('%s over %j gives %j', async (expression, row, expected) => {
+  ])('the expression %s over %j gives %j', async (expression, row, expected) => {
     expect(await valueOf(expression, row)).toEqual(expected);
   });
 
@@ -104,26 +104,26 @@ describe('an expression', () => {
     ['country(row.A)', { A: 'Atlantis' }, 'country.unknown'],
     ['country(row.A)', { A: ['DE'] }, 'country.type'],
     ['decimal(row.A)', { A: '1,5' }, 'decimal.ambiguous'],
-  ])('%s over %j is an issue: %s', async (expression, row, code) => {
+  ])('the expression %s over %j is an issue: %s', async (expression, row, code) => {
     const issue = await issueOf(expression, row);
     expect(issue).toMatchObject({ code, field: 'x', expression });
     expect(issue.message).toMatch(/\.$/);
     expect(issue.message).not.toMatch(/overload|dyn/);
   });
 
-  it('names the columns of the row where one is missing, and the nearest', async () => {
+  it('an expression that lacks a column names the columns of the row, and the nearest', async () => {
     const issue = await issueOf('row.MATNR', { MATN: '1', WERKS: '2' });
     expect(issue.message).toBe('The column "MATNR" does not exist; the row has MATN, WERKS.');
     expect(issue.cure).toContain('Did you mean "MATN"?');
   });
 
-  it('shows the value of its column, or of all its columns by name', async () => {
+  it('an issue of an expression shows the value of its column, or of all its columns by name', async () => {
     expect((await issueOf('country(row.HERKL)', { HERKL: 'QQ' })).value).toBe('QQ');
     expect((await issueOf('country(row.A + row.B)', { A: 'Q', B: 'Q', C: 'x' })).value).toEqual({ A: 'Q', B: 'Q' });
     expect((await issueOf('country(row.A)', { A: 'Q'.repeat(5000) })).value).toHaveLength(201);
   });
 
-  it('never changes the row', async () => {
+  it('an expression never changes the row', async () => {
     const row = Object.freeze({ L: Object.freeze(['a']) as string[], O: Object.freeze({ a: 'b' }) });
     expect(await valueOf('row.L + ["b"]', row)).toEqual(['a', 'b']);
     expect(await valueOf('row.O', row)).toEqual({ a: 'b' });
@@ -156,20 +156,20 @@ describe('an expression that cannot be compiled', () => {
     ['eval("1")', /no function eval/, undefined],
     ['process.env', /"process" is not known/, undefined],
     ['globalThis', /"globalThis" is not known/, undefined],
-  ])('%s', async (expression, message, cure) => {
+  ])('an expression that cannot be compiled says why: %s', async (expression, message, cure) => {
     const problem = await problemOf(expression);
     expect(problem.path).toBe('sources[0].mappings[0].fields.x');
     expect(problem.message).toMatch(message);
     if (cure !== undefined) expect(problem.cure).toMatch(cure);
   });
 
-  it('says at which character the trouble begins', async () => {
+  it('an expression that cannot be compiled says at which character the fault begins', async () => {
     expect(await problemOf('  row.A + foo ')).toMatchObject({ expression: 'row.A + foo', position: 9 });
   });
 });
 
 describe('a mapping', () => {
-  it('makes the items of the design document', async () => {
+  it('a mapping makes the items of the design document', async () => {
     const mapper = await mapperOf([
       {
         to: 'product',
@@ -217,13 +217,13 @@ describe('a mapping', () => {
     });
   });
 
-  it('excludes a row that no mapping wants, and rows of streams without mappings', async () => {
+  it('a mapping excludes a row that no mapping wants, and rows of streams without mappings', async () => {
     const mapper = await mapperOf([{ ...productWith('"x"'), when: 'row.T == "FERT"' }]);
     expect(mapRow(mapper, { T: 'ROH' })).toEqual({ status: 'excluded' });
     expect(mapRow(mapper, { T: 'FERT' }, 'other')).toEqual({ status: 'excluded' });
   });
 
-  it('makes several items of one row, each with the number of its mapping', async () => {
+  it('mappings make several items of one row, each with the number of its mapping', async () => {
     const mapper = await mapperOf([
       { ...productWith('"x"'), stream: 'other' },
       { to: 'material', key: 'row.A', fields: { name: 'row.A' } },
@@ -236,7 +236,7 @@ describe('a mapping', () => {
     ]);
   });
 
-  it('turns numbers into text by one rule for keys, refs and text fields', async () => {
+  it('a mapping turns numbers into text by one rule for keys, refs and text fields', async () => {
     const mapper = await mapperOf([
       {
         to: 'bom_item',
@@ -262,14 +262,14 @@ describe('a mapping', () => {
     ]);
   });
 
-  it('names the character that no text has, and where it stands', async () => {
+  it('a mapping names the character that no text may have, and its place', async () => {
     expect(await issueOf('row.A', { A: 'ab\u001fc' })).toMatchObject({
       message: 'The text has a control character: U+001F, as character 3.',
       value: 'ab\u001fc',
     });
   });
 
-  it('trims keys and refs, so that padded columns still meet, and refuses control characters', async () => {
+  it('a mapping trims keys and refs, so that padded columns still meet, and refuses control characters', async () => {
     const mapper = await mapperOf([{ ...productWith('"x"'), key: 'row.A' }]);
     expect(itemsOf(mapper, { A: ' 1 ' })[0]?.key).toBe('1');
     expect(issuesOf(mapper, { A: 'a\u0000b' })[0]).toMatchObject({ code: 'key.characters', field: 'key' });
@@ -277,7 +277,7 @@ describe('a mapping', () => {
     expect(issuesOf(mapper, { A: null })[0]).toMatchObject({ code: 'key.empty' });
   });
 
-  it('says that a mapping has no key yet where its key names no column', async () => {
+  it('a mapping whose key names no column is reported as one without a key', async () => {
     const mapper = await mapperOf([{ ...productWith('"x"'), key: '""' }]);
     expect(issuesOf(mapper, { A: '1' })[0]).toMatchObject({
       code: 'key.empty',
@@ -286,7 +286,7 @@ describe('a mapping', () => {
     });
   });
 
-  it('leaves an empty ref out, so that a row may choose between material and component', async () => {
+  it('a mapping leaves an empty ref out, so that a row may choose between material and component', async () => {
     const mapper = await mapperOf([
       {
         to: 'bom_item',
@@ -308,7 +308,7 @@ describe('a mapping', () => {
     });
   });
 
-  it('reports all that is wrong with a row, of evaluation and of validation, and nothing twice', async () => {
+  it('a mapping reports all faults of a row, of evaluation and of validation, and none twice', async () => {
     const mapper = await mapperOf([
       {
         to: 'product',
@@ -328,24 +328,24 @@ describe('a mapping', () => {
     expect(issues[2]).toMatchObject({ value: '', cure: expect.stringContaining('Fill N') });
   });
 
-  it('does not call a required field missing whose expression has failed', async () => {
+  it('a mapping does not call a required field missing whose expression has failed', async () => {
     const mapper = await mapperOf([{ to: 'product', key: 'row.A', fields: { sku: 'row.A', name: 'country(row.C)' } }]);
     expect(issuesOf(mapper, { A: 'a', C: 'QQ' }).map(({ code }) => code)).toEqual(['country.unknown']);
   });
 
-  it('uses none of the items where one mapping of the row fails', async () => {
+  it('a row has none of its items used where one of its mappings fails', async () => {
     const mapper = await mapperOf([productWith('"x"'), productWith('country(row.C)')]);
     expect(mapRow(mapper, { C: 'QQ' }).status).toBe('quarantined');
   });
 
-  it('does not follow a row into the depths', async () => {
+  it('a mapping does not follow a row into the depths', async () => {
     const mapper = await mapperOf([productWith('row.A')]);
     let deep: unknown[] = [];
     for (let level = 0; level < 20_000; level++) deep = [deep];
     expect(issuesOf(mapper, { A: deep as never })[0]?.code).toBe('row.depth');
   });
 
-  it('has all its problems named at once, each with its place in the config', async () => {
+  it('a mapping has all its problems named at once, each with its place in the config', async () => {
     const problems = await problemsOf([
       { to: 'bom_item', key: 'foo', refs: { product: 'bar' }, fields: { unit: 'baz(1)' } },
       { to: 'product', key: 'row.A', refs: { product: 'row.A' }, fields: { sku: 'row.A' } },

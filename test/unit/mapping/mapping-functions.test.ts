@@ -32,7 +32,7 @@ const COUNTRY_ROWS = COUNTRIES.trim()
   });
 
 describe('country', () => {
-  it('knows all 249 countries by every code and name, in any case', () => {
+  it('country() knows all 249 countries by every code and name, in any case', () => {
     expect(COUNTRY_ROWS).toHaveLength(249);
     expect(new Set(COUNTRY_ROWS.map((row) => row.alpha3)).size).toBe(249);
     expect(new Set(COUNTRY_ROWS.map((row) => row.numeric)).size).toBe(249);
@@ -67,7 +67,7 @@ describe('country', () => {
     ['DE-BY', 'DE'],
     [40, 'AT'],
     ['840', 'US'],
-  ])('reads %j as %s', (given, expected) => {
+  ])('country() reads %j as %s', (given, expected) => {
     expect(country(given)).toBe(expected);
   });
 
@@ -87,7 +87,7 @@ describe('country', () => {
     ['Magyarország', 'HU'],
     ['Češka', 'CZ'],
     ['RU', 'RU'],
-  ])('knows %j, in whatever language of the EU, as %s', (given, expected) => {
+  ])('country() knows %j, in whatever language of the EU, as %s', (given, expected) => {
     expect(country(given)).toBe(expected);
   });
 
@@ -108,18 +108,18 @@ describe('country', () => {
     ['Corée du Sud', 'KR'],
     ['Türkei', 'TR'],
     ['Mazedonien', 'MK'],
-  ])('knows the usual name %j as %s', (given, expected) => {
+  ])('country() knows the usual name %j as %s', (given, expected) => {
     expect(country(given)).toBe(expected);
   });
 
-  it('knows no alias of two countries', () => {
+  it('country() knows no alias of two countries', () => {
     for (const [code, aliases] of Object.entries(COUNTRY_ALIASES)) {
       for (const alias of aliases.split('|')) expect(country(alias), alias).toBe(code);
     }
   });
 
   it.each(['Korea', 'Virgin Islands', 'Guineas', 'XX', 'ZZ-1', '40', '999', 'Saint', 'E', 'unknown', '-'])(
-    'does not guess at %j',
+    'country() does not guess at %j',
     (given) => {
       expect(failureOf(() => country(given)).code).toBe('country.unknown');
     },
@@ -155,21 +155,21 @@ describe('unit', () => {
     [' KGM ', 'KGM'],
     ['H87', 'H87'],
     ['%', 'P1'],
-  ])('reads %j as %s', (given, expected) => {
+  ])('unit() reads %j as %s', (given, expected) => {
     expect(unit(given)).toBe(expected);
   });
 
-  it.each(['PAL', 'pal', 'ton', 'MT', 'gal', 'gr', 'ct', 'fl. oz.'])('says that %j is ambiguous', (given) => {
+  it.each(['PAL', 'pal', 'ton', 'MT', 'gal', 'gr', 'ct', 'fl. oz.'])('unit() says %j is ambiguous', (given) => {
     const failure = failureOf(() => unit(given));
     expect(failure.code).toBe('unit.ambiguous');
     expect(failure.cure).toContain(`"${given}"`);
   });
 
-  it.each(['furlong', 'ZZZ', 'Eimerchen', 'constructor', '__proto__'])('does not know %j', (given) => {
+  it.each(['furlong', 'ZZZ', 'Eimerchen', 'constructor', '__proto__'])('unit() does not know %j', (given) => {
     expect(failureOf(() => unit(given)).code).toBe('unit.unknown');
   });
 
-  it('maps every alias to a code of its list, and no alias to two codes', () => {
+  it('unit() maps every alias to a code of its list, and no alias to two codes', () => {
     const codes = new Set(`${REC20_CODES}${REC21_CODES}`.split(/\s+/));
     const seen = new Map<string, string>();
     for (const [code, aliases] of Object.entries(UNIT_ALIASES)) {
@@ -182,7 +182,7 @@ describe('unit', () => {
     }
   });
 
-  it('leaves a Rec 20 code as it is, but for those that an ERP uses otherwise', () => {
+  it('unit() leaves a Rec 20 code as it is, but for those that an ERP uses otherwise', () => {
     const changed = `${REC20_CODES}${REC21_CODES}`
       .trim()
       .split(/\s+/)
@@ -196,16 +196,16 @@ describe('unit', () => {
     expect(changed).toEqual(['AH', 'CTN', 'FL', 'KGS', 'KW', 'OZ', 'PAL', 'STK']);
   });
 
-  it.each(['DG', 'D41', '4N', '28', 'C62', 'XBX', 'X8A', 'd41'])('knows %j of Rec 20 and Rec 21', (code) => {
+  it.each(['DG', 'D41', '4N', '28', 'C62', 'XBX', 'X8A', 'd41'])('unit() knows %j of Rec 20 and Rec 21', (code) => {
     expect(unit(code)).toBe(code.toUpperCase());
   });
 
-  it('has the whole of both recommendations', () => {
+  it('unit() has the whole of both recommendations', () => {
     expect(new Set(REC20_CODES.trim().split(/\s+/)).size).toBe(1827);
     expect(new Set(REC21_CODES.trim().split(/\s+/)).size).toBe(405);
   });
 
-  it("takes the source's own table first, whatever else a name means", () => {
+  it('unit() takes the table of the source first, whatever else a name means', () => {
     const table = unitTable({ ST: 'ST', 'Eimer.': 'XPL', PAL: 'XPX', KG: 'GRM' });
     expect(['st', 'eimer', 'PAL', 'kg', 'm'].map((name) => unit(name, table))).toEqual([
       'ST',
@@ -237,7 +237,7 @@ describe('decimal', () => {
     ["1'234.50", '.', '1234.5'],
     ['1,234.56', '.', '1234.56'],
     ['1,234,567', '.', '1234567'],
-  ])('reads %j with mark %j as %s', (given, mark, expected) => {
+  ])('decimal() reads %j with mark %j as %s', (given, mark, expected) => {
     expect(decimal(given, mark)).toBe(expected);
   });
 
@@ -246,7 +246,7 @@ describe('decimal', () => {
     ['1.234,56', 'decimal(x, ",")'],
     ['1,234.56', 'decimal(x, ".")'],
     ['1,234', 'decimal(x, ",") or decimal(x, ".")'],
-  ])('does not guess at %j, and names the way to say it', (given, cure) => {
+  ])('decimal() does not guess at %j, and names the way to say it', (given, cure) => {
     const failure = failureOf(() => decimal(given));
     expect(failure.code).toBe('decimal.ambiguous');
     expect(failure.cure).toMatch(cure === 'decimal(x, ",") or decimal(x, ".")' ? /decimal\(x/ : cure);
@@ -265,15 +265,15 @@ describe('decimal', () => {
     ['0x10', undefined],
     ['١٢', undefined],
     ['1'.repeat(101), undefined],
-  ])('refuses %j with mark %j', (given, mark) => {
+  ])('decimal() refuses %j with mark %j', (given, mark) => {
     expect(failureOf(() => decimal(given, mark)).code).toMatch(/^decimal\.(format|ambiguous)$/);
   });
 
-  it('takes the whole numbers of expressions', () => {
+  it('decimal() takes the whole numbers of expressions', () => {
     expect(decimal(12n)).toBe('12');
   });
 
-  it('brings every decimal through every notation unchanged', () => {
+  it('decimal() brings every decimal through every notation unchanged', () => {
     const digits = fc.stringMatching(/^[0-9]{1,18}$/);
     fc.assert(
       fc.property(fc.boolean(), digits, fc.option(digits), (negative, whole, fraction) => {
@@ -305,7 +305,7 @@ describe('gtin', () => {
     ['96385074', '00000096385074'],
     ['036000291452', '00036000291452'],
     ['00012345600012', '00012345600012'],
-  ])('reads %j as %s', (given, expected) => {
+  ])('gtin() reads %j as %s', (given, expected) => {
     expect(gtin(given)).toBe(expected);
   });
 
@@ -317,11 +317,11 @@ describe('gtin', () => {
     ['00000000', 'gtin.format'],
     ['ABC', 'gtin.format'],
     ['123456789012345', 'gtin.format'],
-  ])('refuses %j with %s', (given, code) => {
+  ])('gtin() refuses %j with %s', (given, code) => {
     expect(failureOf(() => gtin(given)).code).toBe(code);
   });
 
-  it('accepts exactly one check digit for any number', () => {
+  it('gtin() accepts exactly one check digit for any number', () => {
     fc.assert(
       fc.property(fc.stringMatching(/^[1-9][0-9]{11}$/), (body) => {
         const accepted = Array.from('0123456789').filter((digit) => {
@@ -337,7 +337,7 @@ describe('gtin', () => {
     );
   });
 
-  it('notices any single wrong digit', () => {
+  it('gtin() notices any single wrong digit', () => {
     fc.assert(
       fc.property(fc.nat(12), fc.integer({ min: 1, max: 9 }), (place, shift) => {
         const good = '4006381333931';
@@ -365,12 +365,12 @@ describe('date', () => {
     ['11.05.2021 14:30:59', 'DD.MM.YYYY HH:mm:ss', '2021-05-11'],
     ['2020-02-29', undefined, '2020-02-29'],
     ['2000-02-29', undefined, '2000-02-29'],
-  ])('reads %j (%j) as %s', (given, format, expected) => {
+  ])('date() reads %j (%j) as %s', (given, format, expected) => {
     expect(date(given, format)).toBe(expected);
   });
 
   it.each(['00000000', '0000-00-00', '9999-12-31', '99991231', '/Date(253402214400000)/'])(
-    'takes %j for no date',
+    'date() takes %j for no date',
     (given) => {
       expect(date(given)).toBeNull();
     },
@@ -388,11 +388,11 @@ describe('date', () => {
     ['/Date(999999999999999)/', undefined, 'date.invalid'],
     ['2021-05-11', 'DD.MM.YY', 'date.pattern'],
     ['2021-05-11', '(a+)+$', 'date.pattern'],
-  ])('refuses %j (%j) with %s', (given, format, code) => {
+  ])('date() refuses %j (%j) with %s', (given, format, code) => {
     expect(failureOf(() => date(given, format)).code).toBe(code);
   });
 
-  it('agrees with the calendar', () => {
+  it('date() agrees with the calendar', () => {
     fc.assert(
       fc.property(
         fc.date({ min: new Date('1000-01-01'), max: new Date('9999-12-30'), noInvalidDate: true }),
@@ -416,14 +416,14 @@ describe('lookup', () => {
     title: 'lookup file "colours.csv"',
   });
 
-  it('finds a trimmed key, a number by its digits, and gives the fallback for what is not listed', () => {
+  it('lookup() finds a trimmed key, a number by its digits, and gives the fallback for a key that is not listed', () => {
     expect(lookup(tables, 'colours.csv', ' 01 ')).toBe('red');
     expect(lookup(tables, 'colours.csv', '02', 'none')).toBe('none');
     expect(lookup(tables, 'colours.csv', '')).toBeNull();
     expect(lookup(tables, 'colours.csv', '', 'none')).toBe('none');
   });
 
-  it('names table and key of what is not listed', () => {
+  it('lookup() names table and key of an entry that is not listed', () => {
     const failure = failureOf(() => lookup(tables, 'colours.csv', 1));
     expect(failure.code).toBe('lookup.unknown');
     expect(failure.message).toContain('"colours.csv" has no entry for "1"');
@@ -434,13 +434,13 @@ describe('lookup', () => {
 describe('every function', () => {
   const functions = { country, unit: (value: unknown) => unit(value), decimal, gtin, date };
 
-  it('gives null for what is empty', () => {
+  it('every mapping function gives null for an empty value', () => {
     for (const call of Object.values(functions)) {
       for (const empty of ['', '   ', null, undefined]) expect(call(empty)).toBeNull();
     }
   });
 
-  it('throws nothing but a MappingError, whatever it is given', () => {
+  it('every mapping function throws nothing but a MappingError, whatever value it is given', () => {
     const odd = fc.oneof(
       fc.anything(),
       fc.string({ unit: 'binary' }),

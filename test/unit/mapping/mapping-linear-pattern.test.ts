@@ -45,7 +45,7 @@ function referenceMatches(pattern: string, texts: readonly string[]): readonly b
 }
 
 describe('linear patterns', () => {
-  it('match exactly what the same regular expression matches', () => {
+  it('a linear pattern matches exactly what the same regular expression matches', () => {
     const text = fc.string({ unit: fc.constantFrom('a', 'b', 'c', '1', '.', ']', '𝒳'), maxLength: 6 });
     let compared = 0;
     fc.assert(
@@ -80,11 +80,11 @@ describe('linear patterns', () => {
     ['\\bkg\\b', '12kg', false],
     ['(?<unit>kg|g)$', '12 kg', true],
     ['^\\u00e4$', 'ä', true],
-  ])('%j on %j is %j', (pattern, text, expected) => {
+  ])('the linear pattern %j on %j is %j', (pattern, text, expected) => {
     expect(matches(pattern, text)).toBe(expected);
   });
 
-  it('take time in proportion to the text, while a backtracking engine would never end', () => {
+  it('a linear pattern takes time in proportion to the text where a backtracking engine would never end', () => {
     const text = `${'a'.repeat(20_000)}!`;
     const began = performance.now();
     expect(matches('^(a+)+$', text)).toBe(false);
@@ -106,11 +106,11 @@ describe('linear patterns', () => {
     ['((a{100}){100}){100}', /too often/],
     ['a'.repeat(501), /at most 500/],
     ['\\p{Nonsense}', /cannot be read/],
-  ])('refuse %j', (pattern, reason) => {
+  ])('a linear pattern refuses %j', (pattern, reason) => {
     expect(errorOf(pattern)).toMatch(reason);
   });
 
-  it('are refused at once where they repeat nothing many times over', () => {
+  it('a linear pattern that repeats nothing many times over is refused at once', () => {
     expect(errorOf(`${'('.repeat(20)}${'){200}'.repeat(20)}`)).toMatch(/too often/);
   });
 });

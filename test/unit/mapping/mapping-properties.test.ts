@@ -16,7 +16,7 @@ const row = fc.dictionary(
 ) as fc.Arbitrary<JsonObject>;
 
 describe('any row', () => {
-  it('is mapped, excluded or quarantined, and never throws; what is mapped can be hashed and stands', async () => {
+  it('any row is mapped, excluded or quarantined, and never throws, and its items can be hashed', async () => {
     const drafts: Draft[] = [
       {
         to: 'product',
@@ -73,7 +73,7 @@ describe('any row', () => {
     expect([...seen].sort()).toEqual(['excluded', 'mapped', 'quarantined']);
   });
 
-  it('gives the same result each time', async () => {
+  it('any row gives the same result each time', async () => {
     const mapper = await mapperOf([{ to: 'material', key: '"k"', fields: { name: 'row.A + ""', copy: 'row' } }]);
     fc.assert(
       fc.property(row, cell, (fields, a) => {

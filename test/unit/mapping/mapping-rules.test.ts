@@ -21,7 +21,7 @@ describe('value rules', () => {
     [{ pattern: '^[0-9]+ kg$' }, '3 lb', 'rule.pattern', 'weight is "3 lb", which does not match ^[0-9]+ kg$.'],
     [{ required: true }, '', 'rule.required', 'weight is required by the rules of the mapping'],
     [{ required: true, empty: ['n/a'] }, ' n/a', 'rule.required', 'weight is required by the rules of the mapping'],
-  ])('%j refuse %j', async (rule, value, code, message) => {
+  ])('the value rules %j refuse %j', async (rule, value, code, message) => {
     const issues = issuesOf(await mapperOf([withRules({ weight: rule })]), row(value));
     expect(issues).toHaveLength(1);
     expect(issues[0]).toMatchObject({ code, field: 'weight', expression: 'row.w' });
@@ -29,12 +29,12 @@ describe('value rules', () => {
     expect(issues[0]?.cure).toBeDefined();
   });
 
-  it('leave out values that count as none', async () => {
+  it('value rules leave out values that count as none', async () => {
     const [item] = itemsOf(await mapperOf([withRules({ weight: { empty: ['-', '0'] } })]), row(0));
     expect(item?.payload).not.toHaveProperty('weight');
   });
 
-  it('reach the members of a field, and every entry of a list', async () => {
+  it('value rules reach the members of a field, and every entry of a list', async () => {
     const mapper = await mapperOf([withRules({ 'dims.length': { max: '10' } })]);
     const dims = [{ length: '3' }, { length: '30' }, { width: '99' }];
     expect(issuesOf(mapper, row('1', { d: dims })).map(({ code, field, value }) => [code, field, value])).toEqual([
@@ -42,7 +42,7 @@ describe('value rules', () => {
     ]);
   });
 
-  it('compare decimals of any length by their value', async () => {
+  it('value rules compare decimals of any length by their value', async () => {
     const mapper = await mapperOf([withRules({ weight: { min: '-5', max: '5' } })]);
     fc.assert(
       fc.property(fc.bigInt({ min: -(10n ** 30n), max: 10n ** 30n }), fc.nat({ max: 40 }), (digits, places) => {
@@ -56,7 +56,7 @@ describe('value rules', () => {
     );
   });
 
-  it('have patterns that cannot be slow', async () => {
+  it('value rules have patterns that cannot be slow', async () => {
     const [problem] = await problemsOf([withRules({ weight: { pattern: '(?=a)' } })]);
     expect(problem?.path).toBe('sources[0].mappings[0].rules.weight.pattern');
     const mapper = await mapperOf([withRules({ weight: { pattern: '(a|aa|a.){100}b' } })]);
@@ -75,7 +75,7 @@ describe('a module', () => {
   afterAll(() => rm(folder, { recursive: true }));
   const fields = { product: ['sku', 'name'], material: [], bom_item: [] };
 
-  it('gives only fields that the profile allows', async () => {
+  it('a mapping module gives only fields that the profile allows', async () => {
     const mapper = await mapperOf([{ module: module() }], folder, { fields });
     const [issue] = issuesOf(mapper, { sku: 'A', code: 'S', w: 1 });
     expect(issue).toMatchObject({ code: 'field.unknown', field: 'weight' });
@@ -83,7 +83,7 @@ describe('a module', () => {
     expect(itemsOf(mapper, { sku: 'A', code: 'S', w: null })).toHaveLength(1);
   });
 
-  it('is held to the rules of its mapping, and its numbers become text as those of expressions', async () => {
+  it('a mapping module has to keep the rules of its mapping, and its numbers become text as those of expressions', async () => {
     const mapper = await mapperOf([{ module: module(), rules: { weight: { min: '0' } } }], folder);
     expect(issuesOf(mapper, { sku: 'A', code: 'S', w: -3.2 })[0]?.code).toBe('rule.min');
     expect(itemsOf(mapper, { sku: 'A', code: 4711, w: 1 })[0]?.payload).toMatchObject({ sku: '4711', weight: 1 });

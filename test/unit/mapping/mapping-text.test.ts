@@ -16,11 +16,11 @@ describe('html_text', () => {
     ['a\n  b', 'a b'],
     ['<p></p>', null],
     ['cut <p', 'cut <p'],
-  ])('reads %j as %j', (html, text) => {
+  ])('html_text() reads %j as %j', (html, text) => {
     expect(htmlText(html)).toBe(text);
   });
 
-  it('leaves no tag of a document, and ends soon, whatever the document has', () => {
+  it('html_text() leaves no tag of a document, and ends soon, whatever the document has', () => {
     const piece = fc.constantFrom(
       '<p>',
       '</p>',
@@ -46,7 +46,7 @@ describe('html_text', () => {
     expect(performance.now() - began).toBeLessThan(5000);
   });
 
-  it('keeps tags where only entities are decoded', () => {
+  it('html_text() keeps tags where only entities are decoded', () => {
     expect(decodeEntities('&lt;b&gt; &amp;amp; <i>')).toBe('<b> &amp; <i>');
   });
 });
@@ -67,7 +67,7 @@ describe('expressions over lists and packed texts', () => {
     ['printable(row.x)', { x: 'a\u0000\tb\n\u0080\ud800\ufffe😀' }, 'a\tb\n😀'],
     ['printable(row.x)', { x: '\u0000 ' }, undefined],
     ['printable(row.x)', { x: 5 }, '5'],
-  ])('%s over %j gives %j', async (expression, fields, expected) => {
+  ])('the list expression %s over %j gives %j', async (expression, fields, expected) => {
     expect(await valueOf(expression, fields)).toEqual(expected);
   });
 
@@ -76,7 +76,7 @@ describe('expressions over lists and packed texts', () => {
     ['pairs(row.x, ",", "=")', { x: 'a=1,a=2' }, 'pairs.twice'],
     ['split(row.x, "")', { x: 'a' }, 'split.separator'],
     ['split(row.x, ";")', { x: [1] }, 'split.type'],
-  ])('%s over %j is an issue: %s', async (expression, fields, code) => {
+  ])('the list expression %s over %j is an issue: %s', async (expression, fields, code) => {
     expect(await issueOf(expression, fields)).toMatchObject({ code });
   });
 });
@@ -108,14 +108,14 @@ describe('messages about what is not there', () => {
     ['row.x.map(v, v)', { x: null }, 'A loop needs a list or an object, and this is null.', 'as_list'],
     ['row.x.substring(0, 9)', { x: 'short' }, 'The text is shorter than', 'size(row.X)'],
     ['1 / 0', {}, 'A number is divided by zero.', 'Ask first'],
-  ])('%s over %j says: %s', async (expression, fields, message, cure) => {
+  ])('a missing value in %s over %j is reported: %s', async (expression, fields, message, cure) => {
     const issue = await issueOf(expression, fields);
     expect(issue.message).toContain(message);
     expect(issue.cure).toContain(cure);
   });
 
   it.each(['urn:samm:x', 'a b', 'in', 'Größe', 'x"y', "it's", '1st', 'plain'])(
-    'have cures that compile, also for a column named %j',
+    'messages about a missing column named %j have cures that compile',
     async (name) => {
       const { cure = '' } = await issueOf(`row[${JSON.stringify(name)}]`, { other: 1 });
       const expression = /ask first: (.*)\.$/.exec(cure)?.[1] ?? '';
@@ -124,7 +124,7 @@ describe('messages about what is not there', () => {
     },
   );
 
-  it('name a lookup table that is not declared', async () => {
+  it('a lookup table that is not declared is named in the message', async () => {
     expect((await problemOf('lookup("prices", row.x)')).message).toContain('There is no lookup table "prices".');
   });
 });

@@ -14,19 +14,19 @@ it.each([
   { message: 'Missing: "gtin".' },
   { fields: { missing: 'bom_items, gtin' } },
   { fields: { gtin: 'has no value' } },
-])('finds the field that no mapping gives in %j', (reason) => {
+])('the field that no mapping gives is found in the refusal %j', (reason) => {
   expect(cureOf(reason)).toBe(
     'No mapping gives gtin to the product. Add it to `fields` of sources[0].mappings[0] in the config.',
   );
 });
 
-it('names several fields together', () => {
+it('several fields that no mapping gives are named together', () => {
   expect(cureOf({ fields: { missing: 'gtin, country_of_origin, status' } })).toBe(
     'No mapping gives country_of_origin, gtin to the product. Add them to `fields` of sources[0].mappings[0] in the config.',
   );
 });
 
-it('says nothing of mapped fields, of fields of materials, of other refusals and of streams that it does not know', () => {
+it('mapped fields, fields of materials, other refusals and unknown streams are not reported as unmapped', () => {
   expect(cureOf({ fields: { missing: 'status, review' } })).toBeNull();
   expect(cureOf({ fields: { missing: 'materials[ST-1].description' } })).toBeNull();
   expect(cureOf({ code: 'refused', message: 'gtin is missing.' })).toBeNull();

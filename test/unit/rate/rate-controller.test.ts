@@ -61,20 +61,20 @@ function counted(answer: (at: number) => Answer): {
 }
 
 describe('the rate controller', () => {
-  it('does not pace requests before the first refusal', () => {
+  it('the rate controller does not pace requests before the first refusal', () => {
     const controller = createRateController(null, steady);
     const sent = drive(controller, 0, 5000, () => OK);
     expect(sent.filter((at) => at >= 4000).length).toBeGreaterThan(5000);
   });
 
-  it('never exceeds the ceiling that it was given', () => {
+  it('the rate controller never exceeds the ceiling that it was given', () => {
     const controller = createRateController(20, steady);
     const sent = drive(controller, 0, 10_000, () => OK);
     expect(sent.length).toBeLessThanOrEqual(201);
     expect(sent.length).toBeGreaterThan(195);
   });
 
-  it.each([1, 0.1])('keeps to a ceiling of %d a second during refusals and after them', (maxRate) => {
+  it.each([1, 0.1])('the rate controller keeps to a ceiling of %d a second throughout refusals', (maxRate) => {
     for (const answer of [() => refused(null), (at: number) => (at % 3000 < 1500 ? OK : refused(null))]) {
       const sent = drive(createRateController(maxRate, steady), 0, 60_000, answer);
       const gaps = sent.slice(1).map((at, index) => at - (sent[index] ?? 0));
@@ -84,7 +84,7 @@ describe('the rate controller', () => {
     }
   });
 
-  it('sends nothing before a Retry-After has passed, then one request, and the others after its answer', () => {
+  it('the rate controller sends nothing before a Retry-After has passed, then one request, and the others after its answer', () => {
     const controller = createRateController(null, steady);
     drive(controller, 0, 200, () => OK);
     controller.observe(refused(7000), LATENCY_MS, 220);
@@ -93,7 +93,7 @@ describe('the rate controller', () => {
     expect(sent[1]).toBeGreaterThanOrEqual(7220 + LATENCY_MS);
   });
 
-  it('stays closed for the longest wait that was asked for', () => {
+  it('the rate controller stays closed for the longest wait that was asked for', () => {
     const controller = createRateController(null, steady);
     for (let request = 0; request < 3; request += 1) controller.admit(0);
     controller.observe(refused(5000), LATENCY_MS, 20);
@@ -108,7 +108,7 @@ describe('the rate controller', () => {
     ['a minute that was rounded up twice', 62_000, [62]],
     ['63 seconds', 63_000, [60, 63]],
     ['an hour', 3_600_000, [60, 180, 420, 900, 1800, 2700, 3600]],
-  ])('obeys a wait of %s in full up to a minute, and then probes less and less often', (_, waitMs, seconds) => {
+  ])('the rate controller obeys a wait of %s up to a minute, and then probes ever less often', (_, waitMs, seconds) => {
     const controller = createRateController(null, steady);
     controller.admit(0);
     controller.observe(refused(waitMs), LATENCY_MS, LATENCY_MS);
@@ -117,7 +117,7 @@ describe('the rate controller', () => {
     expect(sent.map((at) => Math.floor(at / 1000))).toEqual(seconds);
   });
 
-  it('reports a wait beyond a minute, and when the next probe is sent', () => {
+  it('the rate controller reports a wait beyond a minute, and when the next probe is sent', () => {
     const controller = createRateController(null, steady);
     controller.admit(0);
     controller.observe(refused(86_400_000), LATENCY_MS, 20);
@@ -133,7 +133,7 @@ describe('the rate controller', () => {
   it.each([
     ['refuses for ten minutes and names no time', null],
     ['asks for half a minute again and again', 30_000],
-  ])('reports a long wait if the API %s', (_, waitMs) => {
+  ])('the rate controller reports a long wait if the API %s', (_, waitMs) => {
     const controller = createRateController(null, steady);
     drive(controller, 0, 60_000, () => refused(waitMs));
     expect(controller.wait(60_000)).toBeNull();
@@ -141,7 +141,7 @@ describe('the rate controller', () => {
     expect(controller.wait(600_000)).toMatchObject({ since: LATENCY_MS });
   });
 
-  it.each([60_000, 5000])('reports no long wait during one of %d ms, and none while the API is away', (waitMs) => {
+  it.each([60_000, 5000])('the rate controller reports no long wait during one of %d ms or an outage', (waitMs) => {
     const controller = createRateController(null, steady);
     controller.admit(0);
     controller.observe(refused(waitMs), LATENCY_MS, 20);
@@ -152,14 +152,14 @@ describe('the rate controller', () => {
     expect(away.wait(300_000)).toBeNull();
   });
 
-  it('forgets a wait that has ended without another request', () => {
+  it('the rate controller forgets a wait that has ended without another request', () => {
     const controller = createRateController(null, steady);
     controller.admit(0);
     controller.observe(refused(120_000), LATENCY_MS, 20);
     expect([119_000, 179_000, 181_000].map((at) => controller.wait(at) !== null)).toEqual([true, true, false]);
   });
 
-  it('waits longer each time a reopen probe is refused without a time', () => {
+  it('the rate controller waits longer each time a reopen probe is refused without a time', () => {
     const controller = createRateController(null, steady);
     const sent = drive(controller, 0, 60_000, () => refused(null));
     const probes = sent.filter((at) => at > 50);
@@ -169,12 +169,12 @@ describe('the rate controller', () => {
     expect(gaps.at(-1)).toBeLessThan(10_000);
   });
 
-  it('treats a Retry-After of zero as none', () => {
+  it('the rate controller treats a Retry-After of zero as none', () => {
     const controller = createRateController(null, steady);
     expect(drive(controller, 0, 10_000, () => refused(0)).length).toBeLessThan(20);
   });
 
-  it('admits the next reopen probe if one was not sent', () => {
+  it('the rate controller admits the next reopen probe if one was not sent', () => {
     const controller = createRateController(null, steady);
     controller.admit(0);
     controller.observe(refused(1000), LATENCY_MS, 20);
@@ -184,7 +184,7 @@ describe('the rate controller', () => {
     expect(controller.admit(1026)).toBe(0);
   });
 
-  it('does not take refusals of requests in flight for further evidence', () => {
+  it('the rate controller does not take refusals of requests in flight for further evidence', () => {
     const rates = [1, 20].map((refusals) => {
       const controller = createRateController(null, steady);
       drive(controller, 0, 1000, perSecond(10_000));
@@ -195,7 +195,7 @@ describe('the rate controller', () => {
     expect(rates[1]).toBe(rates[0]);
   });
 
-  it('begins at the rate that the API states, and believes a change that three answers agree on', () => {
+  it('the rate controller begins at the rate that the API states, and believes a change that three answers agree on', () => {
     const controller = createRateController(null, steady);
     const stating = (advisedRate: number) => () => ({ kind: 'answered' as const, by: 'write' as const, advisedRate });
     expect(drive(controller, 0, 1000, stating(100)).length).toBeLessThan(130);
@@ -204,7 +204,7 @@ describe('the rate controller', () => {
     expect(drive(controller, 2002, 3000, () => OK).length).toBeLessThan(20);
   });
 
-  it('does not follow stated rates that alternate, and believes one again that has not changed for a minute', () => {
+  it('the rate controller does not follow stated rates that alternate, and believes one that has been the same for a minute', () => {
     const controller = createRateController(null, steady);
     const server = perSecond(50);
     const inTurns = (at: number): Answer => {
@@ -224,7 +224,7 @@ describe('the rate controller', () => {
     expect(drive(controller, 181_000, 182_000, still).length).toBeLessThan(35);
   });
 
-  it('learns a lower limit after a stop that lasted longer than a short window', () => {
+  it('the rate controller learns a lower limit after a stop that lasted longer than a short window', () => {
     const controller = createRateController(null, steady);
     drive(controller, 0, 60_000, perSecond(50, 1000));
     drive(controller, 60_000, 70_000, (at) => refused(70_000 - at));
@@ -236,7 +236,7 @@ describe('the rate controller', () => {
     expect(1 - accepted() / all()).toBeLessThan(0.01);
   });
 
-  it('waits as long as an API that is away asks for, and does not take that for its limit', () => {
+  it('the rate controller waits as long as an API that is away asks for, and does not take that for its limit', () => {
     const controller = createRateController(null, steady);
     const away: Answer = { kind: 'failed', subject: null, retryAfterMs: 10_000 };
     let from = 0;
@@ -252,7 +252,7 @@ describe('the rate controller', () => {
   });
 
   it.each([null, 1000])(
-    'does not take maintenance that answers 429 for a long window (Retry-After: %s)',
+    'the rate controller does not take maintenance that answers 429 for a long window (Retry-After: %s)',
     (retryAfterMs) => {
       const controller = createRateController(null, steady);
       let from = 0;
@@ -267,7 +267,7 @@ describe('the rate controller', () => {
     },
   );
 
-  it('keeps a finite rate if the stated limit has changed during a night without requests', () => {
+  it('the rate controller keeps a finite rate if the stated limit has changed during a night without requests', () => {
     const controller = createRateController(null, steady);
     const stating = (advisedRate: number, answer: (at: number) => Answer) => (at: number) => ({
       ...answer(at),
@@ -291,7 +291,7 @@ describe('the rate controller', () => {
     expect(all() - accepted()).toBeLessThan(50);
   });
 
-  it('recovers from a small window of a minute that counts refused requests', () => {
+  it('the rate controller recovers from a small window of a minute that counts refused requests', () => {
     const limiter = slidingWindow(0.2, 60_000, { countsRefused: true });
     const controller = createRateController(null, steady);
     const server = (at: number) => (limiter.admit(at).allowed ? OK : refused(null));
@@ -301,7 +301,7 @@ describe('the rate controller', () => {
     expect(accepted()).toBeGreaterThan(40);
   });
 
-  it('does not take a wait of an API that went away during a stop for the cost of a refusal', () => {
+  it('the rate controller does not take a wait of an API that went away during a stop for the cost of a refusal', () => {
     const away: Answer = { kind: 'failed', subject: null, retryAfterMs: 20_000 };
     const waits = [refused(20_000), away].map((amid) => {
       const controller = createRateController(null, steady);
@@ -316,7 +316,7 @@ describe('the rate controller', () => {
     expect(waits[1]).toBeLessThan(900);
   });
 
-  it('learns the limit even if answers come before the first admission', () => {
+  it('the rate controller learns the limit even if answers come before the first admission', () => {
     const controller = createRateController(null, steady);
     for (let at = 0; at < 1000; at += 100) controller.observe(OK, 0, at);
     controller.observe(refused(null), 0, 1000);
@@ -327,7 +327,7 @@ describe('the rate controller', () => {
     expect(drive(controller, 41_000, 61_000, perSecond(50)).length / 20).toBeGreaterThan(42);
   });
 
-  it('reports for how long it is closed without taking a slot', () => {
+  it('the rate controller reports for how long it is closed without taking a slot', () => {
     const controller = createRateController(null, steady);
     expect(controller.closedForMs(0)).toBe(0);
     controller.admit(0);
@@ -340,7 +340,7 @@ describe('the rate controller', () => {
     expect(controller.closedForMs(5041)).toBe(0);
   });
 
-  it('keeps the rate during an hour without requests', () => {
+  it('the rate controller keeps the rate during an hour without requests', () => {
     const controller = createRateController(null, steady);
     const server = perSecond(50);
     drive(controller, 0, 60_000, server);
@@ -349,7 +349,7 @@ describe('the rate controller', () => {
     expect(sent.length / 10).toBeLessThan(56);
   });
 
-  it('does not take an outage during a stop for the length of a window', () => {
+  it('the rate controller does not take an outage during a stop for the length of a window', () => {
     const controller = createRateController(null, steady);
     const server = perSecond(50);
     drive(controller, 0, 30_000, server);
@@ -361,7 +361,7 @@ describe('the rate controller', () => {
     expect(sent.length / 20).toBeGreaterThan(42);
   });
 
-  it('has as many requests in flight as rate and latency need, and no more', () => {
+  it('the rate controller has as many requests in flight as rate and latency need, and no more', () => {
     const slow = createRateController(40, steady);
     const server = perSecond(40);
     drive(slow, 0, 20_000, server);

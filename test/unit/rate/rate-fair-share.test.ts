@@ -37,13 +37,13 @@ function shares(rates: readonly number[], refusals: number): number[] {
 }
 
 describe('the fair share', () => {
-  it.each([[[1, 1, 28]], [[0.3, 3, 6.7]], [[20, 120, 360]]])('makes the shares %j equal', (rates) => {
+  it.each([[[1, 1, 28]], [[0.3, 3, 6.7]], [[20, 120, 360]]])('the fair share makes the shares %j equal', (rates) => {
     const after = shares(rates, 150);
     const mean = after.reduce((sum, one) => sum + one, 0) / after.length;
     for (const one of after) expect(Math.abs(one / mean - 1)).toBeLessThan(0.25);
   });
 
-  it('assumes other clients after three pieces of evidence, and a steady period removes one piece', () => {
+  it('the fair share assumes other clients after three pieces of evidence, and a steady period removes one piece', () => {
     const share = createFairShare();
     share.addEvidence();
     share.addEvidence();
@@ -54,7 +54,7 @@ describe('the fair share', () => {
     expect(share.hasOthers()).toBe(true);
   });
 
-  it('assumes other clients if steady rates rise more often than an unchanged limit allows', () => {
+  it('the fair share assumes other clients if steady rates rise more often than an unchanged limit allows', () => {
     const share = createFairShare();
     for (const steady of [100, 100.4, 100.8]) share.steadyPeriodPassed(steady);
     expect(share.evidence()).toBe(0);
@@ -62,7 +62,7 @@ describe('the fair share', () => {
     expect(share.hasOthers()).toBe(true);
   });
 
-  it('does not take a rate that is regained for evidence', () => {
+  it('the fair share does not take a rate that is regained for evidence', () => {
     const share = createFairShare();
     share.steadyPeriodPassed(100);
     share.addEvidence(0.5, 106);
@@ -70,7 +70,7 @@ describe('the fair share', () => {
     expect(share.evidence()).toBe(0);
   });
 
-  it('takes a raise far above every steady rate for evidence', () => {
+  it('the fair share takes a raise far above every steady rate for evidence', () => {
     const share = createFairShare();
     share.raiseRefused(200);
     expect(share.evidence()).toBe(0);
@@ -84,7 +84,7 @@ describe('the fair share', () => {
     expect(share.evidence()).toBe(0);
   });
 
-  it('makes the shares of clients equal that are refused at the same moments', () => {
+  it('the fair share makes the shares of clients equal that are refused at the same moments', () => {
     const clients = [300, 100].map((rate) => {
       const share = createFairShare();
       share.start(rate, 0);
@@ -105,7 +105,7 @@ describe('the fair share', () => {
     expect((lucky?.rate(now) ?? 0) / (unlucky?.rate(now) ?? 1)).toBeLessThan(1.1);
   });
 
-  it('does not rise while it is unused, and rises faster and faster without refusals', () => {
+  it('the fair share does not rise while it is unused, and rises faster and faster without refusals', () => {
     const share = createFairShare();
     share.start(100, 0);
     expect(share.rate(0)).toBe(85);
@@ -117,7 +117,7 @@ describe('the fair share', () => {
     expect(share.rate(115_000)).toBeGreaterThan(850);
   });
 
-  it('ends after equal rounds in a row, and needs more of them each time it has ended too early', () => {
+  it('the fair share ends after equal rounds in a row, and needs more of them each time it has ended too early', () => {
     const share = createFairShare();
     const roundsNeeded = (): number => {
       share.start(10, 0);
@@ -129,7 +129,7 @@ describe('the fair share', () => {
     expect(Array.from({ length: 5 }, roundsNeeded)).toEqual([4, 8, 16, 32, 32]);
   });
 
-  it('continues while the rounds differ', () => {
+  it('the fair share continues while the rounds differ', () => {
     const share = createFairShare();
     share.start(10, 0);
     const steady = Array.from({ length: 50 }, (_, round) =>

@@ -14,7 +14,7 @@ const LIMIT = 'a limit of 50 requests a second';
 
 describe('the rate', () => {
   it.each(['none', 'seconds', 'ratelimit', 'wrong'] as const)(
-    `uses 95 % of ${LIMIT} if the answers state it as: %s`,
+    `the rate uses 95 % of ${LIMIT} if the answers state it as: %s`,
     (headers) => {
       const cells = names.map((limit) => result({ limit, rate: 50, headers, scenario: 'steady' }));
       expect(mean(cells.map(({ use }) => use))).toBeGreaterThan(0.95);
@@ -26,7 +26,7 @@ describe('the rate', () => {
     },
   );
 
-  it('sends nothing before a Retry-After has passed', () => {
+  it('the rate is zero before a Retry-After has passed', () => {
     for (const headers of ['seconds', 'date'] as const) {
       for (const scenario of ['÷5', 'outage'] as const) {
         expect(result({ limit: 'fixed 1 s', rate: 50, headers, scenario }).early).toBe(0);
@@ -35,20 +35,20 @@ describe('the rate', () => {
     }
   });
 
-  it(`finds a fifth of ${LIMIT} of every kind, with few refusals`, () => {
+  it(`the rate finds a fifth of ${LIMIT} of every kind, with few refusals`, () => {
     const cells = names.map((limit) => result({ limit, rate: 50, headers: 'none', scenario: '÷5' }));
     expect(Math.min(...cells.map(({ use }) => use))).toBeGreaterThan(0.8);
     expect(mean(cells.map(({ use }) => use))).toBeGreaterThan(0.9);
     expect(mean(cells.map(({ refused }) => refused))).toBeLessThan(0.05);
   });
 
-  it('finds a limit that is raised from 10 to 100 within half a minute, or two windows', () => {
+  it('the rate finds a limit that is raised from 10 to 100 within half a minute, or two windows', () => {
     const cells = names.map((limit) => result({ limit, rate: 10, headers: 'none', scenario: '×10' }));
     expect(mean(cells.map(({ use }) => use))).toBeGreaterThan(0.9);
     expect(Math.min(...cells.map(({ use }) => use))).toBeGreaterThan(0.75);
   });
 
-  it(`returns to ${LIMIT} after an outage of a minute`, () => {
+  it(`the rate returns to ${LIMIT} after an outage of a minute`, () => {
     for (const headers of ['none', 'seconds'] as const) {
       const { use, refused } = result({ limit: 'GCRA 0.2 s', rate: 50, headers, scenario: 'outage' });
       expect(use).toBeGreaterThan(0.9);
@@ -56,7 +56,7 @@ describe('the rate', () => {
     }
   });
 
-  it('is shared equally by three processes that do not know each other', () => {
+  it('the rate is shared equally by three processes that do not know each other', () => {
     const cells = names.map((limit) =>
       result({ limit, rate: 50, headers: 'seconds', scenario: 'steady', processes: 3 }),
     );

@@ -35,13 +35,13 @@ const stopAfter = (stopMs: number, openMs = WINDOW_MS - stopMs): EndedStop => ({
 });
 
 describe('a limit with a long window', () => {
-  it('keeps the rate after a stop that its own raise explains', () => {
+  it('a limit with a long window keeps the rate after a stop that the raise of the rate explains', () => {
     const { schedule, long } = steadyAt(10, 10);
     long.afterLongStop(stopAfter(7000), 11, WINDOW_MS);
     expect(schedule.phase()).toBe('steady');
   });
 
-  it('climbs again after a stop that its own raise does not explain, and then keeps the rate that it reached', () => {
+  it('a limit with a long window lets the rate climb again after a stop that no raise explains, and then keeps it', () => {
     const { schedule, long } = steadyAt(10, 10);
     long.afterLongStop(stopAfter(25_000), 10, WINDOW_MS);
     expect(schedule.phase()).toBe('ramping');
@@ -52,7 +52,7 @@ describe('a limit with a long window', () => {
     expect(schedule.phase()).toBe('ramping');
   });
 
-  it('climbs again even if it was rising as the window refilled', () => {
+  it('a limit with a long window lets the rate climb again even if it was rising as the window refilled', () => {
     const { schedule, long } = steadyAt(10, 10);
     const short = { ...stopAfter(1000, 200), accepted: 1 };
     long.afterShortStop(short, 10, 10_000);
@@ -65,20 +65,20 @@ describe('a limit with a long window', () => {
     expect(schedule.rate(WINDOW_MS + 20_000)).toBeGreaterThan(40);
   });
 
-  it('does not climb again if its own leap has used the window', () => {
+  it('a limit with a long window does not let the rate climb again if its own leap has used the window', () => {
     const { schedule, long } = steadyAt(100, 10);
     long.afterLongStop(stopAfter(50_000), 100, WINDOW_MS);
     expect(schedule.phase()).toBe('steady');
   });
 
-  it('does not climb again if the climb would not reach the limit before the window ends', () => {
+  it('a limit with a long window does not let the rate climb if it would not reach the limit before the window ends', () => {
     const { schedule, long } = steadyAt(400, 400);
     for (let request = 0; request < 24_000; request += 1) long.accepted(0);
     long.afterLongStop(stopAfter(25_000), 400, WINDOW_MS);
     expect(schedule.phase()).toBe('steady');
   });
 
-  it('rises as the window refills after refusals in a row, even after a leap', () => {
+  it('a limit with a long window lets the rate rise as the window refills after refusals in a row, even after a leap', () => {
     const { schedule, long } = steadyAt(100, 10);
     const now = 11_000;
     const short = { ...stopAfter(1000, 200), accepted: 12, goodput: () => 60 };

@@ -24,13 +24,13 @@ function steadyPeriodMs(random: () => number): number {
 }
 
 describe('the schedule of the search for a rate', () => {
-  it('varies the steady periods in a short window, so that clients that were stopped together do not raise together', () => {
+  it('the rate schedule varies the steady periods in a short window, so that stopped clients do not raise together', () => {
     const [short, middle, long] = [0, 0.5, 1].map((number) => steadyPeriodMs(() => number));
     expect(short).toBeLessThan(0.8 * (middle ?? 0));
     expect(long).toBeGreaterThan(1.2 * (middle ?? 0));
   });
 
-  it('rises to the steady rate no faster than a sliding window refills', () => {
+  it('the rate schedule rises to the steady rate no faster than a sliding window refills', () => {
     const schedule = createRateSchedule({ ...LIMIT, windowMs: 60_000 }, createFairShare(), () => 0.5);
     schedule.startRefill(10, 0);
     expect(schedule.phase()).toBe('steady');
@@ -41,7 +41,7 @@ describe('the schedule of the search for a rate', () => {
     expect(steady).toBeLessThanOrEqual(100);
   });
 
-  it.each(['ramping', 'sharing'] as const)('rises only as long as it is used while %s', (phase) => {
+  it.each(['ramping', 'sharing'] as const)('the rate schedule rises only as long as it is used while %s', (phase) => {
     const after = (perSecond: (rate: number) => number, seconds: number): number => {
       const schedule = createRateSchedule({ ...LIMIT, windowMs: 60_000 }, createFairShare(), () => 0.5);
       if (phase === 'ramping') schedule.startRamp(0);
@@ -57,7 +57,7 @@ describe('the schedule of the search for a rate', () => {
     expect(after((rate) => rate, 45)).toBeGreaterThan(500);
   });
 
-  it('rises from the smallest rate while sharing, even after a long time without a refusal', () => {
+  it('the rate schedule rises from the smallest rate while sharing, even after a long time without a refusal', () => {
     const share = createFairShare();
     const schedule = createRateSchedule({ ...LIMIT }, share, () => 0.5);
     schedule.startSharing(100, 0);
@@ -74,7 +74,7 @@ describe('the schedule of the search for a rate', () => {
     expect(sent).toBeGreaterThan(200);
   });
 
-  it('does not lower the rate after a stop, during which no rate could be used', () => {
+  it('the rate schedule does not lower the rate after a stop, during which no rate could be used', () => {
     const schedule = createRateSchedule({ ...LIMIT }, createFairShare(), () => 0.5);
     schedule.startSharing(100, 0);
     const use = (from: number, to: number): void => {
@@ -87,7 +87,7 @@ describe('the schedule of the search for a rate', () => {
     expect(schedule.rate(12_000)).toBeGreaterThan(risen);
   });
 
-  it('limits the rate to the refill only until the next phase begins', () => {
+  it('the rate schedule limits the rate to the refill only until the next phase begins', () => {
     const schedule = createRateSchedule({ ...LIMIT, windowMs: 60_000 }, createFairShare(), () => 0.5);
     schedule.startRefill(10, 0);
     schedule.startRaise(100, 0.1, 1000);

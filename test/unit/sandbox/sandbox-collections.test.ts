@@ -66,7 +66,7 @@ test('tables and plain structures hold the same rows, whatever is done to them',
   );
 });
 
-test('both keep the same idempotency records, for as long and as many as they are told', () => {
+test('tables and plain structures keep the same idempotency records, for as long and as many as they are told', () => {
   const step = fc.record({
     organizationId: organization,
     key: fc.constantFrom('a', 'b', 'c', 'd', 'e'),
@@ -94,7 +94,7 @@ test('both keep the same idempotency records, for as long and as many as they ar
   );
 });
 
-test('both count writes alike and in the same order', () => {
+test('tables and plain structures count writes alike and in the same order', () => {
   const write = fc.tuple(
     organization,
     fc.constantFrom('product.create', 'report.create'),

@@ -18,11 +18,11 @@ function valuesOf(option: string, commandLine: string): string[] {
 }
 
 describe('docs/sandbox.md', () => {
-  it('has command lines to check', () => {
+  it('docs/sandbox.md has command lines to check', () => {
     expect(examples.length).toBeGreaterThan(8);
   });
 
-  it.each(examples)('has settings and faults that the sandbox takes in: %s', async (flags) => {
+  it.each(examples)('docs/sandbox.md has settings and faults that the sandbox accepts: %s', async (flags) => {
     const set = valuesOf('--set', flags).map((text) => {
       const at = text.indexOf('=');
       return { path: text.slice(0, at), value: text.slice(at + 1) };
@@ -33,20 +33,20 @@ describe('docs/sandbox.md', () => {
     expect(settings.faults).toHaveLength(fault.length);
   });
 
-  it('has a settings file that the sandbox takes', async () => {
+  it('docs/sandbox.md has a settings file that the sandbox accepts', async () => {
     const [, yaml = ''] = /```yaml\n([\s\S]*?)```/.exec(PAGE) ?? [];
     const folder = configFolder({ 'sandbox.yaml': yaml });
     const settings = await sandboxSettings({ settings: join(folder, 'sandbox.yaml') });
     expect(settings).toMatchObject({ storage: join(folder, 'uuid.db'), faults: [{ kind: 'status', count: 2 }] });
   });
 
-  it('has every kind of fault, and no other', () => {
+  it('docs/sandbox.md has every kind of fault, and no other', () => {
     const kinds = FaultRule.options.map((option) => option.shape.kind.value);
     const table = PAGE.slice(PAGE.indexOf('| kind | number |'), PAGE.indexOf('`count` says how often'));
     expect([...table.matchAll(/^\| `([a-z-]+)` \|/gm)].map(([, kind]) => kind)).toEqual(kinds);
   });
 
-  it('has every route of the control endpoint, and no other', () => {
+  it('docs/sandbox.md has every route of the control endpoint, and no other', () => {
     const routes = Object.keys(createControlRoutes({} as ControlParts));
     const table = PAGE.slice(PAGE.indexOf('| route | body |'));
     expect(new Set([...table.matchAll(/`((?:GET|PUT|POST|DELETE) [^`]+)`/g)].map(([, route]) => route))).toEqual(

@@ -4,7 +4,7 @@ import { isCountryCode } from '../../../src/sandbox/items/countries.ts';
 import { cas, gtin } from '../../../src/sandbox/items/fields.ts';
 import { honoursKeys } from '../../../src/sandbox/storage/idempotency.ts';
 
-test('knows 249 countries, each of which has a name', () => {
+test('the sandbox knows 249 countries, each of which has a name', () => {
   const names = new Intl.DisplayNames('en', { type: 'region', fallback: 'none' });
   const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ'.split('');
   const codes = letters.flatMap((first) => letters.map((second) => first + second)).filter(isCountryCode);
@@ -19,12 +19,12 @@ test('a GTIN has one valid check digit of ten', () => {
   expect(valid).toEqual(['04012345678901']);
 });
 
-test('recognises CAS numbers by their check digit', () => {
+test('the sandbox recognises CAS numbers by their check digit', () => {
   for (const number of ['7732-18-5', '7439-89-6', '50-00-0', '1317-65-3']) expect(cas().parse(number)).toBe(number);
   for (const number of ['7732-18-4', '07732-18-5', '7732185']) expect(cas().safeParse(number).success).toBe(false);
 });
 
-test('obeys Idempotency-Key on publishing alone by default, on every write when told to, on reads never', () => {
+test('the sandbox obeys Idempotency-Key on publishing alone by default, on every write when configured, on reads never', () => {
   const publish = ENDPOINTS['passport.publish'];
   const obeyed = (mode: 'honoured' | 'publish-only' | 'ignored') =>
     [publish, ENDPOINTS['product.create'], ENDPOINTS['product.list']].map((endpoint) => honoursKeys(mode, endpoint));

@@ -76,7 +76,7 @@ test('a sliding window lets in no more than its limit in any stretch of its leng
   );
 });
 
-test('says truly how many more requests it would let in at once', () => {
+test('a rate limit states truly how many more requests it would let in at once', () => {
   fc.assert(
     fc.property(anyLimit, gaps, fc.nat(5000), (limit, waits, pause) => {
       const limiter = createRateLimiter(limit);
