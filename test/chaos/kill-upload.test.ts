@@ -6,7 +6,6 @@ import { type WebForms, webForms } from '../support/browser/web-forms.ts';
 import { type DaemonProcess, startDaemonProcess } from '../support/cli/daemon-process.ts';
 import { covers } from '../support/docs/reliability.ts';
 import { freePort } from '../support/servers/redis.ts';
-import { WEB_TOKEN } from '../support/worlds/daemon-world.ts';
 import { createDashboardWorld, productsFile } from '../support/worlds/dashboard-world.ts';
 import type { World } from '../support/worlds/world.ts';
 
@@ -20,7 +19,7 @@ let web: WebForms;
 
 beforeEach(async () => {
   const port = await freePort();
-  world = await createDashboardWorld({ token: WEB_TOKEN, web: { port } });
+  world = await createDashboardWorld({ port });
   const rows = Array.from({ length: ROWS }, (_, at) => `Q-${at};Lamp ${at};DRAFT;Atlantis`);
   world.write('products.csv', productsFile(rows));
   await world.sync();

@@ -1,33 +1,30 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { seriousFindings } from '../support/browser/axe.ts';
-import { browserNote, runsBrowser, type TestBrowser } from '../support/browser/chromium.ts';
+import { browserNote, runsBrowser } from '../support/browser/chromium.ts';
 import { type GuardedWeb, openGuardedWeb, PASSWORDS } from '../support/browser/guarded-web.ts';
-import { openWatchedPage } from '../support/browser/watched-page.ts';
-
-/** Where to keep what the browser shows, for people to look at. */
-const SHOTS = process.env['DPP_SYNC_TEST_SCREENSHOTS'];
+import { openWatchedPage, type WatchedPage } from '../support/browser/watched-page.ts';
 
 describe.skipIf(!runsBrowser)(`logging in, tasks, the audit log and error pages${browserNote}`, () => {
   let web: GuardedWeb;
-  let browser: TestBrowser;
+  let watched: WatchedPage;
   let page: Page;
   let task = '';
-  let complaints: string[];
 
   beforeAll(async () => {
     web = await openGuardedWeb();
     task = (await web.people.operator.post('/runs/start', { source: 'erp' })).headers.location ?? '';
     // The browser itself reports the pages that are asked for to see their errors.
-    ({ browser, page, complaints } = await openWatchedPage(web.url, (text) => /status of 40[134]/.test(text)));
+    watched = await openWatchedPage(web.url, (text) => /status of 40[134]/.test(text));
+    ({ page } = watched);
   });
   afterAll(async () => {
-    await browser.close();
+    await watched.browser.close();
     await web.remove();
   });
 
   async function logIn(role: keyof typeof PASSWORDS): Promise<void> {
-    await browser.context.clearCookies();
+    await watched.browser.context.clearCookies();
     await page.goto(`${web.url}/login`);
     await page.getByLabel('Name').fill(`the-${role}`);
     await page.getByLabel('Password').fill(PASSWORDS[role]);
@@ -36,7 +33,7 @@ describe.skipIf(!runsBrowser)(`logging in, tasks, the audit log and error pages$
   }
 
   it('logs a person in with the keyboard alone, and out again', async () => {
-    await browser.context.clearCookies();
+    await watched.browser.context.clearCookies();
     await page.goto(`${web.url}/runs`);
     await page.waitForURL(/\/login\?next=%2Fruns/);
     // The cursor is in the first field.
@@ -70,14 +67,11 @@ describe.skipIf(!runsBrowser)(`logging in, tasks, the audit log and error pages$
       await page.emulateMedia({ colorScheme });
       const look = async (path: string) => {
         await page.goto(`${web.url}${path}`);
-        if (SHOTS !== undefined) {
-          const name = `${path.replace(/[^a-z]/g, '').slice(0, 12)}-${width}-${colorScheme}`;
-          await page.screenshot({ path: `${SHOTS}/${name}.png`, fullPage: true });
-        }
+        await watched.shoot(`${path.replace(/[^a-z]/g, '').slice(0, 12)}-${width}-${colorScheme}`);
         expect([path, await seriousFindings(page)]).toEqual([path, []]);
         expect([path, await page.evaluate('document.documentElement.scrollWidth')]).toEqual([path, width]);
       };
-      await browser.context.clearCookies();
+      await watched.browser.context.clearCookies();
       await look('/login');
       await logIn('operator');
       for (const path of ['/tasks', task, '/audit', '/no-such-page']) await look(path);
@@ -87,6 +81,6 @@ describe.skipIf(!runsBrowser)(`logging in, tasks, the audit log and error pages$
   });
 
   it('complains of nothing', () => {
-    expect(complaints).toEqual([]);
+    expect(watched.complaints).toEqual([]);
   });
 });

@@ -6,37 +6,15 @@ import { parse } from 'csv-parse/sync';
 import iconv from 'iconv-lite';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Daemon } from '../../src/daemon/daemon.ts';
 import { seriousFindings } from '../support/browser/axe.ts';
-import { browserNote, runsBrowser, type TestBrowser } from '../support/browser/chromium.ts';
-import { openWatchedPage } from '../support/browser/watched-page.ts';
+import { browserNote, runsBrowser } from '../support/browser/chromium.ts';
+import { openDashboard, type WatchedDashboard } from '../support/browser/watched-page.ts';
 import { textOf } from '../support/connectors/connector-reader.ts';
-import { REFUSAL, refuseCreates, startDaemon, WEB_TOKEN } from '../support/worlds/daemon-world.ts';
-import { createWorld, type World } from '../support/worlds/world.ts';
+import { attentionExport, createAttentionWorld } from '../support/worlds/attention-world.ts';
+import { REFUSAL, refuseCreates, WEB_TOKEN } from '../support/worlds/daemon-world.ts';
 
 const SOON = { timeout: 60_000 };
-/** Where to keep what the browser shows, for people to look at. */
-const SHOTS = process.env['DPP_SYNC_TEST_SCREENSHOTS'];
 
-const SOURCE = {
-  id: 'erp',
-  connector: 'csv',
-  options: { path: './products.csv', key: ['SKU'], delimiter: ';', encoding: 'windows-1252' },
-  lookups: { states: { file: './states.csv', key: 'key', value: 'value' } },
-  mappings: [
-    {
-      to: 'product',
-      key: 'row.SKU',
-      fields: {
-        sku: 'row.SKU',
-        name: 'row.NAME',
-        status: 'lookup("states", row.STATE)',
-        country_of_origin: 'country(row.LAND)',
-      },
-    },
-  ],
-  guard: { maxMissing: '20%', maxDrop: '20%' },
-};
 const ROWS = [
   'A-1;Kessel;10;DE',
   'A-2;=1+1;99;DE',
@@ -47,36 +25,19 @@ const ROWS = [
   'B-1;Alt;20;DE',
   'B-2;Uralt;20;DE',
 ];
-const exportOf = (rows: readonly string[]) =>
-  iconv.encode(`SKU;NAME;STATE;LAND\r\n${rows.join('\r\n')}\r\n`, 'windows-1252');
-const STATES = 'key,value\n10,DRAFT\n20,ARCHIVED\n';
 
 describe.skipIf(!runsBrowser)(`acting on the dashboard${browserNote}`, () => {
-  let world: World;
-  let daemon: Daemon;
-  let url: string;
-  let browser: TestBrowser;
+  let web: WatchedDashboard;
   let page: Page;
-  let complaints: string[];
 
   beforeAll(async () => {
-    world = await createWorld({
-      config: { web: { port: 0, token: WEB_TOKEN }, sources: [SOURCE] },
-      files: { 'products.csv': exportOf(ROWS), 'states.csv': STATES },
-    });
-    refuseCreates(world, 'B-');
-    await world.sync();
-    ({ daemon, url } = await startDaemon(world));
-    ({ browser, page, complaints } = await openWatchedPage(url));
+    web = await openDashboard(await createAttentionWorld({ rows: ROWS }));
+    ({ page } = web);
   });
-  afterAll(async () => {
-    await browser.close();
-    await daemon.stop();
-    await world.remove();
-  });
+  afterAll(() => web.remove());
 
   const skus = () =>
-    world
+    web.world
       .contents()
       .products.map(({ sku }) => textOf(sku))
       .toSorted();
@@ -88,9 +49,7 @@ describe.skipIf(!runsBrowser)(`acting on the dashboard${browserNote}`, () => {
         // Colours that are still changing would be measured in between.
         await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
         await page.setViewportSize({ width, height: 800 });
-        if (SHOTS !== undefined) {
-          await page.screenshot({ path: `${SHOTS}/act-${name}-${width}-${colorScheme}.png`, fullPage: true });
-        }
+        await web.shoot(`act-${name}-${width}-${colorScheme}`);
         expect(await seriousFindings(page), `${name} at ${width} px, ${colorScheme}`).toEqual([]);
         const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - window.innerWidth');
         expect(overflow, `${name} is wider than ${width} px`).toBeLessThanOrEqual(0);
@@ -101,11 +60,11 @@ describe.skipIf(!runsBrowser)(`acting on the dashboard${browserNote}`, () => {
   }
 
   it('shows what needs attention by cause to who has logged in', async () => {
-    await page.goto(`${url}/attention`);
+    await page.goto(`${web.url}/attention`);
     await page.waitForURL(/\/login\?next=/);
     await page.fill('input[type=password]', WEB_TOKEN);
     await page.click('main button[type=submit]');
-    await page.waitForURL(`${url}/attention`);
+    await page.waitForURL(`${web.url}/attention`);
     await page.getByText('3 rows').waitFor();
     await lookAt('inbox');
   });
@@ -116,9 +75,12 @@ describe.skipIf(!runsBrowser)(`acting on the dashboard${browserNote}`, () => {
     await lookAt('cause');
     await page.click('text=How many would pass now?');
     await page.getByText('0 of 3 would pass now.').waitFor();
-    const file = readFileSync(world.configFile, 'utf8');
-    world.write('dpp-sync.yaml', file.replace(`lookup("states", row.STATE)`, `lookup("states", row.STATE, "ACTIVE")`));
-    await page.goto(`${url}/settings`);
+    const file = readFileSync(web.world.configFile, 'utf8');
+    web.world.write(
+      'dpp-sync.yaml',
+      file.replace(`lookup("states", row.STATE)`, `lookup("states", row.STATE, "ACTIVE")`),
+    );
+    await page.goto(`${web.url}/settings`);
     await page.click('text=Read the config again');
     await page.getByText('The config was read again.').waitFor();
     // The daemon maps the stored rows again by itself when its config has changed.
@@ -126,12 +88,12 @@ describe.skipIf(!runsBrowser)(`acting on the dashboard${browserNote}`, () => {
   });
 
   it('replays a group that the platform refused, and the products arrive', async () => {
-    await page.goto(`${url}/attention?type=rejected`);
+    await page.goto(`${web.url}/attention?type=rejected`);
     await page.click('.cause:has-text("2 items") .title');
     await page.getByText('Settle by hand').waitFor();
     await lookAt('cause-rejected');
-    world.sandbox.faults.clear();
-    refuseCreates(world, 'B-2');
+    web.world.sandbox.faults.clear();
+    refuseCreates(web.world, 'B-2');
     await page.click('summary:has-text("Replay 2 items")');
     await page.click('button:has-text("Replay 2 items")');
     await page.waitForURL(/\/tasks\//);
@@ -141,7 +103,7 @@ describe.skipIf(!runsBrowser)(`acting on the dashboard${browserNote}`, () => {
   });
 
   it('takes a downloaded file back corrected, after it has shown what would happen', async () => {
-    await page.goto(`${url}/attention?type=quarantine`);
+    await page.goto(`${web.url}/attention?type=quarantine`);
     await page.click('.cause:has-text("2 rows") .title');
     const downloading = page.waitForEvent('download');
     await page.click('text=Download as CSV');
@@ -167,15 +129,15 @@ describe.skipIf(!runsBrowser)(`acting on the dashboard${browserNote}`, () => {
   });
 
   it('retries a delivery from the page of the queues, and says what came of it', async () => {
-    await page.goto(`${url}/queues`);
+    await page.goto(`${web.url}/queues`);
     await page.getByText('product.create B-2 (erp): rejected').waitFor();
     await lookAt('queues');
     await page.click('button[aria-label^="Retry product.create B-2"]');
     await page.getByText('0 of 1 delivery arrived, and 1 still needs a person.').waitFor();
     await page.getByText(REFUSAL).first().waitFor();
-    world.sandbox.faults.clear();
-    await expect.poll(async () => (await daemon.runtime.queues.failed('deliver')).length, SOON).toBe(1);
-    await page.goto(`${url}/queues`);
+    web.world.sandbox.faults.clear();
+    await expect.poll(async () => (await web.daemon.runtime.queues.failed('deliver')).length, SOON).toBe(1);
+    await page.goto(`${web.url}/queues`);
     await page.click('button[aria-label^="Retry product.create B-2"]');
     await page.getByText('1 of 1 delivery arrived.').waitFor();
     await lookAt('task-retried');
@@ -183,35 +145,35 @@ describe.skipIf(!runsBrowser)(`acting on the dashboard${browserNote}`, () => {
   });
 
   it('accepts a guarded export', async () => {
-    world.write('products.csv', exportOf(ROWS.slice(0, 4)));
-    await page.goto(`${url}/runs`);
+    web.world.write('products.csv', attentionExport(ROWS.slice(0, 4)));
+    await page.goto(`${web.url}/runs`);
     await page.click('text=Run erp now');
     await page.waitForURL(/\/tasks\//);
-    await expect.poll(() => daemon.runtime.views.guardedReads(), SOON).toHaveLength(1);
-    await page.goto(`${url}/runs/accept?source=erp`);
+    await expect.poll(() => web.daemon.runtime.views.guardedReads(), SOON).toHaveLength(1);
+    await page.goto(`${web.url}/runs/accept?source=erp`);
     await page.locator('main form button').last().click();
-    await expect.poll(() => daemon.runtime.views.guardedReads(), SOON).toEqual([]);
-    await expect.poll(() => daemon.runtime.views.missingCounts(), SOON).not.toEqual({});
+    await expect.poll(() => web.daemon.runtime.views.guardedReads(), SOON).toEqual([]);
+    await expect.poll(() => web.daemon.runtime.views.missingCounts(), SOON).not.toEqual({});
   });
 
   it('has its settings, tasks and values of lookup tables in the same form', async () => {
-    await page.goto(`${url}/settings`);
+    await page.goto(`${web.url}/settings`);
     await page.locator('details > summary').first().click();
     await lookAt('settings');
     await page.click('text=Check sources, queue and API');
     await page.getByText('embedded, in the process').waitFor();
     await lookAt('task-checked');
-    await page.goto(`${url}/attention/lookup-values`);
+    await page.goto(`${web.url}/attention/lookup-values`);
     await page.fill('#lookup-key', '77');
     await page.fill('#lookup-value', 'DRAFT');
     await page.click('button:has-text("Add the value")');
     await page.getByText('means “DRAFT” now.').waitFor();
     await lookAt('lookup-values');
-    await page.goto(`${url}/tasks`);
+    await page.goto(`${web.url}/tasks`);
     await lookAt('tasks');
   });
 
   it('needs nothing that the security policy forbids, and nothing from elsewhere', () => {
-    expect(complaints).toEqual([]);
+    expect(web.complaints).toEqual([]);
   });
 });

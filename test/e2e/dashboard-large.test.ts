@@ -3,48 +3,36 @@
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Daemon } from '../../src/daemon/daemon.ts';
-import { browserNote, runsBrowser, type TestBrowser } from '../support/browser/chromium.ts';
-import { openWatchedPage } from '../support/browser/watched-page.ts';
+import { browserNote, runsBrowser } from '../support/browser/chromium.ts';
+import { openDashboard, type WatchedDashboard } from '../support/browser/watched-page.ts';
 import { type LargeLedger, writeLargeLedger } from '../support/ledger/large-ledger.ts';
-import { startDaemon, WEB_TOKEN } from '../support/worlds/daemon-world.ts';
 import { createDashboardWorld } from '../support/worlds/dashboard-world.ts';
-import type { World } from '../support/worlds/world.ts';
 
 const ITEMS = 100_000;
 
 describe.skipIf(!runsBrowser)(`the dashboard over ${ITEMS} items${browserNote}`, () => {
-  let world: World;
-  let daemon: Daemon;
-  let url: string;
+  let web: WatchedDashboard;
   let ledger: LargeLedger;
-  let browser: TestBrowser;
   let page: Page;
-  let complaints: string[];
 
   beforeAll(async () => {
-    world = await createDashboardWorld({ token: WEB_TOKEN });
+    const world = await createDashboardWorld();
     ledger = await writeLargeLedger(join(world.folder, 'data', 'ledger.db'), ITEMS, world.baseUrl);
-    ({ daemon, url } = await startDaemon(world));
-    const watched = await openWatchedPage(url);
-    ({ browser, page, complaints } = watched);
-    await watched.logIn();
+    web = await openDashboard(world);
+    ({ page } = web);
+    await web.logIn();
   });
-  afterAll(async () => {
-    await browser.close();
-    await daemon.stop();
-    await world.remove();
-  });
+  afterAll(() => web.remove());
 
   it('says on the first page how many passports are published', async () => {
-    await page.goto(url);
+    await page.goto(web.url);
     expect(await page.locator('.headline').textContent()).toMatch(/of [\d,]{5,} passports published/);
   });
 
   it('finds one item by a part of its name, and says why it is not published', async () => {
-    await page.goto(`${url}/items`);
+    await page.goto(`${web.url}/items`);
     expect(await page.locator('.lead').textContent()).toMatch(/[\d,]{6,} items in the ledger/);
-    await page.goto(`${url}/items?state=rejected&kind=product`);
+    await page.goto(`${web.url}/items?state=rejected&kind=product`);
     const name = (await page.locator('main tbody tr').nth(3).locator('td').first().textContent()) ?? '';
     expect(name).not.toBe('');
     await page.fill('#filter-search', name);
@@ -59,7 +47,7 @@ describe.skipIf(!runsBrowser)(`the dashboard over ${ITEMS} items${browserNote}`,
 
   it('goes through the pages of a list without showing an item twice', async () => {
     const seen: string[] = [];
-    await page.goto(`${url}/items?kind=material`);
+    await page.goto(`${web.url}/items?kind=material`);
     for (let at = 0; at < 4; at += 1) {
       seen.push(...(await page.locator('main tbody th').allTextContents()));
       await page.click('a[rel=next]');
@@ -71,17 +59,17 @@ describe.skipIf(!runsBrowser)(`the dashboard over ${ITEMS} items${browserNote}`,
   });
 
   it('counts all that a filter selects before it withdraws, beyond the page, and sends nothing', async () => {
-    await page.goto(`${url}/passports?state=published`);
+    await page.goto(`${web.url}/passports?state=published`);
     await page.getByRole('radio', { name: 'that the filter selects' }).check();
     await page.click('button[value=unpublished]');
     const button = page.getByRole('button', { name: /^Withdraw [\d,]+ passports$/ });
     const count = Number(((await button.textContent()) ?? '').replace(/\D/g, ''));
     expect(count).toBeGreaterThan(10_000);
     expect(count).toBeLessThanOrEqual(ledger.passports);
-    expect(world.contents().publications).toEqual([]);
+    expect(web.world.contents().publications).toEqual([]);
   });
 
   it('complains of nothing', () => {
-    expect(complaints).toEqual([]);
+    expect(web.complaints).toEqual([]);
   });
 });

@@ -2,68 +2,50 @@
 
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { Daemon } from '../../src/daemon/daemon.ts';
 import { itemPath } from '../../src/web/pages/links.ts';
 import { seriousFindings } from '../support/browser/axe.ts';
-import { browserNote, runsBrowser, type TestBrowser } from '../support/browser/chromium.ts';
-import { openWatchedPage } from '../support/browser/watched-page.ts';
-import { textOf } from '../support/connectors/connector-reader.ts';
-import { startDaemon, WEB_TOKEN } from '../support/worlds/daemon-world.ts';
+import { browserNote, runsBrowser } from '../support/browser/chromium.ts';
+import { openDashboard, type WatchedDashboard } from '../support/browser/watched-page.ts';
+import { WEB_TOKEN } from '../support/worlds/daemon-world.ts';
 import {
   ALL_PRODUCTS,
   createDashboardWorld,
-  moreProducts,
   ODD_KEY,
   productsFile,
+  publicationsOf,
 } from '../support/worlds/dashboard-world.ts';
-import type { World } from '../support/worlds/world.ts';
 
 const SOON = { timeout: 60_000 };
 const WIDTHS = [390, 1280] as const;
 const SCHEMES = ['light', 'dark'] as const;
-/** Where to keep what the browser shows, for people to look at. */
-const SHOTS = process.env['DPP_SYNC_TEST_SCREENSHOTS'];
 
 describe.skipIf(!runsBrowser)(`the dashboard${browserNote}`, () => {
-  let world: World;
-  let daemon: Daemon;
-  let url: string;
-  let browser: TestBrowser;
+  let web: WatchedDashboard;
   let page: Page;
-  let complaints: string[];
 
   beforeAll(async () => {
-    world = await createDashboardWorld({ token: WEB_TOKEN });
-    ({ daemon, url } = await startDaemon(world));
-    ({ browser, page, complaints } = await openWatchedPage(url));
+    web = await openDashboard(await createDashboardWorld());
+    ({ page } = web);
   });
-  afterAll(async () => {
-    await browser.close();
-    await daemon.stop();
-    await world.remove();
-  });
+  afterAll(() => web.remove());
 
-  const publications = () =>
-    world
-      .contents()
-      .publications.map(({ sku, status }) => `${textOf(sku)} ${textOf(status)}`)
-      .toSorted();
+  const publications = () => publicationsOf(web.world);
   /** A page that is loaded again loses this mark. */
   const mark = () => page.evaluate('window.isSamePage = true');
   const isSamePage = () => page.evaluate('window.isSamePage === true');
 
   it('asks to log in, and goes on to the page that was asked for', async () => {
-    await page.goto(`${url}/runs`);
+    await page.goto(`${web.url}/runs`);
     await page.waitForURL(/\/login\?next=/);
     await page.fill('input[type=password]', WEB_TOKEN);
     await page.click('main button[type=submit]');
-    await page.waitForURL(`${url}/runs`);
+    await page.waitForURL(`${web.url}/runs`);
     await page.getByText('No run matches the filter.').waitFor();
   });
 
   it('shows a sync while it goes on, and the overview without loading the page again', async () => {
-    const overview = await browser.context.newPage();
-    await overview.goto(url);
+    const overview = await web.browser.context.newPage();
+    await overview.goto(web.url);
     await overview.getByText('No passports yet').waitFor();
     await overview.evaluate('window.isSamePage = true');
     await overview.bringToFront();
@@ -78,7 +60,7 @@ describe.skipIf(!runsBrowser)(`the dashboard${browserNote}`, () => {
   });
 
   it('answers why a product is not published, from the search for its name', async () => {
-    await page.goto(`${url}/items`);
+    await page.goto(`${web.url}/items`);
     await page.fill('#filter-search', 'fan');
     await page.press('#filter-search', 'Enter');
     await page.waitForURL(/search=fan/);
@@ -91,7 +73,7 @@ describe.skipIf(!runsBrowser)(`the dashboard${browserNote}`, () => {
   });
 
   it('publishes what is selected after it has said what will happen, and withdraws it again', async () => {
-    await page.goto(`${url}/passports`);
+    await page.goto(`${web.url}/passports`);
     for (const name of ['Select P-1', 'Select P-2', 'Select P-6']) await page.getByRole('checkbox', { name }).check();
     await page.click('button[value=published]');
     await page.getByText('3 passports selected. Nothing has been sent yet.').waitFor();
@@ -104,33 +86,34 @@ describe.skipIf(!runsBrowser)(`the dashboard${browserNote}`, () => {
       .waitFor();
     expect(publications()).toEqual(['P-1 published', 'P-2 published']);
 
-    await page.goto(`${url}/passports?state=published`);
+    await page.goto(`${web.url}/passports?state=published`);
     await page.getByRole('checkbox', { name: 'Select P-2' }).check();
     await page.click('button[value=unpublished]');
     await page.getByRole('button', { name: 'Withdraw 1 passport' }).click();
     await page.getByText('1 of 1 passport is not public now.').waitFor();
     expect(publications()).toEqual(['P-1 published', expect.stringMatching(/^P-2 (?!published)/)]);
 
-    await page.goto(`${url}${itemPath('passport', 'P-2')}`);
+    await page.goto(`${web.url}${itemPath('passport', 'P-2')}`);
     await page.getByText('token asked for passports.change').first().waitFor();
   });
 
   it('accepts a guarded export', async () => {
-    world.write('products.csv', productsFile(ALL_PRODUCTS.slice(0, 3)));
-    await daemon.startRun('erp', 'schedule');
-    await page.goto(url);
+    web.world.write('products.csv', productsFile(ALL_PRODUCTS.slice(0, 3)));
+    await web.daemon.startRun('erp', 'schedule');
+    await page.goto(web.url);
     await page.click('text=Accept this export…');
     await page.getByText('At most 5 records that the export lacks then count as missing.').waitFor();
     await page.getByRole('button', { name: 'Accept this export of erp' }).click();
     await page.locator('.badge', { hasText: 'done' }).waitFor();
-    expect(daemon.runtime.views.guardedReads()).toEqual([]);
-    world.write('products.csv', productsFile([...ALL_PRODUCTS, ...moreProducts(60)]));
-    await daemon.startRun('erp', 'schedule');
-    await vi.waitUntil(() => (daemon.runtime.views.passportCounts().initialized ?? 0) > 60, SOON);
+    expect(web.daemon.runtime.views.guardedReads()).toEqual([]);
+    const more = Array.from({ length: 60 }, (_, at) => `X-${at};Extra ${at};DRAFT;DE`);
+    web.world.write('products.csv', productsFile([...ALL_PRODUCTS, ...more]));
+    await web.daemon.startRun('erp', 'schedule');
+    await vi.waitUntil(() => (web.daemon.runtime.views.passportCounts().initialized ?? 0) > 60, SOON);
   });
 
   it('is used by the keyboard alone: from the first key to the content, and through a filter', async () => {
-    await page.goto(`${url}/items`);
+    await page.goto(`${web.url}/items`);
     await page.keyboard.press('Tab');
     expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to the content');
     await page.keyboard.press('Enter');
@@ -146,7 +129,7 @@ describe.skipIf(!runsBrowser)(`the dashboard${browserNote}`, () => {
   it('shows on a phone which page of the navigation is open', async () => {
     await page.setViewportSize({ width: 390, height: 800 });
     for (const path of ['/', '/settings']) {
-      await page.goto(`${url}${path}`);
+      await page.goto(`${web.url}${path}`);
       const box = await page.locator('header nav [aria-current]').boundingBox();
       expect([path, box !== null && box.x >= 0 && box.x + box.width <= 390]).toEqual([path, true]);
     }
@@ -154,7 +137,7 @@ describe.skipIf(!runsBrowser)(`the dashboard${browserNote}`, () => {
 
   it.each([1200, 800])('breaks no name of a field within a word, at %i px', async (width) => {
     await page.setViewportSize({ width, height: 800 });
-    await page.goto(`${url}/items/product/P-3`);
+    await page.goto(`${web.url}/items/product/P-3`);
     const names = (await page.evaluate(FIELD_LINES)) as string[][];
     expect(names).toContainEqual(['country_of_origin']);
     expect(names.filter((lines) => lines.slice(0, -1).some((line) => !line.endsWith('_')))).toEqual([]);
@@ -168,14 +151,12 @@ describe.skipIf(!runsBrowser)(`the dashboard${browserNote}`, () => {
         await page.emulateMedia({ colorScheme: scheme });
         const found: string[] = [];
         for (const [name, path] of PAGES) {
-          await page.goto(`${url}${path}`);
+          await page.goto(`${web.url}${path}`);
           found.push(...(await seriousFindings(page)).map((finding) => `${name}: ${finding}`));
           if (await page.evaluate('document.documentElement.scrollWidth > document.documentElement.clientWidth')) {
             found.push(`${name} is too wide.`);
           }
-          if (SHOTS !== undefined) {
-            await page.screenshot({ path: `${SHOTS}/${name}-${width}-${scheme}.png`, fullPage: true });
-          }
+          await web.shoot(`${name}-${width}-${scheme}`);
         }
         expect(found).toEqual([]);
       },
@@ -183,7 +164,7 @@ describe.skipIf(!runsBrowser)(`the dashboard${browserNote}`, () => {
   });
 
   it('needs nothing that the security policy forbids, and nothing from elsewhere', () => {
-    expect(complaints).toEqual([]);
+    expect(web.complaints).toEqual([]);
   });
 });
 

@@ -1,10 +1,8 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Daemon } from '../../src/daemon/daemon.ts';
-import { browserNote, runsBrowser, type TestBrowser } from '../support/browser/chromium.ts';
-import { openWatchedPage } from '../support/browser/watched-page.ts';
-import { PRODUCTS, startDaemon, WEB_TOKEN } from '../support/worlds/daemon-world.ts';
-import { createWorld, type World } from '../support/worlds/world.ts';
+import { browserNote, runsBrowser } from '../support/browser/chromium.ts';
+import { openDashboard, type WatchedDashboard } from '../support/browser/watched-page.ts';
+import { createProductsWorld } from '../support/worlds/daemon-world.ts';
 
 /** A page of ours whose content the test decides, so that each change is a known one. */
 const pageOf = (part: string, renewableInMs = 0) => `<!doctype html><html lang="en"><head><title>x</title>
@@ -14,36 +12,25 @@ const pageOf = (part: string, renewableInMs = 0) => `<!doctype html><html lang="
 const box = (value: string) => `<tr><td><input type="checkbox" name="key" value="${value}"></td><td>${value}</td></tr>`;
 
 describe.skipIf(!runsBrowser)(`a page that renews itself${browserNote}`, () => {
-  let world: World;
-  let daemon: Daemon;
-  let url: string;
-  let browser: TestBrowser;
+  let web: WatchedDashboard;
   let page: Page;
   let content = '';
-  let complaints: string[];
 
   beforeAll(async () => {
-    world = await createWorld({
-      config: { web: { port: 0, token: WEB_TOKEN }, sources: [PRODUCTS.source] },
-      files: PRODUCTS.files,
-    });
-    ({ daemon, url } = await startDaemon(world));
-    const watched = await openWatchedPage(url);
-    ({ browser, page, complaints } = watched);
-    await watched.logIn();
-    await page.route(`${url}/example`, (route) => route.fulfill({ contentType: 'text/html', body: pageOf(content) }));
+    web = await openDashboard(await createProductsWorld());
+    ({ page } = web);
+    await web.logIn();
+    await page.route(`${web.url}/example`, (route) =>
+      route.fulfill({ contentType: 'text/html', body: pageOf(content) }),
+    );
   });
-  afterAll(async () => {
-    await browser.close();
-    await daemon.stop();
-    await world.remove();
-  });
+  afterAll(() => web.remove());
 
-  const change = () => daemon.runtime.bus.emit({ type: 'run_ended', source: 'erp', result: 'complete' });
+  const change = () => web.daemon.runtime.bus.emit({ type: 'run_ended', source: 'erp', result: 'complete' });
   async function show(part: string): Promise<void> {
     content = part;
-    const stream = page.waitForResponse(`${url}/live`);
-    await page.goto(`${url}/example`);
+    const stream = page.waitForResponse(`${web.url}/live`);
+    await page.goto(`${web.url}/example`);
     await stream;
     await page.locator('#outside').evaluate((element) => element.setAttribute('data-mark', 'kept'));
   }
@@ -56,25 +43,27 @@ describe.skipIf(!runsBrowser)(`a page that renews itself${browserNote}`, () => {
   }
 
   it('shows a run of the daemon without being loaded again', async () => {
-    const stream = page.waitForResponse(`${url}/live`);
-    await page.goto(`${url}/`);
+    const stream = page.waitForResponse(`${web.url}/live`);
+    await page.goto(`${web.url}/`);
     await stream;
     await page.locator('body').evaluate((element) => element.setAttribute('data-mark', 'kept'));
-    await daemon.startRun('erp', 'schedule');
+    await web.daemon.startRun('erp', 'schedule');
     await page.getByText('is not a valid choice').first().waitFor();
     expect(await page.getAttribute('body', 'data-mark')).toBe('kept');
   });
 
   it('loads a part again that was made of kept counts, without a change', async () => {
     // The stream of changes opens and stays silent.
-    await page.route(`${url}/live`, () => {});
-    await page.route(`${url}/kept`, (route) => route.fulfill({ contentType: 'text/html', body: pageOf(content, 200) }));
+    await page.route(`${web.url}/live`, () => {});
+    await page.route(`${web.url}/kept`, (route) =>
+      route.fulfill({ contentType: 'text/html', body: pageOf(content, 200) }),
+    );
     content = 'old counts';
-    await page.goto(`${url}/kept`);
+    await page.goto(`${web.url}/kept`);
     await page.getByText('old counts').waitFor();
     content = 'new counts';
     await page.getByText('new counts').waitFor();
-    await page.unroute(`${url}/live`);
+    await page.unroute(`${web.url}/live`);
   });
 
   it('keeps what is ticked with its own row when rows come before it', async () => {
@@ -116,7 +105,7 @@ describe.skipIf(!runsBrowser)(`a page that renews itself${browserNote}`, () => {
     await show('<p id="text">before</p>');
     await page.evaluate('getSelection().selectAllChildren(document.querySelector("#text"))');
     content = '<p id="text">after</p>';
-    const loaded = page.waitForResponse(`${url}/example`);
+    const loaded = page.waitForResponse(`${web.url}/example`);
     change();
     await loaded;
     expect(await page.evaluate('String(getSelection())')).toBe('before');
@@ -135,16 +124,16 @@ describe.skipIf(!runsBrowser)(`a page that renews itself${browserNote}`, () => {
   });
 
   it('goes to the login when the session has ended', async () => {
-    await page.unroute(`${url}/example`);
-    const stream = page.waitForResponse(`${url}/live`);
-    await page.goto(`${url}/tasks`);
+    await page.unroute(`${web.url}/example`);
+    const stream = page.waitForResponse(`${web.url}/live`);
+    await page.goto(`${web.url}/tasks`);
     await stream;
-    await browser.context.clearCookies();
+    await web.browser.context.clearCookies();
     change();
     await page.waitForURL(/\/login\?next=%2Ftasks/);
   });
 
   it('complains of nothing', () => {
-    expect(complaints).toEqual([]);
+    expect(web.complaints).toEqual([]);
   });
 });

@@ -1,12 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { handlers } from '../../../src/admin/handlers/index.ts';
-import type { Daemon } from '../../../src/daemon/daemon.ts';
 import { API_OPERATIONS } from '../../../src/web/api/api-routes.ts';
 import type { ApiOperation } from '../../../src/web/api/operation.ts';
 import { Operation, Problem } from '../../../src/web/api/schemas.ts';
 import { WORK } from '../../../src/web/api/work-operations.ts';
-import { PRODUCTS, startDaemon, WEB_TOKEN } from '../../support/worlds/daemon-world.ts';
-import { createWorld, type World } from '../../support/worlds/world.ts';
+import { createProductsWorld, type ServedWorld, startDaemon, WEB_TOKEN } from '../../support/worlds/daemon-world.ts';
 
 interface Given {
   method?: string;
@@ -15,27 +13,19 @@ interface Given {
 }
 
 describe('the admin API', () => {
-  let world: World;
-  let daemon: Daemon;
-  let url: string;
+  let web: ServedWorld;
 
   beforeAll(async () => {
-    world = await createWorld({
-      config: { web: { port: 0, token: WEB_TOKEN }, sources: [PRODUCTS.source] },
-      files: PRODUCTS.files,
-    });
-    ({ daemon, url } = await startDaemon(world));
+    web = await startDaemon(await createProductsWorld());
+    const { daemon } = web;
     await daemon.startRun('erp', 'schedule');
     await vi.waitUntil(async () => (await daemon.runtime.queues.failed('deliver')).length === 1, { timeout: 60_000 });
     await vi.waitUntil(() => daemon.runtime.views.itemCounts().product.delivered === 1, { timeout: 60_000 });
   });
-  afterAll(async () => {
-    await daemon.stop();
-    await world.remove();
-  });
+  afterAll(() => web.remove());
 
   async function ask(path: string, { method = 'GET', body, token = WEB_TOKEN }: Given = {}): Promise<Response> {
-    return fetch(`${url}/api/v1${path}`, {
+    return fetch(`${web.url}/api/v1${path}`, {
       method,
       headers: {
         authorization: `Bearer ${token}`,
@@ -227,7 +217,7 @@ describe('the admin API', () => {
         const answer = await ask(`/items/product/${key}`);
         expect(answer.status).toBe(400);
         expect(await problemOf(answer)).toMatchObject({ status: 400, detail: expect.stringContaining('%25') });
-        const page = await fetch(`${url}/items/product/${key}`, { headers: { accept: 'text/html' } });
+        const page = await fetch(`${web.url}/items/product/${key}`, { headers: { accept: 'text/html' } });
         expect(page.status).toBe(400);
         expect(page.headers.get('content-security-policy')).toContain("default-src 'none'");
         expect(await page.text()).toContain('<p>The address cannot be read:');
@@ -247,7 +237,7 @@ describe('the admin API', () => {
     });
 
     it('the admin API answers with a problem document where the body is no JSON', async () => {
-      const answer = await fetch(`${url}/api/v1/operations/sync`, {
+      const answer = await fetch(`${web.url}/api/v1/operations/sync`, {
         method: 'POST',
         headers: { authorization: `Bearer ${WEB_TOKEN}`, 'content-type': 'application/json' },
         body: '{"sources":',

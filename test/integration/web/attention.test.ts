@@ -1,36 +1,16 @@
+import { buffer } from 'node:stream/consumers';
 import { parse } from 'csv-parse/sync';
 import iconv from 'iconv-lite';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { Daemon } from '../../../src/daemon/daemon.ts';
 import type { Cause, CauseType } from '../../../src/domain/ports/ledger/dashboard-views.ts';
-import type { SandboxOptions } from '../../../src/sandbox/settings/settings.ts';
 import { xlsxFile } from '../../../src/web/files/xlsx-file.ts';
 import { type WebForms, webForms } from '../../support/browser/web-forms.ts';
 import { textOf } from '../../support/connectors/connector-reader.ts';
-import { refuseCreates, startDaemon, WEB_TOKEN } from '../../support/worlds/daemon-world.ts';
-import { createWorld, type World } from '../../support/worlds/world.ts';
+import { type AttentionOptions, createAttentionWorld } from '../../support/worlds/attention-world.ts';
+import { type ServedWorld, startDaemon } from '../../support/worlds/daemon-world.ts';
 
-const SOURCE = {
-  id: 'erp',
-  connector: 'csv',
-  options: { path: './products.csv', key: ['SKU'], delimiter: ';', encoding: 'windows-1252' },
-  lookups: { states: { file: './states.csv', key: 'key', value: 'value' } },
-  mappings: [
-    {
-      to: 'product',
-      key: 'row.SKU',
-      fields: {
-        sku: 'row.SKU',
-        name: 'row.NAME',
-        status: 'lookup("states", row.STATE)',
-        country_of_origin: 'country(row.LAND)',
-      },
-    },
-  ],
-};
 /** Three rows whose state the table lacks, and one with an unknown country. The platform refuses B-1 and B-2. */
-const EXPORT = [
-  'SKU;NAME;STATE;LAND',
+const ROWS = [
   'A-1;Kessel;10;DE',
   'A-2;=1+1;99;DE',
   'A-3;"Größe ""M""";99;DE',
@@ -38,47 +18,24 @@ const EXPORT = [
   'A-5;Lampe;10; Nirgends',
   'B-1;Alt;20;DE',
   'B-2;Uralt;20;DE',
-  '',
-].join('\r\n');
-const STATES = 'key,value\n10,DRAFT\n20,ARCHIVED\n';
+];
 
-let world: World;
-let daemon: Daemon;
+let served: ServedWorld;
 let web: WebForms;
+afterEach(() => served.remove());
 
-afterEach(async () => {
-  await daemon.stop();
-  await world.remove();
-});
-
-async function started(
-  options: { config?: Record<string, unknown>; sandbox?: SandboxOptions; rows?: string } = {},
-): Promise<void> {
-  world = await createWorld({
-    config: { web: { port: 0, token: WEB_TOKEN }, sources: [SOURCE], ...options.config },
-    sandbox: options.sandbox ?? {},
-    files: { 'products.csv': iconv.encode(options.rows ?? EXPORT, 'windows-1252'), 'states.csv': STATES },
-  });
-  refuseCreates(world, 'B-');
-  await world.sync();
-  const opened = await startDaemon(world);
-  daemon = opened.daemon;
-  web = webForms(opened.url);
+async function started(options: Partial<AttentionOptions> = {}): Promise<void> {
+  served = await startDaemon(await createAttentionWorld({ rows: ROWS, ...options }));
+  web = webForms(served.url);
 }
 
-const skus = () => world.contents().products.map(({ sku }) => textOf(sku));
+const skus = () => served.world.contents().products.map(({ sku }) => textOf(sku));
 
 async function causeOf(type: CauseType, code?: string): Promise<Cause> {
-  const causes = await daemon.runtime.dashboard.causes({ type });
+  const causes = await served.daemon.runtime.dashboard.causes({ type });
   const cause = causes.find((one) => code === undefined || one.code === code);
   if (cause === undefined) throw new Error(`There is no such cause among ${JSON.stringify(causes)}.`);
   return cause;
-}
-
-async function bytesOf(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
-  const pieces: Uint8Array[] = [];
-  for await (const chunk of chunks) pieces.push(chunk);
-  return Buffer.concat(pieces);
 }
 
 describe('what needs attention', () => {
@@ -104,14 +61,14 @@ describe('what needs attention', () => {
     const { id } = await causeOf('rejected');
     const before = await web.post(`/attention/${id}/replay`);
     expect(await web.taskPage(before.to)).toContain('2 of 2 are still stuck for the same cause');
-    world.sandbox.faults.clear();
+    served.world.sandbox.faults.clear();
     const { to } = await web.post(`/attention/${id}/replay`);
     const task = await web.taskPage(to);
     expect(task).toContain('Nothing is stuck any more for this cause');
     expect(task).toContain('2 stored rows were mapped again: 2 passed the mapping.');
     expect(skus().toSorted()).toEqual(['A-1', 'B-1', 'B-2']);
     expect(await web.get(`/attention/${id}`)).toMatchObject({ status: 404 });
-    const [last] = (await daemon.runtime.dashboard.actions({ limit: 1 })).rows;
+    const [last] = (await served.daemon.runtime.dashboard.actions({ limit: 1 })).rows;
     expect(last?.outcome).toMatch(
       /^Done\. Nothing is stuck any more .* 2 stored rows were mapped again: 2 passed the mapping\./,
     );
@@ -148,8 +105,8 @@ describe('what needs attention', () => {
     const { id } = await causeOf('quarantine', 'lookup.unknown');
     const before = await web.post(`/attention/${id}/replay/try`);
     expect((await web.get(before.to)).text).not.toContain('refused the present config');
-    world.write('dpp-sync.yaml', 'sources: 1\n');
-    expect(await daemon.reload('person')).toMatchObject({ ok: false });
+    served.world.write('dpp-sync.yaml', 'sources: 1\n');
+    expect(await served.daemon.reload('person')).toMatchObject({ ok: false });
     const { to } = await web.post(`/attention/${id}/replay/try`);
     expect((await web.get(to)).text).toContain('refused the present config, so the mapping before it was used');
     expect(await web.taskPage(`/tasks/${to.split('tried=')[1]}`)).toContain('refused the present config');
@@ -165,7 +122,7 @@ describe('what needs attention', () => {
     const list = await web.get('/attention/lookup-values');
     expect(list.text).toMatch(/states[\s\S]*99[\s\S]*ACTIVE[\s\S]*token/);
     await web.post('/attention/lookup-values/remove', { lookup: 'states', key: '99' });
-    await expect.poll(() => daemon.runtime.views.quarantinedCount(), { timeout: 20_000 }).toBe(4);
+    await expect.poll(() => served.daemon.runtime.views.quarantinedCount(), { timeout: 20_000 }).toBe(4);
     expect((await web.get('/attention/lookup-values')).text).toContain('Nobody has added a value.');
     expect(await web.post('/attention/lookup-values', { lookup: 'none', key: 'a', value: 'b' })).toMatchObject({
       status: 400,
@@ -192,7 +149,7 @@ describe('what needs attention', () => {
     expect(await web.taskPage(to)).toContain('1 item of 1 settled.');
     const group = await web.post(`/attention/${id}/settle`, { resolution: 'delivered' });
     expect(await web.taskPage(group.to)).toContain('1 item could not be settled so');
-    expect(daemon.runtime.views.item('product', 'B-1')).toMatchObject({ state: 'superseded' });
+    expect(served.daemon.runtime.views.item('product', 'B-1')).toMatchObject({ state: 'superseded' });
     expect(await web.post(`/attention/${id}/settle`, { resolution: 'perhaps' })).toMatchObject({ status: 400 });
   });
 });
@@ -236,7 +193,7 @@ describe('the files of a cause', () => {
     async function* pages() {
       yield corrected;
     }
-    const bytes = await bytesOf(xlsxFile(['SKU', 'NAME', 'STATE', 'LAND'], pages()));
+    const bytes = await buffer(xlsxFile(['SKU', 'NAME', 'STATE', 'LAND'], pages()));
     const sent = await web.upload(`/attention/${id}/upload`, { name: 'corrected.xlsx', bytes });
     expect(sent).toMatchObject({ status: 303 });
     const preview = await web.get(sent.to);
@@ -245,17 +202,17 @@ describe('the files of a cause', () => {
     expect(preview.text).toContain('an upload adds no rows');
     expect(preview.text).toContain('The next export of the source wins');
     expect(preview.text).toContain('Store 2 rows');
-    expect(daemon.runtime.views.quarantinedCount()).toBe(4);
+    expect(served.daemon.runtime.views.quarantinedCount()).toBe(4);
     const { to } = await web.post(sent.to);
     const task = await web.taskPage(to);
     expect(task).toContain('<b>2 rows stored:</b> 1 passed, 1 still fails');
     await expect.poll(() => skus().toSorted(), { timeout: 20_000 }).toEqual(['A-1', 'A-2']);
-    expect(daemon.runtime.views.item('product', 'A-2')?.desired).toMatchObject({ name: '=1+1' });
+    expect(served.daemon.runtime.views.item('product', 'A-2')?.desired).toMatchObject({ name: '=1+1' });
     expect(await web.post(sent.to)).toMatchObject({ status: 404 });
   });
 
   it('change no row where several rows have the key: the unedited file differs in nothing, an edited one is refused', async () => {
-    await started({ rows: 'SKU;NAME;STATE;LAND\r\nA-1;Kessel;10;DE\r\nA-1;Größe;10;DE\r\n' });
+    await started({ rows: ['A-1;Kessel;10;DE', 'A-1;Größe;10;DE'] });
     const { id } = await causeOf('quarantine', 'claim.conflict');
     const { bytes } = await web.bytes(`/attention/${id}/rows.csv`);
     const text = iconv.decode(Buffer.from(bytes), 'windows-1252');
@@ -295,7 +252,7 @@ async function sheetOf(bytes: Uint8Array): Promise<string> {
   for await (const entry of zip.eachEntry()) {
     if (entry.fileName !== 'xl/worksheets/sheet1.xml') continue;
     const stream = await zip.openReadStreamPromise(entry);
-    return Buffer.from(await bytesOf(stream)).toString('utf8');
+    return (await buffer(stream)).toString('utf8');
   }
   throw new Error('The workbook has no sheet.');
 }

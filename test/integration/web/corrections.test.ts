@@ -1,3 +1,4 @@
+import { buffer } from 'node:stream/consumers';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Runtime } from '../../../src/daemon/runtime.ts';
 import { planCorrections } from '../../../src/daemon/uploads/plan-corrections.ts';
@@ -43,12 +44,6 @@ async function synced(text = EXPORT): Promise<Runtime> {
   return runtime;
 }
 
-async function bytesOf(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
-  const pieces: Uint8Array[] = [];
-  for await (const chunk of chunks) pieces.push(chunk);
-  return Buffer.concat(pieces);
-}
-
 async function* pageOf(rows: readonly JsonObject[]): AsyncGenerator<readonly JsonObject[]> {
   yield rows;
 }
@@ -83,8 +78,8 @@ describe('corrected rows', () => {
     const [source] = opened.config.sources;
     if (source === undefined) throw new Error('There is no source.');
     const files = [
-      { name: 'rows.csv', bytes: await bytesOf(csvFile(columns, pageOf(rows), dialectOf(source, 'default'))) },
-      { name: 'rows.xlsx', bytes: await bytesOf(xlsxFile(columns, pageOf(rows))) },
+      { name: 'rows.csv', bytes: await buffer(csvFile(columns, pageOf(rows), dialectOf(source, 'default'))) },
+      { name: 'rows.xlsx', bytes: await buffer(xlsxFile(columns, pageOf(rows))) },
     ];
     for (const file of files) {
       const plan = await planOf(opened, file);
@@ -183,7 +178,7 @@ describe('corrected rows', () => {
   it('are refused as usage, with the name of the file, where a workbook is cut off or is none', async () => {
     const opened = await synced();
     const rows = await storedRows(opened, ['A-1', 'A-2', '007']);
-    const whole = await bytesOf(xlsxFile(['SKU', 'NAME', 'LAND'], pageOf(rows)));
+    const whole = await buffer(xlsxFile(['SKU', 'NAME', 'LAND'], pageOf(rows)));
     for (const bytes of [whole.subarray(0, whole.length / 2), Buffer.from('SKU;NAME;LAND\r\nA-1;Pot;DE\r\n')]) {
       const refused = planOf(opened, { name: 'corrected.xlsx', bytes });
       await expect(refused).rejects.toMatchObject({

@@ -1,28 +1,18 @@
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import type { Daemon } from '../../../src/daemon/daemon.ts';
 import { type WebForms, webForms } from '../../support/browser/web-forms.ts';
-import { startDaemon, WEB_TOKEN } from '../../support/worlds/daemon-world.ts';
-import { createDashboardWorld } from '../../support/worlds/dashboard-world.ts';
-import type { World } from '../../support/worlds/world.ts';
+import type { ServedWorld } from '../../support/worlds/daemon-world.ts';
+import { serveDashboardWorld } from '../../support/worlds/dashboard-world.ts';
 
 const SOON = { timeout: 60_000 };
 
-let world: World;
-let daemon: Daemon;
+let served: ServedWorld;
 let web: WebForms;
 
 beforeAll(async () => {
-  world = await createDashboardWorld({ token: WEB_TOKEN });
-  const started = await startDaemon(world);
-  daemon = started.daemon;
-  web = webForms(started.url);
-  await daemon.startRun('erp', 'schedule');
-  await vi.waitUntil(() => daemon.runtime.views.passportCounts().initialized === 4, SOON);
+  served = await serveDashboardWorld();
+  web = webForms(served.url);
 });
-afterAll(async () => {
-  await daemon.stop();
-  await world.remove();
-});
+afterAll(() => served.remove());
 
 /** The figures of "Left to send" on the overview, with the lists that they link to. */
 async function figures(): Promise<[href: string, count: string][]> {
@@ -32,10 +22,15 @@ async function figures(): Promise<[href: string, count: string][]> {
 }
 
 it('counts what is left to send as the lists behind the figures do, with passports', async () => {
-  world.sandbox.faults.add({ operation: 'passport.publish', kind: 'status', status: 429, retryAfterSeconds: 600 });
+  served.world.sandbox.faults.add({
+    operation: 'passport.publish',
+    kind: 'status',
+    status: 429,
+    retryAfterSeconds: 600,
+  });
   const ids = ['P-1', 'P-2'];
   for (const product of ids) await web.post('/passports/change', { of: 'selected', status: 'published', product });
-  const due = () => daemon.runtime.dashboard.items({ state: 'due', kind: 'passport' }, { limit: 5 });
+  const due = () => served.daemon.runtime.dashboard.items({ state: 'due', kind: 'passport' }, { limit: 5 });
   await vi.waitUntil(async () => (await due()).total.count === ids.length, SOON);
 
   const shown = await figures();

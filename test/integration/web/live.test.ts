@@ -1,32 +1,21 @@
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { Daemon } from '../../../src/daemon/daemon.ts';
 import { askWeb, visitWeb } from '../../support/browser/web-visitor.ts';
-import { PRODUCTS, startDaemon, WEB_TOKEN } from '../../support/worlds/daemon-world.ts';
-import { createWorld, type World } from '../../support/worlds/world.ts';
+import { createProductsWorld, type ServedWorld, startDaemon, WEB_TOKEN } from '../../support/worlds/daemon-world.ts';
 
 /** The machine may be busy with other tests. */
 const soon = (condition: () => boolean) => vi.waitUntil(condition, { timeout: 20_000 });
 
 describe('the stream of changes', () => {
-  let world: World;
-  let daemon: Daemon;
-  let url: string;
+  let web: ServedWorld;
   beforeAll(async () => {
-    world = await createWorld({
-      config: { web: { port: 0, token: WEB_TOKEN }, sources: [PRODUCTS.source] },
-      files: PRODUCTS.files,
-    });
-    ({ daemon, url } = await startDaemon(world));
+    web = await startDaemon(await createProductsWorld());
   });
-  afterAll(async () => {
-    await daemon.stop();
-    await world.remove();
-  });
+  afterAll(() => web.remove());
 
   /** Opens a stream and collects what comes. */
   function listen(cookie: string, reads = true) {
-    const socket = connect(Number(new URL(url).port), '127.0.0.1');
+    const socket = connect(Number(new URL(web.url).port), '127.0.0.1');
     const stream = { text: '', open: true, end: () => void socket.destroy() };
     socket.setEncoding('utf8').on('close', () => (stream.open = false));
     socket.on('error', () => undefined);
@@ -35,10 +24,10 @@ describe('the stream of changes', () => {
     return stream;
   }
   const changes = ({ text }: { text: string }) => text.match(/event: change/g)?.length ?? 0;
-  const change = () => daemon.runtime.bus.emit({ type: 'run_ended', source: 'erp', result: 'complete' });
+  const change = () => web.daemon.runtime.bus.emit({ type: 'run_ended', source: 'erp', result: 'complete' });
 
   it('reports a thousand changes as few, and carries no data', async () => {
-    const { cookie } = await visitWeb(url, { password: WEB_TOKEN });
+    const { cookie } = await visitWeb(web.url, { password: WEB_TOKEN });
     const stream = listen(cookie);
     await soon(() => stream.text.includes('retry:'));
     expect(stream.text).toMatch(/^HTTP\/1\.1 200 [^]*content-security-policy: [^]*text\/event-stream/i);
@@ -53,7 +42,7 @@ describe('the stream of changes', () => {
   });
 
   it('reports a change that came shortly before the page listened, which the page may lack', async () => {
-    const { cookie } = await visitWeb(url, { password: WEB_TOKEN });
+    const { cookie } = await visitWeb(web.url, { password: WEB_TOKEN });
     change();
     const stream = listen(cookie);
     await soon(() => changes(stream) === 1);
@@ -61,18 +50,18 @@ describe('the stream of changes', () => {
   });
 
   it('ends at the logout, and is refused without a login', async () => {
-    const person = await visitWeb(url, { password: WEB_TOKEN });
+    const person = await visitWeb(web.url, { password: WEB_TOKEN });
     const stream = listen(person.cookie);
     await soon(() => stream.text.includes('retry:'));
     expect((await person.post('/logout', {})).status).toBe(303);
     await soon(() => stream.text.endsWith('0\r\n\r\n'));
     stream.end();
-    expect((await askWeb(url, '/live')).status).toBe(401);
-    expect((await askWeb(url, '/live', { headers: { cookie: person.cookie } })).status).toBe(401);
+    expect((await askWeb(web.url, '/live')).status).toBe(401);
+    expect((await askWeb(web.url, '/live', { headers: { cookie: person.cookie } })).status).toBe(401);
   });
 
   it('keeps the streams of one person bounded by ending the oldest', async () => {
-    const { cookie } = await visitWeb(url, { password: WEB_TOKEN });
+    const { cookie } = await visitWeb(web.url, { password: WEB_TOKEN });
     const streams: ReturnType<typeof listen>[] = [];
     for (let at = 0; at < 14; at += 1) {
       const stream = listen(cookie);
@@ -85,18 +74,13 @@ describe('the stream of changes', () => {
   });
 
   it('does not keep the daemon from stopping', async () => {
-    const other = await createWorld({
-      config: { web: { port: 0, token: WEB_TOKEN }, sources: [PRODUCTS.source] },
-      files: PRODUCTS.files,
-    });
-    const started = await startDaemon(other);
-    const { cookie } = await visitWeb(started.url, { password: WEB_TOKEN });
-    const socket = connect(Number(new URL(started.url).port), '127.0.0.1');
+    const other = await startDaemon(await createProductsWorld());
+    const { cookie } = await visitWeb(other.url, { password: WEB_TOKEN });
+    const socket = connect(Number(new URL(other.url).port), '127.0.0.1');
     let said = '';
     socket.setEncoding('utf8').on('data', (text: string) => (said += text));
     socket.write(`GET /live HTTP/1.1\r\nHost: localhost\r\nCookie: ${cookie}\r\n\r\n`);
     await soon(() => said.includes('retry:'));
-    await started.daemon.stop();
     await other.remove();
   });
 });

@@ -1,65 +1,49 @@
 // What an operator does on the pages for runs and passports, as requests of a browser would: forms with a session.
 
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { Daemon } from '../../../src/daemon/daemon.ts';
-import { textOf } from '../../support/connectors/connector-reader.ts';
-import { startDaemon, WEB_TOKEN } from '../../support/worlds/daemon-world.ts';
-import { ALL_PRODUCTS, createDashboardWorld, productsFile } from '../../support/worlds/dashboard-world.ts';
-import type { World } from '../../support/worlds/world.ts';
+import { type FormFields, type WebForms, webForms } from '../../support/browser/web-forms.ts';
+import type { ServedWorld } from '../../support/worlds/daemon-world.ts';
+import {
+  ALL_PRODUCTS,
+  productsFile,
+  publicationsOf,
+  serveDashboardWorld,
+} from '../../support/worlds/dashboard-world.ts';
 
 const SOON = { timeout: 60_000 };
 /** More than the passports that are asked for in one transaction. */
 const MORE = 300;
 
 describe('what an operator does on a page', () => {
-  let world: World;
-  let daemon: Daemon;
-  let url: string;
+  let served: ServedWorld;
+  let web: WebForms;
 
   beforeAll(async () => {
-    world = await createDashboardWorld({ token: WEB_TOKEN });
-    ({ daemon, url } = await startDaemon(world));
-    await daemon.startRun('erp', 'schedule');
-    await vi.waitUntil(() => daemon.runtime.views.passportCounts().initialized === 4, SOON);
+    served = await serveDashboardWorld();
+    web = webForms(served.url);
   });
-  afterAll(async () => {
-    await daemon.stop();
-    await world.remove();
-  });
+  afterAll(() => served.remove());
 
-  const bearer = { authorization: `Bearer ${WEB_TOKEN}`, accept: 'text/html' };
   async function get(path: string): Promise<string> {
-    const answer = await fetch(`${url}${path}`, { headers: bearer });
-    expect([path, answer.status]).toEqual([path, 200]);
-    return answer.text();
-  }
-  function post(path: string, fields: readonly (readonly [string, string])[]): Promise<Response> {
-    const body = new URLSearchParams();
-    for (const [name, value] of fields) body.append(name, value);
-    return fetch(`${url}${path}`, { method: 'POST', headers: bearer, body, redirect: 'manual' });
+    const { status, text } = await web.get(path);
+    expect([path, status]).toEqual([path, 200]);
+    return text;
   }
   /** Sends a form that starts a task, and waits until the task has ended. */
-  async function done(answer: Response): Promise<string> {
-    const to = answer.headers.get('location') ?? '';
-    expect([answer.status, to]).toEqual([303, expect.stringMatching(/^\/tasks\/[0-9a-f]+$/)]);
-    const look = () => get(to);
-    await expect.poll(look, SOON).toMatch(/badge (good|bad)">(done|failed)/);
-    return look();
+  async function done(path: string, fields: FormFields): Promise<void> {
+    const { status, to } = await web.post(path, fields);
+    expect([status, to]).toEqual([303, expect.stringMatching(/^\/tasks\/[0-9a-f]+$/)]);
+    await web.taskPage(to);
   }
-  const states = () =>
-    world
-      .contents()
-      .publications.map(({ sku, status }) => `${textOf(sku)} ${textOf(status)}`)
-      .toSorted();
+  const states = () => publicationsOf(served.world);
 
   it('is shown before it happens: how many are published, and which cannot and why', async () => {
-    const answer = await post('/passports/confirm', [
+    const { text } = await web.post('/passports/confirm', [
       ['status', 'published'],
       ['product', 'P-1'],
       ['product', 'P-2'],
       ['product', 'P-6'],
     ]);
-    const text = await answer.text();
     expect(text).toContain('3 passports selected. Nothing has been sent yet.');
     expect(text).toContain('Why 1 passport cannot be published');
     expect(text).toContain('Its BOM item P-6/10 is waiting.');
@@ -68,107 +52,80 @@ describe('what an operator does on a page', () => {
   });
 
   it('publishes what is selected, and withdraws it again', async () => {
-    await done(
-      await post('/passports/change', [
-        ['status', 'published'],
-        ['product', 'P-1'],
-        ['product', 'P-2'],
-        ['product', 'P-6'],
-      ]),
-    );
+    await done('/passports/change', [
+      ['status', 'published'],
+      ['product', 'P-1'],
+      ['product', 'P-2'],
+      ['product', 'P-6'],
+    ]);
     expect(states()).toEqual(['P-1 published', 'P-2 published']);
     const list = await get('/passports?state=published');
     expect(list).toContain('href="https://passports.example.com/p/P-1"');
-    await done(
-      await post('/passports/change', [
-        ['status', 'unpublished'],
-        ['product', 'P-2'],
-      ]),
-    );
+    await done('/passports/change', { status: 'unpublished', product: 'P-2' });
     expect(states()).toEqual(['P-1 published', expect.stringMatching(/^P-2 (?!published)/)]);
   });
 
   it('publishes all that a filter selects, beyond the page, and leaves the others', async () => {
     const rows = Array.from({ length: MORE }, (_, at) => `Z-${at};Lamp ${at};DRAFT;DE`);
-    world.write('products.csv', productsFile([...ALL_PRODUCTS, ...rows]));
-    await daemon.startRun('erp', 'schedule');
-    await vi.waitUntil(() => (daemon.runtime.views.passportCounts().initialized ?? 0) >= MORE + 2, SOON);
+    served.world.write('products.csv', productsFile([...ALL_PRODUCTS, ...rows]));
+    await served.daemon.startRun('erp', 'schedule');
+    await vi.waitUntil(() => (served.daemon.runtime.views.passportCounts().initialized ?? 0) >= MORE + 2, SOON);
     const first = await get('/passports?search=Z-&state=initialized');
     expect(first).toContain(`all ${MORE} that the filter selects`);
-    const shown = await (
-      await post('/passports/confirm', [
-        ['status', 'published'],
-        ['of', 'filter'],
-        ['search', 'Z-'],
-        ['state', 'initialized'],
-      ])
-    ).text();
-    expect(shown).toContain(`>Publish ${MORE} passports</button>`);
-    await done(
-      await post('/passports/change', [
-        ['status', 'published'],
-        ['of', 'filter'],
-        ['search', 'Z-'],
-        ['state', 'initialized'],
-      ]),
-    );
+    const selection = { status: 'published', of: 'filter', search: 'Z-', state: 'initialized' };
+    const shown = await web.post('/passports/confirm', selection);
+    expect(shown.text).toContain(`>Publish ${MORE} passports</button>`);
+    await done('/passports/change', selection);
     const published = states().filter((state) => state.endsWith(' published'));
     expect(published.filter((state) => state.startsWith('Z-'))).toHaveLength(MORE);
     expect(published.filter((state) => !state.startsWith('Z-'))).toEqual(['P-1 published']);
   });
 
   it('refuses a selection of nothing, and a status that there is not', async () => {
-    expect((await post('/passports/confirm', [['status', 'published']])).status).toBe(400);
-    expect(
-      (
-        await post('/passports/change', [
-          ['status', 'deleted'],
-          ['product', 'P-1'],
-        ])
-      ).status,
-    ).toBe(400);
+    expect((await web.post('/passports/confirm', { status: 'published' })).status).toBe(400);
+    expect((await web.post('/passports/change', { status: 'deleted', product: 'P-1' })).status).toBe(400);
   });
 
   it('accepts a guarded export after the page has said what will happen', async () => {
-    world.write('products.csv', productsFile(ALL_PRODUCTS.slice(0, 2)));
-    await daemon.startRun('erp', 'schedule');
-    await vi.waitUntil(() => daemon.runtime.views.guardedReads().length === 1, SOON);
+    served.world.write('products.csv', productsFile(ALL_PRODUCTS.slice(0, 2)));
+    await served.daemon.startRun('erp', 'schedule');
+    await vi.waitUntil(() => served.daemon.runtime.views.guardedReads().length === 1, SOON);
     expect(await get('/')).toContain('href="/runs/accept?source=erp"');
     const shown = await get('/runs/accept?source=erp');
     expect(shown).toContain(`At most ${MORE + 6} records that the export lacks then count as missing.`);
-    await done(await post('/runs/accept', [['source', 'erp']]));
-    expect(daemon.runtime.views.guardedReads()).toEqual([]);
-    expect(daemon.runtime.views.missingCounts().product).toBeGreaterThanOrEqual(MORE);
+    await done('/runs/accept', { source: 'erp' });
+    expect(served.daemon.runtime.views.guardedReads()).toEqual([]);
+    expect(served.daemon.runtime.views.missingCounts().product).toBeGreaterThanOrEqual(MORE);
     expect(await get('/runs/accept?source=erp')).toContain('Nothing of erp waits for a decision.');
   });
 
   it('stops a run between two pages, and the next one reads everything', async () => {
     const rows = Array.from({ length: 30_000 }, (_, at) => `S-${at};Part ${at};DRAFT;DE`);
-    world.write('products.csv', productsFile([...ALL_PRODUCTS.slice(0, 2), ...rows]));
+    served.world.write('products.csv', productsFile([...ALL_PRODUCTS.slice(0, 2), ...rows]));
     const begun = new Promise<void>((resolve) => {
-      const end = daemon.runtime.bus.subscribe((event) => {
+      const end = served.daemon.runtime.bus.subscribe((event) => {
         if (event.type !== 'page') return;
         end();
         resolve();
       });
     });
-    await post('/runs/start', [['source', 'erp']]);
+    await web.post('/runs/start', { source: 'erp' });
     await begun;
     expect(await get('/runs')).toContain('Stop the run of erp');
-    const stopped = await post('/runs/stop', [['source', 'erp']]);
+    const stopped = await web.post('/runs/stop', { source: 'erp' });
     expect(stopped.status).toBe(303);
-    const last = () => daemon.runtime.views.runs({ limit: 1 })[0];
+    const last = () => served.daemon.runtime.views.runs({ limit: 1 })[0];
     await expect.poll(() => last()?.result, SOON).toBe('interrupted');
     expect(last()?.streams[0]?.read).toBeLessThan(30_002);
-    world.write('products.csv', productsFile(ALL_PRODUCTS.slice(0, 2)));
+    served.world.write('products.csv', productsFile(ALL_PRODUCTS.slice(0, 2)));
   });
 
   it('runs a source now, and says so where no run is under way that could be stopped', async () => {
-    const before = daemon.runtime.views.runs({ limit: 1 })[0]?.id ?? 0;
-    await done(await post('/runs/start', [['source', 'erp']]));
-    expect(daemon.runtime.views.runs({ limit: 1 })[0]).toMatchObject({ id: before + 1, result: 'complete' });
-    const stopped = await post('/runs/stop', [['source', 'erp']]);
-    expect([stopped.status, stopped.headers.get('location')]).toEqual([303, '/runs']);
-    expect((await post('/runs/start', [['source', 'nothing']])).status).toBe(400);
+    const before = served.daemon.runtime.views.runs({ limit: 1 })[0]?.id ?? 0;
+    await done('/runs/start', { source: 'erp' });
+    expect(served.daemon.runtime.views.runs({ limit: 1 })[0]).toMatchObject({ id: before + 1, result: 'complete' });
+    const stopped = await web.post('/runs/stop', { source: 'erp' });
+    expect([stopped.status, stopped.to]).toEqual([303, '/runs']);
+    expect((await web.post('/runs/start', { source: 'nothing' })).status).toBe(400);
   });
 });

@@ -1,33 +1,19 @@
 // The pages to look at, over a real daemon and the sandbox: what they show, and that nothing of a source breaks out of them.
 
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { Daemon } from '../../../src/daemon/daemon.ts';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { itemPath } from '../../../src/web/pages/links.ts';
-import { startDaemon, WEB_TOKEN } from '../../support/worlds/daemon-world.ts';
-import { createDashboardWorld, HOSTILE, ODD_KEY } from '../../support/worlds/dashboard-world.ts';
-import type { World } from '../../support/worlds/world.ts';
-
-const SOON = { timeout: 60_000 };
+import { type ServedWorld, WEB_TOKEN } from '../../support/worlds/daemon-world.ts';
+import { HOSTILE, ODD_KEY, serveDashboardWorld } from '../../support/worlds/dashboard-world.ts';
 
 describe('the pages to look at', () => {
-  let world: World;
-  let daemon: Daemon;
-  let url: string;
-
+  let web: ServedWorld;
   beforeAll(async () => {
-    world = await createDashboardWorld({ token: WEB_TOKEN });
-    ({ daemon, url } = await startDaemon(world));
-    await daemon.startRun('erp', 'schedule');
-    // P-1, P-2, P-3 and the odd key are complete; P-5 was refused, and P-6 lacks a part.
-    await vi.waitUntil(() => daemon.runtime.views.passportCounts().initialized === 4, SOON);
+    web = await serveDashboardWorld();
   });
-  afterAll(async () => {
-    await daemon.stop();
-    await world.remove();
-  });
+  afterAll(() => web.remove());
 
   async function page(path: string): Promise<{ status: number; markup: string; text: string }> {
-    const answer = await fetch(`${url}${path}`, {
+    const answer = await fetch(`${web.url}${path}`, {
       headers: { authorization: `Bearer ${WEB_TOKEN}`, accept: 'text/html' },
     });
     const markup = await answer.text();
@@ -190,7 +176,7 @@ describe('the pages to look at', () => {
     });
 
     it('have a PDF, which a product that the platform does not have lacks', async () => {
-      const answer = await fetch(`${url}/passports/P-1/pdf`, { headers: { authorization: `Bearer ${WEB_TOKEN}` } });
+      const answer = await fetch(`${web.url}/passports/P-1/pdf`, { headers: { authorization: `Bearer ${WEB_TOKEN}` } });
       expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'application/pdf']);
       expect((await answer.text()).startsWith('%PDF')).toBe(true);
       expect((await page('/passports/P-5/pdf')).status).toBe(404);

@@ -1,8 +1,14 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Daemon } from '../../../src/daemon/daemon.ts';
 import { type WebForms, webForms } from '../../support/browser/web-forms.ts';
-import { PRODUCTS, REFUSAL, refuseCreates, startDaemon, WEB_TOKEN } from '../../support/worlds/daemon-world.ts';
-import { createWorld, type World } from '../../support/worlds/world.ts';
+import {
+  createProductsWorld,
+  PRODUCTS,
+  REFUSAL,
+  refuseCreates,
+  startDaemon,
+} from '../../support/worlds/daemon-world.ts';
+import type { World } from '../../support/worlds/world.ts';
 
 let world: World;
 let daemon: Daemon;
@@ -15,10 +21,7 @@ afterEach(async () => {
 
 /** A daemon of which one product was rejected, because the platform refuses it. */
 async function withRejected(): Promise<void> {
-  world = await createWorld({
-    config: { web: { port: 0, token: WEB_TOKEN }, sources: [PRODUCTS.source] },
-    files: { ...PRODUCTS.files, ...PRODUCTS.mended },
-  });
+  world = await createProductsWorld({ files: { ...PRODUCTS.files, ...PRODUCTS.mended } });
   refuseCreates(world, 'A-2');
   await world.sync();
   const started = await startDaemon(world);

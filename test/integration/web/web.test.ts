@@ -2,9 +2,9 @@ import { type IncomingHttpHeaders, request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Daemon } from '../../../src/daemon/daemon.ts';
 import { openWeb } from '../../../src/web/web-server.ts';
-import { PRODUCTS, startDaemon, WEB_TOKEN } from '../../support/worlds/daemon-world.ts';
+import { createProductsWorld, startDaemon, WEB_TOKEN } from '../../support/worlds/daemon-world.ts';
 import type { RecordingLog } from '../../support/worlds/recording-log.ts';
-import { API_KEY, createWorld, type World } from '../../support/worlds/world.ts';
+import { API_KEY, type World } from '../../support/worlds/world.ts';
 
 interface Answer {
   status: number;
@@ -28,10 +28,7 @@ describe('the web server', () => {
   let breaks = false;
 
   beforeAll(async () => {
-    world = await createWorld({
-      config: { web: { port: 0, token: WEB_TOKEN }, sources: [PRODUCTS.source] },
-      files: PRODUCTS.files,
-    });
+    world = await createProductsWorld();
     ({ daemon, log, url } = await startDaemon(world, {
       openWeb: (context, web) => {
         const standing = () => (breaks ? Promise.reject(new Error('a detail from inside')) : context.standing());

@@ -1,8 +1,6 @@
-import type { Daemon } from '../../../src/daemon/daemon.ts';
 import { type DashboardServer, openWeb, type ServedRoute } from '../../../src/web/web-server.ts';
-import { PRODUCTS, startDaemon, WEB_TOKEN } from '../worlds/daemon-world.ts';
-import type { RecordingLog } from '../worlds/recording-log.ts';
-import { createWorld, type World } from '../worlds/world.ts';
+import { PRODUCTS, type ServedWorld, startDaemon, WEB_TOKEN } from '../worlds/daemon-world.ts';
+import { createWorld } from '../worlds/world.ts';
 import { quickHash } from './quick-hash.ts';
 import { visitWeb, type WebVisitor } from './web-visitor.ts';
 
@@ -13,15 +11,10 @@ export const PASSWORDS = {
 } as const;
 
 /** A daemon with a person of each role, and all that its server serves. */
-export interface GuardedWeb {
-  world: World;
-  daemon: Daemon;
-  log: RecordingLog;
-  url: string;
+export interface GuardedWeb extends ServedWorld {
   served: readonly ServedRoute[];
   server: DashboardServer;
   people: Record<keyof typeof PASSWORDS, WebVisitor>;
-  remove(): Promise<void>;
 }
 
 export async function openGuardedWeb(
@@ -35,30 +28,19 @@ export async function openGuardedWeb(
   }));
   const world = await createWorld({ config: { web: { port: 0, token: WEB_TOKEN, users }, sources }, files });
   let server: DashboardServer | null = null;
-  const { daemon, log, url } = await startDaemon(world, {
+  const started = await startDaemon(world, {
     openWeb: async (context, web) => {
       server = await openWeb(context, web);
       return server;
     },
   });
-  const visit = (role: keyof typeof PASSWORDS) => visitWeb(url, { name: `the-${role}`, password: PASSWORDS[role] });
+  const visit = (role: keyof typeof PASSWORDS) =>
+    visitWeb(started.url, { name: `the-${role}`, password: PASSWORDS[role] });
   const people = { viewer: await visit('viewer'), editor: await visit('editor'), operator: await visit('operator') };
   // The compiler does not see that the function above was called.
   const opened = server as DashboardServer | null;
   if (opened === null) throw new Error('The daemon has opened no web server.');
-  return {
-    world,
-    daemon,
-    log,
-    url,
-    server: opened,
-    served: opened.served,
-    people,
-    async remove() {
-      await daemon.stop();
-      await world.remove();
-    },
-  };
+  return { ...started, server: opened, served: opened.served, people };
 }
 
 /** The path of a route with its parameters filled in. */

@@ -1,6 +1,10 @@
 import type { Page } from 'playwright-core';
-import { WEB_TOKEN } from '../worlds/daemon-world.ts';
+import { type ServedWorld, startDaemon, WEB_TOKEN } from '../worlds/daemon-world.ts';
+import type { World } from '../worlds/world.ts';
 import { startBrowser, type TestBrowser } from './chromium.ts';
+
+/** Where to keep what the browser shows, for people to look at. */
+const SHOTS = process.env['DPP_SYNC_TEST_SCREENSHOTS'];
 
 /** A page in its own browser, with the complaints of the browser. */
 export interface WatchedPage {
@@ -10,7 +14,12 @@ export interface WatchedPage {
   complaints: string[];
   /** Opens the form, and logs in with the token. */
   logIn(): Promise<void>;
+  /** Keeps a picture of the page where people asked for pictures. */
+  shoot(name: string): Promise<void>;
 }
+
+/** A world with a daemon over it, whose dashboard a browser has open. `remove` closes the browser as well. */
+export interface WatchedDashboard extends ServedWorld, WatchedPage {}
 
 /**
  * Opens a page to look at the dashboard at `url`.
@@ -40,6 +49,22 @@ export async function openWatchedPage(url: string, isExpected = (_text: string) 
       await page.fill('#token', WEB_TOKEN);
       await page.click('main button[type=submit]');
       await page.waitForURL(`${url}/`);
+    },
+    async shoot(name) {
+      if (SHOTS !== undefined) await page.screenshot({ path: `${SHOTS}/${name}.png`, fullPage: true });
+    },
+  };
+}
+
+export async function openDashboard(world: World): Promise<WatchedDashboard> {
+  const served = await startDaemon(world);
+  const watched = await openWatchedPage(served.url);
+  return {
+    ...served,
+    ...watched,
+    async remove() {
+      await watched.browser.close();
+      await served.remove();
     },
   };
 }

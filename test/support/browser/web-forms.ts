@@ -1,12 +1,15 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { WEB_TOKEN } from '../worlds/daemon-world.ts';
 
+/** The fields of a form. A list may have a name several times. */
+export type FormFields = Record<string, string> | [name: string, value: string][];
+
 /** Pages and forms of a daemon's dashboard, asked for by an operator. */
 export interface WebForms {
   get(path: string): Promise<{ status: number; text: string }>;
   bytes(path: string): Promise<{ status: number; bytes: Uint8Array; headers: Headers }>;
   /** Sends a form. `to` is the address to which the answer redirects. */
-  post(path: string, fields?: Record<string, string>): Promise<{ status: number; to: string; text: string }>;
+  post(path: string, fields?: FormFields): Promise<{ status: number; to: string; text: string }>;
   upload(
     path: string,
     file: { name: string; bytes: Uint8Array },

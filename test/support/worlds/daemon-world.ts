@@ -5,7 +5,7 @@ import { systemClock } from '../../../src/lib/clock.ts';
 import { createSecretStore } from '../../../src/lib/logging/secrets.ts';
 import { openWeb } from '../../../src/web/web-server.ts';
 import { createRecordingLog, type RecordingLog } from './recording-log.ts';
-import type { World } from './world.ts';
+import { createWorld, type World, type WorldOptions } from './world.ts';
 
 export const WEB_TOKEN = 'web-token-0123456789';
 
@@ -36,6 +36,15 @@ export const PRODUCTS = {
   mended: { 'status.csv': 'key,value\n10,DRAFT\n20,ARCHIVED\n' },
 } as const;
 
+/** A world with the source of products and a dashboard. */
+export function createProductsWorld(options: Partial<WorldOptions> = {}): Promise<World> {
+  return createWorld({
+    config: { web: { port: 0, token: WEB_TOKEN }, sources: [PRODUCTS.source] },
+    files: PRODUCTS.files,
+    ...options,
+  });
+}
+
 /**
  * Makes the platform refuse to create products whose request contains a text, until its faults are cleared. So a retry
  * succeeds without a changed file, which a daemon would notice by itself.
@@ -46,11 +55,18 @@ export function refuseCreates({ sandbox }: Pick<World, 'sandbox'>, match: string
 
 export const REFUSAL = 'This product is locked at the platform.';
 
-/** A daemon in this process over a world's config. */
-export async function startDaemon(
-  world: World,
-  options: Partial<DaemonOptions> = {},
-): Promise<{ daemon: Daemon; log: RecordingLog; url: string }> {
+export interface ServedWorld {
+  world: World;
+  daemon: Daemon;
+  log: RecordingLog;
+  /** The address of the dashboard, or an empty text where the config has none. */
+  url: string;
+  /** Stops the daemon and removes the world. */
+  remove(): Promise<void>;
+}
+
+/** Starts a daemon in this process over a world's config. */
+export async function startDaemon(world: World, options: Partial<DaemonOptions> = {}): Promise<ServedWorld> {
   const secrets = createSecretStore();
   const config = await loadRuntimeConfig(world.configFile, secrets);
   const log = createRecordingLog();
@@ -64,5 +80,14 @@ export async function startDaemon(
     openAdmin: openAdminChannel,
     ...options,
   });
-  return { daemon, log, url: daemon.url ?? '' };
+  return {
+    world,
+    daemon,
+    log,
+    url: daemon.url ?? '',
+    async remove() {
+      await daemon.stop();
+      await world.remove();
+    },
+  };
 }

@@ -1,7 +1,9 @@
 // A world with all that the dashboard shows: passports in each state, rows in quarantine, a product that the API
 // refuses, a missing part, and names that try to inject HTML.
 
-import type { SandboxOptions } from '../../../src/sandbox/settings/settings.ts';
+import { vi } from 'vitest';
+import { textOf } from '../connectors/connector-reader.ts';
+import { type ServedWorld, startDaemon, WEB_TOKEN } from './daemon-world.ts';
 import { createWorld, type World } from './world.ts';
 
 export const HOSTILE = '<script>alert("x")</script> & \'quoted\'';
@@ -28,11 +30,6 @@ const BOM_ROWS = [
   'P-6;10;M-404;3',
   `"${ODD_KEY.replaceAll('"', '""')}";10;M-2;4`,
 ];
-
-/** Further products, each complete. */
-export function moreProducts(count: number): string[] {
-  return Array.from({ length: count }, (_, at) => `X-${at};Extra ${at};DRAFT;DE`);
-}
 
 export function productsFile(rows: readonly string[] = PRODUCT_ROWS): string {
   return `SKU;NAME;STATUS;COUNTRY\n${rows.join('\n')}\n`;
@@ -68,19 +65,12 @@ const DASHBOARD_SOURCE = {
   guard: { maxMissing: '20%', maxDrop: '50%' },
 };
 
-export async function createDashboardWorld(options: {
-  web?: Record<string, unknown>;
-  token: string;
-  sandbox?: SandboxOptions;
-  config?: Record<string, unknown>;
-}): Promise<World> {
-  const { token, web = {}, sandbox = {}, config = {} } = options;
+export function createDashboardWorld({ port = 0 } = {}): Promise<World> {
   return createWorld({
     config: {
-      web: { port: 0, token, ...web },
+      web: { port, token: WEB_TOKEN },
       sources: [DASHBOARD_SOURCE],
       passports: { init: 'when-complete', publish: 'manual', publicUrl: 'https://passports.example.com/p/{sku}' },
-      ...config,
     },
     files: {
       'products.csv': productsFile(),
@@ -89,7 +79,26 @@ export async function createDashboardWorld(options: {
     },
     sandbox: {
       gates: { productComplete: { enabled: false }, bomPresent: { enabled: false }, materialData: { enabled: false } },
-      ...sandbox,
     },
   });
+}
+
+/**
+ * Starts a daemon over this world and runs its source once. P-1, P-2, P-3 and the odd key are complete then; P-5 was
+ * refused, and P-6 lacks a part.
+ */
+export async function serveDashboardWorld(): Promise<ServedWorld> {
+  const served = await startDaemon(await createDashboardWorld());
+  await served.daemon.startRun('erp', 'schedule');
+  const { views } = served.daemon.runtime;
+  await vi.waitUntil(() => views.passportCounts().initialized === 4, { timeout: 60_000 });
+  return served;
+}
+
+/** The passports that the platform has, each with its status. */
+export function publicationsOf(world: World): string[] {
+  return world
+    .contents()
+    .publications.map(({ sku, status }) => `${textOf(sku)} ${textOf(status)}`)
+    .toSorted();
 }
