@@ -18,9 +18,7 @@ export interface Answered {
 /** Gathers answers into groups, so that one commit settles many deliveries. */
 export interface Answers {
   add(one: Answered): void;
-  /**
-   * Resolves to the next group of answers, after a short wait for more. Resolves to an empty group once it is closed.
-   */
+  /** Resolves to the next group of answers, after a short wait for more. Resolves to an empty group after `close`. */
   next(): Promise<Answered[]>;
   /** How many answers wait to be settled. */
   count(): number;

@@ -17,7 +17,7 @@ export interface Claimed {
 
 /** Claims the admitted deliveries, and gives back those that cannot be claimed. */
 export interface Claims {
-  /** Claims all of them in one commit, and returns the requests to send now. Never rejects. */
+  /** Claims all these deliveries in one commit, and returns the requests to send now. Never rejects. */
   claim(admitted: readonly Admitted[], abort: AbortSignal): Promise<Claimed[]>;
   /** Gives back the slot of an admitted request that is not sent. */
   giveBack(admitted: Admitted): void;
@@ -69,15 +69,18 @@ export function createClaims(options: ClaimsOptions): Claims {
       dispatcher.claimed(request.members);
       claimed.push({ request, from });
     }
-    // A kept import brings members that no job has named. They must leave the queue, or they would be sent a second
-    // time.
+    // An import that is sent again unchanged may have members that no job has named. They must leave the queue, or they
+    // would be sent a second time.
     const named = new Set(admitted.flatMap(({ deliveries }) => deliveries.map(({ id }) => id)));
     const unnamed = [...requestOf.keys()].filter((id) => !named.has(id));
     if (unnamed.length > 0) queue.removeAll(new Set(unnamed));
     return claimed;
   }
 
-  /** Claims each request on its own, because one of them throws. The one that throws is dead-lettered. */
+  /**
+   * Claims each request separately, because claiming them together has thrown. A request that throws alone is
+   * dead-lettered.
+   */
   async function claimApart(admitted: readonly Admitted[], error: unknown, abort: AbortSignal): Promise<Claimed[]> {
     const [only] = admitted;
     if (admitted.length > 1 || only === undefined) {
@@ -127,8 +130,9 @@ export function createClaims(options: ClaimsOptions): Claims {
 }
 
 /**
- * Assigns each claimed request to one of the admitted lists. A kept import may have members that another list named. So
- * requests that lie within one list are assigned first, and any list of the operation serves for the others.
+ * Assigns each claimed request to one of the admitted lists. An import that is sent again unchanged may have members
+ * from several lists. So each request whose members are all in one list is assigned to that list first. Each other
+ * request is assigned to any list of its operation.
  */
 function assignRequests(
   admitted: readonly Admitted[],

@@ -20,7 +20,10 @@ export interface ContactFailures {
   isPaused(kind: ListableKind): boolean;
   /** The list was read to its end and is of use. */
   succeeded(kind: ListableKind): void;
-  /** The list could not be read to its end. A failure that may pass is tried again from the position that was reached. */
+  /**
+   * The list could not be read to its end. After a failure that may pass, the next read continues at the position that
+   * this read has reached.
+   */
   readFailed(kind: ListableKind, list: ListName, outcome: Outcome): Promise<void>;
   /** The list was read, and the ledger cannot use it. */
   unusable(kind: ListableKind, why: 'unusable' | 'unclear_publications'): Promise<void>;
@@ -70,7 +73,7 @@ export function createContactFailures({ ledger, clock, log }: ContactFailuresOpt
       const isOfList = outcome.kind === 'refused' || (outcome.kind === 'ambiguous' && outcome.atWork === true);
       const count = (failures.get(kind) ?? 0) + (isOfList ? 1 : 0);
       failures.set(kind, count);
-      // The authorization hold asks for a refused scope itself, so the list needs no pause.
+      // The authorization hold already limits how often a refused scope is tried, so the list needs no pause.
       if (isOutOfScope) giveUp(kind, 0);
       else if (count >= READS_MAX) giveUp(kind, USELESS_MS);
       const reason = unreadReason(kind, list, outcome.detail.message, isOfList || isOutOfScope);

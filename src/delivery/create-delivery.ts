@@ -60,8 +60,8 @@ export interface DeliveryOptions {
   /** Called at intervals for work that has to continue beside the deliveries. */
   eachRound: () => Promise<void>;
   /**
-   * True while a source is read or mapped, so that more deliveries may be staged soon. Passports are evaluated after
-   * that.
+   * True while a source is read or mapped, so that more deliveries may be staged soon. Passports are evaluated when it
+   * becomes false.
    */
   isStaging: () => boolean;
 }
@@ -76,9 +76,9 @@ export interface Delivery {
   contact: FirstContact;
   passports: Passports;
   recheck: Recheck;
-  /** Requests of people beside the deliveries. */
+  /** Requests that people make beside the deliveries. */
   platform: PlatformRequests;
-  /** The list that could not be read for the longest time; null where every list was read the last time. */
+  /** The list that could not be read for the longest time; null if every list was read the last time. */
   unreadable: UnconfirmedResolver['unreadable'];
   /** Replaces the configured ceiling in requests per second; null for none. */
   setMaxRate(maxRate: number | null): void;
@@ -86,7 +86,7 @@ export interface Delivery {
   itemsMapped(): void;
 }
 
-/** So many full imports of new products may be received or in flight. */
+/** At most this many full imports of new products may be received or in flight. */
 const IMPORTS_AT_ONCE = 8;
 
 /** Builds the parts and connects them. Nothing is sent before the engine is started. */

@@ -7,8 +7,9 @@ import { messageOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logging/logging.ts';
 
 /**
- * Dead-letters deliveries that throw unexpectedly, each with its reason. They would throw again at once and keep the
- * others from being sent. Never rejects. Resolves to the error if the ledger could not store it, else to null.
+ * Dead-letters deliveries that throw unexpectedly, each with its reason. Otherwise they would throw again at once, and
+ * no other delivery would be sent. Never rejects. Resolves to the ledger's error if it could not store a dead letter,
+ * else to null.
  *
  * @param isAgain whether this was tried before for the same error, which is logged once
  */
@@ -35,7 +36,7 @@ export function createDeadLetter(options: {
       const { source, kind, key } = views?.delivery(id) ?? {};
       return { source, kind, key };
     } catch {
-      // The ledger cannot be read, which the caller meets as well.
+      // The ledger cannot be read. The dead letter cannot be stored then either, and the caller gets that error.
       return {};
     }
   }

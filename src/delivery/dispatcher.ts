@@ -15,8 +15,9 @@ import type { ReceivedQueue } from './received-queue.ts';
  */
 const DEPTH_MAX = 2000;
 /**
- * The most places of new products, and also the most places of all other deliveries together. So materials and BOM
- * items are sent beside the new products, and a BOM item does not wait until all of these are sent.
+ * The most places that new products may take, and also the most that all other deliveries may take together. So
+ * materials and BOM items are sent beside the new products, and a BOM item does not wait until all new products are
+ * sent.
  */
 const SHARE_MAX = 1500;
 /** The most deliveries that one job names. */
@@ -56,8 +57,9 @@ export interface Dispatcher {
    */
   fillAtOnce(): Promise<void>;
   /**
-   * Receives the deliveries that a job names. Resolves when all of them have found room, or after an abort. An abort makes
-   * the dispatcher forget the others, because no job names them any more. Returns how many it received.
+   * Receives the deliveries that a job names. Resolves when all of them have found room, or after an abort. After an
+   * abort the dispatcher forgets the deliveries without room, because no job names them any more. Returns how many it
+   * received.
    */
   receive(names: readonly DeliveryName[], abort: AbortSignal): Promise<number>;
   /** Receives due deliveries at once, even if there is no room. */
@@ -109,7 +111,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
 
   const underWay = (): number => known.count('received') + known.count('in_flight');
 
-  /** False while a delivery of this kind finds no room. */
+  /** False while there is no room for a delivery with this operation. */
   function hasRoom({ operation }: Named): boolean {
     const beside = operation === 'product.create' ? 0 : PLACES_BESIDE;
     return underWay() < receivedMax() + beside;
@@ -122,7 +124,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     queue.add({ id, revision, operation, urgent: byHand, receivedAt: now, lookedAt: now });
   }
 
-  /** The delivery with this name, where it is known and its job was not received yet. */
+  /** The delivery with this name, if it is enqueued and its job was not received yet. */
   function enqueuedOne({ id, revision }: DeliveryName): Named | null {
     const one = known.get(id);
     return one?.stage === 'enqueued' && one.revision === revision ? one : null;
@@ -194,15 +196,15 @@ interface Share {
   leavesOut: readonly Operation[];
   /** Where the ledger's list of due deliveries continues. */
   afterId: number;
-  /** How many of them are known. */
+  /** How many deliveries of this share are known. */
   count: () => number;
 }
 
 /** Fills the `deliver` queue with due deliveries. */
 interface Filler {
-  /** Enqueues as many as there is room for, and returns how many these are. */
+  /** Enqueues as many deliveries as there is room for, and returns their number. */
   fill(): Promise<number>;
-  /** The next call begins at the start of the list. */
+  /** Makes the next `fill` begin at the start of the ledger's list. */
   beginAgain(): void;
 }
 
@@ -241,7 +243,8 @@ function createFiller(
       if (fresh.length > 0) await enqueue(fresh);
       count += fresh.length;
       share.afterId = due.at(-1)?.id ?? 0;
-      // After the end of the list the next call begins at the start, because a retry that has become due has a low id.
+      // After the end of the list the next call begins at the start, because a retry that has become due can have a low
+      // id.
       if (due.length < limit) {
         share.afterId = 0;
         break;
@@ -268,8 +271,8 @@ function createFiller(
 }
 
 /**
- * Returns a function that draws a due delivery from anywhere, if one is needed and the last one has ended. It has not
- * failed lately, and is not received.
+ * Returns a function that draws a due delivery from any place in the ledger, if `health` needs a sample and the last
+ * drawn delivery has ended. The drawn delivery has not failed lately and is not received yet.
  */
 function createSampler(
   { ledger, suspended, health, random }: DispatcherOptions,

@@ -28,7 +28,7 @@ export interface EngineOptions {
   suspended: () => SuspendedWork;
   /** Null in a process that does not show failed jobs. */
   failedJobs: FailedJobs | null;
-  /** Has the admission check again what may be sent. */
+  /** Makes the admission check again which deliveries may be sent. */
   wakeAdmission: () => void;
   clock: Clock;
   log: Logger;
@@ -53,7 +53,7 @@ export interface Engine {
   start(): Promise<void>;
   /** Call it when something may have become due. */
   wake(): void;
-  /** @param of the deliveries to report on; all of them without it */
+  /** @param of the deliveries to report on; all deliveries if it is left out */
   status(of?: WorkOf): Promise<EngineStatus>;
   /** Receives nothing new, waits for the requests in flight, and stops. */
   stop(): Promise<void>;
@@ -77,7 +77,8 @@ export function createEngine(options: EngineOptions): Engine {
   let trouble: Error | null = null;
   let reconcileAt = Number.NEGATIVE_INFINITY;
 
-  // This work runs beside the rounds: reading a large catalogue takes long and must not hold up the deliveries.
+  // These two tasks run beside the rounds of the engine: reading a large catalogue takes long and must not hold up the
+  // deliveries.
   const sideWork = { clock, again: AGAIN_MS, abort: abort.signal, onMoved: wake };
   const unconfirmed = createSideWork({
     ...sideWork,
@@ -153,7 +154,8 @@ export function createEngine(options: EngineOptions): Engine {
       running = loop();
     },
     async status(of) {
-      // Read before the due time: creates that a list releases in between are due then.
+      // `isListing` is read before the due time. If a list releases creates between the two reads, the due time
+      // includes them.
       const isListing = !(await options.contact.isAtRest()) && (of === undefined || (await ledger.hasSuspended(of)));
       const nextDueAt = await ledger.nextDueAt({ suspended: suspended(), of });
       // If nothing is due, an earlier failed claim is not reported any more.

@@ -19,11 +19,14 @@ export interface FailedJobsOptions {
 export interface FailedJobs {
   /** Makes the failed jobs agree with the ledger. */
   reconcile(): Promise<void>;
-  /** How many of these jobs were enqueued and not received yet. */
+  /** How many jobs that show a delivery were enqueued and not received yet. */
   outstanding(): number;
   /** Forgets the enqueued jobs, because the queue has lost them. */
   queueLost(): void;
-  /** Processes such a job. The first time, the job ends as failed with the reason. On Retry it replays the delivery. */
+  /**
+   * Processes a job that shows a delivery. The first time, the job ends as failed with the reason. On Retry it replays
+   * the delivery.
+   */
   process(job: ReceivedJob): Promise<JobResult>;
 }
 

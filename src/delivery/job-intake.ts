@@ -14,7 +14,10 @@ export interface JobIntake {
   noticeLostQueue(): Promise<void>;
 }
 
-/** If no job was processed for so long although some count as active, they were evicted or their worker has died. */
+/**
+ * If no job was processed for this long although the queue counts active jobs, the jobs were evicted or their worker
+ * has died.
+ */
 const UNPROCESSED_MS = 5000;
 
 export function createJobIntake(options: {

@@ -20,7 +20,8 @@ export interface KnownDeliveries {
   /** True if the delivery is received or in flight. */
   isUnderWay(id: number): boolean;
   /**
-   * Puts a delivery into a stage, whether or not it was known. A delivery that a person has asked for keeps that mark.
+   * Puts a delivery into a stage, whether or not it was known. A delivery that a person has asked for stays marked as
+   * asked for by hand.
    */
   enter(one: Named, stage: Stage, byHand?: boolean): void;
   /** Forgets a delivery. Returns false if it was not known. */
@@ -28,9 +29,9 @@ export interface KnownDeliveries {
   /** Forgets all deliveries in a stage. */
   forgetAll(stage: Stage): void;
   count(stage: Stage): number;
-  /** How many creates of products there are. */
+  /** How many of the deliveries create products. */
   newProducts(): number;
-  /** How many deliveries by hand there are. */
+  /** How many of the deliveries were asked for by hand. */
   byHand(): number;
   size(): number;
 }

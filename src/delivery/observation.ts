@@ -7,7 +7,7 @@ export type Observation =
    * second.
    */
   | { kind: 'answered'; by: 'read' | 'write'; advisedRate?: number }
-  /** The API is there and asks for fewer requests. With `away` it named a time, but no limit. */
+  /** The API is there and asks for fewer requests. With `away` the answer named a time, but no limit. */
   | { kind: 'throttled'; retryAfterMs: number | null; advisedRate?: number; away?: true }
   /**
    * The request was not sent, got no answer, or got a server error. `subject` may be at fault itself: the id of the

@@ -5,13 +5,13 @@ import { createLinkedList, type LinkedList } from '../lib/collections/linked-lis
 
 /** A delivery whose job was received and that waits to be sent. */
 export interface Received extends Pick<DueDelivery, 'id' | 'revision' | 'operation'> {
-  /** True if a person may be waiting for it. */
+  /** True if a person may be waiting for this delivery. */
   urgent: boolean;
-  /** When it was received, by `Clock.ticks`. */
+  /** When the delivery was received, by `Clock.ticks`. */
   receivedAt: number;
-  /** When the ledger last confirmed that it is due, by `Clock.ticks`. */
+  /** When the ledger last confirmed that the delivery is due, by `Clock.ticks`. */
   lookedAt: number;
-  /** When the API last refused its scope to this delivery; null if never, undefined if that was not looked up yet. */
+  /** When the API last refused its scope to this delivery; null if never, undefined if the ledger was not asked yet. */
   deniedAt?: number | null;
 }
 
@@ -29,7 +29,7 @@ export interface ReceivedQueue {
   remove(one: Received): void;
   /** Removes the deliveries with these ids. */
   removeAll(ids: ReadonlySet<number>): void;
-  /** All deliveries in their order. The present one may be removed while walking. */
+  /** All deliveries in their order. The caller may remove the current delivery during the iteration. */
   inOrder(): Iterable<Received>;
   /** How many deliveries of an operation that imports can carry wait, and since when the first one has waited. */
   waiting(operation: Importable): { count: number; since: number };

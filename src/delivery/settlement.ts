@@ -21,7 +21,7 @@ export interface SettlementOptions {
   random: () => number;
 }
 
-/** Decides what becomes of the deliveries of a request that has ended. */
+/** Decides the next state of the deliveries of a request that has ended. */
 export function settlementOf(answered: Answered, options: SettlementOptions): RequestSettlement {
   const { request, outcome } = answered;
   const decidedAt = options.clock.now();
@@ -72,7 +72,10 @@ function putOff(decision: Decision, notBefore: number): Decision {
   return decision.kind === 'retry' ? { ...decision, dueAt: Math.max(decision.dueAt, notBefore) } : decision;
 }
 
-/** The events that report what became of the members of a request, without members that had changed since then. */
+/**
+ * The events that report the new state of each member of a request, without members that have changed since the request
+ * was sent.
+ */
 export function settledEvents(
   { request, outcome, latencyMs, times }: Answered,
   { settlements }: RequestSettlement,

@@ -18,7 +18,7 @@ export interface SettlingOptions extends SettlementOptions {
   abort: AbortSignal;
 }
 
-/** Decides what becomes of answered deliveries, and stores the decisions. */
+/** Decides the next states of answered deliveries, and stores the decisions. */
 export interface Settling {
   /** Settles a group of answers in one commit. Never rejects. Dead letters may be stored later. */
   settle(answered: readonly Answered[]): Promise<void>;
@@ -66,9 +66,9 @@ export function createSettling(options: SettlingOptions): Settling {
 
   /**
    * Dead-letters the deliveries of a request, and tries again for as long as the ledger cannot be written: the ledger
-   * shows these deliveries as being sent, and nothing else in this process would end that. If the process ends before
-   * that, or if the ledger refuses the dead letters for another reason, the next process finds the deliveries
-   * unconfirmed.
+   * shows these deliveries as being sent, and no other part of this process would change their state. If the process
+   * ends before that, or if the ledger refuses the dead letters for another reason, the next process finds the
+   * deliveries unconfirmed.
    */
   async function deadLetterUntilStored(request: ClaimedRequest, error: unknown): Promise<void> {
     let failure = await deadLetter(request.members, error);
@@ -100,7 +100,8 @@ export function createSettling(options: SettlingOptions): Settling {
 
   /**
    * Offers decisions to the ledger until it stores them. Only this process knows the API's answers until then, so they
-   * are kept while the disk is full. Only the end of the process leaves these deliveries unconfirmed.
+   * are kept while the disk is full. These deliveries become unconfirmed only if the process ends before they are
+   * stored.
    */
   async function untilStored(settlements: readonly RequestSettlement[]): Promise<Settled[]> {
     for (;;) {

@@ -5,7 +5,7 @@ import { messageOf } from '../lib/errors.ts';
 export interface SideWork {
   /** Begins a run unless one is running. */
   begin(): void;
-  /** Why the last run failed; null if it did not. */
+  /** Why the last run failed; null if it succeeded. */
   trouble(): Error | null;
   /** Resolves when no run is running. */
   ended(): Promise<void>;

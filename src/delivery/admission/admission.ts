@@ -22,7 +22,7 @@ export interface Admitted {
   /** True for a bulk import. */
   asImport: boolean;
   slot: Slot;
-  /** True where an earlier answer has shown that the API grants the scope. */
+  /** True if an earlier answer has shown that the API grants the scope. */
   wasTried: boolean;
   /** Call it when the request has ended, or will not be sent. */
   endProbe: () => void;
@@ -55,7 +55,7 @@ export interface AdmissionOptions {
   clock: Clock;
 }
 
-/** The reason of the abort. A text costs less than an error with its stack. */
+/** The reason that ends a wait early. A text costs less than an error with its stack. */
 const WOKEN = 'woken';
 /**
  * If no wait is known, admission checks again after this time: a request that hangs frees its slot without an event.
@@ -86,7 +86,10 @@ export function createAdmission(options: AdmissionOptions): Admission {
     timer = null;
   }
 
-  /** It may have been the chosen probe of its scope: admission looks again, so that another one is chosen at once. */
+  /**
+   * Removes a delivery from the queue without sending it. It may have been the next probe of its scope, so admission
+   * runs again at once and chooses another probe.
+   */
   function drop(one: Received): void {
     queue.remove(one);
     onDropped([one]);
@@ -124,7 +127,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
     if (!isDue) drop(one);
   }
 
-  /** Takes a delivery out of the queue. Takes the other members of its import as well. */
+  /** Takes a delivery and the other members of its import out of the queue. */
   function take(one: Received): Admitted {
     const now = clock.ticks();
     const scope = scopeOfWrite(one.operation);

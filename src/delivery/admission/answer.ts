@@ -8,8 +8,8 @@ export interface Answer {
   /** The scope that the request needs. */
   scope: Scope;
   /**
-   * What may be at fault by itself: the id of the delivery that was sent, or the name of the list that was read; null
-   * for neither.
+   * What may itself have caused a failure: the id of the delivery that was sent, or the name of the list that was read.
+   * Null for any other request.
    */
   subject: number | string | null;
   /** The limit that the answer states, in requests per second. */

@@ -50,7 +50,7 @@ export interface ApiHealth
   unused(latencyMs: number): void;
   /** True in an outage or a long wait: the API must answer a question before a delivery is sent. */
   asksFirst(): boolean;
-  /** Asks the API that question. True if a delivery may be sent now. */
+  /** Asks the API a question that writes nothing. True if a delivery may be sent now. */
   mayProbe(abort: AbortSignal): Promise<boolean>;
   /**
    * True if the API is there and has answered something at or after `since`. Asks the API if that is unknown and a
@@ -92,8 +92,8 @@ export function createApiHealth(options: ApiHealthOptions): ApiHealth {
   const atEpoch = (ticks: number): number => Math.round(clock.now() + (ticks - clock.ticks()));
 
   /**
-   * Learns from an answer, and returns what the answer shows the rate controller. A delivery that fails for a reason of
-   * its own must not slow down the others.
+   * Learns from an answer, and returns what the answer shows the rate controller. A delivery that fails because of its
+   * own content must not slow down the others.
    */
   function learn({ outcome, scope, subject, advisedRate, denial }: Answer): Observation {
     const now = clock.ticks();
@@ -107,7 +107,7 @@ export function createApiHealth(options: ApiHealthOptions): ApiHealth {
   }
 
   /**
-   * Learns from the answer to a request that was not admitted. The rate controller only learns from it where the API asks
+   * Learns from the answer to a request that was not admitted. The rate controller uses the answer only if the API asks
    * to wait.
    */
   function learnBeside(answer: Answer): void {
@@ -131,7 +131,7 @@ export function createApiHealth(options: ApiHealthOptions): ApiHealth {
     rate.observe({ kind: 'unused' }, latencyMs, now);
   }
 
-  /** Gives a half-open probe back if its question throws. Otherwise the probe would keep every other one from being sent. */
+  /** Gives a half-open probe back if its question throws. Otherwise no other probe could be sent. */
   async function givenBack<T>(question: Promise<T>): Promise<T> {
     try {
       return await question;
@@ -172,7 +172,7 @@ export function createApiHealth(options: ApiHealthOptions): ApiHealth {
     asksFirst: () => outage.openSince() !== null || rate.wait(clock.ticks()) !== null,
     mayProbe: (abort) => givenBack(questions.mayProbe(abort)),
     async answers(since, abort) {
-      // The next read takes no slot, so this code waits if the API has asked to wait.
+      // While the API asks to wait, no question is sent: the rate does not limit questions, so this is checked here.
       if (rate.closedForMs(clock.ticks()) > 0) return false;
       const isWaiting = rate.wait(clock.ticks()) !== null;
       const isKnown = since === null || outage.hasAnsweredSince(since);

@@ -25,7 +25,7 @@ export interface Authorization {
   allows(scope: Scope): boolean;
   /** True if an answer has shown that the API grants this scope. False again after a hold has ended. */
   isTried(scope: Scope): boolean;
-  /** How many requests in a row were refused a scope that the API has granted to others. */
+  /** How many requests in a row were refused a scope that the API has granted to other requests. */
   questionsInARow(scope: Scope): number;
   /** @param scope the scope that the request needs */
   observe(outcome: Outcome, scope: Scope, denial?: DenialSubject): void;
@@ -39,8 +39,8 @@ export interface Authorization {
 }
 
 /**
- * @param options.ownPublishKey true if publishing has a key of its own: an invalid key then shows nothing about the
- *   other one
+ * @param options.ownPublishKey true if publishing has a key of its own: then an invalid key shows nothing about the
+ *   other key
  */
 export function createAuthorization({ ownPublishKey }: { ownPublishKey: boolean }): Authorization {
   let state: AuthorizationState = { open: true };
@@ -89,7 +89,10 @@ export function createAuthorization({ ownPublishKey }: { ownPublishKey: boolean 
   };
 }
 
-/** False for an answer that asks to wait or reports a failure: the API has not checked the key or its scopes then. */
+/**
+ * False for an answer that asks to wait or reports a failure, because the API may have given it without checking the
+ * key and its scopes.
+ */
 function looksAtScopes(outcome: Outcome): boolean {
   if (outcome.kind === 'throttled' || outcome.kind === 'unavailable') return false;
   return outcome.kind !== 'ambiguous' || outcome.atWork === true;
@@ -105,9 +108,9 @@ export function isScopeDenied(outcome: Outcome): boolean {
 }
 
 /**
- * Decides what a 403 is about: the key, which lacks the scope, or the item that was sent. The answer does not say, but
- * other deliveries show it: if the API has granted the scope to another delivery since it refused this one, only this
- * one is refused.
+ * Decides what a 403 is about: the key, which lacks the scope, or the item that was sent. The answer does not say
+ * which, but other deliveries show it: if the API has granted the scope to another delivery since it refused this
+ * delivery, it refuses only this delivery.
  *
  * @param sent.wasTried true if the API was known to grant the scope when the request was admitted
  */

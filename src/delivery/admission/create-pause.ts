@@ -16,15 +16,16 @@ export interface CreatePause {
   end(kind: ListableKind, end: { complete: boolean; moved: boolean; restMs: number }): void;
 }
 
-/** The next reading has to begin within this time after the rest. If it does not, the creates continue. */
+/** The next reading has to begin within this time after the list may be read again. Otherwise the creates continue. */
 const LATE_MS = 30_000;
 
 /**
- * After one reading that failed because entries moved, creates of the kind pause until the next reading is over. If that
- * reading fails for the same reason, other writers move the list. A pause is then of no use until the list could be read once.
+ * After one reading that failed because entries moved, creates of the kind pause until the next reading is over. If
+ * that reading fails for the same reason, other writers change the list. A pause is then of no use until the list was
+ * read once without a failure.
  */
 export function createCreatePause(clock: Pick<Clock, 'ticks'>): CreatePause {
-  /** Until when by `ticks` of the clock. */
+  /** Kinds whose creates are paused, each with the end of its pause, by `ticks` of the clock. */
   const restUntil = new Map<ListableKind, number>();
   const inVain = new Set<ListableKind>();
   const rests = (kind: ListableKind): boolean => clock.ticks() < (restUntil.get(kind) ?? Number.NEGATIVE_INFINITY);

@@ -3,11 +3,11 @@
  * fails. Pure: times are `ticks` of a clock.
  */
 export interface FailureRecord {
-  /** A request failed. @param subject as of `Observation`, where the failure names one */
+  /** A request failed. @param subject the `subject` of the `Observation` */
   failed(subject: number | string, now: number): void;
   /** Counts a failed request whose failure does not depend on its content. */
   failedBlindly(now: number): void;
-  /** The API has answered a request. Deliveries that failed before this may be at fault themselves. */
+  /** The API has answered a request. Deliveries that failed before this answer may be at fault themselves. */
   answered(): void;
   /** The API has taken a write. */
   taken(): void;
@@ -27,8 +27,8 @@ export interface FailureRecord {
 }
 
 /**
- * A delivery that has failed so often, while the API took others in between, does not count as a failing write any
- * more.
+ * A delivery that has failed this many times, while the API took writes in between, no longer counts as a failing
+ * write.
  */
 const STRIKES_MAX = 2;
 /** The most deliveries that are remembered (I9). */
@@ -43,7 +43,7 @@ export function createFailureRecord(blindMax: number): FailureRecord {
   const unanswered = new Set<number | string>();
   let blind = 0;
   let unansweredSince: number | null = null;
-  /** The latest deliveries that the API has answered other requests after. */
+  /** The latest deliveries that failed and after which the API answered another request. */
   const excused = new Set<number>();
   /** How often each of the latest failing deliveries had failed before the API took another write. */
   const strikes = new Map<number, number>();

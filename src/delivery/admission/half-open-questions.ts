@@ -60,8 +60,8 @@ export function createHalfOpenQuestions(options: {
   }
 
   /**
-   * True if a delivery has to find out whether the API is back, because the question fails for its own reason. This
-   * costs few deliveries in an outage: each failed delivery doubles the number of questions before the next one.
+   * True if a delivery has to find out whether the API is back, because the question itself may be at fault. Few
+   * deliveries are sent during an outage: each one that fails doubles the number of questions before the next delivery.
    */
   function isWorthADelivery(): boolean {
     if (failed < needed) return false;

@@ -6,13 +6,13 @@ import { isImportable, type Received, type ReceivedQueue } from '../received-que
 export interface ImportMembers {
   /** How many more milliseconds the import of this delivery has to wait for members; 0 for any other request. */
   waitMs(one: Received, now: number): number;
-  /** Takes the other members of its import out of the queue; null if it is sent alone. */
+  /** Takes the other members of the delivery's import out of the queue; null if the delivery is sent alone. */
   takeWith(one: Received): Received[] | null;
 }
 
 /** A bulk import that is not full waits for more members for this long. */
 const LINGER_MS = 2;
-/** The members of an import that was split come back one by one. */
+/** A split import waits this long for more members, because they come back one by one. */
 const SPLIT_LINGER_MS = 100;
 
 export function createImportMembers({
@@ -22,7 +22,7 @@ export function createImportMembers({
   queue: Pick<ReceivedQueue, 'waiting' | 'take'>;
   bulk: Pick<BulkCreates, 'sizeMax' | 'fewest' | 'createForm' | 'beginProof'>;
 }): ImportMembers {
-  /** How many deliveries the request of such a delivery may have; null if it is no import. */
+  /** How many deliveries one request with this operation may have; null if it is not sent as an import. */
   function countMax(operation: Operation): number | null {
     if (operation === 'product.import') return bulk.sizeMax();
     const form = operation === 'product.create' ? bulk.createForm() : 'alone';

@@ -12,9 +12,9 @@
 // that only lasts until the next answer (failure-record.ts).
 //
 // An answered read proves that the API is there, but not that it can store anything. If 30 different writes fail and
-// none is taken, there is an outage of writes, which only a taken write ends. A delivery that also failed while others
-// were taken does not count for this. Faulty rows often stand together in an export, so 30 of them in a row may be no
-// outage. To find out, a delivery is drawn from anywhere among the due ones (dispatcher.ts).
+// none is taken, there is an outage of writes, which ends when the API takes a write. A delivery that also failed while
+// others were taken does not count for this. Faulty rows often stand together in an export, so 30 of them in a row may
+// be no outage. To find out, the dispatcher draws a due delivery from any place in the ledger (dispatcher.ts).
 
 import type { Observation } from '../observation.ts';
 import { createFailureRecord } from './failure-record.ts';
@@ -100,8 +100,8 @@ export function createOutage(random: () => number): Outage {
   }
 
   /**
-   * Begins the outage once it is certain. Failed deliveries alone prove no outage, because all of them may be
-   * at fault. A failed question proves it, and so do very many failed deliveries.
+   * Begins the outage once it is certain. Failed deliveries alone prove no outage, because all of them may be at fault.
+   * A failed question proves an outage, and so do very many failed deliveries.
    */
   function beSureIfDue(): void {
     if (openedAt === null || (record.blind() === 0 && !writesFail())) return;
@@ -117,8 +117,8 @@ export function createOutage(random: () => number): Outage {
   }
 
   function fail({ subject, away }: Observation & { kind: 'failed' }, now: number): void {
-    // The API reports to a delivery that is not excused that it is away. If only few deliveries are left, this is the
-    // only sign.
+    // The API reports again, for the same delivery, that it is away. If only few deliveries are left, this report is
+    // the only sign of an outage.
     const isSaidAgain = away === true && subject !== null && record.isUnanswered(subject);
     if (subject !== null) record.failed(subject, now);
     if (subject === null || isSaidAgain) record.failedBlindly(now);

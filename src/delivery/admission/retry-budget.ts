@@ -17,8 +17,8 @@ const FLOOR_PER_SECOND = 10;
 const WINDOW_S = 10;
 
 /**
- * The distance between two slots is what the budget allows when they are reserved. Slots that nobody took for a second
- * may be taken at once. A delivery stays due in the ledger until its slot, and blocks no other delivery.
+ * The budget at the time of the reservation decides how far apart two slots are. Slots that no retry has taken within a
+ * second may be taken at once. A delivery stays due in the ledger until its slot, and blocks no other delivery.
  */
 export function createRetryBudget(): RetryBudget {
   /** The number of requests in each of the last seconds (I9). */

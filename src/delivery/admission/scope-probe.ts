@@ -8,7 +8,7 @@ import type { Authorization } from './authorization.ts';
  * scope then costs one refusal, and not one for each request in flight.
  */
 export interface ScopeProbe {
-  /** Reads from the ledger what is needed to choose a probe for each scope that no answer has shown to be granted. */
+  /** Chooses the next probe of each scope that no answer has shown to be granted. Reads the ledger for this. */
   prepare(queue: ReceivedQueue, now: number): Promise<void>;
   /**
    * Milliseconds until this delivery may be sent because of its scope; 0 for now, infinite until the present probe has
@@ -33,7 +33,7 @@ export function createScopeProbe(options: {
   const probing = new Map<Scope, { begunAt: number }>();
   /** The next probe of each scope, and from when on it may be sent. */
   let chosen = new Map<Scope, { id: number; from: number }>();
-  /** By scope, since when every waiting delivery is one that was refused the scope before. */
+  /** For each scope: since when the API has refused the scope to all waiting deliveries. */
   const steppingBack = new Map<Scope, number>();
 
   const isUntried = (scope: Scope): boolean => !authorization.isTried(scope) && authorization.allows(scope);

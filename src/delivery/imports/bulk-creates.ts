@@ -1,8 +1,9 @@
 // Decides whether new products are sent in bulk imports, and how large the imports are.
 //
-// Imports are used where they save requests: enough new products are due, and the lists that have to be read for the imports
-// cost less than single creates. Proof comes before trust. The first import has one new product. Only when a complete list shows
-// that product exactly once, the others follow in imports. Until then they are sent one by one.
+// Imports are used where they save requests: enough new products are due, and the lists that have to be read for the
+// imports cost less than single creates. Proof comes before trust. The first import has one new product. The other
+// products follow in imports only when a complete list shows the first one exactly once. Until then they are sent one
+// by one.
 
 import type { ImportProof } from '../../domain/delivery/import-proof.ts';
 import type { Outcome } from '../../domain/delivery/outcome.ts';
@@ -23,16 +24,19 @@ export interface BulkCreates {
   sizeMax(): number;
   /** The smallest number of new products in an import. Fewer new products are sent one by one. */
   fewest(): number;
-  /** How the next new product is sent: alone, as the import that has to prove itself, or with others in an import. */
+  /** How the next new product is sent: alone, alone in an import as the import proof, or with others in an import. */
   createForm(): 'alone' | 'proof' | 'import';
-  /** This delivery is sent as the proof. */
+  /** Call it when this delivery is sent as the import proof. */
   beginProof(delivery: DeliveryName): void;
-  /** The delivery was not sent after all. */
+  /** Call it when the delivery was not sent as the import proof after all. */
   giveBack(delivery: DeliveryName): void;
   isProof(request: Pick<ClaimedRequest, 'operation' | 'members'>): boolean;
   /** Learns from the answer to any request. */
   answered(request: ClaimedRequest, outcome: Outcome): void;
-  /** Learns from a complete list that was read for an imported product. @param ids those of the products that it shows */
+  /**
+   * Learns from a complete list that was read for an imported product. @param ids the ids of the products that the list
+   * shows
+   */
   looked(delivery: UnconfirmedDelivery, ids: readonly JsonValue[]): Promise<void>;
   /** Reports that no list shows an imported product, and that no later list will show it. */
   absent(delivery: UnconfirmedDelivery): Promise<void>;
@@ -54,9 +58,9 @@ export interface BulkCreatesOptions {
 
 /** Whether imports save requests is decided again after this time. */
 const LOOK_AGAIN_MS = 10_000;
-/** For this long after an import was split, its members are awaited, which are sent again in smaller imports. */
+/** For this long after an import was split, its members are expected back, to be sent again in smaller imports. */
 const SPLIT_MS = 600_000;
-/** So many due products are counted at most. */
+/** At most this many due products are counted. */
 const DUE_MAX = 10_000;
 /** The size of a page of a list where the profile leaves it to the API. */
 const USUAL_PAGE = 100;
@@ -66,7 +70,7 @@ export function createBulkCreates({ ledger, profile, canRead, clock }: BulkCreat
   const size = createImportSize(membersMax);
   let isOn = false;
   let lookAt = Number.NEGATIVE_INFINITY;
-  /** Imports stay in use until then, because the members of an import that was split come back. */
+  /** Imports stay in use until this time, because the members of an import that was split come back. */
   let splitUntil = Number.NEGATIVE_INFINITY;
   let provingLookAt = Number.NEGATIVE_INFINITY;
   const isSplitting = (): boolean => clock.ticks() < splitUntil;
@@ -103,7 +107,8 @@ export function createBulkCreates({ ledger, profile, canRead, clock }: BulkCreat
     },
 
     sizeMax: () => size.now(),
-    // A few rows that are left of a split import cost less alone than the lists that would part them further.
+    // The last rows of a split import are sent one by one: single requests then cost less than the lists that further
+    // imports would need.
     fewest: () => (isSplitting() ? createsMin : 1),
 
     createForm() {
@@ -134,7 +139,7 @@ export function createBulkCreates({ ledger, profile, canRead, clock }: BulkCreat
 
     async mayMakeUntil({ reason, sentAt }) {
       if (reason.code === 'import_refused' || reason.code === 'import_exists') return 0;
-      // Without the time of the answer, the request has ended when its time limit has passed.
+      // If the time of the answer is unknown, the request counts as ended when its time limit has passed.
       const endedAt = reason.since ?? sentAt + profile.timeouts.totalMs;
       if (settlesWithinMs !== null) return endedAt + settlesWithinMs;
       const proof = await first.proof();
@@ -144,7 +149,10 @@ export function createBulkCreates({ ledger, profile, canRead, clock }: BulkCreat
   };
 }
 
-/** What an import of new products has changed in place of creating it, because it was at the platform; null if it has not. */
+/**
+ * The products that an import of new products has changed instead of creating, because they were at the platform
+ * before; null if there are none.
+ */
 function changedIn({ members }: ClaimedRequest, outcome: Outcome): string | null {
   if (outcome.kind !== 'accepted' || members[0]?.operation !== 'product.create') return null;
   const effects = (outcome.members ?? []).map((member) => (member.kind === 'accepted' ? member.effect : null));
@@ -153,7 +161,7 @@ function changedIn({ members }: ClaimedRequest, outcome: Outcome): string | null
   return effects.includes('mixed') ? 'some products' : null;
 }
 
-/** True if members of an import of new products are sent again in smaller ones. */
+/** True if members of an import of new products are sent again in smaller imports. */
 function isSplit({ members }: ClaimedRequest, outcome: Outcome): boolean {
   if (members.length < 2 || members[0]?.operation !== 'product.create') return false;
   switch (outcome.kind) {
@@ -171,7 +179,7 @@ function isSplit({ members }: ClaimedRequest, outcome: Outcome): boolean {
   }
 }
 
-/** True if imports may not be tried now. A clock that was set back does not put them off for longer than they were. */
+/** True if imports may not be tried now. A clock that is set back must not make the wait longer. */
 function isPutOff(proof: ImportProof, now: number): boolean {
   if (proof.state === 'failed') return true;
   return proof.state === 'postponed' && now >= proof.at && now < proof.until;

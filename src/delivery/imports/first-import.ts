@@ -15,9 +15,9 @@ export interface FirstImport {
    * the ledger.
    */
   proof(): Promise<ImportProof>;
-  /** What was concluded last; null before the ledger was read. */
+  /** The last conclusion; null before the ledger was read. */
   known(): ImportProof | null;
-  /** Stores what was concluded last. */
+  /** Stores the last conclusion. */
   store(): Promise<void>;
   /** True while a product is sent as the proof, or its list is awaited. */
   isUnderWay(): boolean;
@@ -29,7 +29,7 @@ export interface FirstImport {
   answered(request: ClaimedRequest, outcome: Outcome): void;
   looked(delivery: UnconfirmedDelivery, ids: readonly JsonValue[]): Promise<void>;
   absent(delivery: UnconfirmedDelivery): Promise<void>;
-  /** An answer says that an import has changed these products in place of creating them. */
+  /** Call it when an answer says that an import has changed these products instead of creating them. */
   overwrote(products: string): void;
 }
 
@@ -43,7 +43,7 @@ interface Proving extends DeliveryName {
 
 /** After several first imports that were lost or denied, the next one is tried after this time. */
 const PUT_OFF_MS = 3_600_000;
-/** So many first imports may be lost or refused. */
+/** At most this many first imports may be lost or refused. */
 const TRIES_MAX = 3;
 
 export function createFirstImport(options: {
@@ -73,7 +73,7 @@ export function createFirstImport(options: {
 
   const fail = (message: string): void => conclude({ state: 'failed', message, at: clock.now() });
 
-  /** Another product is imported as the proof. After several proofs without a result, imports are put off. */
+  /** Lets another product be imported as the proof. After several proofs without a result, imports are put off. */
   function tryAnother(message: string, failure: 'failed' | 'postponed'): void {
     proving = null;
     tries += 1;
@@ -112,7 +112,7 @@ export function createFirstImport(options: {
       switch (request.operation === 'product.import' ? outcome.kind : 'throttled') {
         case 'accepted': {
           const member = memberOf(outcome);
-          // A product that was refused by itself shows nothing about imports.
+          // The refusal of a single product shows nothing about imports.
           if (member?.kind === 'refused') proving = null;
           else proving.answeredId = member?.kind === 'accepted' ? member.remoteId : null;
           break;

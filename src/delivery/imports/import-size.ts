@@ -2,9 +2,9 @@ import type { Outcome } from '../../domain/delivery/outcome.ts';
 import type { ClaimedRequest } from '../../domain/ports/claim.ts';
 
 /**
- * Learns how many products one import may have, up to the limit of the profile. The API states no limit. An import that was
- * refused as a whole, or that timed out, halves the size. Imports that fit double it again: after 4 of them at first, and after
- * twice as many each time that the larger size has failed once more.
+ * Learns how many products one import may have, up to the limit of the profile. The API states no limit. An import that
+ * was refused as a whole, or that timed out, halves the size. Imports that fit double it again: at first after 4
+ * imports that fit, and after twice as many each time the larger size fails again.
  */
 export interface ImportSize {
   /** How many products the next import may have. */
@@ -12,7 +12,7 @@ export interface ImportSize {
   answered(request: Pick<ClaimedRequest, 'members'>, outcome: Outcome): void;
 }
 
-/** After how many imports that fit a larger one is tried. */
+/** After this many imports that fit, a larger one is tried. */
 const GROW_AFTER = { least: 4, most: 256 };
 
 export function createImportSize(most: number): ImportSize {

@@ -16,8 +16,8 @@ export interface AttemptContext extends DecideContext {
   /** Since when the API has answered that it is working on the delivery; null if its last answer was another one. */
   busySince: number | null;
   /**
-   * Since when the API has not been able to take the delivery; null if its last answer was another one. A wait that the API asked
-   * for keeps the time.
+   * Since when the API has not been able to take the delivery; null if its last answer was another one. An answer that
+   * asks to wait does not change this time.
    */
   awaySince: number | null;
   /** Whether the API is well and has taken other deliveries since `awaySince`. */

@@ -1,8 +1,9 @@
 // Decides what an answer to a bulk import of new products means for each of its members.
 //
-// A create is never repeated on a guess (I6). Only a refusal of the key or the rate, and a request that was not processed, leave
-// the members due. After any other answer, each member that the answer does not settle is unconfirmed, and is sent again only when
-// a complete list lacks it: in an import of half the size, and alone in the end. So a bad row costs only itself.
+// A create is never repeated on a guess (I6). Only a refusal of the key or the rate, and a request that was not
+// processed, leave the members due. After any other answer, each member that the answer does not settle is unconfirmed,
+// and is sent again only when a complete list lacks it: in an import of half the size, and alone in the end. So a bad
+// row stops no other row.
 
 import type { MemberOutcome, Outcome, OutcomeDetail } from '../../domain/delivery/outcome.ts';
 import type { Reason, ReasonCode } from '../../domain/delivery/reason.ts';
@@ -29,7 +30,7 @@ export interface CreatesContext {
 
 type Members = readonly ClaimedDelivery[];
 
-/** Decides what becomes of the new products of an import after its only attempt. Pure. */
+/** Decides the next state of each new product of an import after the only attempt of the import. Pure. */
 export function decideCreates(
   outcome: Outcome,
   { members }: Pick<ClaimedRequest, 'members'>,
@@ -65,7 +66,10 @@ export function decideCreates(
 
 const half = (members: Members): number => Math.ceil(members.length / 2);
 
-/** Leaves all members unconfirmed until a list was read. Those that it lacks are sent again in smaller imports. */
+/**
+ * Leaves all members unconfirmed until a list was read. Members that are not in the list are sent again in smaller
+ * imports.
+ */
 function lookUp(
   members: Members,
   reason: Reason,
@@ -96,7 +100,7 @@ function unprocessed(outcome: Outcome, members: Members, context: CreatesContext
   return { decisions, keep: false, groupMax: isSplit ? half(members) : null };
 }
 
-/** Decides about each member from its result in the answer. A member that has to be sent again is sent alone then. */
+/** Decides about each member from its result in the answer. A member that has to be sent again is then sent alone. */
 function byMember(
   outcomes: readonly MemberOutcome[] | undefined,
   members: Members,

@@ -1,10 +1,11 @@
 // Decides what an answer to a bulk import of changed products means for each of its members. `decide-creates.ts` decides about
 // new products.
 //
-// A bad row costs only itself. If the answer names the members, each gets its own decision. If the API refuses an import as a
-// whole, its members are sent again in halves until the member at fault is alone. The same happens after a 500, and when the same
-// import has no usable answer for the second time. A delivery uses attempts only while it is alone in its import, because nobody
-// knows which member of a larger import is at fault. The halving bounds how often a delivery is sent before that.
+// A bad row stops no other row. If the answer names the members, each gets its own decision. If the API refuses an
+// import as a whole, its members are sent again in halves until the member at fault is alone. The same happens after a
+// 500, and when the same import has no usable answer for the second time. A delivery uses attempts only while it is
+// alone in its import, because nobody knows which member of a larger import is at fault. The halving bounds how often a
+// delivery is sent before that.
 
 import type { MemberOutcome, Outcome, OutcomeDetail } from '../../domain/delivery/outcome.ts';
 import type { Reason } from '../../domain/delivery/reason.ts';
@@ -30,7 +31,7 @@ export interface ImportContext {
   random: number;
 }
 
-/** What becomes of an import: a decision for each member, in the order of the members, and how they are sent again. */
+/** A decision for each member of an import, in the order of the members, and how the members are sent again. */
 export interface ImportDecision {
   decisions: Decision[];
   /** Whether the import is sent again with the same members and bytes. */
@@ -41,7 +42,7 @@ export interface ImportDecision {
 
 type Request = Pick<ClaimedRequest, 'members' | 'sends'>;
 
-/** Decides what becomes of the members of an import after an attempt. Pure. */
+/** Decides the next state of the members of an import after an attempt. Pure. */
 export function decideImport(outcome: Outcome, request: Request, context: ImportContext): ImportDecision {
   const { members } = request;
   const isRepeat = request.sends > 1;
@@ -118,8 +119,8 @@ function split(detail: OutcomeDetail, { members }: Request, { now }: ImportConte
 
 /**
  * The platform is still working on this import, so the import may have arrived. Each further answer of this kind makes
- * the next attempt later. After as many of them as a delivery has attempts, each uses an attempt, so that the import
- * ends.
+ * the next attempt later. After as many of these answers as a delivery has attempts, each further one uses an attempt,
+ * so that the import ends.
  */
 function decideBusy(detail: OutcomeDetail, { members, sends }: Request, context: ImportContext): ImportDecision {
   const nextLookAt = context.now + Math.max(backoffMs({ attempts: sends, ...context }), 1);
@@ -148,7 +149,7 @@ function isRowFault({ status }: OutcomeDetail, { profile }: ImportContext): bool
   return status === 500 && profile.productUpdate === 'import';
 }
 
-/** An import that may have arrived with an earlier attempt stays unconfirmed before it is split. */
+/** If an earlier attempt may have arrived, the members are unconfirmed until the import is split. */
 function decideAway(detail: OutcomeDetail, { awaySince }: ClaimedDelivery, context: ImportContext): Decision {
   const nextLookAt = context.now + resendDelayMs('reset', { ...context, attempts: 0 });
   const reason: Reason = { ...reasonOf('unavailable', detail), since: awaySince ?? context.now };

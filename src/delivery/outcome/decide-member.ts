@@ -48,7 +48,7 @@ function unclear(message: string, { attempts }: ClaimedDelivery, { profile, now 
   return { kind: 'unconfirmed', nextLookAt, spend: true, reason: { code: 'unclear', message } };
 }
 
-/** The reason of a product that an import has created a second time. No time fixes this, so a person has to. */
+/** The reason of a product that an import has created a second time. Waiting does not fix this, so a person has to. */
 export function notUpserted(known: JsonValue, second: JsonValue): Reason {
   const message = `The import did not update the product ${show(known)}. The platform created a second product, ${show(second)}. Remove the second product at the platform, and set \`productUpdate: none\` in the profile unless the platform can be made to update by SKU.`;
   return { code: 'not_upserted', message };

@@ -11,10 +11,11 @@ import { decideResend, type ResendContext } from './decide-resend.ts';
 /**
  * Decides about a member of an import that the answer did not name, after a complete listing.
  *
- * Only fields that the listing shows are compared. Equal fields prove the write if one of them was to change, or if all sent
- * fields are shown. A field that differs disproves the write, and so does a product that is not in the list. Sending it again is
- * safe then, because an import that updates may be written twice. It is sent again too if the listing neither shows nor excludes
- * the product. In that case nothing is proven, and the content of the write may be at the platform.
+ * Only fields that the listing shows are compared. Equal fields prove the write if one of them was to change, or if all
+ * sent fields are shown. A field that differs disproves the write, and so does a product that is not in the list. The
+ * write is then sent again, which is safe because an import that updates may be written twice. The write is also sent
+ * again if the listing neither shows nor excludes the product. In that case nothing is proven, and the content of the
+ * write may be at the platform.
  *
  * @param match the entries under the product's natural key
  */

@@ -1,5 +1,5 @@
-// What becomes of a delivery that the API has refused: by a business rule (409), for its data, for its scope, or because its item
-// exists.
+// Decides about a delivery that the API has refused: by a business rule (409), for its data, for its scope, or because
+// its item exists.
 
 import type { Outcome, OutcomeDetail } from '../../domain/delivery/outcome.ts';
 import type { Reason } from '../../domain/delivery/reason.ts';
@@ -25,7 +25,7 @@ export function decideForbidden(detail: OutcomeDetail, context: AttemptContext):
   const reason = reasonOf('forbidden', detail);
   if (isUnreadable(context)) return leaveToPerson(reason);
   if (!context.uncertain || isRepeatable(context)) return blockedByRule(reason, context);
-  // I6: an earlier attempt may have arrived. It is read back first.
+  // I6: an earlier attempt may have arrived. The delivery is read back first.
   return { kind: 'unconfirmed', nextLookAt: context.now + resendDelayMs('reset', context), spend: true, reason };
 }
 
@@ -33,8 +33,8 @@ export function decideForbidden(detail: OutcomeDetail, context: AttemptContext):
 const ALREADY = /\balready\b/i;
 
 /**
- * Handles a 409. A passport that is already in the wanted state, by an earlier attempt or by hand, answers with the status of a
- * business rule too.
+ * Handles a 409. The API also answers 409 if an earlier attempt or a person has already brought the passport into the
+ * wanted state.
  */
 export function decideBusinessRule(
   { detail, ...outcome }: Outcome & { kind: 'gated' },
@@ -57,8 +57,9 @@ export function decideExists(detail: OutcomeDetail, context: AttemptContext): De
 }
 
 /**
- * True if an earlier attempt may have taken effect and a listing can show it. I6: the refusal of this attempt proves nothing about
- * the earlier one. Without a read-back the next write would create the item a second time, or leave an unknown passport public.
+ * True if an earlier attempt may have taken effect and a listing can show it. I6: the refusal of this attempt proves
+ * nothing about the earlier attempt. Without a read-back the next write would create the item a second time, or leave
+ * an unknown passport public.
  */
 function needsReadBack({ operation, uncertain }: AttemptContext): boolean {
   return uncertain && showsInListing(operation);
@@ -80,7 +81,10 @@ function mayExist(detail: OutcomeDetail, context: AttemptContext): Decision {
   return readBackNow({ ...reasonOf('may_exist', detail), ...again }, context);
 }
 
-/** Marks an item that an earlier attempt may have created: it is ours. Any other existing item is adopted. */
+/**
+ * Marks an item that an earlier attempt may have created: it belongs to this ledger. Any other existing item is
+ * adopted.
+ */
 function markOwn(reason: Reason, { uncertain }: AttemptContext): Reason {
   return uncertain ? { ...reason, afterDoubt: true } : reason;
 }
@@ -110,8 +114,8 @@ export function blockedByRule(reason: Reason, { profile, now, random }: DecideCo
 }
 
 /**
- * True if an earlier attempt may have taken effect and no read-back can show it. I6: the refusal of this attempt proves nothing
- * about the earlier one, and a replay would send the write a second time.
+ * True if an earlier attempt may have taken effect and no read-back can show it. I6: the refusal of this attempt proves
+ * nothing about the earlier attempt, and a replay would send the write a second time.
  */
 function isUnreadable({ operation, uncertain }: AttemptContext): boolean {
   return uncertain && operation === 'bom_item.create';

@@ -19,7 +19,7 @@ export const DECISION_STATES: Record<Decision['kind'], DeliveryState> = {
   ignored: 'superseded',
 };
 
-/** Decides what becomes of a delivery after an attempt. Pure. */
+/** Decides the next state of a delivery after an attempt. Pure. */
 export function decide(outcome: Outcome, context: AttemptContext): Decision {
   switch (outcome.kind) {
     case 'accepted':
@@ -67,8 +67,8 @@ function decideUnconfirmed(outcome: Outcome & { kind: 'ambiguous' }, context: At
 }
 
 /**
- * Defers a delivery that the API did not look at. The delivery keeps the time since which the API could not take it, so that a
- * delivery that always fails still reaches its limit.
+ * Defers a delivery that the API did not look at. The delivery keeps the time since which the API could not take it.
+ * Otherwise a delivery that always fails would never reach its limit.
  */
 function decideDeferred(
   code: 'throttled' | 'local',
@@ -92,8 +92,9 @@ export function boundedWaitMs(outcome: Outcome): number {
 }
 
 /**
- * Handles an API that is away, or that says so about this delivery alone. The longer this lasts, the less often the delivery is
- * sent. It uses no attempt unless the API takes other deliveries: then the delivery is at fault, and its own limit parks it.
+ * Handles an API that is away, or that says so about this delivery alone. The longer this lasts, the less often the
+ * delivery is sent. If the API takes other deliveries, this delivery is at fault: it uses attempts and is parked at its
+ * own limit. Otherwise it uses no attempt.
  */
 function decideAway(outcome: Outcome & { kind: 'unavailable' }, context: AttemptContext): Decision {
   const { now, profile, random, attempts } = context;
@@ -108,7 +109,7 @@ function decideAway(outcome: Outcome & { kind: 'unavailable' }, context: Attempt
   return { kind: 'retry', dueAt: now + Math.max(waitMs, askedMs), spend, reason };
 }
 
-/** Parks a write that the API never took. It had no effect, unless an earlier attempt had one. */
+/** Parks a write that the API never took. The write had no effect, unless an earlier attempt had one. */
 function exhausted(reason: Reason, context: AttemptContext): Decision {
   if (context.uncertain) return { kind: 'unconfirmed', nextLookAt: context.now, spend: true, reason };
   const message = `The API was not able to take this write for more than a day, while it took other writes. The last answer: ${reason.message}`;
@@ -119,9 +120,9 @@ function exhausted(reason: Reason, context: AttemptContext): Decision {
 const BUSY_MAX_MS = 600_000;
 
 /**
- * The platform is still working on an earlier send of this revision. If the delivery is sent again under the same key, the platform
- * answers with the result of that send. The longer this takes, the less often the delivery is sent. It uses no attempt up to
- * `BUSY_MAX_MS`.
+ * The platform is still working on an earlier send of this revision. If the delivery is sent again under the same key,
+ * the platform answers with the result of that send. The longer this takes, the less often the delivery is sent. The
+ * delivery uses no attempt up to `BUSY_MAX_MS`.
  */
 function decideBusy(detail: OutcomeDetail, context: AttemptContext): Decision {
   const { now, profile, random, operation } = context;

@@ -8,7 +8,7 @@ const AUXILIARY = String.raw`(?:\s+(?:is|was|are|has|had|have|been))*`;
 const DONE = String.raw`(?:initiali[sz]ed|created|published|unpublished|generated|existing|present|there)`;
 /** "exists already", "already exists", "is already initialised", "has already been created", "was initialized already". */
 const IS_DONE = String.raw`${AUXILIARY}\s+(?:(?:already${AUXILIARY}\s+(?:exists?|${DONE}))|(?:(?:exists?|${DONE})\s+already))\b`;
-/** The passport itself and not its review; the passport of this product and not of another one. */
+/** Names the passport itself and not its review, and the passport of this product and not of another one. */
 const PASSPORT = String.raw`(?:(?:an?|the|this|that|its|digital|product|active)\s+)*(?:passport|dpp)`;
 const OF_PRODUCT = String.raw`(?:\s+(?:for|of|with|on)\s+(?:(?:this|the|that|same|given)\s+)*(?:product|item|sku|id)(?:[_ ]id)?\b(?!['’])[^,]*?)?`;
 
@@ -25,7 +25,7 @@ const EXISTS: readonly RegExp[] = [
 ];
 /** The message of Django for a second row of the same product. */
 const UNIQUE_SET = /\bfields? [\w, ]*\bproduct\b[\w, ]* must make a unique set\b/i;
-/** Words that negate such a clause, or make it a clause about something else. */
+/** Words that negate a clause about an existing passport, or make it a clause about something else. */
 const NEGATED =
   /\b(?:not|no|never|nor|cannot|unless|until|before|without|if|once|when|only|another|other|different|being)\b|n['’]t\b/i;
 
@@ -38,7 +38,7 @@ const MAY_EXIST =
 
 /** Reads the message of a 409. Pure. */
 export function readInitConflict(message: string): InitConflict {
-  // Each clause is a statement on its own: "cannot be initialised: a passport for this product already exists".
+  // Each clause is a separate statement: "cannot be initialised: a passport for this product already exists".
   const clauses = message
     .split(/[.:;!?\n–—]+(?=\s|$)|,\s|\b(?:because|since|as|but)\b/i)
     .map((clause) => ` ${clause.trim()}`);

@@ -9,8 +9,8 @@ import type { JsonValue } from '../../lib/json.ts';
 export type ManualResolution = { said: 'delivered'; remoteId: JsonValue } | { said: 'rejected' } | { said: 'ignored' };
 
 /**
- * Decides what becomes of a delivery after a manual resolution. A write that did not arrive is rejected, so that nothing is sent
- * without the person's knowledge. A change of the row, or a replay, sends it as a new revision.
+ * Decides the next state of a delivery after a manual resolution. A write that did not arrive is rejected, so that
+ * nothing is sent without the person's knowledge. A change of the row, or a replay, sends it as a new revision.
  */
 export function manualDecision(
   { kind, reason }: Pick<NamedDelivery, 'kind' | 'reason'>,
@@ -18,20 +18,22 @@ export function manualDecision(
 ): Decision {
   if (resolution.said === 'rejected') return { kind: 'rejected', reason: NOT_ARRIVED, absent: true };
   if (resolution.said === 'ignored') return { kind: 'ignored', reason: ignoredReason(reason) };
-  // An item that existed before this write, or that was written since the backup, may have other content, as after a listing
-  // match. A BOM item has no content that could be written again.
+  // An item that existed before this write, or that was written since the backup, may have other content at the
+  // platform. A BOM item has no content that could be written again.
   const mayDiffer = (kind === 'product' || kind === 'material') && hasTrait(reason, 'content_unknown');
   return { kind: 'delivered', remoteId: resolution.remoteId, contentKnown: !mayDiffer, by: 'person' };
 }
 
-/** The settlement of a delivery by a manual resolution. `delivery` is as the person saw it. */
+/** The settlement of a delivery by a manual resolution. `delivery` has the values that the person saw. */
 export function manualSettlement(delivery: NamedDelivery, resolution: ManualResolution): RequestSettlement {
   const { id, revision } = delivery;
   const decision = manualDecision(delivery, resolution);
   return { claim: null, settlements: [{ id, revision, decision, seen: delivery }], keep: false, groupMax: null };
 }
 
-/** The kind of item whose id a create needs, because other items refer to it; null for other writes. */
+/**
+ * The kind of item whose id the ledger needs after a create, because other items refer to it; null for other writes.
+ */
 export function kindToBind(operation: Operation): ListableKind | null {
   if (operation === 'product.create') return 'product';
   return operation === 'material.create' ? 'material' : null;

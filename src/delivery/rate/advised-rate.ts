@@ -3,20 +3,20 @@
  * answer. Pure: times are ticks of a clock.
  */
 export interface AdvisedRate {
-  /** Takes in a stated rate, in requests per second. @returns true if it is believed now and was not before */
+  /** Learns a stated rate, in requests per second. @returns true if it is believed now and was not before */
   stated(rate: number, now: number): boolean;
 }
 
 /**
- * A changed rate is believed when this many answers in a row agree on it. A rate that has changed so often, each time
- * within this span of the last change, describes parts of the API and not the whole. It is believed again when it has
- * not changed for the same span.
+ * A changed rate is believed when this many answers in a row agree on it. If the rate changes this many times in a row,
+ * each time within this span after the last change, it describes parts of the API and not the whole. It is believed
+ * again when it has not changed for the same span.
  */
 const BELIEVED = { agreeing: 3, changes: 3, spanMs: 60_000 };
 
 export function createAdvisedRate(): AdvisedRate {
   let latest = { rate: 0, agreed: 0, since: 0 };
-  /** The rate that was believed last, and how many changes in a row came soon after the one before. */
+  /** The rate that was believed last, and how many changes in a row came soon after the change before. */
   let believed = { rate: 0, at: 0, changes: 0 };
   return {
     stated(rate, now) {

@@ -1,7 +1,8 @@
-// Waits after a refusal that names no time. A wait is about as long as a few requests take, or as recent stops lasted. Then it
-// grows in steps. Most windows last one second, and have ended after a few refused reopen probes. The first long window is
-// probed more often, because all clients that share it begin again when it ends. A stop that lasts for minutes is probed less and
-// less often: each wait is a share of its length. Otherwise a server that counts the requests it refuses would never open again.
+// Waits after a refusal that names no time. A wait is about as long as a few requests take, or as recent stops lasted.
+// Then it grows in steps. Most windows last one second, and have ended after a few refused reopen probes. During the
+// first long window probes are sent more often, because all clients that share the window begin again when it ends.
+// During a stop of minutes, probes are sent less and less often: each wait is a share of the length of the stop.
+// Otherwise a server that counts the requests it refuses would never open again.
 
 const BACKOFF = {
   /** The first wait while no rate is known. */
@@ -13,7 +14,7 @@ const BACKOFF = {
   ofStop: 0.8,
   stopMsMax: 1000,
   factor: 2,
-  /** So many probes are repeated quickly. */
+  /** This many probes are repeated quickly. */
   quick: { probes: 2, msMax: 250 },
   afterQuickMsMin: 700,
   msMax: { first: 3000, known: 8000 },
@@ -24,7 +25,7 @@ const BACKOFF = {
  * The first wait of a stop, in milliseconds.
  *
  * @param rate requests per second before the stop; infinite if they were not paced
- * @param usualStopMs as of `StopHistory.usualMs`
+ * @param usualStopMs the value of `StopHistory.usualMs`
  */
 export function firstBackoffMs(rate: number, usualStopMs: number): number {
   const { min, max } = BACKOFF.requestsMs;

@@ -1,11 +1,11 @@
 // Bounds the number of requests in flight.
 //
-// By Little's law a rate X and a latency L keep X × L requests in flight. Further requests only wait at the server. As BBR does
-// for a connection (Cardwell et al., "BBR: Congestion-Based Congestion Control", ACM Queue, 2016), the bound is the product of
-// the highest rate and the lowest latency that were seen recently, with room to grow. A server that gets slower under load
-// therefore gets no more requests. Requests are claimed and settled in groups, each in one commit, so a request that is answered at
-// once keeps its place for as long as its group takes. Once the rate is paced, the rate bounds the load, and the usual latency is
-// used: this process may be the slow part.
+// By Little's law a rate X and a latency L keep X × L requests in flight. Further requests only wait at the server. As
+// BBR does for a connection (Cardwell et al., "BBR: Congestion-Based Congestion Control", ACM Queue, 2016), the bound
+// is the product of the highest rate and the lowest latency that were seen recently, with room to grow. A server that
+// gets slower under load therefore gets no more requests. Requests are claimed and settled in groups, each in one
+// commit, so even a request that is answered at once occupies its place for as long as its group takes. Once the rate
+// is paced, the rate bounds the load, and the usual latency is used: this process may be the slow part.
 //
 // While no limit is known, twice the square root of the accepted requests bounds the growth as well. All requests in flight are
 // refused when the limit is met. With this bound they are a share of all requests that shrinks.
@@ -32,7 +32,7 @@ const FIRST = 3;
 const GROWTH = 2;
 /** The weight of the latest answer in the smoothed latency. */
 const LATEST = 1 / 16;
-/** About how long a group takes to be claimed and settled. A shorter latency counts as this. */
+/** About how long a group takes to be claimed and settled. A shorter latency counts as this long. */
 const GROUP_MS = 8;
 /** The assumed latency before the first answer. */
 const UNKNOWN_MS = 100;

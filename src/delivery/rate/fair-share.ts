@@ -1,21 +1,22 @@
 // How this client shares a limit with other clients that it does not know.
 //
-// Two observations are evidence of other clients. First: a rate that was steady is refused although it was not raised. Another
-// client, or a delay in the network, is the cause. Second: a rate is accepted that is well above every earlier steady rate. A limit
-// that does not change cannot explain that. Without the second, a client that only raises its rate, while others lower theirs,
-// would take everything and never meet a refusal at its steady rate. Each steady period without such an observation removes
-// one piece of evidence. After three pieces, other clients are assumed.
+// Two observations are evidence of other clients. First: a steady rate is refused although it was not raised. Another
+// client, or a delay in the network, is the cause. Second: a rate is accepted that is well above every earlier steady
+// rate. A limit that does not change cannot explain that. Without the second, a client that only raises its rate, while
+// others lower theirs, would take the whole limit and never meet a refusal at its steady rate. Each steady period
+// without such an observation removes one piece of evidence. After three pieces, other clients are assumed.
 //
-// From then on the rate rises steadily and is reduced by a share of itself at each refusal (Chiu and Jain, 1989). Of two such
-// clients the one with the higher rate is refused more often and reduces more. The other one gains at least as much for its
-// size, so that both rates become equal. A client that was refused less often gains more. That is fair too, because a server
-// refuses each client as often as it asks. The gain follows the recent rounds, and each round counts half as much as the next one.
-// Otherwise clients that are always refused at the same moment would keep unequal gains. If no refusal comes for long, the rate
-// rises faster and faster, because the others have gone or the limit was raised.
+// From then on the rate rises steadily and is reduced by a share of itself at each refusal (Chiu and Jain, 1989). Of
+// two clients that do this, the one with the higher rate is refused more often and reduces more. The other one gains at
+// least as much in proportion to its rate, so that both rates become equal. A client that was refused less often gains
+// more. That is fair too, because a server refuses each client as often as it asks. The gain follows the recent rounds,
+// and each round counts half as much as the next one. Otherwise clients that are always refused at the same moment
+// would keep unequal gains. If no refusal comes for long, the rate rises faster and faster, because the other clients
+// have gone or the limit was raised.
 //
-// A client that is alone is recognised by its rounds, the times from one refusal to the next. The limit does not change, so
-// each round brings the same number of accepted requests. Then the rate is kept steady again. If that was wrong, more rounds
-// have to agree the next time.
+// A client that is alone is recognised by its rounds, the times from one refusal to the next. The limit does not
+// change, so each round brings the same number of accepted requests. Then the rate is kept steady again. If there were
+// other clients after all, more rounds have to agree the next time.
 
 import { acceptedPerSecond, RATE_MIN } from './rate-estimates.ts';
 import type { EndedStop } from './stop-history.ts';
@@ -35,9 +36,9 @@ export interface FairShare {
   hasOthers(): boolean;
   /** Begins to share after this rate was refused. */
   start(refusedRate: number, now: number): void;
-  /** The risen rate, used or not. It has no bound if no request was sent for long. */
+  /** The rate after its rise so far, whether it is used or not. It has no bound if no request was sent for long. */
   rate(now: number): number;
-  /** The rate was not used for `ms` milliseconds, so it does not rise for this time. */
+  /** The rate was not used for `ms` milliseconds, so it must not rise for this time. */
   skipUnused(ms: number, now: number): void;
   /** Continues from this rate without a reduction. */
   continueFrom(refusedRate: number, now: number): void;
@@ -55,18 +56,19 @@ const BEYOND = { perRoot: 0.1, raised: 1.1 };
 /** The share of the rate that is given up at a refusal. */
 const REDUCTION = 0.15;
 /**
- * The gain in requests per second for each second: `first` times the rate to the power `power`. Rates below one gain as much as
- * one per second. The gain grows with the square of the length of the rounds, within the bounds `rounds`. It is at most this
- * share of the rate: a rate that rises faster than its requests are sent would never count as used.
+ * The gain in requests per second for each second: `first` times the rate to the power `power`. Rates below one gain as
+ * much as one per second. The gain grows with the square of the length of the rounds, within the bounds `rounds`. The
+ * gain is at most the share `shareMax` of the rate: a rate that rises faster than its requests are sent would never
+ * count as used.
  */
 const GAIN = { first: 0.06, power: 0.5, roundsMin: 0.25, roundsMax: 4, shareMax: 0.2 };
 const ROUND_MS = 15_000;
 /** After this time without a refusal, the rate grows e-fold in `efoldMs`. */
 const FREE = { afterMs: 25_000, efoldMs: 12_000 };
 /**
- * So many equal rounds in a row, at first and at most, prove a limit that does not change. Rounds are equal if their accepted
- * rates differ by no more than `ratio`. Rounds shorter than `openMs` prove nothing. `kept` is the share of the lowest refused
- * rate that is used afterwards.
+ * This number of equal rounds in a row proves a limit that does not change: `first` at the beginning, and up to `max`
+ * later. Rounds are equal if their accepted rates differ by no more than `ratio`. Rounds shorter than `openMs` prove
+ * nothing. `kept` is the share of the lowest refused rate that is used afterwards.
  */
 const EQUAL = { ratio: 1.04, openMs: 5000, first: 4, max: 32, kept: 0.96 };
 

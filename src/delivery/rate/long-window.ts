@@ -1,10 +1,11 @@
 // What a refusal proves about a limit whose window lasts many seconds.
 //
-// The schedule keeps the rate that the API accepted over a whole window. After the first long stop every client of the limit
-// climbs in the same way from the same small rate. The stop ended for all of them at once, so their shares become equal. They
-// climb again after a stop that one step of a raise does not explain: other clients have used the window, or the limit has
-// changed, and all of them have seen the same stop. A sliding window gives requests back in the order in which they were sent.
-// A client that is refused again at once therefore rises no faster than the window refills.
+// The schedule keeps the rate that the API accepted over a whole window. After the first long stop every client of the
+// limit climbs in the same way from the same small rate. The stop ended for all of them at once, so their shares become
+// equal. They climb again after a stop that one step of a raise does not explain. The cause is then that other clients
+// have used the window, or that the limit has changed, and all clients have seen the same stop. A sliding window gives
+// requests back in the order in which they were sent. Therefore a client that is refused again at once raises its rate
+// no faster than the window refills.
 
 import { acceptedPerSecond, isLeap, rampRate, rateAfterLongStop, rateAtEndOfWindow } from './rate-estimates.ts';
 import type { LimitEstimate, RateSchedule } from './rate-schedule.ts';
@@ -31,9 +32,9 @@ const STREAK_WINDOWS_MAX = 1.5;
 /** A refusal below this share of the kept rate came while the window refilled. */
 const REFILLED = 0.9;
 /**
- * When the clients climb again. The stop lasts longer than the share `ofWindow` of the window, and no leap of `leap` times the
- * steady rate explains it. The climb must reach the accepted rate within the share `climbed` of the window. Otherwise it would
- * waste too much of a very high limit.
+ * When the clients climb again. They do so if the stop lasts longer than the share `ofWindow` of the window, and no
+ * leap of `leap` times the steady rate explains the stop. The climb must reach the accepted rate within the share
+ * `climbed` of the window. Otherwise it would waste too much of a very high limit.
  */
 const RAMP_AGAIN = { ofWindow: 0.25, leap: 8, climbed: 0.5 };
 
@@ -41,7 +42,7 @@ export function createLongWindow(limit: LimitEstimate, schedule: RateSchedule, s
   const cycle = createWindowCycle();
   /** Since when every refusal has come while the window refilled; null if the last refusal did not. */
   let refillingSince: number | null = null;
-  /** True if a climb followed the last long stop. The next long stop shows how high the climb came. */
+  /** True if a climb followed the last long stop. The next long stop shows how high the rate has climbed. */
   let hasRamped = false;
 
   /** @param rate accepted per second in the window that has ended */

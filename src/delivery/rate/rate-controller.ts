@@ -9,9 +9,9 @@
 // whether the stop is over. What the refusal proves is decided when the stop has ended, because the length of the stop shows the
 // kind of limit (stop-history.ts). A 503 proves nothing, however long it lasts.
 //
-// Requests in flight at the first refusal are no further evidence; their send time identifies them. A stated limit
-// (RateLimit-Policy, draft-ietf-httpapi-ratelimit-headers) is only the start of the search. A wrong one costs a few refusals or a
-// few seconds. A configured ceiling is never exceeded.
+// Requests in flight at the first refusal are no further evidence; the controller recognises them by their send time. A
+// stated limit (RateLimit-Policy, draft-ietf-httpapi-ratelimit-headers) is only the start of the search. A wrong
+// statement costs a few refusals or a few seconds. A configured ceiling is never exceeded.
 
 import type { Observation } from '../observation.ts';
 import { createAdvisedRate } from './advised-rate.ts';
@@ -45,7 +45,7 @@ export interface RateController {
   concurrency(now: number): number;
   /** The present limit in requests per second, learnt or configured; infinite while none is known. */
   rate(now: number): number;
-  /** @param latencyMs since the request was admitted */
+  /** @param latencyMs the time since the request was admitted */
   observe(observation: Observation, latencyMs: number, now: number): void;
 }
 
@@ -125,7 +125,7 @@ export function createRateController(ceiling: number | null, random: () => numbe
     accepted = 0;
     concurrency.restart();
     const rate = pacedRate(now);
-    // The probe has used the present slot. The random part keeps several processes from sending at the same moments.
+    // The probe has used the present slot. The random part prevents several processes from sending at the same moments.
     if (Number.isFinite(rate)) slots.continueAt(now + ((0.75 + 0.5 * random()) * 1000) / rate);
   }
 

@@ -5,17 +5,17 @@ import type { EndedStop } from './stop-history.ts';
 export const RATE_MIN = 0.2;
 
 /**
- * How much of a raise is kept if the next step is refused at once: a share that shrinks with the square root of the rate. A
- * gain below `undone` can be given back.
+ * How much of a raise is kept if the next step is refused at once: a share that shrinks with the square root of the
+ * rate. A rate below `undone` times the steady one can be lowered again.
  */
 const GAIN = { perRoot: 0.03, max: 0.1, undone: 1.15 };
 /** The share by which a steady rate is lowered: at the first refusal in a row, and at most. */
 const LOWER = { first: 0.02, max: 0.15 };
-/** If the API has accepted less than the share `below` of the rate, its limit is now far lower. */
+/** If the API has accepted less than the share `below` of the rate, its limit has become far lower. */
 const DROPPED = { below: 0.3, least: 0.1, margin: 0.85, most: 0.8 };
 /**
- * In long windows. A rate above `leap` times the last steady rate is not proven. The other values are the shares of the rate
- * that are kept after the first refusal, and after further ones.
+ * Values for long windows. A rate above `leap` times the last steady rate is not proven. The other values are the
+ * shares of the rate that are kept after the first refusal, and after further ones.
  */
 const LONG = { leap: 1.5, first: 0.99, again: 0.95 };
 
@@ -38,7 +38,7 @@ export function keptAfterRaise(low: number, steady: number): number {
   return steady * (1 + Math.max(gain, (low / steady - 1) / 2));
 }
 
-/** True if a raise has brought the rate from `steady` to `low`, so that the gain can be given back. */
+/** True if a raise has brought the rate from `steady` to `low`, and the raise was so small that it can be undone. */
 export const isRaiseGain = (low: number, steady: number): boolean => low > steady && low < GAIN.undone * steady;
 
 /** The lower rate after a refusal at a steady rate. `refusals` counts the earlier refusals in a row. */

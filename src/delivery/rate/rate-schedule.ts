@@ -18,7 +18,7 @@ export interface LimitEstimate {
   provenLow: number;
   /** The rate of the last whole steady period; 0 if there was none. */
   steadyRate: number;
-  /** What a refusal costs, in milliseconds; 0 before there was one. */
+  /** How long requests are stopped by one refusal, in milliseconds; 0 before the first refusal. */
   refusalCostMs: number;
   /** The length of the window if it is a long one; else 0. */
   windowMs: number;
@@ -26,7 +26,7 @@ export interface LimitEstimate {
 
 export interface RateSchedule {
   phase(): Phase;
-  /** The share by which the last raise went up. */
+  /** The share of the rate by which the last step has raised it. */
   step(): number;
   /** The present rate; infinite while no limit is known. */
   rate(now: number): number;
@@ -48,9 +48,9 @@ export interface RateSchedule {
   restartTrial(now: number): void;
   /** Keeps a rate a little below the proven one. */
   startSteady(now: number): void;
-  /** Raises a rate by a share of it. */
+  /** Raises the rate `from` by the share `by` of itself. */
   startRaise(from: number, by: number, now: number): void;
-  /** Tries a rate that the server states. `by` is the share of the raise after that. */
+  /** Tries a rate that the server states. `by` is the share by which the rate is raised after that. */
   startAdvised(rate: number, by: number, now: number): void;
   /** Tries a rate between the bounds: `part` of the way up, on a logarithmic scale. Keeps the lower bound if the bounds are close. */
   startSearch(part: number, now: number): void;

@@ -43,9 +43,9 @@ export interface RateSearch {
   rate(now: number): number;
   /** True if the limit is known to have a window of many seconds. */
   hasLongWindow(): boolean;
-  /** Counts an accepted request. A rate is on trial only while requests are sent, which is when `isOpen` is true. */
+  /** Counts an accepted request. A rate is on trial only while requests are sent; `isOpen` is true then. */
   accepted(sentAt: number, now: number, isOpen: boolean): void;
-  /** No answer came for a while, and no stop was the cause. */
+  /** Call it when no answer came for a while although no stop was the cause. */
   paused(now: number): void;
   /** A stop has ended. */
   reopened(stop: EndedStop, now: number): void;
@@ -63,7 +63,7 @@ export function createRateSearch(random: () => number): RateSearch {
   const { limit, streak, schedule } = state;
   const longWindow = createLongWindow(limit, schedule, streak);
 
-  /** Handles a short stop. Its length is what a refusal costs. */
+  /** Handles a short stop. The length of the stop is the cost of a refusal. */
   function shortStop(stop: EndedStop, refusedRate: number, now: number): void {
     const { refusalCostMs } = limit;
     limit.refusalCostMs = refusalCostMs === 0 ? stop.stopMs : (refusalCostMs + stop.stopMs) / 2;
@@ -140,7 +140,7 @@ function followAdvice(state: SearchState, next: number, now: number): void {
   advice.rate = next;
   if (before !== null && phase !== 'unpaced' && phase !== 'ramping') {
     // A difference of this factor shows that the limit has changed. Other clients and wrong advice explain smaller
-    // ones.
+    // differences.
     limit.low = Math.max(RATE_MIN, (phase === 'sharing' ? schedule.rate(now) : limit.low) * (next / before));
   } else if (phase === 'unpaced') limit.low = Math.max(RATE_MIN, next);
   else return;

@@ -1,8 +1,8 @@
 import type { EndedStop } from './stop-history.ts';
 
 /**
- * Counts stops that begin soon after the previous stop has ended. Requests that others sent before may explain the first one.
- * The second one is evidence about the rate. Pure: times are ticks of a clock.
+ * Counts stops that begin soon after the previous stop has ended. Requests that other clients sent before may explain
+ * the first of these stops. The second one is evidence about the rate. Pure: times are ticks of a clock.
  */
 export interface RefusalStreak {
   accepted(now: number, isOpen: boolean): void;

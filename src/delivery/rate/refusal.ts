@@ -8,7 +8,7 @@ export interface Refusal {
   away: boolean;
 }
 
-/** A server that names an hour may mean a single delivery. After a minute another delivery finds out. */
+/** A server that asks for an hour may mean a single delivery. After this time another delivery is sent to find out. */
 const AWAY_PAUSE_MAX_MS = 60_000;
 /** A machine that has reached a limit of its own sends one request after this time, to find out whether it can send again. */
 const LOCAL_PAUSE_MS = 1000;
@@ -19,7 +19,7 @@ export function refusalOf(observation: Observation): Refusal | null {
     case 'throttled':
       return { retryAfterMs: observation.retryAfterMs, away: observation.away === true };
     case 'failed': {
-      // No request is sent to a server that is away for the time that it names.
+      // While a server is away, no request is sent to it for the time that it names.
       const { retryAfterMs } = observation;
       return retryAfterMs === null ? null : { retryAfterMs: Math.min(retryAfterMs, AWAY_PAUSE_MAX_MS), away: true };
     }

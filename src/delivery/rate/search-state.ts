@@ -10,7 +10,7 @@ export interface SearchState {
   schedule: RateSchedule;
   /** Refusals in a row at a steady rate. */
   steadyRefusals: number;
-  /** Stops in a row that came before enough requests were accepted to learn the limit from. */
+  /** Stops in a row that came before enough requests were accepted to learn the limit. */
   earlyStops: number;
   advice: {
     /** The rate that the server states; null if it states none. */

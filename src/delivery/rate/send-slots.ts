@@ -11,11 +11,14 @@ export interface SendSlots {
   takeForProbe(now: number): void;
   /** Replaces the configured ceiling; null for none. */
   setCeiling(maxRate: number | null): void;
-  /** Sends the next request at this time at the earliest. */
+  /** Sets the earliest time of the next request. */
   continueAt(at: number): void;
 }
 
-/** A late request does not delay the following ones: they catch up to this much, because timers are not exact. */
+/**
+ * A late request does not delay the requests after it: they make up for a delay of up to this time, because timers are
+ * not exact.
+ */
 const LATE_MAX_MS = 50;
 
 const slotAfter = (slotAt: number, rate: number, now: number): number =>

@@ -1,4 +1,4 @@
-// What a short stop proves, by the phase in which it came, and the phase that follows. A long window has rules of its own
+// Decides what a short stop proves in each phase, and which phase follows. Long windows have other rules
 // (long-window.ts).
 
 import {
@@ -65,7 +65,7 @@ function refusedAtFirst(state: SearchState, stop: EndedStop, refusedRate: number
   const isEarly = stop.accepted < FIRST.requests;
   if (isEarly && state.earlyStops < FIRST.triesMax) state.earlyStops += 1;
   else if (isEarly) {
-    // The API refuses a few requests at once. The only known rate is what it has accepted so far.
+    // The API refuses again after a few requests. The only known rate is the one that it has accepted so far.
     limit.windowMs = 0;
     limit.low = Math.max(RATE_MIN, stop.goodput(FIRST.ms));
     schedule.startRaise(limit.low, STEP.max, now);

@@ -19,11 +19,11 @@ export interface StopHistory {
   usualMs(): number;
   /** Requests are sent without a long stop from now on. */
   startFree(now: number): void;
-  /** A stop has ended. @returns the length to use for it, and whether it is a long one */
+  /** A stop has ended. @returns the length to use for the stop, and whether the stop is long */
   ended(stop: StopFacts, hasLongWindow: boolean, now: number): { stopMs: number; isLong: boolean };
 }
 
-/** A stop as far as its length needs an explanation. */
+/** The facts about a stop that explain its length. */
 export interface StopFacts {
   startedAt: number;
   /** Refusals by the limit itself, and the longest wait that they asked for. */
@@ -34,9 +34,9 @@ export interface StopFacts {
 }
 
 /**
- * A stop is long if it lasts for `ms` milliseconds and such a wait was asked for, or more than `probes` refusals came: one or two
- * of them may be caused by other clients of the limit. A window of a minute that was in use for `freeMs` without a long stop does
- * not exist. Then the API refuses for a reason of its own, such as maintenance.
+ * A stop is long if it lasts for `ms` milliseconds and the API has asked for a wait of that length, or has refused more
+ * than `probes` times. Other clients of the limit may cause one or two refusals. A window of a minute that was in use
+ * for `freeMs` without a long stop does not exist. Then the API refuses for another reason, such as maintenance.
  */
 const LONG = { ms: 3000, probes: 8, probesKnown: 2, freeMs: 120_000 };
 /** The assumed length of a stop if no other is known. */

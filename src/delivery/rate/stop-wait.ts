@@ -11,7 +11,7 @@ export interface LongWait {
   askAgainAt: number;
 }
 
-/** A minute, and what the rounding of two dates to whole seconds may add to it. */
+/** A minute, and two seconds that the rounding of two dates to whole seconds may add. */
 const OBEYED_MS = 62_000;
 const PROBE = { firstMs: 60_000, factor: 2, lastMs: 900_000 };
 /** Several waits of at most a minute are a long wait if together they last this much longer than a minute. */
@@ -21,10 +21,10 @@ const FORGOTTEN_MS = 60_000;
 
 /** The length of one stop of all requests. Pure: times are ticks of a clock. */
 export interface StopWait {
-  /** A request that was sent before the stop was refused as well. @returns for how long nothing is sent */
+  /** Call it when a request that was sent before the stop was refused as well. @returns for how long nothing is sent */
   alsoRefused(askedMs: number, now: number): number;
   /**
-   * The first request of the stop was refused, or a reopen probe.
+   * Call it when the first request of the stop or a reopen probe was refused.
    *
    * @param askedMs the wait that the API asks for, or null
    * @param backoffMs the wait if the API has named no time, or that time has passed

@@ -3,14 +3,14 @@
 const TRIAL = { ms: 1500, requests: 12, msMax: 3000, ofWindow: 1 / 24 };
 const STEADY = { msMin: 12_000, msMax: 30_000, requests: 250, refusalCosts: 28, ofWindow: 0.5 };
 /**
- * A steady period is this many times longer if the API states its limit correctly. The API then also states a change, so that
- * a raise costs more than it finds.
+ * A steady period is this many times longer if the API states its limit correctly. The API then also states a change,
+ * so that a raise costs more than it gains.
  */
 const ADVISED_FACTOR = 3;
 
 /**
- * Steps of a raise, as shares of the rate. In a long window the first step has to use up the window shortly before its end.
- * `news`: a raise that is refused at this step or an earlier one has found no new limit.
+ * Steps of a raise, as shares of the rate. In a long window the first step has to use up the window shortly before its
+ * end. `news`: a raise that is refused at this step or before it has found no new limit.
  */
 export const STEP = { first: 0.03, firstLong: 0.12, advised: 0.1, factor: 3, max: 1, news: 0.5 } as const;
 
@@ -27,7 +27,7 @@ export interface TrialContext {
   refusalCostMs: number;
   windowMs: number;
   isAdvised: boolean;
-  /** As of `isWholeStep`. */
+  /** The value of `isWholeStep`. */
   isWhole: boolean;
 }
 

@@ -18,14 +18,17 @@ export interface Absence {
   watchPublications(): Pick<ListWatch, 'waitMs'>;
   /** Whether a list that is read now shows the writes from before this process began. */
   showsThePast(): boolean;
-  /** The delivery is not unconfirmed any more. */
+  /** Forgets a delivery that is not unconfirmed any more. */
   forget(deliveryId: number): void;
 }
 
 export interface ListWatch {
   /** Adds an entry of the list. */
   add(item: RemoteItem): void;
-  /** After a complete list without the item: milliseconds until another list has to confirm the absence; 0 to believe it. */
+  /**
+   * After a complete list without the item: milliseconds until another list has to confirm the absence; 0 if the
+   * absence is believed now.
+   */
   waitMs(delivery: UnconfirmedDelivery): number;
 }
 
@@ -51,7 +54,7 @@ export function createAbsence(options: {
   function remember({ id, since, reason }: UnconfirmedDelivery): Remembered {
     const known = remembered.get(id);
     if (known) return known;
-    // A restored ledger looks for writes that were sent before this process began.
+    // The write of a delivery with `since_backup` was sent before this process began.
     const endedAt = hasTrait(reason, 'since_backup') ? Math.min(since, startedAt.at) : since;
     const fresh = { endedAt, notShownAt: null };
     remembered.set(id, fresh);

@@ -44,7 +44,9 @@ export interface ListReadBack {
 /** The match of a delivery that cannot be looked up by a natural key. */
 const NO_MATCH: ListingMatch = { found: [], unclear: null };
 
-/** If the clock was set back while the answer was awaited, its time lies in the future. The wait begins now then. */
+/**
+ * If the clock was set back during the request, the time of the answer lies in the future. Then the wait begins now.
+ */
 function sinceThePast(delivery: UnconfirmedDelivery, now: number): UnconfirmedDelivery {
   const { reason } = delivery;
   if (reason.since === undefined || reason.since <= now) return delivery;

@@ -9,7 +9,7 @@ export interface ReadBudget {
   /**
    * Milliseconds to wait before asking again; 0 admits the read.
    *
-   * @param mayCollect true if all deliveries are refused creates: the read may wait for more of them
+   * @param mayCollect true if all deliveries are refused creates, so that the read may wait for more of them
    */
   admit(list: ListName, now: number, mayCollect?: boolean): number;
   /** A read has ended, completely or not. */
@@ -28,9 +28,9 @@ const COLLECT = { firstMs: 2000, lastMs: 60_000 };
 const AGAIN = { firstMs: 2000, lastMs: 300_000 };
 
 /**
- * Read-backs have a budget of their own, so that they and the retries do not slow each other. After each read of a list there is a
- * pause as long as the read took. The next read serves all deliveries that became unconfirmed during the pause. A list that cannot
- * be read is tried less and less often.
+ * Read-backs have a separate budget, so that read-backs and retries do not slow each other. After each read of a list
+ * there is a pause as long as the read took. The next read serves all deliveries that became unconfirmed during the
+ * pause. A list that cannot be read is tried less and less often.
  */
 export function createReadBudget(): ReadBudget {
   const pausedUntil = new Map<ListName, number>();
@@ -70,7 +70,7 @@ export interface UnreadableList {
 
 /** Reads of the platform's lists: when they may begin, and what their answers show about the API. */
 export interface ListReads {
-  /** Milliseconds until this list may be read; 0 for now. @param mayCollect as of `ReadBudget.admit` */
+  /** Milliseconds until this list may be read; 0 for now. @param mayCollect see `ReadBudget.admit` */
   waitMs(list: ListName, mayCollect?: boolean): number;
   /**
    * Reports the result of a read to the API's health and to the counters, like any other answer.

@@ -28,8 +28,8 @@ interface Wanted {
 const SAME_KEY_MAX = 10;
 
 /**
- * A platform may show an item in another form than it was sent: without the field of its natural key, in capitals, or with a code of
- * its own. Such an entry counts neither as the item nor as another one.
+ * A platform may show an item in another form than it was sent: without the field of its natural key, in capitals, or
+ * with a code of the platform. Such an entry counts neither as the item nor as another one.
  *
  * @param fields the kind's natural keys, in order of preference
  */

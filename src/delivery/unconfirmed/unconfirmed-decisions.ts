@@ -21,12 +21,14 @@ import {
   withSentence,
 } from './unconfirmed-reasons.ts';
 
-/** Decides what becomes of unconfirmed deliveries. Each delivery that is sent again gets a slot in the retry budget. */
+/**
+ * Decides the next states of unconfirmed deliveries. Each delivery that is sent again gets a slot in the retry budget.
+ */
 export interface UnconfirmedDecisions {
   /**
    * Decides after the list was read.
    *
-   * @param list a list that was not read to its end proves the items that it shows, and no absence
+   * @param list a list that was not read to its end proves that its items are present, and proves no absence
    */
   afterList(delivery: UnconfirmedDelivery, match: ListingMatch, list: ListRead): Decision;
   /**
@@ -50,13 +52,13 @@ export interface ListRead {
   /** Milliseconds until the list has to be read again before an absence is believed; 0 to believe it. */
   waitMs: () => number;
   /**
-   * Until when the import of a new product may still make it, by the wall clock; null where that is not known. 0 for all other
+   * Until when the import of a new product may still make it, by the wall clock; null if that is not known. 0 for all other
    * deliveries.
    */
   mayMakeUntil: number | null;
   /**
-   * The slot of the products that imports have not made. They are sent together, again in imports. The first of them
-   * sets the slot.
+   * The retry slot of the products that imports have not made. These products are sent again together in imports, so
+   * the first of them sets the slot for all.
    */
   together: { dueAt: number | null };
 }
@@ -73,7 +75,7 @@ export interface UnconfirmedDecisionsOptions {
 
 /** The first of the growing waits between two looks for a product that an import may make late. */
 const LOOK_LEAST_MS = 1000;
-/** How long lists are read for such a product if it is unknown how long an import may take. */
+/** How long lists are read for a product that no list shows, if it is unknown how long an import may take. */
 const LOOK_FOR_MS = 120_000;
 
 /** The delivery stays unconfirmed, and only a person can resolve it. */
@@ -113,7 +115,10 @@ export function createUnconfirmedDecisions(options: UnconfirmedDecisionsOptions)
     return { kind: 'unconfirmed', nextLookAt, spend: false, reason };
   }
 
-  /** Decides about a write that is proven to have had no effect. A refusal that came after the write is valid then. */
+  /**
+   * Decides about a write that is proven to have had no effect. If the API refused the write after the lost attempt,
+   * that refusal is valid.
+   */
   function absent(delivery: UnconfirmedDelivery, slot = reserveSlot): Decision {
     const { reason } = delivery;
     switch (whenAbsent(reason)) {
@@ -131,9 +136,9 @@ export function createUnconfirmedDecisions(options: UnconfirmedDecisionsOptions)
   }
 
   /**
-   * Decides about a new product that its import has not made so far. Each look that does not find it makes the next one
-   * later. If it is unknown how long an import may take, a person decides in the end, because a second import could
-   * make a second product.
+   * Decides about a new product that its import has not made so far. Each read that does not find the product makes the
+   * next read later. If it is unknown how long an import may take, a person decides in the end, because a second import
+   * could make a second product.
    */
   function notMade(
     delivery: UnconfirmedDelivery,
@@ -165,7 +170,8 @@ export function createUnconfirmedDecisions(options: UnconfirmedDecisionsOptions)
       const remoteId = sent === null ? (found.at(-1)?.remoteId ?? null) : null;
       const contentKnown = !hasTrait(reason, 'content_unknown');
       const decision: Decision = { kind: 'delivered', remoteId, contentKnown, by: 'read_back' };
-      // An item that existed before is adopted. An item that an earlier attempt may have created is ours.
+      // An item that existed before is adopted. An item that an earlier attempt may have created belongs to this
+      // ledger.
       if (remoteId !== null) return wasThereBefore(reason) ? { ...decision, shown: found } : decision;
       if (!complete) return readAgain(delivery, what);
       // A refused create is not sent again, so a list that lags causes no second item. The list is read again only if the

@@ -52,7 +52,7 @@ export interface UnconfirmedResolver {
 
 /** How many unconfirmed deliveries one listing serves. */
 const BATCH = 10_000;
-/** While only writes fail, one delivery is sent again in this time. All others would only wait. */
+/** While only writes fail, one delivery is sent again in this time. Any other delivery would only wait. */
 const TRY_AGAIN_MS = 30_000;
 
 /** The unconfirmed deliveries, by how each is resolved. */
@@ -76,7 +76,7 @@ export function createUnconfirmedResolver(options: UnconfirmedResolverOptions): 
     const { id, revision, kind, key, operation } = delivery;
     const settlements = [{ id, revision, decision, decidedAt: clock.now() }];
     const [stored] = await ledger.settle([{ claim: null, settlements, keep: false, groupMax: null }]);
-    // The delivery was settled by another part meanwhile, which has reported it.
+    // Another part has settled the delivery meanwhile, and has reported that.
     if (stored?.applied === false) {
       absence.forget(id);
       return;
@@ -118,8 +118,8 @@ export function createUnconfirmedResolver(options: UnconfirmedResolverOptions): 
   }
 
   /**
-   * Sends deliveries again once the API has answered any request since they were lost. A delivery that is sent into an outage
-   * only uses its attempts.
+   * Sends deliveries again once the API has answered any request since they were lost. During an outage, a delivery
+   * would only use up its attempts.
    */
   async function resend(deliveries: readonly UnconfirmedDelivery[], abort: AbortSignal): Promise<number> {
     if (deliveries.length === 0) return 0;
@@ -180,7 +180,7 @@ export function createUnconfirmedResolver(options: UnconfirmedResolverOptions): 
   };
 }
 
-/** Groups unconfirmed deliveries by how they are resolved. */
+/** Groups unconfirmed deliveries by the way in which they are resolved. */
 function planFor(deliveries: readonly UnconfirmedDelivery[], profile: Profile): Plan {
   const plan: Plan = { list: { product: [], material: [] }, publications: [], resend: [], person: [] };
   for (const delivery of deliveries) {
@@ -206,7 +206,7 @@ function isSentAgain({ reason, operation, isImportedCreate }: UnconfirmedDeliver
   return !isImportedCreate && !hasTrait(reason, 'needs_reading') && unconfirmedPolicy(operation, profile) !== 'person';
 }
 
-/** True for a refused create. It is not sent again, so the read of the list may wait for more of them. */
+/** True for a refused create. It is not sent again, so the read of the list may wait for more refused creates. */
 function isRefused({ reason }: UnconfirmedDelivery): boolean {
   return hasTrait(reason, 'found_before');
 }
