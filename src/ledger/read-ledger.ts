@@ -8,7 +8,7 @@ import { createMeta } from './store/meta.ts';
 import { createViews } from './views/views.ts';
 
 /**
- * Opens the ledger for reading only, beside a process that writes it. Null where there is no ledger yet.
+ * Opens the ledger for reading only, beside a process that writes it. Null if there is no ledger yet.
  *
  * @throws Fault `ledger.restored` where there was a ledger, `ledger.linked`, `ledger.unreadable`, `ledger.newer` or
  *   `ledger.older`

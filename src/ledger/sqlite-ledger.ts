@@ -49,7 +49,7 @@ export interface SqliteLedgerOptions {
 
 /** The ledger on SQLite, with its views and its id. */
 export interface SqliteLedger extends Ledger {
-  /** Random, and the same for the file's whole life. The queues carry it in their names. */
+  /** A random id that never changes for this ledger. The names of the queues contain it. */
   id: string;
   views: LedgerViews;
   /**
@@ -73,7 +73,7 @@ export function openSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
   try {
     assertNotGone(file);
     const { report = () => {} } = options;
-    // A refused ledger must stay unchanged, also by an upgrade.
+    // A ledger that is refused must not be changed, not even by an upgrade.
     db = openDatabase(file, { clock, report, beforeUpgrade: (old) => assertNotRestored(old, file) });
     assertNotRestored(db, file);
     const holder = thisHolder({ command: options.command, now: clock.now() });
@@ -251,7 +251,7 @@ async function acceptAdopted(
   commit: GroupCommit,
 ): Promise<Partial<Record<ItemKind, number>>> {
   const counts: Partial<Record<ItemKind, number>> = {};
-  // Accepts only the items that are blocked now: a person has not seen the later ones.
+  // Accepts only the items that are blocked now, because the person has not seen later ones.
   const upTo = reading(() => adoption.lastStuck());
   let afterId: number | null = 0;
   while (afterId !== null) {

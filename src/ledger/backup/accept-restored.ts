@@ -1,13 +1,13 @@
 // Accepts a restored ledger. What it knows of the API is as old as the backup, so four things change:
 // - New idempotency keys differ from all keys that were used since the backup. A server would answer a known key with
 //   its earlier answer.
-// - Updates and publications that were sent before the backup get new keys too. Later ones may have been acknowledged
-//   since, and the earlier answer says nothing about those. Repeating an update does no harm. A publication is looked up
-//   before it is repeated.
+// - Updates and publications that were sent before the backup get new keys too. Later writes may have been acknowledged
+//   since, and the earlier answer shows nothing about them. Repeating an update does no harm. A publication is looked
+//   up before it is repeated.
 // - Creates that may have been sent since the backup are looked up first. `restored.ts` decides which.
 // - Of products and materials the ledger only knows that they exist. Every record is mapped again when its source is
-//   read, so each product and material is written in full once, with the source's present content. One that is missing
-//   from its source is written when it comes back.
+//   read, so each product and material is written in full once, with the source's present content. An item that is
+//   missing from its source is written when it comes back.
 
 import { randomUUID } from 'node:crypto';
 import type { DeliveryState, Operation } from '../../domain/delivery/delivery.ts';
@@ -28,7 +28,7 @@ import type { Sqlite } from '../store/database.ts';
 import { createMeta } from '../store/meta.ts';
 import { beginLookUps, createRestored, RESTORED, type WhyUnconfirmed } from './restored.ts';
 
-/** How many deliveries have to be looked up, by operation. A person has to look where the API cannot be read. */
+/** How many deliveries have to be looked up, by operation. A person has to look up those that the API cannot list. */
 export type ToLookUp = Partial<Record<Operation, number>>;
 
 interface OpenRow {
@@ -107,7 +107,7 @@ export function acceptRestored(
       for (const row of sql.open.all()) {
         const { id, operation } = row;
         // I2: a create that was sent keeps its key. A delivery that is claimed later gets a key of the new epoch. A
-        // waiting delivery is checked when its refs arrive, because those may prove that it is new.
+        // waiting delivery is checked when its refs arrive, because the refs may prove that it is new.
         const why = row.state === 'waiting' ? null : whyUnconfirmed(row);
         if (why) {
           items.markUnconfirmed(row, why);
@@ -119,12 +119,13 @@ export function acceptRestored(
         }
       }
       for (const { id, kind, baseline } of sql.bound.all()) {
-        // A platform that updates no products could not take a full write of one.
+        // A platform that updates no products would not accept a full write of a product.
         if (kind === 'product' && profile.productUpdate === 'none') continue;
         const known = presenceOf(profile, kind, { desired: baseline, before: baseline });
         sql.forget.run(known.baseline, known.hash, id);
       }
-      // No process is sending any more. A delivery that is being sent has a request, so this comes before the release.
+      // No process is sending any more. A delivery that is being sent has a request, so the leases are voided before
+      // the requests are released.
       createUnconfirmed({ db, clock, profile }, items).voidLeases(profile.settlingDelayMs.reset);
       requests.releaseAll(withNewKeys(profile));
       const accounts = createRunAccounts(db);

@@ -34,7 +34,7 @@ export interface Backup {
  * statement, which reads one snapshot. (SQLite's page-by-page backup starts again whenever another process commits, so
  * it never ends beside a busy process.) The copy appears under its name only after it was verified.
  *
- * @throws Fault `usage`, `ledger.unreadable`, `ledger.restored` where there was a ledger, or `ledger.unwritable`
+ * @throws Fault `usage`, `ledger.unreadable`, `ledger.restored` if the ledger is gone, or `ledger.unwritable`
  */
 export function backUpLedger({ file, to, force, now, onStep }: BackupRequest): Backup {
   const ledger = openDatabaseReadOnly(file);
@@ -74,7 +74,7 @@ export function backUpLedger({ file, to, force, now, onStep }: BackupRequest): B
   }
 }
 
-/** The fault of commands that need a ledger where there is none. */
+/** The fault of a command that needs a ledger and finds none. */
 export function noLedgerFault(file: string): Fault {
   return fault('ledger.unreadable', `There is no ledger at ${file}.`, {
     path: 'ledger',
@@ -97,7 +97,7 @@ function countSound(file: string): ItemCounts {
   }
 }
 
-/** Counts the items of a ledger of an older version, in which deliveries had rows of their own. */
+/** Counts the items of a ledger of an older version, in which deliveries had a separate table. */
 function countOlderItems(db: Sqlite): ItemCounts {
   const counts: ItemCounts = { product: {}, material: {}, bom_item: {} };
   const rows = db

@@ -5,9 +5,9 @@ import { createMeta } from '../store/meta.ts';
 
 /**
  * Replaces the ledger's file with a copy of a backup, and keeps the former file beside it. The copy is marked as a
- * backup, so after a crash it is not taken for the former ledger. The caller holds the ledger's lock.
+ * backup, so after a crash nothing takes it for the former ledger. The caller holds the ledger's lock.
  *
- * @returns the path of the former ledger; null where there was none
+ * @returns the path of the former ledger; null if there was none
  */
 export function putInPlace(
   backup: string,
@@ -52,7 +52,7 @@ function removePartial(partial: string): void {
   for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(`${partial}${suffix}`, { force: true });
 }
 
-/** Marks a file as a backup, unless it is marked already. Afterwards it has no log beside it. */
+/** Marks a file as a backup, unless it is marked already. Afterwards the file has no log beside it. */
 export function markAsBackup(file: string, now: number): void {
   const db = new Database(file);
   try {
@@ -81,7 +81,7 @@ function keep(place: string, as: string): void {
   try {
     linkSync(place, as);
   } catch {
-    // The file system has no hard links.
+    // This file system has no hard links, so the file is copied.
     copyFileSync(place, as);
   }
 }

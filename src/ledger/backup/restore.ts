@@ -46,7 +46,7 @@ export function restoreLedger({ file, from, target, profile, clock, report = () 
     const kept = isInPlace ? null : putInPlace(from, { place, keepAs: `${place}.before-${stamp}`, now: clock.now() });
 
     const generation = readMark(file)?.generation ?? 0;
-    // An upgrade of a copied backup needs no backup of its own: the original is unchanged.
+    // An upgrade of a copied backup needs no further backup: the original is unchanged.
     const db = openDatabase(place, { clock, report, backsUp: isInPlace });
     try {
       // A ledger that lost its log before the first checkpoint has no identity yet.
@@ -85,7 +85,7 @@ function assertUsable(file: string, target: string): void {
   }
 }
 
-/** The process that has the lock, or null where the ledger is too damaged to name it. */
+/** The process that has the lock, or null if the ledger is too damaged to name it. */
 function holderOf(file: string): ReturnType<typeof readHolder> {
   try {
     return readHolder(file);

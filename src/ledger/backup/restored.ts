@@ -1,10 +1,11 @@
 // Decides which creates of a restored ledger have to be looked up, because the API may have items that were created
 // since the backup.
 //
-// A create of a product or material is looked up in a complete list first. This ends for a kind when a complete list
-// has shown only items that the ledger knows. The API cannot list BOM items, so a create of a BOM item is left to a
-// person. Three BOM items are known to be new and are sent: one whose row came after the first complete read since the
-// restore, one whose product or component was created since then, and one that a person has confirmed as absent.
+// A create of a product or material is looked up in a complete list first. These look-ups end for a kind when a
+// complete list has shown only items that the ledger knows. The API cannot list BOM items, so a create of a BOM item is
+// left to a person. Three BOM items are known to be new and are sent: one whose row came after the first complete read
+// since the restore, one whose product or component was created since then, and one that a person has confirmed as
+// absent.
 
 import type { Operation } from '../../domain/delivery/delivery.ts';
 import type { Reason } from '../../domain/delivery/reason.ts';
@@ -13,26 +14,26 @@ import type { LedgerContext } from '../store/context.ts';
 import { createMeta } from '../store/meta.ts';
 
 /**
- * Why a delivery of a restored ledger is unconfirmed. `lookAt` is when a read-back may begin; null where only a person
- * can find out.
+ * Why a delivery of a restored ledger is unconfirmed. `lookAt` is when a read-back may begin; null if only a person can
+ * find out.
  */
 export interface WhyUnconfirmed {
   reason: Reason;
   lookAt: number | null;
 }
 
-/** For use inside a transaction. */
+/** Use it inside a transaction. */
 export interface Restored {
-  /** True where this ledger was ever restored from a backup. */
+  /** True if this ledger was ever restored from a backup. */
   isRestored: boolean;
-  /** Why this write may have been sent since the backup; null where it cannot have been. */
+  /** Why this write may have been sent since the backup; null if it cannot have been sent. */
   whyUnconfirmed(itemId: number, operation: Operation): WhyUnconfirmed | null;
   /**
    * Notes that this item was not at the platform at the restore: it has just been created, or a person has said so. The
    * note is a column of the item, because the item's history is pruned.
    */
   wasAbsent(itemId: number): void;
-  /** Call it after a complete read of a source. Rows that come later were not there before the restore. */
+  /** Call it after a complete read of a source. Rows that come later were not in the source before the restore. */
   sourceWasRead(runId: number): void;
   unprovenKinds(): ListableKind[];
   hasUnbound(kind: ListableKind, naturalKeys: readonly string[]): boolean;
@@ -49,7 +50,8 @@ export function createRestored({ db, clock }: Pick<LedgerContext, 'db' | 'clock'
   const isRestored = meta.get(RESTORED_AT) !== null;
   const sql = {
     wasAbsent: db.prepare<[number], number>('SELECT was_absent FROM items WHERE id = ?').pluck(),
-    // 1 for a BOM item that may have been sent since the backup: its row and the items it refers to were there before.
+    // Selects 1 for a BOM item that may have been sent since the backup: its row and the items that it refers to are
+    // older than the restore.
     partToLookUp: db
       .prepare<[{ itemId: number }], number>(
         `SELECT 1 FROM meta m WHERE m.name = '${RESTORED_AT}'

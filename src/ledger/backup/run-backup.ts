@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads';
 import { fault } from '../../domain/faults.ts';
 import { sentence } from '../../lib/text/sentence.ts';
 
-/** What the thread is started with. */
+/** The data with which the thread is started. */
 export interface BackupTask {
   /** The ledger. */
   file: string;
@@ -16,11 +16,12 @@ export const LOADED = 'loaded';
 
 export type BackupAnswer = { ok: true; file: string; bytes: number } | { ok: false; message: string };
 
-/** A large ledger is copied by SQLite, outside this memory. */
+/** SQLite copies even a large ledger outside this memory. */
 const HEAP_MB_MAX = 256;
 
 /**
- * Makes a backup in a thread of its own, as `backUpLedger` does. After an abort the thread is ended, and its unfinished file stays.
+ * Makes a backup in a separate thread, as `backUpLedger` does. After an abort the thread is ended, and its unfinished
+ * file stays.
  *
  * @throws Fault `ledger.unwritable` if it cannot be made, `interrupted` after an abort
  */
@@ -36,7 +37,7 @@ export async function runBackup(task: BackupTask, abort: AbortSignal): Promise<{
   const loaded = Promise.withResolvers<void>();
   const onAbort = () => {
     reject(interruptedFault());
-    // A thread that is ended while it loads SQLite takes the process with it.
+    // If a thread is ended while it loads SQLite, the whole process ends.
     void loaded.promise.then(() => worker.terminate());
   };
   abort.addEventListener('abort', onAbort, { once: true });

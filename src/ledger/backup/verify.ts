@@ -30,11 +30,11 @@ const EXAMPLES_MAX = 5;
 const INTEGRITY_MAX = 100;
 
 /**
- * Checks a ledger or a backup as it is at one moment. Another process may write it meanwhile. The file is not changed.
- * Returns null where there is no file.
+ * Checks a ledger or a backup in its state at one moment. Another process may write it meanwhile. The file is not
+ * changed. Returns null if there is no file.
  *
- * @throws Fault `ledger.restored` where there was a ledger, `ledger.unreadable`, `ledger.newer`, or `ledger.unwritable`
- *   where the disk has no room for an upgraded copy
+ * @throws Fault `ledger.restored` if the ledger is gone, `ledger.unreadable`, `ledger.newer`, or `ledger.unwritable` if
+ *   the disk has no room for an upgraded copy
  */
 export function verifyLedger(file: string, onCheck: (name: string) => void): Verification | null {
   const db = openDatabaseReadOnly(file);
@@ -111,7 +111,7 @@ function findingsOfRules(db: Sqlite, onCheck: (name: string) => void): Finding[]
   return findings;
 }
 
-/** The damage of the file's pages and indexes. SQLite reports some damage as a thrown error and not as a row. */
+/** Lists the damage of the file's pages and indexes. SQLite reports some damage as a thrown error and not as a row. */
 function integrityOf(db: Sqlite): string[] {
   try {
     const rows = db.pragma(`integrity_check(${INTEGRITY_MAX})`) as { integrity_check: string }[];

@@ -1,5 +1,5 @@
-// BOM items of adopted products. The API cannot list BOM items, so it is unknown whether the platform already has those
-// of an adopted product. Creating them on a guess could double each of them.
+// BOM items of adopted products. The API cannot list BOM items, so it is unknown whether the platform already has the
+// BOM items of an adopted product. Creating them on a guess could double each of them.
 
 import type { Reason } from '../../domain/delivery/reason.ts';
 import type { PartsAnswer } from '../../domain/ports/first-contact.ts';
@@ -7,20 +7,20 @@ import type { LedgerContext } from '../store/context.ts';
 import { createMeta } from '../store/meta.ts';
 
 /**
- * What to do with a BOM item that the API has not acknowledged: create it, ask a person first, or take it as present.
+ * What to do with a BOM item that the API has not acknowledged: create it, ask a person first, or count it as present.
  */
 export type PartStanding = 'create' | 'ask' | 'present';
 
-/** For use inside a transaction. */
+/** Use it inside a transaction. */
 export interface AdoptedBom {
-  /** True where no person has said yet whether the BOM items of some adopted product are at the platform. */
+  /** True if there is an adopted product for which no person has said yet whether its BOM items are at the platform. */
   mayAsk(): boolean;
   standingOf(itemId: number): PartStanding;
   /** Call it after a product was adopted. */
   productAdopted(itemId: number): void;
-  /** Records that a BOM item is at the platform as its source has it. */
+  /** Records that a BOM item is at the platform, with the content that its source has. */
   acknowledge(itemId: number): void;
-  /** The ids of a product's BOM items. */
+  /** Finds the ids of a product's BOM items. */
   of(productKey: string): number[];
   /**
    * The products whose BOM items wait for a person's answer. `products` narrows the result to these keys or natural
@@ -42,7 +42,7 @@ export function createAdoptedBom({ db, contactRules }: Pick<LedgerContext, 'db' 
   const meta = createMeta(db);
   const { bom } = contactRules;
   const sql = {
-    // 1 for a BOM item of an adopted product whose row came with the first complete read of its source.
+    // Selects 1 for a BOM item of an adopted product whose row came with the first complete read of its source.
     ofUnknown: db
       .prepare<[number], 0 | 1>(
         `SELECT i.record_id IS NULL OR b.value IS NULL OR i.record_id <= CAST(b.value AS INTEGER)
@@ -69,7 +69,7 @@ export function createAdoptedBom({ db, contactRules }: Pick<LedgerContext, 'db' 
     sourceOf: db.prepare<[number], string>('SELECT source FROM runs WHERE id = ?').pluck(),
     lastRecord: db.prepare<[], number>('SELECT coalesce(max(id), 0) FROM records').pluck(),
   };
-  // False where no product was adopted: then no BOM item has to be looked at.
+  // False if no product was adopted. Then no BOM item has to be looked up.
   let hasAny = sql.any.get() !== undefined;
 
   return {

@@ -15,7 +15,7 @@ import type { ListedEntries } from './listed.ts';
 
 type Choice = Parameters<ContactLedger['adoptAs']>[0];
 
-/** Each function is the body of one transaction. */
+/** Run each function as one transaction. */
 export interface AdoptionByHand {
   /** Accepts one page of a source's blocked changes. `lastId` is null at the end. */
   accept(source: string, page: { afterId: number; upTo: number }): { kinds: ItemKind[]; lastId: number | null };
@@ -103,7 +103,7 @@ export function createAdoptionByHand(
   };
 }
 
-/** The same id as JSON of the other type: 7 for "7". */
+/** The same id as JSON of the other type: the number 7 for the text "7". */
 function otherForm(id: string | number): string {
   return typeof id === 'number' ? JSON.stringify(String(id)) : id;
 }

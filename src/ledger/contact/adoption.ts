@@ -19,15 +19,15 @@ import type { ListedEntries } from './listed.ts';
 import type { Listings } from './listings.ts';
 import { keyFieldOf, type ListedEntry, type Match } from './search-listed.ts';
 
-/** `endListing` and `compare` are the bodies of transactions. The others are parts of one. */
+/** Run `endListing` and `compare` as whole transactions. Call the other functions inside a transaction. */
 export interface Adoption {
   endListing(end: Parameters<ContactLedger['endListing']>[0]): void;
   compare(kind: ListableKind): Compared;
-  /** Adopts an item as this entry. Returns how many deliveries the adoption has released. */
+  /** Adopts an item and binds it to this entry. Returns how many deliveries the adoption has released. */
   adopt(itemId: number, kind: ListableKind, entry: ListedEntry): number;
   /**
-   * Adopts an item as the stored list's entry, or blocks the item for a person where several entries fit. Returns how
-   * many deliveries the adoption has released.
+   * Adopts an item and binds it to its entry in the stored list. If several entries fit, blocks the item for a person.
+   * Returns how many deliveries the adoption has released.
    */
   resolve(itemId: number, kind: ListableKind): number;
 }
@@ -169,7 +169,7 @@ export function createAdoption(
   };
 }
 
-/** An entry that is the item by its natural key, and whose fields cannot be compared with those of the item. */
+/** An entry that has the item's natural key, and whose fields cannot be compared with the fields of the item. */
 interface Incomparable {
   kind: 'incomparable';
   remoteId: string;
@@ -180,8 +180,8 @@ type Unclear = Incomparable | Extract<Match, { kind: 'unclear' }>;
 const NOTHING_KNOWN = contentOf({ payload: {}, refs: [] });
 
 /**
- * The content that the list shows of an item. Null if canonical JSON cannot express a field of the entry: one such entry
- * must not keep all other items from being compared.
+ * The content that the list shows of an item. Null if canonical JSON cannot express a field of the entry: one such
+ * entry must not prevent the comparison of all other items.
  */
 function knownContent(kind: ListableKind, desired: JsonObject, fields: JsonObject): ItemContent | null {
   try {

@@ -13,7 +13,7 @@ import { createMeta } from '../store/meta.ts';
 import type { ListedEntries } from './listed.ts';
 import type { Listings } from './listings.ts';
 
-/** For use inside a transaction. */
+/** Use it inside a transaction. */
 export interface Contact {
   /** The next step of each kind; empty if no creates are suspended. */
   contactSteps(): ContactStep[];
@@ -21,8 +21,8 @@ export interface Contact {
   suspendedCreates(): Operation[];
   isSuspended(operation: Operation): boolean;
   /**
-   * Call it after creates were staged. Where the stored list has an entry that may be one of these items, all creates
-   * of the kind are compared before they are sent.
+   * Call it after creates were staged. If the stored list has an entry that may be one of these items, all creates of
+   * the kind are compared before they are sent.
    */
   noticeCreates(kind: ListableKind, creates: readonly { itemId: number; desired: string }[]): void;
   /** Call it at the end of a batch with the creates that the batch has staged, by source and kind. */
@@ -30,10 +30,10 @@ export interface Contact {
   runBegan(source: string): void;
   /**
    * Call it when the platform has refused a create because the item exists, with the entries that its list shows.
-   * Returns true where the create will be compared with these entries before it is sent again.
+   * Returns true if the create will be compared with these entries before it is sent again.
    */
   refusedDuplicate(kind: ListableKind, found: readonly ContactEntry[]): boolean;
-  /** Has the list read again before creates of this kind are sent. */
+  /** Requests that the list is read again before creates of this kind are sent. */
   listAgain(kind: ListableKind): void;
   /** Lifts the suspension of a kind for every source, after all its staged creates were compared. */
   release(kind: ListableKind): void;
@@ -85,13 +85,13 @@ export function createContact(
   const refusesDuplicates = (kind: ListableKind): boolean =>
     profile.duplicateKeys === 'refused' || meta.get(duplicatesFact(kind)) !== null;
 
-  /** True where these creates of a source have to wait for the list. */
+  /** True if these creates of a source have to wait for the list. */
   function asksForList(
     source: string,
     kind: ListableKind,
     { contacted, creates }: { contacted: 0 | 1; creates: number },
   ) {
-    // A platform that refuses duplicates needs its list only once, at the first contact.
+    // A platform that refuses duplicates needs its list to be read only once, at the first contact.
     if (refusesDuplicates(kind)) return sql.anyContacted.get(kind) === undefined;
     if (contacted === 0) return true;
     const readAt = listings.readAt(kind);
@@ -112,7 +112,7 @@ export function createContact(
         if (!isShown) return;
         listings.need(kind);
       }
-      // A create may begin again on an item that was compared before, so the comparison goes back to the lowest id.
+      // A new create may begin for an item that was compared before, so the comparison goes back to the lowest id.
       listings.compareFrom(kind, Math.min(...creates.map(({ itemId }) => itemId)));
     },
     countCreates(counts) {
@@ -151,7 +151,7 @@ const CREATED_BY: ReadonlyMap<Operation, ListableKind> = new Map(
   LISTABLE.map((kind) => [`${kind}.create` satisfies Operation, kind]),
 );
 
-/** The kind of item that a create makes, where that kind can be listed; undefined for all other operations. */
+/** The kind of item that a create makes, if that kind can be listed; undefined for all other operations. */
 export function kindCreatedBy(operation: Operation): ListableKind | undefined {
   return CREATED_BY.get(operation);
 }

@@ -7,7 +7,7 @@ import type { JsonObject } from '../../lib/json.ts';
 import { type LedgerContext, parseJson } from '../store/context.ts';
 import { createListedSearch, type KeyStanding, type ListedEntry, type ListedSearch } from './search-listed.ts';
 
-/** For use inside a transaction. */
+/** Use it inside a transaction. */
 export interface ListedEntries extends ListedSearch {
   clear(list: ContactList): void;
   /**

@@ -7,7 +7,7 @@ import type { ListableKind } from '../../domain/ports/target.ts';
 import { type LedgerContext, parseJson } from '../store/context.ts';
 import type { ListedEntries } from './listed.ts';
 
-/** For use inside a transaction. */
+/** Use it inside a transaction. */
 export interface Listings
   extends Sync<
     Pick<ContactLedger, 'isFreshlyListed' | 'beginListing' | 'storeListed' | 'confirmListing' | 'failListing'>
@@ -15,15 +15,18 @@ export interface Listings
   /** The kinds whose lists have to be read or compared before creates are sent. */
   needed(): ListableKind[];
   isNeeded(kind: ListableKind): boolean;
-  /** Has the list read, unless the stored entries are fresh, and compared. */
+  /**
+   * Requests that staged creates are compared with the list, and that the list is read first unless the stored entries
+   * are fresh.
+   */
   need(kind: ListableKind): void;
-  /** Has the list read and compared, even if the stored entries are fresh. */
+  /** Requests that the list is read and compared, even if the stored entries are fresh. */
   needAgain(kind: ListableKind): void;
-  /** Has staged creates compared with the stored list, however old it is. */
+  /** Requests that staged creates are compared with the stored list, however old the list is. */
   compareStored(kind: ListableKind): void;
   /** Sets a comparison that has passed this item back to it. Items are compared in the order of their ids. */
   compareFrom(kind: ListableKind, itemId: number): void;
-  /** Stores entries that were read beside the list. */
+  /** Stores entries that were not read as part of the whole list. */
   store(list: ContactList, entries: readonly ContactEntry[]): void;
   /** The next step of a kind that is needed. */
   stepOf(kind: ListableKind): ContactStep;
@@ -33,9 +36,9 @@ export interface Listings
   ended(list: ContactList, count: number | null): void;
   standing(list: ContactList): { matchedTo: number; shown: string[]; hides: boolean };
   matchedTo(kind: ListableKind, itemId: number): void;
-  /** All staged creates of the kind were compared. */
+  /** Records that all staged creates of the kind were compared. */
   release(kind: ListableKind): void;
-  /** No list is needed any more, by the config. */
+  /** Records that no list is needed any more, because of the config. */
   releaseAll(): void;
 }
 
@@ -67,7 +70,7 @@ export function createListings({ db, clock }: Pick<LedgerContext, 'db' | 'clock'
     needed: db.prepare<[], ListableKind>('SELECT kind FROM listings WHERE needed > 0').pluck(),
     isNeeded: db.prepare<[string], number>('SELECT needed FROM listings WHERE kind = ?').pluck(),
     need: db.prepare<[string]>('UPDATE listings SET needed = 1, failure = NULL WHERE kind = ? AND needed <> 1'),
-    // The stored list is good enough for this comparison, however old it is: it has the entry that was asked for.
+    // The stored list is good enough for this comparison, however old it is: it has the entry in question.
     compare: db.prepare<[string]>('UPDATE listings SET needed = 2, failure = NULL WHERE kind = ? AND needed = 0'),
     age: db.prepare<[string]>('UPDATE listings SET read_at = NULL, surplus = NULL WHERE kind = ?'),
     begin: db.prepare<[string]>(
@@ -104,7 +107,10 @@ export function createListings({ db, clock }: Pick<LedgerContext, 'db' | 'clock'
     return row;
   }
 
-  /** True of a time that is less than `ms` ago. A time in the future is from before the clock was set back. */
+  /**
+   * True if the time is less than `ms` ago. False for a time in the future, which was stored before the clock was set
+   * back.
+   */
   function isWithin(ms: number, at: number | null): boolean {
     const age = clock.now() - (at ?? Number.NEGATIVE_INFINITY);
     return age >= 0 && age < ms;

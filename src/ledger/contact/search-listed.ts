@@ -1,7 +1,7 @@
 // Finds an item among the stored entries of the platform's lists.
 //
-// A platform may show an item differently than we sent it: in capitals, with a code of its own, or without its natural
-// key. Only an entry with exactly the same natural key is the item. A similar entry is left to a person.
+// A platform may show an item in another form than it was sent: in capitals, with a code of the platform, or without
+// its natural key. Only an entry with exactly the same natural key is the item. A similar entry is left to a person.
 
 import { foldedKey, keyText } from '../../domain/natural-key.ts';
 import type { ContactList } from '../../domain/ports/first-contact.ts';
@@ -24,12 +24,12 @@ export type Match =
   /** Several entries have the natural key, or some are similar to it. `entries` has at most `SHOWN_MAX` of them. */
   | { kind: 'unclear'; several: boolean; entries: { remoteId: string; field: string; value: string }[] };
 
-/** For use inside a transaction. */
+/** Use it inside a transaction. */
 export interface ListedSearch {
-  /** True where some entry is this item or is similar to it. */
+  /** True if some entry is this item or is similar to it. */
   meets(kind: ListableKind, payload: JsonObject): boolean;
   find(kind: ListableKind, payload: JsonObject): Match;
-  /** Whether a product's passport is public; null where no publication of it is listed. */
+  /** Whether a product's passport is public; null if no publication of it is listed. */
   isPublic(product: { remoteId: string; sku: string | null }): boolean | null;
 }
 
@@ -97,7 +97,7 @@ export function createListedSearch(
     isPublic({ remoteId, sku }) {
       const id = String(parseJson<string | number>(remoteId));
       const rows = sql.byKey.all('publication', 'product_id', foldedKey(id));
-      // A publication is found by the product's id. Only where no publication has that id does the SKU count.
+      // A publication is found by the product's id. The SKU counts only if no publication has that id.
       const named = rows.length > 0 || sku === null ? rows : sql.byKey.all('publication', 'sku', foldedKey(sku));
       const publications = named.flatMap((row) =>
         row.standing === 'other' ? [] : (entry('publication', row.remoteId) ?? []),

@@ -56,7 +56,7 @@ export function createBomTree(db: Sqlite): (product: string) => BomNode {
       if (kind !== 'product') return node;
       if (ancestors.includes(key)) return { ...node, cycle: true };
       const room = ancestors.length >= DEPTH_MAX ? 0 : Math.max(0, Math.min(CHILDREN_MAX, NODES_MAX - nodes));
-      // A passport points to its product as well.
+      // A passport has a ref to its product as well, so it is subtracted from the count.
       const count = (sql.partCount.get(key) ?? 0) - (sql.passports.get(key) ?? 0);
       const parts = room === 0 ? [] : sql.parts.all(key, room);
       const within = [...ancestors, key];

@@ -1,9 +1,10 @@
-// What the lists need to know of every item, in memory: kind, source, the texts that are searched, and which products have a
-// passport. It takes about 60 bytes an item, nearly all of them outside the heap.
+// The data of every item that the lists need, in memory: kind, source, the texts that are searched, and which products
+// have a passport. The catalog takes about 60 bytes an item, nearly all of them outside the heap.
 //
-// Items are read once, in the order of their ids. Items with a new revision are read again, in the order of their revisions' times,
-// because their names may have changed. Where items were deleted, or many were renamed, the catalog is built again beside the present
-// one. Rows are read from the ledger before they are shown, so an old entry shows nothing wrong.
+// Items are read once, in the order of their ids. Items with a new revision are read again, in the order of their
+// revisions' times, because their names may have changed. If items were deleted, or many were renamed, a new catalog is
+// built beside the present one. Rows are read from the ledger before they are shown, so an old entry shows nothing
+// wrong.
 
 import { SUBJECT_KINDS, type SubjectKind } from '../../domain/item.ts';
 import type { Sqlite } from '../store/database.ts';
@@ -15,7 +16,7 @@ export interface ItemMark {
   source: string;
 }
 
-/** A filter of items. A member that is left out filters nothing. */
+/** A filter of items. A field that is left out filters nothing. */
 export interface ItemChoice {
   kind?: SubjectKind | undefined;
   source?: string | undefined;
@@ -24,7 +25,7 @@ export interface ItemChoice {
 }
 
 export interface Catalog {
-  /** Reads on for a few milliseconds; true while there is more to read. Call it while nobody waits. */
+  /** Continues to read for a few milliseconds; true while there is more to read. Call it while nobody waits. */
   warm(): boolean;
   /**
    * Reads the new items. With a million items the first call may take seconds. Later calls leave long work to `warm`.
@@ -51,11 +52,11 @@ const ROWS_OF_REFRESH = 3000;
 /** After more changed names than this, all items are read again. */
 const RENAMED_MAX = 20_000;
 const HAS_PASSPORT = 128;
-/** More than there are kinds, with and without a passport. */
+/** Greater than the number of kinds, each with and without a passport. */
 const KINDS = 256;
 const COLUMNS = `id, kind, key, natural_key, source, CASE WHEN kind IN ('product', 'material') THEN desired ->> '$.name' END`;
 
-/** The items that were read, by their place: the first item has the place 0. */
+/** The data of the items that were read. Each item has a place in all lists; the first item has the place 0. */
 interface Tables {
   ids: Numbers;
   texts: TextIndex;
@@ -67,7 +68,7 @@ interface Tables {
   renamed: Map<number, string>;
   /** The revision up to which changed items were read, by source. */
   upTo: Map<string, Revision>;
-  /** How many items there are of each kind and source; products with a passport count apart. */
+  /** How many items there are of each kind and source; products with a passport are counted separately. */
   counts: Map<number, number>;
 }
 
@@ -114,7 +115,8 @@ function lastOf({ ids }: Tables): number {
 export function createCatalog(db: Sqlite): Catalog {
   const sql = {
     rows: db.prepare<[number, number], Row>(`SELECT ${COLUMNS} FROM items WHERE id > ? ORDER BY id LIMIT ?`).raw(),
-    // The index has all that this reads. Most of these items are new, and their rows were read already.
+    // The index has all columns that this statement reads. Most of these items are new, and their rows were read
+    // already.
     changed: db.prepare<[string, number, number, number], Revision>(
       `SELECT id, staged_at AS staged FROM items INDEXED BY items_by_time WHERE source = ? AND (staged_at, id) > (?, ?)
        ORDER BY staged_at, id LIMIT ?`,
@@ -153,7 +155,7 @@ export function createCatalog(db: Sqlite): Catalog {
     move(tables, place, { kind: tables.kinds.at(place) | HAS_PASSPORT, source: tables.sourcesOf.at(place) });
   }
 
-  /** Reads the next items; false where there are no more. */
+  /** Reads the next items; false if there are no more. */
   function readOn(tables: Tables): boolean {
     if (tables.ids.length === 0) {
       for (const of of sql.sources.all()) tables.upTo.set(of, { staged: sql.latest.get(of) ?? 0, id: 0 });
@@ -173,7 +175,7 @@ export function createCatalog(db: Sqlite): Catalog {
     move(tables, place, { kind: tables.kinds.at(place), source: sourceIndex(tables, of) });
   }
 
-  /** Reads items of a source again that have a new revision, up to an id; false where there are no more. */
+  /** Reads items of a source again that have a new revision, up to an id; false if there are no more. */
   function readChangedOf(tables: Tables, of: string, lastId: number): boolean {
     const upTo = tables.upTo.get(of) ?? { staged: 0, id: 0 };
     const found = sql.changed.all(of, upTo.staged, upTo.id, ROWS_AT_ONCE);
@@ -186,10 +188,11 @@ export function createCatalog(db: Sqlite): Catalog {
   }
 
   /**
-   * Reads what is new, of the same moment: the rows of new items are read once, although their revisions are new as well.
+   * Reads what is new in one transaction. The rows of new items are read once, although their revisions are new as
+   * well.
    *
    * @param rowsMax how many new items, and how many changed ones of each source, are read at most
-   * @returns false where there is more
+   * @returns false if there is more
    */
   const readNew = db.transaction((tables: Tables, rowsMax: number): boolean => {
     const lastId = lastOf(tables);
@@ -210,7 +213,7 @@ export function createCatalog(db: Sqlite): Catalog {
   }
 
   function readWhatIsNew(): void {
-    // Where there is more, the next refresh reads on, whether the ledger changes or not.
+    // If there is more to read, the next refresh continues to read, even if the ledger has not changed.
     if (hasChanged() || !isWhole) isWhole = readNew(present, ROWS_OF_REFRESH);
   }
 
@@ -224,7 +227,7 @@ export function createCatalog(db: Sqlite): Catalog {
     if (kind === undefined && source === undefined && withoutPassport === undefined) return null;
     const { kinds, sources, sourcesOf } = present;
     const kindAt = kind === undefined ? -1 : SUBJECT_KINDS.indexOf(kind);
-    // No item has the index of a source that is not known.
+    // An unknown source gets an index that no item has.
     const sourceAt = source === undefined ? -1 : sources.includes(source) ? sources.indexOf(source) : sources.length;
     return (place) => {
       const found = kinds.at(place);

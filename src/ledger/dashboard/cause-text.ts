@@ -4,7 +4,7 @@ import type { Reason, ReasonCode } from '../../domain/delivery/reason.ts';
 import type { Issue } from '../../domain/issue.ts';
 import { sentence } from '../../lib/text/sentence.ts';
 
-/** What an issue is about, by its code. The name of the field follows. */
+/** The beginning of a title, by the code of the issue. The name of the field is added to it. */
 const ISSUES: Readonly<Record<string, string>> = {
   'country.unknown': 'Unknown country',
   'country.ambiguous': 'Ambiguous country',
@@ -91,7 +91,7 @@ const REASONS: Partial<Record<ReasonCode, string>> = {
 };
 
 const TITLE_MAX = 160;
-/** A quoted value and a number belong to one member alone. */
+/** Matches quoted values and numbers, which differ between the members of a cause. */
 const OF_ONE_MEMBER = /"[^"]*"|`[^`]*`|\b\d+\b/g;
 
 function firstSentence(message: string): string {
@@ -99,7 +99,7 @@ function firstSentence(message: string): string {
   return sentence(first.length > TITLE_MAX ? `${first.slice(0, TITLE_MAX - 1)}…` : first);
 }
 
-/** True of a code that has a title of its own. */
+/** True if the code has its own title. */
 export function hasTitle(code: string): boolean {
   return Object.hasOwn(ISSUES, code);
 }
@@ -110,7 +110,7 @@ export function titleOfIssue({ code, field, message }: Issue): string {
   return field === undefined ? `${known}.` : `${known} in ${field}.`;
 }
 
-/** The platform's words by field say more than the code. */
+/** The platform's messages about single fields are more exact than a title for the code. */
 export function titleOfReason({ code, message, fields }: Reason): string {
   const [field] = Object.entries(fields ?? {});
   if (code === 'gate') return firstSentence(message);
@@ -126,7 +126,7 @@ const CURES: Partial<Record<ReasonCode, string>> = {
   exhausted: 'See whether the API works again, and replay.',
 };
 
-/** What to do about a reason, where the words of the reason do not say it. */
+/** What to do about a reason, if the message of the reason does not say it. */
 export function cureOfReason({ code }: Reason): string | null {
   return CURES[code] ?? null;
 }

@@ -11,7 +11,7 @@ import type { ItemGroup, RecordGroup, StuckGroups } from './stuck-groups.ts';
 
 const EXAMPLE_MAX = 200;
 
-/** What is stuck, grouped by cause. */
+/** Groups stuck items and records by cause. */
 export function createCauses(
   db: Sqlite,
   { groups, failedRuns }: { groups: StuckGroups; failedRuns: () => FailedRuns[] },

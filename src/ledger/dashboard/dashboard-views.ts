@@ -24,7 +24,7 @@ import { createPassportWaits } from './why/passport-waits.ts';
 import { createStoredDeliverySteps } from './why/stored-delivery-steps.ts';
 import { createWhy } from './why/why.ts';
 
-/** The dashboard's views, and what prepares them. */
+/** The dashboard's views, and the function that prepares them. */
 export interface Dashboard {
   views: DashboardViews;
   /**
@@ -68,7 +68,7 @@ export function createDashboard(
       passports: counts(undefined, wantedByPolicy(rules)),
       quarantined: ofLedger.quarantinedCount(sources),
       guarded: ofLedger.guardedReads(sources),
-      // An empty list would mean all sources.
+      // An empty list of sources would select all sources.
       missing: watched.length === 0 ? {} : ofLedger.missingCounts(watched),
       suspended: ofLedger.suspended(sources),
     }),
@@ -85,7 +85,9 @@ export function createDashboard(
   return { views: inOneMoment(db, views), warm: () => catalog.warm() };
 }
 
-/** The totals of all sources, from the catalog where it has read all items. They are kept while the ledger does not change. */
+/**
+ * The totals of all sources, from the catalog if it has read all items. They are kept while the ledger does not change.
+ */
 function createTotals(db: Sqlite, catalog: Catalog): () => ReturnType<ItemTotals> {
   const counted = createItemTotals(db);
   let last: { version: unknown; totals: ReturnType<ItemTotals> } | null = null;
@@ -99,7 +101,7 @@ function createTotals(db: Sqlite, catalog: Catalog): () => ReturnType<ItemTotals
   };
 }
 
-/** Each view reads in one transaction, so that all that it reads is of the same moment. */
+/** Each view reads in one transaction, so that all its data is of the same moment. */
 function inOneMoment(db: Sqlite, views: DashboardViews): DashboardViews {
   const entries = Object.entries(views).map(([name, view]) => [
     name,
@@ -108,7 +110,7 @@ function inOneMoment(db: Sqlite, views: DashboardViews): DashboardViews {
   return Object.fromEntries(entries) as unknown as DashboardViews;
 }
 
-/** The views alone, for a command that asks a single question. */
+/** The views without `warm`, for a command that asks a single question. */
 export function createDashboardViews(db: Sqlite, rules: PassportRules): DashboardViews {
   return createDashboard(db, rules).views;
 }

@@ -1,7 +1,7 @@
 import type { Sqlite } from '../store/database.ts';
 import { causeId } from './stuck-groups.ts';
 
-/** The last runs of a source, where they have failed. */
+/** The failed runs of a source since its last complete run. */
 export interface FailedRuns {
   id: string;
   source: string;
@@ -14,7 +14,7 @@ export interface FailedRuns {
 
 const RUNS_MAX = 100;
 
-/** Finds the sources whose last run has failed, with how often since the last complete run. */
+/** Finds the sources whose last run has failed, with all runs that have failed since the last complete one. */
 export function createFailedRuns(db: Sqlite): () => FailedRuns[] {
   const sources = db
     .prepare<[], string>('SELECT DISTINCT source FROM streams UNION SELECT DISTINCT source FROM runs')

@@ -6,7 +6,7 @@ const MEMBERS_MAX = 20_000;
 /** How many members one call looks at. A later call counts the rest. */
 const LOOKED_AT_MAX = 25_000;
 
-/** How many passports the members of a group keep from being published; null where that is not known. */
+/** How many passports the members of a group keep from being published; null if that is not known. */
 export type HeldPassports = (group: StuckGroup, budget: { left: number }) => number | null;
 
 export function newBudget(): { left: number } {
@@ -24,7 +24,8 @@ export function createHeldPassports(db: Sqlite): HeldPassports {
        FROM records r INDEXED BY records_by_issue CROSS JOIN holds h ON h.record_id = r.id
        WHERE ${IS_QUARANTINED} AND r.stream_id = @streamId AND ${FIRST_CODE} IS @code AND ${FIRST_FIELD} IS @field`,
     ),
-    // A product holds its own passport, a BOM item that of its product, and a material those of the products with it.
+    // A product blocks its own passport, a BOM item blocks the passport of its product, and a material blocks the
+    // passports of the products that contain it.
     ofItems: db
       .prepare<[{ state: string; shape: string; source: string }], number>(
         `WITH members AS MATERIALIZED (SELECT i.id, i.kind, i.key FROM items i INDEXED BY items_by_reason
@@ -43,7 +44,7 @@ export function createHeldPassports(db: Sqlite): HeldPassports {
     if (group.type !== 'quarantine') return sql.ofItems.get(group) ?? 0;
     const { streamId, code, field } = group;
     const row = sql.ofRecords.get({ streamId, code, field });
-    // A row whose product is unknown holds the passports of all products.
+    // A row whose product is unknown blocks the passports of all products.
     return row === undefined || row.all === 1 ? null : row.held;
   }
 

@@ -1,25 +1,25 @@
-// A list of rows is a walk over ids: some phases one after the other, each in the order of an index, and a condition that is checked
-// for each id. A walk ends after a bounded number of ids, so that a page whose condition fits few rows may have fewer rows than asked for,
-// and continues there.
+// Makes the pages of a list from ids. The ids come from several phases, one after the other, each in the order of an
+// index. A condition is checked for each id. One page looks at a bounded number of ids. So it may have fewer rows than
+// asked for if few rows fulfil the condition; the next page continues after its last id.
 
 import type { Listed, ListPage } from '../../domain/ports/ledger/dashboard-views.ts';
 import { limitOf, type Place, placeOf, placeText } from './list-page.ts';
 
 export interface Found {
   id: number;
-  /** Where the phase continues after this id. */
+  /** The position after this id, from which the phase continues. */
   after: readonly (string | number)[];
 }
 
 /** Ids in the order of one index, a batch at a time. */
 export interface Phase {
-  /** The ids after a place; fewer than `limit` only at the end. */
+  /** Reads the ids after a position. Returns fewer than `limit` only at the end. */
   read(after: Place['after'], limit: number): Found[];
-  /** How many ids there are, at most `most`; null to find out by reading. */
+  /** How many ids there are, at most `most`; null if only reading them can show it. */
   count?(most: number): number;
 }
 
-/** A phase over ids that are in memory, in their order. */
+/** Makes a phase from ids that are in memory, in their order. */
 export function phaseOfIds(ids: (afterId: number) => Generator<number>, count?: Phase['count']): Phase {
   return {
     read(after, limit) {
@@ -44,7 +44,7 @@ const LOOKED_AT_TO_COUNT = 10_000;
 /**
  * One page of a list of ids.
  *
- * @param accepts the ids of a batch that fulfil the condition of the list; null for a list without a condition
+ * @param accepts returns the ids of a batch that fulfil the condition of the list; null for a list without a condition
  */
 export function pageOfIds(
   phases: readonly Phase[],

@@ -8,7 +8,7 @@ import { countIds, type Phase, pageOfIds } from './id-list.ts';
 import { createItemPhases } from './item-phases.ts';
 import type { StuckGroups } from './stuck-groups.ts';
 
-/** When the present state began: the last decision about its delivery, or when it was sent or staged. */
+/** When the present state began: the last decision about its delivery, or else when it was sent or staged. */
 export const SINCE = 'coalesce(i.settled_at, i.sent_at, i.staged_at)';
 
 /** Products whose passports are incomplete. */
@@ -70,7 +70,7 @@ export function createItemLists(
     }
   }
 
-  /** The ids of items that fulfil conditions; null without a condition. */
+  /** Returns a function that selects the ids of items that fulfil the conditions; null if there is no condition. */
   function conditionOf({ kind, source, state, search }: Condition): Accepts {
     if (kind === undefined && source === undefined && search === undefined && state === undefined) return null;
     return (ids) => {
@@ -85,7 +85,7 @@ export function createItemLists(
     };
   }
 
-  /** The conditions of a filter that its phases do not know. */
+  /** The conditions of a filter that the phases do not already fulfil. */
   function restOf({ kind, source, state, search, cause, run }: ItemListFilter): Accepts {
     if (cause !== undefined || run !== undefined) return conditionOf({ kind, source, search, state });
     if (state === undefined) return null;

@@ -19,7 +19,7 @@ export interface ItemPhases {
   sending(): Phase[];
   /** Items that need a person, of one state or of all. */
   stuck(state?: 'blocked' | 'rejected' | 'parked' | 'in_doubt'): Phase[];
-  /** Unconfirmed items that are looked up by themselves. */
+  /** Unconfirmed items that are looked up without a person. */
   readBack(): Phase[];
   superseded(): Phase[];
   missing(): Phase[];

@@ -3,7 +3,7 @@ import type { ListPage } from '../../domain/ports/ledger/dashboard-views.ts';
 
 const LIMIT_MAX = 500;
 
-/** Where a list continues: which of its phases, and after what in it. */
+/** Where a list continues: in which of its phases, and after which row of the phase. */
 export interface Place {
   phase: number;
   after: readonly (string | number)[] | null;
@@ -17,7 +17,7 @@ export function placeText({ phase, after }: Place): string {
   return Buffer.from(JSON.stringify([phase, ...(after ?? [])])).toString('base64url');
 }
 
-/** @throws Fault `usage` for a place that no list has given */
+/** @throws Fault `usage` for a place that did not come from a list */
 export function placeOf({ after }: ListPage): Place {
   if (after === undefined) return { phase: 0, after: null };
   const parts = parsed(after);

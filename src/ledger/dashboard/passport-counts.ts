@@ -13,7 +13,7 @@ interface StandingCount {
 /** A count is kept for this many times the time that it took, so that counting takes at most a fiftieth of all time. */
 const KEPT_TIMES = 50;
 
-/** How many passports are in each state. `now` gives milliseconds that only rise. */
+/** How many passports are in each state. `now` gives milliseconds of a clock that is never set back. */
 export function createPassportCounts(
   db: Sqlite,
   { catalog, totals }: { catalog: Catalog; totals: () => ReturnType<ItemTotals> },
@@ -26,7 +26,7 @@ export function createPassportCounts(
       `SELECT ${STANDING} AS standing, count(*) AS n FROM items q INDEXED BY passports_by_standing
        WHERE q.kind = 'passport' AND ${ofSource('q')} GROUP BY 1`,
     ),
-    // Missing and released products are few.
+    // These products are missing or released. They are few, so they are counted without the index.
     gone: db.prepare<[Query], StandingCount>(
       `SELECT iif(q.id IS NULL, NULL, ${STANDING}) AS standing, count(*) AS n FROM (
          SELECT p.key, p.source FROM items p INDEXED BY items_missing

@@ -56,7 +56,7 @@ export function createPassportLists(
     return passportState(stands, isPresent === 1 ? 'present' : 'gone', wantedByPolicy(rules));
   }
 
-  /** What keeps a passport from its desired state; where nothing does, what it waits for, as `why` says it. */
+  /** The blockers of a passport. If it has none, the text of `why` about what the passport waits for. */
   function blockersOf(row: StoredPassport, state: PassportState, common: () => string[]): string[] {
     const isMoving = row.standing !== null && standingOf(row.standing).delivery === 'moves';
     if (state !== 'incomplete' && !isMoving) return [];
@@ -90,7 +90,7 @@ export function createPassportLists(
     return [phaseOfIds((afterId) => catalog.ids(afterId, of))];
   }
 
-  /** The conditions of a filter that its phases do not have; null where there are none. */
+  /** The conditions of a filter that its phases do not already fulfil; null if there are none. */
   function conditionOf({ search, state, source }: PassportFilter) {
     const inState = search === undefined ? undefined : state;
     const ofSource = search === undefined && state !== undefined ? source : undefined;

@@ -7,7 +7,7 @@ import type { Catalog } from './catalog.ts';
 import type { Found, Phase } from './id-list.ts';
 import { type Presence, passportState, STANDING, STANDINGS, standingOf } from './standing.ts';
 
-/** True of a product `p` that its source has and that a record makes. */
+/** SQL condition: true if its source has the product `p` and a record makes it. */
 export const IS_PRESENT = '(p.missing_since IS NULL AND p.record_id IS NOT NULL)';
 
 const PRESENCES: readonly Presence[] = ['present', 'gone'];

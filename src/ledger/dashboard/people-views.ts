@@ -4,7 +4,7 @@ import { parseJson } from '../store/context.ts';
 import type { Sqlite } from '../store/database.ts';
 import { limitOf, placeOf, placeText } from './list-page.ts';
 
-/** The audit log, and the values that people have given for lookup tables. */
+/** Reads the audit log, and the values that people have given for lookup tables. */
 export function createPeopleViews(db: Sqlite): Pick<DashboardViews, 'actions' | 'lookupValues'> {
   const sql = {
     actions: db.prepare<[number, number], Omit<ActionRow, 'detail'> & { detail: string }>(

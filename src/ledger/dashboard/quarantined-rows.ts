@@ -20,10 +20,10 @@ interface StoredRow {
   product: string | null;
 }
 
-/** A search gives the first rows. The page of their cause lists all of them. */
+/** A search shows this many rows at most. The page of a cause lists all its rows. */
 const FOUND_MAX = 5;
 
-/** Rows in quarantine. The lists of items lack them, because most of them make no item. */
+/** Rows in quarantine. The lists of items do not have them, because most of them make no item. */
 export function createQuarantinedRows(db: Sqlite): Pick<DashboardViews, 'quarantinedRows' | 'searchQuarantined'> {
   const columns = `r.id, s.source, s.name AS stream, r.key, r.place, r.raw, r.issues, ${FIRST_CODE} AS code,
     ${FIRST_FIELD} AS field, (SELECT min(h.product_key) FROM holds h WHERE h.record_id = r.id) AS product`;
@@ -32,8 +32,8 @@ export function createQuarantinedRows(db: Sqlite): Pick<DashboardViews, 'quarant
       `SELECT ${columns} FROM json_each(?) e CROSS JOIN records r ON r.id = e.value JOIN streams s ON s.id = r.stream_id
        WHERE ${IS_QUARANTINED} ORDER BY e.key`,
     ),
-    // No index finds a part of a key, so this reads all keys of rows in quarantine, and all keys of the products that wait for one.
-    // The index has the keys, and the subquery runs once.
+    // No index finds a part of a key, so this statement reads the keys of all rows in quarantine and of all products that wait for
+    // such a row. The index contains the keys of the rows, and the subquery runs once.
     search: db.prepare<[{ part: string; source: string | null; limit: number }], StoredRow>(
       `SELECT ${columns} FROM streams s CROSS JOIN records r INDEXED BY records_quarantined ON r.stream_id = s.id
        WHERE ${IS_QUARANTINED} AND (@source IS NULL OR s.source = @source)

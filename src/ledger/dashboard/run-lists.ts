@@ -22,7 +22,7 @@ const FITS = `(@source IS NULL OR r.source = @source)
     WHEN 'guarded' THEN EXISTS (SELECT 1 FROM run_streams a WHERE a.run_id = r.id AND a.guarded IS NOT NULL)
     ELSE @result IS NULL OR r.result = @result END`;
 
-/** Lists of runs. A ledger keeps some hundred runs of each source, so they are read without a further index. */
+/** Lists of runs. A ledger keeps some hundred runs of each source, so no further index is needed to read them. */
 export function createRunLists(db: Sqlite): Pick<DashboardViews, 'runs' | 'run'> {
   const sql = {
     runs: db.prepare<[RunQuery], StoredRun>(

@@ -2,9 +2,10 @@ import type { PassportStatus } from '../../domain/passport.ts';
 import type { PassportState } from '../../domain/ports/ledger/ledger-views.ts';
 
 /**
- * Where a passport stands, as one number, of the items table `q`. These are the words of the index `passports_by_standing`. Its
- * hundreds are the acknowledged status, 50 says that a person asked for it, 20 that it is to be published, and the last digit whether
- * its delivery moves (1) or needs a person (2).
+ * SQL expression for a passport in the items table `q`: its state as one number. It repeats the words of the index
+ * `passports_by_standing`, because SQLite uses the index only for the same words. The hundreds stand for the
+ * acknowledged status, 50 for a person's request, and 20 for a passport that is to be published. The last digit is 1 if
+ * the delivery continues without a person, and 2 if it needs a person.
  */
 export const STANDING = `CASE q.baseline WHEN '{"status":"published"}' THEN 300 WHEN '{"status":"initialized"}' THEN 200
     WHEN '{"status":"unpublished"}' THEN 100 ELSE 0 END
@@ -42,7 +43,7 @@ export const STANDINGS: readonly number[] = [0, 100, 200, 300].flatMap((acknowle
   ),
 );
 
-/** The product of a passport: whether its source still has it and a record makes it. */
+/** `present` if the source of the passport's product still has the product and a record makes it. */
 export type Presence = 'present' | 'gone';
 
 /**

@@ -1,15 +1,16 @@
-// What is stuck, in groups. SQLite finds the groups by two indexes, and it uses an index only for statements with the same words.
+// Groups the stuck items and records. SQLite finds the groups by two indexes, and it uses an index only for a statement
+// that repeats the words of the index.
 
 import { sha256Hex } from '../../lib/hash.ts';
 import type { Sqlite } from '../store/database.ts';
 
-/** True of an item that needs a person, of the items table `i`. */
+/** SQL condition on the items table `i`: true if the item needs a person. */
 export const NEEDS_PERSON =
   "((i.state IN ('blocked', 'rejected') OR i.state = 'parked') OR (i.state = 'in_doubt' AND i.due_at = 0))";
-/** The common part of the reasons of one kind. */
+/** SQL expression: the part that all reasons of one kind have in common. */
 export const SHAPE =
   "CASE WHEN json_valid(i.reason) THEN coalesce(i.reason ->> '$.shape', i.reason ->> '$.code', '') ELSE '' END";
-/** True of a record that waits in quarantine, of the records table `r`. */
+/** SQL condition on the records table `r`: true if the record is in quarantine and not missing. */
 export const IS_QUARANTINED = "r.state = 'quarantined' AND r.missing_since IS NULL";
 export const FIRST_CODE = "CASE WHEN json_valid(r.issues) THEN r.issues ->> '$[0].code' END";
 export const FIRST_FIELD = "CASE WHEN json_valid(r.issues) THEN r.issues ->> '$[0].field' END";
@@ -18,7 +19,7 @@ interface Group {
   id: string;
   source: string;
   count: number;
-  /** When the first of its members came into it; null where that was not stored. */
+  /** When the first member came into the group; null if that was not stored. */
   since: number | null;
   firstId: number;
 }
@@ -51,7 +52,7 @@ const TYPES: Readonly<Record<StuckState, ItemGroup['type']>> = {
 
 const ID_LENGTH = 16;
 
-/** The id of a cause: stable over restarts, because it is made of what its members have in common. */
+/** The id of a cause: stable over restarts, because it is made from the values that its members have in common. */
 export function causeId(...parts: readonly (string | null)[]): string {
   return sha256Hex(JSON.stringify(parts)).slice(0, ID_LENGTH);
 }
@@ -71,7 +72,10 @@ export interface StuckGroups {
   find(id: string): StuckGroup | null;
 }
 
-/** Groups what is stuck. A hundred thousand stuck rows take some milliseconds, because both indexes have all columns. */
+/**
+ * Groups the stuck items and records. A hundred thousand stuck rows take some milliseconds, because both indexes have
+ * all columns that the statements read.
+ */
 export function createStuckGroups(db: Sqlite): StuckGroups {
   const records = db.prepare<[], Omit<RecordGroup, 'id' | 'type'>>(
     `SELECT g.streamId, s.source, s.name AS stream, g.code, g.field, g.count, g.since, g.firstId FROM (

@@ -1,10 +1,10 @@
-// The texts of many items in a few buffers, one after the other, so that a part of a text is found in some milliseconds among
-// a million. The buffers are outside the heap.
+// Stores the texts of many items one after the other in a few buffers outside the heap. So a part of a text is found
+// among a million texts in some milliseconds.
 
 import { createNumbers } from './numbers.ts';
 
 const BUFFER_BYTES = 1 << 20;
-/** Ends each text. It is in no text. */
+/** Marks the end of each text. No text contains it. */
 const END = '\n';
 
 export interface TextIndex {
@@ -13,13 +13,13 @@ export interface TextIndex {
   /**
    * The places of items whose text has this part, in rising order.
    *
-   * @param from the first place that counts
+   * @param from the first place that is searched
    */
   find(part: string, from: number): Generator<number>;
   has(place: number, part: string): boolean;
 }
 
-/** A text as it is searched. */
+/** The form of a text that is stored and searched. */
 export function searchable(text: string): string {
   return text.toLowerCase().replaceAll(END, ' ');
 }
@@ -27,7 +27,7 @@ export function searchable(text: string): string {
 interface Part {
   buffer: Buffer;
   length: number;
-  /** The place of its first item. */
+  /** The place of the first item in this buffer. */
   first: number;
 }
 

@@ -8,7 +8,7 @@ export type SelectedByCause =
   | { type: 'deliveries'; selection: ReplaySelection }
   | null;
 
-/** Finds the members of causes. Call it inside a transaction, because members leave their group when they are replayed. */
+/** Finds the members of causes. Call it inside a transaction, because a member leaves its group when it is replayed. */
 export function createCauseSelections(db: Sqlite): (cause: string) => SelectedByCause {
   const groups = createStuckGroups(db);
   const members = db

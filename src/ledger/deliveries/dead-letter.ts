@@ -10,8 +10,8 @@ import type { Requests } from './requests/requests.ts';
 import type { Settles } from './settling/settles.ts';
 
 /**
- * Dead-letters a delivery that throws unexpectedly before it is sent. It waits for a person. Call it inside a
- * transaction.
+ * Dead-letters a delivery that throws unexpectedly before it is sent. The delivery then waits for a person. Call it
+ * inside a transaction.
  */
 export function createDeadLetter(
   { db, clock }: Pick<LedgerContext, 'db' | 'clock'>,
@@ -39,7 +39,7 @@ export function createDeadLetter(
   return ({ deliveryId, revision, reason, isOneOfMany }) => {
     const row = sql.byId.get(deliveryId);
     if (row?.revision !== revision) return;
-    // I3: the members of an import that was sent change their state together.
+    // I3: if an import was sent, all its members change their state together.
     const isTied = row.operation === 'product.import' && row.requestId !== null;
     const ids = isTied ? imports.members(row.requestId ?? 0) : [row.id];
     const rows = ids.flatMap((id) => sql.byId.get(id) ?? []);

@@ -11,7 +11,10 @@ import { parseJsonOrNull } from '../store/context.ts';
 export interface DeliveryRow extends ItemRow {
   state: DeliveryState;
   operation: Operation;
-  /** The earliest time to send it or to look it up. 0 for now, and for a delivery that waits for something else. */
+  /**
+   * The earliest time to send the delivery or to look it up. 0 for now, and for a delivery that waits for something
+   * else.
+   */
   dueAt: number;
   /** Null without a request, like the next three columns. */
   sends: number | null;
@@ -22,14 +25,14 @@ export interface DeliveryRow extends ItemRow {
 
 const COLUMNS = `${itemColumns('i')}, i.due_at AS dueAt, r.sends, r.idempotency_key AS idempotencyKey, r.path, r.body`;
 
-/** Selects the deliveries of the items `i`. A condition follows. */
+/** Selects the deliveries of the items `i`. The caller adds the condition. */
 export const SELECT_DELIVERIES = `SELECT ${COLUMNS} FROM items i LEFT JOIN requests r ON r.id = i.request_id`;
 
 /** Selects the deliveries of a JSON list of items, without items that have no revision. */
 export const SELECT_LISTED_DELIVERIES = `SELECT ${COLUMNS} FROM json_each(+?) listed
   CROSS JOIN items i ON i.id = listed.value AND i.state IS NOT NULL LEFT JOIN requests r ON r.id = i.request_id`;
 
-/** What settling a delivery that was simply acknowledged needs of its row. */
+/** The columns that are needed to settle a delivery whose write was simply acknowledged. */
 export type SettleRow = Pick<
   DeliveryRow,
   | 'id'
@@ -46,7 +49,7 @@ export type SettleRow = Pick<
   | 'sends'
 >;
 
-/** The same deliveries as `SettleRow`: the long texts of an item are not read. */
+/** Selects deliveries as `SettleRow`, without the long texts of the items. */
 export const SELECT_SETTLE_ROWS = `SELECT i.id, i.kind, i.key, i.remote_id AS remoteId, i.revision, i.state, i.operation,
   i.sent_hash AS sentHash, i.request_id AS requestId, i.request_place AS requestPlace, i.uncertain, r.sends FROM json_each(+?) listed
   CROSS JOIN items i ON i.id = listed.value AND i.state IS NOT NULL LEFT JOIN requests r ON r.id = i.request_id`;
@@ -60,7 +63,10 @@ export interface RefRow {
   remoteId: string | null;
 }
 
-/** True for a new product that was sent in an import. Unlike a changed product it may leave the import alone. */
+/**
+ * True for a new product that was sent in an import. Such a product may leave the import without the other members, but
+ * a changed product may not.
+ */
 export function isImportedCreate({ operation, requestPlace }: Pick<ItemRow, 'operation' | 'requestPlace'>): boolean {
   return operation === 'product.create' && requestPlace !== null;
 }

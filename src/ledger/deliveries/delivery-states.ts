@@ -1,13 +1,19 @@
 // Conditions on the state of an item's delivery. They repeat the words of the schema's partial indexes, because SQLite
-// uses such an index only for the same words. SQLite evaluates the words at every write of an item: two states are
-// compared directly, but three or more would need a temporary table.
+// uses such an index only for the same words. SQLite evaluates the conditions at every write of an item. It compares
+// two states directly, but needs a temporary table for a list of three or more.
 
-/** True of an item with an open delivery. The parameter is the name of the items table in the SQL statement. */
+/**
+ * SQL condition: true if the item has an open delivery. The parameter is the name of the items table in the SQL
+ * statement.
+ */
 export function isOpen(of: string): string {
   return `${of}.state NOT IN ('delivered', 'superseded')`;
 }
 
-/** True of an item whose delivery may need a person. The parameter is the name of the items table in the SQL statement. */
+/**
+ * SQL condition: true if the item's delivery may need a person. The parameter is the name of the items table in the SQL
+ * statement.
+ */
 export function isStuck(of: string): string {
   return `(${of}.state IN ('blocked', 'rejected') OR ${of}.state IN ('parked', 'in_doubt'))`;
 }

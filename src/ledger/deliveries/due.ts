@@ -1,4 +1,5 @@
-// Finds deliveries that are due now, without those that are suspended. remaining.ts says what else is left to deliver.
+// Finds deliveries that are due now, without those that are suspended. remaining.ts finds all other deliveries that are
+// left.
 
 import { OPERATIONS, type Operation } from '../../domain/delivery/delivery.ts';
 import type { Denials, DueDelivery, SuspendedWork } from '../../domain/ports/due.ts';
@@ -18,7 +19,10 @@ export interface Due {
 
 export const NOTHING_SUSPENDED: SuspendedWork = { operations: [], unconfirmed: { operations: [], reasons: [] } };
 
-/** True of an unconfirmed delivery of an item `i` that is suspended. It takes the parameters of `suspendedUnconfirmed`. */
+/**
+ * SQL condition: true if the item `i` has an unconfirmed delivery that is suspended. Takes the parameters of
+ * `suspendedUnconfirmed`.
+ */
 export const IS_SUSPENDED_UNCONFIRMED = `(i.operation IN (SELECT value FROM json_each(@unconfirmedOperations))
   OR i.reason ->> '$.code' IN (SELECT value FROM json_each(@unconfirmedReasons)))`;
 
@@ -52,7 +56,7 @@ export function freeOperations(suspended: SuspendedWork, contact: Creates): Oper
 
 /**
  * Looks for due deliveries by operation. The deliveries of a refused scope may be a million, and must not be read to
- * find the few others.
+ * find the few deliveries of other scopes.
  */
 export function createDue({ db, clock }: LedgerContext, contact: Creates): Due {
   const sql = {

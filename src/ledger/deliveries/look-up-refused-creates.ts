@@ -4,9 +4,9 @@ import type { LedgerContext } from '../store/context.ts';
 import { isStuck } from './delivery-states.ts';
 
 /**
- * Has creates of a source looked up again whose item was not found, because a list may show the item now: refused
- * creates where the list lagged, and new products that their import may have made late. Sends nothing. Call it inside
- * the transaction that begins a run.
+ * Makes creates of a source due for another look-up if their item was not found, because a list may show the item now.
+ * These are refused creates whose item a lagging list did not show, and new products that an import may have made late.
+ * Sends nothing. Call it inside the transaction that begins a run.
  */
 export function createLookUpRefusedCreates(
   { db, clock }: Pick<LedgerContext, 'db' | 'clock'>,

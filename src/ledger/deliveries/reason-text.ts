@@ -1,7 +1,7 @@
 import { type Reason, storedReason } from '../../domain/delivery/reason.ts';
 import { reasonShape } from '../../domain/delivery/reason-shape.ts';
 
-/** A reason as the ledger stores it, with its shape, by which an index groups what is stuck. */
+/** The stored text of a reason. It contains the shape of the reason, by which an index groups stuck items. */
 export function reasonText(reason: Reason): string {
   return JSON.stringify({ ...reason, shape: reasonShape(reason) });
 }

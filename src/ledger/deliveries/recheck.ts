@@ -16,8 +16,8 @@ type Revision = Pick<BlockedRow, 'id' | 'revision'>;
 const INCOMPLETE_MS = 3_600_000;
 
 /**
- * Sends blocked deliveries again when their time has come. Each is a new revision with a new key, because a server that
- * honours keys would repeat its refusal for the old one. Call it inside a transaction.
+ * Sends blocked deliveries again when their time has come. Each is sent as a new revision with a new key, because a
+ * server that honours keys would repeat its refusal for the old key. Call it inside a transaction.
  */
 export function createRecheck(
   { db, clock, profile }: LedgerContext,
@@ -29,7 +29,7 @@ export function createRecheck(
        WHERE state = 'blocked' AND due_at > 0 AND due_at <= ? ORDER BY due_at LIMIT ?`,
     ),
     postpone: db.prepare<[number, number]>('UPDATE items SET due_at = ? WHERE id = ?'),
-    // True of a superseded revision if the revision before it asked for the same and was refused as well.
+    // Finds a row if the revision before this superseded one had the same content and was refused as well.
     repeats: db.prepare<[Revision], { found: 1 }>(
       `SELECT 1 AS found FROM history h JOIN history p ON p.item_id = h.item_id AND p.revision =
          (SELECT max(revision) FROM history WHERE item_id = h.item_id AND revision < h.revision)

@@ -27,17 +27,17 @@ export interface Remaining {
   countSuspended(suspended: SuspendedWork): { due: number; unconfirmed: number };
 }
 
-/** True of an item `i` whose delivery is due at some time without a person, and is not suspended. */
+/** SQL condition: true if the delivery of the item `i` is due at some time without a person, and is not suspended. */
 const IS_SCHEDULED = `i.state IN ('due', 'in_doubt') AND i.due_at > 0
   AND CASE i.state WHEN 'due' THEN i.operation NOT IN (SELECT value FROM json_each(@operations))
       ELSE ${IS_SUSPENDED_UNCONFIRMED} IS NOT TRUE END`;
 
-/** True of an item `i` whose delivery the API could not take since before `@before`. */
+/** SQL condition: true if the API could not take the delivery of the item `i` since a time before `@before`. */
 const IS_LEFT_AWAY = `i.state = 'due' AND ${reasonHas('i', 'api_away')} AND i.reason ->> '$.since' <= @before`;
 
 type Scheduled = SuspendedUnconfirmed & Of & { operations: string };
 
-/** True of the items `i` that a `WorkOf` selects. Takes the parameters of `ofWork`. */
+/** SQL condition: true if a `WorkOf` selects the item `i`. Takes the parameters of `ofWork`. */
 const IS_OF = `(@sources = '[]' OR i.source IN (SELECT value FROM json_each(@sources)))
   AND (@products = '[]' OR (i.kind = 'passport' AND i.key IN (SELECT value FROM json_each(@products))))`;
 interface Of {

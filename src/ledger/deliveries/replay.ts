@@ -19,14 +19,17 @@ import { hasReason } from './reason-conditions.ts';
 import type { Requests } from './requests/requests.ts';
 import { parametersOf, type SelectionParameters } from './selection.ts';
 
-/** Sends stuck deliveries again. Each function is the body of one transaction. */
+/** Sends stuck deliveries again. Run each function as one transaction. */
 export interface Replay {
   candidates(request: { selection: ReplaySelection; afterId: number; limit: number }): ReplayCandidate[];
   replay(request: { records: readonly MappedRecord[]; dryRun: boolean }): ReplayOutcome;
   forceUnconfirmed(request: { selection: ReplaySelection; dryRun: boolean }): number;
 }
 
-/** The kinds of items that records make. SQL statements name the kinds, because the indexes by key begin with the kind. */
+/**
+ * The kinds of items that records make. The statements below name the kinds, because the indexes by key begin with the
+ * kind.
+ */
 const KINDS = ITEM_KINDS.map((kind) => `'${kind}'`).join(', ');
 
 export function createReplay(
@@ -49,7 +52,7 @@ export function createReplay(
   const accounts = createRunAccounts(db);
   const selectedBy = createCauseSelections(db);
   const sql = {
-    // The `+` keeps SQLite from reading all items or records in the order of their records.
+    // The `+` prevents SQLite from reading all items or records in the order of their records.
     candidates: db.prepare<[SelectionParameters & { afterId: number; limit: number }], PendingRow>(
       `WITH found (record_id) AS (
          SELECT +i.record_id FROM items i
@@ -149,11 +152,11 @@ export function createReplay(
       if (dryRun) return unconfirmed.length;
       for (const item of unconfirmed) {
         const { id, revision } = item;
-        // The resolution is about this delivery alone. Its request is not sent again, also not for other members of an
+        // The resolution only concerns this delivery. Its request is not sent again, not even for other members of the
         // import.
         requests.release(item);
-        // A person has confirmed that the write had no effect. Its revision ends: under the same key, a server that
-        // stores its failures would repeat them for ever.
+        // A person has confirmed that the write had no effect. The revision ends, because a server that stores its
+        // failures would repeat the failure for ever under the same key.
         sql.resend.run(transition('in_doubt', 'resend'), id);
         items.note(id, revision, 'forced', null);
         restored.wasAbsent(id);
@@ -166,8 +169,8 @@ export function createReplay(
 
     replay({ records, dryRun }) {
       if (!dryRun) return replay(records);
-      // The records are replayed and undone, because nothing else shows the result: other records may contend for the
-      // items.
+      // The records are replayed and the changes are undone. Only a replay shows the result, because other records may
+      // contend for the items.
       sql.savepoint.run();
       try {
         return replay(records);

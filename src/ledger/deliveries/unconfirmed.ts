@@ -23,7 +23,7 @@ import { reasonText } from './reason-text.ts';
 /** The unconfirmed deliveries: it is unknown whether they arrived. */
 export interface Unconfirmed {
   /**
-   * Marks the deliveries as unconfirmed that an earlier process was sending when it ended. Call it inside a
+   * Marks as unconfirmed the deliveries that an earlier process was sending when it ended. Call it inside a
    * transaction.
    *
    * @returns their number

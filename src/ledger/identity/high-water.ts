@@ -1,6 +1,7 @@
 // Counts the commits of a ledger, and copies the count to the mark beside the ledger. The mark is written after the
-// commit, never before. So after any crash the mark is equal to its own ledger's count or behind it, and ahead only of
-// an older copy. A mark that was lost or is behind can miss an older copy, but it never refuses the right ledger.
+// commit, never before. So after any crash the count in the mark is at most the count of its own ledger. It is greater
+// only than the count of an older copy. If the mark is lost or too low, an older copy may not be recognised, but the
+// right ledger is never refused.
 
 import { fault } from '../../domain/faults.ts';
 import { systemCodeOf } from '../../lib/errors.ts';
@@ -30,11 +31,11 @@ export interface HighWater {
 }
 
 /**
- * Reads the count of a ledger that is open for writing, and creates the mark where there is none.
+ * Reads the count of a ledger that is open for writing, and creates the mark if there is none.
  *
  * I8: nothing is sent before this returns. The ledger's identity and count are first written to its main file and
- * synced, and only then to the mark. So a ledger that loses its log later is behind its mark. A ledger whose first
- * opening was interrupted has no mark, and its creation is repeated.
+ * synced, and only then to the mark. So if a ledger loses its log later, its count is less than that of its mark. A
+ * ledger whose first opening was interrupted has no mark, and its creation is repeated.
  *
  * @throws Fault `ledger.unwritable` when the mark cannot be written, or `ledger.held` when another program reads for so
  *   long that a new ledger cannot be completed
@@ -46,10 +47,10 @@ export function createHighWater(db: Sqlite, file: string, ledgerId: string): Hig
        ON CONFLICT DO UPDATE SET value = CAST(CAST(value AS INTEGER) + 1 AS TEXT) RETURNING CAST(value AS INTEGER)`,
     )
     .pluck();
-  // `immediate` makes this a real commit. A plain read would not show that an earlier commit has failed, and the mark
-  // could get ahead of the ledger.
+  // `immediate` makes this a real commit. A plain read would not show that an earlier commit has failed, and the count
+  // of the mark could become greater than that of the ledger.
   let last = db.transaction(() => count.get() ?? 0).immediate();
-  // A ledger with a mark has its identity in the main file already, so it need not wait for readers.
+  // A ledger with a mark has its identity in the main file already, so the new commit need not wait for readers.
   const marked = readMark(file) !== null;
   if (!moveLog(db, marked ? 'PASSIVE' : 'FULL') && !marked) throw busyFault(file);
   const mark = writeMark(file, { ledgerId, generation: last });
@@ -62,7 +63,7 @@ export function createHighWater(db: Sqlite, file: string, ledgerId: string): Hig
       try {
         mark.write({ ledgerId, generation });
       } catch (error) {
-        // The commit itself is on the disk, so its promises resolve. The next commit writes the mark again.
+        // The commit itself is on the disk, so this error must not make it fail. The next commit writes the mark again.
         if (systemCodeOf(error) === undefined) throw error;
       }
     },

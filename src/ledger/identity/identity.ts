@@ -6,9 +6,9 @@ import { createMeta } from '../store/meta.ts';
 
 /** What identifies a ledger. */
 export interface Identity {
-  /** Random, and the same for the file's whole life. */
+  /** A random id that never changes for this ledger. */
   id: string;
-  /** Random, and renewed by a restore. It is a part of every idempotency key. */
+  /** A random text that a restore renews. It is a part of every idempotency key. */
   epoch: string;
 }
 

@@ -1,4 +1,4 @@
-// The mark is a small file beside a ledger. It has the ledger's id and its count of commits.
+// The mark is a small file beside a ledger. It contains the ledger's id and its count of commits.
 
 import { closeSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -34,7 +34,7 @@ export function markOf(file: string): string {
 }
 
 /**
- * Reads the mark beside a ledger. Null where there is no mark, or an unreadable one.
+ * Reads the mark beside a ledger. Null if there is no mark, or if the mark is unreadable.
  *
  * @throws Fault `ledger.unwritable` when this process may not open it
  */
@@ -54,7 +54,7 @@ export function readMark(file: string): Mark | null {
 
 /**
  * Writes the mark of a ledger and syncs both its content and its name. A readable mark is overwritten in place, so the
- * ledger never is without one.
+ * ledger is never without a mark.
  *
  * @throws Fault `ledger.unwritable` when the mark cannot be written
  */

@@ -1,6 +1,6 @@
-// Recognises a ledger that is an older copy, so that nothing is written to the API twice. The mark beside the ledger
-// shows it. The mark is written only after the ledger's identity is in its main file, and its count is never ahead of
-// the ledger's commits. So no crash leaves a mark of a ledger that did not exist.
+// Recognises by the mark beside the ledger that a ledger is an older copy, so that nothing is written to the API twice.
+// The mark is written only after the ledger's identity is in its main file, and its count is never ahead of the
+// ledger's commits. So no crash leaves a mark without the ledger that the mark describes.
 
 import { existsSync, statSync } from 'node:fs';
 import { fault } from '../../domain/faults.ts';
@@ -48,13 +48,13 @@ export function assertNotGone(file: string): void {
 }
 
 /**
- * Opens a ledger for reading only, beside a process that writes it. Null where there is none yet.
+ * Opens a ledger for reading only, beside a process that writes it. Null if there is none yet.
  *
  * @throws Fault `ledger.restored` where there was a ledger, or a later one, and the faults of `openDatabaseReadOnly`
  */
 export function openToRead(file: string): Sqlite | null {
   // The mark is read before the ledger: a process that creates a ledger writes the mark last, and the count of a mark
-  // is never ahead.
+  // is never greater than that of its ledger.
   const mark = readMark(file);
   assertOneName(file);
   const db = openDatabaseReadOnly(file);

@@ -14,8 +14,8 @@ import type { Released } from './released.ts';
 export interface Desire {
   desire(desired: DesiredItem, owner: ItemOwner, again: boolean): Staged;
   /**
-   * Stores many items at once; new ones with few statements. Returns what was staged for each item, in the same order.
-   * `known` must be the present row of each item.
+   * Stores many items at once. Few statements store all new items. Returns what was staged for each item, in the same
+   * order. `known` must be the present row of each item.
    */
   desireAll(desires: readonly OwnedDesire[], again: boolean): Staged[];
 }
@@ -35,7 +35,7 @@ export function createDesire(
   const insertNew = createInsertNewItems({ db, clock }, { ...parts, insertRefs });
   const sql = {
     // Before the desired payload is replaced, the former one is stored if it is also the baseline or the payload of the
-    // open revision. Up to now these were not stored twice.
+    // open revision. Until then the same payload was not stored twice.
     update: db.prepare<[Asked & { id: number; source: string }], ItemRow>(
       `UPDATE items SET natural_key = @naturalKey, record_id = @recordId, source = @source, missing_since = @missingSince,
          acknowledged = CASE WHEN baseline_hash = @desiredHash THEN 1
@@ -52,7 +52,7 @@ export function createDesire(
          desired = @desired, desired_hash = @desiredHash
        WHERE id = @id RETURNING ${ITEM_COLUMNS}`,
     ),
-    // A mapping that has changed from `component` or `material` to `part` leaves the content as it is.
+    // A mapping that has changed from `component` or `material` to `part` does not change the content.
     markEither: db.prepare<[number]>(
       "UPDATE refs SET either = 1 WHERE item_id = ? AND role <> 'product' AND either = 0",
     ),
@@ -74,7 +74,7 @@ export function createDesire(
 
   function desireAll(desires: readonly OwnedDesire[], again: boolean): Staged[] {
     const names = createNameSet();
-    // A stored row that was read before is out of date when an earlier row of this page has changed the item.
+    // If an earlier row of this page has changed the item, the item that was read before is out of date.
     const isFirst = desires.map(({ item }) => names.add(item));
     const isNew = desires.map(({ known }, at) => known === undefined && isFirst[at] === true);
     const inserted = insertNew(desires.filter((_, at) => isNew[at])).values();
@@ -104,7 +104,7 @@ function askedOf(
   return { naturalKey: naturalKey?.value ?? null, recordId: id, missingSince, desired, desiredHash };
 }
 
-/** True if nothing changes for the item: the same record asks for the same payload. */
+/** True if the same record asks for the same payload, so that nothing changes for the item. */
 function isSameAsk(known: Asked, asked: Asked): boolean {
   return (
     known.desiredHash === asked.desiredHash &&

@@ -1,6 +1,6 @@
 // Items whose remote id another item has taken over. An item without its remote id is not at the platform any more, so
-// its next write is a create. This is also true for the BOM items and the passport of such a product, because the
-// platform has them at the product of the other item.
+// its next write is a create. This is also true for the BOM items and the passport of such a product, because at the
+// platform they belong to the product of the other item.
 
 import type { LedgerContext } from '../store/context.ts';
 import { ITEM_COLUMNS, type ItemRow, mayHaveArrived } from './item-row.ts';
@@ -10,10 +10,10 @@ import type { Revisions } from './revisions.ts';
 export interface GivenIds {
   /**
    * Forgets what the API has acknowledged of an item that gave its id away. Returns the items that have to be
-   * reconciled then: the items that their source still has.
+   * reconciled afterwards: those that their source still has.
    */
   forget(item: ItemRow): number[];
-  /** The items that gave their ids away and were not forgotten. Reads all items. */
+  /** The items that gave their ids away and that `forget` was not called for. Reads all items. */
   all(): number[];
 }
 
@@ -43,7 +43,7 @@ export function createGivenIds({ db }: Pick<LedgerContext, 'db'>, revisions: Pic
   return {
     forget(item) {
       const ofProduct = item.kind === 'product' ? sql.ofProduct.all(item.key) : [];
-      // A write that may have arrived is settled first.
+      // An item whose write may have arrived is skipped here: its delivery is settled first.
       return [item, ...ofProduct.filter((one) => !mayHaveArrived(one))].flatMap(forgetOne);
     },
     all: () => sql.all.all(),

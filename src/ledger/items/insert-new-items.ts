@@ -21,8 +21,8 @@ export interface NewItemsParts {
 }
 
 /**
- * Returns a function that inserts new items with their first revision, and returns what was staged for each, in the same
- * order. Call the function inside a transaction.
+ * Returns a function that inserts new items with their first revision, and returns what was staged for each item, in
+ * the same order. Call the returned function inside a transaction.
  */
 export function createInsertNewItems(
   { db, clock }: Pick<LedgerContext, 'db' | 'clock'>,
@@ -32,8 +32,8 @@ export function createInsertNewItems(
   const insertItems = createInsertMany(db, { into: 'items', columns: NEW_COLUMNS });
   const sql = {
     byId: db.prepare<[number], ItemRow>(`SELECT ${ITEM_COLUMNS} FROM items WHERE id = ?`),
-    // Mapping may end long after the run, so an item appears at the time of its run. The row of an item that an upload
-    // corrects was there in the last read.
+    // Mapping may end long after the run, so the time of the run counts as the time when an item appeared. The row of
+    // an item that an upload corrects was in the source at the last read.
     runBeganAt: db
       .prepare<[string], number>(
         "SELECT started_at FROM runs WHERE source = +? AND cause <> 'upload' ORDER BY id DESC LIMIT 1",
@@ -46,7 +46,7 @@ export function createInsertNewItems(
       .pluck(),
   };
 
-  /** Inserts new items with their first revision. Each of them will be written to the API. */
+  /** Inserts new items with their first revision. Each of these items will be written to the API. */
   function insertNew(desires: readonly OwnedDesire[]): Staged[] {
     if (desires.length === 0) return [];
     const now = clock.now();
@@ -104,7 +104,7 @@ export function createInsertNewItems(
     return arrived;
   }
 
-  /** New products and materials may be what the parts of other records are. */
+  /** A new product or material may be the part to which another record refers. */
   function noticeParts(desires: readonly OwnedDesire[]): void {
     for (const [kind, ofKind] of Map.groupBy(desires, ({ item }) => item.kind)) {
       partRefs.appeared(

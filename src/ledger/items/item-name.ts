@@ -1,6 +1,6 @@
 import type { SubjectKind } from '../../domain/item.ts';
 
-/** An item by its name. */
+/** The name of an item: its kind and key. */
 export interface ItemName {
   kind: SubjectKind;
   key: string;
@@ -18,7 +18,9 @@ export interface NameSet {
   add(name: ItemName): boolean;
 }
 
-/** A set for the names of many items: to look kind and key up one after the other is faster than to join them first. */
+/**
+ * A set for the names of many items: looking up the kind and then the key is faster than joining both into one text.
+ */
 export function createNameSet(): NameSet {
   const byKind = new Map<string, Set<string>>();
   return {

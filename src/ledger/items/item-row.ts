@@ -16,7 +16,7 @@ export interface ItemRow {
   desired: string;
   desiredHash: string;
   /**
-   * 0: nothing was acknowledged. 1: the desired payload was. 2: the payload in `baseline` was. See
+   * What the API has acknowledged: 0 for nothing, 1 for the desired payload, 2 for the payload in `baseline`. See
    * `acknowledgedContent`.
    */
   acknowledged: 0 | 1 | 2;
@@ -109,7 +109,7 @@ type Asked = Pick<ItemRow, 'kind' | 'operation' | 'desired' | 'desiredHash' | 's
 
 /**
  * The payload that the present revision asks for: the desired one, or an earlier one if the item has changed since.
- * `text` is only right while the revision is open.
+ * `text` is correct only while the revision is open.
  */
 export function revisionContent({ kind, operation, desired, desiredHash, sent, sentHash }: Asked): Content {
   if (kind === 'passport') {
@@ -125,15 +125,16 @@ export function isOpenState(state: DeliveryState | null): state is DeliveryState
 }
 
 /**
- * True while the API may have received the present revision. It has to be settled before a newer revision is staged.
+ * True while the API may have received the present revision. The present revision then has to be settled before a newer
+ * one is staged.
  */
 export function mayHaveArrived({ state, uncertain }: Pick<ItemRow, 'state' | 'uncertain'>): boolean {
   return isOpenState(state) && (IN_FLIGHT_STATES.includes(state) || uncertain === 1);
 }
 
 /**
- * True of an item that gave its remote id to another item. The API always has an id for products and materials that it
- * has acknowledged.
+ * True for an item whose remote id another item has taken over. The API always has an id for products and materials
+ * that it has acknowledged.
  */
 export function gaveIdAway({ kind, remoteId }: Pick<ItemRow, 'kind' | 'remoteId'>): boolean {
   return remoteId === 'null' && (kind === 'product' || kind === 'material');

@@ -19,7 +19,7 @@ import { wantedOf } from './wanted.ts';
 export interface OpenDelivery {
   state: DeliveryState;
   operation: Operation;
-  /** JSON. */
+  /** The reason as JSON. */
   reason: string | null;
 }
 
@@ -28,7 +28,10 @@ export interface Items extends Desire, Reconcile {
   find(kind: SubjectKind, key: string): ItemRow | undefined;
   /** The stored items with these names, by `nameOf`. Unknown names are left out. One statement for each kind. */
   findAll(names: readonly ItemName[]): Map<string, ItemRow>;
-  /** The products and materials that gave their ids away and still count as acknowledged. Reads all items. */
+  /**
+   * The products and materials whose remote ids other items have taken over and that still count as acknowledged. Reads
+   * all items.
+   */
   idsGivenAway: GivenIds['all'];
   byId(id: number): ItemRow | undefined;
   ownedBy(recordId: number): (ItemRow & { recordId: number })[];
@@ -38,7 +41,7 @@ export interface Items extends Desire, Reconcile {
   note(itemId: number, revision: number | null, type: string, detail: object | null): void;
   /** Blocks the staged delivery of an item until a person decides. */
   block(itemId: number, reason: Reason): void;
-  /** Marks the open delivery of an item, or the one that follows it, as urgent: a person waits for it. */
+  /** Marks the open delivery of an item, or the delivery that follows it, as urgent, because a person waits for it. */
   hasten(itemId: number): void;
   /** Ends a delivery by a manual resolution. The same payload is not staged again until it changes. */
   ignore(itemId: number, reason: Reason): void;

@@ -13,7 +13,7 @@ import { acknowledgedContent, type ItemRow, revisionContent } from './item-row.t
 export interface Presence {
   baseline: string;
   /**
-   * A hash that no item has, because an item's hash also covers its refs. So the next write is staged, and has all
+   * A hash that no item has, because an item's hash also covers its refs. So the next write is staged, and contains all
    * fields.
    */
   hash: string;

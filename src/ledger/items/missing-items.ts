@@ -6,9 +6,9 @@ import type { LedgerContext } from '../store/context.ts';
 import type { Sqlite } from '../store/database.ts';
 
 /**
- * True of an item that its source no longer has, until a person or the config has decided about it. A product is
- * also decided about when its passport is not public, and a person or the config wanted it to be withdrawn. `i` is the
- * items table in the statement. `@withdrawing` lists the sources with `onMissing: unpublish`.
+ * SQL condition on the items table `i`: true if the source no longer has the item, and neither a person nor the config
+ * has decided about it. A decision about a product is also that a person or the config wanted its passport to be
+ * withdrawn, and the passport is not public. `@withdrawing` lists the sources with `onMissing: unpublish`.
  */
 export const IS_MISSING = `(i.missing_since IS NOT NULL AND i.kind <> 'passport'
   AND i.missing_accepted IS NOT i.missing_since
@@ -19,7 +19,7 @@ export const IS_MISSING = `(i.missing_since IS NOT NULL AND i.kind <> 'passport'
       OR EXISTS (SELECT 1 FROM items q WHERE q.kind = 'passport' AND q.key = i.key
         AND q.desired ->> 'status' = 'unpublished'))))`;
 
-/** Stores that a person has accepted missing items, or only counts them. Call it inside a transaction. */
+/** Stores that a person has accepted missing items, or only counts these items. Call it inside a transaction. */
 export function createAcceptMissing({
   db,
   passportRules,

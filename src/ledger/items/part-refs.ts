@@ -1,32 +1,32 @@
-// Refs to "a material or a component, whichever has the key". The ledger alone knows which items there are, so it decides
-// when a record is staged, and again when an item appears that may be meant.
+// Refs to a part that may be a material or a component. Only the ledger knows which of them has the key. So it decides
+// when a record is staged, and again when a new item with the key appears.
 
 import type { Issue } from '../../domain/issue.ts';
 import type { Item, ItemKind, ItemRef } from '../../domain/item.ts';
 import type { LedgerContext } from '../store/context.ts';
 import { type ItemRow, mayHaveArrived } from './item-row.ts';
 
-/** The kinds that a part can be, with the role that points to each. */
+/** The kinds that a part can be, with the role of a ref to each kind. */
 const ROLES = { product: 'component', material: 'material' } as const;
 type PartKind = keyof typeof ROLES;
 
 /** Call each function inside a transaction. */
 export interface PartRefs {
   /**
-   * Decides what the parts of an item are. A part that no item has yet counts as a component, and waits. The issues are
-   * about parts that are both a product and a material; `contested` names these.
+   * Decides of which kind the parts of an item are. A part whose item does not exist yet counts as a component, and
+   * waits. The issues are about parts that are both a product and a material; `contested` names these parts.
    */
   resolve(item: Item, of: PartOwner): { item: Item; issues: Issue[]; contested: ContestedPart[] };
-  /** Maps the records again whose parts may be these new items. */
+  /** Makes records wait for another mapping if their parts may be these new items. */
   appeared(kind: ItemKind, keys: readonly string[]): void;
 }
 
-/** What the parts of an item are decided for. */
+/** The record and the stored item for whose parts the kinds are decided. */
 export interface PartOwner {
   recordId: number;
   /** The stored item. */
   known: ItemRow | undefined;
-  /** True of an item that the record still makes. Those that it made before and does not make any more do not count. */
+  /** True if the record still makes the item. Items that it no longer makes do not count as parts. */
   isMade: (name: ContestedPart) => boolean;
 }
 
@@ -35,7 +35,7 @@ export interface ContestedPart {
   key: string;
 }
 
-/** True of an item that names a part without its kind. */
+/** True if the item has a ref to a part without a kind. */
 export function hasPart({ refs }: Pick<Item, 'refs'>): boolean {
   return refs.some(({ either }) => either === true);
 }
@@ -50,7 +50,7 @@ export function createPartRefs({ db }: Pick<LedgerContext, 'db'>): PartRefs {
       "SELECT kind FROM refs WHERE item_id = ? AND key = ? AND role <> 'product'",
     ),
     any: db.prepare<[], number>('SELECT 1 FROM refs WHERE either = 1 LIMIT 1').pluck(),
-    // A BOM item that the platform has stays as it is, because no write changes one.
+    // BOM items that the platform has are left out, because no write changes a BOM item.
     requeue: db.prepare<[{ kind: string; keys: string }]>(
       `UPDATE records SET state = 'pending', version = version + 1
        WHERE state IN ('mapped', 'quarantined') AND missing_since IS NULL AND id IN (
@@ -60,7 +60,7 @@ export function createPartRefs({ db }: Pick<LedgerContext, 'db'>): PartRefs {
   };
 
   function kindsOf({ key }: ItemRef, item: Item, { recordId, isMade }: PartOwner): PartKind[] {
-    // A product is no part of itself, so a part with its key is a material.
+    // A product is not a part of itself, so a part with the product's key is a material.
     if (item.refs.some((ref) => ref.role === 'product' && ref.key === key)) return ['material'];
     const isLeft = (one: { kind: PartKind; recordId: number | null }) =>
       one.recordId === recordId && !isMade({ kind: one.kind, key });
@@ -69,7 +69,10 @@ export function createPartRefs({ db }: Pick<LedgerContext, 'db'>): PartRefs {
     return (present.length > 0 ? present : found).map(({ kind }) => kind);
   }
 
-  /** What the platform has, or may have received, is not decided again. */
+  /**
+   * The kind that was already sent; undefined if nothing was sent. It is not decided again for an item that the
+   * platform has or may have received.
+   */
   function settledKind({ key }: ItemRef, { known }: PartOwner): PartKind | undefined {
     if (known === undefined || (known.acknowledged === 0 && !mayHaveArrived(known))) return undefined;
     return sql.stored.get(known.id, key)?.kind;

@@ -2,12 +2,12 @@ import type { LedgerContext } from '../store/context.ts';
 import { createMeta } from '../store/meta.ts';
 import type { Items } from './items.ts';
 
-/** The name of the fact that says that no item was left over. */
+/** The name under which the ledger stores that this work is done. */
 const DONE = 'given_ids_reconciled';
 
 /**
- * Reconciles the items that gave their ids away under an earlier version, which did not do so by itself. Reads all items,
- * but only once in the life of a ledger. Call it inside a transaction.
+ * Reconciles the items whose remote ids other items took over under an earlier version, which did not reconcile them.
+ * Reads all items, but only once in the life of a ledger. Call it inside a transaction.
  */
 export function createReconcileGivenIds(
   { db }: Pick<LedgerContext, 'db'>,

@@ -11,7 +11,7 @@ import { gaveIdAway, ITEM_COLUMNS, type ItemRow, isOpenState, mayHaveArrived, re
 import type { Revisions } from './revisions.ts';
 import { type Wanted, type WantedWrite, wantedOf } from './wanted.ts';
 
-/** The state of the delivery that was staged for an item; null if none was. */
+/** The state of the delivery that was staged for an item; null if no delivery was staged. */
 export type Staged = 'due' | 'waiting' | 'blocked' | null;
 
 /** A delivery that may have been sent before the ledger was restored. */
@@ -21,14 +21,14 @@ type ToMark = Pick<ItemRow, 'id' | 'revision'> & { state: DeliveryState };
 export interface Reconcile {
   /**
    * Stages the difference between the desired payload and the baseline (I4). An open delivery with the same payload
-   * stays as it is. With `again`, a stuck delivery is replaced by a new revision.
+   * does not change. With `again`, a stuck delivery is replaced by a new revision.
    */
   reconcile(itemId: number, again?: boolean): Staged;
   refsArrived(itemId: number): boolean;
   markUnconfirmed(delivery: ToMark, why: WhyUnconfirmed): void;
   /** I6: in a restored ledger, a write that may have been sent since the backup is looked up before it is sent. */
   markUnconfirmedIfRestored(delivery: { id: number; revision: number; operation: Operation }): boolean;
-  /** The same, for a row that was just read. */
+  /** Does the same as `reconcile` for a row that was just read. */
   reconcileItem(item: ItemRow, again: boolean): Staged;
 }
 
@@ -53,7 +53,7 @@ export function createReconcile(
     ),
     clearIgnored: db.prepare<[number]>('UPDATE items SET ignored_hash = NULL WHERE id = ?'),
     unadopt: db.prepare<[number]>('UPDATE items SET adopted = 0 WHERE id = ?'),
-    // The time is stored too, so that a clock that is set back does not delay the read-back.
+    // The time is stored too, so that the read-back is not delayed if the clock is set back.
     markUnconfirmed: db.prepare<[string, string, number, number, number]>(
       'UPDATE items SET state = ?, reason = ?, due_at = ?, settled_at = ?, uncertain = 1 WHERE id = ?',
     ),
@@ -65,7 +65,8 @@ export function createReconcile(
   }
 
   function reconcileItem(item: ItemRow, again: boolean): Staged {
-    // I3: a delivery that the API may have received is never superseded. Settling it reconciles the item again.
+    // I3: a delivery that the API may have received is never superseded. The item is reconciled again when that
+    // delivery is settled.
     if (mayHaveArrived(item)) return null;
     if (gaveIdAway(item)) return reconcileForgotten(item, again);
     const isOpen = isOpenState(item.state);
@@ -76,7 +77,7 @@ export function createReconcile(
       if (item.ignoredHash !== null) sql.clearIgnored.run(item.id);
       return null;
     }
-    // I4: the ended delivery explains the difference.
+    // I4: a person has ended the delivery of this payload, so the difference is intended.
     if (!isOpen && !again && item.ignoredHash === wanted.desiredHash) return null;
     if (isOpen && staysOpen(item, wanted, again)) return null;
     if (wanted.need === 'blocked') {
@@ -97,7 +98,7 @@ export function createReconcile(
     return staged.get(item.id) ?? null;
   }
 
-  /** The write of a BOM item. For an adopted product it is unknown which BOM items the platform already has. */
+  /** Adjusts the write of a BOM item. It is unknown which BOM items of an adopted product the platform already has. */
   function wantedWith(item: ItemRow, wanted: Wanted): Wanted {
     if (wanted.need !== 'write' || wanted.operation !== 'bom_item.create') return wanted;
     const standing = adoptedBom.standingOf(item.id);
@@ -138,7 +139,7 @@ export function createReconcile(
 
 /** True if an open delivery that never reached the API still asks for the right payload. */
 function staysOpen(item: ItemRow, wanted: WantedWrite & { need: 'write' | 'blocked' }, again: boolean): boolean {
-  // Each further import would make one more product, so only a manual resolution sends another one.
+  // Each further import would make one more product, so another import is sent only after a manual resolution.
   if (hasReason(item, 'made_second') && wanted.need === 'write' && !again) return true;
   if (item.operation !== wanted.operation || revisionContent(item).hash !== wanted.desiredHash) return false;
   const isMoving = item.state === 'due' || item.state === 'waiting';

@@ -4,7 +4,7 @@ import type { LedgerContext } from '../store/context.ts';
 import type { ItemName } from './item-name.ts';
 import type { Items } from './items.ts';
 
-/** Makes the deliveries due that waited for the remote ids of these items. Call it inside a transaction. */
+/** Makes deliveries due that waited for the remote ids of items. Call it inside a transaction. */
 export interface Release {
   /** Returns how many deliveries became due for each item, in the same order. A delivery is counted once. */
   releaseAll(items: readonly ItemName[]): number[];
@@ -18,7 +18,7 @@ export function createRelease(
   const due = transition('waiting', 'refs_arrived');
   const sql = {
     anyWaiting: db.prepare<[], number>("SELECT 1 FROM items WHERE state = 'waiting' LIMIT 1").pluck(),
-    // Waiting items that refer to one of these items and have all remote ids now.
+    // Waiting items that refer to one of these items and whose refs all have remote ids now.
     ready: db.prepare<[{ kind: string; keys: string }], ReadyRow>(
       `SELECT w.id, w.revision, w.operation, min(k.key) AS place FROM json_each(@keys) k
        CROSS JOIN refs ON refs.kind = @kind AND refs.key = k.value

@@ -8,7 +8,7 @@ import type { ItemRow } from './item-row.ts';
 export interface Released {
   /** Takes an item from the record that made it last. */
   add(item: Pick<ItemRow, 'id' | 'missingSince'> & { recordId: number }): void;
-  /** Call it for an item without a record that a record makes again. */
+  /** Call it when a record makes an item again that had no record. */
   remove(itemId: number): void;
 }
 

@@ -8,18 +8,19 @@ import type { LedgerContext } from '../store/context.ts';
 import { gaveIdAway } from './item-row.ts';
 import type { Items } from './items.ts';
 
-/** Keeps each remote id to one item of a kind. Call each function inside a transaction. */
+/** Ensures that only one item of a kind has a remote id. Call each function inside a transaction. */
 export interface RemoteIds {
   /**
-   * Decides about a delivery whose item would get the remote id of another item; null if it may have the id. An item
-   * that its source no longer has gives its id to the new one, and does not count as acknowledged any more.
+   * Decides about a delivery whose item would get the remote id of another item; null if it may have the id. If the
+   * source of the other item no longer has it, the new item takes over the id, and the other item does not count as
+   * acknowledged any more.
    */
   conflict(row: DeliveryRow, decision: Extract<Decision, { kind: 'delivered' }>): Decision | null;
   /** The items whose new remote id another item has, or is given at the same time. */
   takenByOthers(items: readonly GivenId[]): Set<number>;
 }
 
-/** An item and its new remote id as JSON; null if it gets none. */
+/** An item and its new remote id as JSON; null if the item gets no id. */
 interface GivenId {
   id: number;
   kind: SubjectKind;
@@ -59,8 +60,8 @@ export function createRemoteIds({ db, clock }: Pick<LedgerContext, 'db' | 'clock
   }
 
   /**
-   * A person says that a BOM item arrived, under an id that the wrong answer gave to another one. No write needs the id of a BOM
-   * item, so the delivery ends without it.
+   * A person has said that a BOM item arrived, but a wrong answer has given its id to another BOM item. No write needs
+   * the id of a BOM item, so the delivery ends without it.
    */
   function withoutId(
     { id, revision }: DeliveryRow,
@@ -82,19 +83,20 @@ export function createRemoteIds({ db, clock }: Pick<LedgerContext, 'db' | 'clock
       if (decision.remoteId === null) return null;
       const holder = sql.holder.get(row.kind, JSON.stringify(decision.remoteId), row.id);
       if (holder === undefined) return null;
-      // The write of an item that has given this id away was answered: the id stays with the other item.
+      // The answer belongs to a write of an item whose id another item has taken over meanwhile. The id stays with the
+      // other item.
       if (gaveIdAway(row)) return { ...decision, remoteId: null };
       if (holder.isGone === 1) {
         sql.giveAway.run(holder.id);
-        // A delivery of the holder that may have arrived is settled first, which reconciles the holder again.
+        // If a delivery of the holder may have arrived, it is settled first. The holder is then reconciled again.
         items.reconcile(holder.id);
         items.note(holder.id, null, 'id_left', { message: `Its id at the platform belongs to ${row.key} now.` });
         return null;
       }
       if (decision.by === 'person' && row.kind === 'bom_item') return withoutId(row, holder.key, decision);
       const reason = sharedReason(row, holder.key, decision.remoteId);
-      // The answer may belong to another request, so the list is read. An id from a list or from a person cannot be
-      // checked any better.
+      // The answer may belong to another request, so the list is read. An id from a list or from a person needs no
+      // further check, because nothing is more certain.
       const isListed = decision.by === 'answer' && row.kind !== 'bom_item';
       return { kind: 'unconfirmed', nextLookAt: isListed ? clock.now() : null, spend: isListed, reason };
     },

@@ -6,12 +6,12 @@ import type { LedgerContext } from '../store/context.ts';
 import { type ItemRow, isOpenState, revisionContent } from './item-row.ts';
 import type { WantedWrite } from './wanted.ts';
 
-/** So many revisions of an item are kept, the present one included (I9). */
+/** This many revisions of an item are kept, the present one included (I9). */
 const REVISIONS_MAX = 20;
 
 /** The revisions of items. Call each function inside a transaction. */
 export interface Revisions {
-  /** Begins the next revision. The present one moves to the history; an open one is superseded. */
+  /** Begins the next revision. The present one moves to the history; an open revision is superseded. */
   begin(item: ItemRow, write: WantedWrite, begun: { state: DeliveryState; reason: Reason | null }): void;
   /**
    * Supersedes the open revision, which the API has not received or has refused. `reason` is given if a person ends it.
@@ -36,15 +36,15 @@ export function createRevisions({ db, clock }: Pick<LedgerContext, 'db' | 'clock
          sent = NULL, sent_hash = NULL, request_id = NULL, request_place = NULL, group_max = NULL, due_at = 0, attempts = 0,
          uncertain = 0, staged_at = @now, sent_at = NULL, settled_at = NULL, ignored_hash = NULL WHERE id = @id`,
     ),
-    // The desired payload may change before the next revision begins, so `sent_hash` stores what this revision asked
-    // for.
+    // The desired payload may change before the next revision begins, so `sent_hash` stores the hash of the payload of
+    // this revision.
     supersede: db.prepare<[{ id: number; state: string; reason: string | null; now: number }]>(
       `UPDATE items SET state = @state, settled_at = @now, reason = coalesce(@reason, reason), sent = NULL, due_at = 0,
          uncertain = 0 WHERE id = @id`,
     ),
   };
 
-  /** Copies the present revision to the history. An open one is copied as superseded. */
+  /** Copies the present revision to the history. An open revision is copied as superseded. */
   function keep(item: ItemRow, now: number): void {
     const { id, revision, operation, state, attempts, reason, stagedAt, sentAt } = item;
     if (state === null || operation === null || stagedAt === null) return;

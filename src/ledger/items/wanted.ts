@@ -16,7 +16,7 @@ export interface WantedWrite {
   operation: Operation;
   desired: string;
   desiredHash: string;
-  /** True if a person has asked for it. */
+  /** True if a person has asked for this write. */
   byHand: boolean;
 }
 

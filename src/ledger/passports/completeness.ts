@@ -1,6 +1,6 @@
 // Decides whether a product is complete, so that its passport may be initialised and published. A complete product and
-// all its BOM items are delivered as their source has them now. None of their rows is in quarantine, and every source
-// of parts was read and mapped as a whole. Each blocker is a sentence that leads a person to the cure.
+// all its BOM items are delivered with the content that their source has now. None of their rows is in quarantine, and
+// every source of parts was read and mapped completely. Each blocker is a sentence that leads a person to the cure.
 
 import type { DeliveryState } from '../../domain/delivery/delivery.ts';
 import { storedReason } from '../../domain/delivery/reason.ts';
@@ -19,9 +19,9 @@ export interface EvaluatedProduct {
 }
 
 export interface Completeness {
-  /** What blocks the passports of all products, as at most `limit` sentences. */
+  /** The blockers of the passports of all products, as at most `limit` sentences. */
   commonBlockers(limit: number): string[];
-  /** What else blocks the passport of this product, as about `limit` sentences. */
+  /** The other blockers of this product's passport, as about `limit` sentences. */
   blockersOf(product: EvaluatedProduct, limit: number): string[];
   /** True if nothing blocks the passport of this product. */
   isComplete(product: EvaluatedProduct): boolean;
@@ -40,16 +40,22 @@ interface QuarantinedRow {
   issues: string | null;
 }
 
-/** The state of an item's open delivery; null where it has none. */
+/** The state of an item's open delivery; null if it has none. */
 const OPEN_STATE = `iif(${isOpen('i')}, i.state, NULL) AS state`;
 
-/** True of a row in quarantine whose sound items are used, and hold no passport. */
+/**
+ * SQL condition: true if the row is in quarantine and its sound items are used nevertheless. Such a row does not block
+ * passports through these items.
+ */
 const IS_PARTIAL = "(r.state = 'quarantined' AND r.partial = 1)";
 
-/** The state of the row that makes an item; null where no row does. A row that is missing is not mapped any more. */
+/**
+ * The state of the row that makes an item; null if no row does. A missing row has no state here, because it is not
+ * mapped any more.
+ */
 const RECORD_STATE = `CASE WHEN r.missing_since IS NOT NULL THEN NULL WHEN ${IS_PARTIAL} THEN 'mapped' ELSE r.state END AS recordState`;
 
-/** A source that the guard holds may lack parts of any product. */
+/** If the guard holds a read of a source, parts of any product may be missing. */
 function guardBlocker(source: string, { message, acceptedAt }: { message: string; acceptedAt: number | null }): string {
   const held = `The guard holds the source ${source}, so it is not known whether the product has all its parts: ${message}`;
   if (acceptedAt !== null) return `${held} A person has accepted it. Read it again: \`dpp-sync sync ${source}\`.`;

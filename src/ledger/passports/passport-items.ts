@@ -24,13 +24,13 @@ export interface DeliveredItem {
 export interface PassportItems {
   /** Stores what is desired of a product's passport, and returns its id. The caller reconciles the item afterwards. */
   desire(product: PassportOwner, desire: PassportDesire): number;
-  /** Adopts the passport of an adopted product, in the state in which a person has left it at the platform. */
+  /** Adopts the passport of an adopted product, in the state that it has at the platform. */
   adopt(product: PassportOwner, status: PassportStatus): void;
   /** Marks a passport as dirty, so that it is evaluated. */
   markDirty(id: number): void;
   /** Notes that a passport was evaluated. */
   clearDirty(id: number): void;
-  /** Marks the passports as dirty that may have waited for these items, or may have been refused because of them. */
+  /** Marks passports as dirty if they may have waited for these items or may have been refused because of them. */
   markDirtyBy(items: readonly DeliveredItem[]): void;
 }
 
@@ -90,7 +90,7 @@ export function createPassportItems({ db, clock }: Pick<LedgerContext, 'db' | 'c
       if (!hasAny) return;
       const products = delivered.filter(({ kind }) => kind === 'product').map(({ key }) => key);
       const bomItems = delivered.filter(({ kind }) => kind === 'bom_item').map(({ id }) => id);
-      // BOM items are delivered after their material, so no product with a new material is complete yet.
+      // BOM items are delivered after their material, so a new material cannot make a product complete.
       const materials = delivered.filter(({ kind, isNew }) => kind === 'material' && !isNew).map(({ key }) => key);
       if (products.length > 0) sql.ofProducts.run(JSON.stringify(products));
       if (bomItems.length > 0) sql.ofBomItems.run(JSON.stringify(bomItems));

@@ -5,7 +5,10 @@ import { statusIn } from './passport-text.ts';
 
 /** A product with its passport, if it has one. */
 export interface PassportRow extends EvaluatedProduct, PassportOwner {
-  /** 1 if the source no longer has the product. A released product is there until the guard has decided about it. */
+  /**
+   * 1 if the source no longer has the product. A released product counts as present until the guard has decided about
+   * it.
+   */
   gone: number;
   passportId: number | null;
   desired: string | null;

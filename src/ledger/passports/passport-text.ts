@@ -2,17 +2,17 @@ import type { PassportDesire, PassportStatus } from '../../domain/passport.ts';
 import { canonicalJson } from '../../lib/canonical-json.ts';
 import { parseJson, parseJsonOrNull } from '../store/context.ts';
 
-/** A passport's desire as the ledger stores it. */
+/** The stored text of a passport's desire. */
 export function desireText(desire: PassportDesire): string {
   return canonicalJson({ ...desire });
 }
 
-/** A passport's status as the ledger stores it. */
+/** The stored text of a passport's status. */
 export function statusText(status: PassportStatus): string {
   return canonicalJson({ status });
 }
 
-/** The desire that is stored; null where none is. */
+/** Parses a stored desire; null if there is none. */
 export function desireIn(text: string | null): PassportDesire | null {
   return parseJsonOrNull<PassportDesire>(text);
 }

@@ -11,7 +11,7 @@ import type { PassportItems } from './passport-items.ts';
 import { mayStep, PASSPORT_COLUMNS, type PassportRow, PRODUCTS_WITH_PASSPORTS } from './passport-row.ts';
 import { desireIn, statusText } from './passport-text.ts';
 
-/** What people ask for of passports. Each function is the body of a transaction. */
+/** Stages what people ask for: passports to be published or withdrawn. Run each function as one transaction. */
 export interface PassportsByHand {
   ask(request: { products: readonly string[]; status: 'published' | 'unpublished' }): PassportAnswer[];
   unpublished(request: { afterKey: string | null; limit: number }): UnpublishedPage;
@@ -27,7 +27,7 @@ export function createPassportsByHand(
   const completeness = createCompleteness(db, passportRules);
   const selectedBy = createCauseSelections(db);
   const sql = {
-    // Two statements, each by its index: one with OR would walk all products.
+    // Two statements, each with its own index: a single statement with OR would read all products.
     productByKey: db.prepare<[string], PassportRow>(
       `SELECT ${PRODUCTS_WITH_PASSPORTS} WHERE p.kind = 'product' AND p.key = +?`,
     ),
@@ -38,7 +38,8 @@ export function createPassportsByHand(
       `SELECT ${PRODUCTS_WITH_PASSPORTS} WHERE p.kind = 'product' AND p.key > @afterKey AND p.missing_since IS NULL
          AND p.record_id IS NOT NULL AND coalesce(q.baseline, '') <> @published ORDER BY p.key LIMIT @limit`,
     ),
-    // Stuck deliveries are few, so the query begins with them. The `+` keeps SQLite from reading all passports instead.
+    // Stuck deliveries are few, so the query begins with them. The `+` prevents SQLite from reading all passports
+    // instead.
     stuck: db.prepare<[SelectionParameters], PassportRow & { state: DeliveryState }>(
       `SELECT ${PASSPORT_COLUMNS}, q.state FROM items q CROSS JOIN items p ON p.kind = 'product' AND p.key = q.key
        WHERE ${isStuck('q')} AND +q.kind = 'passport'
@@ -58,7 +59,7 @@ export function createPassportsByHand(
       const blockers = [...completeness.commonBlockers(BLOCKERS_MAX), ...completeness.blockersOf(row, BLOCKERS_MAX)];
       if (blockers.length > 0) return { ...answer, result: 'incomplete', blockers: blockers.slice(0, BLOCKERS_MAX) };
     } else if (row.passportId === null) {
-      // A passport that was never initialised is not public. Storing the request would only keep the policy from
+      // A passport that was never initialised is not public. A stored request would only prevent the policy from
       // publishing it later.
       return { ...answer, result: 'settled', blockers: [] };
     }

@@ -7,14 +7,14 @@ import type { PassportItems } from './passport-items.ts';
 import { mayStep, PASSPORT_COLUMNS, type PassportRow, PRODUCTS_WITH_PASSPORTS } from './passport-row.ts';
 import { desireIn, desireText, statusIn, statusText } from './passport-text.ts';
 
-/** Stages the deliveries of passports. Each function is the body of a transaction, or a part of one. */
+/** Stages the deliveries of passports. Call each function inside a transaction. */
 export interface Passports {
   evaluate(request: { afterKey: string | null; limit: number }): { staged: number; lastKey: string | null };
   /** Evaluates one passport after a step of it was acknowledged. Returns true if the next step was staged. */
   follow(passportId: number): boolean;
   /**
-   * Takes back a staged init or publish that may not be sent any more, because its product is not complete now. The
-   * passport is evaluated again later. Returns true if it was taken back.
+   * Takes back a staged initialisation or publication that may not be sent any more, because its product is not
+   * complete now. The passport is evaluated again later. Returns true if it was taken back.
    */
   takeBackUnlessWanted(passportId: number): boolean;
   /**
@@ -47,8 +47,8 @@ type CandidateQuery = {
 } & typeof AT_REST;
 
 /**
- * Passports that need no step are left out by comparing their texts. So an evaluation of a million products takes a second
- * or two.
+ * The query compares stored texts to leave out passports that need no step. So an evaluation of a million products
+ * takes a second or two.
  */
 function candidates(from: string, first: 'p' | 'q'): string {
   return `SELECT ${from}
@@ -62,7 +62,7 @@ function candidates(from: string, first: 'p' | 'q'): string {
     ORDER BY ${first}.key LIMIT @limit`;
 }
 
-/** @param context whose `passportRules` are read at each call, because a reload of the config may change them */
+/** @param context its `passportRules` are read at each call, because a reload of the config may change them */
 export function createPassports(
   context: LedgerContext,
   { items, passportItems: passports }: { items: Items; passportItems: PassportItems },
@@ -131,7 +131,7 @@ export function createPassports(
     askAgain(passportId) {
       const row = sql.passport.get(passportId);
       const desire = row === undefined ? null : desireIn(row.desired);
-      // If something else is desired by now, the evaluation stages that.
+      // If another status is desired by now, the evaluation stages the step to it.
       if (row === undefined || desire === null || revised(row) !== null) return false;
       return mayStep(row, desire, isComplete(row)) && items.reconcile(passportId, true) !== null;
     },

@@ -6,12 +6,12 @@ type BeginAction = Parameters<PeopleLedger['beginAction']>[0];
 type NoteCause = Parameters<PeopleLedger['noteCause']>[1];
 type SetLookupValue = Parameters<PeopleLedger['setLookupValue']>[0];
 
-/** Stores notes, values of lookup tables, and the audit log. Each function is the body of one transaction. */
+/** Stores notes, values of lookup tables, and the audit log. Run each function as one transaction. */
 export interface People {
   beginAction(action: BeginAction): number;
   endAction(id: number, outcome: string): void;
   noteCause(cause: string, note: NoteCause): void;
-  /** Returns how many records wait for the mapping because of the new value. */
+  /** Stores a value. Returns how many records wait for the mapping because of it. */
   setLookupValue(value: SetLookupValue): number;
   /** Ends the actions of a process that was killed. */
   endLeft(): void;
@@ -19,7 +19,10 @@ export interface People {
   removeLookupValue(lookup: string, key: string): number;
 }
 
-/** The outcome of an action that its process did not finish. Its writes are in the ledger and are delivered by themselves. */
+/**
+ * The outcome of an action that its process did not finish. Its writes are in the ledger and are delivered without a
+ * further action.
+ */
 const LEFT =
   'The process ended before this action was complete. The stored part continues by itself. Look at what is left, and start the action again.';
 

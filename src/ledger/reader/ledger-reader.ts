@@ -1,8 +1,8 @@
 // Asks the reading thread. A slow answer then takes no time of the thread that syncs.
 //
-// A question is in one of three states: it waits, it is with the thread, or it is settled. At most `WITH_THREAD_MAX` questions are
-// with the thread, so that the questions of a thread that ends are few. A thread that ends fails the questions that are with it,
-// and the next question starts another thread.
+// A question is in one of three states: it waits, the thread has it, or it is settled. The thread has at most
+// `WITH_THREAD_MAX` questions. When the thread ends, these questions fail, and they are few. The next question starts
+// another thread.
 
 import { Worker } from 'node:worker_threads';
 import { fault } from '../../domain/faults.ts';
@@ -15,9 +15,9 @@ const WITH_THREAD_MAX = 4;
 /** More questions than people can ask: a longer queue means that a program asks without end. */
 const WAITING_MAX = 5000;
 const ANSWER_WITHIN_MS = 60_000;
-/** A thread that does not end by itself within this time is ended. */
+/** If the thread does not end within this time after it was asked to, it is terminated. */
 const END_WITHIN_MS = 5000;
-/** An answer has at most some hundred rows. A thread that needs more memory ends, and the process goes on. */
+/** An answer has at most some hundred rows. A thread that needs more memory ends, and the process continues. */
 const HEAP_MB_MAX = 512;
 
 const VIEWS: Record<keyof DashboardViews, true> = {
@@ -47,7 +47,7 @@ export interface LedgerReader {
 
 export interface LedgerReaderOptions extends Omit<ReaderData, 'warms'> {
   passportRules: () => PassportRules;
-  /** False for a thread that is not asked for lists. */
+  /** False if nobody asks the thread for lists. */
   warms?: boolean;
   /** For tests. */
   answerWithinMs?: number;
@@ -105,7 +105,7 @@ export function createLedgerReader(options: LedgerReaderOptions): LedgerReader {
       worker ??= start();
       worker.postMessage({ id, view, args, passportRules: passportRules() } satisfies Question);
     }
-    // A thread without a question does not keep the process from ending.
+    // A thread without a question must not prevent the end of the process.
     if (withThread.size > 0) worker?.ref();
     else worker?.unref();
   }
@@ -141,7 +141,10 @@ export function createLedgerReader(options: LedgerReaderOptions): LedgerReader {
     });
   }
 
-  /** Ends the thread where it does not answer: the next questions get another one. A question that waits for it fails alone. */
+  /**
+   * Gives up a question without an answer. A question that the thread has not received yet only fails itself. Otherwise
+   * the thread is ended, and the next questions get another thread.
+   */
   function giveUp(id: number): void {
     const late = lateFault(answerWithinMs);
     if (withThread.has(id)) end(late);
@@ -169,7 +172,7 @@ export function createLedgerReader(options: LedgerReaderOptions): LedgerReader {
 }
 
 /**
- * Asks a thread to end, and waits until it has ended. To terminate a thread while it loads SQLite ends the whole
+ * Asks a thread to end, and waits until it has ended. Terminating a thread while it loads SQLite ends the whole
  * process, so only a thread that does not answer is terminated.
  */
 async function endOf(worker: Worker): Promise<void> {

@@ -1,15 +1,17 @@
-// What the main thread and the reading thread send each other.
+// The messages between the main thread and the reading thread.
 
 import type { PassportRules } from '../../domain/passport.ts';
 import type { DashboardViews } from '../../domain/ports/ledger/dashboard-views.ts';
 import { Fault, messageOf } from '../../lib/errors.ts';
 
-/** What the reading thread is started with. */
+/** The data with which the reading thread is started. */
 export interface ReaderData {
   file: string;
   /** The id of the ledger that the main thread has open. */
   ledgerId: string;
-  /** Whether the thread reads what lists need in memory. Else that is read at the first question for a list. */
+  /**
+   * Whether the thread reads what lists need in memory. Otherwise the thread reads it at the first question for a list.
+   */
   warms: boolean;
 }
 
@@ -17,7 +19,7 @@ export interface Question {
   id: number;
   view: keyof DashboardViews;
   args: unknown[];
-  /** As they are at the time of the question: a reload of the config may change them. */
+  /** The rules at the time of the question, because a reload of the config may change them. */
   passportRules: PassportRules;
 }
 
@@ -26,7 +28,9 @@ export interface EndRequest {
   end: true;
 }
 
-/** An error as another thread can get it: a fault keeps its code, and any other error its stack. */
+/**
+ * An error in a form that can be sent to another thread. A fault keeps its code, and any other error keeps its stack.
+ */
 type SentError =
   | { type: 'fault'; code: string; exitCode: number; message: string; path?: string; suggestion?: string }
   | { type: 'defect'; message: string; stack: string };

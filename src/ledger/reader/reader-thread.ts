@@ -16,7 +16,7 @@ import { ledgerFaultOf } from '../store/ledger-fault.ts';
 import { createMeta } from '../store/meta.ts';
 import { type Answer, type EndRequest, type Question, type ReaderData, toSent } from './reader-messages.ts';
 
-/** Beside one other busy thread on its core, this thread gets a quarter of the core. */
+/** With this value, this thread gets a quarter of a core that it shares with one busy thread. */
 const NICENESS = 5;
 
 const { file, ledgerId, warms } = workerData as ReaderData;
@@ -25,7 +25,7 @@ const { file, ledgerId, warms } = workerData as ReaderData;
 let rules: PassportRules | null = null;
 
 interface Opened extends Dashboard {
-  /** How the file has changed since it was opened, as the end of a sentence; null while it has not. */
+  /** How the file has changed since it was opened, as the end of a sentence; null if it has not changed. */
   change(): string | null;
   close(): void;
 }
@@ -33,7 +33,7 @@ interface Opened extends Dashboard {
 let opened: Opened | null = null;
 
 function open(passportRules: PassportRules): Opened {
-  // The watch begins before the file is opened, so that no change between the two goes unseen.
+  // The watch begins before the file is opened, so that a change between the two steps is noticed.
   const change = watchFile(file, { alone: false });
   const db = openToRead(file);
   if (db === null) throw lostFault('was removed');
@@ -45,7 +45,7 @@ function open(passportRules: PassportRules): Opened {
   return { ...createDashboard(db, passportRules), change, close: () => void db.close() };
 }
 
-/** The ledger's views. After the file was removed or replaced there are none, because this thread would show the old file. */
+/** The ledger's views. Throws after the file was removed or replaced, because this thread would show the old file. */
 function views(passportRules: PassportRules): DashboardViews {
   rules = Object.assign(rules ?? passportRules, passportRules);
   opened ??= open(rules);
@@ -71,7 +71,7 @@ function answer({ id, view, args, passportRules }: Question): Answer {
   }
 }
 
-/** Reads on between two questions. */
+/** True while the thread continues to read for lists between two questions. */
 let isWarming = false;
 
 function warmLater(): void {
@@ -93,15 +93,16 @@ function warm(): boolean {
 }
 
 /**
- * Lets the thread that syncs go first where cores are few. Linux has a priority for each thread, and a link with the thread's id.
- * Elsewhere this thread keeps the priority of the process.
+ * Lowers the priority of this thread, so that the thread that syncs is faster if there are few cores. On Linux each
+ * thread has its own priority, and a link in `/proc` shows the thread's id. On other systems this thread keeps the
+ * priority of the process.
  */
 function giveWay(): void {
   try {
     const id = Number(basename(readlinkSync('/proc/thread-self')));
     setPriority(id, Math.max(getPriority(id), NICENESS));
   } catch {
-    // A system without such priorities, or one that forbids to change them: pages are then as urgent as deliveries.
+    // The system has no priorities of threads, or forbids to change them. Pages are then as urgent as deliveries.
   }
 }
 

@@ -10,7 +10,7 @@ import { type LedgerContext, parseJson } from '../store/context.ts';
 
 type ItemName = Pick<MappedItem, 'kind' | 'key'>;
 
-/** The items that a record asks for, by whether the record may make them. */
+/** The items that a record asks for, in groups: those that it may make, and the others. */
 interface Contested {
   /** Why the record goes to quarantine; empty if it can be staged. */
   issues: Issue[];
@@ -36,7 +36,7 @@ export function createContenders({ db, profile }: Pick<LedgerContext, 'db' | 'pr
       `SELECT r.place, r.missing_since IS NOT NULL AS missing, s.source, s.name AS stream
        FROM records r JOIN streams s ON s.id = r.stream_id WHERE r.id = ?`,
     ),
-    // A missing item does not keep its natural key from another item.
+    // If an item is missing, another item may have its natural key.
     namesake: db.prepare<[string, string, string], { key: string; recordId: number; place: string }>(
       `SELECT i.key, i.record_id AS recordId, r.place FROM items i JOIN records r ON r.id = i.record_id
        WHERE i.kind = +? AND i.natural_key = +? AND i.key <> +? AND r.missing_since IS NULL ORDER BY i.id LIMIT 1`,

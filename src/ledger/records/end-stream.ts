@@ -15,8 +15,8 @@ interface EndStreamParts {
 }
 
 /**
- * Returns a function that ends the read of a stream: it marks what a complete read did not see as missing, unless the guard
- * takes the read for broken. The function is the body of one transaction.
+ * Returns a function that ends the read of a stream: it marks the records that a complete read did not see as missing,
+ * unless the guard treats the read as broken. Run the returned function as one transaction.
  */
 export function createEndStream(
   { db, clock }: Pick<LedgerContext, 'db' | 'clock'>,
@@ -78,16 +78,18 @@ export function createEndStream(
           sql.missRecord.run(now, id);
           lookups.recordGone(id);
           if (flagItems) sql.missItems.run(now, id);
-          // Another record that makes the same item may own it now.
+          // Another record that makes the same item may become its owner now.
           sql.requeueContenders.run(id);
         }
         sql.completeRead.run(read, flagItems ? 1 : 0, runId, row.id);
       }
       sql.countMissing.run(missing, guarded, missedByChanges ?? null, runId, row.id);
     }
-    // What a guarded snapshot gave is stored as well, so changes are read from its end on.
+    // The records of a guarded snapshot are stored as well, so the next read of changes begins at the end of this
+    // snapshot.
     if (cursor !== undefined) sql.setCursor.run(JSON.stringify(cursor), row.id);
-    // Releases the records that wait for the end of the read, and after a change of the mapping all stored records.
+    // Makes the records pending that wait for the end of the read. After a change of the mapping all stored records
+    // become pending.
     accounts.interruptedPassedBy(row.id, runId);
     sql.releaseStale.run(row.id);
     lookups.streamWasRead(row.id);

@@ -1,6 +1,7 @@
-// The guard over items that vanish while their records stay: a nested list is empty, a column that `when` reads has
-// changed, or a key in the mapping is wrong. Such items are released. They count as present until the guard has decided
-// about all of their stream at once, so that a broken export cannot pass in small parts.
+// The guard over items that disappear although their records are still there, for example because a nested list is
+// empty, a column that `when` reads has changed, or a key in the mapping is wrong. These items are released. They count
+// as present until the guard has decided about all released items of their stream at once, so that a broken export
+// cannot pass in small parts.
 
 import type { ItemKind } from '../../domain/item.ts';
 import type { HeldStream, MissingGuard } from '../../domain/ports/intake.ts';
@@ -11,21 +12,23 @@ import type { Sqlite } from '../store/database.ts';
 /** Decides whether released items are missing. Call each function inside a transaction. */
 export interface GuardedItems {
   /**
-   * Returns why the guard takes a complete read of a stream for broken because of released items, and stores that. Null
-   * if few items are released, if a person has accepted as many, or if records of the stream wait for the mapping.
+   * Returns why the guard takes a complete read of a stream for broken because of released items, and stores the
+   * reason. Null if few items are released, if a person has accepted as many, or if records of the stream wait for the
+   * mapping.
    *
    * @param gone the ids of the records that this read does not have
    */
   check(streamId: number, read: { runId: number; guard: MissingGuard; gone: readonly number[] }): string | null;
   /**
    * Decides about the released items of every stream whose source is at rest: its last run is complete, no record of it
-   * waits for the mapping, and no source that it looks up is being read. Marks the items as missing, or holds them.
+   * waits for the mapping, and no source that it looks up is being read. Marks the items as missing, or keeps them
+   * until a person decides.
    *
    * @param source the source to decide about; null for all
-   * @returns the streams whose items are held since now
+   * @returns the streams for which the guard began to hold items in this call
    */
   decide(source: string | null): HeldStream[];
-  /** Decides about the source of a record. */
+  /** Decides about the source of a record, as `decide` does. */
   decideAfter(recordId: number): HeldStream[];
 }
 
@@ -50,7 +53,7 @@ export function createGuardedItems({
       `SELECT i.kind, count(*) AS released FROM released l CROSS JOIN items i ON i.id = l.item_id
        WHERE l.stream_id = ? GROUP BY i.kind`,
     ),
-    // The records are walked only as far as the limit, so that a few released items cost a few rows.
+    // Only as many records are read as the limit says, so that few rows are read if few items are released.
     made: db
       .prepare<[{ streamId: number; kind: ItemKind; limit: number }], number>(
         `SELECT count(*) FROM (SELECT 1 FROM records r CROSS JOIN items i ON i.record_id = r.id
@@ -116,7 +119,8 @@ export function createGuardedItems({
     const found = sql.released.all(streamId);
     const excess: KindFigures[] = [];
     for (const { kind, released } of found) {
-      // With this many items or more the share is allowed. A guard that allows nothing counts all of them.
+      // If the records make this many items or more, the share of released items is allowed. A guard that allows none
+      // counts all items.
       const enough = maxMissing === 0 ? -1 : Math.ceil(released / maxMissing - released) + 1;
       const made = sql.made.get({ streamId, kind, limit: enough }) ?? 0;
       if (released / (made + released) <= maxMissing) continue;
@@ -125,7 +129,10 @@ export function createGuardedItems({
     return { excess, all: found.reduce((sum, { released }) => sum + released, 0) };
   }
 
-  /** Returns why the guard holds the released items of a stream, and stores that; null if it does not. */
+  /**
+   * Returns why the guard holds the released items of a stream, and stores the reason; null if the guard does not hold
+   * them.
+   */
   function hold(streamId: number, runId: number, guard: MissingGuard): string | null {
     const { excess, all } = excessOf(streamId, guard);
     if (excess.length === 0 || sql.accepted.get(streamId, all) !== undefined) return null;
@@ -151,7 +158,7 @@ export function createGuardedItems({
     const held: HeldStream[] = [];
     for (const stream of sql.atRest.all({ source })) {
       const guard = guardOf(stream.source);
-      // A source that the config does not have may be missing from it by mistake, and must lose nothing.
+      // The source may be missing from the config by mistake, so it must lose nothing.
       if (guard === null) continue;
       const wasHeld = sql.isHeld.get(stream.id, stream.runId) !== undefined;
       const message = hold(stream.id, stream.runId, guard);
@@ -174,7 +181,7 @@ export function createGuardedItems({
   };
 }
 
-/** Why the guard takes a read for broken, with the kinds that are beyond its limit. */
+/** Why the guard takes a read for broken, with the kinds that exceed its limit. */
 function messageOf(excess: readonly KindFigures[], { maxMissing }: MissingGuard): string {
   const percent = (share: number) => `${Math.round(share * 1000) / 10} %`;
   const kinds = excess.map(({ kind, released, made }) => {

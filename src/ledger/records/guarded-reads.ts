@@ -12,20 +12,26 @@ interface CompleteRead {
   read: number;
   before: number | null;
   guard: MissingGuard;
-  /** True of a stream that the source does not have any more. Its records count as an export without rows. */
+  /** True if the source does not have the stream any more. The stream then counts as an export without rows. */
   isLeft?: boolean;
-  /** True if the guard holds the read for its items. What a person has accepted of its records is kept for the next read then. */
+  /**
+   * True if the guard holds the read because of released items. A person's acceptance of missing records is then kept
+   * for the next read.
+   */
   isHeld?: boolean;
 }
 
 /** The reads that the guard takes for broken exports because of missing records. Call each function inside a transaction. */
 export interface GuardedReads {
   /**
-   * Returns why a complete read counts as a broken export, and stores that until a whole export comes. Null for a whole
-   * read. A read that misses no more than a person has accepted counts as whole.
+   * Returns why a complete read counts as a broken export, and stores the reason until a complete export comes. Null
+   * for a whole read. A read that misses no more than a person has accepted counts as whole.
    */
   check(streamId: number, read: CompleteRead & { runId: number }): string | null;
-  /** Accepts the missing records and the released items that the guard holds of these sources. Returns these reads. */
+  /**
+   * Accepts the missing records and the released items that the guard holds in reads of these sources. Returns these
+   * reads.
+   */
   accept(sources: readonly string[]): GuardedRead[];
 }
 
@@ -84,7 +90,7 @@ export function createGuardedReads({ db, clock }: { db: Sqlite; clock: Clock }):
       return message;
     },
     accept(sources) {
-      // In the query an empty list stands for all sources. Here it stands for none.
+      // An empty list stands for all sources in the query, but for no source here.
       if (sources.length === 0) return [];
       const listed = JSON.stringify(sources);
       const reads = sql.open.all({ sources: listed });

@@ -2,7 +2,7 @@ import type { SeenRecords } from '../../domain/ports/intake.ts';
 import { type IncomingRecord, recordKey } from '../../domain/record.ts';
 import type { Sqlite } from '../store/database.ts';
 
-/** A stored record, with the columns that a row is compared with. */
+/** A stored record, with the columns that are compared with a row. */
 export interface KnownRecord {
   id: number;
   hash: string;
@@ -23,8 +23,8 @@ export interface KnownRecords {
   /** The stored records of a page without repeated rows, by record key. */
   findAll(streamId: number, rows: readonly IncomingRecord[]): Map<string, KnownRecord>;
   /**
-   * Finds the stored record of a row. If several records have the row's identity, it is the first that this run has not
-   * seen.
+   * Finds the stored record of a row. If several records have the row's identity, the result is the first record that
+   * this run has not seen.
    */
   identify(row: IncomingRecord, streamId: number, seen: Pick<SeenRecords, 'has'>): IdentifiedRecord;
 }
@@ -48,8 +48,8 @@ export function createKnownRecords(db: Sqlite): KnownRecords {
       return new Map(sql.all.all({ streamId, keys }).map(({ key, ...known }) => [key, known]));
     },
 
-    // The run sees records in their order, so the search doubles its step until it meets an unseen record, and then
-    // halves it. A file of many equal rows stays cheap.
+    // Equal rows have numbered records, which the run sees in the order of the numbers. The search for the first unseen
+    // record doubles its step until it finds one, and then halves the step. So even many equal rows are found quickly.
     identify(row, streamId, seen) {
       const occurrence = (n: number) => {
         const key = recordKey(row.identity, n);
@@ -79,9 +79,9 @@ export function createKnownRecords(db: Sqlite): KnownRecords {
 }
 
 /**
- * True if a row changes nothing about its stored record. False for a record that was missing, or that a changed mapping
- * has made stale: it is mapped again although its content is the same. False as well for a record that an earlier run
- * has left waiting for the mapping.
+ * True if a row changes nothing in its stored record. False if the record was missing, or if the mapping has changed
+ * since: the record is then mapped again although its content is the same. Also false if an earlier run has left the
+ * record waiting for the mapping.
  */
 export function isUnchanged(known: KnownRecord, row: IncomingRecord): boolean {
   return known.state !== 'stale' && known.missing === 0 && known.hash === row.hash;

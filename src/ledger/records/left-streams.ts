@@ -23,14 +23,15 @@ export interface GuardedStream {
  * Releases the items of streams that the source of a complete run no longer has. Call it inside the transaction that
  * ends the run.
  *
- * No run reads these streams again, so their records would keep their items from all other rows for ever. A record that
- * present rows of other streams replace gives way to these rows; its items are not marked as missing meanwhile. All
- * other records are missing, unless the guard takes so many of them for a mistake in the config. That waits until every
- * row of the source is mapped, because only then it is known which records are replaced.
+ * No run reads these streams again, so no other row could ever make the items of their records. If present rows of
+ * other streams make the same items as a record, these rows replace the record, and its items are not marked as missing
+ * meanwhile. All other records are marked as missing, unless the guard treats their number as a mistake in the config.
+ * The records are handled when every row of the source is mapped, because only then it is known which records are
+ * replaced.
  *
  * The streams of sources that the config does not have are released as well, because such a source may have been given
- * another id. Their records give way only if the guard allows for those that nothing replaces, and no record of theirs
- * is ever marked as missing otherwise: a source that is missing from the config by mistake must lose nothing.
+ * another id. Their records are replaced only if the guard allows the number of records that no row replaces. These
+ * streams lose no other record, because a source that is missing from the config by mistake must lose nothing.
  */
 export type ReleaseLeftStreams = (runId: number, rules: LeftStreamRules) => GuardedStream[];
 
@@ -39,7 +40,7 @@ export function createReleaseLeftStreams(
   guardedReads: Pick<GuardedReads, 'check'>,
   lookups: Pick<Lookups, 'recordGone'>,
 ): ReleaseLeftStreams {
-  // A run without streams is one whose source could not be opened.
+  // A run has no streams if its source could not be opened.
   const ofLostSource = "(@sources <> '[]' AND s.source NOT IN (SELECT value FROM json_each(@sources)))";
   const isLeft = `(${ofLostSource} OR s.source = (SELECT source FROM runs WHERE id = @runId))
     AND s.id NOT IN (SELECT stream_id FROM run_streams WHERE run_id = @runId)
@@ -60,8 +61,8 @@ export function createReleaseLeftStreams(
     present: db
       .prepare<[number], number>('SELECT id FROM records WHERE stream_id = ? AND missing_since IS NULL')
       .pluck(),
-    // A contender makes the item as it is, or conflicts with it. A row that only has the same natural key makes another
-    // item.
+    // A contender makes the same item, with the same content or with other content. A row that only has the same
+    // natural key makes another item, so it does not count.
     unreplaced: db
       .prepare<[{ recordId: number; runId: number; sources: string }], number>(
         `SELECT 1 FROM items i WHERE i.record_id = @recordId AND NOT EXISTS (
@@ -103,7 +104,7 @@ export function createReleaseLeftStreams(
 
   return (runId, { guard, flagItems }) => {
     const guarded: GuardedStream[] = [];
-    // A reload may have changed them since the last run.
+    // A reload may have changed the sources since the last run.
     const sources = JSON.stringify(passportRules.sources);
     const isMapping = sql.isMapping.get({ runId }) !== undefined;
     for (const { id: streamId, name, completeRead, isOfLostSource } of sql.left.all({ runId, sources })) {

@@ -15,7 +15,7 @@ export interface StoredTable {
   id: number;
   name: string;
   owner: string;
-  /** Null for a file. */
+  /** Null for the table of a file. */
   columns: Pick<LookupStream, 'key' | 'value'> | null;
 }
 
@@ -28,7 +28,7 @@ export interface LookedUpRecord {
   isReadable: boolean;
 }
 
-/** A stream may have more records than fit into memory. */
+/** This many records are read at once, because a stream may have more than fit into memory. */
 const FILLED_AT_ONCE = 500;
 
 interface StoredRecord {
@@ -48,7 +48,7 @@ export interface LookupEntries {
   replaceFile(table: StoredTable, entries: NonNullable<LookupTable['entries']>): string[];
   /** Reads the rows of a new table from the records that the stream has. */
   fill(table: StoredTable, streamId: number): void;
-  /** What a table has for a key. A value that a person has added wins over the rows. */
+  /** The entry of a table for a key. A value that a person has added replaces the values of rows. */
   find(lookupId: number, key: string): LookupEntry;
 }
 
@@ -78,7 +78,7 @@ export function createLookupEntries(db: Sqlite): LookupEntries {
         'SELECT v.value FROM lookups l JOIN lookup_values v ON v.lookup = l.title WHERE l.id = +? AND v.key = +?',
       )
       .pluck(),
-    // The order must not depend on the order in which the records came.
+    // The order of the values must not depend on the order in which the records were read.
     values: db
       .prepare<[number, string], string>(
         `SELECT e.value FROM lookup_entries e LEFT JOIN records r ON r.id = e.record_id

@@ -1,7 +1,7 @@
-// Lookup tables: which there are, what they have, and which records have used which of their entries.
+// Stores the lookup tables, their entries, and which records have used which entries.
 //
-// A change of an entry makes only the records wait for the mapping that have used its key. A record that was mapped with
-// an entry that has changed since is not staged: it waits for the mapping, like a record that has changed itself.
+// When an entry changes, only records that have used its key wait for another mapping. If an entry changes between the
+// mapping of a record and its staging, the record is not staged and waits for another mapping.
 
 import { fault } from '../../domain/faults.ts';
 import {
@@ -20,7 +20,7 @@ import { createLookupEntries, type LookedUpRecord, type StoredTable } from './lo
 export interface Lookups {
   /**
    * Stores the lookup tables of sources, and the present rows of their files. A table that a source does not have any
-   * more is removed. With `isAll`, so are the tables of all other sources.
+   * more is removed. With `isAll`, the tables of all other sources are removed as well.
    */
   define(tables: ReadonlyMap<string, readonly LookupTable[]>, isAll: boolean): void;
   find(keys: readonly LookupKey[]): (LookupEntry & LookupKey)[];
@@ -40,7 +40,10 @@ export interface Lookups {
   streamWasRead(streamId: number): void;
   /** False if one of the entries has changed since it was used. */
   areCurrent(uses: readonly LookupUse[] | undefined): boolean;
-  /** True if a record has found nothing in its own stream, whose later records may have it. */
+  /**
+   * True if a record has looked up a key in its own stream and found nothing. A later record of the stream may have the
+   * key.
+   */
   waitsForOwnStream(streamId: number, uses: readonly LookupUse[] | undefined): boolean;
   /** Stores the lookup entries that the mapping of a record has used. */
   storeUses(recordId: number, uses: readonly LookupUse[] | undefined, isNew: boolean): void;
@@ -103,12 +106,15 @@ export function createLookups(db: Sqlite): Lookups {
     return keys.reduce((count, key) => count + sql.requeueKey.run(lookupId, key).changes, 0);
   }
 
-  /** Values of people are stored under the names of tables, which a changed config may give to other tables. */
+  /**
+   * Stores the names of tables. The values that people give belong to a name, and a changed config may give the name to
+   * another table.
+   */
   function nameTables(tables: readonly LookupTable[]): void {
     const named = new Map(sql.tables.all().map((row) => [row.name, row]));
     for (const { id: name, name: title } of tables) {
       const row = named.get(name);
-      // A definition may have two names. The first one counts.
+      // A config may give two names to one definition. The first name counts.
       named.delete(name);
       if (row === undefined || row.title === title) continue;
       const before = row.title === null ? [] : sql.keysByHand.all(row.title);
@@ -200,8 +206,8 @@ export function createLookups(db: Sqlite): Lookups {
 }
 
 /**
- * Makes the records wait for the mapping that have used some entries. A record that waits already is mapped with the
- * present entries in any case, and a missing one when it is back.
+ * Makes the records that have used some entries wait for another mapping. A waiting record will be mapped with the
+ * present entries anyway, and a missing record is mapped when it is back.
  */
 function requeueUsers(uses: string): string {
   return `UPDATE records SET state = 'pending', version = version + 1

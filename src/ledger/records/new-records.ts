@@ -11,7 +11,7 @@ import type { NamedItem } from './page-names.ts';
 import { issuesText, type RecordsTo } from './record-store.ts';
 import { isPartial, type RecordState, type Tally } from './staging.ts';
 
-/** A row that has no stored record, and its mapping. No other item has the names of its items. */
+/** A row that has no stored record, and its mapping. Its items have names that no other item has. */
 export interface NewRecord {
   row: IncomingRecord;
   key: string;

@@ -5,7 +5,7 @@ import type { JsonObject } from '../../lib/json.ts';
 import { parseJson, parseJsonOrNull } from '../store/context.ts';
 import type { Sqlite } from '../store/database.ts';
 
-/** True of a stream, of the table `s`, some of whose rows are not mapped yet. */
+/** SQL condition on the streams table `s`: true if some rows of the stream are not mapped yet. */
 export const HAS_UNMAPPED = `(EXISTS (SELECT 1 FROM records r WHERE r.stream_id = s.id AND r.state = 'pending')
   OR EXISTS (SELECT 1 FROM records r WHERE r.stream_id = s.id AND r.state = 'stale' AND r.missing_since IS NULL))`;
 

@@ -6,7 +6,7 @@ import type { IdentifiedRecord } from './known-records.ts';
 import type { Lookups } from './lookups.ts';
 import type { RunAccounts } from './run-accounts.ts';
 
-/** The place of a run's records, and the state of the records that wait to be mapped. */
+/** The source, stream and run to which records belong, and the state of records that wait to be mapped. */
 export interface RecordsTo {
   source: string;
   streamId: number;
@@ -16,7 +16,7 @@ export interface RecordsTo {
 
 /** Writes single records. Call each function inside a transaction. */
 export interface RecordStore {
-  /** Stores a new or changed record as one that waits to be mapped. Returns its id. */
+  /** Stores a new or changed record as a record that waits to be mapped. Returns its id. */
   store(row: IncomingRecord, identified: IdentifiedRecord, to: RecordsTo): number;
   /**
    * Stores the new places of unchanged rows. Only records in quarantine or waiting for the mapping keep an exact place,
@@ -71,7 +71,7 @@ export function createRecordStore(
   };
 }
 
-/** The issues that the connector has found in a row, as they are stored. */
+/** The stored text of the issues that the connector has found in a row. */
 export function issuesText(issues: readonly Issue[]): string | null {
   return issues.length > 0 ? JSON.stringify(issues) : null;
 }

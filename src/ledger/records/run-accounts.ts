@@ -1,18 +1,18 @@
 import type { Sqlite } from '../store/database.ts';
 
-/** How many rows of a stream a run has read, and what became of them. */
+/** How many rows of a stream a run has read, and how many of them had each result. */
 export interface RunCount {
   runId: number;
   streamId: number;
   read: number;
   unchanged: number;
-  /** Rows that were mapped. The account calls them changed. */
+  /** Rows that were mapped. They are counted as changed. */
   mapped: number;
   excluded: number;
   quarantined: number;
 }
 
-/** The counts of runs. Each row is counted once, as what it became. Call each function inside a transaction. */
+/** The counts of runs. Each row is counted once, by its result. Call each function inside a transaction. */
 export interface RunAccounts {
   count(rows: RunCount): void;
   /** Counts a waiting row as changed, because a later row has replaced it. */
@@ -20,8 +20,8 @@ export interface RunAccounts {
   /** Counts the pending rows of a stream as changed, before they are mapped again. */
   allPassedBy(streamId: number): void;
   /**
-   * Counts the rows that earlier runs have left waiting for the end of a read as changed. An interrupted run has not
-   * reached that end, so a later run has taken its rows over.
+   * Counts as changed the rows that earlier runs have left waiting for the end of a read. An interrupted run never
+   * reaches this end, so a later run takes over its rows.
    */
   interruptedPassedBy(streamId: number, presentRunId: number): void;
 }

@@ -6,16 +6,21 @@ import type { ReleaseLeftStreams } from './left-streams.ts';
 import type { RunAccounts } from './run-accounts.ts';
 import type { Streams } from './streams.ts';
 
-/** Begins and ends the runs of sources. Each function is the body of one transaction. */
+/** Begins and ends the runs of sources. Run each function as one transaction. */
 export interface Runs {
   startRun(start: RunStart): StartedRun;
-  /** Makes the records wait for the mapping whose streams have another mapping revision. True if there are such streams. */
+  /**
+   * Makes the records of streams with another mapping revision wait for another mapping. True if there are such
+   * streams.
+   */
   remapRecords(request: Remapping): boolean;
-  /** Returns the streams that the guard holds, besides those whose read it has held: left ones, and ones with released items. */
+  /**
+   * Ends a run. Returns the streams that the guard holds because the source has left them or because of released items.
+   */
   endRun(end: RunEnd): HeldStream[];
 }
 
-/** What other parts do when a run begins or ends. Each function is called inside the run's transaction. */
+/** The work of other parts when a run begins or ends. Each function is called inside the run's transaction. */
 export interface RunListeners {
   began(source: string): void;
   /** Called after a complete read of the run's source. */
@@ -60,7 +65,7 @@ export function createRuns(
   return {
     startRun({ source, trigger, askedBy, streams: read, mappingRevision }) {
       const now = clock.now();
-      // The creates of the last read stay counted, because an upload is no read.
+      // An upload does not read the source, so it keeps the count of creates of the last read.
       if (trigger !== 'upload') run.began(source);
       sql.interruptRuns.run(now, source);
       const runId = Number(sql.insertRun.run(source, trigger, now, askedBy ?? null).lastInsertRowid);

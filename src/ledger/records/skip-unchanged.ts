@@ -19,7 +19,8 @@ export type SkipUnchanged = (page: PageToSkip) => readonly number[] | null;
 const BETWEEN = '\u001e';
 
 /**
- * The condition for a record whose mapping is done. The query returns a hash that no row can have for any other record.
+ * The condition for a record whose mapping is done. For all other records the query returns a hash that no row can
+ * have.
  */
 const IS_THROUGH = "(state = 'mapped' OR state = 'excluded' OR state = 'quarantined')";
 
@@ -46,7 +47,7 @@ interface Placed {
  */
 export function createSkipUnchanged(db: Sqlite): SkipUnchanged {
   const sql = {
-    // The limit bounds the work where many records of other streams, or missing ones, follow.
+    // The limit bounds the work if many missing records or records of other streams follow.
     stretch: db.prepare<[number, number, number, number], Stretch>(
       `SELECT count(*) AS n, min(id) AS firstId, max(id) AS lastId,
          group_concat(iif(${IS_THROUGH}, hash, '.') || key, '${BETWEEN}') AS text
@@ -91,7 +92,7 @@ export function createSkipUnchanged(db: Sqlite): SkipUnchanged {
     const ids = new Set<number>();
     const isSkipped = ({ identity, hash, place }: IncomingRecord): boolean => {
       const stored = sql.unchanged.get(streamId, recordKey(identity, 1), hash);
-      // A record that was seen before belongs to a repeated row.
+      // If the record was seen before, this row is a repeated row.
       if (!stored || ids.has(stored.id) || seen.has(stored.id)) return false;
       ids.add(stored.id);
       return stored.placeToKeep === null || stored.placeToKeep === JSON.stringify(place);
@@ -99,7 +100,7 @@ export function createSkipUnchanged(db: Sqlite): SkipUnchanged {
     return records.every(isSkipped) ? [...ids] : null;
   }
 
-  // One transaction, so that SQLite locks the file only once.
+  // All reads are one transaction, so that SQLite locks the file only once.
   return db.transaction((page: PageToSkip) => {
     const afterId = lastIds.get(page.streamId);
     const ids = (afterId === undefined ? null : inOrder(page, afterId)) ?? oneByOne(page);
@@ -120,8 +121,8 @@ function areInPlace(stored: readonly Placed[], rows: readonly IncomingRecord[], 
 }
 
 /**
- * The text that unchanged records have in the ledger. All hashes have the same length, so no two different pages give
- * the same text.
+ * The text that the stored records of a page would have if all are unchanged. All hashes have the same length, so no
+ * two different pages give the same text.
  */
 function textOf(records: readonly IncomingRecord[]): string | null {
   const texts: string[] = [];

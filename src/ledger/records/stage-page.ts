@@ -15,14 +15,14 @@ import type { RunAccounts } from './run-accounts.ts';
 import type { RecordState, Staging, Tally } from './staging.ts';
 import type { Streams } from './streams.ts';
 
-/** What was stored of a page. `ids` are the page's records, which are added to `seen` after the commit. */
+/** The result of storing a page. `ids` are the page's records, which are added to `seen` after the commit. */
 export interface StoredPage {
   changed: number;
   ids: ReadonlySet<number>;
   summary?: StageSummary;
 }
 
-/** Stores a page and stages the results of its mapping. The body of one transaction, which does not change `seen`. */
+/** Stores a page and stages the results of its mapping. Run it as one transaction. Does not change `seen`. */
 export type StagePage = (page: PageToStage) => StoredPage;
 
 interface Parts {
@@ -137,7 +137,7 @@ function createPageRows(parts: RowParts, to: RecordsTo, seenBefore: PageToStage[
       gathered.push(record);
       if (record.mapped !== null) states[record.mapped.result.status] += 1;
     },
-    /** Stages a row alone that is known, repeated or contested. */
+    /** Stages a known, repeated or contested row separately. */
     stageAlone(row: IncomingRecord, result: MapResult | undefined): void {
       stageGathered();
       const identified = knownRecords.identify(row, to.streamId, seen);
@@ -151,7 +151,7 @@ function createPageRows(parts: RowParts, to: RecordsTo, seenBefore: PageToStage[
       const waits = lookups.waitsForOwnStream(to.streamId, result?.uses);
       const id = recordStore.store(row, identified, waits ? { ...to, waiting: 'stale' } : to);
       ids.add(id);
-      // What the mapping has looked up may have changed meanwhile; the record waits for another mapping then.
+      // If a lookup entry has changed since the mapping used it, the record waits for another mapping.
       if (result === undefined || waits || !lookups.areCurrent(result.uses)) return;
       const record = { id, source: to.source, missingSince: null, isNew: known === undefined };
       states[staging.apply(record, result, { again: false, tally })] += 1;

@@ -1,4 +1,4 @@
-/** A record that is staged next. */
+/** A record that is about to be staged. */
 export interface RecordRow {
   version: number;
   state: string;
@@ -6,7 +6,10 @@ export interface RecordRow {
   /** The run that counts the record; null if it was counted already. */
   runId: number | null;
   streamId: number;
-  /** Since when the record's items are missing. A record that was gone before it was mapped makes missing items. */
+  /**
+   * Since when the record's items are missing. If a record is missing before it was mapped, its items are missing from
+   * the beginning.
+   */
   missingSince: number | null;
 }
 

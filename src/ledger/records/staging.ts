@@ -21,8 +21,7 @@ export type Tally = Pick<StageSummary, 'due' | 'waiting' | 'blocked'> & { create
 export interface Staging {
   stage(records: readonly MappedRecord[]): StageSummary;
   /**
-   * Stages one record in whatever state it is, and returns its new state. `again` also sends its stuck deliveries
-   * again.
+   * Stages one record in any state, and returns its new state. With `again`, its stuck deliveries are sent again too.
    */
   apply(record: StagedRecord, result: MappedRecord['result'], options: { again: boolean; tally: Tally }): RecordState;
 }
@@ -59,7 +58,7 @@ export function createStaging(
     dropContenders: db.prepare<[number]>('DELETE FROM contenders WHERE record_id = ?'),
     addBlockedProduct: db.prepare<[number, string | null]>('INSERT INTO holds (record_id, product_key) VALUES (?, ?)'),
     dropBlockedProducts: db.prepare<[number]>('DELETE FROM holds WHERE record_id = ?'),
-    // Other records that make this item are mapped again: they may make it now, or contradict it now.
+    // Other records that make this item are mapped again, because they may now make it or conflict with it.
     requeueContenders: db.prepare<[string, string, number]>(
       `UPDATE records SET state = 'pending', version = version + 1
        WHERE id IN (SELECT record_id FROM contenders WHERE kind = ? AND key = ?) AND id <> ?
@@ -76,7 +75,7 @@ export function createStaging(
     sql.requeueContenders.run(item.kind, item.key, recordId);
   }
 
-  /** Releases the items that the record made before and does not make any more. */
+  /** Releases the items that the record made before and no longer makes. */
   function releaseBut(own: readonly DesiredItem[], recordId: number): void {
     const kept = new Set(own.map(({ item }) => `${item.kind}/${item.key}`));
     for (const before of items.ownedBy(recordId)) {
@@ -88,12 +87,12 @@ export function createStaging(
     for (const productKey of blockedProducts) sql.addBlockedProduct.run(recordId, productKey);
     // The record's earlier items count as present, so that a typing error does not take a product away.
     setState(recordId, 'quarantined', { issues: JSON.stringify(issues), partial: 0 });
-    // I4: a restored ledger does not know what the API has of these items, so they are written again.
+    // I4: a restored ledger does not know the content of these items at the API, so they are written again.
     for (const item of items.ownedBy(recordId)) items.reconcile(item.id);
     return 'quarantined';
   }
 
-  /** Decides what the parts of BOM items are, and finds the parts for which this is not clear. */
+  /** Decides of which kind the parts of BOM items are, and finds the parts that may be of two kinds. */
   function withParts(made: readonly MappedItem[], recordId: number) {
     const issues: Issue[] = [];
     const contested: ContestedPart[] = [];
@@ -153,7 +152,8 @@ export function createStaging(
       const tally = { due: 0, waiting: 0, blocked: 0, creates };
       for (const { id, version, result } of records) {
         const row = sql.record.get(id);
-        // A late job of an older mapping cannot win: only the version that was mapped is staged.
+        // A result is staged only if its record has not changed since it was mapped, so a late job with an older result
+        // changes nothing.
         if (!row || row.version !== version || row.state !== 'pending') continue;
         // A lookup entry has changed since the mapping used it, so the record waits for another mapping.
         if (!lookups.areCurrent(result.uses)) continue;

@@ -3,7 +3,7 @@ import type { Sqlite } from '../store/database.ts';
 export interface StreamRow {
   id: number;
   cursor: string | null;
-  /** The revision of the mapping that the stream's records were, or are being, mapped with. */
+  /** The mapping revision with which the stream's records were mapped or are being mapped. */
   revision: string;
   /** The number of rows in the last complete read. */
   completeRead: number | null;
@@ -14,7 +14,7 @@ export interface StreamRow {
 /** Looks up streams by name. Call it inside a transaction. */
 export interface Streams {
   find(source: string, name: string): StreamRow | undefined;
-  /** @throws if no run has ever named the stream */
+  /** @throws if no run ever had this stream */
   get(source: string, name: string): StreamRow;
 }
 

@@ -5,11 +5,11 @@ import type { Profile } from '../../domain/profile.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Sqlite } from './database.ts';
 
-// How the ledger's statements are written: a statement that runs for every record and reads more than one table takes
-// its parameters as `+?`. SQLite prepares a statement again whenever a bare `?` that can change its plan gets another
-// value. That costs ten times as much as the statement itself.
+// A rule for the statements of the ledger: a statement that runs for every record and reads more than one table takes
+// its parameters as `+?`. If another value of a bare `?` could change the plan, SQLite prepares the statement again for
+// each value. This takes ten times as long as the statement itself.
 
-/** What the parts of the ledger share. */
+/** The values that the parts of the ledger share. */
 export interface LedgerContext {
   db: Sqlite;
   clock: Clock;
@@ -18,7 +18,7 @@ export interface LedgerContext {
   contactRules: ContactRules;
   /** The guard of a source; null for a source that the config does not have. */
   guardOf: (source: string) => MissingGuard | null;
-  /** Random, and renewed by a restore. It is a part of every idempotency key. */
+  /** A random text that a restore renews. It is a part of every idempotency key. */
   epoch: string;
   /** The base URL that this ledger is bound to. */
   target: string;

@@ -14,13 +14,13 @@ export type Sqlite = Database.Database;
 
 /** What to do with a ledger of an older version. */
 export interface OpenOptions extends UpgradeOptions {
-  /** Called before the ledger is changed. Where it throws, the ledger stays as it is. */
+  /** Called before the ledger is changed. If it throws, the ledger is not changed. */
   beforeUpgrade: (db: Sqlite) => void;
 }
 
 const DEFAULTS: OpenOptions = { clock: systemClock, backsUp: true, report: () => {}, beforeUpgrade: () => {} };
 
-/** Loads SQLite's library, which else the first database of a thread does. */
+/** Loads SQLite's library. Otherwise opening the first database of a thread would load it. */
 export function loadSqlite(): void {
   new Database(':memory:').close();
 }
@@ -29,8 +29,8 @@ export function loadSqlite(): void {
  * Opens the ledger's file for writing and brings its schema up to date. Only the owner can open the file and its log,
  * because they have confidential data.
  *
- * @throws Fault `ledger.unreadable`, `ledger.unwritable`, `ledger.linked` or `ledger.newer`, and what `beforeUpgrade`
- *   throws
+ * @throws Fault `ledger.unreadable`, `ledger.unwritable`, `ledger.linked` or `ledger.newer`, and the errors of
+ *   `beforeUpgrade`
  */
 export function openDatabase(file: string, options: Partial<OpenOptions> = {}): Sqlite {
   let db: Sqlite | null = null;
@@ -55,7 +55,7 @@ export function openDatabase(file: string, options: Partial<OpenOptions> = {}): 
   }
 }
 
-/** Opens the ledger's file for reading only, beside a process that writes. Null where there is no ledger yet. */
+/** Opens the ledger's file for reading only, beside a process that writes. Null if there is no ledger yet. */
 export function openDatabaseReadOnly(file: string): Sqlite | null {
   if (!existsSync(file)) return null;
   try {
@@ -73,7 +73,7 @@ export function openDatabaseReadOnly(file: string): Sqlite | null {
   }
 }
 
-/** SQLite reads a ledger with the help of two files beside it, which are there while a process has the ledger open. */
+/** To read a ledger, SQLite needs two files beside it, which exist while a process has the ledger open. */
 function shutFolderFault(file: string, cause: unknown): Fault {
   return fault(
     'ledger.unwritable',
@@ -91,7 +91,7 @@ function shutFolderFault(file: string, cause: unknown): Fault {
  * Copies the log into the database, and syncs both to the disk. `PASSIVE` does not wait for readers. `TRUNCATE` empties
  * the log as well.
  *
- * @returns false where a reading process kept the later part in the log
+ * @returns false if a reading process has prevented the copy of the later part
  */
 export function moveLog(db: Sqlite, mode: 'PASSIVE' | 'FULL' | 'TRUNCATE'): boolean {
   const [moved] = db.pragma(`wal_checkpoint(${mode})`) as { busy: number; log: number; checkpointed: number }[];
@@ -117,7 +117,7 @@ export function assertOneName(file: string): void {
   );
 }
 
-/** True where the ledger has the tables of this version. */
+/** True if the ledger has the tables of this version. */
 export function isOfPresentVersion(db: Sqlite): boolean {
   return Number(db.pragma('user_version', { simple: true })) === PRESENT_VERSION;
 }
@@ -145,10 +145,11 @@ function configure(db: Sqlite): void {
   db.pragma('foreign_keys = ON');
   db.pragma('temp_store = MEMORY');
   db.pragma('cache_size = -16000');
-  // Copies the log into the database once in 16 MB and not once in 4 MB: pages that are written often are then copied
-  // less often.
+  // Copies the log into the database after every 16 MB and not after every 4 MB: pages that are written often are then
+  // copied less often.
   db.pragma('wal_autocheckpoint = 4000');
-  // A reader that never ends keeps the log from being truncated. This limit gives the room back afterwards.
+  // While a reader is active, the log cannot be truncated and may grow. With this limit the disk gets the room back
+  // afterwards.
   db.pragma(`journal_size_limit = ${64 * 1024 * 1024}`);
 }
 

@@ -7,8 +7,8 @@ import { type Fault, messageOf, systemCodeOf } from '../../lib/errors.ts';
 const NO_FOLDER_SYNC = new Set(['EINVAL', 'ENOTSUP', 'EISDIR', 'EPERM', 'EACCES']);
 
 /**
- * Makes a folder and the missing folders above it. When the function returns, all of them are on the disk. A file that
- * is synced in a folder is lost when the folder's own name is lost (I8). Only the owner can open the new folders.
+ * Makes a folder and the missing folders above it. When the function returns, all of them are on the disk. Without
+ * this, a synced file could be lost together with the name of its folder (I8). Only the owner can open the new folders.
  *
  * @throws Fault `ledger.unwritable` when the disk fails, and the system's error when a folder cannot be made
  */

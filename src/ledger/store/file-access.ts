@@ -8,10 +8,11 @@ const PRIVATE = 0o600;
 const OF_OTHERS = 0o077;
 
 /**
- * Makes a file that only its owner can open. Creates a missing file, and tightens the mode of an existing one. A user
- * who can open a file for reading could lock it.
+ * Makes a file that only its owner can open. Creates a missing file, and tightens the mode of an existing one. Other
+ * users must not open the file even for reading, because they could lock it.
  *
- * An existing file is never opened here: a process that closes any handle of a file loses all its locks on that file.
+ * An existing file is never opened here, because a process that closes any handle of a file loses all its locks on that
+ * file.
  *
  * @throws Fault `ledger.unwritable` when this process may not use the file, or the name is not of a file
  */
@@ -27,7 +28,7 @@ export function makePrivateFile(path: string): void {
 }
 
 /**
- * Tightens the mode of a file. Does nothing where the file is missing.
+ * Tightens the mode of a file. Does nothing if the file is missing.
  *
  * @throws Fault `ledger.unwritable` when this process may not use the file
  */
@@ -45,7 +46,9 @@ function tighten(path: string, mode: number): void {
   accessSync(path, constants.R_OK | constants.W_OK);
 }
 
-/** The fault of a ledger's file that this process may not use. It names the owner where that is another user. */
+/**
+ * The fault of a ledger's file that this process may not use. It names the owner if the file belongs to another user.
+ */
 export function accessFault(path: string, error: unknown): Fault {
   if (error instanceof Fault) return error;
   const code = systemCodeOf(error) ?? '';
@@ -75,7 +78,7 @@ export function accessFault(path: string, error: unknown): Fault {
   );
 }
 
-/** The owner of a path, or of the nearest folder above it that exists. Null where this process runs as that owner. */
+/** The owner of a path, or of the nearest folder above it that exists. Null if this process runs as that owner. */
 function foreignOwnerOf(path: string): { place: string; owner: number; user: number } | null {
   const user = process.getuid?.();
   if (user === undefined) return null;

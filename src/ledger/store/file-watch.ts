@@ -5,8 +5,8 @@ import { messageOf } from '../../lib/errors.ts';
  * Watches a file that this process has open. Each look costs one `stat` of the path.
  *
  * @param alone whether a second name (a hard link) counts as a change
- * @returns the change as the end of a sentence; null while there is none. A change is final: after it another process
- *   may have written to the file, even when the file is back under its name.
+ * @returns the change as the end of a sentence; null while there is none. A change is final: even if the file is back
+ *   under its name, another process may have written to it meanwhile.
  */
 export function watchFile(path: string, { alone }: { alone: boolean }): () => string | null {
   const original = look(path);

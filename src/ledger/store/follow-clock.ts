@@ -16,13 +16,13 @@ export interface FollowClock {
   atStart(): void;
 }
 
-/** A clock that is adjusted gradually drifts by less than this within hours. Setting the clock by less does no harm. */
+/** A clock that is adjusted gradually drifts by less than this within hours. A smaller jump does no harm. */
 const JUMP_MS = 1_000;
 
-/** Items with a delivery that is due later. Each condition is the one of an index. */
+/** Conditions for items with a delivery that is due later. Each one repeats the condition of an index. */
 const SCHEDULED = ["state IN ('due', 'in_doubt') AND due_at > 0", "state = 'blocked' AND due_at > 0"];
 
-/** The reason of a delivery, in which `since` counts the time that a platform may still need. */
+/** SQL expression for a reason with another `since`. A wait for the platform begins at `since`. */
 function withSince(value: string): string {
   return `iif(reason ->> '$.since' IS NULL, reason, json_set(reason, '$.since', ${value}))`;
 }
@@ -57,7 +57,7 @@ export function createFollowClock({ db, clock, commit }: FollowClockOptions): Fo
          WHERE ${scheduled} AND settled_at > @now`,
       ),
     ),
-    // The latest time that was stored, as far as small tables show it.
+    // The latest stored time, read from small tables only.
     latest: db.prepare<[], { at: number }>(
       `SELECT max(ifnull((SELECT max(max(started_at, ifnull(ended_at, 0))) FROM runs), 0),
          ifnull((SELECT max(claimed_at) FROM requests), 0),
@@ -74,7 +74,7 @@ export function createFollowClock({ db, clock, commit }: FollowClockOptions): Fo
     moveHistory: db.prepare<[{ ms: number; now: number }]>(
       'UPDATE history SET sent_at = min(@now, sent_at + @ms) WHERE sent_at > @now',
     ),
-    // The age of such a list is unknown, so it is read again from its beginning.
+    // The age of a list with a time in the future is unknown, so it is read again from its beginning.
     forgetLists: db.prepare<[{ now: number }]>(
       `UPDATE listings SET position = NULL, stored_at = NULL, read_at = NULL, surplus = NULL
        WHERE read_at > @now OR stored_at > @now`,
@@ -116,8 +116,7 @@ export function createFollowClock({ db, clock, commit }: FollowClockOptions): Fo
     if (ms === 0) return;
     // The begin of a run separates new rows from older ones, so runs move with the clock as well.
     sql.moveRuns.run({ ms, now });
-    // A create that is acknowledged after an unconfirmed one shows how current a list is, so the times of sending move
-    // as well.
+    // The order of creates shows how current a list is, so the times of sending move as well.
     sql.moveItems.run({ ms, now });
     sql.moveHistory.run({ ms, now });
   }

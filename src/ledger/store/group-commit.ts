@@ -7,13 +7,14 @@ import { ledgerFaultOf } from './ledger-fault.ts';
 import type { LogSync } from './log-sync.ts';
 
 /**
- * Runs several writes in one transaction, so that they share one fsync. The next group gathers while one group is on
- * its way to the disk.
+ * Runs several writes in one transaction, so that they share one fsync. While one group is written to the disk, the
+ * writes of the next group are collected.
  */
 export interface GroupCommit {
   /**
-   * Runs `write` in the next transaction. The promise resolves when the commit is on the disk. A write that throws is
-   * undone alone; the other writes of its group are then run again. So `write` may change nothing but the database.
+   * Runs `write` in the next transaction. The promise resolves when the commit is on the disk. If a write throws, only
+   * that write is undone, and the other writes of its group are run again. So `write` may change nothing but the
+   * database.
    */
   run<T>(write: () => T): Promise<T>;
   /** Why nothing can be written any more, or null. The disk has failed to store a commit. */
@@ -58,8 +59,8 @@ export function createGroupCommit(db: Sqlite, { highWater, log, lost }: GroupCom
     waiting = waiting.slice(GROUP_MAX);
     underWay = store(group).finally(() => {
       underWay = null;
-      // `close` commits the remaining writes itself. A group that runs beside it would still be on its way when the
-      // files are closed.
+      // `close` commits the remaining writes itself. A group that runs at the same time would not be on the disk yet
+      // when the files are closed.
       if (waiting.length > 0 && !closed) schedule();
     });
   }

@@ -23,8 +23,8 @@ interface GroupTransactionOptions {
 }
 
 /**
- * Runs the writes of a group in one transaction, and commits it. A write that throws is undone alone. The function
- * throws where the group is not committed; all of its writes are undone then.
+ * Runs the writes of a group in one transaction, and commits it. If a write throws, only that write is undone. The
+ * function throws if the group is not committed; then all of its writes are undone.
  */
 export function createGroupTransaction(
   db: Sqlite,
@@ -37,7 +37,7 @@ export function createGroupTransaction(
   const release = db.prepare('RELEASE one_write');
   const undo = db.prepare('ROLLBACK TO one_write');
 
-  /** Runs the writes of a group in order. Where one throws, all are undone and the result is null. */
+  /** Runs the writes of a group in order. If one throws, all are undone and the result is null. */
   function writeAll(group: readonly GroupedWrite[]): Result[] | null {
     try {
       return group.map(({ write }) => ({ ok: true, value: write() }));
@@ -49,7 +49,7 @@ export function createGroupTransaction(
     }
   }
 
-  /** Runs a write that may throw in a savepoint of its own, so that it can be undone alone. This is slower. */
+  /** Runs a write that may throw in a separate savepoint, so that only this write can be undone. This is slower. */
   function writeApart({ write }: GroupedWrite): Result {
     savepoint.run();
     try {
@@ -83,7 +83,7 @@ export function createGroupTransaction(
       try {
         rollBack();
       } catch {
-        // A disk that fails this as well fails the next group, which reports it.
+        // If the disk fails here too, it also fails the next group, which reports the error.
       }
       throw error;
     }

@@ -1,6 +1,5 @@
-// Names the process that has a ledger's lock. The lock itself has no name in it, so its owner writes a note into the
-// ledger. The note may be of a process that has ended: the present owner of the lock may not have written its own note
-// yet.
+// Names the process that has a ledger's lock. The lock does not show its owner, so the owner writes a note into the
+// ledger. The note may be that of an ended process if the present owner has not written its own note yet.
 
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
@@ -19,7 +18,9 @@ export interface LedgerHolder {
   boot?: string | null;
   /** The namespace of the process id. Each container has its own. */
   pidNamespace?: string | null;
-  /** When the process began, in the system's own unit. It distinguishes the process from a later one with the same id. */
+  /**
+   * When the process began, in a unit of the system. It distinguishes the process from a later one with the same id.
+   */
   began?: string | null;
 }
 
@@ -28,7 +29,7 @@ export function thisHolder({ command, now }: { command: string; now: number }): 
   return { pid: process.pid, command, since: new Date(now).toISOString(), ...hereNow(), began: beganAt('self') };
 }
 
-/** Describes the owner of the lock as the end of a sentence, and says how to find it where it is not known. */
+/** Describes the owner of the lock as the end of a sentence, and says how to find it if it is not known. */
 export function describeHolder(holder: LedgerHolder | null, lockFile: string): { who: string; find: string } {
   const find = `\`fuser -v ${lockFile}\` or \`lsof ${lockFile}\` names the process that holds it, if the process runs on this machine.`;
   if (holder === null) return { who: 'another process; which one could not be determined', find };
@@ -57,7 +58,7 @@ function standingOf({ pid, host, boot, pidNamespace, began }: LedgerHolder): 'al
   return differ(began, beganAt(pid)) ? 'ended' : 'alive';
 }
 
-/** True where both sides have a value and the values differ. */
+/** True if both sides have a value and the values differ. */
 function differ(noted: string | null | undefined, now: string | null): boolean {
   return typeof noted === 'string' && now !== null && noted !== now;
 }
@@ -86,7 +87,7 @@ function beganAt(pid: number | 'self'): string | null {
   return stat?.slice(stat.lastIndexOf(')') + 2).split(' ')[22 - 3] ?? null;
 }
 
-/** The value, or null: some systems have no `/proc`, and some hide parts of it. */
+/** Returns null if reading throws, because some systems have no `/proc`, and some hide parts of it. */
 function orNull(read: () => string): string | null {
   try {
     return read();

@@ -2,8 +2,8 @@ import { fault } from '../../domain/faults.ts';
 import { type Fault, messageOf, systemCodeOf } from '../../lib/errors.ts';
 
 /**
- * Translates an error of SQLite into a fault with a cure. Null for all other errors. A wrong statement is a defect of
- * this code, so it gives null as well.
+ * Translates an error of SQLite into a fault with a cure. Null for all other errors. Null for a wrong statement too,
+ * because that is a defect of this code.
  */
 export function ledgerFaultOf(error: unknown): Fault | null {
   // An extended code begins with its primary code: SQLITE_IOERR_WRITE, SQLITE_CORRUPT_INDEX.

@@ -6,8 +6,8 @@ import { ledgerPath } from './ledger-path.ts';
 import type { LedgerLock } from './lock.ts';
 
 /**
- * Watches the ledger, its log and its lock while the ledger is open for writing. When one of them is removed or
- * replaced, later commits are lost with this process. A link that points elsewhere or a second name counts as a change,
+ * Watches the ledger, its log and its lock while the ledger is open for writing. If one of them is removed or replaced,
+ * later commits are lost when this process ends. A link that points elsewhere or a second name counts as a change,
  * because another process would not find the lock there.
  *
  * @param file the path by which other processes find the ledger
@@ -35,7 +35,7 @@ export function watchLedger(
     lost = look();
     if (lost === null) return null;
     try {
-      // A supervisor may start the next process at once. The mark shows that process that a ledger was here.
+      // A supervisor may start the next process at once. The mark shows the next process that a ledger was here.
       highWater.putBack();
     } catch (error) {
       lost = withoutMark(lost, error);

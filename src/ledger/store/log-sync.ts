@@ -10,8 +10,8 @@ export interface LogSync {
   /**
    * Resolves when all earlier commits are on the disk.
    *
-   * @throws Fault `ledger.unwritable` when the disk fails. This process may not write to the ledger any more then: the
-   *   system reports such a failure only once, and regards the lost pages as written afterwards. The next process that
+   * @throws Fault `ledger.unwritable` when the disk fails. Then this process may not write to the ledger any more: the
+   *   system reports such a failure only once, and afterwards treats the lost pages as written. The next process that
    *   opens the ledger copies the sound part of the log into the database.
    */
   sync(): Promise<void>;
@@ -24,7 +24,7 @@ const toDisk = promisify(fdatasync);
 /**
  * Does the fsync of each commit in place of SQLite, so that the process can work while the disk is busy. SQLite still
  * syncs the log before it copies pages into the database, and the database before it starts a new log. So a power cut
- * undoes the latest commits only, newest first, and the ledger stays sound.
+ * can only undo the latest commits, and the ledger stays sound.
  *
  * @throws Fault `ledger.unwritable` when the log cannot be opened
  */

@@ -3,11 +3,14 @@ import type { LedgerContext } from './context.ts';
 import { createMeta } from './meta.ts';
 
 /**
- * How much history is kept beside the earlier revisions of items, so that the ledger stays bounded over the years (I9).
+ * How much history is kept besides the earlier revisions of items. The size of the ledger stays bounded over the years
+ * (I9).
  */
 const KEEP = { eventsPerItem: 50, runsPerSource: 400, missingRecordDays: 30, actions: 100_000 };
 
-/** So many events are removed at once beyond the fixed limits. A run ends often enough for that to keep up. */
+/**
+ * At most this many events beyond the limits are removed at once. Runs end often enough to remove all of them in time.
+ */
 const EVENTS_AT_ONCE = 20_000;
 const DAY_MS = 24 * 3_600_000;
 
@@ -20,7 +23,7 @@ export function createPrune({ db, clock }: Pick<LedgerContext, 'db' | 'clock'>):
     `DELETE FROM runs WHERE id IN (
        SELECT id FROM (SELECT id, row_number() OVER (PARTITION BY source ORDER BY id DESC) AS age FROM runs) WHERE age > ?)`,
   );
-  // Only items with events since the last pruning are looked at.
+  // Only items with events since the last pruning are checked.
   const noisyItems = db
     .prepare<[number, number], number>(
       `SELECT item_id FROM events WHERE item_id IN (SELECT item_id FROM events WHERE id > ?)
@@ -31,11 +34,12 @@ export function createPrune({ db, clock }: Pick<LedgerContext, 'db' | 'clock'>):
   const events = db.prepare<[number, number, number]>(
     'DELETE FROM events WHERE item_id = ? AND id NOT IN (SELECT id FROM events WHERE item_id = ? ORDER BY id DESC LIMIT ?)',
   );
-  // Missing records without items. In a stream without keys every change leaves one.
+  // Missing records without items. In a stream without keys every change of a row leaves a missing record.
   const records = db.prepare<[number]>(
     `DELETE FROM records WHERE missing_since < ? AND NOT EXISTS (SELECT 1 FROM items WHERE items.record_id = records.id)`,
   );
-  // The last run, the last one that has read its source, and the last complete one always stay: they say how each source stands.
+  // The last run, the last one that has read its source, and the last complete one always stay: they show the state of
+  // each source.
   const oldRuns = db.prepare<[number]>(
     `DELETE FROM runs WHERE started_at < ? AND id NOT IN (
        SELECT max(id) FROM runs GROUP BY source

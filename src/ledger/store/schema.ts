@@ -1,11 +1,12 @@
 // The tables of items, requests, history and events, where the open delivery is part of its item's row.
 //
-// A delivery has no id of its own: the item's id and the revision name it. Both ids here are AUTOINCREMENT, because idempotency
-// keys are made of them: an id that was given once is never given again, also not after a restore or a migration.
+// A delivery has no separate id: the item's id and the revision name it. The ids of items and requests are
+// AUTOINCREMENT, because idempotency keys are made from them. So an id is never used a second time, not even after a
+// restore or a migration.
 
 /**
- * These tables replace the former ones with the same names, and `deliveries`, `imports` and `claims`. The table `refs`
- * is unchanged.
+ * These tables replace the former tables with the same names, and `deliveries`, `imports` and `claims`. The table
+ * `refs` is unchanged.
  */
 export const TABLES = `
   CREATE TABLE items (

@@ -1,8 +1,8 @@
 // The first tables of the ledger, as migrations. Each migration is one step from one `user_version` to the next. A
-// released step is never edited, so its words may be older than the glossary's; a change is a new step.
+// released step is never edited, so its words may be older than the glossary. A change needs a new step.
 
 /**
- * Steps of statements, from an empty file to the tables in which deliveries had rows of their own. The step after them
+ * Steps of statements, from an empty file to the tables in which deliveries had a separate table. The step after them
  * is `moveDeliveriesIntoItems`.
  */
 export const MIGRATIONS: readonly string[] = [

@@ -1,6 +1,6 @@
 /**
- * Only members of imports keep a place in their request. Before, a delivery that was sent alone had the place 0, and the
- * members of an import were found by their operation.
+ * After this step only members of imports have a place in their request. Before it, a delivery that was sent alone had
+ * the place 0, and the members of an import were found by their operation.
  */
 export const IMPORT_PLACES = `
   UPDATE items SET request_place = NULL

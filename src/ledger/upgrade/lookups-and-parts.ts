@@ -1,4 +1,4 @@
-/** Lookup tables with what uses them, records of which a part is used, and refs to a material or a component. */
+/** Adds lookup tables with their uses, records of which only a part is used, and refs to a material or a component. */
 export const LOOKUPS_AND_PARTS = `
   CREATE TABLE lookups (
     id INTEGER PRIMARY KEY,

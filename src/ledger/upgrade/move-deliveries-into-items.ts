@@ -12,28 +12,28 @@ import { TABLES } from '../store/schema.ts';
 /** Called with the number of converted rows, and the number of all rows. */
 export type ConvertProgress = (done: number, all: number) => void;
 
-/** One statement converts this many rows. Then the progress is reported. */
+/** One statement converts this many rows. The progress is reported after each statement. */
 const ROWS_AT_ONCE = 20_000;
 
 /**
- * True of a delivery that has a request for itself alone, which may be sent again. A refused create counts where its
- * reason has the item looked up again.
+ * SQL condition: true if the delivery has its own request, which may be sent again. This includes a refused create
+ * whose item is looked up again.
  */
 const IS_KEPT_ALONE = `(d.path IS NOT NULL AND d.import_id IS NULL AND (d.state IN ('due', 'sending', 'in_doubt')
   OR (d.state = 'rejected' AND d.reason ->> '$.lookAgain' = 1)))`;
 const IS_OPEN = "d.state NOT IN ('delivered', 'superseded')";
 /**
- * True of a delivery that asks for an older payload than its item. The payload of a passport's step follows from its
- * operation, so it needs none.
+ * SQL condition: true if the delivery has an older payload than its item. A passport's step needs no payload, because
+ * its operation determines it.
  */
 const IS_OLDER = "i.kind <> 'passport' AND d.desired_hash <> i.desired_hash";
 const ROWS = 'i.id > @after AND i.id <= @upTo';
-// The present revision of an item. A BOM item that is taken to be at the platform has a revision number without a
+// The present revision of an item. A BOM item that is assumed to be at the platform has a revision number without a
 // delivery.
 const PRESENT = '(SELECT max(p.revision) FROM deliveries p WHERE p.item_id = i.id)';
 
-// Drops the indexes of the former tables first: some new indexes have the same names, and the new rows use the room.
-// Two indexes stay, because the former tables are read by them.
+// Drops the indexes of the former tables first, because some new indexes have the same names and the new rows need the
+// room. Two indexes stay, because the migration reads the former tables with them.
 const MAKE_ROOM = `
   DROP INDEX items_stirred;
   DROP INDEX items_by_natural_key;
@@ -102,8 +102,9 @@ const EVENTS = `
   FROM old_events i LEFT JOIN deliveries d ON d.id = i.delivery_id WHERE ${ROWS} ORDER BY i.id
 `;
 
-// Raises the sequences of the new tables, because idempotency keys are made of ids: a used id is never given again.
-// Creates were compared with a list by their deliveries' ids, which are gone, so all due creates are compared again.
+// Raises the sequences of the new tables, because idempotency keys are made from ids: a used id must never be used
+// again. The progress of comparing creates was stored as an id of a delivery. These ids no longer exist, so all due
+// creates are compared again.
 const FINISH = `
   INSERT INTO contenders (kind, key, record_id) SELECT kind, key, record_id FROM claims;
   CREATE TEMP TABLE given AS
@@ -123,7 +124,7 @@ const FINISH = `
 `;
 
 /**
- * Converts a ledger of the version before. The caller turns foreign keys off and `legacy_alter_table` on, so that
+ * Converts a ledger of the previous version. The caller turns foreign keys off and `legacy_alter_table` on, so that
  * tables that point to `items` point to the new table afterwards.
  *
  * @throws Fault `ledger.unreadable` where an open delivery would be lost, because it is not its item's latest

@@ -2,8 +2,8 @@ import type Database from 'better-sqlite3';
 import { withShape } from '../deliveries/reason-text.ts';
 
 /**
- * What people do and leave in the ledger, since when a record is in quarantine, and the indexes by which the dashboard groups
- * what is stuck.
+ * Adds the actions, notes and values of people, the time since when a record is in quarantine, and the indexes by which
+ * the dashboard groups stuck items and records.
  */
 export const PEOPLE = `
   -- The audit log: every action of a person, written before the action begins.

@@ -1,4 +1,4 @@
-/** Items that no record makes any more and about which the guard has not decided, and those that it holds. */
+/** Adds tables for released items about which the guard has not decided, and for those that it holds. */
 export const RELEASED_ITEMS = `
   -- Items at the platform that their records no longer make. They count as present until the guard has decided about them. A row
   -- goes when a record makes its item again, or when the item is marked as missing.

@@ -2,8 +2,8 @@ import { isDeepStrictEqual } from 'node:util';
 import type Database from 'better-sqlite3';
 
 /**
- * Whether two files hold the same tables with the same rows, but for the mark of a backup. It reads row by row, in a time that both
- * files take to be read once and in bounded memory, and ends at the first difference.
+ * Returns whether two files have the same tables with the same rows, apart from the mark of a backup. Reads both files
+ * once, row by row with bounded memory, and stops at the first difference.
  */
 export function hasSameRows(one: Database.Database, other: Database.Database): boolean {
   const tables = tablesOf(one);
@@ -29,13 +29,13 @@ function hasSameRowsIn(table: string, one: Database.Database, other: Database.Da
       if (!isDeepStrictEqual(row.value, otherRow.value)) return false;
     }
   } finally {
-    // An unfinished statement would keep its file open.
+    // An iterator that is not at its end would keep its file open.
     rows.return?.();
     otherRows.return?.();
   }
 }
 
-/** Both files have the same tables and indexes, and so SQLite gives their rows in the same order. */
+/** Both files have the same tables and indexes, so SQLite returns their rows in the same order. */
 function rowsOf(db: Database.Database, table: string): IterableIterator<unknown> {
   const condition = table === 'meta' ? "WHERE name <> 'backup_at'" : '';
   return db.prepare(`SELECT * FROM "${table}" ${condition}`).raw().safeIntegers().iterate();

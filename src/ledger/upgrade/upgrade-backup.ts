@@ -9,7 +9,7 @@ import { hasSameRows } from './same-rows.ts';
 /** The copy of a ledger that is made before an upgrade. */
 export interface UpgradeBackup {
   file: string;
-  /** True where an interrupted upgrade of the same ledger has made the copy already. */
+  /** True if an interrupted upgrade of the same ledger has made the copy already. */
   isThere: boolean;
 }
 
@@ -18,11 +18,11 @@ const SAME_MS = 2;
 
 /**
  * Finds the copy that an interrupted upgrade of this ledger has made, or a free name for a new copy. A copy is used
- * again only if the ledger was not written since. It then has the file time of its ledger, or the same rows. The rows
- * are compared if a process that reads the ledger keeps a part of it in the log: the file time does not cover that
- * part.
+ * again only if the ledger was not written since the copy was made. The copy then has the file time of the ledger, or
+ * the same rows. The rows are compared if a process that reads the ledger keeps a part of it in the log: the file time
+ * does not cover that part.
  *
- * @param isWhole true where the ledger's log was copied into its file: only then is the file's time that of the last
+ * @param isWhole true if the ledger's log was copied into its file: only then is the file's time that of the last
  *   write
  */
 export function findUpgradeBackup(
@@ -72,7 +72,7 @@ export function backUpBeforeUpgrade(
 }
 
 /**
- * True where a file is a complete copy of a ledger that was not written since.
+ * True if a file is a complete copy of a ledger that was not written since the copy was made.
  *
  * @param writtenAt when the ledger was written last; null if that is unknown
  */
@@ -87,7 +87,7 @@ function isCopyOf(db: Database.Database, file: string, writtenAt: Date | null): 
     const isSameTime = writtenAt !== null && Math.abs(statSync(file).mtimeMs - writtenAt.getTime()) <= SAME_MS;
     return isSameTime || hasSameRows(db, copy);
   } catch {
-    // Another file has this name.
+    // Another kind of file has this name.
     return false;
   } finally {
     copy?.close();

@@ -23,7 +23,7 @@ export const PRESENT_VERSION: number = MIGRATIONS.length + 8;
 
 export interface UpgradeOptions {
   clock: Clock;
-  /** False where the ledger is a copy itself, whose original is unchanged. */
+  /** False if the ledger is a copy itself, whose original is unchanged. */
   backsUp: boolean;
   /**
    * Reports in full sentences what happens. An upgrade of a large ledger takes a minute, in which the process does
@@ -34,13 +34,15 @@ export interface UpgradeOptions {
 
 /** The time between two reports of the progress. */
 const REPORT_MS = 5000;
-/** The page cache. Keys come in no order, so a small cache would write the same index pages again and again. */
+/**
+ * The size of the page cache. Keys come in no order, so a small cache would write the same index pages again and again.
+ */
 const CACHE_KB = 64_000;
 /** Every upgrade needs this much room, however small the ledger is. */
 const ROOM_LEAST = 1_000_000;
 /**
- * The room for the new tables, as a share of the ledger: they are in the log first, and then in the file beside the old
- * tables.
+ * The room for the new tables, as a share of the ledger: they are first in the log, and then in the file together with
+ * the old tables.
  */
 const ROOM_SHARE = 1.5;
 
@@ -48,7 +50,7 @@ const ROOM_SHARE = 1.5;
  * Creates the tables of an empty ledger, or converts those of an older version.
  *
  * @param place the ledger's real path
- * @param isWhole true where the ledger's log was copied into its file
+ * @param isWhole true if the ledger's log was copied into its file
  * @throws Fault `ledger.unwritable` where the disk has not enough room, or `ledger.unreadable`; the ledger is unchanged
  *   then
  */
@@ -154,7 +156,7 @@ function assertRoom(place: string, needed: number): void {
   if (free !== null && free < needed) throw roomFault(place, needed);
 }
 
-/** The free bytes beside the ledger; null where the file system does not report them. */
+/** The free bytes beside the ledger; null if the file system does not report them. */
 function freeBeside(place: string): number | null {
   try {
     const { bavail, bsize } = statfsSync(dirname(place));
@@ -165,8 +167,8 @@ function freeBeside(place: string): number | null {
 }
 
 /**
- * True where an error means that the disk is full. SQLite reports a full disk as a failing one where it enlarges its
- * shared memory.
+ * True if an error means that the disk is full. If the disk is full when SQLite enlarges its shared memory, SQLite
+ * reports a failing disk.
  */
 function isFull(error: unknown, place: string): boolean {
   const code = systemCodeOf(error) ?? '';

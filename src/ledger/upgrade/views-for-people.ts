@@ -1,14 +1,15 @@
-// Views for people who query the ledger themselves: docs/ledger-sql.md. The tables change from version to version. The views keep
-// their names and columns, so that a query or a spreadsheet goes on working. They store nothing.
+// Views for people who query the ledger themselves: docs/ledger-sql.md. The tables change from version to version. The
+// views keep their names and columns, so that a query or a spreadsheet still works after an upgrade. The views store
+// nothing.
 
 import type Database from 'better-sqlite3';
 
-/** A time in milliseconds since the epoch as text in UTC, as the date functions of SQLite read it. */
+/** Converts a time in milliseconds since the epoch to a text in UTC that the date functions of SQLite can read. */
 function time(column: string): string {
   return `strftime('%Y-%m-%d %H:%M:%S', ${column} / 1000.0, 'unixepoch')`;
 }
 
-/** A member of a JSON column, which is null or may be of an older version. */
+/** Reads a field of a JSON column. The column may be null or have the form of an older version. */
 function member(column: string, name: string): string {
   return `CASE WHEN json_valid(${column}) THEN ${column} ->> '$.${name}' END`;
 }

@@ -19,7 +19,7 @@ export function findCycles(edges: Iterable<{ parent: string; component: string }
   return cycles;
 }
 
-/** Searches depth first without recursion, because a hostile export can be deeper than the call stack. */
+/** Searches depth first without recursion, because an export can be deeper than the call stack. */
 function search(
   start: string,
   components: Map<string, string[]>,

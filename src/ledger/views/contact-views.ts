@@ -6,7 +6,7 @@ import { isStuck } from '../deliveries/delivery-states.ts';
 import { reasonHas } from '../deliveries/reason-conditions.ts';
 import type { Sqlite } from '../store/database.ts';
 
-/** The open questions of first contact: suspended creates, and adopted items that a person has to decide on. */
+/** The open questions of first contact: suspended creates, and adopted items about which a person has to decide. */
 export function createContactViews(db: Sqlite): Pick<LedgerViews, 'suspended' | 'adoptedChanges' | 'unansweredParts'> {
   const ofSources = "(@sources = '[]' OR i.source IN (SELECT value FROM json_each(@sources)))";
   const blocked = `items i WHERE ${isStuck('i')} AND i.state = 'blocked' AND ${ofSources}`;

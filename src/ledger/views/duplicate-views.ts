@@ -14,7 +14,7 @@ interface DuplicateRow {
 }
 
 /**
- * Rows that make an item which another row already makes with the same content. A row that makes such an item with other
+ * Finds rows that make the same item as another row, with the same content. A row that makes the item with other
  * content is in quarantine, and is counted there.
  */
 export function createDuplicateViews(db: Sqlite): Pick<LedgerViews, 'duplicates'> {
@@ -26,7 +26,8 @@ export function createDuplicateViews(db: Sqlite): Pick<LedgerViews, 'duplicates'
   const counts = db.prepare<[{ sources: string }], Pick<Duplicates, 'count' | 'whole'>>(
     `SELECT count(*) AS count, coalesce(sum(whole), 0) AS whole FROM (SELECT ${ownsNothing} AS whole ${from} GROUP BY r.id)`,
   );
-  // A row is named by its product, or else by its BOM item. SQLite takes the other columns from the row with the minimum.
+  // Each row is shown with its product, or with its BOM item if it makes no product. SQLite takes the other columns
+  // from the row with the minimum.
   const some = db.prepare<[{ sources: string; limit: number }], DuplicateRow>(
     `SELECT min(CASE c.kind WHEN 'product' THEN 0 WHEN 'bom_item' THEN 1 ELSE 2 END), c.kind, c.key, s.source, s.name AS stream,
        r.place, (SELECT place FROM records WHERE records.id = i.record_id) AS firstPlace ${from} AND ${ownsNothing}

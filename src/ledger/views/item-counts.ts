@@ -6,14 +6,14 @@ import type { Sqlite } from '../store/database.ts';
 import type { ItemTotals } from './item-totals.ts';
 
 /**
- * Open deliveries are few, and each of these conditions has an index. The `+` keeps SQLite from grouping by another
+ * Open deliveries are few, and each of these conditions has an index. The `+` prevents SQLite from grouping by another
  * index.
  */
 const IS_OPEN = ["i.state = 'waiting'", "i.state = 'sending'", isStuck('i')];
 
 /**
  * Counts items by kind and state, without passports. Nearly all items are delivered, so delivered items are not counted
- * one by one: their number is the total without the open and the ended ones.
+ * one by one: their number is the total minus the open and the ended ones.
  */
 export function createItemCounts(db: Sqlite, totals: ItemTotals): LedgerViews['itemCounts'] {
   const open = db.prepare<[{ sources: string }], { kind: ItemKind; state: ItemState; n: number }>(
@@ -23,7 +23,7 @@ export function createItemCounts(db: Sqlite, totals: ItemTotals): LedgerViews['i
          AND (@sources = '[]' OR i.source IN (SELECT value FROM json_each(@sources))) GROUP BY +i.kind, +i.state`,
     ).join(' UNION ALL '),
   );
-  // During a large sync many are due, so they are counted in the order of their index.
+  // During a large sync many items are due, so they are counted in the order of their index.
   const due = db.prepare<[{ sources: string }], { operation: Operation; n: number }>(
     `SELECT i.operation, count(*) AS n FROM items i WHERE i.state = 'due'
        AND (@sources = '[]' OR i.source IN (SELECT value FROM json_each(@sources))) GROUP BY i.operation`,
@@ -32,7 +32,7 @@ export function createItemCounts(db: Sqlite, totals: ItemTotals): LedgerViews['i
     `SELECT i.kind, count(*) AS n FROM items i WHERE i.ignored_hash IS NOT NULL
        AND (@sources = '[]' OR i.source IN (SELECT value FROM json_each(@sources))) GROUP BY i.kind`,
   );
-  // One transaction, so that both queries see the same moment.
+  // Both queries run in one transaction, so that they see the same moment.
   return db.transaction((sources: readonly string[] = []) => {
     const counts: ItemCounts = { product: {}, material: {}, bom_item: {} };
     const delivered = { ...totals(sources) };

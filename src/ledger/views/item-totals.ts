@@ -22,8 +22,8 @@ export function createItemTotals(db: Sqlite): ItemTotals {
   );
 
   /**
-   * SQLite counts a whole table without reading its rows. So the number of products is the table's count without the
-   * other kinds.
+   * SQLite counts a whole table without reading its rows. So the number of products is the table's count minus the
+   * number of all other kinds.
    */
   function ofAll(): Total[] {
     const others = OTHERS.map((kind) => ({ kind, n: ofKind.get(kind) ?? 0 }));

@@ -43,7 +43,7 @@ interface DetailRow extends SummaryRow {
   recordId: number | null;
 }
 
-/** The name of an item. A passport has that of its product. */
+/** The name of an item. A passport has the name of its product. */
 const NAME = `json_extract(CASE i.kind WHEN 'passport' THEN
   (SELECT p.desired FROM items p WHERE p.kind = 'product' AND p.key = i.key) ELSE i.desired END, '$.name')`;
 export const SUMMARY = `i.id, i.kind, i.key, i.natural_key AS naturalKey, ${NAME} AS name, i.source,
@@ -85,7 +85,7 @@ export function createItemViews(db: Sqlite, rules: PassportRules): Pick<LedgerVi
               OR instr(lower(coalesce(${NAME}, '')), @search))
        ORDER BY i.id LIMIT @limit`,
     ),
-    // Two statements, each by its index: one with OR would walk all items of the kind.
+    // Two statements, each with its own index: a single statement with OR would read all items of the kind.
     byKey: db.prepare<[string, string], DetailRow>(`SELECT ${DETAIL} FROM items i WHERE i.kind = +? AND i.key = +?`),
     byNaturalKey: db.prepare<[string, string], DetailRow>(
       `SELECT ${DETAIL} FROM items i WHERE i.kind = +? AND i.natural_key = +? LIMIT 1`,
@@ -111,7 +111,7 @@ export function createItemViews(db: Sqlite, rules: PassportRules): Pick<LedgerVi
       [number],
       { at: number; type: string; detail: string | null; operation: Operation | null; revision: number | null }
     >(
-      // Where history was pruned, the event's revision has no operation.
+      // If history was pruned, the event's revision has no operation.
       `SELECT e.at, e.type, e.detail, coalesce(h.operation, i.operation) AS operation,
          iif(h.operation IS NULL AND i.operation IS NULL, NULL, e.revision) AS revision
        FROM events e LEFT JOIN history h ON h.item_id = e.item_id AND h.revision = e.revision

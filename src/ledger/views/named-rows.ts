@@ -21,11 +21,11 @@ export const ROW_COLUMNS = `r.id, r.key, s.source, s.name AS stream, r.place, r.
 const ROWS_MAX = 5;
 
 /**
- * A function that finds the rows in which a name occurs that no item has: as the key of the row, as the key of an item that it
- * would make, or as a value.
+ * Returns a function that finds rows by a name that no item has. The name may be the key of the row, the key of an item
+ * that the row would make, or a value of the row.
  */
 export function createNamedRows(db: Sqlite): (name: string) => StoredRow[] {
-  // One statement for each index. With OR, SQLite would walk all records.
+  // One statement for each index. With OR, SQLite would read all records.
   const statements = [
     `SELECT ${ROW_COLUMNS} FROM holds h JOIN records r ON r.id = h.record_id JOIN streams s ON s.id = r.stream_id
      WHERE h.product_key = @name AND r.state = 'quarantined' AND r.missing_since IS NULL ORDER BY r.id LIMIT @limit`,
@@ -34,7 +34,7 @@ export function createNamedRows(db: Sqlite): (name: string) => StoredRow[] {
      ORDER BY r.id LIMIT @limit`,
     `SELECT ${ROW_COLUMNS} FROM streams s CROSS JOIN records r ON r.stream_id = s.id AND r.key = @name
      WHERE r.state <> 'mapped' ORDER BY r.id LIMIT @limit`,
-    // No index has the values of rows, so this reads all rows in quarantine, one at a time.
+    // No index has the values of rows, so this statement reads all rows in quarantine, one at a time.
     `SELECT ${ROW_COLUMNS} FROM records r INDEXED BY records_quarantined CROSS JOIN streams s ON s.id = r.stream_id
      WHERE r.state = 'quarantined' AND r.missing_since IS NULL AND instr(r.raw, @name)
        AND EXISTS (SELECT 1 FROM json_each(r.raw) f WHERE f.value = @name) LIMIT @limit`,

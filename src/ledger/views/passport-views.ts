@@ -52,8 +52,8 @@ function countsFrom(from: string): string {
 }
 
 /**
- * Counts the passports of each source. Without a policy it reads only products that have a passport: all others have the
- * state `none`, and their number is that of the products without those.
+ * Counts the passports of each source. Without a policy it reads only products that have a passport: all other products
+ * have the state `none`, and are counted without reading them.
  */
 export function createPassportsBySource(
   db: Sqlite,
@@ -87,7 +87,7 @@ export function createPassportViews(
   const completeness = createCompleteness(db, rules);
   const totals = createItemTotals(db);
   const sql = {
-    // Two statements, each by its index: one with OR would walk all products.
+    // Two statements, each with its own index: a single statement with OR would read all products.
     byColumn: ['key', 'natural_key'].map((column) =>
       db.prepare<[{ name: string; wanted: PassportStatus | null }], PassportRow>(
         `SELECT p.id, p.key, p.appeared_at AS appearedAt, ${PASSPORT_STATE} AS state, q.desired,
@@ -115,7 +115,7 @@ export function createPassportViews(
       };
     },
 
-    // One transaction, so that all counts are of the same moment.
+    // All counts are made in one transaction, so that they are of the same moment.
     passportCounts: db.transaction((sources: readonly string[] = []) => {
       const counts: PassportCounts = {};
       const wanted = wantedByPolicy(rules);

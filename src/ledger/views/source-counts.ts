@@ -8,14 +8,14 @@ import type { Sqlite } from '../store/database.ts';
 import { createItemTotals } from './item-totals.ts';
 import { createPassportsBySource } from './passport-views.ts';
 
-/** Each condition has an index. The `+` keeps SQLite from grouping by another index. */
+/** Each condition has an index. The `+` prevents SQLite from grouping by another index. */
 const IS_OPEN = ["i.state = 'waiting'", "i.state = 'due'", "i.state = 'sending'", isStuck('i')];
 
 type ItemCount = SourceCounts['items'][number];
 
 /**
- * Counts by source, for the metrics. Delivered items are not counted one by one: their number is that of all items without the
- * open and the ended ones. A passport counts from its first write on.
+ * Counts by source, for the metrics. Delivered items are not counted one by one: their number is that of all items
+ * minus the open and the ended ones. A passport counts from its first write on.
  */
 export function createSourceCounts(db: Sqlite, rules: PassportRules): DashboardViews['sourceCounts'] {
   const withdrawing = JSON.stringify(rules.withdrawMissingOf);
@@ -45,7 +45,7 @@ export function createSourceCounts(db: Sqlite, rules: PassportRules): DashboardV
   const totals = createTotals(db);
   const passportsBySource = createPassportsBySource(db, rules);
 
-  // One transaction, so that all queries see the same moment.
+  // All queries run in one transaction, so that they see the same moment.
   return db.transaction((now: number) => {
     const delivered = totals();
     const take = ({ source, kind, count }: { source: string; kind: SubjectKind; count: number }) => {
@@ -71,7 +71,7 @@ export function createSourceCounts(db: Sqlite, rules: PassportRules): DashboardV
 /** All items by source and kind. With one source the kinds are counted in an index, which is far quicker. */
 function createTotals(db: Sqlite): () => { source: string; kind: SubjectKind; count: number }[] {
   const sources = db.prepare<[], string>('SELECT DISTINCT source FROM streams').pluck();
-  // A walk in the order of an index would read each row by itself, which takes several times as long.
+  // Reading in the order of an index would fetch each row separately, which takes several times as long.
   const grouped = db.prepare<[], { source: string; kind: SubjectKind; count: number }>(
     `SELECT source, kind, sum(kind <> 'passport' OR revision > 0) AS count FROM items NOT INDEXED GROUP BY source, kind`,
   );

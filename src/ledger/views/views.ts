@@ -46,7 +46,9 @@ interface Listed {
 
 type RunRow = Omit<RunView, 'streams'>;
 
-/** The views over one connection: a read-only one beside a writing process, or the writer's own. */
+/**
+ * The views over one connection: a read-only one beside a writing process, or the connection of the writing process.
+ */
 export function createViews(db: Sqlite, rules: PassportRules): LedgerViews {
   const stuckColumns = `SELECT i.id, i.kind, i.key, i.revision, i.natural_key AS naturalKey, i.operation, i.source, i.state, i.reason,
     ${NEEDS_PERSON} AS needsPerson FROM items i`;

@@ -1,4 +1,4 @@
-// What keeps an item from being delivered. Each state of a delivery has its own answer.
+// Explains why an item is not delivered. Each state of a delivery has its own explanation.
 
 import { hasTrait, type Reason, type ReasonCode } from '../../../domain/delivery/reason.ts';
 import type { ItemKind } from '../../../domain/item.ts';
@@ -12,18 +12,21 @@ type Delivered = Pick<
   'kind' | 'key' | 'naturalKey' | 'source' | 'state' | 'reason' | 'dueAt' | 'remoteId'
 >;
 
-/** Why the platform's list has to be read before an item is created; null where it has not. */
+/**
+ * Why creates of a kind wait for the platform's list: the last failure to read it, if any. Null if no list has to be
+ * read.
+ */
 export type FirstContact = (kind: ItemKind) => { failure: Reason | null } | null;
 
-/** Why the API refuses other deliveries of the same kind, so that this one is not sent; null where it refuses none. */
+/** Why the API refuses deliveries with the same operation, so that this one is not sent; null if it refuses none. */
 export type Refusal = (item: Pick<Delivered, 'kind' | 'key'>) => Reason | null;
 
 export interface DeliverySteps {
   /**
-   * Where the item stands.
+   * The step that shows the state of an item.
    *
-   * @param what what it is called, as `its BOM item 10`
-   * @param known what to do if the platform has refused it, where more is known than its reason
+   * @param what the name of the item in the text, such as `its BOM item 10`
+   * @param known what to do if the platform has refused the item and more is known than the reason says
    */
   of(item: Delivered, what: string, known?: Cure): Step;
 }
@@ -119,7 +122,7 @@ function ofUnconfirmed({ kind, key, dueAt }: Delivered, what: string, message: s
 
 type Refused = Extract<ItemState, 'blocked' | 'rejected' | 'parked'>;
 
-/** What the platform said, with the problems of single fields that the message does not have. */
+/** The platform's message, with the problems of single fields that the message does not contain. */
 function saidOf(reason: Reason | null): string {
   if (reason === null) return 'no reason was kept';
   const fields = Object.entries(reason.fields ?? {}).filter(([, words]) => !reason.message.includes(words));
@@ -136,7 +139,7 @@ function refusedClause(state: Refused, what: string, reason: Reason | null): str
   return `${what} is blocked: ${said}`;
 }
 
-/** A step for a person. KEY, SKU and SOURCE stand for those of the item. */
+/** The advice for a person. KEY, SKU and SOURCE stand for the values of the item. */
 export interface Cure {
   cure: string;
   command: string;
@@ -182,7 +185,7 @@ function filled(command: string, { key, naturalKey, source }: Delivered): string
     .trimEnd();
 }
 
-/** `its BOM item 10`, `the material M1` */
+/** Names an item in a sentence: `its BOM item 10`, `the material M1`. */
 export function namedItem({ kind, key }: Pick<ItemSummary, 'kind' | 'key'>): string {
   return kind === 'bom_item' ? `its BOM item ${key}` : `the ${kindWord(kind)} ${key}`;
 }

@@ -4,10 +4,10 @@ import type { Sqlite } from '../../store/database.ts';
 import type { createRefSteps } from './ref-steps.ts';
 import { about, type Step, step } from './step.ts';
 
-/** How many of a product's BOM items are shown that are not delivered. */
+/** At most this many undelivered BOM items of a product are shown. */
 const PARTS_MAX = 5;
 
-/** What the BOM items of a product wait for. */
+/** Finds the steps that show what the BOM items of a product wait for. */
 export function createPartSteps(
   db: Sqlite,
   { item }: Pick<LedgerViews, 'item'>,

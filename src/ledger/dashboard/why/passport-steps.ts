@@ -14,11 +14,11 @@ import { about, type Step, step } from './step.ts';
 export interface PassportCase {
   product: ItemView;
   passport: PassportView;
-  /** The passport as an item; null where none was ever wanted. */
+  /** The passport as an item; null if no passport was ever wanted. */
   item: ItemView | null;
   /** The operation of its open delivery. */
   operation: Operation | null;
-  /** True where no earlier step keeps the passport from going on. */
+  /** True if no earlier step stops the passport. */
   isComplete: boolean;
 }
 
@@ -67,7 +67,7 @@ export function passportSteps(
   return steps;
 }
 
-/** What the passport is to become. A person's request wins over the policy. */
+/** The status that the passport should get. A person's request wins over the policy. */
 function wantedOf(desired: PassportDesire | null, rules: PassportRules): PassportStatus | 'none' | null {
   if (desired !== null && desired.because !== 'policy') return desired.status;
   return wantedByPolicy(rules);

@@ -7,9 +7,9 @@ import type { DeliverySteps } from './delivery-steps.ts';
 import { passportSteps } from './passport-steps.ts';
 import type { Step } from './step.ts';
 
-/** The last steps on the way to a passport: what is wanted of it, its delivery, and what the platform has. */
+/** The last steps on the way to a passport: its desired status, its delivery, and what the platform has. */
 export interface PassportWaits {
-  /** @param isComplete true where no earlier step keeps the passport from going on */
+  /** @param isComplete true if no earlier step stops the passport */
   stepsOf(product: ItemView, passport: PassportView, isComplete: boolean): Step[];
   /**
    * Why the passport of a complete product does not have its desired status, in full sentences; null if no reason is

@@ -9,8 +9,8 @@ const DEPTH_MAX = 5;
 const STEPS_MAX = 20;
 
 /**
- * Where an item stands, and if it waits for other items, where these stand. An item that is reached twice is shown
- * once, so that refs in a circle end.
+ * Makes the step of an item, and the steps of the items that it waits for. Each item is shown once, so that a circle of
+ * refs ends.
  */
 export function createRefSteps(
   { item }: Pick<LedgerViews, 'item'>,
@@ -33,7 +33,7 @@ export function createRefSteps(
     return steps;
   }
 
-  /** The item of a ref. A part that is a material or a component is whichever has the key. */
+  /** The item to which a ref points. If the ref may be a material or a component, it is the one that has the key. */
   function found({ kind, key, either }: RefStanding): ItemView | null {
     return byKey(kind, key) ?? (either === true ? byKey('material', key) : null);
   }

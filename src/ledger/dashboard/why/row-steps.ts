@@ -7,15 +7,15 @@ import { createNamedRows, ROW_COLUMNS, type StoredRow } from '../../views/named-
 import { type Step, step } from './step.ts';
 
 export interface RowSteps {
-  /** The row that makes the product; undefined where none does. */
+  /** The row that makes the product; undefined if no row does. */
   ofProduct(key: string): StoredRow | undefined;
   /** Rows in quarantine that belong to the product, besides its own row. */
   heldBy(key: string, own: number | null): Step[];
   /** Rows in quarantine that may belong to any product. */
   heldByAny(): Step[];
-  /** The rows in which a name occurs that no item has. */
+  /** The rows that contain a name that no item has. */
   naming(name: string): StoredRow[];
-  /** The steps of a row. */
+  /** The steps that explain what happened to a row. */
   stepsOf(row: StoredRow, what: string): Step[];
 }
 
@@ -56,7 +56,7 @@ export function createRowSteps(db: Sqlite, rules: PassportRules): RowSteps {
   };
 }
 
-/** @param what the words for the row, as `its row` */
+/** @param what the words for the row, such as `its row` */
 function rowSteps(row: StoredRow, what: string): Step[] {
   const { id, source, stream, state, missing, partial } = row;
   const place = `${source}/${stream}, ${formatPlace(parseJson<Place>(row.place))}`;
@@ -97,7 +97,7 @@ function quarantineSteps(row: StoredRow, what: string, place: string): Step[] {
   return [step('stop', `${what} is in quarantine (${place})`, { record: row.id, command: 'dpp-sync quarantine' })];
 }
 
-/** The rule that was broken, with field and value where the message does not have them. */
+/** The message of an issue, with the field and the value if the message does not contain them. */
 function issueText({ code, message, field, value }: Issue): string {
   const words = message.replace(/[\s.]+$/, '');
   const shown = value === undefined || value === null ? '' : typeof value === 'string' ? value : JSON.stringify(value);

@@ -11,13 +11,13 @@ interface RunRow {
 }
 
 export interface SourceSteps {
-  /** How the source was read last. `own` is true of the source of the product. */
+  /** The step for the last read of a source. `own` is true for the source of the product. */
   of(source: string, own: boolean): Step;
-  /** The sources that the passport of each product waits for, besides its own. */
+  /** The steps for the other sources that the passport of each product waits for. */
   others(own: string | null): Step[];
 }
 
-/** Sources that are read as they should be are shown as one step. */
+/** At most this many other sources with a problem are shown. */
 const SHOWN_MAX = 5;
 
 export function createSourceSteps(db: Sqlite, rules: PassportRules): SourceSteps {
@@ -37,7 +37,7 @@ export function createSourceSteps(db: Sqlite, rules: PassportRules): SourceSteps
 
   function of(source: string, own: boolean): Step {
     const gives = rules.partSources.includes(source);
-    // A passport waits for the sources of parts alone. What another source did last is worth to know.
+    // A passport only waits for the sources of parts. The last read of any other source is shown for information.
     const held = gives ? 'stop' : 'unknown';
     const which = own ? 'its source' : 'the source';
     const name = gives && !own ? `${which} ${source}, which gives parts,` : `${which} ${source}`;

@@ -7,13 +7,13 @@ import { createDeliverySteps, type DeliverySteps } from './delivery-steps.ts';
 /** How many deliveries are searched for one that the API has refused. */
 const SCHEDULED_MAX = 1000;
 
-/** The steps of deliveries, with what the ledger knows of first contact and of refusals of the API. */
+/** The steps of deliveries, with the facts of the ledger about first contact and refusals by the API. */
 export function createStoredDeliverySteps(db: Sqlite, views: Pick<LedgerViews, 'apiWait'>): DeliverySteps {
   const sql = {
     contact: db.prepare<[string], { failure: string | null }>(
       'SELECT failure FROM listings WHERE kind = ? AND needed > 0',
     ),
-    // What the API has refused is due again at once, so it is among the first of the scheduled deliveries.
+    // A delivery that the API has refused is due again at once, so it is among the first of the scheduled deliveries.
     refusal: db
       .prepare<[{ kind: string; key: string }], string>(
         `SELECT d.reason FROM (

@@ -1,4 +1,5 @@
-// Why a product's passport is published or not: the way from the source's row to the passport, in the order of cause and effect.
+// Explains why a product's passport is published or not. The steps lead from the source's row to the passport, in the
+// order of cause and effect.
 
 import type { PassportRules } from '../../../domain/passport.ts';
 import type { DashboardViews, Why, WhyStep } from '../../../domain/ports/ledger/dashboard-views.ts';
@@ -51,7 +52,7 @@ export function createWhy(
   function whyOf(product: ItemView, passport: PassportView): Why {
     const steps = productSteps(product);
     const isHeld = steps.some(({ standing }) => standing === 'stop' || standing === 'waits');
-    // Completeness decides. Blockers that it knows and that the steps above do not show are added.
+    // The check of completeness decides. Its blockers are added if the steps above show none.
     if (!isHeld) for (const blocker of passport.blockers) steps.push(step('stop', blocker));
     const isComplete = !isHeld && passport.blockers.length === 0;
     if (isComplete) steps.push(step('ok', 'the product is complete', about('product', product.key)));
@@ -59,12 +60,13 @@ export function createWhy(
     const published = passport.acknowledged === 'published';
     const { key, naturalKey, name } = product;
     const last = steps.at(-1);
-    // The platform has refused a write of the passport itself. Whatever else stops the product would not publish it.
+    // The platform has refused a write of the passport itself. This is the cause, even if other steps stop the product
+    // too.
     const refused = passport.state === 'blocked' && last?.standing === 'stop' ? last : null;
     return answered({ key, naturalKey, name, published, steps }, refused);
   }
 
-  /** A product that has no item: its row is in quarantine, or no mapping wants it. */
+  /** Explains a product that has no item: its row is in quarantine, or no mapping makes an item from it. */
   function ofRow(name: string): Why | null {
     const [row] = rows.naming(name);
     if (row === undefined) return null;
@@ -82,13 +84,15 @@ export function createWhy(
   });
 }
 
-/** @param direct the cause where one step is known to be it; else the first step that stops the passport is */
+/**
+ * @param direct the step that is known to be the cause; without it, the cause is the first step that stops the passport
+ */
 function answered(
   { steps, ...why }: Omit<Why, 'answer' | 'steps'> & { steps: Step[] },
   direct: Step | null = null,
 ): Why {
   const of = `The passport of ${why.naturalKey ?? why.key}`;
-  // A cause that needs a person comes before work that goes on by itself.
+  // A cause that needs a person comes before work that continues without a person.
   const cause =
     direct ?? steps.find(({ standing }) => standing === 'stop') ?? steps.find(({ standing }) => standing === 'waits');
   const because = cause === undefined ? null : cause.because;

@@ -18,7 +18,7 @@ interface ClaimsParts {
   contact: Pick<Contact, 'suspendedCreates'>;
 }
 
-/** Marks due deliveries as sending, with few statements for all of them. The body of one transaction. */
+/** Marks due deliveries as sending, with few statements for all of them. Run it as one transaction. */
 export function createClaims(
   context: Pick<LedgerContext, 'db' | 'clock' | 'epoch' | 'target'>,
   { requests, imports, passports, contact }: ClaimsParts,
@@ -94,7 +94,7 @@ export function createClaims(
       else waiting.push(row.id);
     };
     const addChanged = (list: readonly DeliveryRow[]): void => {
-      // A kept import may include members that another list names.
+      // An import that is sent again unchanged may have members that another list names.
       const gathered = imports.gather(
         list.filter(({ id }) => !inImports.has(id)),
         firstId + fresh.length,

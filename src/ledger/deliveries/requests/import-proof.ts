@@ -16,7 +16,7 @@ interface Stored {
   proof: ImportProof;
 }
 
-/** The proof that bulk imports may be used for new products. For use inside a transaction. */
+/** The proof that bulk imports may be used for new products. Use it inside a transaction. */
 export interface ImportProofs {
   find(): ImportProof;
   store(proof: ImportProof): void;
@@ -55,7 +55,7 @@ export function createImportProofs({ db, profile }: Pick<LedgerContext, 'db' | '
   };
 }
 
-/** The proof that was stored last, whatever the profile is now. */
+/** The proof that was stored last, even if the profile has changed since. */
 export function readImportProof(meta: Pick<Meta, 'get'>): ImportProof {
   return readStored(meta)?.proof ?? UNTRIED;
 }
@@ -65,7 +65,7 @@ function readStored(meta: Pick<Meta, 'get'>): Stored | null {
   return text === null ? null : parseJson<Stored>(text);
 }
 
-/** A proof holds for one form of imports. Any change of the profile about them has the proof tried again. */
+/** A hash of the settings of the profile for imports. If one of them changes, imports have to be proven again. */
 function formOf({ imports, wireNames, idPaths }: Profile): string {
   const form = { imports, names: wireNames.product, ids: idPaths.product };
   return sha256Url(canonicalJson(form as unknown as JsonValue));

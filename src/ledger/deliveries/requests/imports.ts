@@ -1,9 +1,10 @@
 // Bulk imports: several deliveries that are sent as one request. The products of one import are all new or all changed.
 //
-// Each product has a delivery of its own. A claim puts several of them into one request. While it is unknown whether an
-// import of changed products arrived, the request is kept and sent again with the same bytes and key. Otherwise the
-// request is released, and its members are put into other imports when they are claimed next. All these members change
-// their state together: the bytes of an import that one member has left would restore that member's older content (I3).
+// Each product has its own delivery. A claim puts several of these deliveries into one request. While it is unknown
+// whether an import of changed products arrived, the request is kept and sent again with the same bytes and key.
+// Otherwise the request is released, and its members are put into other imports when they are claimed next. All these
+// members change their state together: if one member left the import, the same bytes would restore that member's older
+// content (I3).
 //
 // An import of new products is sent once. A member that is unconfirmed belongs to it until it is known whether that
 // product was made, and then leaves it alone: delivered, or with a new revision.
@@ -22,7 +23,7 @@ import type { RequestRow, Requests } from './requests.ts';
 /** An import that is sent next, with its members in the order of its body. */
 export interface GatheredImport {
   request: RequestRow;
-  /** True if it was sent before. */
+  /** True if this import was sent before. */
   isKept: boolean;
   rows: readonly DeliveryRow[];
 }
@@ -74,7 +75,7 @@ export function createImports(
     return null;
   }
 
-  /** Each member may have its own wait. They are sent together, so all wait for the longest one. */
+  /** Each member may have its own wait. The members are sent together, so all wait for the longest time. */
   function putOff({ request, rows }: GatheredImport): boolean {
     const dueAt = Math.max(...rows.map((row) => row.dueAt));
     if (dueAt <= clock.now()) return false;
@@ -91,7 +92,7 @@ export function createImports(
       epoch,
       target,
       operation: 'product.import',
-      // A released import was answered, so the same members make a new request.
+      // After a released import the same members make a new request, with a new key.
       subject: id,
       naturalKey: rows.map((row) => `${row.id}.${row.revision}`).join(' '),
       payloadHash: sha256Url(body ?? ''),
@@ -110,8 +111,8 @@ export function createImports(
       if (first === undefined) return null;
       const found = kept(first);
       if (found !== null) return putOff(found) ? null : found;
-      // Members of an import that was refused as a whole only share an import with each other: other deliveries must
-      // not be refused because of them.
+      // Members of an import that was refused as a whole may share an import only with each other. Otherwise they could
+      // cause the refusal of other deliveries.
       const members = due.filter((row) => row.groupMax === first.groupMax && row.requestId === first.requestId);
       return assembled(members, newId);
     },

@@ -25,7 +25,7 @@ interface Row extends ItemRow {
 
 const IS_SETTLEABLE = `i.state IN (${SETTLE_STATES.map((state) => `'${state}'`).join(', ')})`;
 const IS_SELECTED = `i.state = @state AND (@kind IS NULL OR i.kind = @kind) AND (@source IS NULL OR i.source = @source)`;
-/** Open deliveries are few, so each condition uses the index of its own state. */
+/** Open deliveries are few, so each condition uses the index of its state. */
 const SELECTED = [`${isStuck('i')} AND ${IS_SELECTED}`, `i.state = 'waiting' AND ${IS_SELECTED}`];
 
 export function createNamedDeliveries({ db, profile }: Pick<LedgerContext, 'db' | 'profile'>): NamedDeliveries {
@@ -78,7 +78,7 @@ export function createNamedDeliveries({ db, profile }: Pick<LedgerContext, 'db' 
       return found.map(namedDelivery);
     },
     count: (selection) => sql.count.reduce((sum, statement) => sum + (statement.get(selection) ?? 0), 0),
-    // A selection is of one state, so only one of the two statements finds rows.
+    // A selection has one state, so only one of the two statements finds rows.
     selected: (request) => sql.selected.flatMap((statement) => statement.all(request)).map(namedDelivery),
     boundTo: (kind, remoteId) => sql.bound.get(kind, JSON.stringify(remoteId)) ?? null,
   };

@@ -12,9 +12,11 @@ import type { RequestRow } from './requests.ts';
 /** The remote ids of the items that one item refers to. */
 type Refs = Partial<Record<RefRole, JsonValue>>;
 
-/** Makes the requests of deliveries that have none yet, except bulk imports. Nothing is stored here. */
+/** Makes the requests of deliveries that have none yet, except bulk imports. Stores nothing. */
 interface NewRequests {
-  /** Reads the references of many rows at once. The answer for a row is null while a remote id is missing. */
+  /**
+   * Reads the references of many rows at once. The returned function gives null for a row while a remote id is missing.
+   */
   refsOf(rows: readonly DeliveryRow[]): (row: DeliveryRow) => Refs | null;
   /** Makes the path, the bytes and the key of the request that is stored under this id. */
   make(row: DeliveryRow, refs: Refs, id: number): RequestRow;

@@ -10,7 +10,7 @@ export interface RequestRow {
   idempotencyKey: string;
   path: string;
   body: string | null;
-  /** How often it was claimed. */
+  /** How often the request was claimed. */
   sends: number;
 }
 
@@ -24,8 +24,8 @@ export interface Requests {
   claimAgain(ids: readonly number[], claimedAt: number): void;
   /**
    * Takes an item out of its request, whose bytes must not be sent again. All changed products leave their import
-   * together: the bytes of an import that one of them has left would restore its older content (I3). An import of new
-   * products is never sent twice, so each of them leaves it alone. A request without members is deleted.
+   * together: if one of them left it, the same bytes would restore its older content (I3). An import of new products is
+   * never sent twice, so a new product leaves it without the others. A request without members is deleted.
    */
   release(item: Pick<ItemRow, 'id' | 'operation' | 'requestId' | 'requestPlace'>): void;
   /**

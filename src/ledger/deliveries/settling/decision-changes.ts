@@ -9,7 +9,7 @@ interface DecisionChange {
   uncertain?: 0 | 1;
 }
 
-/** The columns that each decision changes, without the decisions that end a delivery. */
+/** The columns that each decision changes, except the decisions that end a delivery. */
 export const DECISION_CHANGES: {
   [K in Exclude<Decision['kind'], 'delivered' | 'ignored'>]: (
     decision: Extract<Decision, { kind: K }>,

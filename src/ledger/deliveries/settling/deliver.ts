@@ -15,14 +15,14 @@ import type { DeliveryRow } from '../delivery-row.ts';
 import type { Requests } from '../requests/requests.ts';
 
 /**
- * Stores the effects of a delivery on its item. Call each function inside a transaction. Two of them return how many
- * deliveries they have released.
+ * Stores the effects of a delivery on its item. Call each function inside a transaction. A function that returns a
+ * number returns how many deliveries it has released.
  */
 export interface Deliver {
   deliver(row: DeliveryRow, decision: Extract<Decision, { kind: 'delivered' }>): number;
   /**
    * Adopts the item of a create that the platform has refused because the item exists. `found` is what the list shows.
-   * The revision ends, as for any item that was there before.
+   * The revision ends, as it does for any item that was at the platform before.
    */
   adoptFound(row: DeliveryRow, kind: ListableKind, found: readonly ContactEntry[]): number;
   /**
@@ -91,7 +91,7 @@ export function createDeliver(
       const remoteId = decision.remoteId === null ? (row.remoteId ?? 'null') : JSON.stringify(decision.remoteId);
       const known = delivered(row, decision.contentKnown);
       if (decision.by === 'answer' && row.uncertain === 0) restored.wasAbsent(id);
-      // The members of an import were released from it before.
+      // The members of an import were already released from their request.
       if (row.operation !== 'product.import') requests.release(row);
       sql.deliver.run({ ...known, id, state: transition(row.state, 'accept'), now: clock.now(), attempts, remoteId });
       passports.markDirtyBy([{ id, kind, key, isNew }]);

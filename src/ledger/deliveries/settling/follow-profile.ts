@@ -17,10 +17,10 @@ const STAGED_OTHERWISE: Record<Profile['productUpdate'], string> = {
     AND state = 'rejected' AND operation = 'product.import'`,
 };
 
-/** The name of the fact that keeps the policies of the last process. */
+/** The name under which the policies of the last process are stored. */
 const POLICIES = 'unconfirmed_policies';
 
-/** For a delivery whose last answer says nothing about the attempt that may have arrived. */
+/** The reason for a delivery whose last answer shows nothing about the earlier attempt that may have arrived. */
 const EARLIER_ATTEMPT: Reason = { code: 'timeout', message: 'An earlier attempt had no clear answer.' };
 
 /**
@@ -38,8 +38,8 @@ export function createFollowProfile(
   );
 
   /**
-   * I6: a delivery that was to be sent again, although it may have arrived, becomes unconfirmed where the profile does
-   * not allow that any more. Its request stays with it: where the write is proven to be absent, the same bytes are sent
+   * I6: a delivery that was to be sent again, although it may have arrived, becomes unconfirmed if the profile does not
+   * allow that any more. The delivery keeps its request: if the write is proven to be absent, the same bytes are sent
    * under the same key (I2).
    */
   function lookUpResent(operation: Operation): void {

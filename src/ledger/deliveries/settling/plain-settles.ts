@@ -63,7 +63,7 @@ export function createPlainSettles(
     ),
   };
 
-  /** The members of a plain group before their remote ids are checked; null if the group is not plain. */
+  /** The members of a plain group, whose remote ids were not checked yet; null if the group is not plain. */
   function plainMembers({ group, members }: FoundGroup): PlainSettlement[] | null {
     const { claim } = group;
     const plain = members.flatMap((member) => (claim === null ? [] : (plainSettlement(member, claim) ?? [])));
@@ -77,8 +77,8 @@ export function createPlainSettles(
     if (settlements.length === 0) return new Map();
     const settled = settlements.map(({ row, decision: { remoteId } }) => [row.id, idText(remoteId)]);
     const now = clock.now();
-    // Before the delivery ends, notes that this create made the item. For an uncertain delivery an earlier attempt may
-    // have made it.
+    // Before the delivery ends, notes that this create made the item. The note is not made for an uncertain delivery,
+    // because an earlier attempt may have made the item.
     for (const { row } of restored.isRestored ? settlements : []) if (row.uncertain === 0) restored.wasAbsent(row.id);
     sql.deliver.run({ state: transition('sending', 'accept'), now, settled: JSON.stringify(settled) });
     requests.remove([...new Set(settlements.flatMap(({ row }) => row.requestId ?? []))]);
@@ -126,7 +126,8 @@ function plainSettlement(
   if (row?.state !== 'sending' || row.revision !== revision || seen !== undefined) return null;
   if (row.requestId !== claim.request || row.sends !== claim.sends) return null;
   // The baseline of a passport is never its desired payload. The baseline of an item that has changed since it was sent
-  // is older than its desired payload. An item that gave its id away meanwhile is not at the platform any more.
+  // is older than its desired payload. An item whose remote id another item has taken over is not at the platform any
+  // more.
   if (row.kind === 'passport' || row.sentHash !== null || gaveIdAway(row)) return null;
   if (decision.kind !== 'delivered' || decision.by !== 'answer' || !decision.contentKnown) return null;
   return decision.shown === undefined && decision.shownAs === undefined ? { row, decision } : null;

@@ -15,14 +15,14 @@ import type { Requests } from '../requests/requests.ts';
 import { DECISION_CHANGES } from './decision-changes.ts';
 import type { Deliver } from './deliver.ts';
 
-/** The timeline's text for a manual resolution. */
+/** The text that the timeline shows for a manual resolution. */
 const ARRIVED = { message: 'A person has said that it arrived.' };
 
 /**
  * Settles the members of one request, whatever was decided about them. Call it inside a transaction.
  *
- * @param settledIds deliveries that this transaction has settled. A second decision on one of them changes nothing. The function
- *   adds the deliveries that it settles.
+ * @param settledIds deliveries that this transaction has settled. A second decision about one of them changes nothing.
+ *   This function adds the deliveries that it settles.
  */
 export type SettleRequest = (group: RequestSettlement, settledIds: Set<number>) => Settled[];
 
@@ -68,7 +68,7 @@ export function createSettleRequest(
     }
     if (decision.kind === 'ignored') {
       items.ignore(id, decision.reason);
-      // The item blocks no passport any more.
+      // The item does not block a passport any more.
       passports.markDirtyBy([{ id, kind: row.kind, key: row.key, isNew: false }]);
       return { id, revision, released: items.reconcile(id) === 'due' ? 1 : 0, applied: true };
     }
@@ -85,8 +85,8 @@ export function createSettleRequest(
     const leaves = isOver || (decision.kind === 'retry' && isImportedCreate(row));
     if (leaves && row.operation !== 'product.import') requests.release(row);
     sql.move.run(transition(row.state, event), dueAt + sinceMs, spent, uncertain, reason, now, row.id);
-    // A wait for a limit and a delivery that stays unconfirmed are no events: they would hide the other events. The
-    // delivery's reason shows them.
+    // A wait for a limit is not stored as an event, and nor is a delivery that stays unconfirmed: such events would
+    // hide the other ones. The delivery's reason shows them.
     const goesOn = decision.kind === 'unconfirmed' && row.state === 'in_doubt' && reason === row.reason;
     if (!goesOn && (decision.kind !== 'retry' || decision.spend))
       items.note(row.id, row.revision, decision.kind, decision.reason);
@@ -96,15 +96,15 @@ export function createSettleRequest(
     if (hasEnded && row.uncertain === 1 && !isAbsent && row.kind !== 'passport') deliver.forgetBaseline(row);
     if (decision.kind === 'rejected' && isAbsent) restored.wasAbsent(row.id);
     if (decision.kind === 'resend' && isImportedCreate(row)) return beginAgain(row, dueAt + sinceMs);
-    // A newer payload is staged after a decision that ends the revision. It is also staged where the older payload
-    // would be sent again, although that is known to have had no effect.
+    // A newer payload is staged after a decision that ends the revision. It is also staged if the older payload would
+    // be sent again after it is known to have had no effect.
     const isUntouched = decision.kind === 'retry' && uncertain === 0 && !isTied && row.kind !== 'passport';
     return (hasEnded || isUntouched) && items.reconcile(row.id) === 'due' ? 1 : 0;
   }
 
   /**
    * Begins a new revision of a new product that its import has not made. The import is not sent again, and another
-   * request may not go by the same revision (I2). Returns how many deliveries became due.
+   * request must not use the same revision (I2). Returns how many deliveries became due.
    */
   function beginAgain(row: DeliveryRow, dueAt: number): number {
     restored.wasAbsent(row.id);
@@ -145,7 +145,7 @@ export function createSettleRequest(
       if (keep && staying.length === imports.members(requestId).length) kept.add(requestId);
       else requests.release(row);
     }
-    // Members with the same decision are read back together, so they get the same time.
+    // One time for all members: members with the same decision are then read back together.
     const now = clock.now();
     return found.map(({ id, revision, decision, decidedAt, row }) =>
       row
@@ -176,7 +176,7 @@ function provesAbsence(decision: OpenDecision): boolean {
   return decision.kind === 'rejected' && decision.absent === true;
 }
 
-/** True if a person may resolve a delivery of this kind and state in this way. */
+/** True if a person may resolve a delivery of this kind and state with this decision. */
 function maySay({ kind, state, uncertain }: DeliveryRow, decision: Decision): boolean {
   const said = decision.kind;
   if (said !== 'delivered' && said !== 'rejected' && said !== 'ignored') return false;

@@ -4,7 +4,7 @@ import { SELECT_SETTLE_ROWS, type SettleRow } from '../delivery-row.ts';
 import type { PlainSettles } from './plain-settles.ts';
 import type { SettleRequest } from './settle-request.ts';
 
-/** Stores the decisions about deliveries that were sent. The body of one transaction. */
+/** Stores the decisions about deliveries that were sent. Run it as one transaction. */
 export interface Settles {
   settle(groups: readonly RequestSettlement[]): Settled[];
 }
