@@ -6,12 +6,12 @@ import { suggest } from '../lib/text/suggest.ts';
 import { columnsNamedBy, type NamedColumn } from './mapping/columns-named.ts';
 import { memberPresence } from './mapping/expressions/name-access.ts';
 
-/** The parts of a configured source that name columns. */
+/** The settings of a source in which columns are named. */
 interface NamingSource {
   id: string;
   mappings: readonly MappingDefinition[];
   lookups: Readonly<Record<string, LookupConfig>>;
-  /** Its path in the config. */
+  /** The path of the source in the config. */
   path: string;
 }
 
@@ -33,7 +33,7 @@ export function neededColumns(
       ),
   );
   const ofKey = stream.key.map((name) => ({ name, path: `${stream.path}.key` }));
-  // The first place in the config that names a column is the one that a message shows.
+  // If several places in the config name a column, a message shows the first one.
   const columns = new Map<string, NamedColumn>();
   for (const column of [...ofKey, ...named, ...lookedUp])
     if (!columns.has(column.name)) columns.set(column.name, column);
@@ -41,9 +41,9 @@ export function neededColumns(
 }
 
 /**
- * Checks pages of a stream whose rows all have the same columns. A column that was renamed or left out of an export would
- * put every row of it into quarantine. So the run stops before the page is stored, and nothing is taken for missing.
- * Each file is checked once, by its first row that could be read.
+ * Checks pages of a stream whose rows all have the same columns. A column that was renamed or left out of an export
+ * would put every row of it into quarantine. So the run stops before the page is stored, and no record is marked as
+ * missing. Each file is checked once, by its first row that could be read.
  *
  * @returns a function that throws a Fault `source.unreadable`
  */
@@ -61,9 +61,9 @@ export function createColumnCheck(needed: readonly NamedColumn[]): (rows: readon
 }
 
 /**
- * The error for columns that are not there; null if all of them are.
+ * The error for columns that are not there; null if all are there.
  *
- * @param where the file or stream that lacks them
+ * @param where the file or stream that lacks the columns
  */
 export function missingColumns(
   needed: readonly NamedColumn[],
@@ -102,14 +102,14 @@ function columnsThere(present: readonly string[]): string {
 }
 
 function otherCure({ name, path }: NamedColumn, present: readonly string[]): string {
-  // A wrong delimiter or encoding leaves one column, whose name holds those of the others.
+  // With a wrong delimiter or encoding there is only one column, and its name contains the names of all columns.
   if (present.length === 1) return ' Where the file has more columns, check `delimiter` and `encoding`.';
-  // A key has no expression that could ask.
+  // The config names the columns of a key without an expression, so `has(…)` cannot be used there.
   if (path.endsWith('.key')) return '';
   return ` If it may be absent, ask for it in the expression: ${memberPresence('row', name)}.`;
 }
 
-/** Sentences about names that no row has shown so far while it has shown a similar one. */
+/** Makes sentences about needed columns that no row has had so far, if the rows have a column with a similar name. */
 export function likelyMisspelt(needed: readonly NamedColumn[], seen: readonly string[]): string[] {
   return needed.flatMap(({ name, path }) => {
     const meant = seen.includes(name) ? undefined : suggest(name, seen);

@@ -9,17 +9,17 @@ import { createMapQueue, type MapQueue } from './map-queue.ts';
 import { createStoredRecordMapper } from './map-stored.ts';
 import { createPageJobs } from './page-jobs.ts';
 
-/** Everything between a page that was read and the items in the ledger. */
+/** The part of the program that makes items in the ledger from the pages that were read. */
 export interface Mapping {
   mapQueue: MapQueue;
   /**
-   * The sources whose stored records wait to be mapped. A source that is not in the config any more has no mapping, so
-   * its records wait until the source is back, and nothing waits for them.
+   * The sources whose stored records wait to be mapped. The records of a source that is no longer in the config cannot
+   * be mapped until it is back, so this source is not listed.
    */
   pendingSources(): string[];
   /** True while a record waits for the mapping or is being mapped. */
   busy(): boolean;
-  /** Enqueues jobs for stored records that wait although no job maps them. Call it at intervals. */
+  /** Enqueues jobs for stored records that wait for the mapping without a job. Call it at intervals. */
   look(): Promise<void>;
 }
 
@@ -38,7 +38,7 @@ export function createMapping({
   mapperOf: (source: string) => Mapper | null;
   emit: Emit;
   clock: Pick<Clock, 'now'>;
-  /** For traces. */
+  /** Gets the times of each page, for traces. */
   onPageStored?: OnPageStored | undefined;
 }): Mapping {
   const mapQueue = createMapQueue({

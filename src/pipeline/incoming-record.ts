@@ -4,7 +4,10 @@ import { type IncomingRecord, identityOf, RAW_FIELD, serializeFields } from '../
 import type { JsonObject } from '../lib/json.ts';
 import { findOddCharacter } from '../lib/text/odd-character.ts';
 
-/** The rows of a page as they are stored. Every row of every export passes through here, so it is a plain loop. */
+/**
+ * Makes the records that are stored from the rows of a page. This runs for every row of every export, so it is a plain
+ * loop for speed.
+ */
 export function incomingRecords(
   rows: readonly SourceRow[],
   keyColumns: readonly string[],
@@ -13,7 +16,9 @@ export function incomingRecords(
   return rows.map((row) => incomingRecord(row, keyColumns, omitted));
 }
 
-/** A row as it is stored: with its identity and hash, without the columns that are never stored. */
+/**
+ * Makes the record that is stored from a row: adds identity and hash, and leaves out the columns that are never stored.
+ */
 export function incomingRecord(
   row: SourceRow,
   keyColumns: readonly string[],

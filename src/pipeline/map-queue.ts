@@ -5,9 +5,9 @@ import type { StoredRecordMapper } from './map-stored.ts';
 import type { PageJobs } from './page-jobs.ts';
 
 /**
- * Processes the jobs of the `map` queue. There are two sorts. One names a page that was read and is mapped before it is
- * stored. The other names a source whose stored records wait for the mapping; it maps all of them, so one such job for
- * each source is enough.
+ * Processes the jobs of the `map` queue. There are two kinds of jobs. One names a page that was read and is mapped
+ * before it is stored. The other names a source whose stored records wait for the mapping; it maps all of them, so one
+ * such job for each source is enough.
  */
 export interface MapQueue extends Pick<PageJobs, 'mapPage' | 'room'> {
   start(): Promise<void>;
@@ -15,7 +15,7 @@ export interface MapQueue extends Pick<PageJobs, 'mapPage' | 'room'> {
    * Enqueues the mapping of a source's stored records. If the queue is out of reach, `watch` enqueues the job later.
    */
   mapStored(source: string): Promise<void>;
-  /** Enqueues jobs for sources whose records wait although no job maps them, because their job was lost. */
+  /** Enqueues jobs for sources whose records wait for the mapping although their job was lost. */
   watch(pendingSources: readonly string[]): Promise<void>;
   /** Why stored records cannot be mapped now, such as a ledger that cannot be written; null if they can. */
   trouble(): Fault | null;
@@ -25,8 +25,8 @@ export interface MapQueue extends Pick<PageJobs, 'mapPage' | 'room'> {
 }
 
 /**
- * How many jobs are processed at once, so that a source with very many stored records does not hold up the pages of
- * others.
+ * How many jobs are processed at once, so that a source with very many stored records does not delay the pages of other
+ * sources.
  */
 const CONCURRENCY = 8;
 /** A job that was not received after this many calls of `watch` may be lost. */
@@ -64,7 +64,7 @@ export function createMapQueue({
   }
 
   async function receiveSource(source: string): Promise<JobResult> {
-    // Records that begin to wait from now on need another job, because this one may not see them.
+    // Records that begin to wait from now on need another job, because this job may not find them.
     enqueued.delete(source);
     working.add(source);
     try {
@@ -87,7 +87,7 @@ export function createMapQueue({
     return await receiveSource(typeof source === 'string' ? source : '');
   }
 
-  /** Without this, a lost job that has nothing to map any more would make the queue look busy for ever. */
+  /** Without this, a lost job that has nothing to map any more would make `busy` true for ever. */
   function forgetNeedless(pendingSources: readonly string[]): void {
     for (const [source, watches] of enqueued) {
       if (pendingSources.includes(source) || working.has(source)) continue;

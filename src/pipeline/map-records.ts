@@ -6,7 +6,7 @@ import type { IntakeLedger } from '../domain/ports/ledger/intake-ledger.ts';
 /** Reads entries of lookup tables. */
 export type ReadEntries = (keys: readonly LookupKey[]) => Promise<readonly (LookupEntry & LookupKey)[]>;
 
-/** How many records are mapped at once. Answers of the API wait no longer than that. */
+/** How many records are mapped at once. An answer of the API waits for no more than this many records. */
 const RECORDS_AT_ONCE = 100;
 
 /** An entry may lead to another lookup. After this many rounds, a record gets the issue that an entry was not read. */
@@ -18,10 +18,10 @@ export function entriesOf(ledger: Pick<IntakeLedger, 'findLookups'>): ReadEntrie
 }
 
 /**
- * Maps records outside any transaction, and gives way to other work after each hundred. A mapping is a pure function of
+ * Maps records outside any transaction. After each hundred records other work can run. A mapping is a pure function of
  * the record and of the entries that it looks up. A record is mapped once to learn which entries it needs. These
- * entries are then read for many records at once, and the record is mapped again. A few records that look nothing up
- * are mapped at once, without a promise.
+ * entries are then read for many records at once, and the record is mapped again. A few records without lookups are
+ * mapped at once, without a promise.
  */
 export function mapRecords(
   mapper: Mapper,
@@ -71,7 +71,7 @@ function createBatch(mapper: Mapper, records: readonly MappableRecord[]) {
   };
 
   return {
-    /** Maps the records whose entries were not read before. Returns the entries that they still need. */
+    /** Maps the records that still lacked entries before. Returns the entries that they still need. */
     map(): LookupKey[] {
       asked = new Map();
       open = open.filter((record) => {

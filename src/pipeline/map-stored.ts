@@ -5,17 +5,17 @@ import type { Emit } from '../domain/ports/progress.ts';
 import { entriesOf, mapRecords, type ReadEntries } from './map-records.ts';
 import { emitMapped } from './page-jobs.ts';
 
-/** How many records are mapped and staged at once. Answers of the API wait no longer than that. */
+/** How many records are mapped and staged at once. An answer of the API waits for no more than this many records. */
 const BATCH = 100;
 
 /**
- * Maps stored records: those of streams without keys, those that a changed mapping has made stale, those that have used a
- * lookup entry that has changed, and contenders for an item that has changed.
+ * Maps stored records: records of streams without keys, records that were mapped with an earlier mapping or an earlier
+ * lookup entry, and contenders for an item that has changed.
  */
 export interface StoredRecordMapper {
   /**
-   * Maps and stages every record of a source that waits for it. Records that begin to wait meanwhile are mapped too: a
-   * call during the mapping of the same source makes it start once more at its end.
+   * Maps and stages every record of a source that waits for the mapping. A call during the mapping of the same source
+   * makes the mapping run once more at its end, so records that begin to wait meanwhile are mapped too.
    */
   mapSource(source: string, abort: AbortSignal): Promise<void>;
 }

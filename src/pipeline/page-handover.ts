@@ -2,7 +2,7 @@ import type { Mapper } from '../domain/mapping.ts';
 import type { ReadPage, StagedPage } from '../domain/ports/intake.ts';
 import type { JsonObject } from '../lib/json.ts';
 
-/** A page that was read and is mapped next. */
+/** A page that was read and is not mapped yet. */
 export interface PageToMap extends ReadPage {
   /** The number of the page in its stream and run, from 1. */
   number: number;
@@ -28,12 +28,12 @@ export interface HandedPage {
 }
 
 /**
- * The pages that are being mapped. Their rows stay in the memory of this process, which is bounded (I9). A job of the
- * `map` queue only names its page, so no row is ever in a queue (I7). A page that is lost with the process is read
- * again by the next run, because the cursor has not moved (I1).
+ * The pages that are being mapped. Their rows stay in the memory of this process, and their total size is bounded (I9).
+ * A job of the `map` queue only names its page, so no row is ever in a queue (I7). A page that is lost with the process
+ * is read again by the next run, because the cursor has not moved (I1).
  */
 export interface PageHandover {
-  /** @param at when it was read, in milliseconds since the epoch */
+  /** @param at when the page was read, in milliseconds since the epoch */
   put(page: PageToMap, at?: number): HandedPage;
   /** Returns the page that a job names, once. Null if the page is gone, or if another job has taken it. */
   take(job: JsonObject): HandedPage | null;
@@ -46,7 +46,10 @@ export interface PageHandover {
   giveUp(reason: Error): void;
 }
 
-/** A pull reads on while all handed pages have fewer bytes than this. Each pull can exceed the limit by one page. */
+/**
+ * A pull continues to read while all handed pages together have fewer bytes than this. Each pull can exceed the limit
+ * by one page.
+ */
 const HANDED_BYTES_MAX = 16 * 1024 * 1024;
 
 export function createPageHandover(bytesMax = HANDED_BYTES_MAX): PageHandover {
@@ -58,7 +61,7 @@ export function createPageHandover(bytesMax = HANDED_BYTES_MAX): PageHandover {
   return {
     put(page, at = 0) {
       const { promise: stored, resolve, reject } = Promise.withResolvers<StagedPage>();
-      // The pull may have stopped since, and then no code waits for this promise.
+      // If the pull has stopped meanwhile, no code waits for this promise, so its rejection needs a handler.
       stored.catch(() => undefined);
       const handed: HandedPage = { page, at, isTaken: false, stored, resolve, reject };
       pages.set(nameOf(jobDataOf(page)), handed);

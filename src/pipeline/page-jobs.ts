@@ -19,8 +19,7 @@ export interface PageJobs {
   /**
    * Hands a page to a worker, and waits until it is stored. Null if the page was given up after an abort.
    *
-   * @throws the error of mapping or storing the page, or the fault of the queue if it lasts longer than the caller
-   *   waits
+   * @throws the error of mapping or storing the page, or the fault of the queue if it lasts longer than `wait` allows
    */
   mapPage(page: PageToMap, wait: WritableWait, abort: AbortSignal): Promise<StagedPage | null>;
   /** Maps and stores the page that a job names. */
@@ -49,7 +48,7 @@ export function createPageJobs({
   emit: Emit;
   handover?: PageHandover;
   clock?: Pick<Clock, 'now'>;
-  /** Gets the times of each page for traces. If it is left out, no time is measured. */
+  /** Gets the times of each page, for traces. Without it no time is measured. */
   onPageStored?: OnPageStored | undefined;
 }): PageJobs {
   async function enqueue({ page }: HandedPage): Promise<Fault | null> {
@@ -160,7 +159,7 @@ async function within<T>(
 ): Promise<T | null> {
   const sleep = new AbortController();
   const wake = (): void => sleep.abort();
-  // A page that was taken before the abort is still waited for.
+  // If a worker took the page before the abort, the pull still waits for it.
   if (!abort.aborted) abort.addEventListener('abort', wake);
   try {
     return await Promise.race([promise, clock.sleep(ms, sleep.signal).then(() => null)]);
@@ -171,8 +170,8 @@ async function within<T>(
 }
 
 /**
- * Maps rows of a page. It maps the rows as they are stored, so that mapping them again from the ledger gives the same
- * items.
+ * Maps rows of a page. It maps them in the form in which they are stored, so that mapping them again from the ledger
+ * gives the same items.
  *
  * @param rows the rows' positions in the page
  */

@@ -28,7 +28,7 @@ export interface PullRequest extends RunCause {
   reader: SourceReader;
   /** The mapping that the run begins with. */
   mapper: Mapper;
-  /** The columns that each stream needs, for streams whose rows all have the same ones. */
+  /** The columns that each stream needs, for streams whose rows all have the same columns. */
   needed?: ReadonlyMap<string, readonly NamedColumn[]>;
   /** Columns that are never stored. */
   omit: readonly string[];
@@ -58,8 +58,8 @@ export interface PullResult {
 
 /**
  * Pulls one source from start to end. Each page is mapped and stored before the connector reads the next one. So a
- * crash repeats one page at most, and the cursor is never ahead of what is stored (I1). Reading waits for the `map`
- * queue and never for the API: the ledger takes the backlog.
+ * crash repeats one page at most, and the cursor is never ahead of what is stored (I1). Reading may wait for the `map`
+ * queue, but never for the API: deliveries that wait are stored in the ledger.
  *
  * @throws the connector's error, after the run was closed as failed
  */
@@ -81,7 +81,7 @@ export async function pull(request: PullRequest, options: PullOptions, abort: Ab
     const passed = streams.filter((name) => guarded.every(({ stream }) => stream !== name));
     if (!abort.aborted) await reader.acknowledge(passed, abort);
   } catch (error) {
-    // A connector that is asked to stop may throw.
+    // After an abort the connector may throw, which is no failure.
     if (!abort.aborted) {
       const failed = { runId, result: 'failed', error: messageOf(error) } as const;
       await untilWritable(() => ledger.endRun(failed), wait, abort);
@@ -100,7 +100,7 @@ export async function pull(request: PullRequest, options: PullOptions, abort: Ab
   return { runId, result, guarded };
 }
 
-/** Streams that the mappings look up are read first, so that the records of the others find their entries. */
+/** Streams that the mappings look up are read first, so that the records of other streams find their entries. */
 function inReadingOrder({ source, reader, mapper }: PullRequest): readonly SourceStream[] {
   const own = (mapper.lookups ?? []).flatMap(({ stream }) => (stream?.source === source ? [stream.stream] : []));
   const isLookedUp = ({ name }: SourceStream) => own.includes(name);
@@ -126,10 +126,10 @@ interface StreamPull extends PullRequest {
   before: StreamProgress;
 }
 
-/** One read of a stream: of everything, or of what has changed. */
+/** One read of a stream: a snapshot, or changes. */
 interface StreamRead extends StreamPull {
   mode: ReadMode;
-  /** True if this snapshot follows a read of changes, so that it shows what they have missed. */
+  /** True if this snapshot follows a read of changes, so that it shows what the changes have missed. */
   compares: boolean;
 }
 
@@ -145,8 +145,9 @@ async function pullStream(request: StreamPull, options: PullOptions, abort: Abor
 }
 
 /**
- * A stream that can give changes and snapshots begins with a snapshot, because only that shows everything there is. Later a
- * snapshot follows the changes whenever the last one is old. It finds what the changes have missed, and what is gone.
+ * A stream that can give changes and snapshots begins with a snapshot, because only a snapshot shows all records.
+ * Later, a snapshot follows the changes whenever the last snapshot is old. It finds records that the changes have
+ * missed, and records that are gone.
  */
 function modesOf({ stream, before, snapshotEveryMs }: StreamPull, now: number): ReadMode[] {
   if (stream.reads !== 'changes-and-snapshot') return [stream.reads];
@@ -213,12 +214,12 @@ async function readStream(request: StreamRead, options: PullOptions, abort: Abor
 }
 
 /**
- * Among changes, a later row of a record replaces the earlier ones. So no record counts as seen before, and rows with the
- * same key are stored one after the other. In a snapshot such rows are records of their own.
+ * Among changes, a later row of a record replaces the earlier ones. So no record counts as seen before, and rows with
+ * the same key are stored one after the other. In a snapshot, rows with the same key are separate records.
  */
 export const NOTHING_SEEN: SeenRecords = { has: () => false, add: () => undefined, size: () => 0 };
 
-/** Parts a page where a key is repeated. The order of the rows stays. */
+/** Splits a page at each row whose key is repeated. The order of the rows does not change. */
 function withoutRepeats(rows: readonly IncomingRecord[]): IncomingRecord[][] {
   const parts: IncomingRecord[][] = [];
   let part: IncomingRecord[] = [];
@@ -236,7 +237,7 @@ function withoutRepeats(rows: readonly IncomingRecord[]): IncomingRecord[][] {
 }
 
 /**
- * Without one whole export the content of the source is unknown, so nothing counts as complete.
+ * Without one complete export the content of the source is unknown, so no run counts as complete.
  *
  * @throws Fault `source.unreadable` if the stream was never read
  */

@@ -9,13 +9,16 @@ import { mapStoredRecords } from './map-stored.ts';
 
 /** How many stored records are read at once. */
 const PAGE = 250;
-/** How many of them are mapped between two turns of the event loop, and staged in one write. Answers wait for no more than that. */
+/**
+ * How many records are mapped without a pause and staged in one write. An answer of the API waits for no more than this
+ * many records.
+ */
 const BATCH = 100;
 
 export interface ReplayRequest {
   selection: ReplaySelection;
   force: boolean;
-  /** True to report what would happen, and change nothing. */
+  /** True to report the result without changing anything. */
   dryRun: boolean;
 }
 
@@ -23,9 +26,9 @@ export interface ReplayRequest {
 export interface ReplayReport extends ReplayOutcome {
   /** How many stored records were mapped. */
   records: number;
-  /** How many of them have no issue any more. */
+  /** How many of the mapped records have no issue any more. */
   passing: number;
-  /** How many passports are sent again, and how many are not, because their products are incomplete. */
+  /** How many passports are sent again, and how many are not because their products are incomplete. */
   passports: { asked: number; incomplete: number };
 }
 
@@ -43,7 +46,7 @@ export async function replay(
 ): Promise<ReplayReport> {
   const { selection, force, dryRun } = request;
   const { ledger, mapperOf } = options;
-  // This comes first: deliveries that are sent again by force are not unconfirmed any more.
+  // The forced deliveries are sent first: deliveries that are sent again by force are not unconfirmed any more.
   const forced = force ? await ledger.forceUnconfirmed({ selection, dryRun }) : 0;
   const passports = await ledger.replayPassports({ selection, dryRun });
   const report: ReplayReport = {
@@ -65,7 +68,8 @@ export async function replay(
     mapped.sort((a, b) => a.id - b.id);
     const outcome = await ledger.replay({ records: mapped, dryRun });
     report.records += records.length;
-    // Records whose lookup entries have changed since are left out by the ledger. In a dry run their mapping alone counts.
+    // The ledger leaves out records whose lookup entries have changed meanwhile. A dry run counts them by their mapping
+    // only.
     const failing = mapped.filter(({ result }) => result.status === 'quarantined').length;
     const quarantined = dryRun ? Math.max(outcome.quarantined, failing) : outcome.quarantined;
     report.passing += mapped.length - quarantined;
@@ -78,7 +82,7 @@ export async function replay(
   for (;;) {
     const candidates = await ledger.replayCandidates({ selection, afterId, limit: PAGE });
     const last = candidates.at(-1);
-    // A dry run has counted the forced deliveries as left unconfirmed.
+    // A dry run counts the forced deliveries as left unconfirmed, so they are subtracted.
     if (!last) return { ...report, leftUnconfirmed: Math.max(0, report.leftUnconfirmed - (dryRun ? forced : 0)) };
     afterId = last.id;
     for (let at = 0; at < candidates.length; at += BATCH) {

@@ -1,8 +1,9 @@
 // Stores rows that a person has corrected.
 //
-// The rows go the way of any page: their hashes are compared, the changed ones are mapped, and one transaction stores records,
-// items and deliveries (I1, I4). The run of an upload is no read of the source. The cursor does not move, and no record counts
-// as missing. The next export of the source decides again: it replaces a corrected row with its own.
+// The rows are handled like those of any page: their hashes are compared, the changed ones are mapped, and one
+// transaction stores records, items and deliveries (I1, I4). The run of an upload does not read the source. The cursor
+// does not move, and no record counts as missing. The next export of the source replaces a corrected row with its own
+// row.
 
 import type { Mapper } from '../domain/mapping.ts';
 import type { Correction } from '../domain/ports/intake.ts';
@@ -32,9 +33,9 @@ export interface CorrectionRequest {
 export interface CorrectionResult {
   runId: number;
   result: 'complete' | 'interrupted';
-  /** How many rows were left out, because their records have changed or are gone since the person has seen them. */
+  /** How many rows were left out, because their records have changed or are gone since the person saw them. */
   leftOut: number;
-  /** How many of the rows differed from what was stored. */
+  /** How many of the rows differed from the stored records. */
   changed: number;
   mapped: number;
   quarantined: number;
@@ -43,7 +44,10 @@ export interface CorrectionResult {
 
 const PAGE_ROWS = 500;
 
-/** Call it while no other run of the source is under way: a record that is gone would be stored as a new one. */
+/**
+ * Call it while no other run of the source is under way. Otherwise a record that disappears meanwhile would be stored
+ * as a new one.
+ */
 export async function storeCorrections(
   { source, stream, key, omit, rows, askedBy, mapper }: CorrectionRequest,
   options: {

@@ -14,9 +14,9 @@ export interface WritableWait {
 const AGAIN_MS = 1000;
 
 /**
- * Repeats `work` while the ledger cannot be written. A full disk may have room again soon, and a run that gave up would
- * wait for its next schedule. Each call of `work` is one transaction, so a failed call changes nothing. Does not wait
- * for a damaged ledger.
+ * Repeats `work` while the ledger cannot be written. A full disk may have room again soon, and a failed run would begin
+ * again only at its next schedule. Each call of `work` is one transaction, so a failed call changes nothing. Does not
+ * wait for a damaged ledger.
  *
  * @throws the error of `work` after the wait has ended or an abort
  */
@@ -34,7 +34,7 @@ export async function untilWritable<T>(work: () => Promise<T>, wait: WritableWai
   }
 }
 
-/** Measures how long one wait lasts. */
+/** Measures how long a wait lasts. */
 export interface Rest {
   /**
    * Call it with the reason of the wait, or with null when there is none. Returns the reason once the wait has lasted

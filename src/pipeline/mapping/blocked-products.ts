@@ -6,10 +6,10 @@ import type { ExpressionMapping } from './expressions/compile-expressions.ts';
 import { readKey } from './expressions/expression.ts';
 import type { Scope } from './expressions/scope.ts';
 
-/** For a BOM item whose product is unknown: it may belong to any product. */
+/** The result for a BOM item whose product is unknown: the BOM item may belong to any product. */
 export const ANY_PRODUCT: BlockedProducts = [null];
 
-/** The products that a row, or an entry of it, belongs to although it could not be mapped. */
+/** The products to which a row, or an entry of a row, belongs although it could not be mapped. */
 export function productsBlockedBy(mapping: ExpressionMapping, scope: Scope): BlockedProducts {
   if (mapping.kind === 'material') return [];
   if (mapping.kind === 'bom_item') {

@@ -4,14 +4,14 @@ import type { MappingDefinition } from '../../domain/mapping.ts';
 /** A column that a mapping needs in every row. */
 export interface NamedColumn {
   name: string;
-  /** Where the expression stands in the config, as `sources[0].mappings[1].fields.name`. */
+  /** Where the expression stands in the config, such as `sources[0].mappings[1].fields.name`. */
   path: string;
 }
 
 /**
- * The columns without which a mapping fails for every row that it wants. A column whose presence the expression asks for
- * (`has(row.X)`, `"X" in row`) may be absent. What `when` asks for holds for the whole mapping. The columns
- * that a module uses are not known.
+ * The columns that a mapping needs: without one of them it fails for every row to which it applies. A column whose
+ * presence the expression asks for (`has(row.X)`, `"X" in row`) may be absent. If `when` asks for a column, it may be
+ * absent in the whole mapping. The columns that a module uses are not known.
  */
 export function columnsNamedBy(definition: MappingDefinition): NamedColumn[] {
   const { path, when, each, key, refs = {}, fields = {} } = definition;
@@ -38,11 +38,11 @@ export function columnsNamedBy(definition: MappingDefinition): NamedColumn[] {
 
 interface ColumnsIn {
   read: Set<string>;
-  /** Those whose presence the expression asks for. */
+  /** The columns whose presence the expression asks for. */
   asked: Set<string>;
 }
 
-/** Null for an expression that is no CEL, which the compiler of mappings reports. */
+/** Null for an expression that is not valid CEL. The compiler of mappings reports it. */
 function columnsIn(text: string | undefined): ColumnsIn | null {
   if (text === undefined) return null;
   const columns: ColumnsIn = { read: new Set(), asked: new Set() };

@@ -39,10 +39,10 @@ type Apply = (record: MappableRecord) => Made;
 /** A compiled mapping of one stream. */
 interface StreamMapping {
   stream: string;
-  /** Its position in the config. */
+  /** The position of the mapping in the config. */
   index: number;
   apply: Apply;
-  /** The kind of its items; undefined for a module, which can make items of any kind. */
+  /** The kind of the mapping's items; undefined for a module, which can make items of any kind. */
   kind: ItemKind | undefined;
   onIssue: 'hold' | 'report';
 }
@@ -58,7 +58,7 @@ interface Compiled {
  * Compiles the mappings of one source within milliseconds. It always reads lookup files and modules again. A daemon
  * calls it at every run and replay, so that changed files take effect without a restart.
  *
- * @returns all problems at once; `mappingFault` makes one error of them
+ * @returns all problems at once; `mappingFault` makes one error from them
  */
 export async function compileMappings(options: SourceMappings): Promise<Result<Mapper, MappingProblem[]>> {
   const { definitions, fields } = options;
@@ -101,7 +101,7 @@ export async function compileMappings(options: SourceMappings): Promise<Result<M
   return ok(createMapper(mappings, { meter, tables, files: [...files], revision: revisionOf(options, modules) }));
 }
 
-/** Checks that the source's table of units has codes that there are. */
+/** Checks that the source's table of units has only codes that exist. */
 function checkUnits({ units = {}, definitions }: SourceMappings, problems: MappingProblem[]): void {
   const path = definitions[0]?.path.replace(/\.mappings\[\d+\]$/, '') ?? 'sources';
   for (const [name, code] of Object.entries(units)) {
@@ -193,8 +193,8 @@ function anyOf(mappings: readonly StreamMapping[]): BlockedProducts {
 }
 
 /**
- * Applies all mappings of a stream. If a mapping that holds the record fails, no item of the record is used. If only
- * mappings with `report` fail, all items without an issue are used.
+ * Applies all mappings of a stream. If a mapping with `onIssue: hold` fails, no item of the record is used. If only
+ * mappings with `onIssue: report` fail, all items without an issue are used.
  */
 function mapWith(mappings: readonly StreamMapping[], record: MappableRecord): MapResult {
   const items: MappedItem[] = [];

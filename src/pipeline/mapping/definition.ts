@@ -3,7 +3,7 @@ import type { Fault } from '../../lib/errors.ts';
 
 /** A problem of a mapping that is found before any row is read. */
 export interface MappingProblem {
-  /** Where in the config, as `sources[0].mappings[1].fields.quantity`. */
+  /** The place in the config, such as `sources[0].mappings[1].fields.quantity`. */
   path: string;
   /** A full sentence. */
   message: string;

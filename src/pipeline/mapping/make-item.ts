@@ -9,10 +9,10 @@ import { numberText, shown } from './values.ts';
 /** The fields that items of each kind may have: the canonical ones and those that the profile allows. */
 export type AllowedFields = Readonly<Record<ItemKind, readonly string[]>>;
 
-/** What the items of a mapping are checked with, whether expressions or a module make them. */
+/** The checks for the items of a mapping, for expressions and for modules. */
 export interface ItemChecks {
   rules: ValueRules;
-  /** Undefined if the profile is not known: then any field is allowed. */
+  /** Undefined if the profile is not known. Then any field is allowed. */
   fields: AllowedFields | undefined;
 }
 
@@ -32,11 +32,11 @@ export function rootOf(field = ''): string {
   return field.split('.', 1)[0] ?? '';
 }
 
-/** Numbers in text fields become text by the one rule of `numberText`. */
+/** Numbers in text fields become text by the rule of `numberText`. */
 function withTexts(kind: ItemKind, payload: JsonObject): JsonObject {
   const numbers = Object.entries(payload).filter(([name, value]) => typeof value === 'number' && holdsText(kind, name));
   if (numbers.length === 0) return payload;
-  // A number whose digits are not certain stays one, and is refused below.
+  // A number whose digits are not certain stays a number, so that the validation below refuses it.
   const texts = numbers.map(([name, value]) => [name, numberText(Number(value)) ?? value]);
   return { ...payload, ...(Object.fromEntries(texts) as JsonObject) };
 }

@@ -1,6 +1,6 @@
 /** Why a value could not be mapped. The error becomes an issue of the row and is never thrown out of `map`. */
 export class MappingError extends Error {
-  /** The issue's code, as `country.unknown`. */
+  /** The issue's code, such as `country.unknown`. */
   readonly code: string;
   /** What to do about the error, as a full sentence. */
   readonly cure: string | undefined;

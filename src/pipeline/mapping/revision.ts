@@ -6,8 +6,8 @@ import { COUNTRY_NAMES_VERSION } from './functions/country-names.ts';
 import type { SourceMappings } from './source-mappings.ts';
 
 /**
- * The version of our own code in mappings: functions, conversions, validation. Raise it with each change of their
- * results, so that stored records are mapped again after an upgrade.
+ * The version of this program's code for mappings: functions, conversions and validation. Raise it with each change of
+ * their results, so that stored records are mapped again after an upgrade.
  */
 const HELPERS_VERSION = 5;
 

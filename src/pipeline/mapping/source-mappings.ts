@@ -2,19 +2,19 @@ import type { LookupConfig, MappingDefinition } from '../../domain/mapping.ts';
 import type { FindValueByHand } from './lookups/lookups.ts';
 import type { AllowedFields } from './make-item.ts';
 
-/** The mappings of one source, and what they refer to. */
+/** The mappings of one source, with the tables, units and fields that they use. */
 export interface SourceMappings {
   /** The id of the source. */
   source: string;
-  /** In the order of the config; the items count their mapping by it. */
+  /** The mappings in the order of the config. An item names its mapping by the position in this list. */
   definitions: readonly MappingDefinition[];
   /** An absolute path; lookup files are relative to it. */
   baseDir: string;
   /** The source's lookup tables by name. */
   lookups?: Readonly<Record<string, LookupConfig>>;
-  /** The values that people have given, which win over the tables. They may change between two rows. */
+  /** The values that people have given, which replace the values of the tables. They may change between two rows. */
   byHand?: FindValueByHand;
-  /** The source's own names of units, with their codes. */
+  /** The names of units that only this source uses, with their codes. */
   units?: Readonly<Record<string, string>>;
   /** The fields that the profile allows; undefined to allow any. */
   fields?: AllowedFields;

@@ -10,8 +10,8 @@ import { type UnitTable, unit } from './functions/unit.ts';
 import type { LookupTables } from './lookups/lookups.ts';
 
 /**
- * The functions of expressions, for mapping modules. They return "" where an expression would get null, so the field is
- * left out in both cases. The optional arguments are the same.
+ * The functions of expressions, for mapping modules. They return "" if an expression would get null; the field is left
+ * out in both cases. They have the same optional arguments.
  */
 export function createMappingTools({ tables, units }: { tables: LookupTables; units: UnitTable }) {
   return {

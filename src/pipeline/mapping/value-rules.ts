@@ -9,14 +9,14 @@ import { kindOf, numberText, shown } from './values.ts';
 
 /** The rules of a mapping, ready to be applied. */
 export interface ValueRules {
-  /** Removes the values that count as none. */
+  /** Removes the values that the config treats as empty. */
   withoutEmpty(payload: JsonObject): JsonObject;
   /** The issues of an item's payload. Fields that have an issue already are left out. */
   check(payload: JsonObject, hasIssue: (field: string) => boolean): Issue[];
 }
 
 interface FieldRule extends ValueRule {
-  /** The field, and the members within it. */
+  /** The name of the field, and then the names of members within it. */
   path: readonly string[];
   name: string;
   matches: LinearPattern | null;
@@ -51,7 +51,7 @@ export function compileRules(
   };
 }
 
-/** The values at a path. A list on the way stands for all of its entries. */
+/** The values at a path. If a list is on the path, the path continues in all its entries. */
 function valuesAt(value: JsonValue | undefined, path: readonly string[]): JsonValue[] {
   if (value === null || value === undefined || value === '') return [];
   if (Array.isArray(value)) return value.flatMap((entry) => valuesAt(entry, path));

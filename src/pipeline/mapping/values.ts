@@ -9,7 +9,7 @@ const SHOWN_LENGTH_MAX = 200;
 const ARGUMENT_LENGTH_MAX = 10_000;
 
 /**
- * The one rule by which numbers become text in keys, refs, text fields and `+`: integers as plain digits, fractions as
+ * The only rule by which numbers become text in keys, refs, text fields and `+`: integers as plain digits, fractions as
  * plain decimals, never an exponent.
  *
  * @returns null if the digits are not certain: the number is not finite, or is an integer too large to be exact
@@ -53,7 +53,7 @@ export function argumentText(name: string, value: unknown): string | null {
   throw new MappingError(`${name}.type`, `${name}() takes text or a number, not ${kindOf(value)}.`);
 }
 
-/** The text of a key or ref: trimmed, numbers as by `numberText`, empty for null. */
+/** The text of a key or ref: trimmed, with numbers in the form of `numberText`, and empty for null. */
 export function keyText(value: unknown): string {
   if (value === null || value === undefined) return '';
   if (typeof value === 'number' || typeof value === 'bigint') return requireNumberText(value);
@@ -74,8 +74,8 @@ export function keyText(value: unknown): string {
 
 /**
  * Turns a value of an expression or a module into JSON. CEL's whole numbers (`bigint`) become numbers, or text if they
- * are too large. Null and blank values are left out of objects and lists, and so are objects and lists that are empty
- * then.
+ * are too large. Null and blank values are left out of objects and lists, and so are objects and lists that become
+ * empty.
  *
  * @param calculated true if its numbers come from arithmetic; see `rounded`
  * @returns null for an empty value
@@ -136,8 +136,8 @@ function isPlain(value: object): boolean {
 }
 
 /**
- * Refuses characters that no text for people has. The platform would show them in a passport, or refuse or change them, each platform in
- * its own way. RFC 8785 JSON, which is hashed, cannot express half surrogate pairs.
+ * Refuses characters that no text for people contains. The platform would show them in a passport, or refuse or change
+ * them. RFC 8785 JSON, which is hashed, cannot express half surrogate pairs.
  */
 function sendable(text: string): string {
   const odd = findOddCharacter(text);
@@ -185,7 +185,7 @@ export function isTooDeep(value: JsonValue, depth = 0): boolean {
   return false;
 }
 
-/** A private copy of a row, so that a module cannot change it for the mappings after it. Call `isTooDeep` first. */
+/** A copy of a row, so that a module cannot change it for the mappings after it. Call `isTooDeep` first. */
 export function copyOfRow(row: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(row).map(([name, member]) => [name, copyOf(member)]));
 }

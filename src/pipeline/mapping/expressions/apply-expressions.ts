@@ -19,7 +19,10 @@ const UNKNOWN_KEY = '?';
 const ENTRIES_MAX = 10_000;
 const ENTRY_ISSUES_MAX = 100;
 
-/** Makes the items of one mapping from a row: one item, or with `each` one of each entry; none if `when` is false. */
+/**
+ * Makes the items of one mapping from a row: one item, or with `each` one item for each entry. Makes none if `when` is
+ * false.
+ */
 export function applyExpressions(mapping: ExpressionMapping, row: JsonObject, checks: ItemChecks): Made {
   const scope = rowScope(row);
   if (mapping.each !== null) return applyToEntries(mapping, mapping.each, scope, checks);
@@ -30,7 +33,7 @@ export function applyExpressions(mapping: ExpressionMapping, row: JsonObject, ch
 
 function applyToEntries(mapping: ExpressionMapping, each: Expression, row: Scope, checks: ItemChecks): Made {
   const entries = entriesOf(each, row);
-  // Without the entries, the only known products are those that the row itself names.
+  // Without the entries, only the products that the row itself names are known.
   if (!entries.ok) return madeNothing([entries.error], productsBlockedBy(mapping, entryScope(row, null, 0)));
   const items: Item[] = [];
   const issues: Issue[] = [];
@@ -43,7 +46,7 @@ function applyToEntries(mapping: ExpressionMapping, each: Expression, row: Scope
     if (found.length > 0) {
       for (const issue of found) issues.push({ ...issue, message: `Entry ${index}: ${issue.message}` });
       for (const product of productsBlockedBy(mapping, scope)) blocked.add(product);
-      // The row has used up its steps. Every further entry would fail as well, and take a while for it.
+      // The row has used up its steps. Every further entry would fail too, and would take some time.
       if (found.some(({ code }) => code === 'expression.costly')) break;
     } else if (made.ok && made.value !== null) {
       items.push(made.value);
@@ -124,7 +127,7 @@ function applyOnce(mapping: ExpressionMapping, scope: Scope, checks: ItemChecks)
   return err(made.ok ? issues : [...issues, ...unseen(made.error, issues, mapping, scope)]);
 }
 
-/** True if a mapping wants a row or an entry. A result other than true or false is an issue. */
+/** True if a mapping applies to a row or an entry. A result other than true or false is an issue. */
 export function evaluateWhen(when: Expression | null, scope: Scope): Result<boolean, Issue> {
   if (when === null) return ok(true);
   try {
@@ -157,7 +160,10 @@ function unseen(found: readonly Issue[], failed: readonly Issue[], mapping: Expr
     });
 }
 
-/** A key that names no column is empty for every record: the key is still to be written, as `init` leaves it. */
+/**
+ * If the expression of a key names no column, the key is empty for every record. `init` writes such a key, and a person
+ * has to replace it.
+ */
 function withoutKey(issue: Issue, { columns, members }: Expression): Issue {
   if (issue.code !== 'key.empty' || columns.length > 0 || members.length > 0) return issue;
   return {

@@ -9,7 +9,7 @@ import type { Meter } from './meter.ts';
 /** A mapping made of expressions, ready to run. */
 export interface ExpressionMapping {
   kind: ItemKind;
-  /** The list that gives an item for each entry; null for one item of the row. */
+  /** The list that gives an item for each entry; null if each row gives one item. */
   each: Expression | null;
   key: Expression;
   when: Expression | null;
@@ -20,13 +20,13 @@ export interface ExpressionMapping {
 interface MappedField {
   name: string;
   expression: Expression;
-  /** True for a text field: a number becomes text by the one rule of `numberText`. */
+  /** True for a text field: a number becomes text by the rule of `numberText`. */
   text: boolean;
 }
 
 const MAPPED_ROLES: readonly MappedRole[] = [...REF_ROLES, 'part'];
 
-/** The inputs and the findings of a compilation. */
+/** The inputs and the results of a compilation. */
 export interface Compilation {
   environment: Environment;
   /** The environment that also has `item` and `index`. */
@@ -36,7 +36,7 @@ export interface Compilation {
   problems: MappingProblem[];
 }
 
-/** Compiles the expressions of a mapping. Null if there were problems; all of them are in `compilation`. */
+/** Compiles the expressions of a mapping. Null if there were problems, which are added to `compilation`. */
 export function compileExpressions(definition: MappingDefinition, compilation: Compilation): ExpressionMapping | null {
   const before = compilation.problems.length;
   const { to, path } = definition;

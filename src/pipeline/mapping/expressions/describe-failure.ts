@@ -77,7 +77,7 @@ function describe(error: unknown, scope: Scope): Described {
   }
 }
 
-/** A loop over something that is no list. */
+/** Describes a loop over a value that is not a list. */
 function describeLoop(summary: string): Described {
   const type = /^Expression of type '(.+?)'/.exec(summary)?.[1] ?? 'dyn';
   const found = type === 'null' ? 'null' : wordOf(type);
@@ -90,7 +90,7 @@ function describeLoop(summary: string): Described {
 
 type CelError = EvaluationError | ParseError | CelTypeError;
 
-/** The node that names a member, with the value whose member it names. */
+/** The node that names a member, and the value that should have this member. */
 function ownerOf(error: CelError, scope: Scope) {
   const node = error.node;
   const owner: unknown = node && 'args' in node && Array.isArray(node.args) ? node.args[0] : undefined;
@@ -160,7 +160,7 @@ function listOf(names: readonly string[]): string {
   return names.length > COLUMNS_SHOWN_MAX ? `${listed} and ${names.length - COLUMNS_SHOWN_MAX} more` : listed;
 }
 
-/** The value that a node names, as far as it only names members of members; undefined for all others. */
+/** The value that a node names by a path of members; undefined for any other node. */
 function valueAt(node: unknown, { variables }: Scope): unknown {
   const names = memberPath(node);
   if (names === null) return undefined;

@@ -48,7 +48,7 @@ function describeCall(receiver: string | undefined, name: string, args: string):
   return { message: `${method}()${owner} cannot be called with ${given}.` };
 }
 
-/** `dyn<string>` is text, `list<dyn>` a list. */
+/** The plain word for a type: "text" for `dyn<string>`, "a list" for `list<dyn>`. */
 export function wordOf(type: string): string {
   const inner = /^dyn<(.+)>$/.exec(type)?.[1] ?? type;
   const name = inner.replace(/<.*$/, '');

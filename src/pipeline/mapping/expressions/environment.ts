@@ -18,7 +18,7 @@ import type { Meter } from './meter.ts';
 const LIMITS = { maxAstNodes: 500, maxDepth: 40, maxListElements: 200, maxMapEntries: 100, maxCallArguments: 8 };
 
 /**
- * The language of mappings: CEL with the variable `row`, our functions, and arithmetic between whole numbers and
+ * The language of mappings: CEL with the variable `row`, more functions, and arithmetic between whole numbers and
  * fractions. Lookup tables and patterns are only read when an expression is evaluated, so they may be filled after
  * compilation.
  */
@@ -72,14 +72,14 @@ function registerLookups(environment: Environment, tables: LookupTables): void {
   );
 }
 
-/** Functions over texts of any length and over lists. They count their steps before they begin. */
+/** Functions over texts of any length and over lists. Each function counts its steps before it begins. */
 function registerLists(environment: Environment, meter: Meter): void {
   const sync = { async: false };
   const counted = <T>(value: unknown, read: (value: unknown) => T): T => {
     if (typeof value === 'string') meter.spend(value.length * STEPS_PER_CHARACTER);
     return read(value);
   };
-  /** A search may compare each character of the text with each one of the separator. */
+  /** A search may compare each character of the text with each character of the separator. */
   const separated = (value: unknown, separator: unknown, name: string): string => {
     const text = separatorOf(separator, name);
     if (typeof value === 'string') meter.spend(value.length * text.length * STEPS_PER_CHARACTER);
@@ -130,7 +130,7 @@ function registerSearch(environment: Environment, meter: Meter): void {
 }
 
 /**
- * CEL does not mix `int` (a literal without a point) and `double` (a number of a JSON row). People do, so these
+ * CEL does not mix `int` (a literal without a point) and `double` (a number of a JSON row). People mix them, so these
  * operators allow it.
  */
 function registerArithmetic(environment: Environment): void {

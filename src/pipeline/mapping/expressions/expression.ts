@@ -13,13 +13,13 @@ import type { Scope } from './scope.ts';
 
 /** A compiled expression. */
 export interface Expression {
-  /** As written, without the white space around it. */
+  /** The text of the expression, without white space around it. */
   text: string;
-  /** The columns it names, in order of appearance; for messages. */
+  /** The columns that the expression names, in order of appearance, for messages. */
   columns: readonly string[];
-  /** The members of `item` it names. */
+  /** The members of `item` that the expression names. */
   members: readonly string[];
-  /** True if it calculates, so that its results are rounded. */
+  /** True if the expression calculates, so that its results are rounded. */
   calculates: boolean;
   /** The static type in CEL's words; `dyn` if it depends on the row. */
   type: string;
@@ -27,7 +27,7 @@ export interface Expression {
   evaluate(scope: Scope): unknown;
 }
 
-/** What expressions refer to, and has to be loaded before they are evaluated. */
+/** The tables and patterns to which expressions refer. They have to be loaded before the expressions are evaluated. */
 export interface Findings {
   /** Names of lookup tables and files, as written. */
   lookups: Set<string>;
@@ -74,8 +74,9 @@ export function compileExpression(
 
 /**
  * Walks the syntax tree before it is checked. Collects columns and lookup files, checks literal arguments and compiles
- * patterns. It also rewrites two things. Functions that could take too long are replaced by our own. A literal `null`
- * in a ternary becomes `dyn(null)`: CEL wants both branches to have one type, but people write `x == "" ? null : "A"`.
+ * patterns. It also rewrites two things. Functions that could take too long are replaced by functions of this program.
+ * A literal `null` in a ternary becomes `dyn(null)`: CEL wants both branches to have one type, but people write `x ==
+ * "" ? null : "A"`.
  */
 function createSurvey(findings: Findings, parse: (text: string) => ASTNode) {
   const named = { row: new Set<string>(), item: new Set<string>() };
@@ -174,13 +175,13 @@ export function keyTextOf(expression: Expression): (value: unknown) => string {
   return (value) => keyText(expression.calculates && typeof value === 'number' ? rounded(value) : value);
 }
 
-/** The key that an expression computes; null if it computes none, for whatever reason. */
+/** The key that an expression computes; null if it computes none for any reason. */
 export function readKey(expression: Expression, scope: Scope): string | null {
   try {
     const text = keyTextOf(expression)(expression.evaluate(scope));
     return text === '' ? null : text;
   } catch {
-    // The caller has reported the failure already.
+    // Another part reports the failure.
     return null;
   }
 }

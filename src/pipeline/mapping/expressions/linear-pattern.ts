@@ -2,11 +2,12 @@ import { RE2JS, RE2JSSyntaxException } from 're2js';
 import { err, ok, type Result } from '../../../lib/result.ts';
 
 /**
- * A regular expression for `matches`, as true where some part of the text matches. CEL asks for RE2's patterns, which take
- * time in proportion to the text. The engine of the language backtracks, so that one crafted value could stop the daemon.
+ * A regular expression for `matches`. Returns true if some part of the text matches. CEL prescribes the patterns of
+ * RE2, which take time in proportion to the text. The engine of JavaScript backtracks, so one crafted value could stop
+ * the daemon.
  *
- * @param spend gets the number of steps before they are taken, and may throw: each character may take as many steps as the
- *   compiled pattern has instructions
+ * @param spend called with the number of steps before they are taken; it may throw. Each character may take as many
+ *   steps as the compiled pattern has instructions
  */
 export type LinearPattern = (text: string, spend: (steps: number) => void) => boolean;
 
@@ -43,7 +44,7 @@ function compile(pattern: string): Result<RE2JS, string> {
   }
 }
 
-/** What the engine says where people need to know more. */
+/** Explanations for messages of the engine that are not clear enough. */
 const HINTS: Readonly<Record<string, string>> = {
   'invalid or unsupported Perl syntax': 'look-around and other extensions of Perl are not known',
   'invalid escape sequence': 'an escape that is not known; back references are not known either',

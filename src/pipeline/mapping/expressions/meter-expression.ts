@@ -17,7 +17,7 @@ type Evaluate = (this: unknown, evaluator: unknown, node: unknown, context: unkn
 /** How much of a value an operation may read. */
 type Reach = 'text' | 'members' | 'everything';
 
-/** Nodes that only return a value that was counted already, or the unfinished list of a loop. */
+/** Nodes whose value needs no count: it was counted already, or it is the unfinished list of a loop. */
 const PASSING_ON = new Set(['?:', 'accuPush', 'accuValue', 'accuInc']);
 const COMPARISONS = new Set(['==', '!=', 'in']);
 /** Reading a time in a time zone makes a formatter each time, which takes about 50 µs. */
@@ -25,8 +25,8 @@ const ZONED_CLOCK_STEPS = 50_000;
 
 /**
  * Makes every part of a checked expression count its steps and the length of its value. The work of a function or
- * operator is then proportional to the count. Functions for which that is not true are replaced by our own, which count
- * for themselves.
+ * operator is then proportional to the count. Functions for which that is not true are replaced by functions of this
+ * program, which count their own steps.
  */
 export function meterExpression(root: ASTNode, meter: Meter): void {
   const seen = new Set<unknown>();

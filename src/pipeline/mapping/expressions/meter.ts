@@ -1,8 +1,8 @@
 import { MappingError } from '../mapping-error.ts';
 
 /**
- * Counts the work of expressions in steps, so that no value can block the daemon. A step takes some nanoseconds. A
- * limit in time would quarantine a row on a busy machine and map it on an idle one.
+ * Counts the work of expressions in steps, so that no value can block the daemon. A step takes some nanoseconds. With a
+ * limit in time, the same row could be quarantined on a busy machine and mapped on an idle one.
  */
 export interface Meter {
   /** Resets the count for the next row. */
@@ -23,7 +23,7 @@ export interface Meter {
 export const ROW_STEPS_MAX = 20_000_000;
 /**
  * The steps that each further expression gets when the row's steps are used up. So only the costly expressions are
- * reported, and not all that follow them.
+ * reported, and not all expressions after them.
  */
 const REMAINDER_STEPS = 100_000;
 
@@ -83,7 +83,7 @@ export function createMeter(): Meter {
         rowLeft -= given - left;
         // `all`, `exists`, `&&` and `
         //
-        // ` continue after an error, so they may hide it.
+        // ` continue after an error and may hide it, so the limit is checked again here.
         assertWithin();
       }
     },

@@ -1,8 +1,9 @@
-// How an expression names a member of a value. Cures are made of these texts, so they have to compile.
+// Makes the text by which an expression names a member of a value. Cures contain these texts, so the texts have to
+// compile.
 
 import type { ASTNode } from '@marcbachmann/cel-js';
 
-/** Words that CEL keeps for itself, so that they cannot follow a point. */
+/** Reserved words of CEL, which cannot follow a point. */
 const RESERVED = new Set(
   'as break const continue else false for function if import in let loop namespace null package return true var void while'.split(
     ' ',
@@ -13,7 +14,7 @@ function isIdentifier(name: string): boolean {
   return /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) && !RESERVED.has(name);
 }
 
-/** The expression for a member: `row.MATNR`, or `row["Sort Fld"]` for a name that is no identifier. */
+/** The expression for a member: `row.MATNR`, or `row["Sort Fld"]` for a name that is not an identifier. */
 export function memberAccess(owner: string, name: string): string {
   return isIdentifier(name) ? `${owner}.${name}` : `${owner}[${JSON.stringify(name)}]`;
 }
@@ -23,7 +24,7 @@ export function memberPresence(owner: string, name: string): string {
   return isIdentifier(name) ? `has(${owner}.${name})` : `${JSON.stringify(name)} in ${owner}`;
 }
 
-/** The names on the way to what a node names, if it only names members of members. Null for all others. */
+/** The path of member names that a node stands for, such as `row`, `MATNR`. Null for any other node. */
 export function memberPath(node: unknown): (string | number)[] | null {
   if (!isNode(node)) return null;
   if (node.op === 'id') return [node.args];
@@ -35,7 +36,7 @@ export function memberPath(node: unknown): (string | number)[] | null {
   return [...before, typeof last === 'bigint' ? Number(last) : last];
 }
 
-/** The expression that names what a node names; null as with `memberPath`. */
+/** The text of the expression that a node stands for; null if `memberPath` gives null. */
 export function accessText(node: unknown): string | null {
   const path = memberPath(node);
   if (path === null) return null;

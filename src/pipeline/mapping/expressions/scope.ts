@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../lib/json.ts';
 
-/** What an expression can see: a row, and with `each` one entry of a list of the row. */
+/** The values that an expression can use: a row, and with `each` one entry of a list of the row. */
 export interface Scope {
   row: JsonObject;
   /** Absent without `each`. */
@@ -22,7 +22,10 @@ export function entryScope({ row, variables }: Scope, item: unknown, index: numb
   };
 }
 
-/** An object with a member named "constructor" becomes a map, because the CEL library would not take it for a plain object. */
+/**
+ * An object with a member named "constructor" becomes a map, because the CEL library would not treat it as a plain
+ * object.
+ */
 function readable(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value) || value instanceof Map) return value;
   return Object.hasOwn(value, 'constructor') ? new Map(Object.entries(value)) : value;

@@ -1,7 +1,7 @@
 /**
  * The 249 countries and territories of ISO 3166-1: alpha-2, alpha-3 and numeric code, then the English name and common
  * variants of it, separated by `|`. Names that could be two countries ("Korea", "Virgin Islands") are left out on
- * purpose. Beside the standard: UK and EL, which the European Commission writes for GB and GR.
+ * purpose. Added to the standard: UK and EL, which the European Commission writes for GB and GR.
  */
 export const COUNTRIES = `
 AD AND 020 Andorra

@@ -5,17 +5,19 @@ import { normalizeCountry } from './normalize-country.ts';
 /** The official languages of the European Union. */
 const LANGUAGES = 'bg cs da de el en es et fi fr ga hr hu it lt lv mt nl pl pt ro sk sl sv'.split(' ');
 
-/** Irish and Maltese put an article before many names, which lists often leave out. */
+/** Irish and Maltese put an article before many names. Lists often leave out this article. */
 const ARTICLES: Record<string, RegExp> = { ga: /^AN /, mt: /^(?:IL|IR|IS|IT|IN|L|IX|IZ|IC) / };
 
-/** The aliases and the names of Node's ICU. Loading takes about 50 ms, so it waits for a name that `COUNTRIES` lacks. */
+/**
+ * The aliases and the names of Node's ICU. Loading them takes about 50 ms, so they are loaded at the first name that is
+ * not in `COUNTRIES`.
+ */
 let names: ReadonlyMap<string, ReadonlySet<string>> | null = null;
 
 /**
- * The alpha-2 codes of the countries that have this name in a language of the EU, as the Unicode CLDR gives it or as an
- * alias.
+ * The alpha-2 codes of the countries that have this name in a language of the EU, in the Unicode CLDR or as an alias.
  *
- * @param name as `normalizeCountry` writes it
+ * @param name in the form that `normalizeCountry` gives
  */
 export function countriesNamed(name: string): string[] {
   names ??= loadNames();
@@ -47,5 +49,5 @@ function loadNames(): Map<string, Set<string>> {
   return found;
 }
 
-/** The version of the names, which come with Node: another one may know other names. */
+/** The version of the names. They come with Node, and another version may have other names. */
 export const COUNTRY_NAMES_VERSION: string = process.versions['cldr'] ?? '';

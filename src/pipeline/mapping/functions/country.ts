@@ -4,7 +4,7 @@ import { COUNTRIES } from './countries.ts';
 import { countriesNamed } from './country-names.ts';
 import { normalizeCountry } from './normalize-country.ts';
 
-/** Every accepted spelling with its alpha-2 code; spellings as `normalizeCountry` writes them. */
+/** Every accepted spelling with its alpha-2 code; the spellings have the form that `normalizeCountry` gives. */
 const CODES: ReadonlyMap<string, string> = new Map(
   COUNTRIES.trim()
     .split('\n')
@@ -21,7 +21,7 @@ const CODES: ReadonlyMap<string, string> = new Map(
  * matter. Codes and English names win over names in other languages.
  *
  * @returns null for an empty value
- * @throws MappingError with code `country.unknown`, or `country.ambiguous` for a name that is that of two countries
+ * @throws MappingError with code `country.unknown`, or `country.ambiguous` for a name that two countries have
  */
 export function country(value: unknown): string | null {
   const text = argumentText('country', value);

@@ -1,13 +1,13 @@
 import { MappingError } from '../mapping-error.ts';
 import { argumentText, shown } from '../values.ts';
 
-/** Dates of which the time of day and the zone are dropped: what counts is the calendar day as it is written. */
+/** Formats of dates. The time of day and the zone are dropped: only the calendar day in the text counts. */
 const ISO = /^(\d{4})-(\d{2})-(\d{2})(?:[T ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?\s?(?:Z|[+-]\d{2}(?::?\d{2})?)?)?$/i;
 const COMPACT = /^(\d{4})(\d{2})(\d{2})$/;
 const TICKS = /^\/Date\((-?\d{1,15})(?:[+-]\d{4})?\)\/$/;
 const EMPTY = new Set(['00000000', '0000-00-00', '0000-00-00 00:00:00']);
 
-/** SAP writes this date for a period that never ends. The field is then left out, which means the same. */
+/** SAP writes this date for a period that never ends. The field is then left out, which means that there is no end. */
 const OPEN_END = '9999-12-31';
 
 const TOKENS: Record<string, string> = {
@@ -23,7 +23,7 @@ const TOKENS: Record<string, string> = {
 };
 const FORMAT_LENGTH_MAX = 40;
 
-/** What is wrong with a format, as a full sentence; null when it is fine. */
+/** The problem of a format as a full sentence; null if the format can be used. */
 export function dateFormatProblem(format: unknown): string | null {
   if (typeof format !== 'string' || format.length > FORMAT_LENGTH_MAX) {
     return 'The format of date() is a short text such as "DD.MM.YYYY".';

@@ -5,7 +5,7 @@ import { argumentText, shown } from '../values.ts';
 const LENGTH_MAX = 100;
 const PLAIN = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:E[+-]?\d+)?$/i;
 
-/** The marks that `decimal(x, mark)` takes, each with the other signs that may group digits by threes beside it. */
+/** The marks that `decimal(x, mark)` takes, each with the signs that may then separate groups of three digits. */
 const GROUPED = {
   ',': /^[+-]?\d{1,3}(?:([.' \u00a0\u2009\u202f\u2019])\d{3})(?:\1\d{3})*(?:,\d*)?$/,
   '.': /^[+-]?\d{1,3}(?:([,' \u00a0\u2009\u202f\u2019])\d{3})(?:\1\d{3})*(?:\.\d*)?$/,
@@ -23,9 +23,9 @@ export function isDecimalMark(mark: unknown): mark is DecimalMark {
 }
 
 /**
- * A decimal number as text in its normal form. Which of `1.234,56` and `1,234.56` is meant is never guessed: without a
- * mark only plain numbers are taken (`1234.56`); with the mark `,` or `.` the text may have groups of three as well. A
- * minus may stand behind the number, as SAP writes it.
+ * A decimal number as text in its normal form. The mark is never guessed, because `1.234` may be meant as 1234: without
+ * a mark only plain numbers are accepted (`1234.56`). With the mark `,` or `.` the text may also have groups of three
+ * digits. A minus may come after the number, as SAP writes it.
  *
  * @returns null for an empty value
  * @throws MappingError with code `decimal.ambiguous` or `decimal.format`
@@ -37,7 +37,7 @@ export function decimal(value: unknown, mark?: unknown): string | null {
     throw new MappingError('decimal.mark', 'The second argument of decimal() is "," or ".".');
   }
   const signed = /^[^+-].*-$/.test(text) ? `-${text.slice(0, -1).trimEnd()}` : text;
-  // A number of JSON carries its own mark, and the second argument speaks of text.
+  // A number of JSON always has a point, so the mark only applies to text.
   const normal = typeof value === 'string' ? read(signed, mark) : normalizeDecimal(signed);
   if (normal !== null) return normal;
   throw failure(text, signed, mark);

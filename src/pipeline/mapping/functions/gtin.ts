@@ -4,8 +4,8 @@ import { argumentText, shown } from '../values.ts';
 const LENGTHS = new Set([8, 12, 13, 14]);
 
 /**
- * A GTIN as 14 digits, its check digit verified. Takes GTIN-8, -12 (UPC), -13 (EAN) and -14, with spaces or dashes
- * between the digits.
+ * Returns a GTIN as 14 digits, and verifies its check digit. Takes GTIN-8, -12 (UPC), -13 (EAN) and -14, with spaces or
+ * dashes between the digits.
  *
  * @returns null for an empty value
  * @throws MappingError with code `gtin.rounded`, `gtin.format` or `gtin.check`
@@ -38,7 +38,10 @@ export function gtin(value: unknown): string | null {
   );
 }
 
-/** The check digit of 13 digits: weights 3 and 1 from the left, up to the next ten. Source: GS1 General Specifications, 7.9. */
+/**
+ * The check digit of 13 digits: the digits are weighted with 3 and 1 in turns from the left, and the check digit
+ * completes their sum to a multiple of ten. Source: GS1 General Specifications, 7.9.
+ */
 function checkDigitOf(digits: string): string {
   let sum = 0;
   for (let index = 0; index < digits.length; index++) sum += Number(digits[index]) * (index % 2 === 0 ? 3 : 1);

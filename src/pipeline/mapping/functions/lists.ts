@@ -3,7 +3,8 @@ import { kindOf, shown } from '../values.ts';
 import { textOf } from './plain-text.ts';
 
 /**
- * A packed text such as `colour=red,size=XL` as a map. Names and values are trimmed; an empty text is an empty map.
+ * Returns a packed text such as `colour=red,size=XL` as a map. Names and values are trimmed; an empty text is an empty
+ * map.
  *
  * @throws MappingError for a part without the second separator, and for a name that has two values
  */
@@ -32,7 +33,7 @@ export function pairs(value: unknown, between: string, within: string): Map<stri
   return found;
 }
 
-/** The parts of a text between separators, trimmed and without empty ones. An empty text has none. */
+/** The parts of a text between separators, trimmed and without empty ones. An empty text has no parts. */
 export function split(value: unknown, separator: string): string[] {
   if (separator === '') throw new MappingError('split.separator', 'split() needs a separator that is not empty.');
   const text = textOf('split', value);
@@ -43,18 +44,18 @@ export function split(value: unknown, separator: string): string[] {
     .filter((part) => part !== '');
 }
 
-/** The first entry of a list, null for an empty list and for null. A value that is no list is returned as it is. */
+/** The first entry of a list, null for an empty list and for null. A value that is not a list is returned unchanged. */
 export function first(value: unknown): unknown {
   return Array.isArray(value) ? (value[0] ?? null) : (value ?? null);
 }
 
-/** A list in any case: null is an empty list, and a single value a list of one. */
+/** Returns any value as a list: null as an empty list, and a single value as a list with one entry. */
 export function asList(value: unknown): unknown[] {
   if (value === null || value === undefined || value === '') return [];
   return Array.isArray(value) ? value : [value];
 }
 
-/** The text of a separator. */
+/** Checks and returns the text of a separator. */
 export function separatorOf(value: unknown, name: string): string {
   if (typeof value === 'string') return value;
   throw new MappingError(`${name}.separator`, `The separator of ${name}() is a text, not ${kindOf(value)}.`);

@@ -6,10 +6,10 @@ import { MappingError } from '../mapping-error.ts';
 import { argumentText, kindOf, shown } from '../values.ts';
 
 /**
- * The value that a lookup table has for a key. Keys are compared as trimmed text, case included. A key of several
+ * The value that a lookup table has for a key. Keys are compared as trimmed text, and case matters. A key of several
  * columns is a list.
  *
- * @returns the fallback for a key that the table lacks; null for an empty key without fallback
+ * @returns the fallback for a key that the table does not have; null for an empty key without fallback
  * @throws MappingError with code `lookup.unknown`, `lookup.ambiguous` for a key with different values, `lookup.unread`
  *   for a stream that was never read to its end, or `lookup.table` for a table that is not known
  */
@@ -35,7 +35,7 @@ export function lookup(tables: LookupTables, name: unknown, key: unknown, ...fal
   );
 }
 
-/** What a lookup file has for an empty key. */
+/** The value that a lookup file has for an empty key. */
 function blankOf(tables: LookupTables, { table }: NamedTable): unknown {
   return table.entries === null ? undefined : tables.find(table, '')?.values[0];
 }

@@ -1,7 +1,10 @@
-/** Letters that have no decomposition, as people write them without the stroke. */
+/** Letters that Unicode cannot split into a base letter and an accent, with the letters that people write instead. */
 const FOLDED: Record<string, string> = { Ł: 'L', Ø: 'O', Đ: 'D', Ħ: 'H', Æ: 'AE', Œ: 'OE' };
 
-/** Upper case, without accents, punctuation and a leading "the"; "&" is "and", "St." is "Saint". */
+/**
+ * Returns a name in upper case, without accents, punctuation and a leading "the". "&" becomes "and", and "St." becomes
+ * "Saint".
+ */
 export function normalizeCountry(name: string): string {
   return name
     .normalize('NFKD')

@@ -3,21 +3,21 @@ import { withoutOddCharacters } from '../../../lib/text/odd-character.ts';
 import { MappingError } from '../mapping-error.ts';
 import { kindOf, requireNumberText } from '../values.ts';
 
-/** What a character of the text costs: these functions read each character a few times. */
+/** The steps for each character of the text, because these functions read each character a few times. */
 export const STEPS_PER_CHARACTER = 8;
 
-/** Elements that stand on lines of their own. */
+/** Elements that begin a new line. */
 const BLOCKS = new Set(
   'address article aside blockquote br dd div dl dt figcaption figure footer form h1 h2 h3 h4 h5 h6 header hr li main nav ol p pre section table td th tr ul'.split(
     ' ',
   ),
 );
-/** Elements whose content is no text for people. */
+/** Elements whose content is not shown to people. */
 const HIDDEN = new Set(['script', 'style', 'template', 'title']);
 
 /**
  * The text that a browser would show of a piece of HTML: without tags, comments, scripts and styles, with entities
- * decoded, and with a line for each block. Text without tags stays as it is, but for entities and white space.
+ * decoded, and with a line for each block. Of a text without tags, only entities and white space change.
  *
  * @returns null for an empty value
  */
@@ -52,7 +52,7 @@ export function printable(value: unknown): string | null {
   return kept.trim() === '' ? null : kept;
 }
 
-/** The text of an argument; null for null and for blank text. There is no limit on its length. */
+/** The text of an argument of any length; null for null and for blank text. */
 export function textOf(name: string, value: unknown): string | null {
   if (value === null || value === undefined) return null;
   if (typeof value === 'number' || typeof value === 'bigint') return requireNumberText(value);
@@ -60,7 +60,7 @@ export function textOf(name: string, value: unknown): string | null {
   return value.trim() === '' ? null : value;
 }
 
-/** Reads from tag to tag, so that the time grows with the length alone. */
+/** Reads from tag to tag, so that the time is in proportion to the length of the text. */
 function withoutTags(html: string): string {
   const parts: string[] = [];
   let at = 0;

@@ -6,12 +6,15 @@ import { shown } from '../values.ts';
 export const BOUNDED_METHODS = new Set(['matches', 'contains', 'indexOf', 'lastIndexOf', 'split']);
 
 /**
- * The prefix of our replacements, which count their steps before they begin: `contains` is compiled to
+ * The prefix of the functions that replace them and count their steps before they begin: `contains` is compiled to
  * `bounded_contains`.
  */
 export const BOUNDED = 'bounded_';
 
-/** A search of a text in a text may compare each character with each other one. Four comparisons count as one step. */
+/**
+ * A search of a text in a text may compare each character of one text with each character of the other. Four
+ * comparisons count as one step.
+ */
 const COMPARED_IN_A_STEP = 4;
 
 export function createSearch(meter: Meter) {
@@ -47,7 +50,10 @@ export function createSearch(meter: Meter) {
       look(text, separator);
       return text.split(separator);
     },
-    /** At most `most` parts, and the last part is the rest. All parts if `most` is negative. */
+    /**
+     * Splits into at most `most` parts, of which the last one is the rest of the text. Splits into all parts if `most`
+     * is negative.
+     */
     splitInto: (text: string, separator: string, most: bigint): string[] => {
       const count = Number(most);
       if (count === 0) return [];

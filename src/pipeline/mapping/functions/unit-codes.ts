@@ -1,4 +1,4 @@
-// The codes of UNECE Recommendations 20 and 21, as facts: https://unece.org/trade/cefact/recommendations
+// The codes of UNECE Recommendations 20 and 21: https://unece.org/trade/cefact/recommendations
 
 /**
  * The codes of UNECE Recommendation 20, revision 17 (2021), with those that are deprecated and without those that were
@@ -69,7 +69,10 @@ export const REC20_CODES = `
   WM WSD WTT WW X1 YDK YDQ YRD Z11 Z9 ZP ZZ
 `;
 
-/** The codes of UNECE Recommendation 21, revision 12 (2021), for packages, each with the prefix X as Recommendation 20 has it. */
+/**
+ * The codes of UNECE Recommendation 21, revision 12 (2021), for packages, each with the prefix X that Recommendation 20
+ * uses for them.
+ */
 export const REC21_CODES = `
   X1A X1B X1D X1F X1G X1W X2C X3A X3H X43 X44 X4A X4B X4C X4D X4F X4G X4H X5H X5L X5M X6H X6P X7A X7B X8A X8B X8C XAA
   XAB XAC XAD XAE XAF XAG XAH XAI XAJ XAL XAM XAP XAT XAV XB4 XBA XBB XBC XBD XBE XBF XBG XBH XBI XBJ XBK XBL XBM XBN

@@ -12,7 +12,7 @@ const UNITS: ReadonlyMap<string, string> = new Map([
   ),
 ]);
 
-/** The units of one source that differ from ours: names as `normalize` writes them, and their codes. */
+/** The names of units that only one source uses, in the form that `normalize` gives, with their codes. */
 export type UnitTable = ReadonlyMap<string, string>;
 
 /** Makes the unit table of a source from the names that its config has. */
@@ -26,9 +26,9 @@ export function isUnitCode(code: string): boolean {
 }
 
 /**
- * A unit as UNECE Recommendation 20 code: as the table of the source says, from SAP and Akeneo codes, from words in
- * English, German and French, and from the codes themselves. Where an ERP's code collides with one of Rec 20, the ERP's
- * meaning wins: `ST` is a piece (`C62`), not a sheet.
+ * The UNECE Recommendation 20 code of a unit. The unit may be a name in the table of the source, a code of SAP or
+ * Akeneo, a word in English, German or French, or the code itself. If a code of an ERP is also a code of Recommendation
+ * 20, the ERP's meaning is used: `ST` is a piece (`C62`), not a sheet.
  *
  * @returns null for an empty value
  * @throws MappingError with code `unit.unknown` or `unit.ambiguous`

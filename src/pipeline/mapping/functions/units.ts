@@ -58,7 +58,10 @@ export const UNIT_ALIASES: Record<string, string> = {
   XCS: 'case, cases, cs',
 };
 
-/** Names that mean different things in different systems: never guessed. Written as `unit` normalises them. */
+/**
+ * Names that mean different units in different systems, so their meaning is never guessed. They have the form that
+ * `unit` compares.
+ */
 export const AMBIGUOUS_UNITS: Record<string, string> = {
   PAL: 'a pallet (XPX) or a pascal (PAL)',
   TON: 'a metric ton (TNE), a short ton (STN) or a long ton (LTN)',

@@ -17,9 +17,10 @@ interface LookingUp {
 }
 
 /**
- * Loads the tables that expressions and modules name: those that the config declares, and files by their names.
+ * Loads the tables that expressions and modules name: tables that the config declares, and files that are named
+ * directly.
  *
- * @param wantedBy the names, each with the place in the config that is blamed
+ * @param wantedBy the names, each with the place in the config that a message about it shows
  */
 export async function loadLookups(
   wantedBy: ReadonlyMap<string, string>,
@@ -58,7 +59,7 @@ async function loadTable(name: string, source: LookingUp, files: Set<string>): P
   return ok({ table: { id, name, stream: null, entries: entries.value }, title: `lookup file "${file}"` });
 }
 
-/** Each source has tables of its own, since each reads changed files at its own time. */
+/** Each source has separate tables, because each source reads changed files at another time. */
 function idOf({ source }: LookingUp, definition: object): LookupTable['id'] {
   return sha256Url(canonicalJson({ source, ...(JSON.parse(JSON.stringify(definition)) as object) }));
 }

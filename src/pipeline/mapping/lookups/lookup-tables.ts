@@ -17,10 +17,10 @@ export type LookupColumns = Pick<LookupConfig, 'key' | 'value'>;
 
 /**
  * Reads a lookup file: CSV separated by comma, semicolon or tab, or JSON. Without `columns` a CSV file has the header
- * `key,value`, and a JSON file is one object of texts and numbers. With them a CSV file has these columns, and a JSON
- * file is a list of objects with these members. UTF-8. The error is a full sentence.
+ * `key,value`, and a JSON file is one object of texts and numbers. With `columns` a CSV file has these columns, and a
+ * JSON file is a list of objects with these members. UTF-8. The error is a full sentence.
  *
- * @param file the name as the config writes it, relative to `baseDir`
+ * @param file the name in the config, relative to `baseDir`
  */
 export async function loadLookupTable(
   file: string,

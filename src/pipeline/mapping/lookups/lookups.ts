@@ -3,10 +3,10 @@
 import { type FindEntry, type LookupEntry, type LookupTable, type LookupUse, stampOf } from '../../../domain/lookup.ts';
 import type { JsonValue } from '../../../lib/json.ts';
 
-/** A table under the name that mappings call it by. */
+/** A table with the name that mappings use for it. */
 export interface NamedTable {
   table: LookupTable;
-  /** Names it in messages: `lookup file "colours.csv"`. */
+  /** The name of the table in messages: `lookup file "colours.csv"`. */
   title: string;
 }
 
@@ -24,7 +24,7 @@ export interface LookupTables {
   all(): readonly LookupTable[];
 }
 
-/** The value that a person has given for a key of the tables of a name; undefined for a key without one. */
+/** Returns the value that a person has given for a key of all tables with this name; undefined if there is none. */
 export type FindValueByHand = (lookup: string, key: string) => string | undefined;
 
 export function createLookupTables(findByHand: FindValueByHand = () => undefined): LookupTables {

@@ -55,7 +55,7 @@ const RefusedRow = z.strictObject({
 });
 
 /**
- * Runs a mapping module on a copy of a row, so that the module cannot change the row for others. Its result is
+ * Runs a mapping module on a copy of a row, so that the module cannot change the row for other mappings. Its result is
  * validated, and its errors become issues.
  */
 export function applyModule(
@@ -137,7 +137,7 @@ function payloadOf(given: object): { payload: JsonObject; issues: Issue[] } {
   return { payload, issues };
 }
 
-/** Names the item that an issue is about, where the module has made several. */
+/** Names the item that an issue is about, if the module has made several items. */
 function nameOf({ kind, key }: Item, drafts: readonly unknown[]): string {
   return drafts.length > 1 ? `${kind} ${JSON.stringify(shown(key))}: ` : '';
 }
@@ -154,7 +154,7 @@ function toIssue({ code, message, field, value, cure }: z.infer<typeof RefusedRo
 
 function nonsense(given: unknown, error: z.ZodError): Issue {
   const promise = given instanceof Promise;
-  // If this promise rejects and no code handles the rejection, the process ends.
+  // The promise that a module returned is not used. Without a handler for its rejection the process would end.
   if (promise) given.catch(() => undefined);
   const detail = promise
     ? 'a promise; a mapping is synchronous'

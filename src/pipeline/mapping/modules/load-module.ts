@@ -6,12 +6,12 @@ import { importReasonOf, isEsModuleReadAsCommonJs } from '../../../lib/import-er
 import { err, ok, type Result } from '../../../lib/result.ts';
 import { isOwnSource } from './module-source.ts';
 
-/** The part of a module's URL that differs for each version. */
+/** The URL parameter that is different for each version of a module. */
 const VERSION = 'mapping';
 
 /**
- * Imports a mapping module again after it has changed, and the changed files that it imports by relative path. Node
- * keeps a module for ever under its URL, so every version gets a URL of its own. An old version stays in memory, a few
+ * Imports the present version of a mapping module and of the files that it imports by relative path. Node keeps a
+ * module in memory under its URL for ever, so every version gets a different URL. An old version stays in memory, a few
  * kilobytes each. The error is a full sentence.
  *
  * @param hash the version, from `readModuleSource`

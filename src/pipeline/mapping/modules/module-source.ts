@@ -5,11 +5,11 @@ import { sha256Hex } from '../../../lib/hash.ts';
 import { findPackage } from '../../../lib/package.ts';
 import { err, ok, type Result } from '../../../lib/result.ts';
 
-/** The sources of a mapping module: its text, and that of the files it imports by relative path. */
+/** The sources of a mapping module: its text, and the texts of the files that it imports by relative path. */
 export interface ModuleSource {
-  /** SHA-256 of all of them. Packages that are imported by name do not count. */
+  /** SHA-256 over all source texts, without packages that are imported by name. */
   hash: string;
-  /** Their paths. */
+  /** The paths of these sources. */
   files: string[];
   /** The names of lookup tables that are literals in calls of `lookup("…", …)` and `lookupAll("…", …)`. */
   lookups: string[];
@@ -23,7 +23,9 @@ const LOOKUP = /\blookup(?:All)?\(\s*(['"])([^'"\n]{1,500})\1/g;
 const { root: PACKAGE } = findPackage();
 const OWN_FOLDERS = ['src', 'dist'].map((name) => join(PACKAGE, name) + sep);
 
-/** True for files of this application. Its version covers them, and no mapping loads them a second time. */
+/**
+ * True for files of this application. The application's version covers them, and no mapping loads them a second time.
+ */
 export function isOwnSource(file: string): boolean {
   return OWN_FOLDERS.some((folder) => file.startsWith(folder));
 }
@@ -38,8 +40,8 @@ export async function readModuleSource(path: string): Promise<Result<ModuleSourc
     if (hashes.size >= FILES_MAX) return err(`The module ${path} imports more than ${FILES_MAX} files.`);
     const text = await readBoundedFile(file, FILE_BYTES_MAX);
     if (!text.ok) {
-      // A type-only import may name a missing file; loading the module reports a missing file that is needed. A file
-      // that exists and is too large or unreadable must not be loaded.
+      // A type-only import may name a missing file; a missing file that is needed is reported when the module is
+      // loaded. A file that exists and is too large or unreadable must not be loaded.
       if (file !== path && text.error.kind === 'missing') continue;
       return err(`The module ${file} ${text.error.reason}.`);
     }
