@@ -5,13 +5,15 @@ import type { QueueName } from '../domain/ports/queues.ts';
 export interface StallTiming {
   /** For how long a worker reserves a job that it has received. A living worker renews its reservations at half this time. */
   lockMs: number;
-  /** How often workers look for lapsed reservations. The second look puts such a job back into the queue. */
+  /**
+   * How often workers look for jobs whose reservation has ended. At the second time a job is put back into the queue.
+   */
   stalledCheckMs: number;
 }
 
 /** A datastore of BullMQ that is open. */
 export interface QueueBackend {
-  /** One for each queue name, in the order of `QUEUE_NAMES`: they add jobs and answer questions. */
+  /** The queues by name, in the order of `QUEUE_NAMES`. They add jobs and answer questions about them. */
   queues: ReadonlyMap<QueueName, Queue>;
   /** Starts a worker. It connects, and connects again when the connection is lost. */
   startWorker(name: QueueName, processor: Processor, concurrency: number): BackendWorker;
@@ -23,14 +25,15 @@ export interface QueueBackend {
   attempt<T>(operation: () => Promise<T>): Promise<T>;
   /** Writes one small value, to learn whether the datastore can be written. */
   touch(): Promise<void>;
-  /** Closes queues and connections. Workers are closed before. */
+  /** Closes queues and connections. Close the workers before. */
   close(): Promise<void>;
 }
 
 export interface BackendWorker {
   worker: Worker;
   /**
-   * Fetches no further jobs and returns those that were fetched; ends in bounded time after the last handler.
+   * Fetches no further jobs, and puts back jobs that were fetched but not begun. Resolves in bounded time after the
+   * last handler.
    *
    * @param handlersEnded resolves when the handlers that were running have ended
    */

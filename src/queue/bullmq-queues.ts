@@ -15,13 +15,13 @@ const COUNTED = ['waiting', 'prioritized', 'delayed', 'active', 'failed'] as con
 
 /** The queues, and the objects that a dashboard needs to show them. */
 export interface BullmqQueues extends Queues {
-  /** BullMQ's own objects, in the order of `QUEUE_NAMES`. They are closed by `close`. */
+  /** BullMQ's own objects, in the order of `QUEUE_NAMES`. `close` closes them. */
   readonly bullQueues: readonly Queue[];
   /** @throws Fault `queue.unreachable` */
   setPaused(name: QueueName, isPaused: boolean): Promise<void>;
 }
 
-/** The queues over one of BullMQ's backends. */
+/** Makes the queues from one of BullMQ's backends. */
 export function createBullmqQueues(options: { backend: QueueBackend; log: Logger; onError: ErrorSink }): BullmqQueues {
   const { backend, log, onError } = options;
   const consumers = new Set<Consumer>();

@@ -88,7 +88,7 @@ async function handleSafely(
   }
 }
 
-/** What a job is about, for the log. */
+/** The fields of a job that are logged. */
 function fieldsOf({ source, run, kind, key }: JsonObject): Record<string, string | number> {
   const known = Object.entries({ source, run, kind, key });
   return Object.fromEntries(
@@ -97,9 +97,9 @@ function fieldsOf({ source, run, kind, key }: JsonObject): Record<string, string
 }
 
 /**
- * True when the previous attempt failed. BullMQ does not keep that through a retry: it erases the reason, and `attemptsMade` also
- * counts attempts that succeeded and were run again from a dashboard, but no stalled ones. So the number of a failing
- * attempt is kept in the job's progress, which survives a retry.
+ * True when the previous attempt failed. BullMQ does not show this after a retry: it erases the reason. `attemptsMade`
+ * also counts attempts that succeeded and were repeated from a dashboard, and does not count stalled attempts. So the
+ * number of a failed attempt is stored in the job's progress, which a retry does not erase.
  */
 function wasRetried(job: Job): boolean {
   return job.attemptsMade > 0 && isJsonObject(job.progress) && job.progress['failedAttempt'] === job.attemptsMade;

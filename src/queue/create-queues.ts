@@ -12,7 +12,7 @@ const TIMING: StallTiming = { lockMs: 30_000, stalledCheckMs: 30_000 };
 const PREFIX = /^[A-Za-z0-9_.-]{1,64}$/;
 
 export interface QueuesOptions {
-  /** `embedded`, `redis://…` or `rediss://…`. */
+  /** The configured queue: `embedded`, `redis://…` or `rediss://…`. */
   url: string;
   /**
    * The prefix of the queues' names, so that several ledgers can share one Redis: letters, digits, `_`, `.` and `-`.
@@ -25,7 +25,7 @@ export interface QueuesOptions {
 }
 
 /**
- * The queues that the config names. Redis is connected to at once, so that a daemon does not start without its queue.
+ * Opens the queues that the config names. Connects to Redis at once, so that a daemon does not start without its queue.
  *
  * @throws Fault `config.invalid` for another kind of URL or a prefix with other characters
  * @throws Fault `queue.unreachable` when Redis cannot be reached

@@ -6,7 +6,7 @@ import type { ErrorSink } from './error-log.ts';
 import { QUEUE_OPTIONS, workerOptions } from './job-options.ts';
 import { createMemoryBackend, createMemoryQueues } from './memory/memory-backend.ts';
 
-/** A new job wakes the workers. They also look for jobs at intervals, as a second safeguard. */
+/** How often workers look for jobs. A new job wakes them, so this is only a second safeguard. */
 const DRAIN_DELAY_SECONDS = 60;
 
 /** Opens queues in the memory of this process. Their jobs are lost when it ends, and enqueued again from the ledger. */
@@ -14,7 +14,8 @@ export function openEmbeddedBackend(options: { timing: StallTiming; clock: Clock
   const { timing, clock, onError } = options;
   const connection = createMemoryQueues(clock);
 
-  // BullMQ types its classes by their backend. What the port uses is the same for all, so they pass as the default type.
+  // BullMQ types its classes by their backend. The methods that the port uses are the same for all backends, so the
+  // classes are used as the default type.
   const queues = new Map(
     QUEUE_NAMES.map((name) => {
       const queue = new Queue(name, { ...QUEUE_OPTIONS, connection }, createMemoryBackend);
@@ -30,7 +31,7 @@ export function openEmbeddedBackend(options: { timing: StallTiming; clock: Clock
       // BullMQ waits for the handlers itself, so nothing is left to do here.
       return { worker: worker as unknown as Worker, close: () => worker.close() };
     },
-    // There is no connection that could be lost, so an error of an operation is left to its caller.
+    // There is no connection that could be lost, so the caller handles an error of the operation.
     attempt: (operation) => operation(),
     touch: () => Promise.resolve(),
     async close() {

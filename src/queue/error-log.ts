@@ -5,11 +5,14 @@ import { isEcho, redisTroubleOf } from './redis-trouble.ts';
 
 const QUIET_MS = { first: 60_000, factor: 2, last: 3_600_000 };
 const KINDS_MAX = 50;
-/** When Redis has lost its jobs, BullMQ reports each ending job as missing. Without their ids these reports are one kind. */
+/**
+ * When Redis has lost its jobs, BullMQ reports each ending job as missing. Without the ids of the jobs, these reports
+ * are one kind of error.
+ */
 const JOB_ID = /\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b/g;
 
 /**
- * Takes the errors that BullMQ and its connections emit. The process continues after all of them, because the
+ * Handles the errors that BullMQ and its connections emit. The process continues after each error, because the
  * connections recover.
  */
 export type ErrorSink = (origin: string, error: unknown) => void;
@@ -21,10 +24,10 @@ interface LoggedError {
 }
 
 /**
- * Logs each kind of error once, and then the number of those that were left out: a lost connection repeats the same error many
+ * Logs each kind of error once, and then the number of repeated errors: a lost connection repeats the same error many
  * times a second. The kind is logged again after a minute, and then half as often each time, down to once an hour.
  *
- * @param redis where Redis is, without its password; errors of all its connections that have one cause are one kind
+ * @param redis where Redis is, without its password; errors of all connections with the same cause are one kind
  */
 export function createErrorLog(log: Logger, clock: Clock, redis: string | null = null): ErrorSink {
   const kinds = new Map<string, { loggedAt: number; quietMs: number; leftOut: number }>();
@@ -42,7 +45,7 @@ export function createErrorLog(log: Logger, clock: Clock, redis: string | null =
   }
 
   return (origin, error) => {
-    // The connection reports the same trouble itself, and that report is logged.
+    // The connection itself reports the same error, and that report is logged.
     if (redis !== null && isEcho(error)) return;
     const { kind, message } = describe(origin, error);
     const now = clock.ticks();

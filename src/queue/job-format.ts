@@ -2,8 +2,8 @@ import type { Queue } from 'bullmq';
 import { isJsonObject, type JsonObject } from '../lib/json.ts';
 
 /**
- * The number of the format of a job's data. A version of this program that changes what its jobs mean takes the next number:
- * jobs of another version are dropped, and their work is enqueued again from the ledger.
+ * The number of the format of a job's data. Raise the number with each change of the meaning of jobs: jobs of another
+ * version are dropped, and their work is enqueued again from the ledger.
  */
 const FORMAT = 3;
 const TEXT_MAX = 4_000;
@@ -23,11 +23,12 @@ export function ownData(stored: unknown): JsonObject | null {
 }
 
 /**
- * Drops waiting and failed jobs of another version or of another program. Such a job that a worker has taken and lost is
- * dropped when it is taken again.
+ * Drops waiting and failed jobs of another version or of another program. A foreign job that a worker has taken and
+ * lost is dropped when it is taken again.
  */
 export async function dropForeignJobs(queue: Queue): Promise<void> {
-  // dpp-sync makes no job schedules. A foreign one would add jobs for ever, and has to be removed before its next job.
+  // dpp-sync makes no job schedules. A foreign one would add jobs for ever, and has to be removed before it adds the
+  // next one.
   for (const { key } of await queue.getJobSchedulers()) await queue.removeJobScheduler(key);
   const ids = await queue.getRanges(['waiting', 'prioritized', 'delayed', 'failed'], 0, -1);
   for (let start = 0; start < ids.length; start += CHUNK) {
@@ -40,13 +41,13 @@ async function dropIfForeign(queue: Queue, id: string): Promise<void> {
     const job = await queue.getJob(id);
     if (ownData(job?.data) !== null) return;
   } catch (error) {
-    // BullMQ throws it for fields that are no JSON.
+    // BullMQ throws this error for fields that are not JSON.
     if (!(error instanceof SyntaxError)) throw error;
   }
   await queue.remove(id);
 }
 
-/** A text for people as a job stores it: characters that cannot be stored are replaced, and a long text is cut. */
+/** Makes a text storable in a job: characters that cannot be stored are replaced, and a long text is cut. */
 export function toStorableText(text: string): string {
   const storable = text.replaceAll('\0', '\uFFFD').toWellFormed();
   return storable.length > TEXT_MAX ? `${storable.slice(0, TEXT_MAX - 1).toWellFormed()}…` : storable;

@@ -21,16 +21,16 @@ export const QUEUE_OPTIONS = {
   },
 } as const satisfies Omit<QueueOptions, 'connection'>;
 
-/** What every worker has in common. */
+/** The options that all workers have in common. */
 export function workerOptions(concurrency: number, timing: StallTiming): Omit<WorkerOptions, 'connection'> {
   return {
     concurrency,
     skipVersionCheck: true,
     lockDuration: timing.lockMs,
     stalledInterval: timing.stalledCheckMs,
-    // A job that was lost with its worker runs again, however often: its handler asks the ledger whether work is left.
+    // A job whose worker has ended runs again without a limit: its handler asks the ledger whether work is left.
     maxStalledCount: 1_000_000,
-    // After the connection was lost while a result was being written.
+    // The wait after the connection was lost while a result was written.
     runRetryDelay: 2_000,
   };
 }

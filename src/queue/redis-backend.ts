@@ -18,8 +18,8 @@ const ANSWER_WITHIN_MS = 10_000;
 const TOUCH_KEPT_MS = 60_000;
 
 /**
- * A caller waits for each operation on a queue, so an operation does not wait for a Redis that is away. Without a connection
- * it fails at once, and without an answer after the timeout.
+ * A caller waits for each operation on a queue, so an operation must not wait until Redis is back. It fails at once if
+ * there is no connection, and after the timeout if there is no answer.
  */
 const CONNECTION = {
   enableOfflineQueue: false,
@@ -32,7 +32,7 @@ const CONNECTION = {
 interface RedisBackendOptions {
   /** `redis://` or `rediss://`. */
   url: string;
-  /** Begins every key, so that several ledgers can share one Redis. */
+  /** The prefix of every key, so that several ledgers can share one Redis. */
   prefix: string;
   timing: StallTiming;
   clock: Clock;
@@ -50,14 +50,14 @@ export async function openRedisBackend(options: RedisBackendOptions): Promise<Qu
   const place = placeOf(url);
   const producer = new Redis(url, CONNECTION);
   let started = false;
-  /** Why Redis cannot be reached. */
+  /** The error because of which Redis cannot be reached; null while it can. */
   let lost: unknown = null;
   producer.on('ready', () => {
     lost = null;
   });
   producer.on('error', (error) => {
     lost = error;
-    // Before that, the fault below describes the error.
+    // Before the start is complete, the fault below describes the error.
     if (started) onError(`Redis at ${place}`, error);
   });
   try {
@@ -102,11 +102,11 @@ export async function openRedisBackend(options: RedisBackendOptions): Promise<Qu
   };
 }
 
-/** A Redis that was looked at and not changed. */
+/** The result of a probe of Redis, which changes nothing there. */
 export interface RedisProbe {
   /** The URL of Redis without credentials and parameters. */
   place: string;
-  /** Null where Redis does not report it. */
+  /** Null if Redis does not report it. */
   version: string | null;
   warnings: string[];
 }
@@ -119,7 +119,8 @@ export interface RedisProbe {
 export async function probeRedis(url: string): Promise<RedisProbe> {
   const place = placeOf(url);
   const client = new Redis(url, CONNECTION);
-  // `untilReady` handles connection errors, and a command rejects with its own error. Without a listener Node would throw.
+  // `untilReady` handles connection errors, and a command rejects with its own error. Without a listener for `error`
+  // events Node would throw.
   client.on('error', () => undefined);
   try {
     await untilReady(client);
@@ -151,14 +152,15 @@ async function untilReady(client: Redis): Promise<void> {
   });
 }
 
-/** The URL as it may be shown: without user, password and parameters (I7). */
+/** The part of the URL that may be shown: without user, password and parameters (I7). */
 export function placeOf(url: string): string {
   const { protocol, host, pathname } = new URL(url);
   return `${protocol}//${host}${pathname}`;
 }
 
 function unreachable(place: string, error: unknown): Fault {
-  // I7: the error is not kept as the cause, since ioredis puts the failed command on it, an AUTH with its password included.
+  // I7: the error is not kept as the cause, because ioredis adds the failed command to it, which may be an AUTH with
+  // the password.
   const { what, cure } = redisTroubleOf(error);
   return fault('queue.unreachable', `Redis at ${place} cannot be used: ${what}`, { path: 'queue', suggestion: cure });
 }

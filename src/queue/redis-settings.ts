@@ -5,7 +5,7 @@ import type { Logger } from '../lib/logging/logging.ts';
 const RECOMMENDED_VERSION = [6, 2] as const;
 
 export interface RedisSettings {
-  /** Null where Redis does not report it. */
+  /** Null if Redis does not report it. */
   version: string | null;
   warnings: RedisWarning[];
 }

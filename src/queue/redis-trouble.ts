@@ -5,13 +5,13 @@ import { localTroubleOf } from '../lib/local-trouble.ts';
 export interface RedisTrouble {
   /** The same text for all errors with one cause. */
   kind: string;
-  /** As the end of a sentence that begins with "Redis cannot be used: ". */
+  /** The end of a sentence that begins with "Redis cannot be used: ". */
   what: string;
   /** A full sentence. */
   cure: string;
 }
 
-/** The answer of Redis to a wrong password or a user without rights: waiting does not help. */
+/** The answer of Redis to a wrong password or a user without rights: waiting does not help then. */
 const REFUSAL = /^(?:NOAUTH|WRONGPASS|NOPERM|ERR AUTH|ERR invalid password)/;
 
 /** Errors of a Redis that answers, by their first word. */
@@ -38,7 +38,7 @@ const PASSWORD = {
 const UNREACHABLE_CURE =
   'Check that Redis runs and can be reached from here, and that host and port in `queue` are right. The work continues by itself when Redis is back.';
 
-/** How messages of ioredis begin that report a missing or lost connection and have no code. */
+/** The beginnings of those messages of ioredis that report a missing or lost connection and have no code. */
 const LOST = /^(?:Connection is closed|Socket |Command timed out|connect ETIMEDOUT|Reached the max retries|no answer)/;
 /** The message of ioredis for a command without a connection. */
 const UNWRITABLE = /^Stream isn't writeable/;
@@ -48,7 +48,7 @@ export function isRefusal(error: unknown): boolean {
   return REFUSAL.test(messageOf(error));
 }
 
-/** True of the error of a command that failed because the connection was lost before. The connection's own error has the cause. */
+/** True for the error of a command that failed because the connection was lost before. The connection's own error has the cause. */
 export function isEcho(error: unknown): boolean {
   return ECHO.test(messageOf(error));
 }

@@ -24,8 +24,8 @@ interface RedisWorkerOptions {
 /**
  * A worker with its own connection. No caller waits for its commands, so they wait until Redis is back.
  *
- * Closing also ends while Redis is away, although BullMQ's own closing does not. A job whose result could not be
- * written stalls and runs again; the ledger then shows that its work is done.
+ * Unlike BullMQ's `close`, this one also ends while Redis cannot be reached. A job whose result could not be written
+ * stalls and runs again; the ledger then shows that its work is done.
  */
 export function startRedisWorker({
   url,
@@ -40,11 +40,12 @@ export function startRedisWorker({
   const connection = new Redis(url, {
     maxRetriesPerRequest: null,
     socketTimeout: SILENCE_MS,
-    // The copies of the connection share this function. Null ends a connection and rejects the commands that wait for it.
+    // The copies of the connection share this function. If it returns null, ioredis ends the connection and rejects the
+    // commands that wait for it.
     retryStrategy: (attempt) => (abandoned ? null : Math.min(50 * 2 ** Math.min(attempt, 10), RECONNECT_CAP_MS)),
   });
   connection.on('error', (error) => onError(`worker ${name}`, error));
-  // BullMQ duplicates the connection for its blocking command and keeps the copy to itself.
+  // BullMQ duplicates the connection for its blocking command and does not give access to the copy.
   const connections = [connection];
   const duplicate = connection.duplicate.bind(connection);
   connection.duplicate = (override) => {

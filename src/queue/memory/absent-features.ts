@@ -85,17 +85,17 @@ export const ABSENT_FEATURES: AbsentFeatures = {
 
   retryJob: () => refuse('automatic retries'),
 
-  // No code reads events of these queues, so none are kept.
+  // No code reads events of these queues, so no events are stored.
   publishEvent: () => refuse('queue events'),
   readEvents: () => refuse('queue events'),
   trimEvents: async () => 0,
 
   getMetrics: async () => [[], [], 0],
-  // A job leaves memory as a whole.
+  // A job is removed from memory completely, so there are no orphaned jobs.
   removeOrphanedJobs: async () => 0,
 };
 
-/** Fields of a queue's own data with which BullMQ limits it. */
+/** Fields of a queue's data by which BullMQ limits the queue. */
 const LIMITS: ReadonlyMap<string, string> = new Map([
   ['concurrency', 'limits over all workers'],
   ['max', 'rate limits'],

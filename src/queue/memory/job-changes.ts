@@ -6,7 +6,7 @@ import { stateNamed } from './job-queries.ts';
 import type { JobStore } from './job-store.ts';
 import { rangeOf } from './range.ts';
 
-/** How many rows of a job's log are kept where its options name no number. */
+/** How many rows of a job's log are kept if the job's options name no number. */
 const LOG_ROWS_KEPT = 1_000;
 
 type JobChanges = Pick<
@@ -99,7 +99,7 @@ export function createJobChanges(jobs: JobStore, clock: Clock): JobChanges {
   };
 }
 
-/** The first `count` jobs that last changed at `timestamp` or before. */
+/** The first `count` jobs whose last change was at `timestamp` or before. */
 function olderThan(oldestFirst: Iterable<StoredJob>, timestamp: number, count: number): StoredJob[] {
   const ended: StoredJob[] = [];
   for (const job of oldestFirst) {

@@ -3,17 +3,20 @@ import type { JobJson } from 'bullmq';
 export const JOB_STATES = ['waiting', 'active', 'completed', 'failed'] as const;
 export type StoredState = (typeof JOB_STATES)[number];
 
-/** BullMQ's type requires two fields that its own backends leave out until the job has ended. */
+/** BullMQ's type requires two fields that the backends of BullMQ leave out until the job has ended. */
 export type JobFields = Omit<JobJson, 'failedReason' | 'returnvalue'> &
   Partial<Pick<JobJson, 'failedReason' | 'returnvalue'>>;
 
 /** A job of the embedded queue. */
 export interface StoredJob {
   readonly id: string;
-  /** What BullMQ reads. It is replaced and never changed, because BullMQ keeps the object that it was given. */
+  /**
+   * The data that BullMQ reads. The object is replaced and never changed, because BullMQ keeps the object that it has
+   * received.
+   */
   fields: JobFields;
   state: StoredState;
-  /** The worker that has reserved it, and the tick until which it has. */
+  /** The token of the worker that has reserved the job, and the tick at which the reservation ends. */
   lock: { token: string; until: number } | null;
   logs: string[];
   /** The neighbours of a job in the list of its state. */
@@ -22,17 +25,17 @@ export interface StoredJob {
 }
 
 /**
- * Jobs from the oldest to the newest. The jobs themselves are the links of the list, so adding, removing and reading an end take
- * the same time for any number of jobs. A job is in one list at a time.
+ * Jobs from the oldest to the newest. The jobs themselves are the links of the list, so adding a job, removing a job
+ * and reading either end takes the same time for any number of jobs. A job is in one list at a time.
  */
 export interface JobList {
   size(): number;
   oldest(): StoredJob | null;
   addNewest(job: StoredJob): void;
-  /** Adds a job in front, where the next one is taken from. */
+  /** Adds a job at the front of the list, from which the next job is taken. */
   addOldest(job: StoredJob): void;
   remove(job: StoredJob): void;
-  /** The job that was yielded last may be removed. */
+  /** The caller may remove the job that it has received last. */
   fromOldest(): Iterable<StoredJob>;
   fromNewest(): Iterable<StoredJob>;
 }

@@ -1,7 +1,7 @@
 import { ErrorCode } from 'bullmq';
 import type { StoredJob } from './job-list.ts';
 
-/** BullMQ takes and finishes a job with this token without reserving it. */
+/** With this token BullMQ takes and finishes a job without reserving it. */
 export const NO_LOCK = '0';
 
 /** True while a worker has the job reserved. */
@@ -9,7 +9,7 @@ export function isReserved({ lock }: StoredJob, now: number): boolean {
   return lock !== null && now < lock.until;
 }
 
-/** The active job, if this worker still has it reserved. Throws BullMQ's own errors if not. */
+/** Returns the active job if this worker still has it reserved. Otherwise throws the same errors as BullMQ. */
 export function reservedJob(
   job: StoredJob | undefined,
   { id, token, command, now }: { id: string; token: string; command: string; now: number },
@@ -35,7 +35,7 @@ export function wrongState(id: string, state: string, command: string): Error {
   return bullError(ErrorCode.JobNotInState, `Job ${id} is not in the ${state} state. ${command}`);
 }
 
-/** Makes an error with a code, as BullMQ's other backends do, because callers read the code. */
+/** Makes an error with a code, like BullMQ's other backends, because callers read the code. */
 function bullError(code: ErrorCode, message: string): Error {
   return Object.assign(new Error(message), { code });
 }

@@ -31,7 +31,7 @@ export function createJobQueries(jobs: JobStore): JobQueries {
       });
     },
     async getRanges(types, start = 0, end = 1, asc = false) {
-      // BullMQ declares a list with one id, and reads as many as there are.
+      // BullMQ declares a list with one id, but reads a list of any length.
       return types.map((type) => idsInRange(jobs, type, { start, end, asc })) as [string][];
     },
   };
@@ -41,7 +41,7 @@ export function jsonOf({ fields }: StoredJob): JobJson {
   return fields as JobJson;
 }
 
-/** The state for which BullMQ uses this name, or null where the embedded queue has no jobs in it. */
+/** The state for which BullMQ uses this name, or null if the embedded queue has no jobs in it. */
 export function stateNamed(type: string): StoredState | null {
   const state = type === 'wait' ? 'waiting' : type;
   return JOB_STATES.find((one) => one === state) ?? null;
@@ -61,7 +61,8 @@ function idsInRange(
   if (state === null) return [];
   const list = jobs.list(state);
   const ids = rangeOf(asc ? list.fromOldest() : list.fromNewest(), list.size(), start, end).map(({ id }) => id);
-  // BullMQ reverses these lists once more, because a Redis list is read from its newest entry only.
+  // BullMQ reverses these lists again, because it expects the order of a Redis list, which begins with the newest
+  // entry.
   const isReversed = asc && (state === 'waiting' || state === 'active');
   return isReversed ? ids.reverse() : ids;
 }

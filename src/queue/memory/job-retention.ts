@@ -5,8 +5,8 @@ import type { JobList, StoredJob } from './job-list.ts';
 export type Keep = boolean | number | KeepJobs | undefined;
 
 /**
- * The jobs to drop after a job has ended: the oldest beyond the number to keep. If the ended job is not kept itself, the others
- * stay.
+ * The jobs to drop after a job has ended: the oldest jobs beyond the number to keep. If the ended job itself is not
+ * kept, only that job is dropped.
  */
 export function jobsToDrop(ended: StoredJob, list: JobList, { keep, at }: { keep: Keep; at: number }): StoredJob[] {
   const { count = Number.POSITIVE_INFINITY, ageMs } = retention(keep);

@@ -11,12 +11,12 @@ import {
 import { isReserved, NO_LOCK, reservedJob } from './job-lock.ts';
 import { jobsToDrop, type Keep } from './job-retention.ts';
 
-/** The field of the queue's own data under which BullMQ looks whether the queue is paused. */
+/** The field of the queue's own data in which BullMQ stores whether the queue is paused. */
 const PAUSED = 'paused';
 
 /**
- * The jobs of one queue, in memory, with the rules of BullMQ's Redis scripts. Every method is synchronous, so no other one runs
- * between its steps.
+ * The jobs of one queue, in memory, with the rules of BullMQ's Redis scripts. Every method is synchronous, so no other
+ * method runs between its steps.
  *
  * Methods that end a job throw BullMQ's own errors: `Missing key`, `Missing lock`, `Lock mismatch`, `is not in the … state`.
  */
@@ -25,22 +25,22 @@ export interface JobStore {
   add(job: JobJson, id: string): string;
   find(id: string): StoredJob | undefined;
   list(state: StoredState): JobList;
-  /** True when a worker would be given a job now. */
+  /** True if a worker could take a job now. */
   hasNext(): boolean;
-  /** Takes the oldest waiting job for a worker; null where no job waits or the queue is paused. */
+  /** Takes the oldest waiting job for a worker; null if no job waits or the queue is paused. */
   take(options: { token: string; lockMs: number; workerName: string | undefined }): StoredJob | null;
-  /** Ends an active job, and then drops the oldest jobs with the same end that are not to be kept. */
+  /** Ends an active job. Then drops the oldest jobs with the same end that need not be kept. */
   finish(id: string, end: JobEnd): void;
   /** Puts an active job back in front of the waiting ones. */
   giveBack(id: string, token: string): void;
   /** Puts a job that has ended behind the waiting ones. */
   retry(job: StoredJob): void;
-  /** Puts active jobs whose reservation has lapsed back in front of the waiting ones. Returns their ids. */
+  /** Puts active jobs whose reservation has ended back in front of the waiting ones. Returns their ids. */
   recoverStalled(stalledCountMax: number): string[];
   extendLock(id: string, token: string, lockMs: number): boolean;
   isLocked(job: StoredJob): boolean;
   drop(job: StoredJob): void;
-  /** What BullMQ keeps about the queue itself. */
+  /** The data that BullMQ stores about the queue itself. */
   meta: Map<string, string>;
   setPaused(paused: boolean): void;
   /** Calls the listener when there may be a job to take. Returns a function that unsubscribes it. */
@@ -143,7 +143,7 @@ export function createJobStore(clock: Clock): JobStore {
     },
 
     recoverStalled(stalledCountMax) {
-      // From the newest, so that the oldest is the next to be taken.
+      // The newest stalled job is put back first, so that the oldest one is taken next.
       const stalled = [...lists.active.fromNewest()].filter((job) => !isLocked(job));
       for (const job of stalled) {
         job.fields = stalledOnce(job.fields, stalledCountMax);
@@ -194,7 +194,7 @@ function newJob(
   return { id, fields, state: 'waiting', lock: null, logs: [], older: null, newer: null };
 }
 
-/** The fields of a job that has stalled once more. BullMQ fails it where that is more often than it may. */
+/** The fields of a job that has stalled once more. BullMQ fails the job if it has stalled more often than allowed. */
 function stalledOnce(fields: JobFields, countMax: number): JobFields {
   const stalledCounter = fields.stalledCounter + 1;
   const isTooOften = stalledCounter > countMax;

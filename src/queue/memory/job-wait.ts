@@ -30,7 +30,7 @@ export function createJobWait(
     stop: () => stopWaiting(),
     methods: {
       minimumBlockTimeout: 0.001,
-      // No connection can be lost here, so workers look for jobs by themselves only once an hour.
+      // No connection can be lost here, so workers that are not woken look for jobs only once an hour.
       maximumBlockTimeout: 3_600,
       async waitForJob(timeoutSeconds) {
         if (!mayWait || isClosing()) return null;

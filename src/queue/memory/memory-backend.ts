@@ -8,7 +8,7 @@ import { createJobStore, type JobEnd, type JobStore } from './job-store.ts';
 import { createJobWait } from './job-wait.ts';
 import { createQueueMeta } from './queue-meta.ts';
 
-/** The queues of this process. BullMQ's classes are given them as their connection. */
+/** The queues of this process. BullMQ's classes receive them in place of a connection. */
 export interface MemoryQueues {
   clock: Clock;
   queue(name: string): MemoryQueue;
@@ -16,7 +16,7 @@ export interface MemoryQueues {
 
 interface MemoryQueue {
   jobs: JobStore;
-  /** The workers that are open, by the names under which BullMQ looks for them. */
+  /** The workers that are open, with the names by which BullMQ finds them. */
   workers: Set<{ name: string }>;
 }
 
@@ -36,13 +36,14 @@ export function createMemoryQueues(clock: Clock): MemoryQueues {
 type TakenJob = [job: JobJson | null, id: string, limitedForMs: 0, delayedUntil: 0];
 
 /**
- * BullMQ's interface to a datastore, over jobs in this process. There is no connection that could be lost. Between ending a job
- * and taking the next one the event loop runs once, so that timers and sockets are served however busy the queue is.
+ * BullMQ's interface to a datastore, over jobs in this process. There is no connection that could be lost. Between
+ * ending a job and taking the next one the event loop runs once, so that timers and sockets are served even if the
+ * queue is always busy.
  */
 export const createMemoryBackend: BackendFactory<IQueueBackend, MemoryQueues> = (name, opts, role = {}) => {
   const { clock } = opts.connection;
   const { jobs, workers } = opts.connection.queue(name);
-  // BullMQ passes the options of workers under the type that all its classes share.
+  // BullMQ passes the options of a worker with the type that all its classes share.
   const { lockDuration = 30_000, maxStalledCount = 1, ...options } = opts as WorkerOptions<MemoryQueues>;
   const clientName = (suffix = ''): string => `${name}${suffix}`;
   const self = { name: clientName(options.name === undefined ? '' : `:w:${options.name}`) };
@@ -88,7 +89,7 @@ export const createMemoryBackend: BackendFactory<IQueueBackend, MemoryQueues> = 
       wait.stop();
     },
     setName: async () => undefined,
-    // Events of a connection. There is none here.
+    // There is no connection here, so it emits no events.
     on() {
       return this;
     },
