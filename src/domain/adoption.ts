@@ -1,5 +1,6 @@
-// Items that were at the platform before this ledger knew of them. Adopting one writes nothing: what the list shows of the
-// fields that the mapping writes becomes the baseline, and a change waits until a person accepts it.
+// Items that were at the platform before this ledger knew of them. Adopting an item sends nothing. The platform's list
+// shows fields of the item; those that the mapping also writes become the baseline. A change waits until a person
+// accepts it.
 
 import { canonicalJson } from '../lib/canonical-json.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../lib/json.ts';
@@ -44,7 +45,7 @@ function withoutNulls(value: JsonValue): JsonValue {
 const FIELDS_MAX = 20;
 const VALUE_LENGTH_MAX = 60;
 
-/** Why an adopted item is not written: the fields that would change, with their old and new values. */
+/** The reason why an adopted item is not sent: the fields that would change, with their old and new values. */
 export function adoptedReason(source: string, desired: JsonObject, baseline: JsonObject): Reason {
   const names = [...new Set([...Object.keys(desired), ...Object.keys(baseline)])];
   const changes = names.flatMap((name): [string, string][] => {
@@ -75,7 +76,7 @@ export function incomparableReason(kind: ListableKind, key: string, { remoteId }
   };
 }
 
-/** The reason of a create that several items of the platform could be. */
+/** The reason of a create if several items of the platform may be the same item. */
 export function ambiguousReason(
   kind: ListableKind,
   key: string,

@@ -1,6 +1,6 @@
 import type { AlertCondition } from './ports/alerts.ts';
 
-/** A value that is read when it is needed and is in no object that could be printed (I7). */
+/** A secret that is read when it is needed, so that no object contains it that could be printed (I7). */
 export interface ReadableSecret {
   read(): Promise<string>;
 }
@@ -12,7 +12,7 @@ export type ChannelSettings = { id: string } & (
       /** The whole address counts as a secret, since most services put a token into it. */
       url: ReadableSecret;
       format: 'json' | 'slack';
-      /** Sent as `Authorization: Bearer …`; null without one. */
+      /** Sent as `Authorization: Bearer …`; null if there is no token. */
       token: ReadableSecret | null;
     }
   | {
@@ -26,14 +26,14 @@ export type ChannelSettings = { id: string } & (
     }
   | {
       type: 'exec';
-      /** Absolute, or a name that is looked up in PATH. */
+      /** An absolute path, or a name that is looked up in PATH. */
       program: string;
       args: readonly string[];
       timeoutMs: number;
     }
 );
 
-/** When a condition becomes an alert. Null or false: never. Times are in milliseconds. */
+/** The rules by which a condition becomes an alert. Null or false turns the alert off. Times are in milliseconds. */
 export interface AlertRules {
   runFailed: boolean;
   guardHeld: boolean;
@@ -46,7 +46,7 @@ export interface AlertRules {
   configRefused: boolean;
 }
 
-/** A notice as a channel sends it. */
+/** A notice that a channel sends. */
 export interface Notice {
   /** The id of the alert, such as `run_failed/erp`. */
   alert: string;

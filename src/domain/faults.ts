@@ -48,7 +48,7 @@ export const FAULT_EXIT_CODES = {
 
 export type FaultCode = keyof typeof FAULT_EXIT_CODES;
 
-/** Builds a registered error, for the caller to throw. */
+/** Makes a registered error. The caller throws it. */
 export function fault(code: FaultCode, message: string, details: FaultDetails = {}): Fault {
   return new Fault(code, FAULT_EXIT_CODES[code], message, details);
 }

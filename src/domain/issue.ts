@@ -3,7 +3,7 @@ import type { Place } from './place.ts';
 
 /** Why a record or an item cannot be used, so that the person who owns the data can correct it. */
 export interface Issue {
-  /** What rule was broken, as `country.unknown` or `row.columns`; stable, for filters and tests. */
+  /** The rule that was broken, such as `country.unknown` or `row.columns`. Codes are stable, for filters and tests. */
   code: string;
   /** A full sentence that names what was found and what was expected. */
   message: string;
@@ -15,6 +15,6 @@ export interface Issue {
   expression?: string;
   /** What to do about the issue. */
   cure?: string;
-  /** Another place that matters, such as the first of two rows that make the same item. */
+  /** Another place that belongs to the issue, such as the first of two rows that make the same item. */
   other?: Place;
 }

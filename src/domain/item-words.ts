@@ -8,7 +8,7 @@ const TYPES: Readonly<Record<string, string>> = {
   object: 'an object',
 };
 
-/** What is wrong with a value of an item, where its schema has no words of its own. Ends without a full stop. */
+/** Describes the problem of an item's value if the schema has no message for it. Ends without a full stop. */
 export function wordsOfProblem(problem: z.core.$ZodRawIssue): string | undefined {
   switch (problem.code) {
     case 'invalid_type':

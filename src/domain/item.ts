@@ -10,7 +10,7 @@ import { wordsOfProblem } from './item-words.ts';
 export const ITEM_KINDS = ['product', 'material', 'bom_item'] as const;
 export type ItemKind = (typeof ITEM_KINDS)[number];
 
-/** What the ledger keeps a history of: items, which mappings make, and the passports of their products. */
+/** The kinds of subjects that have a history in the ledger: items, and the passports of products. */
 export const SUBJECT_KINDS = [...ITEM_KINDS, 'passport'] as const;
 export type SubjectKind = (typeof SUBJECT_KINDS)[number];
 
@@ -20,13 +20,13 @@ export interface ItemRef {
   kind: ItemKind;
   key: string;
   /**
-   * True for a part that is a material or a component, whichever item has the key. Its role is `component` until the
-   * ledger knows better.
+   * True for a part that may be a material or a component. The item that has the key decides. The role is `component`
+   * until the ledger knows that item.
    */
   either?: true;
 }
 
-/** A ref to a material or a component, whichever has the key. */
+/** Makes a ref to the material or component that has this key. */
 export function partRef(key: string): ItemRef {
   return { role: 'component', kind: 'product', key, either: true };
 }
@@ -34,7 +34,7 @@ export function partRef(key: string): ItemRef {
 export const REF_ROLES = ['product', 'material', 'component'] as const;
 export type RefRole = (typeof REF_ROLES)[number];
 
-/** Whether things of this kind have refs: a BOM item does, and a passport has one to its product. */
+/** True if items of this kind can have refs. A BOM item has refs, and a passport has a ref to its product. */
 export function hasRefs(kind: SubjectKind): boolean {
   return kind === 'bom_item' || kind === 'passport';
 }
@@ -45,14 +45,14 @@ export const REF_KINDS: Record<RefRole, ItemKind> = { product: 'product', materi
 /** A product, material or BOM item in the canonical form. */
 export interface Item {
   kind: ItemKind;
-  /** Any stable id that other streams refer to; not necessarily the API's natural key. */
+  /** A stable id by which other streams refer to the item. It need not be the API's natural key. */
   key: string;
   payload: JsonObject;
   /** Empty for products and materials; a BOM item has its product and exactly one of material or component. */
   refs: ItemRef[];
 }
 
-/** Text as it was given: whether white space around it is cut off is for the source or the expression to say. */
+/** A text. White space around it is kept: the source or the expression decides whether to cut it off. */
 const text = (max: number) =>
   z
     .string()
@@ -129,7 +129,7 @@ const ABOVE_0 = 'a decimal above 0, as a number or a text such as "12.5"';
 const FRACTION = 'a decimal from 0 to 1; a percentage has to be divided by 100';
 const upTo = (max: number) => `text of 1 to ${max.toLocaleString('en-US')} characters`;
 
-/** What each canonical field takes, for messages and the reference. */
+/** The type of value that each canonical field takes, for messages and for the reference. */
 export const FIELD_TYPES: { readonly [Kind in ItemKind]: Readonly<Record<keyof (typeof ITEM_FIELDS)[Kind], string>> } =
   {
     product: {
@@ -163,7 +163,7 @@ export const FIELD_TYPES: { readonly [Kind in ItemKind]: Readonly<Record<keyof (
     },
   };
 
-/** What a canonical field takes; undefined for all other fields. */
+/** The type of value that a canonical field takes; undefined for all other fields. */
 function typeOfField(kind: ItemKind, field: string): string | undefined {
   const types: Readonly<Record<string, string>> = FIELD_TYPES[kind];
   return Object.hasOwn(types, field) ? types[field] : undefined;
@@ -183,8 +183,8 @@ const PAYLOADS = {
 const KEY_LENGTH_MAX = 500;
 
 /**
- * Validates and normalises an item: decimals to their normal form, text trimmed, empty optional fields left out. Fields
- * that are not canonical stay unchanged; the profile decides whether they are allowed.
+ * Validates and normalises an item: decimals get their normal form, text is trimmed, and empty optional fields are left
+ * out. Fields that are not canonical stay unchanged; the profile decides whether they are allowed.
  */
 export function parseItem(draft: Item): Result<Item, Issue[]> {
   const issues: Issue[] = [...keyIssues(draft), ...refIssues(draft)];
@@ -257,7 +257,7 @@ function refIssues(draft: Item): Issue[] {
   return issues;
 }
 
-/** The content of an item, as it is stored and compared. */
+/** The content of an item in the form in which it is stored and compared. */
 export interface ItemContent {
   /** The payload as canonical JSON. */
   payload: string;

@@ -2,25 +2,27 @@ import { normalizeDecimal } from '../lib/decimal.ts';
 import { sha256Url } from '../lib/hash.ts';
 import type { JsonObject, JsonValue } from '../lib/json.ts';
 
-/** A table that mappings look values up in. The ledger keeps its entries, and which records have used which of them. */
+/**
+ * A table in which mappings look up values. The ledger stores its entries, and which records have used which entries.
+ */
 export interface LookupTable {
-  /** Names the table in the ledger. Another definition has another id. */
+  /** The id of the table in the ledger. A table with another definition has another id. */
   id: string;
-  /** The name by which mappings call it. Values that people have added are stored under it. */
+  /** The name that mappings use for the table. Values that people have added are stored under this name. */
   name: string;
-  /** The records that are its rows; null for a file. */
+  /** The records that are the rows of the table; null for a file. */
   stream: LookupStream | null;
   /** The rows of a file: values by key. Null for a stream. */
   entries: ReadonlyMap<string, JsonValue> | null;
 }
 
-/** Records that are looked up by some of their columns. */
+/** The records of a stream that are the rows of a lookup table. */
 export interface LookupStream {
   source: string;
   stream: string;
   /** The columns that make the key. */
   key: readonly string[];
-  /** The columns that are looked up: of one column its value, of several an object. */
+  /** The columns whose values are the result: one column gives its value, and a list gives an object. */
   value: string | readonly string[];
 }
 
@@ -44,7 +46,7 @@ export interface LookupUse extends LookupKey {
   stamp: string;
 }
 
-/** Gives the mapper the entries that were read for it; undefined for an entry that was not. */
+/** Gives the mapper an entry that was read for it; undefined if the entry was not read. */
 export type FindEntry = (key: LookupKey) => LookupEntry | undefined;
 
 /** The most rows of one key. A key with more rows is an issue. */
@@ -52,7 +54,7 @@ export const LOOKUP_VALUES_MAX = 1000;
 
 const STAMP_LENGTH_MAX = 64;
 
-/** A short text that differs for different entries. */
+/** A short text for comparing entries: different entries give different texts. */
 export function stampOf({ values, isRead }: LookupEntry): string {
   if (values.length === 0) return isRead ? ABSENT : UNREAD;
   const text = JSON.stringify(values);
@@ -62,15 +64,15 @@ export function stampOf({ values, isRead }: LookupEntry): string {
 const ABSENT = 'absent';
 const UNREAD = 'unread';
 
-/** True for a use that has found nothing. */
+/** True if the key that was looked up had no entry. */
 export function foundNothing({ stamp }: LookupUse): boolean {
   return stamp === ABSENT || stamp === UNREAD;
 }
 
-/** Separates the parts of a key; it cannot be typed into an ERP field. */
+/** Separates the parts of a key. This character cannot be typed into an ERP field. */
 const SEPARATOR = '\u001f';
 
-/** The key of several parts. Null if one of them is empty: such a row or question has no key. */
+/** The key of several parts. Null if one of them is empty: such a row or lookup has no key. */
 export function lookupKey(parts: readonly (string | null)[]): string | null {
   const texts = parts.map((part) => part?.trim() ?? '');
   return texts.includes('') ? null : texts.join(SEPARATOR);

@@ -9,7 +9,7 @@ export interface ValueRule {
   /** The least and the greatest number, as decimals. */
   min?: string;
   max?: string;
-  /** A pattern that the text has somewhere; with `^` and `$` the text as a whole. */
+  /** A pattern that some part of the text must match. With `^` and `$` the whole text must match. */
   pattern?: string;
   /** True if a row without a value is an issue. */
   required?: boolean;
@@ -17,21 +17,21 @@ export interface ValueRule {
   empty?: readonly string[];
 }
 
-/** The role of a ref as a mapping writes it. `part` is a material or a component, whichever has the key. */
+/** The role of a ref in a mapping. `part` is the material or the component that has the key. */
 export type MappedRole = RefRole | 'part';
 
 /**
- * One mapping as the config gives it: either `to`, `key` and `fields` with expressions, or a `module`. Both may have
- * `when`, `rules` and `onIssue`.
+ * One mapping of the config: either `to`, `key` and `fields` with expressions, or a `module`. Both may have `when`,
+ * `rules` and `onIssue`.
  */
 export interface MappingDefinition {
   stream: string;
   to?: ItemKind;
-  /** Expression for a list: the mapping makes one item of each entry. */
+  /** Expression for a list. The mapping makes one item from each entry. */
   each?: string;
   /** Expression for the item's key. */
   key?: string;
-  /** Expression that says whether the mapping wants a row at all. */
+  /** Expression that decides whether the mapping applies to a row. */
   when?: string;
   /** Expressions for the keys of the items that a BOM item points to. */
   refs?: Partial<Record<MappedRole, string>>;
@@ -40,17 +40,17 @@ export interface MappingDefinition {
   /** Rules by field; a member of a field is named `mass.value`. */
   rules?: Record<string, ValueRule>;
   /**
-   * What an issue does. `hold` (the default): none of the record's items are used, and the passports of its products
-   * wait. `report`: the record is shown in quarantine, and all other items of it are used.
+   * The effect of an issue. `hold` (the default): none of the record's items are used, and the passports of its
+   * products wait. `report`: the record is shown in quarantine, and its other items are used.
    */
   onIssue?: 'hold' | 'report';
   /** Absolute path of a TypeScript or JavaScript mapping module. */
   module?: string;
-  /** Where the mapping stands in the config, as `sources[0].mappings[1]`. */
+  /** The place of the mapping in the config, such as `sources[0].mappings[1]`. */
   path: string;
 }
 
-/** A lookup table as the config of a source declares it: over a stream, or over a file. */
+/** A lookup table that the config of a source declares. Its rows come from a stream or from a file. */
 export interface LookupConfig {
   /** The source of the stream; undefined for the same source. */
   source?: string;
@@ -58,17 +58,17 @@ export interface LookupConfig {
   /** A CSV or JSON file, relative to the config. */
   file?: string;
   key: readonly string[];
-  /** Of one column its value, of several an object. */
+  /** The columns that are the result: one column gives its value, and a list gives an object. */
   value: string | readonly string[];
 }
 
-/** What a mapping sees of a record. */
+/** The parts of a record that a mapping can use. */
 export interface MappableRecord {
   source: string;
   stream: string;
   fields: JsonObject;
   place: Place;
-  /** What the connector found wrong: such a record is quarantined without being mapped. */
+  /** The issues that the connector has found. A record with issues is quarantined without being mapped. */
   issues: readonly Issue[];
 }
 
@@ -83,7 +83,10 @@ export interface MappedItem extends Item {
   mapping: number;
 }
 
-/** The products that items are about, each once: themselves, or those that BOM items belong to. */
+/**
+ * The keys of the products that items belong to, without repetition. A product belongs to itself, and a BOM item to its
+ * product.
+ */
 export function productsOf(items: readonly Item[]): BlockedProducts {
   const products = items.flatMap(({ kind, key, refs }) => {
     if (kind === 'product') return [key];
@@ -93,16 +96,17 @@ export function productsOf(items: readonly Item[]): BlockedProducts {
 }
 
 /**
- * What becomes of a record. `excluded`: no mapping wanted it. `quarantined`: at least one mapping failed; none of the
- * record's items are used then, the items that it made before count as present, and the passports of its products wait.
- * With `items` only mappings have failed that report their issues: these items are used, and no passport waits.
+ * The result of mapping a record. `excluded`: no mapping applies to it. `quarantined`: at least one mapping failed;
+ * none of the record's items are used then, the items that it made before count as present, and the passports of its
+ * products wait. With `items`, only mappings with `onIssue: report` have failed: these items are used, and no passport
+ * waits.
  */
 export type MapResult = (
   | { status: 'mapped'; items: MappedItem[] }
   | { status: 'excluded' }
   | { status: 'quarantined'; issues: Issue[]; blockedProducts: BlockedProducts; items?: MappedItem[] }
 ) & {
-  /** What the mapping has looked up. When it changes, the record is mapped again. */
+  /** The keys that the mapping has looked up. When one of their entries changes, the record is mapped again. */
   uses?: readonly LookupUse[];
 };
 
@@ -112,16 +116,17 @@ export type MapResult = (
  */
 export interface Mapper {
   /**
-   * Hash over all that the result of a mapping depends on besides the record and what it looks up: expressions, helper
-   * version, definitions of lookup tables, module sources. After a change of it all stored records are mapped again.
+   * The hash of everything on which the result of a mapping depends, except the record and the entries that it looks
+   * up: expressions, helper version, definitions of lookup tables, and module sources. When the hash changes, all
+   * stored records are mapped again.
    */
   revision: string;
   /** Streams that have at least one mapping. */
   streams: readonly string[];
-  /** The files that the mappings are made of besides the config: modules and lookup files; absolute. */
+  /** The absolute paths of the modules and lookup files that the mappings use. */
   files?: readonly string[];
-  /** The lookup tables that the mappings use. Absent for none. */
+  /** The lookup tables that the mappings use. Absent if there are none. */
   lookups?: readonly LookupTable[];
-  /** `find` gives the entries of lookup tables over streams. Entries of files are known to the mapper. */
+  /** `find` gives the entries of lookup tables over streams. The mapper itself has the entries of files. */
   map(record: MappableRecord, find?: FindEntry): MapResult;
 }

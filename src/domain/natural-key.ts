@@ -21,12 +21,15 @@ export function naturalKeyOf(profile: Profile, kind: SubjectKind, payload: JsonO
   return null;
 }
 
-/** One text for all values that a platform might treat as equal: forms of Unicode, surrounding blanks and case do not count. */
+/**
+ * Returns the same text for all values that a platform might treat as equal. Case, surrounding blanks and forms of
+ * Unicode do not count.
+ */
 export function foldedKey(value: string): string {
   return value.normalize('NFKC').trim().toLowerCase();
 }
 
-/** A listed value that can be a natural key, as text. */
+/** The text of a listed value, if the value can be a natural key; null if it cannot. */
 export function keyText(value: JsonValue | undefined): string | null {
   if (typeof value === 'number') return String(value);
   return typeof value === 'string' && value !== '' ? value : null;

@@ -6,15 +6,21 @@ import type { MappedFields } from './unmapped-fields.ts';
 export const PASSPORT_STATUSES = ['initialized', 'published', 'unpublished'] as const;
 export type PassportStatus = (typeof PASSPORT_STATUSES)[number];
 
-/** The wanted state of a passport, and who wants it. A person's request is kept; the policy decides in all other cases. */
+/**
+ * The wanted state of a passport, and who wants it. The request of a person stays in force. In all other cases the
+ * policy decides.
+ */
 export interface PassportDesire {
   /** `none`: neither the policy nor a person wants a passport, and none was initialised. */
   status: PassportStatus | 'none';
   /** `missing`: the source no longer has the product. */
   because: 'policy' | 'person' | 'missing';
-  /** For a missing product whose passport a person had published: it is published again when the product is back. */
+  /**
+   * For a missing product whose passport a person had published: the passport is published again when the product is
+   * back.
+   */
   restore?: true;
-  /** The passport had this state when its product was adopted: no policy changes it. */
+  /** The passport had this state when its product was adopted, so no policy changes it. */
   found?: true;
 }
 
@@ -24,31 +30,38 @@ export interface PassportPolicy {
   publish: 'manual' | 'auto';
 }
 
-/** What the evaluation of passports, and the explanation of where they stand, depend on besides the ledger. */
+/** The values besides the ledger on which the evaluation of passports and the explanation of their states depend. */
 export interface PassportRules extends PassportPolicy {
   /** False if the config has no `passports` section, so that the policy is the default. */
   isConfigured: boolean;
   /** All sources of the config: no passport waits for rows of other sources. */
   sources: readonly string[];
-  /** Sources that map BOM items or materials: nothing is complete before each of them was read and mapped as a whole. */
+  /**
+   * Sources that map BOM items or materials: no product is complete before each of these sources was read and mapped
+   * completely.
+   */
   partSources: readonly string[];
-  /** The ones of `partSources` that map BOM items. */
+  /** Those of `partSources` that map BOM items. */
   bomSources: readonly string[];
   /** Sources whose missing products have their passports withdrawn. */
   withdrawMissingOf: readonly string[];
-  /** What the mappings give products, by stream. Streams with a module are left out, since it may give any fields. */
+  /**
+   * The fields that the mappings give products, by stream. Streams with a module are left out, because a module may
+   * give any fields.
+   */
   mappedFields: readonly MappedFields[];
 }
 
 /** A person's request for a passport, by the key or natural key of its product, and its result. */
 export interface PassportAnswer {
   asked: string;
-  /** The product's key; null where the ledger has no such product. */
+  /** The product's key; null if the ledger has no such product. */
   key: string | null;
   naturalKey: string | null;
   /**
-   * `staged`: the write is staged. `settled`: the passport has this state already. `busy`: an earlier write has to end
-   * first, and then this one is staged. `incomplete`: the product is not complete. `unknown`: there is no such product.
+   * `staged`: the write is staged. `settled`: the passport already has this state. `busy`: an earlier write has to end
+   * first; then the requested write is staged. `incomplete`: the product is not complete. `unknown`: there is no such
+   * product.
    */
   result: 'staged' | 'settled' | 'busy' | 'incomplete' | 'unknown';
   /** Why the passport has to wait, in sentences. */
@@ -66,10 +79,10 @@ export interface UnpublishedPage {
   lastKey: string | null;
 }
 
-/** The next write on the way from the acknowledged state to the desired one. */
+/** The next write that brings a passport from the acknowledged state to the desired one. */
 export interface PassportStep {
   operation: Extract<Operation, `passport.${string}`>;
-  /** The state after it. */
+  /** The state of the passport after this write. */
   status: PassportStatus;
 }
 
@@ -93,7 +106,7 @@ const STATUS_AFTER: Partial<Record<Operation, PassportStatus>> = {
 };
 
 /**
- * Where a passport's write leads.
+ * The status of a passport after a write.
  *
  * @throws Fault `internal` for an operation that is about no passport
  */
@@ -103,13 +116,13 @@ export function statusAfter(operation: Operation | null): PassportStatus {
   return status;
 }
 
-/** What the policy wants of the passport of a complete product; null where it wants none. */
+/** The status that the policy wants for the passport of a complete product; null if it wants no passport. */
 export function wantedByPolicy({ init, publish }: PassportPolicy): PassportStatus | null {
   if (init === 'manual') return null;
   return publish === 'auto' ? 'published' : 'initialized';
 }
 
-/** What the policy needs to know of a product and its passport. */
+/** The facts about a product and its passport that the policy needs. */
 export interface PassportStanding {
   desire: PassportDesire | null;
   acknowledged: PassportStatus | null;
@@ -136,7 +149,7 @@ export function revisedDesire(
   const wanted = wantedByPolicy(policy);
   const wish =
     acknowledged === 'published' || wanted === 'published' ? 'published' : (wanted ?? acknowledged ?? 'none');
-  // A passport that was withdrawn because its product was missing is published again by the policy alone.
+  // If a passport was withdrawn because its product was missing, only the policy publishes it again.
   const status = acknowledged === 'unpublished' && wanted !== 'published' ? 'unpublished' : wish;
   if (desire === null) return status === 'none' ? null : { status, because: 'policy' };
   return desire.status === status ? null : { status, because: 'policy' };

@@ -4,11 +4,11 @@ export interface Place {
   file?: string;
   /** Line in the file, from 1; the line where the row begins. */
   line?: number;
-  /** A path into a document, as `$.parts[3]`. */
+  /** A path into a document, such as `$.parts[3]`. */
   path?: string;
 }
 
-/** `stuecklisten-01.csv:17`, for messages. */
+/** The text of a place in messages, such as `stuecklisten-01.csv:17`. */
 export function formatPlace(place: Place): string {
   const parts = [place.file ?? '', place.line === undefined ? '' : String(place.line), place.path ?? ''];
   return parts.filter((part) => part !== '').join(':') || 'unknown place';

@@ -8,7 +8,10 @@ const ms = (least: number) => z.int().min(least).max(3_600_000);
 
 const idPaths = (own: string) => names.default(['id', 'uuid', 'pk', own, 'data.id', `data.${own}`]);
 
-/** Canonical name to wire name: every canonical field under its own name, and whatever extra fields there are. */
+/**
+ * The names of fields in requests, by canonical name. By default every canonical field keeps its name. Extra fields can
+ * be added.
+ */
 function wireNames(kind: ItemKind) {
   const shape = Object.fromEntries(
     fieldNamesOf(kind).map((name) => [name, memberName.default(name).describe(`The API's name for \`${name}\`.`)]),
@@ -22,10 +25,10 @@ const extraFields = z
   .default([]);
 
 /**
- * Every detail that the API document leaves open, with its default. The defaults are those of Django REST Framework, since the paths
- * and nouns of the document look like it.
+ * Every detail that the API document leaves open, with its default. The defaults are those of Django REST Framework,
+ * because the paths and nouns of the document look like it.
  *
- * Hashes and natural keys are taken over canonical names, so another profile renames nothing in the ledger.
+ * Hashes and natural keys are made from canonical names, so another profile changes nothing in the ledger.
  */
 export const Profile = z
   .strictObject({
@@ -254,8 +257,8 @@ export const Profile = z
           .max(50)
           .default([
             'no healthy upstream',
-            // The words `retried and the latest` are left out: the gateway has sent the request before, and that
-            // attempt may have arrived.
+            // The words `retried and the latest` are not in this list: with them the gateway has sent the request
+            // before, and that attempt may have arrived.
             'before headers. reset reason: overflow',
             'rate limit',
             'rate-limit',
@@ -332,7 +335,7 @@ export const Profile = z
   .superRefine((profile, context) => {
     for (const kind of ITEM_KINDS) {
       const known = new Set([...fieldNamesOf(kind), ...profile.extraFields[kind]]);
-      // Two fields under one wire name would silently overwrite each other.
+      // Two fields with the same name in requests would silently overwrite each other.
       const taken = new Map<string, string>(
         kind === 'bom_item' ? REF_ROLES.map((role) => [profile.refNames[role], `refs.${role}`]) : [],
       );

@@ -9,22 +9,24 @@ export const RAW_FIELD = '_raw';
 
 /** A row that is to be stored: identified, hashed, and without the columns that are never stored. */
 export interface IncomingRecord {
-  /** The key columns' values, or where the stream has none, a hash of the content; see `recordKey`. */
+  /** The values of the key columns, or a hash of the content if the stream has none; see `recordKey`. */
   identity: string;
   /** SHA-256 of `raw`, base64url. */
   hash: string;
   /** The fields as JSON text, as they are stored. */
   raw: string;
   place: Place;
-  /** What the connector found wrong with the row: such a record is quarantined without being mapped. */
+  /** The issues that the connector has found in the row. A record with issues is quarantined without being mapped. */
   issues: Issue[];
 }
 
-/** Separates key parts and occurrence numbers. A value that has it is no key: see `identityOf`. */
+/**
+ * Separates key parts and occurrence numbers. A value that contains this character cannot be a key: see `identityOf`.
+ */
 const SEPARATOR = '\u001f';
 
 /**
- * Identity of a row: its key columns, or where the stream has none, its content. Rows of one read with the same identity are
+ * The key of a record: its identity and the number of its occurrence. Rows of one read with the same identity are
  * numbered by their occurrence (from 1), so that none of them is dropped silently.
  */
 export function recordKey(identity: string, occurrence: number): string {
@@ -32,8 +34,9 @@ export function recordKey(identity: string, occurrence: number): string {
 }
 
 /**
- * The identity that a stream's key columns give a row. Null if one of them is absent or empty, or has characters that no text has:
- * different keys would become one, since the separator is such a character, and SQLite stores U+FFFD for each lone surrogate.
+ * The identity of a row, from the stream's key columns. Null if one of them is absent, empty, or has a character that
+ * no text contains. With such characters different keys could become equal: the separator is one of them, and SQLite
+ * stores U+FFFD for each lone surrogate.
  */
 export function identityOf(fields: JsonObject, keyColumns: readonly string[]): string | null {
   const parts: string[] = [];
@@ -45,19 +48,19 @@ export function identityOf(fields: JsonObject, keyColumns: readonly string[]): s
   return parts.some((part) => findOddCharacter(part) !== null) ? null : parts.join(SEPARATOR);
 }
 
-/** A key as people read it: with ` / ` between its parts. */
+/** The form of a key for people, with ` / ` between its parts. */
 export function readableKey(key: string): string {
   return key.replaceAll(SEPARATOR, ' / ');
 }
 
-/** A key that was read as `readableKey` shows it, as it is stored. */
+/** The stored form of a key that has the form of `readableKey`. */
 export function writtenKey(readable: string): string {
   return readable.replaceAll(' / ', SEPARATOR);
 }
 
 /**
- * Text and hash under which the fields of a row are stored and compared. The issues of a row count too: another issue with the same
- * fields is a change.
+ * Text and hash under which the fields of a row are stored and compared. The issues of a row count too: if a row gets
+ * another issue, it has changed.
  */
 export function serializeFields(fields: JsonObject, issues: readonly Issue[] = []): { raw: string; hash: string } {
   const raw = JSON.stringify(fields);

@@ -5,7 +5,7 @@ import { fieldNamesOf } from './item.ts';
 export interface MappedFields {
   source: string;
   stream: string;
-  /** Where the first of these mappings is in the config, as `sources[0].mappings[1]`. */
+  /** The place of the first of these mappings in the config, such as `sources[0].mappings[1]`. */
   path: string;
   fields: readonly string[];
 }
@@ -14,8 +14,8 @@ export interface MappedFields {
 type FromStream = Pick<MappedFields, 'source' | 'stream'>;
 
 /**
- * What to do about fields of a product that a refusal by a business rule names and that no mapping of its stream gives, in
- * full sentences; null where there are none.
+ * The advice about fields of a product that a business rule names in a refusal and that no mapping of the product's
+ * stream gives. In full sentences; null if there are no such fields.
  *
  * @param mappedFields of all streams whose fields are known
  */

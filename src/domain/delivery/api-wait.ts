@@ -2,10 +2,10 @@
 export interface ApiWait {
   /** When the API refused the first request. */
   since: number;
-  /** The end that the API has named; null where it names none and still refuses. */
+  /** The end that the API has named; null if it names none and still refuses. */
   until: number | null;
   /** When the API is asked again. */
   askAgainAt: number;
-  /** The API's own words. */
+  /** The message of the API. */
   message: string;
 }

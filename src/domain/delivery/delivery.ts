@@ -5,19 +5,20 @@
 //                 └─────────┘ │        ├──► in_doubt ──► due | delivered | blocked | rejected | parked
 //                             │        ├──► blocked | rejected | parked
 //                             │        └──► due            (429, 503, never sent, denied, returned)
-//                             ├─ rejected, where the delivery cannot be attempted
+// ├─ rejected, if the delivery cannot be attempted
 //                             └─ superseded, from every state in which nothing is in flight and nothing has arrived
 //
-// `waiting`: a ref has no remote id yet. `in_doubt`: unconfirmed, the request was sent and no answer came back. `sending` is
-// committed before the first byte is sent, so after a crash the request may have reached the API, and the delivery is unconfirmed.
-// An item has at most one open delivery (I3). While that one is sending or unconfirmed, a change of the item is only stored, and
-// settling the delivery stages the next one.
+// `waiting`: a ref has no remote id yet. `in_doubt`: unconfirmed, the request was sent and no answer came back.
+// `sending` is committed before the first byte is sent, so after a crash the request may have reached the API, and the
+// delivery is unconfirmed. An item has at most one open delivery (I3). While this delivery is sending or unconfirmed, a
+// change of the item is only stored. The next delivery is staged when this one is settled.
 //
 // A person may make a blocked, rejected or parked change by hand at the platform and settle the delivery as delivered. A
 // delivery that a person ends otherwise is superseded until the item's desired content changes.
 //
-// In a ledger restored from a backup, waiting and due deliveries may have been sent since the backup, so they are unconfirmed.
-// So is a create that was refused because its item exists, if no list has shown the item: the next run looks it up again.
+// In a ledger restored from a backup, waiting and due deliveries may have been sent since the backup, so they are
+// unconfirmed. A create that was refused because its item exists is also unconfirmed if no list has shown the item: the
+// next run looks it up again.
 
 import { sha256Url } from '../../lib/hash.ts';
 import { fault } from '../faults.ts';
@@ -55,7 +56,7 @@ export const DELIVERY_EVENTS = [
   'resend',
   /** A business rule of the platform refuses the write, or the API has no such write. */
   'block',
-  /** The data is wrong, the delivery cannot be attempted, or a person reports that it did not arrive. */
+  /** The data is wrong, the delivery cannot be attempted, or a person reports that the write did not arrive. */
   'reject',
   /** The delivery has reached its retry limit. */
   'exhaust',
@@ -64,7 +65,7 @@ export const DELIVERY_EVENTS = [
 ] as const;
 export type DeliveryEvent = (typeof DELIVERY_EVENTS)[number];
 
-/** The states in which an item's one open delivery can be. */
+/** The states that an open delivery can have. */
 export const OPEN_STATES = ['waiting', 'due', 'sending', 'in_doubt', 'blocked', 'rejected', 'parked'] as const;
 
 /** Open states in which the API may have received the write. Such a delivery is settled before a newer one is staged. */
@@ -139,8 +140,8 @@ export function transition(state: DeliveryState, event: DeliveryEvent): Delivery
 }
 
 /**
- * The writes that the API knows or that an item can need. `product.update` and `bom_item.update` have no endpoint: changed
- * products are sent together as one `product.import`, where the profile says that an import updates.
+ * The writes that the API knows or that an item can need. `product.update` and `bom_item.update` have no endpoint:
+ * changed products are sent together as one `product.import` if the profile says that an import updates.
  */
 export const OPERATIONS = [
   'product.create',
@@ -156,20 +157,20 @@ export const OPERATIONS = [
 ] as const;
 export type Operation = (typeof OPERATIONS)[number];
 
-/** The kind of item that an operation is about: a passport is one of a product. */
+/** The kind of item that an operation is about. An operation on a passport is about its product. */
 export function kindOf(operation: Operation): ItemKind {
   const subject = operation.slice(0, operation.indexOf('.'));
   return subject === 'passport' ? 'product' : (subject as ItemKind);
 }
 
-/** All that an idempotency key depends on. Nothing of it changes between attempts of one revision. */
+/** The values on which an idempotency key depends. None of them changes between the attempts of one revision. */
 export interface KeyParts {
   epoch: string;
   target: string;
   operation: Operation;
   /**
-   * The ledger's own id of the item or request, which is never used again: an item that was dropped and comes back counts its
-   * revisions from one.
+   * The ledger's id of the item or request. An id is never used again, because an item that was deleted and comes back
+   * counts its revisions from one.
    */
   subject: number;
   naturalKey: string;
@@ -183,8 +184,9 @@ export const IDEMPOTENCY_KEY = /^[A-Za-z0-9_-]{1,64}$/;
 /**
  * The idempotency key of a revision: 43 characters of `[A-Za-z0-9_-]`.
  *
- * I2: derived from nothing that an attempt, a clock, a host or an API key could change. The revision keeps A → B → A
- * from replaying the answer to the first A; the epoch keeps a rebuilt ledger from replaying the answers to the old one.
+ * I2: no part depends on an attempt, a clock, a host or an API key. Because of the revision, a content that is sent a
+ * second time (A → B → A) does not get the answer to the first A again. Because of the epoch, a rebuilt ledger does not
+ * get the answers to the old one.
  */
 export function idempotencyKey(parts: KeyParts): string {
   const { epoch, target, operation, subject, naturalKey, payloadHash, revision } = parts;

@@ -1,4 +1,4 @@
-/** Whether the platform's bulk import may be used for new products. The ledger keeps it. */
+/** Whether the platform's bulk import may be used for new products. The ledger stores it. */
 export type ImportProof =
   /** No import of a new product was looked up yet. */
   | { state: 'untried' }

@@ -8,8 +8,8 @@ export const SETTLE_STATES = ['in_doubt', 'blocked', 'rejected', 'parked', 'wait
 export type SettleState = (typeof SETTLE_STATES)[number];
 
 /**
- * `delivered`: the platform has the write. `rejected`: the platform has nothing of it. `ignored`: the platform stays as
- * it is, and nothing is sent before the desired payload changes.
+ * `delivered`: the platform has the write. `rejected`: the platform does not have the write. `ignored`: the platform is
+ * not changed, and nothing is sent before the desired payload changes.
  */
 export const RESOLUTIONS = ['delivered', 'rejected', 'ignored'] as const;
 export type Resolution = (typeof RESOLUTIONS)[number];
@@ -21,8 +21,8 @@ export function isSettleState(state: DeliveryState): state is SettleState {
 }
 
 /**
- * Whether a person can settle a delivery in this way. A delivery that may have arrived cannot be ignored, since a later write could
- * double it (I6). A passport cannot be ignored either: `unpublish` takes its place.
+ * Whether a person can settle a delivery in this way. A delivery that may have arrived cannot be ignored, since a later
+ * write could double it (I6). A passport cannot be ignored either; a person uses `unpublish` instead.
  */
 export function mayBeSettled(
   { kind, state, uncertain }: { kind: SubjectKind; state: SettleState; uncertain: boolean },

@@ -1,26 +1,30 @@
 import type { JsonValue } from '../../lib/json.ts';
 
 /**
- * Why it is unknown whether a request took effect; `crossed` where the answer was about another request. The settling delay before
- * a read-back depends on it.
+ * Why it is unknown whether a request took effect. `crossed` means that the answer was about another request. The
+ * settling delay before a read-back depends on it.
  */
 export type UnconfirmedCause = 'reset' | 'timeout' | 'server_error' | 'unreadable_answer' | 'crossed' | 'crash';
 
-/** What an answer of the API, or a lost answer, means for a delivery. HTTP statuses get this meaning in `api/` only. */
+/**
+ * What an answer of the API, or a lost answer, means for a delivery. Only `api/` translates HTTP statuses into
+ * outcomes.
+ */
 export type Outcome =
   /**
    * The write took effect. `remoteId` is null if the answer has no id and none is needed. `members` is only there for
    * an import: one result for each member, in the order of the request, because an accepted import may have refused
-   * some members. `shownAs` is the natural key as the answer shows it, if that differs.
+   * some members. `shownAs` is the natural key in the answer, if it differs from the sent one.
    */
   | { kind: 'accepted'; remoteId: JsonValue; members?: MemberOutcome[]; shownAs?: string }
   /** The platform refused a create because an item with the same natural key exists. The item's id has to be read. */
   | { kind: 'exists'; detail: OutcomeDetail }
-  /** 429: the rate controller waits; no attempt is used. */
+  /** 429: the rate controller waits, and the delivery uses no attempt. */
   | { kind: 'throttled'; retryAfterMs: number | null; detail: OutcomeDetail }
   /**
-   * The request never left this machine, or a 503 has words of the profile that prove that it was not processed. It had no
-   * effect and is sent again later. With `local` this machine could not send it, which shows nothing about the API.
+   * The request never left this machine, or the words of a 503 prove that the request was not processed; the profile
+   * lists these words. The request had no effect and is sent again later. With `local` this machine could not send it,
+   * which shows nothing about the API.
    */
   | { kind: 'unavailable'; sent: boolean; local?: true; retryAfterMs: number | null; detail: OutcomeDetail }
   /**
@@ -44,28 +48,28 @@ export type Outcome =
 /** What the answer to an import states about one of its members. */
 export type MemberOutcome =
   /**
-   * The member was stored as it was sent. `effect` and `remoteId` are null if the answer does not name them. `mixed`: the answer
-   * counts created members and updated ones, and does not say which they are.
+   * The member was stored with the sent content. `effect` and `remoteId` are null if the answer does not name them.
+   * `mixed`: the answer counts created members and updated ones, and does not say which they are.
    */
   | { kind: 'accepted'; effect: 'created' | 'updated' | 'mixed' | null; remoteId: JsonValue }
   /** The member was not stored, because its data is wrong. A new product may be refused because it exists. */
   | { kind: 'refused'; detail: OutcomeDetail; exists?: true }
   /** The member was not stored, because other members of the import were refused. */
   | { kind: 'untouched' }
-  /** The answer says nothing about it, so the list has to be read. */
+  /** The answer says nothing about the member, so the list has to be read. */
   | { kind: 'unknown' };
 
 /** The parts of an answer that a person needs. Never contains a request header (I7). */
 export interface OutcomeDetail {
-  /** HTTP status, or null where there was no answer. */
+  /** HTTP status, or null if there was no answer. */
   status: number | null;
-  /** One sentence: the API's own words where it had some, shortened. */
+  /** One sentence: the shortened message of the API, if the answer has one. */
   message: string;
   /** Problems by field, where the API named fields. */
   fields?: Record<string, string>;
 }
 
-/** The wait that an answer asks for, in milliseconds; null where it names none. */
+/** The wait that an answer asks for, in milliseconds; null if it names none. */
 export function askedWaitMs(outcome: Outcome): number | null {
   const asks = outcome.kind === 'throttled' || outcome.kind === 'unavailable' || outcome.kind === 'ambiguous';
   return asks ? (outcome.retryAfterMs ?? null) : null;

@@ -2,7 +2,7 @@ import type { Fault } from '../../lib/errors.ts';
 import { fault } from '../faults.ts';
 import type { QueueName } from '../ports/queues.ts';
 
-/** Why jobs wait although the queue can be reached: a person has paused these queues. Null where there are none. */
+/** Why jobs wait although the queue can be reached: a person has paused these queues. Null if no queue is paused. */
 export function pausedFault([name, ...others]: readonly QueueName[]): Fault | null {
   if (name === undefined) return null;
   const which = others.length === 0 ? `The queue ${name} is` : `The queues ${[name, ...others].join(' and ')} are`;

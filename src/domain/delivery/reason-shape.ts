@@ -4,8 +4,9 @@ import type { Reason } from './reason.ts';
 const LENGTH = 12;
 
 /**
- * What the reasons of many items have in common: a short text that is the same for two reasons that differ only in quoted
- * words, in words with digits, and in times. A platform's refusal of fields counts by its fields and words.
+ * A short text that many reasons have in common. It is the same for two reasons that differ only in quoted words, in
+ * words with digits, and in times. If the platform refused fields, the names and messages of the fields are part of the
+ * text.
  */
 export function reasonShape({ code, message, fields }: Pick<Reason, 'code' | 'message' | 'fields'>): string {
   const words =
@@ -20,7 +21,7 @@ export function reasonShape({ code, message, fields }: Pick<Reason, 'code' | 'me
 
 const QUOTED = /"[^"]*"|`[^`]*`|'[^']*'(?!\w)/g;
 const WITH_DIGIT = /[^\s,;:()]*\d[^\s,;:()]*/g;
-/** A platform may answer with a page of text; its beginning says what it is about. */
+/** A platform may answer with a page of text. The beginning is enough to recognise it. */
 const WORDS_MAX = 300;
 
 function plainWords(text: string): string {

@@ -1,15 +1,16 @@
 // Why a delivery is in its state.
 //
-// A reason is stored with its delivery, shown to people, and decided on. Everything that is decided by the code of a reason
-// is in this file: one row of `CODES` for each code, with the states that it may explain and its traits. A new code is a new
-// row. A stored code that this release does not know is read as `unknown`, so that the union of codes is closed.
+// A reason is stored with its delivery and shown to people, and further decisions depend on its code. All rules that
+// depend on the code are in this file: one row of `CODES` for each code, with the states that it may explain and its
+// traits. A new code is a new row. A stored code that this release does not know is read as `unknown`, so that the
+// union of codes is closed.
 
 import type { JsonObject } from '../../lib/json.ts';
 import type { DeliveryState } from './delivery.ts';
 
-/** What is decided by the code of a reason. */
+/** The traits that a code of a reason can have. Decisions depend on them. */
 export type ReasonTrait =
-  /** Sending again is no way out of the unconfirmed delivery: the list has to be read. */
+  /** The unconfirmed delivery may not simply be sent again: the list has to be read. */
   | 'needs_reading'
   /** An item that is then found at the platform may differ from the content of this write. */
   | 'content_unknown'
@@ -31,7 +32,7 @@ export type ReasonTrait =
   | 'access_denied'
   /** The API refused the scope, which may be about the key or about this item. */
   | 'scope_denied'
-  /** The API refuses the scope for this item, while it takes the scope from others. */
+  /** The API refuses the scope for this item, while it grants the scope to other items. */
   | 'item_forbidden'
   /** A blocked delivery is sent again after `recheckBlockedMs`. */
   | 'asked_again'
@@ -46,7 +47,7 @@ export type ReasonTrait =
   /** An import made a second product. Only a person may ask for another import. */
   | 'made_second';
 
-/** What becomes of an unconfirmed delivery that is proven to be absent from the platform. */
+/** What to do with an unconfirmed delivery that is proven to be absent from the platform. */
 export type WhenAbsent = 'resend' | 'reject' | 'reject_as_hidden' | 'block' | 'ask_person';
 
 /** The states in which a code can be written. */
@@ -64,7 +65,7 @@ function settled(states: readonly WrittenState[], ...traits: readonly ReasonTrai
   return { states, whenAbsent: null, traits };
 }
 
-/** A code of unconfirmed deliveries. `others` are the further states that it explains. */
+/** A code of unconfirmed deliveries. `others` are the other states in which it can be written. */
 function unconfirmed(
   whenAbsent: WhenAbsent | 'by_status',
   others: readonly WrittenState[],
@@ -73,12 +74,12 @@ function unconfirmed(
   return { states: ['in_doubt', ...others], whenAbsent, traits };
 }
 
-/** These codes stay when the delivery is sent again, and when its import is given up. */
+/** The further states of codes that a delivery keeps when it is sent again or when its retry limit is reached. */
 const RESENT: readonly WrittenState[] = ['due', 'parked'];
 
 /** Every code that a delivery, a refused scope or a failed listing can carry. The codes are stable: people filter by them. */
 const CODES = {
-  // The API has not taken it, and it is sent again.
+  // Codes of a delivery that the API has not taken and that is sent again.
   throttled: settled(['due'], 'keeps_away_since'),
   /** This machine could not send the request. */
   local: settled(['due'], 'keeps_away_since'),
@@ -87,19 +88,19 @@ const CODES = {
   denied_scope: settled(['due'], 'access_denied', 'scope_denied'),
   unavailable: unconfirmed('resend', RESENT, 'api_away', 'keeps_away_since'),
   in_flight: unconfirmed('resend', RESENT, 'api_busy'),
-  /** Others in the same import were refused. */
+  /** Other members of the same import were refused. */
   untouched: settled(['due']),
 
-  // It is unknown whether the write took effect.
+  // Codes of a delivery for which it is unknown whether the write took effect.
   reset: unconfirmed('resend', RESENT),
   timeout: unconfirmed('resend', RESENT),
   server_error: unconfirmed('resend', RESENT),
   unreadable_answer: unconfirmed('resend', RESENT),
   crossed: unconfirmed('ask_person', RESENT, 'of_another_item'),
   crash: unconfirmed('resend', RESENT),
-  /** The answer to an import does not say what became of this product. */
+  /** The answer to an import does not say whether this product was stored. */
   unclear: unconfirmed('resend', RESENT, 'needs_reading', 'may_come_late'),
-  /** The first import of a new product, which has to prove that the platform makes exactly one product of it. */
+  /** The first import of a new product, which has to prove that the platform makes exactly one product from it. */
   import_proof: unconfirmed('resend', RESENT, 'needs_reading', 'may_come_late'),
   /** An import of new products was refused, and the answer does not say that this product was at fault. */
   import_refused: unconfirmed('resend', RESENT, 'needs_reading', 'content_unknown'),
@@ -108,7 +109,7 @@ const CODES = {
   restored: unconfirmed('resend', ['due'], 'needs_reading', 'content_unknown', 'since_backup'),
   shared_id: unconfirmed('ask_person', [...RESENT, 'blocked'], 'needs_reading', 'content_unknown', 'of_another_item'),
 
-  // The API has refused the delivery.
+  // Codes of a delivery that the API has refused.
   exists: unconfirmed('reject_as_hidden', [...RESENT, 'rejected'], 'needs_reading', 'content_unknown', 'found_before'),
   may_exist: unconfirmed('by_status', [], 'needs_reading', 'content_unknown', 'found_before', 'may_exist'),
   gate: unconfirmed('block', ['blocked'], 'needs_reading', 'asked_again'),
@@ -118,7 +119,7 @@ const CODES = {
    */
   refused: unconfirmed('reject', ['due', 'rejected'], 'needs_reading'),
 
-  // The API has no such write, or a person has to decide.
+  // Codes of a delivery that is blocked because the API has no such write or a person has to decide.
   unsupported: settled(['blocked']),
   renamed: settled(['blocked']),
   not_upserted: settled(['blocked'], 'made_second'),
@@ -126,7 +127,7 @@ const CODES = {
   adopted_bom: settled(['blocked'], 'parts_unknown'),
   ambiguous_key: settled(['blocked'], 'ambiguous_key'),
 
-  // The retry limit, a defect or a person has ended it.
+  // Codes of a delivery that the retry limit, a defect or a person has ended.
   exhausted: unconfirmed('resend', ['parked']),
   internal: unconfirmed('resend', ['rejected']),
   person: settled(['rejected']),
@@ -144,25 +145,25 @@ export type ReasonCode = keyof typeof CODES;
 export interface Reason {
   code: ReasonCode;
   message: string;
-  /** HTTP status that led here, where there was one. */
+  /** The HTTP status that was the cause, if there was one. */
   status?: number;
-  /** Problems by field, in the API's words. */
+  /** Problems by field, with the API's messages. */
   fields?: Record<string, string>;
-  /** An earlier attempt of the same write may have arrived before this was answered. */
+  /** An earlier attempt of the same write may have arrived before this answer. */
   afterDoubt?: true;
   /**
-   * Since when this has been the answer, where that matters, and of a code that keeps it, since when the API has not been
-   * able to take the delivery; milliseconds since the Unix epoch.
+   * Since when the API has given this answer, for codes that need this time. For a code with `keeps_away_since`: since
+   * when the API has not been able to take the delivery. Milliseconds since the Unix epoch.
    */
   since?: number;
   /**
-   * Of a create that was refused: an earlier listing may not have shown the item yet. It is looked for once more after a
-   * while (`since` is there by then), and by each later run of its source.
+   * Set for a refused create whose item an earlier listing may not have shown yet. The item is looked up once more
+   * after a while (`since` is set by then), and again by each later run of its source.
    */
   lookAgain?: true;
 }
 
-/** Stands for the reason of a delivery that has none. */
+/** The reason that is used if a delivery has none. */
 export const NO_REASON: Reason = { code: 'unknown', message: '' };
 
 export const REASON_CODES = Object.keys(CODES) as readonly ReasonCode[];
@@ -179,8 +180,8 @@ export function hasTrait(reason: Pick<Reason, 'code'>, trait: ReasonTrait): bool
 }
 
 /**
- * Whether a delivery in this state may carry the code. A delivery that is claimed, or that waits for a ref once more, keeps
- * the reason of the time when it was due, and one that is superseded keeps whatever it had.
+ * Whether a delivery in this state may carry the code. A delivery that is claimed, or that waits for a ref again, keeps
+ * the reason that it had when it was due. A superseded delivery keeps any reason.
  */
 export function mayExplain(code: ReasonCode, state: DeliveryState): boolean {
   const { states } = ROWS[code];
@@ -189,7 +190,10 @@ export function mayExplain(code: ReasonCode, state: DeliveryState): boolean {
   return states.includes(state === 'waiting' || state === 'sending' ? 'due' : state);
 }
 
-/** True if the item was at the platform before, so that it is adopted. An item that an earlier attempt may have created is ours. */
+/**
+ * True if the item was at the platform before, so that it is adopted. An item that an earlier attempt may have created
+ * belongs to this ledger.
+ */
 export function wasThereBefore(reason: Reason): boolean {
   return hasTrait(reason, 'found_before') && reason.afterDoubt !== true;
 }
@@ -202,8 +206,8 @@ export function isLookedForOnce(reason: Reason): boolean {
 const GATE_STATUS = 409;
 
 /**
- * What becomes of a write that is proven to have had no effect. A refusal that came after it counts then. A person decides
- * where the code leaves it open (I6).
+ * What to do with a write that is proven to have had no effect. If the API refused the write after the lost attempt,
+ * that refusal is valid. If the code leaves the decision open, a person decides (I6).
  */
 export function whenAbsent({ code, status }: Pick<Reason, 'code' | 'status'>): WhenAbsent {
   const rule = ROWS[code].whenAbsent;
@@ -212,14 +216,14 @@ export function whenAbsent({ code, status }: Pick<Reason, 'code' | 'status'>): W
 }
 
 /**
- * Since when the API could not take the delivery; null if its last answer was another one. The time stays while the
- * delivery waits for the API's limit or for this machine.
+ * Since when the API could not take the delivery; null if its last answer was another one. The time does not change
+ * while the delivery waits for the API's limit or for this machine.
  */
 export function awaySince(reason: Reason | null): number | null {
   return reason !== null && hasTrait(reason, 'keeps_away_since') ? (reason.since ?? null) : null;
 }
 
-/** Since when the API has said that it is working on the delivery; null if something else was its last answer. */
+/** Since when the API has said that it is working on the delivery; null if its last answer was another one. */
 export function busySince(reason: Reason | null): number | null {
   return reason !== null && hasTrait(reason, 'api_busy') ? (reason.since ?? null) : null;
 }
@@ -228,10 +232,13 @@ function isReasonCode(code: string): code is ReasonCode {
   return Object.hasOwn(CODES, code);
 }
 
-/** The reason that the ledger has stored. A code that this release does not know is read as `unknown`; the words stay. */
+/**
+ * The reason that the ledger has stored. A code that this release does not know is read as `unknown`; its message is
+ * kept.
+ */
 export function storedReason(text: string | null): Reason | null {
   if (text === null) return null;
-  // The shape is the ledger's own.
+  // Only the ledger uses the shape.
   const { code, shape: _, ...rest } = JSON.parse(text) as JsonObject & Omit<Reason, 'code'>;
   return { ...rest, code: typeof code === 'string' && isReasonCode(code) ? code : 'unknown' };
 }

@@ -6,7 +6,7 @@ import type { Profile } from '../profile.ts';
 import type { Operation } from './delivery.ts';
 import type { Reason } from './reason.ts';
 
-/** What the ledger knows of an item on both sides. */
+/** The desired content of an item, and its content at the API. */
 export interface ItemStanding {
   kind: ItemKind;
   key: string;
@@ -24,8 +24,8 @@ export type Difference =
   | { need: 'blocked'; operation: Operation; reason: Reason };
 
 /**
- * Compares the desired content with what the API last acknowledged. Staging and settling both end with this
- * comparison, so that every difference has a delivery (I4).
+ * Compares the desired content with what the API last acknowledged. Staging and settling both end with this comparison,
+ * so every difference gets a delivery (I4).
  */
 export function difference(item: ItemStanding, { productUpdate }: Pick<Profile, 'productUpdate'>): Difference {
   if (item.baselineHash === item.desiredHash) return { need: 'none' };
@@ -40,7 +40,7 @@ export function difference(item: ItemStanding, { productUpdate }: Pick<Profile, 
   return { need: 'blocked', operation, reason: { code: 'unsupported', message: UNSUPPORTED[item.kind](item.key) } };
 }
 
-/** An import identifies products by the natural key: under a new one it would make a second product. */
+/** An import identifies products by the natural key: under a new natural key it would make a second product. */
 function renamedReason(key: string): Reason {
   return {
     code: 'renamed',
@@ -69,7 +69,7 @@ export function wholePayload(desired: JsonObject, baseline: JsonObject): JsonObj
   return { ...desired, ...Object.fromEntries(cleared.map((name) => [name, null])) };
 }
 
-/** The fields that differ, with null for those that are no longer desired: the body of a partial update. */
+/** The fields that differ, with null for fields that are no longer desired: the body of a partial update. */
 export function changedFields(desired: JsonObject, baseline: JsonObject): JsonObject {
   const changes: Record<string, JsonValue> = {};
   for (const [name, value] of Object.entries(desired)) {

@@ -1,6 +1,6 @@
 import { OPERATIONS, type Operation } from './delivery.ts';
 
-/** Scopes that an API key can have. */
+/** The scopes that an API key can have. */
 export const SCOPES = ['read', 'write', 'publish'] as const;
 export type Scope = (typeof SCOPES)[number];
 
@@ -9,7 +9,7 @@ export function scopeOfWrite(operation: Operation): Scope {
   return operation === 'passport.publish' || operation === 'passport.unpublish' ? 'publish' : 'write';
 }
 
-/** The writes that take one of these scopes. */
+/** The writes that need one of these scopes. */
 export function writesThatTake(scopes: readonly Scope[]): Operation[] {
   return OPERATIONS.filter((operation) => scopes.includes(scopeOfWrite(operation)));
 }

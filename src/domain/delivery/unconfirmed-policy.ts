@@ -25,7 +25,7 @@ export function unconfirmedPolicy(operation: Operation, profile: Profile): Uncon
     case 'passport.unpublish':
       return 'read_back';
     case 'product.import':
-      // An import that updates may be written twice, as an update may. An import that creates would make a second product.
+      // An import that updates may be sent twice, like any update. An import that creates would make a second product.
       return profile.productUpdate === 'import' ? 'resend' : 'person';
     case 'product.update':
     case 'bom_item.create':
@@ -34,12 +34,15 @@ export function unconfirmedPolicy(operation: Operation, profile: Profile): Uncon
   }
 }
 
-/** True for publishing and withdrawing. Initialising does not show in the list of publications. */
+/**
+ * True for publishing and withdrawing a passport. The list of publications does not show whether a passport is
+ * initialised.
+ */
 export function showsInPublications(operation: Operation): boolean {
   return operation === 'passport.publish' || operation === 'passport.unpublish';
 }
 
-/** True for creates of kinds that have a list, and for writes that show in the list of publications. */
+/** True for creates of kinds that have a list, and for writes whose effect the list of publications shows. */
 export function showsInListing(operation: Operation): boolean {
   return operation === 'product.create' || operation === 'material.create' || showsInPublications(operation);
 }

@@ -1,6 +1,9 @@
-// Alerts report changes of status to people: one notice when a condition begins to hold, and one when it is over.
+// Alerts report changes of status to people: one notice when a condition becomes true, and one when it ends.
 
-/** What is watched. A condition about sources is an alert for each source, or for each of its streams. */
+/**
+ * The conditions that are watched. A condition about sources gives an alert for each source, or for each of its
+ * streams.
+ */
 export const ALERT_CONDITIONS = [
   'run_failed',
   'guard_held',
@@ -13,21 +16,21 @@ export const ALERT_CONDITIONS = [
 ] as const;
 export type AlertCondition = (typeof ALERT_CONDITIONS)[number];
 
-/** What became of the notice about the present status, on one channel. `none`: there was nothing to report. */
+/** The state of the notice about the present status on one channel. `none`: there was nothing to report. */
 export type NoticeState = 'none' | 'waiting' | 'sent' | 'given_up';
 
 export interface AlertNotice {
   /** The id of the channel. */
   channel: string;
   state: NoticeState;
-  /** When it was sent, or tried last; null before the first try. */
+  /** When the notice was sent, or last tried; null before the first try. */
   at: number | null;
-  /** Why the last try failed; null where it has not. */
+  /** Why the last try failed; null if it has not failed. */
   error: string | null;
 }
 
 export interface AlertView {
-  /** Stable: `api_down`, `run_failed/erp`, `guard_held/erp/boms`. */
+  /** The id of the alert, which is stable: `api_down`, `run_failed/erp`, `guard_held/erp/boms`. */
   id: string;
   condition: AlertCondition;
   source: string | null;
@@ -37,12 +40,12 @@ export interface AlertView {
   since: number;
   /** What happened and what to do, in full sentences. */
   message: string;
-  /** No notice is sent before this; null where the alert is not muted. */
+  /** No notice is sent before this time; null if the alert is not muted. */
   mutedUntil: number | null;
   notices: AlertNotice[];
 }
 
-/** A channel as it may be shown: without its address and its secrets. */
+/** The parts of a channel that may be shown: not its address, and not its secrets. */
 export interface ChannelView {
   id: string;
   type: 'webhook' | 'email' | 'exec';
@@ -72,22 +75,25 @@ export interface Alerts {
   test(signal: AbortSignal): Promise<ChannelTest[]>;
 }
 
-/** What a daemon keeps of its alerts over a restart. */
+/** The part of a daemon's alerts that is kept over a restart. */
 export interface AlertNote {
-  /** Since when a source, or the backups (with an empty name), are watched: a daemon that has just begun must not report a silence. */
+  /**
+   * Since when a source is watched; an empty name stands for the backups. A daemon that has just begun must not report
+   * that nothing has happened for long.
+   */
   watchedSince: Record<string, number>;
   alerts: KeptAlert[];
 }
 
 export interface KeptAlert extends Omit<AlertView, 'notices'> {
-  /** By channel. */
+  /** The notices by channel. */
   notices: Record<string, KeptNotice>;
 }
 
 export interface KeptNotice {
-  /** The status that the channel got last: true where it got a notice of the alert and none of its end. */
+  /** True if the channel got a notice that the alert began, and none that it ended. */
   reported: boolean;
-  /** Tries for the present status. */
+  /** How often the notice about the present status was tried. */
   tries: number;
   /** The earliest time of the next try; null after the last try. */
   nextAt: number | null;

@@ -1,4 +1,4 @@
-// The deliveries that the ledger gives out to be sent.
+// Deliveries that are claimed to be sent.
 
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import type { Operation } from '../delivery/delivery.ts';
@@ -21,7 +21,7 @@ export interface ToClaim {
   asImport: boolean;
 }
 
-/** Names one claim of a request. The request keeps its id, bytes and key while these may be sent again. */
+/** Names one claim of a request. The request keeps its id, bytes and key while the same bytes may be sent again. */
 export interface ClaimName {
   request: number;
   /** How often the request was claimed, including this claim. */
@@ -30,12 +30,12 @@ export interface ClaimName {
 
 /** A claimed request: its deliveries are `sending`, and its path, bytes and key are stored (I2). */
 export interface ClaimedRequest extends ClaimName, EncodedWrite {
-  /** The operation of the request; `product.import` also where the members are creates. */
+  /** The operation of the request; `product.import` also if the members are creates. */
   operation: Operation;
   idempotencyKey: string;
   /**
-   * In the order of the body. A bulk import has several members with one operation, `product.import` or `product.create`; any other
-   * request has one member.
+   * The members in the order of the body. A bulk import has several members with one operation, `product.import` or
+   * `product.create`; any other request has one member.
    */
   members: ClaimedDelivery[];
 }
@@ -46,15 +46,15 @@ export interface ClaimedDelivery extends DueDelivery {
   /** The platform's id of the item; null before there is one. */
   remoteId: JsonValue;
   attempts: number;
-  /** How many products may share an import with it, after an import as a whole was refused; null for no limit. */
+  /** The most products that its import may have, after an earlier import was refused as a whole; null for no limit. */
   groupMax: number | null;
   /** True if it is unknown whether an earlier attempt took effect. */
   uncertain: boolean;
   /** Since when the API has answered that it is working on this request; null if its last answer was another one. */
   busySince: number | null;
   /**
-   * Since when the API could not take this delivery; null if its last answer was another one. A wait that the API asks
-   * for keeps the time.
+   * Since when the API could not take this delivery; null if its last answer was another one. An answer that asks to
+   * wait does not change this time.
    */
   awaySince: number | null;
 }

@@ -1,26 +1,26 @@
 import type { AlertNote } from './alerts.ts';
 
-/** What came of the last reload of the config. */
+/** The result of the last reload of the config. */
 export interface ReloadStatus {
   at: number;
-  /** False where the new config was refused: the former settings stay in use. */
+  /** False if the new config was refused: the former settings stay in use. */
   ok: boolean;
-  /** Why it was refused, each a full sentence with its place in the config. */
+  /** Why the new config was refused. Each error is a full sentence with its place in the config. */
   errors: string[];
 }
 
-/** What became of the scheduled backups of the ledger. */
+/** The state of the scheduled backups of the ledger. */
 export interface BackupStatus {
-  /** The last try, successful or not. */
+  /** When a backup was last tried, with or without success. */
   at: number;
   ok: boolean;
-  /** Why it failed; null where it has not. */
+  /** Why the last try failed; null if it has not failed. */
   error: string | null;
-  /** The newest backup that was verified; null before the first. */
+  /** The newest backup that was verified; null before the first one. */
   last: { file: string; madeAt: number; bytes: number } | null;
 }
 
-/** What a daemon notes in the ledger for other processes and for the daemon after it, by name. */
+/** The notes that a daemon stores in the ledger for other processes and for the next daemon, by name. */
 export interface DaemonNotes {
   alerts: AlertNote;
   reload: ReloadStatus;

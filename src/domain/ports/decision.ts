@@ -1,4 +1,4 @@
-// What the ledger has to store about deliveries that were sent or resolved.
+// The decisions about deliveries that were sent or resolved. The ledger stores them.
 
 import type { JsonValue } from '../../lib/json.ts';
 import type { Reason } from '../delivery/reason.ts';
@@ -9,10 +9,10 @@ import type { NamedDelivery } from './unconfirmed.ts';
 /** What was decided about a delivery after an attempt, a read-back or a manual resolution. */
 export type Decision =
   /**
-   * The write took effect. With `contentKnown: false` a create has met an existing item, and only its presence is known:
-   * the item gets its remote id, and its content is written as an update. With `shown` the existing item is not ours: it is
-   * adopted as the list shows it, and nothing is written before a person accepts it. `shownAs` is the natural key as the
-   * platform shows it, if that differs.
+   * The write took effect. With `contentKnown: false` a create has met an existing item, and only its presence is
+   * known: the item gets its remote id, and its content is written as an update. With `shown` the existing item does
+   * not belong to this ledger: it is adopted with the content that the list shows, and nothing is written before a
+   * person accepts it. `shownAs` is the natural key at the platform, if it differs from the sent one.
    */
   | {
       kind: 'delivered';
@@ -38,21 +38,28 @@ export type Decision =
   | { kind: 'blocked'; recheckAt?: number; reason: Reason }
   /** The API has refused the write. With `absent` no earlier attempt took effect either. */
   | { kind: 'rejected'; reason: Reason; absent?: true }
-  /** The attempts are used up. With `open` one may have taken effect, and a new revision may still replace this one. */
+  /**
+   * The attempts are used up. With `open` one of the attempts may have taken effect, and a new revision may still
+   * replace this one.
+   */
   | { kind: 'parked'; reason: Reason; open?: true }
-  /** A person leaves the platform as it is. Nothing is sent before the desired payload changes. */
+  /**
+   * A person has ended the delivery without a change at the platform. Nothing is sent before the desired payload
+   * changes.
+   */
   | { kind: 'ignored'; reason: Reason };
 
 /** The decision about one delivery. */
 export interface Settlement extends DeliveryName {
   decision: Decision;
   /**
-   * Only for a manual resolution: the delivery as the person saw it. A delivery that has changed since is not settled. A
-   * manual resolution also ends stuck deliveries; other decisions only end deliveries that are in flight or unconfirmed.
+   * Only for a manual resolution: the values of the delivery that the person saw. A delivery that has changed since is
+   * not settled. A manual resolution also ends stuck deliveries; other decisions only end deliveries that are in flight
+   * or unconfirmed.
    */
   seen?: Pick<NamedDelivery, 'state' | 'sentAt' | 'reason'>;
   /**
-   * The wall clock at the decision. Waits are counted from it, because somebody may change the clock before the
+   * The wall clock at the decision. Waits are counted from this time, because somebody may change the clock before the
    * decision is stored.
    */
   decidedAt?: number;
@@ -77,6 +84,6 @@ export interface Settled extends DeliveryName {
   released: number;
   /** False if the delivery had changed, so that the decision was not stored. */
   applied: boolean;
-  /** The decision that was stored instead, because another item has the remote id already. */
+  /** The decision that was stored instead, because another item already has the remote id. */
   instead?: Decision;
 }

@@ -4,7 +4,7 @@ import type { Operation } from '../delivery/delivery.ts';
 import type { Reason, ReasonCode } from '../delivery/reason.ts';
 import type { SubjectKind } from '../item.ts';
 
-/** A due delivery, as a `deliver` job names it. */
+/** A due delivery, with the values that a `deliver` job contains. */
 export interface DueDelivery {
   id: number;
   kind: SubjectKind;
@@ -18,7 +18,10 @@ export interface DueDelivery {
 export interface SuspendedWork {
   /** Deliveries of these operations. */
   operations: readonly Operation[];
-  /** Unconfirmed deliveries that only a read-back can settle: by operation, and by the code of their reason. */
+  /**
+   * Unconfirmed deliveries that only a read-back can settle, selected by their operation and by the code of their
+   * reason.
+   */
   unconfirmed: { operations: readonly Operation[]; reasons: readonly ReasonCode[] };
 }
 
@@ -29,7 +32,7 @@ export type WorkOf = { sources: readonly string[] } | { passportsOf: readonly st
 export interface Denials {
   /** When the API last refused the scope to the delivery; null if its last answer was another one. */
   at: number | null;
-  /** True if the delivery is sent again after a refusal of its scope that concerned its item alone. */
+  /** True if the API refused the scope only for this delivery's item, and the delivery is now sent again. */
   isAskedAgain: boolean;
 }
 

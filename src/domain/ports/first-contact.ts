@@ -1,5 +1,5 @@
-// What the platform has before a source creates its first item there: items of others, and items of this source that
-// were created in another way.
+// First contact: the items that the platform has before a source creates its first item there. Other systems may have
+// created them, or people.
 
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import type { Reason } from '../delivery/reason.ts';
@@ -9,11 +9,11 @@ import type { ListableKind } from './target.ts';
 /** A list of the platform that first contact reads. */
 export type ContactList = ListableKind | 'publication';
 
-/** How first contact is made, by the config. */
+/** The settings of the config for first contact. */
 export interface ContactRules {
-  /** `assume-empty`: nothing is listed, because the config states that the platform has nothing of ours. */
+  /** `assume-empty`: nothing is listed, because the config states that the platform has none of these items. */
   firstContact: 'list' | 'assume-empty';
-  /** What becomes of the BOM items of a product that was found at the platform. */
+  /** What to do with the BOM items of a product that was found at the platform. */
   bom: 'ask' | 'create' | 'assume-present';
 }
 
@@ -21,8 +21,8 @@ export interface ContactRules {
 export interface ContactEntry {
   remoteId: JsonValue;
   /**
-   * The entry's fields by canonical name. A publication has `product_id`, `sku` and `is_public`; unknown ones are left
-   * out.
+   * The entry's fields by canonical name. A publication has `product_id`, `sku` and `is_public`; fields without a value
+   * are left out.
    */
   fields: JsonObject;
 }
@@ -48,8 +48,9 @@ export interface Compared {
   adopted: number;
   ambiguous: number;
   /**
-   * `more`: compare the next ones. `released`: creates of the kind may be sent. `publications`: read the publications before a
-   * product is adopted. `unusable`, `unclear_publications`: the list does not show which entry is which.
+   * `more`: compare the next creates. `released`: creates of the kind may be sent. `publications`: read the
+   * publications before a product is adopted. `unusable`, `unclear_publications`: the list does not show which entry is
+   * which.
    */
   next: 'more' | 'released' | 'publications' | 'unusable' | 'unclear_publications';
 }
@@ -61,11 +62,11 @@ export interface Suspended {
   creates: number;
   /** How many entries of the platform's list are stored so far. */
   listed: number;
-  /** Why it could not be read or used the last time; null while that is under way. */
+  /** Why the list could not be read or used the last time; null while it is being read or compared. */
   reason: Reason | null;
 }
 
-/** Adopted items of which a change waits for a person. */
+/** Adopted items whose changes wait for a person. */
 export interface AdoptedChanges {
   source: string;
   kind: ItemKind;

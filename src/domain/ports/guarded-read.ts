@@ -1,12 +1,12 @@
-/** A read that the guard took for a broken export, so that nothing was marked as missing. */
+/** A read that the guard treats as a broken export, so that nothing was marked as missing. */
 export interface GuardedRead {
   source: string;
   stream: string;
   /** The last run in which the guard blocked missing marks. */
   runId: number;
   /**
-   * When the guard first took a read of this stream for broken, in milliseconds since the epoch. A whole export ends
-   * it.
+   * Since when the guard treats reads of this stream as broken, in milliseconds since the epoch. A complete export ends
+   * this.
    */
   since: number;
   /** How many stored records the export does not have, and how many rows it has. */

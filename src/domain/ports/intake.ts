@@ -1,4 +1,4 @@
-// What the ledger takes in: runs, the pages that they read, and records that wait for the mapping.
+// The input of the ledger: runs, the pages that they read, and records that wait for the mapping.
 
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import type { Issue } from '../issue.ts';
@@ -8,30 +8,30 @@ import type { IncomingRecord } from '../record.ts';
 import type { GuardedRead } from './guarded-read.ts';
 
 /**
- * What started a run. A `file` is an export that appeared or changed. An `upload` stores rows that a person has corrected. It is no
- * read of the source: nothing is concluded from it about rows that it does not have, and it does not count as the source's last
- * run.
+ * What started a run. A `file` is an export that appeared or changed. An `upload` stores rows that a person has
+ * corrected. An upload does not read the source: nothing is concluded about rows that it does not have, and it does not
+ * count as the source's last run.
  */
 export type RunTrigger = 'cli' | 'schedule' | 'retry' | 'file' | 'upload';
 
 export interface RunStart {
   source: string;
   trigger: RunTrigger;
-  /** The person who asked for it. */
+  /** The person who asked for the run. */
   askedBy?: string | undefined;
   /** The names of the streams that the source has. */
   streams: string[];
-  /** If the stored records were mapped with another revision, all of them are mapped again. */
+  /** The mapping revision of the run. Stored records that were mapped with another revision are mapped again. */
   mappingRevision: string;
 }
 
-/** Why a run begins. */
+/** What started a run, and who asked for it. */
 export type RunCause = Pick<RunStart, 'trigger' | 'askedBy'>;
 
-/** Streams whose records another mapping maps from now on. */
+/** Streams that have another mapping from now on. */
 export type Remapping = Pick<RunStart, 'source' | 'streams' | 'mappingRevision'>;
 
-/** What earlier reads of a stream have left. */
+/** The stored progress of earlier reads of a stream. */
 export interface StreamProgress {
   /** Where the next read of changes begins; null for the beginning. */
   cursor: JsonValue | null;
@@ -44,7 +44,7 @@ export interface StartedRun {
   streams: Record<string, StreamProgress>;
 }
 
-/** One page of a stream, as a run has read it. */
+/** One page of a stream that a run has read. */
 export interface ReadPage {
   runId: number;
   source: string;
@@ -62,33 +62,32 @@ export interface PageToLookUp extends ReadPage {
 }
 
 /**
- * What a page changes. `skipped`: the page changes nothing and is not stored. Its records were added to `seen`, and the
- * caller counts them with a later page. Otherwise the page has to be staged. `toMap` has the positions of the rows that
- * may be new or changed; only these have to be mapped.
+ * The result of looking up a page. `skipped`: the page changes nothing and is not stored. Its records were added to
+ * `seen`, and the caller counts them with a later page. Otherwise the page has to be staged. `toMap` has the positions
+ * of the rows that may be new or changed; only these have to be mapped.
  */
 export type PageLookUp = { skipped: true } | { skipped: false; toMap: readonly number[] };
 
 export interface PageToStage extends ReadPage {
-  /** The page's records are added to it after the commit. */
+  /** The page's records are added to this set after the commit. */
   seen: SeenRecords;
   /**
    * True for a stream without keys. A changed row is a new record there, and only the end of the read shows that the
-   * old one is gone. So mapping waits until then.
+   * old record is gone. So the mapping waits until the end of the read.
    */
   deferMapping: boolean;
   /** The results of mapping the page. Without them, changed rows are stored and wait for the mapping. */
   mapped?: MappedRows;
   /**
    * How many unchanged records of earlier pages are counted with this one. If it is given and nothing was mapped, a
-   * page without changes may be left to be counted later as well. That saves a write for each page of an unchanged
-   * export.
+   * page without changes may be counted later too. This saves a write for each page of an unchanged export.
    */
   uncounted?: number;
 }
 
 /** The results of mapping rows of a page, outside any transaction. */
 export interface MappedRows {
-  /** The revision of the mapping. The results are not used if the stream has another one. */
+  /** The revision of the mapping. The results are not used if the stream has another revision. */
   mappingRevision: string;
   /**
    * The results by the row's position in the page. A changed row without a result is stored and waits for the mapping.
@@ -116,7 +115,7 @@ export interface SeenRecords {
   size(): number;
 }
 
-/** How many records may be missing before a read is taken for a broken export. Fractions from 0 to 1. */
+/** How many records may be missing before the guard treats a read as a broken export. Fractions from 0 to 1. */
 export interface MissingGuard {
   maxMissing: number;
   maxDrop: number;
@@ -126,13 +125,16 @@ export interface StreamEnd {
   runId: number;
   source: string;
   stream: string;
-  /** Null if the read did not give all records: none can be missing then. */
+  /** Null if the read did not give all records. Then no record can be missing. */
   seen: SeenRecords | null;
   /** How many rows the read has given. */
   read: number;
   /** Where the next read of changes begins; given with a snapshot of a stream that can also give changes. */
   cursor?: JsonValue;
-  /** How many records the snapshot found new or changed which reads of changes had not given; absent if it was not compared. */
+  /**
+   * How many new or changed records the snapshot found that reads of changes had not given; absent if the snapshot was
+   * not compared.
+   */
   missedByChanges?: number;
   /** True to mark the items of missing records as missing too. */
   flagItems: boolean;
@@ -141,14 +143,14 @@ export interface StreamEnd {
   uncounted?: number;
 }
 
-/** A stream of which the guard holds missing records or released items. */
+/** A stream for which the guard holds missing records or released items. */
 export interface HeldStream {
   source: string;
   stream: string;
   message: string;
 }
 
-/** What a person accepted. */
+/** The changes that a person has accepted. */
 export interface Accepted {
   sources: readonly string[];
   reads: GuardedRead[];
@@ -156,7 +158,7 @@ export interface Accepted {
 
 export type RunResult = 'complete' | 'failed' | 'interrupted';
 
-/** What becomes of the records of streams that the source does not have any more. */
+/** The rules for records of streams that the source does not have any more. */
 export interface LeftStreamRules {
   guard: MissingGuard;
   /** True to mark the items of missing records as missing too. */
@@ -180,7 +182,7 @@ export interface PendingRecord {
   stream: string;
   fields: JsonObject;
   place: Place;
-  /** What the connector found wrong. Such a record goes to quarantine without being mapped. */
+  /** The issues that the connector has found. A record with issues is quarantined without being mapped. */
   issues: Issue[];
 }
 

@@ -1,6 +1,6 @@
 import type { ItemKind } from '../item.ts';
 
-/** The times of one page on its way from the source into the ledger, in milliseconds since the epoch. */
+/** The times of one page between the source and the ledger, in milliseconds since the epoch. */
 export interface PageTimes {
   source: string;
   stream: string;

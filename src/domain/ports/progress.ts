@@ -7,7 +7,10 @@ import type { ContactList } from './first-contact.ts';
 import type { RunResult } from './intake.ts';
 import type { ListableKind } from './target.ts';
 
-/** What the engine reports while it works, for progress bars, metrics and logs. The engine does not depend on a listener. */
+/**
+ * The events that the engine reports while it works, for progress bars, metrics and logs. The engine does not depend on
+ * a listener.
+ */
 export type ProgressEvent =
   | {
       type: 'page';
@@ -19,7 +22,10 @@ export type ProgressEvent =
       total: number | null;
     }
   | { type: 'run_ended'; source: string; result: RunResult }
-  /** The guard holds a stream whose records no longer make items that they made. A run reports the streams that it has held itself. */
+  /**
+   * The guard holds a stream whose records no longer make items that they made. A stream that was held during its own
+   * run is not reported here, because the run reports it.
+   */
   | { type: 'guard_held'; source: string; stream: string; message: string }
   | { type: 'mapped'; source: string; mapped: number; excluded: number; quarantined: number }
   | {
@@ -31,9 +37,9 @@ export type ProgressEvent =
       revision: number;
       /** When the request was sent and when its answer came, in milliseconds since the epoch; null after a read-back. */
       times: { sentAt: number; answeredAt: number } | null;
-      /** HTTP status, null where there was no answer or no request. */
+      /** HTTP status, null if there was no answer or no request. */
       status: number | null;
-      /** Null after a read-back, or where another delivery of the same request has reported it. */
+      /** Null after a read-back, or if another delivery of the same request has reported it. */
       latencyMs: number | null;
       reason: Reason | null;
     }
@@ -42,10 +48,10 @@ export type ProgressEvent =
   | { type: 'listing'; list: ContactList; read: number; done: boolean }
   /** Items were found in a list of the platform, or a person has to decide whether they are there. */
   | { type: 'adopted'; kind: ListableKind; adopted: number; ambiguous: number }
-  /** The API refuses this scope; with null, everything. */
+  /** The API refuses this scope; with null it refuses everything. */
   | { type: 'paused'; scope: Scope | null; reason: Reason }
   | { type: 'resumed'; scope: Scope | null }
-  /** An outage of the API has begun or ended, by its last answers. With `writesAlone` the API can be read. */
+  /** An outage of the API has begun or ended, according to its last answers. With `writesAlone` the API can be read. */
   | { type: 'outage'; away: boolean; writesAlone: boolean }
   /** The config was reloaded, or was refused and the former settings stay in use. */
   | { type: 'reload'; ok: boolean }

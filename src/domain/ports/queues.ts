@@ -5,7 +5,7 @@ export type QueueName = (typeof QUEUE_NAMES)[number];
 
 /** A job that names work in the ledger. It carries ids and texts for people, and never a payload or a secret (I7). */
 export interface WakeUpJob {
-  /** What a dashboard shows as the job's name. */
+  /** The name of the job in a dashboard. */
   name: string;
   data: JsonObject;
 }
@@ -41,8 +41,8 @@ export interface Consumer {
 }
 
 /**
- * The queues. A lost job is no lost work: the ledger knows what is due, and it is enqueued again. So enqueueing may be
- * repeated after it failed, and enqueueing the same work twice does no harm.
+ * The queues. If a job is lost, its work is not lost: the ledger knows the due work, which is enqueued again. So
+ * `enqueue` may be repeated after it failed, and enqueueing the same work twice does no harm.
  */
 export interface Queues {
   /** Adds jobs, in order. Each gets a job id that was never used before. */
@@ -62,7 +62,9 @@ export interface Queues {
   failed(queue: QueueName): Promise<FailedJob[]>;
   /** Drops failed jobs whose reason no longer holds. Unknown ids are ignored. */
   forget(queue: QueueName, ids: readonly string[]): Promise<void>;
-  /** Drops every waiting job of a queue, as at the start, when all due work is enqueued again from the ledger. */
+  /**
+   * Drops every waiting job of a queue, for example at the start, when all due work is enqueued again from the ledger.
+   */
   clearWaiting(queue: QueueName): Promise<void>;
   close(): Promise<void>;
 }

@@ -1,19 +1,19 @@
-// What the ledger is asked to send again, and the result.
+// The selection of what is sent again by a replay, and the result.
 
 import type { PendingRecord } from './intake.ts';
 
 export interface ReplaySelection {
   /**
-   * Empty lists do not narrow the selection. Delivery states to replay, `quarantined` for records that could not be mapped,
-   * and `superseded` for items whose last write a person has ended.
+   * An empty list does not narrow the selection. The delivery states to replay, `quarantined` for records that could
+   * not be mapped, and `superseded` for items whose last write a person has ended.
    */
   states: readonly ReplayState[];
   sources: readonly string[];
   /** Item keys, natural keys or record keys. */
   keys: readonly string[];
-  /** The records of these deliveries' items, whatever else is named. */
+  /** The ids of deliveries. The records of their items are selected, whatever else is named. */
   deliveryIds: readonly number[];
-  /** The id of a cause: its members alone, whatever else is named. */
+  /** The id of a cause. Only its members are selected, whatever else is named. */
   cause?: string | undefined;
 }
 
@@ -34,10 +34,10 @@ export interface ReplayOutcome {
 
 /** The result of a replay for stuck passports. */
 export interface PassportReplay {
-  /** Sent again. */
+  /** How many passports are sent again. */
   asked: number;
-  /** Not sent, since their products are not complete. */
+  /** How many are not sent because their products are not complete. */
   incomplete: number;
-  /** Unconfirmed and not sent, because only `force` sends them again. */
+  /** How many are unconfirmed and not sent, because only `force` sends them again. */
   leftUnconfirmed: number;
 }

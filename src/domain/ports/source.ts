@@ -2,26 +2,30 @@ import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import type { Issue } from '../issue.ts';
 import type { Place } from '../place.ts';
 
-/** One row as the source gave it. */
+/** One row of a source. */
 export interface SourceRow {
-  /** Column or member name to value, untouched: text stays text, so that leading zeros survive. */
+  /**
+   * The values by the name of the column or member. They are not converted: text stays text, so that leading zeros are
+   * kept.
+   */
   fields: JsonObject;
   place: Place;
   /**
-   * Why this row cannot be used, where the connector itself has found it (a wrong number of columns, text that is not in
-   * the declared encoding). The row is quarantined with these issues; the rows after it are read.
+   * Why this row cannot be used, if the connector itself has found the problem (a wrong number of columns, text that is
+   * not in the declared encoding). The row is quarantined with these issues; the rows after it are read.
    */
   issues?: Issue[];
 }
 
 /**
- * What reads of a stream can give. `snapshot`: everything there is, so a record that was not seen is missing. `changes`:
- * what has changed since the cursor, so nothing can be concluded about the rest. `changes-and-snapshot`: either; the
- * first read and one now and then are snapshots, which find what the changes have missed and what is gone.
+ * The kinds of reads that a stream supports. `snapshot`: a read gives all records, so a record that was not seen is
+ * missing. `changes`: a read gives the records that have changed since the cursor, so nothing can be concluded about
+ * other records. `changes-and-snapshot`: both. The first read and some later ones are then snapshots, which find
+ * records that the changes have missed and records that are gone.
  */
 export type StreamReads = 'snapshot' | 'changes' | 'changes-and-snapshot';
 
-/** What one read gives. */
+/** The kind of one read. */
 export type ReadMode = 'snapshot' | 'changes';
 
 /** A bounded piece of a stream. */
@@ -32,21 +36,24 @@ export interface Page {
    * snapshot of a stream that can also give changes the last page has one, which is stored when the read is complete.
    */
   cursor?: JsonValue;
-  /** How far the connector is, where it knows. Bytes for files, rows for tables. */
+  /** How much the connector has read, if it knows: bytes of files, rows of tables. */
   progress?: { done: number; total: number };
-  /** True if the source has no new export. Such a page has no rows, is the only one, and nothing is concluded from it. */
+  /**
+   * True if the source has no new export. Such a page is the only page and has no rows, and nothing is concluded from
+   * it.
+   */
   nothingNew?: true;
 }
 
 /** A stream of an opened source, ready to be read. */
 export interface SourceStream {
   name: string;
-  /** Columns that identify a record; empty where its content does. */
+  /** Columns that identify a record; empty if its content does. */
   key: readonly string[];
   reads: StreamReads;
   /** True if every row has the same columns, as in a table. */
   fixedColumns?: boolean;
-  /** Reads from a cursor (null: from the beginning), one page at a time. */
+  /** Reads page by page from a cursor; with null it reads from the beginning. */
   pull(from: { mode: ReadMode; cursor: JsonValue | null }, signal: AbortSignal): AsyncIterable<Page>;
 }
 

@@ -22,13 +22,13 @@ export interface Write {
 export interface EncodedWrite {
   /** Path below the base URL, beginning with a slash. */
   path: string;
-  /** JSON text, sent as it is; null for a request without a body. */
+  /** JSON text, which is sent unchanged; null for a request without a body. */
   body: string | null;
 }
 
 /** An import of several products as one request. */
 export interface EncodedImport extends EncodedWrite {
-  /** How many of the given members, from the first, are in the body. Those beyond the profile's limits are left over. */
+  /** How many of the given members, from the first, are in the body. Members beyond the profile's limits are not. */
   memberCount: number;
 }
 
@@ -37,34 +37,37 @@ export interface SentWrite extends EncodedWrite {
   operation: Operation;
   idempotencyKey: string;
   /**
-   * For an import: the natural keys of its members in the order of the body, null for one that has none. The answer is
-   * read by them.
+   * For an import: the natural keys of its members in the order of the body, null for a member without one. They are
+   * needed to read the answer.
    */
   members?: readonly (string | null)[];
-  /** True for an import of new products. A refusal of one of them may then say that it exists. */
+  /** True for an import of new products. The answer may then refuse one of them because it exists. */
   areNew?: boolean;
 }
 
-/** An item as a listing shows it: enough to recognise ours, to bind its id and to see whether a write took effect. */
+/**
+ * An item in a listing, with the values that are needed to recognise it, to bind its id and to see whether a write took
+ * effect.
+ */
 export interface RemoteItem {
   remoteId: JsonValue;
   naturalKey: string | null;
-  /** The item's fields as the listing shows them, by canonical name. Fields that no mapping can write are left out. */
+  /** The item's fields in the listing, by canonical name. Fields that no mapping can write are left out. */
   fields: JsonObject;
 }
 
 /** Kinds of items that the API can list. */
 export type ListableKind = 'product' | 'material';
 
-/** What `check` reports about one scope. */
+/** The result of `check` for one scope. */
 export type ScopeAnswer = 'yes' | 'no' | 'unknown';
 
 export interface Probe {
-  /** The first 8 characters of the key, which the platform shows as well; null where there is no usable key. */
+  /** The first 8 characters of the key, which the platform also shows; null if there is no usable key. */
   keyPrefix: string | null;
-  /** The same of the key for publishing; null if publishing uses the same key. */
+  /** The first 8 characters of the key for publishing; null if publishing uses the same key. */
   publishKeyPrefix: string | null;
-  /** Null when the key works. */
+  /** Why the API refuses the key; null if the key works. */
   denied: { by: 'key' | 'plan' | 'scope'; detail: OutcomeDetail } | null;
   /** Whether the organisation's plan includes API access: 402 says no. */
   plan: ScopeAnswer;
@@ -74,8 +77,8 @@ export interface Probe {
 /** The DPP platform's API. */
 export interface Target {
   /**
-   * Encodes a write as path and bytes under the profile. Pure. A passport's writes need the product's remote id and
-   * nothing else.
+   * Encodes a write as path and bytes under the profile. Pure. A write of a passport only needs the product's remote
+   * id.
    */
   encode(write: Write): EncodedWrite;
   /**
@@ -86,11 +89,11 @@ export interface Target {
   /** Sends a committed write once. Failures of the API or the network are outcomes, so they throw nothing. */
   send(write: SentWrite, signal?: AbortSignal): Promise<SendResult>;
   /**
-   * Reads a complete listing, page by page, and gives each item once. A listing that cannot be completed ends with
-   * `complete: false` and the reason, so that an absence is never concluded from half a list.
+   * Reads a complete listing, page by page, and passes on each item once. A listing that cannot be completed ends with
+   * `complete: false` and the reason, so that an incomplete list never proves an absence.
    */
   list(kind: ListableKind, onPage: OnPage<RemoteItem>, options?: ListOptions): Promise<Listing>;
-  /** Asks once how many entries a listing has; null where the API does not count them. */
+  /** Asks once how many entries a listing has; null if the API does not count them. */
   count(kind: ListableKind, signal?: AbortSignal): Promise<Count>;
   /** Reads one page once, to find out whether the API is there. The content of the page does not matter. */
   ping(signal?: AbortSignal): Promise<Outcome>;
@@ -104,12 +107,12 @@ export interface Target {
 export interface SendResult {
   outcome: Outcome;
   latencyMs: number;
-  /** The limit that the answer states, in requests per second; null or left out where it states none. */
+  /** The limit that the answer states, in requests per second; null or absent if it states none. */
   advisedRate?: number | null;
 }
 
 /**
- * Takes the entries of one page. Where it returns a promise, the next page is asked for when that is fulfilled.
+ * Receives the entries of one page. If it returns a promise, the next page is requested when the promise is fulfilled.
  *
  * @param position an opaque text: the listing can be resumed from it behind this page
  */
@@ -117,14 +120,14 @@ export type OnPage<Entry> = (entries: Entry[], position: string) => unknown;
 
 export interface ListOptions {
   signal?: AbortSignal | undefined;
-  /** Where an earlier listing is to be resumed, with the ids of every entry that it gave up to there. */
+  /** The position from which an earlier listing is resumed, with the ids of all entries before this position. */
   from?: { position: string; ids: Iterable<string | number> } | undefined;
 }
 
 export type Count = { ok: true; count: number | null } | { ok: false; outcome: Outcome };
 
 export type Listing =
-  /** @param count how many entries the API counted when the listing began; null where it does not count */
+  /** @param count how many entries the API counted when the listing began; null if it does not count */
   | { complete: true; count: number | null }
-  /** @param moved set where entries changed while the list was read, so that reading it again may succeed */
+  /** @param moved set if entries changed while the list was read, so that reading it again may succeed */
   | { complete: false; outcome: Outcome; moved?: true };

@@ -8,11 +8,11 @@ import type { NaturalKey } from '../natural-key.ts';
 import type { DueDelivery } from './due.ts';
 import type { EncodedWrite } from './target.ts';
 
-/** An unconfirmed delivery that may be looked up by now. */
+/** An unconfirmed delivery that may be looked up now. */
 export interface UnconfirmedDelivery extends DueDelivery, EncodedWrite {
-  /** The item's current one; for a passport its product's. */
+  /** The item's present natural key; for a passport that of its product. */
   naturalKey: string | null;
-  /** The natural key of the item, as it was sent. */
+  /** The natural key of the item that was sent. */
   sentKey: NaturalKey | null;
   /** For a passport: the remote id of its product. */
   productId: JsonValue;
@@ -22,15 +22,18 @@ export interface UnconfirmedDelivery extends DueDelivery, EncodedWrite {
   /** When it was last claimed to be sent. */
   sentAt: number;
   attempts: number;
-  /** The import of changed products that it may have arrived in, where that import is sent again unchanged. */
+  /**
+   * The import of changed products in which the delivery may have arrived, if that import is sent again unchanged; null
+   * otherwise.
+   */
   importId: number | null;
   /** True for a new product that was sent in an import. */
   isImportedCreate: boolean;
-  /** For a `product.import` alone. */
+  /** Only for a `product.import`; null for other operations. */
   sent: SentProduct | null;
 }
 
-/** What an import has sent for a product, to be compared with what the API shows. */
+/** The content that an import has sent for a product, to be compared with the content at the API. */
 export interface SentProduct {
   /** The whole payload, null for fields to clear. */
   payload: JsonObject;
@@ -46,7 +49,7 @@ export interface NamedDelivery extends DueDelivery {
   uncertain: boolean;
   /** When the delivery was last sent; null if never. */
   sentAt: number | null;
-  /** The natural key that was sent; for a passport that of its product. */
+  /** The natural key that was sent; for a passport the natural key of its product. */
   naturalKey: string | null;
   reason: Reason;
 }
@@ -58,7 +61,7 @@ export interface NamedSelection {
   source: string | null;
 }
 
-/** The missing items that a person selects; null does not narrow the selection. */
+/** The missing items that a person selects; a value of null does not narrow the selection. */
 export interface MissingSelection {
   name: string | null;
   kind: SubjectKind | null;

@@ -5,15 +5,15 @@ import type { DaemonNotes } from '../daemon-notes.ts';
 export interface HistoryLimits {
   /** The age of runs and events in days. */
   keepDays?: number | undefined;
-  /** The size of the ledger, beyond which the oldest events are removed. */
+  /** The size of the ledger, above which the oldest events are removed. */
   maxBytes?: number | undefined;
 }
 
-/** The care of the ledger itself. Each method is one whole transaction. */
+/** Maintains the ledger itself. Each method is one whole transaction. */
 export interface CareLedger {
   /**
-   * Marks the deliveries as unconfirmed that an earlier process was sending; they are read back after the delay. Also
-   * stages changes of products again that were staged under another `productUpdate`. Call it once after taking the
+   * Marks as unconfirmed the deliveries that an earlier process was sending; they are read back after the delay. Also
+   * stages again the changes of products that were staged under another `productUpdate`. Call it once after taking the
    * lock.
    */
   recover(settlingDelayMs: number): Promise<{ voided: number }>;
@@ -24,7 +24,8 @@ export interface CareLedger {
   /**
    * Prunes the history of items, runs and events.
    *
-   * @param limits beyond the fixed ones. Each call removes a bounded part, so that other work goes on
+   * @param limits limits in addition to the fixed ones. Each call removes a bounded part, so that other work can
+   *   continue
    */
   prune(limits?: HistoryLimits): Promise<void>;
   /**

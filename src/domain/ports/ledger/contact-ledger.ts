@@ -7,32 +7,36 @@ import type { ListableKind } from '../target.ts';
 export interface ContactLedger {
   /** The next step of each kind; empty if no creates are suspended. */
   contactSteps(): Promise<ContactStep[]>;
-  /** Whether a list was read, or found unchanged, a short time ago. */
+  /** True if a list was read or found unchanged a short time ago. */
   isFreshlyListed(list: ContactList): Promise<boolean>;
   /** Deletes the stored entries of a list, because its reading begins. */
   beginListing(list: ContactList): Promise<void>;
-  /** Stores a page together with the position behind it; null where reading cannot be resumed from there. */
+  /** Stores a page together with the position behind it; null if reading cannot be resumed from there. */
   storeListed(page: { list: ContactList; entries: readonly ContactEntry[]; position: string | null }): Promise<void>;
-  /** The list was read to its end. @param count how many entries the platform counts; null where it does not count */
+  /**
+   * Records that the list was read to its end. @param count how many entries the platform counts; null if it does not
+   * count
+   */
   endListing(end: { list: ContactList; count: number | null }): Promise<void>;
-  /** The list has the expected number of entries: its stored entries count as read now. */
+  /** Records that the list has the expected number of entries, so that its stored entries count as read now. */
   confirmListing(kind: ListableKind): Promise<void>;
-  /** The list could not be read or used. With `fromStart` it is read from the first page the next time. */
+  /** Records that the list could not be read or used. With `fromStart` the next reading begins at the first page. */
   failListing(failure: { kind: ListableKind; reason: Reason; fromStart: boolean }): Promise<void>;
   /** Compares some of the staged creates with the stored list. Adopts items that the list shows, and blocks ambiguous ones. */
   compareListed(kind: ListableKind): Promise<Compared>;
   /**
-   * A person accepts the changes of a source's adopted items that are blocked at the moment: they are due. Gives their
-   * number by kind.
+   * Makes the changes of a source's adopted items due that are blocked at the moment, because a person accepts them.
+   * Returns their number by kind.
    */
   acceptAdopted(source: string): Promise<Partial<Record<ItemKind, number>>>;
   /**
-   * A person says whether the BOM items of adopted products are at the platform. `products` names the products by key
-   * or SKU; null stands for all of them.
+   * Stores a person's answer whether the BOM items of adopted products are at the platform. `products` names the
+   * products by key or SKU; null stands for all of them.
    */
   answerParts(answer: { products: readonly string[] | null; present: boolean }): Promise<PartsAnswer>;
   /**
-   * A person names the platform's item for an ambiguous create. Null if no create of this name is blocked as ambiguous.
+   * Binds an ambiguous create to the item of the platform that a person names. Null if no create of this name is
+   * blocked as ambiguous.
    */
   adoptAs(choice: { name: string; kind: ListableKind; remoteId: string | number }): Promise<{ key: string } | null>;
 }

@@ -1,5 +1,6 @@
-// The read side of the ledger for the dashboard, the admin API and `dpp-sync why`: lists with a filter, a count and a place to
-// continue at, and answers about one item. Each method reads one moment of the ledger and takes below 50 ms with a million items.
+// The read side of the ledger for the dashboard, the admin API and `dpp-sync why`: lists with a filter, a count and a
+// place to continue, and answers about one item. Each method reads the ledger at one moment and takes less than 50 ms
+// with a million items.
 
 import type { JsonObject, JsonValue } from '../../../lib/json.ts';
 import type { Reason } from '../../delivery/reason.ts';
@@ -26,13 +27,13 @@ export interface Listed<Row> {
   rows: Row[];
   /** Null at the end of the list. */
   next: string | null;
-  /** How many rows the filter selects. `atLeast` where counting was stopped at a bound. */
+  /** How many rows the filter selects. `atLeast` is true if counting stopped at a bound. */
   total: { count: number; atLeast: boolean };
 }
 
 export interface ItemListFilter {
   kind?: SubjectKind | undefined;
-  /** `open`: all that is neither delivered nor superseded. `attention`: all that needs a person. */
+  /** `open`: items that are neither delivered nor superseded. `attention`: items that need a person. */
   state?: ItemState | 'missing' | 'incomplete' | 'open' | 'attention' | undefined;
   source?: string | undefined;
   /** The beginning of a key or a natural key, or a part of a name. */
@@ -57,12 +58,12 @@ export interface BomNode {
   key: string;
   naturalKey: string | null;
   name: string | null;
-  /** Null where no source has given the item. */
+  /** Null if no source has given the item. */
   state: ItemState | null;
   children: BomNode[];
   /** How many children are not in `children`, because the tree was cut. */
   cut: number;
-  /** True where the product is one of its own ancestors; its children are not repeated. */
+  /** True if the product is one of its own ancestors; its children are not repeated. */
   cycle: boolean;
 }
 
@@ -71,17 +72,20 @@ export interface ItemDetail extends ItemView {
   since: number | null;
   /** The items that refer to this item: the first of them, and their number. */
   usedBy: { rows: (RefStanding & { naturalKey: string | null; name: string | null })[]; count: number };
-  /** Null for anything but a product. */
+  /** Null if the item is not a product. */
   bom: BomNode | null;
 }
 
 /** One step of the answer to `why`, in the order of cause and effect. */
 export interface WhyStep {
-  /** `ok`: this step is done. `stop`: it is what the passport waits for. `waits`: it follows by itself. `unknown`: not known yet. */
+  /**
+   * `ok`: this step is done. `stop`: the passport waits for this step. `waits`: this step follows without a person.
+   * `unknown`: not known yet.
+   */
   standing: 'ok' | 'stop' | 'waits' | 'unknown';
   /** Full sentences: the fact, the place, and the action if a person has to act. */
   text: string;
-  /** What a person can do, as a command; null where nothing is to be done. */
+  /** What a person can do, as a command; null if nothing is to be done. */
   command: string | null;
   /** The item that the step is about. */
   item: { kind: SubjectKind; key: string } | null;
@@ -89,7 +93,7 @@ export interface WhyStep {
   record: number | null;
 }
 
-/** Why a product's passport is published or not: the way from the source's row to the passport. */
+/** Why a product's passport is published or not: the steps from the source's row to the passport. */
 export interface Why {
   key: string;
   naturalKey: string | null;
@@ -105,7 +109,10 @@ export type CauseType = 'quarantine' | 'blocked' | 'rejected' | 'parked' | 'unco
 
 /** Rows or items that are stuck for one reason. */
 export interface Cause {
-  /** Stable over restarts: made of type, rule, field and source, never of a count or a time. Lower-case hexadecimal. */
+  /**
+   * Lower-case hexadecimal. The id is stable over restarts, because it is made from type, rule, field and source, and
+   * never from a count or a time.
+   */
   id: string;
   type: CauseType;
   source: string | null;
@@ -118,7 +125,7 @@ export interface Cause {
   code: string;
   field: string | null;
   count: number;
-  /** How many passports it keeps from being published; null where that is not known. */
+  /** How many passports cannot be published because of this cause; null if that is not known. */
   passportsHeld: number | null;
   firstSeenAt: number | null;
   note: CauseNote | null;
@@ -164,7 +171,7 @@ export interface PassportRow {
   name: string | null;
   source: string | null;
   state: PassportState;
-  /** What keeps the passport from its desired state, or what it waits for, the first cause first; empty where neither is known. */
+  /** The blockers of the passport, or what it waits for, with the first cause first; empty if nothing is known. */
   blockers: string[];
   reason: Reason | null;
   since: number | null;
@@ -209,25 +216,30 @@ export interface LookupValue {
 }
 
 export interface DashboardViews {
-  /** For the metrics. @param now in milliseconds since the epoch: what is due later does not count as due */
+  /** Counts for the metrics. @param now in milliseconds since the epoch: what is due later does not count as due */
   sourceCounts(now: number): SourceCounts;
-  /** For the first page. Items that are missing from sources outside `watched` are not counted. */
+  /**
+   * Counts for the first page of the dashboard. Does not count items that are missing from sources outside `watched`.
+   */
   counts(of: { sources: readonly string[]; watched: readonly string[] }): LedgerCounts;
   items(filter: ItemListFilter, page: ListPage): Listed<ItemRow>;
-  /** By key or natural key. */
+  /** An item, by its key or natural key. */
   itemDetail(kind: SubjectKind, key: string): ItemDetail | null;
   why(product: string): Why | null;
-  /** Those of these records that are in quarantine. */
+  /** Finds those of these records that are in quarantine. */
   quarantinedRows(records: readonly number[]): RowInQuarantine[];
-  /** The first rows in quarantine with a part in their key, or in the key of the product that they make or belong to. */
+  /**
+   * The first rows in quarantine with `search` as a part of their key, or of the key of the product that they make or
+   * belong to.
+   */
   searchQuarantined(filter: { search: string; source?: string | undefined }): RowInQuarantine[];
-  /** The largest first. */
+  /** The causes, the largest first. */
   causes(filter: { source?: string | undefined; type?: CauseType | undefined }): Cause[];
   cause(id: string): Cause | null;
   causeMembers(id: string, page: ListPage): Listed<CauseMember>;
   passports(filter: PassportFilter, page: ListPage): Listed<PassportRow>;
   passportCounts(filter: PassportFilter): Partial<Record<PassportState, number>>;
-  /** The newest first. */
+  /** The runs, the newest first. */
   runs(filter: RunFilter, page: ListPage): Listed<RunRow>;
   run(id: number): RunRow | null;
   /** The audit log, the newest first. */
@@ -236,7 +248,7 @@ export interface DashboardViews {
   lookupValues(): LookupValue[];
 }
 
-/** The same views, asked of another thread. Each may fail with the fault that the view throws. */
+/** The same views, answered by another thread. Each promise may reject with the fault that the view throws. */
 export type Asked<Views> = {
   [Name in keyof Views]: Views[Name] extends (...args: infer Args) => infer Answer
     ? (...args: Args) => Promise<Answer>

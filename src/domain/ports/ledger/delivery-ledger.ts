@@ -13,21 +13,24 @@ export interface DeadLetterRequest {
 /** Due deliveries, claims and settlements. Each method is one whole transaction. */
 export interface DeliveryLedger {
   /**
-   * Deliveries that may be sent now and have an id above `afterId`, in the order of their ids. Suspended ones are left
-   * out.
+   * Deliveries that may be sent now and have an id above `afterId`, in the order of their ids. Suspended deliveries are
+   * left out.
    */
   dueDeliveries(request: { afterId: number; limit: number; suspended?: SuspendedWork }): Promise<DueDelivery[]>;
-  /** One of them at any place: `place` in [0, 1) is the share of ids to skip. Null if no delivery is found there. */
+  /**
+   * One due delivery from any place: `place` in [0, 1) is the share of ids to skip. Null if no delivery is found there.
+   */
   someDueDelivery(request: { place: number; suspended?: SuspendedWork }): Promise<DueDelivery | null>;
   /** Due deliveries that a person has asked for and may be waiting for. */
   dueByHand(request: { limit: number; suspended?: SuspendedWork }): Promise<DueDelivery[]>;
   /**
-   * When the next delivery becomes due, or the next unconfirmed delivery may be looked up, without suspended ones: 0 where one is
-   * due without a time, null when nothing is scheduled. With `after`, deliveries that were due by then are left out.
+   * When the next delivery becomes due, or the next unconfirmed delivery may be looked up; suspended deliveries do not
+   * count. 0 if a delivery is due now, null if nothing is scheduled. With `after`, deliveries that were due by then are
+   * left out.
    */
   nextDueAt(request?: { after?: number; suspended?: SuspendedWork; of?: WorkOf | undefined }): Promise<number | null>;
   /**
-   * The remaining deliveries, if the API has not been able to take any of them since before a time; null where another delivery is
+   * The remaining deliveries, if the API has not been able to take any of them since before a time; null if another delivery is
    * scheduled and not suspended.
    */
   leftAway(request: { before: number; suspended?: SuspendedWork; of?: WorkOf | undefined }): Promise<LeftAway | null>;
@@ -35,7 +38,7 @@ export interface DeliveryLedger {
   countSending(of: WorkOf): Promise<number>;
   /** Whether one of these creates is suspended until a list of the platform was read. */
   hasSuspended(of: WorkOf): Promise<boolean>;
-  /** Whether a delivery could be claimed at the moment, unlike most others after a claim of several at once. */
+  /** True if a delivery could be claimed now: it is due, and no other process or claim has taken it. */
   isDue(deliveryId: number): Promise<boolean>;
   /** How the API has refused a delivery's scope before. */
   denialsOf(deliveryId: number): Promise<Denials>;
@@ -53,13 +56,13 @@ export interface DeliveryLedger {
   settle(requests: readonly RequestSettlement[]): Promise<Settled[]>;
   /**
    * Dead-letters a delivery that throws. It becomes unconfirmed if it may have been sent, else rejected. An item with
-   * another revision stays as it is. With `isOneOfMany` it is unknown which delivery of a bulk import is at fault, so
+   * another revision is not changed. With `isOneOfMany` it is unknown which delivery of a bulk import is at fault, so
    * the delivery is first tried alone.
    */
   deadLetter(request: DeadLetterRequest): Promise<void>;
   /**
-   * Stages blocked deliveries again whose time has come, as new revisions; passports only where their products are complete.
-   * Gives how many deliveries were staged, and whether more blocked ones are left.
+   * Stages blocked deliveries whose time has come again, as new revisions. A passport is only staged if its product is
+   * complete. Returns how many deliveries were staged, and whether more blocked deliveries are left.
    */
   recheckBlocked(request: { limit: number }): Promise<{ staged: number; more: boolean }>;
 }

@@ -21,32 +21,39 @@ import type {
 export interface IntakeLedger {
   startRun(start: RunStart): Promise<StartedRun>;
   /**
-   * Stores that streams have another mapping now, and makes their records wait for it. Call it while no run of the source is
-   * under way, because a run ends with the mapping that it began with. True if there was anything to change.
+   * Stores that streams have another mapping now, and makes their records wait for this mapping. Call it while no run
+   * of the source is under way, because a run ends with the mapping that it began with. True if there was anything to
+   * change.
    */
   remapRecords(request: Remapping): Promise<boolean>;
   /** Looks up which rows of a page have to be mapped. Writes nothing. */
   lookUpPage(page: PageToLookUp): Promise<PageLookUp>;
   /**
    * Stores the new and changed records of a page, the results of their mapping, and the cursor, and counts the page.
-   * The transaction decides again which records have changed: it uses no other results.
+   * The transaction decides again which records have changed: results for other records are not used.
    *
    * @throws Fault `interrupted` if the run has ended: a late job of an old run stores nothing
    */
   stagePage(page: PageToStage): Promise<StagedPage>;
-  /** Marks what a complete read did not see as missing, unless the guard takes the read for broken: too few records, or too few items. */
+  /**
+   * Marks records that a complete read did not see as missing, unless the guard treats the read as broken because it
+   * has too few records or makes too few items.
+   */
   endStream(end: StreamEnd): Promise<{ missing: number; guarded: string | null }>;
-  /** Returns the streams that the guard holds since now, also those of sources that waited for the end of this run. */
+  /**
+   * Ends a run. Returns the streams that the guard begins to hold, including streams of other sources that waited for
+   * the end of this run.
+   */
   endRun(end: RunEnd): Promise<HeldStream[]>;
   /**
-   * A person accepts the blocked changes and the guarded reads of these sources. After that, the next read counts as
-   * whole if it misses no more records, has no fewer rows, and makes no fewer items.
+   * Accepts the guarded reads of these sources for a person. After that, the next read counts as complete if it misses
+   * no more records, has no fewer rows, and makes no fewer items.
    */
   accept(request: { sources: readonly string[] }): Promise<Accepted>;
   /**
    * Stores the lookup tables of sources by the sources' ids, with the present rows of their files. Tables that a source
-   * does not have any more are removed; with `isAll` also those of all sources that are not named. Records that have used
-   * an entry of a file that has changed wait for the mapping.
+   * does not have any more are removed; with `isAll` also the tables of all sources that are not named. Records that
+   * have used an entry of a file that has changed wait for the mapping.
    */
   defineLookups(tables: ReadonlyMap<string, readonly LookupTable[]>, options: { isAll: boolean }): Promise<void>;
   /** The entries of lookup tables for some keys. */
@@ -56,9 +63,9 @@ export interface IntakeLedger {
   /** Records that wait to be mapped, oldest first, after `afterId`. */
   pendingRecords(request: { source: string; afterId: number; limit: number }): Promise<PendingRecord[]>;
   /**
-   * Stores mapped records as desired payloads and stages their deliveries. A record that has changed since is skipped. If
-   * no record of their source waits any more, the guard decides about items that no record makes any more, and `held`
-   * names the streams whose items it holds.
+   * Stores mapped records as desired payloads and stages their deliveries. A record that has changed since it was
+   * mapped is skipped. If no record of their source waits any more, the guard decides about items that no record makes
+   * any more, and `held` names the streams whose items it holds.
    */
   stage(records: readonly MappedRecord[]): Promise<StageSummary & { held?: readonly HeldStream[] }>;
 }

@@ -15,8 +15,8 @@ import type { GuardedRead } from '../guarded-read.ts';
 import type { RunResult, RunTrigger } from '../intake.ts';
 
 /**
- * The state of an item: that of its open delivery; `superseded` where a person has ended its last write although the platform
- * does not have it; or `delivered`.
+ * The state of an item: the state of its open delivery; `superseded` if a person has ended its last write although the
+ * platform does not have it; otherwise `delivered`.
  */
 export type ItemState = DeliveryState;
 
@@ -24,8 +24,8 @@ export type ItemCounts = Record<ItemKind, Partial<Record<ItemState, number>>>;
 
 /**
  * The state of a passport: the last one that the API has acknowledged, or why it does not change. `incomplete`: the
- * policy wants it, and its product is not complete. `none`: the passport is not wanted, or its first write is under
- * way. `blocked`: it needs a person.
+ * policy wants it, and its product is not complete. `none`: the passport is not wanted, or its first write is not
+ * acknowledged yet. `blocked`: the passport needs a person.
  */
 export const PASSPORT_STATES = ['published', 'initialized', 'unpublished', 'incomplete', 'blocked', 'none'] as const;
 export type PassportState = (typeof PASSPORT_STATES)[number];
@@ -34,16 +34,16 @@ export type PassportCounts = Partial<Record<PassportState, number>>;
 
 export interface PassportView {
   state: PassportState;
-  /** What the API has acknowledged; null before the first initialisation. */
+  /** The status that the API has acknowledged; null before the first initialisation. */
   acknowledged: PassportStatus | null;
   desired: PassportDesire | null;
-  /** The reason of its open delivery. */
+  /** The reason of the passport's open delivery. */
   reason: Reason | null;
-  /** What keeps it from being initialised or published by itself. */
+  /** Why the passport cannot be initialised or published yet. */
   blockers: string[];
 }
 
-/** The account of one stream in one run; `read` is the sum of the four that follow it. */
+/** The account of one stream in one run; `read` is the sum of the four counts that follow it. */
 export interface StreamAccount {
   source: string;
   stream: string;
@@ -53,11 +53,11 @@ export interface StreamAccount {
   quarantined: number;
   excluded: number;
   missing: number;
-  /** Why nothing was marked missing, where the guard stepped in. */
+  /** Why nothing was marked as missing, if the guard treated the read as broken. */
   guarded: string | null;
   /**
-   * How many records the snapshot of this run found new or changed although reads of changes had not given them; null if
-   * there was no snapshot to compare with.
+   * How many new or changed records the snapshot of this run found that reads of changes had not given; null if there
+   * was no snapshot to compare with.
    */
   missedByChanges: number | null;
 }
@@ -70,7 +70,7 @@ export interface RunView {
   trigger: RunTrigger;
   startedAt: number;
   endedAt: number | null;
-  /** Null while it runs. */
+  /** Null while the run continues. */
   result: RunResult | null;
   error: string | null;
   streams: StreamAccount[];
@@ -94,9 +94,9 @@ export interface ItemSummary {
   source: string | null;
   state: ItemState;
   remoteId: JsonValue;
-  /** True when the source no longer has it. */
+  /** True if the source no longer has the item. */
   missing: boolean;
-  /** True of an item that no record makes any more, until the guard has decided whether it is missing. */
+  /** True for an item that no record makes any more, until the guard has decided whether it is missing. */
   released: boolean;
   reason: Reason | null;
   dueAt: number | null;
@@ -125,17 +125,17 @@ export interface TimelineEntry {
 }
 
 export interface ItemView extends ItemSummary {
-  /** True where a person has accepted that the source no longer has it. */
+  /** True if a person has accepted that the source no longer has the item. */
   missingAccepted: boolean;
   /**
-   * Why it is missing: its row is gone, or its row is there and does not make it any more. Null for an item that is not
-   * missing.
+   * Why the item is missing: its row is gone, or its row is there and no longer makes the item. Null for an item that
+   * is not missing.
    */
   missingBecause: 'row_gone' | 'row_changed' | null;
   desired: JsonObject;
   baseline: JsonObject | null;
   refs: RefStanding[];
-  /** The stored record that makes it. */
+  /** The stored record that makes the item. */
   record: { source: string; stream: string; place: Place; fields: JsonObject; quarantined: Issue[] | null } | null;
   revision: number;
   attempts: number;
@@ -147,7 +147,7 @@ export interface Deferred {
   count: number;
   /** When the first of these deliveries began to fail. */
   since: number;
-  /** Why the delivery failed that has been failing for the longest time. */
+  /** Why the delivery failed that has failed for the longest time. */
   message: string;
 }
 
@@ -167,9 +167,9 @@ export interface StuckDelivery {
 /** Rows that make an item with the same content as another row. They change nothing, but people can see them. */
 export interface Duplicates {
   count: number;
-  /** Rows of these that make no item besides. The others only share items with other rows, such as a material. */
+  /** How many of these rows make no other item. Each of the remaining rows also makes another item. */
   whole: number;
-  /** The first of the rows that make no item besides. */
+  /** The first of the rows that make no other item. */
   examples: { kind: ItemKind; key: string; source: string; stream: string; place: Place; first: Place }[];
 }
 
@@ -177,20 +177,20 @@ export interface Duplicates {
 export interface WaitingGroup {
   kind: ItemKind;
   key: string;
-  /** The state of the item that is waited for; null where no source has given it. */
+  /** The state of the item that is waited for; null if no source has given it. */
   state: ItemState | null;
   count: number;
-  /** True where a material with this key would do as well as a product. */
+  /** True if the deliveries wait for a product or a material with this key. */
   either?: true;
 }
 
-/** What the metrics show of the ledger, by source. Counts of zero are left out. */
+/** The counts of the ledger for the metrics, by source. Counts of zero are left out. */
 export interface SourceCounts {
   items: { source: string; kind: SubjectKind; state: ItemState; count: number }[];
   passports: { source: string; state: PassportState; count: number }[];
   quarantined: { source: string; stream: string; count: number }[];
   missing: { source: string; kind: ItemKind; count: number }[];
-  /** Since when the oldest delivery is due that was not sent yet, in milliseconds since the epoch. */
+  /** Since when the oldest unsent delivery is due, in milliseconds since the epoch. */
   dueSince: { source: string; at: number }[];
 }
 
@@ -200,7 +200,7 @@ export interface LedgerCounts {
   passports: PassportCounts;
   quarantined: number;
   guarded: readonly GuardedRead[];
-  /** Items that are missing from their sources, until a person decides. */
+  /** Items that are missing from their sources and about which no person has decided. */
   missing: MissingCounts;
   suspended: readonly Suspended[];
 }
@@ -212,11 +212,11 @@ export interface LedgerViews {
   /** Runs that read a source, the newest first. Uploads of corrected rows are not among them. */
   runs(request: { source?: string; limit: number }): RunView[];
   run(id: number): RunView | null;
-  /** When the last complete run of a source ended; null where there was none. */
+  /** When the last complete run of a source ended; null if there was none. */
   completeAt(source: string): number | null;
   /** Streams of these sources whose last complete read the guard took for broken, and that no person has accepted. */
   guardedReads(sources?: readonly string[]): GuardedRead[];
-  /** Items that their sources no longer have, until a person or the config decides what becomes of them. */
+  /** Items that their sources no longer have, and about which neither a person nor the config has decided. */
   missingCounts(sources?: readonly string[]): MissingCounts;
   /** Sources that have records waiting to be mapped. */
   pendingSources(): string[];
@@ -227,38 +227,41 @@ export interface LedgerViews {
   /** The quarantined row with this key, with the key of a product that it would make, or with this value; null if there is none. */
   quarantinedRow(name: string): Pick<QuarantinedRecord, 'source' | 'stream' | 'place'> | null;
   items(request: ItemFilter & { afterId: number; limit: number }): { items: ItemSummary[]; lastId: number };
-  /** By key or natural key. */
+  /** An item, by its key or natural key. */
   item(kind: SubjectKind, key: string): ItemView | null;
   /** The passport of the product with this key or natural key. Null if there is no such product. */
   passport(product: string): PassportView | null;
-  /** Passports of the products of these sources, by where they stand. */
+  /** How many passports of the products of these sources are in each state. */
   passportCounts(sources?: readonly string[]): PassportCounts;
-  /** What needs a person, newest first: blocked, rejected, parked, and unconfirmed where nothing is left to look up. */
+  /**
+   * Deliveries that need a person, newest first: blocked, rejected and parked ones, and unconfirmed ones that cannot be
+   * looked up.
+   */
   stuck(limit: number, sources?: readonly string[]): StuckDelivery[];
   /**
-   * Unconfirmed items of these sources that do not need a person, because they are looked up or sent again by themselves, and when the first
-   * of them is.
+   * Unconfirmed items of these sources that do not need a person, because they are looked up or sent again without a
+   * person, and when the first of them is.
    */
   awaitingReadBack(sources?: readonly string[]): { count: number; nextLookAt: number | null };
-  /** Due deliveries at whose last attempt the API was away; null where there are none. */
+  /** Due deliveries at whose last attempt the API was away; null if there are none. */
   deferred(): Deferred | null;
   delivery(id: number): (StuckDelivery & { needsPerson: boolean }) | null;
-  /** The items that deliveries of these sources wait for, the most awaited first. */
+  /** The items that deliveries of these sources wait for. The item with the most deliveries comes first. */
   waitingFor(limit: number, sources?: readonly string[]): WaitingGroup[];
-  /** Kinds whose creates, of these sources, are suspended until the platform's list was read. */
+  /** Kinds of which creates of these sources are suspended until the platform's list was read. */
   suspended(sources?: readonly string[]): Suspended[];
   /** Changes of adopted items of these sources that wait for a person. */
   adoptedChanges(sources?: readonly string[]): AdoptedChanges[];
   /** BOM items of adopted products for which a person has to answer whether the platform has them. */
   unansweredParts(sources?: readonly string[]): { products: number; bomItems: number };
-  /** The wait beyond a minute that the API has last asked for, or null; it may have passed since. */
+  /** The last wait of more than a minute that the API has asked for, or null. The wait may be over. */
   apiWait(): ApiWait | null;
-  /** A note of the last daemon; null where it left none. */
+  /** A note of the last daemon; null if it left none. */
   daemonNote<Name extends keyof DaemonNotes>(name: Name): DaemonNotes[Name] | null;
   /** Whether bulk imports are used for new products. */
   importProof(): ImportProof;
-  /** Rows of these sources that make items which other rows make already, with the same content. */
+  /** Rows of these sources that make the same items as other rows, with the same content. */
   duplicates(limit: number, sources?: readonly string[]): Duplicates;
-  /** Products that contain themselves, as paths of keys that end where they begin. */
+  /** Products that contain themselves, as paths of keys; each path ends with its first key. */
   bomCycles(limit: number): string[][];
 }

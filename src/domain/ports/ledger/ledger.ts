@@ -1,6 +1,6 @@
-// The ledger's port. Every method is one whole transaction, so that PostgreSQL can implement it as well as SQLite. When
-// a method's promise resolves, its changes are on the disk. The parts are named after their users, and each user takes
-// only the part that it needs.
+// The interface of the ledger. Every method is one whole transaction, so that PostgreSQL can implement it as well as
+// SQLite. When a method's promise resolves, its changes are on the disk. The parts are named after their users, and
+// each user takes only the part that it needs.
 
 import type { CareLedger } from './care-ledger.ts';
 import type { ContactLedger } from './contact-ledger.ts';

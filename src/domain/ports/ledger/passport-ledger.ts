@@ -1,11 +1,11 @@
 import type { PassportAnswer, UnpublishedPage } from '../../passport.ts';
 
-/** Passports: what the policy wants of them, and what people ask for. Each method is one whole transaction. */
+/** Stages deliveries of passports, as the policy or people want. Each method is one whole transaction. */
 export interface PassportLedger {
   /**
-   * Evaluates the passports of a page of products, in the order of their keys. It stages what the policy wants for complete
-   * products, sends stuck passports again after a part of their product was delivered, and withdraws those of missing
-   * products. Gives how many deliveries were staged, and the last key; null at the end.
+   * Evaluates the passports of a page of products, in the order of their keys. It stages what the policy wants for
+   * complete products, sends stuck passports again after a part of their product was delivered, and withdraws passports
+   * of missing products. Returns how many deliveries were staged, and the last key; null at the end.
    */
   evaluatePassports(request: {
     afterKey: string | null;
@@ -13,7 +13,7 @@ export interface PassportLedger {
   }): Promise<{ staged: number; lastKey: string | null }>;
   /**
    * A page of products whose passports are not published, in the order of their keys; products that are gone from their
-   * sources are left out. `withdrawn` counts those that a person has withdrawn. `lastKey` is null at the end.
+   * sources are left out. `withdrawn` counts the passports that a person has withdrawn. `lastKey` is null at the end.
    */
   unpublishedPassports(request: { afterKey: string | null; limit: number }): Promise<UnpublishedPage>;
   /** Publishes or withdraws passports at a person's request, by keys or natural keys of their products. */

@@ -8,9 +8,12 @@ export interface ValueByHand {
   value: string;
 }
 
-/** What people leave in the ledger besides replays and manual resolutions. Each method is one whole transaction. */
+/**
+ * Stores what people enter besides replays and manual resolutions: the audit log, notes, and values of lookup tables.
+ * Each method is one whole transaction.
+ */
 export interface PeopleLedger {
-  /** Writes an entry of the audit log before the action begins, and gives its id. */
+  /** Writes an entry of the audit log before the action begins, and returns its id. */
   beginAction(action: {
     who: string;
     via: 'web' | 'api' | 'command';
@@ -22,10 +25,10 @@ export interface PeopleLedger {
   /** Replaces the note on a cause; an empty text and an empty owner remove it. */
   noteCause(cause: string, note: { text: string; owner: string; by: string }): Promise<void>;
   /**
-   * Adds or changes a value of a lookup table by hand. It wins over the entry of the table's file or stream, in all tables of
-   * this name. Returns how many records have used the key and wait for the mapping now.
+   * Adds or changes a value of a lookup table by hand. The value replaces the entry of the table's file or stream, in
+   * all tables with this name. Returns how many records have used the key and now wait for the mapping.
    *
-   * @throws Fault `lookup.unknown` where no table has this name, or where a table of this name gives several columns
+   * @throws Fault `lookup.unknown` if no table has this name, or if a table with this name gives several columns
    */
   setLookupValue(value: { lookup: string; key: string; value: string; by: string }): Promise<{ records: number }>;
   /** All values that people have given. */

@@ -4,34 +4,39 @@ import type { PassportReplay, ReplayCandidate, ReplayOutcome, ReplaySelection } 
 import type { ListableKind } from '../target.ts';
 import type { MissingSelection, NamedDelivery, NamedSelection } from '../unconfirmed.ts';
 
-/** What people decide about items that are stuck: replays and manual resolutions. Each method is one whole transaction. */
+/**
+ * Stores what people decide about stuck items: replays and manual resolutions. Each method is one whole transaction.
+ */
 export interface ReplayLedger {
-  /** Stored records behind what a selection names, in pages by record id. */
+  /** The stored records of the items that a selection names, in pages by record id. */
   replayCandidates(request: { selection: ReplaySelection; afterId: number; limit: number }): Promise<ReplayCandidate[]>;
   /**
-   * Stages mapped records again as new revisions, even where the payload is the same: a refused write is sent again under a
-   * new key. Nothing is staged where the item has changed its state by itself, or where its delivery is unconfirmed. With
-   * `dryRun` all of it is undone, and only the result is returned.
+   * Stages mapped records again as new revisions, even if the payload is the same, so that a refused write is sent
+   * again under a new key. Nothing is staged if the item has changed its state meanwhile, or if its delivery is
+   * unconfirmed. With `dryRun` all changes are undone, and only the result is returned.
    */
   replay(request: { records: readonly MappedRecord[]; dryRun: boolean }): Promise<ReplayOutcome>;
   /**
-   * Sends unconfirmed deliveries again at a person's request, also those whose record is gone. Gives their number; with
-   * `dryRun` it does nothing else.
+   * Sends unconfirmed deliveries again at a person's request, also deliveries whose record is gone. Returns their
+   * number; with `dryRun` it changes nothing.
    */
   forceUnconfirmed(request: { selection: ReplaySelection; dryRun: boolean }): Promise<number>;
   /**
-   * Sends stuck passports again, as new revisions, where their products are complete or the passports are to be withdrawn. With
-   * `dryRun` it only counts.
+   * Sends stuck passports again, as new revisions, if their products are complete or the passports are to be withdrawn.
+   * With `dryRun` it only counts.
    */
   replayPassports(request: { selection: ReplaySelection; dryRun: boolean }): Promise<PassportReplay>;
-  /** What a person may settle of the items with this key, or with this natural key where none has the key. */
+  /**
+   * The deliveries that a person may settle, of the items with this key. If no item has the key, of the items with this
+   * natural key.
+   */
   deliveriesNamed(name: string): Promise<NamedDelivery[]>;
   /** How many deliveries a selection has, and the deliveries after an id. */
   countSelected(selection: NamedSelection): Promise<number>;
   selectedDeliveries(request: NamedSelection & { afterId: number; limit: number }): Promise<NamedDelivery[]>;
   /**
-   * A person accepts that items are gone from their sources: items with this key or natural key, or all of a kind and a
-   * source. Returns their number; with `dryRun` it only counts.
+   * Stores that a person accepts that items are gone from their sources: items with this key or natural key, or all of
+   * a kind and a source. Returns their number; with `dryRun` it only counts.
    */
   acceptMissing(request: MissingSelection & { dryRun?: boolean }): Promise<number>;
   /** The key of the item that is bound to this remote id, or null. */

@@ -3,9 +3,9 @@ import type { SuspendedWork } from '../due.ts';
 import type { ListableKind } from '../target.ts';
 import type { UnconfirmedDelivery } from '../unconfirmed.ts';
 
-/** What is needed to look up unconfirmed writes. Each method is one whole transaction. */
+/** The methods for looking up unconfirmed writes. Each method is one whole transaction. */
 export interface UnconfirmedLedger {
-  /** Unconfirmed deliveries that may be looked up by now, without the suspended ones. */
+  /** Unconfirmed deliveries that may be looked up now, without the suspended ones. */
   unconfirmedDeliveries(request: { limit: number; suspended?: SuspendedWork }): Promise<UnconfirmedDelivery[]>;
   /**
    * Creates of a kind that were sent after a time and acknowledged: only creates that were staged after the named
@@ -20,6 +20,9 @@ export interface UnconfirmedLedger {
   unprovenKinds(): Promise<ListableKind[]>;
   /** True if the ledger has no remote id for one of these natural keys. */
   hasUnbound(kind: ListableKind, naturalKeys: readonly string[]): Promise<boolean>;
-  /** A complete listing showed nothing unknown: new items of the kind are sent without a lookup from now on. */
+  /**
+   * Call it when a complete listing showed only known items. From then on, new items of the kind are sent without a
+   * lookup.
+   */
   endProof(kind: ListableKind): Promise<void>;
 }
