@@ -3,16 +3,16 @@ import type { GuardedRead } from '../domain/ports/guarded-read.ts';
 import type { ContactLedger } from '../domain/ports/ledger/contact-ledger.ts';
 import type { IntakeLedger } from '../domain/ports/ledger/intake-ledger.ts';
 
-/** What a person accepted: guarded reads, and blocked changes of adopted items. */
+/** What a person has accepted: guarded reads, and blocked changes of adopted items. */
 export interface Acceptance {
   sources: readonly string[];
-  /** Reads that the guard took for broken. */
+  /** Reads that the guard treats as broken exports. */
   guarded: GuardedRead[];
   /** How many changes of adopted items were blocked. */
   adopted: { source: string; kind: ItemKind; count: number }[];
 }
 
-/** Accepts all guarded reads and blocked changes of these sources at the moment. */
+/** Accepts all reads and changes of these sources that are guarded or blocked at the moment. */
 export async function accept(
   ledger: Pick<IntakeLedger, 'accept'> & Pick<ContactLedger, 'acceptAdopted'>,
   named: readonly string[],

@@ -14,7 +14,7 @@ import { failedRunsOf } from './views/standing.ts';
 
 /** How many of a source's last runs are searched for a complete one. */
 const RUNS_LOOKED_AT = 50;
-/** What a program of a channel sees of the environment. Secrets are often among the other variables. */
+/** The environment variables that a program of a channel gets. Other variables often contain secrets. */
 const PASSED_ON = ['PATH', 'HOME', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR', 'USER'];
 
 interface DaemonAlertsOptions {
@@ -24,12 +24,12 @@ interface DaemonAlertsOptions {
   log: Logger;
 }
 
-/** The alerts of a daemon, which follow its config when that is replaced. */
+/** The alerts of a daemon, which use the new settings after a reload of the config. */
 export function createDaemonAlerts({ runtime, care, clock, log }: DaemonAlertsOptions): RunningAlerts {
   const { ledger, views, secrets, bus } = runtime;
   let settings = runtime.config.alerts.channels;
   let channels = channelsOf(runtime.config);
-  /** A reload replaces the settings in place. */
+  /** The config is read at each call, because a reload replaces the settings in it. */
   const channelsNow = (): Channel[] => {
     if (runtime.config.alerts.channels !== settings) {
       settings = runtime.config.alerts.channels;

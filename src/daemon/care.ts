@@ -1,16 +1,16 @@
-// What only a daemon does beside runs and deliveries: it replaces its settings, backs its ledger up, and keeps to the pauses of
-// its sources. The dashboard, the admin API, the metrics and the alerts read it.
+// The work that only a daemon does besides runs and deliveries: it replaces its settings, makes backups of its ledger,
+// and observes the pauses of its sources. The dashboard, the admin API, the metrics and the alerts show this work.
 
 import type { ReloadStatus } from '../domain/ports/daemon-notes.ts';
 import type { Reloaded } from './reload/reload-status.ts';
 import type { RuntimeConfig } from './sources/open-source.ts';
 
-/** What asked for a reload. */
+/** The cause of a reload. */
 export type ReloadCause = 'file' | 'signal' | 'person';
 
-/** A backup that a daemon has made, in the folder of the config. */
+/** A backup that a daemon has made in the folder that the config names. */
 export interface BackupFile {
-  /** Absolute. */
+  /** The absolute path. */
   file: string;
   madeAt: number;
   bytes: number;
@@ -20,20 +20,20 @@ export interface BackupFile {
 export interface BackupTry {
   at: number;
   ok: boolean;
-  /** Why it failed; null where it has not. */
+  /** Why the backup failed; null if it succeeded. */
   error: string | null;
 }
 
 export interface Backups {
-  /** False where the config has no `backups`: then there are none, and `backUpNow` refuses. */
+  /** False if the config has no `backups`: then no backups are made, and `backUpNow` throws. */
   configured: boolean;
-  /** The files of the folder that this daemon's config has made, the newest first; empty where the folder cannot be read. */
+  /** The backups of this ledger in the folder, the newest first; empty if the folder cannot be read. */
   list(): Promise<BackupFile[]>;
-  /** The newest backup that was verified; null before the first. */
+  /** The newest backup that was verified; null before the first one. */
   last(): BackupFile | null;
-  /** The last try, successful or not; null before the first. */
+  /** The last try, with or without success; null before the first one. */
   lastTry(): BackupTry | null;
-  /** When the next one is due by the schedule; null without a schedule. */
+  /** When the next backup is due by the schedule; null without a schedule. */
   nextAt(): number | null;
   /**
    * Makes a backup, verifies it and then removes the old ones.
@@ -44,13 +44,13 @@ export interface Backups {
 }
 
 export interface DaemonCare {
-  /** The last reload; null before the first. */
+  /** The last reload; null before the first one. */
   lastReload(): ReloadStatus | null;
-  /** Reads the config and all that it names again. The settings are replaced as a whole, or all stay as they are. */
+  /** Reads the config and all files that it names again. Replaces either all settings or none. */
   reload(cause: ReloadCause): Promise<Reloaded>;
   /** Calls the listener after each reload that replaced settings. Returns the function that ends the subscription. */
   onReload(listener: (config: RuntimeConfig) => void): () => void;
   backups: Backups;
-  /** When the pause of a source ends that is on now, in milliseconds since the epoch; null where there is none. */
+  /** The end of the present pause of a source, in milliseconds since the epoch; null if the source is not paused. */
   pausedUntil(source: string): number | null;
 }

@@ -17,9 +17,12 @@ import { checkStream, type RuntimeConfig } from './sources/open-source.ts';
 export interface StreamFinding {
   source: string;
   stream: string;
-  /** Describes the stream in a line; null where it cannot be read. */
+  /** Describes the stream in a line; null if it cannot be read. */
   found: string | null;
-  /** Names in mappings that look like misspelt ones. Rows of documents may lack members, so this is no proof. */
+  /**
+   * Names in mappings that look like misspelt ones. They may be correct nevertheless, because rows of documents need
+   * not have all members.
+   */
   warnings: string[];
   problem: Fault | null;
 }
@@ -27,7 +30,7 @@ export interface StreamFinding {
 /** The result of `check` for the queue. */
 export interface QueueFinding {
   kind: RuntimeConfig['queue']['kind'];
-  /** Describes the queue in a line; null where it cannot be reached. */
+  /** Describes the queue in a line; null if it cannot be reached. */
   found: string | null;
   /** Settings of the queue with which jobs can be lost. */
   warnings: string[];
@@ -37,14 +40,14 @@ export interface QueueFinding {
 /** The result of `check` for the API. */
 export interface ApiFinding {
   baseUrl: string;
-  /** The key's first 8 characters; null where it cannot be read. */
+  /** The key's first 8 characters; null if it cannot be read. */
   key: string | null;
   publishKey: string | null;
-  /** Whether the organisation's plan includes API access; null where the API gave no answer. */
+  /** Whether the organisation's plan includes API access; null if the API gave no answer. */
   plan: Probe['plan'] | null;
-  /** Null where the API gave no answer. */
+  /** Null if the API gave no answer. */
   scopes: Probe['scopes'] | null;
-  /** What would stop a sync. */
+  /** The problem that would stop a sync; null if there is none. */
   problem: Fault | null;
 }
 
@@ -128,7 +131,7 @@ export async function checkApi({ config, secrets, clock, log, version, signal }:
   }
 }
 
-/** Finds out whether each channel of the alerts could send, without sending. */
+/** Checks whether each channel of the alerts could send, without sending. */
 export async function checkAlertChannels({ config, clock, signal }: CheckOptions): Promise<ChannelFinding[]> {
   const tests = await tryChannels(config, 'check', { clock, signal });
   return tests.map(({ channel, type, error }, index) => {
@@ -141,7 +144,7 @@ async function prefixOf(key: SecretSource): Promise<string> {
   return maskSecret(await key.read());
 }
 
-/** Only publishing needs the scope `publish`: without it everything else is synced. */
+/** Only publishing needs the scope `publish`: without it all other writes are synced. */
 function scopeProblem({ read, write }: Probe['scopes']): Fault | null {
   const missing = [...(read === 'no' ? ['read'] : []), ...(write === 'no' ? ['write'] : [])];
   if (missing.length === 0) return null;

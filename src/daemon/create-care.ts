@@ -7,7 +7,7 @@ import type { Scheduler } from './scheduler.ts';
 import type { DueRuns } from './schedules/due-runs.ts';
 import type { RuntimeConfig } from './sources/open-source.ts';
 
-/** Combines reloads, backups and pauses into what the dashboard, the admin API and the metrics read. */
+/** Combines reloads, backups and pauses into one object that the dashboard, the admin API and the metrics read. */
 export function createCare(options: {
   reload: Pick<Reload, 'reload' | 'last'>;
   backups: DaemonCare['backups'];
@@ -29,8 +29,9 @@ export function createCare(options: {
 }
 
 /**
- * Makes the runs due that the previous process has left out: those that were due and have not begun, those that were cut short,
- * and those whose time passed while no daemon ran. A source that has never run is first pulled at its next scheduled time.
+ * Makes runs due that the previous process has not completed: runs that were due and did not begin, runs that were
+ * interrupted, and runs whose time passed while no daemon ran. A source that has never run is first pulled at its next
+ * scheduled time.
  */
 export function requestLeftRuns(
   { sources }: Pick<RuntimeConfig, 'sources'>,

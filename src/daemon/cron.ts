@@ -3,21 +3,26 @@ import { createZone } from '../lib/text/zone.ts';
 
 /** The times that a cron expression names in a time zone. */
 export interface Cron {
-  /** The first scheduled time after this instant, both in milliseconds since the epoch; null if there is none for years. */
+  /**
+   * The first scheduled time after this instant, in milliseconds since the epoch; null if there is none for many years.
+   */
   nextAfter(at: number): number | null;
 }
 
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
-/** The 29th of February may be eight years away, and forty years if it has to be a certain day of the week. */
+/**
+ * How many days are searched. The 29th of February may be eight years away, or forty years on a certain day of the
+ * week.
+ */
 const DAYS_MAX = 41 * 366;
-/** No clock change is longer than this, and no two are closer together. */
+/** No clock change is longer than this, and no two clock changes are closer together than this. */
 const CHANGE_MS = 3 * HOUR_MS;
 
 /**
- * A time that does not exist in the night when clocks are set forward is moved by the same amount: 2:30 becomes 3:30. A time that
- * exists twice when clocks are set back counts once, the first time. Only an expression for every hour follows the hours that pass
- * and not those that clocks show.
+ * If clocks are set forward, a time that does not exist is moved by the same amount: 2:30 becomes 3:30. If clocks are
+ * set back, a time that exists twice counts only the first time. But an expression for every hour counts the hours that
+ * pass, not the hours that clocks show.
  *
  * @param expression a valid cron expression, with or without a field for seconds
  * @param timezone an IANA time zone
@@ -29,9 +34,9 @@ export function createCron(expression: string, timezone: string): Cron {
   const minutes = ascending(fields.minute);
   const hours = ascending(fields.hour);
   const everyHour = hours.length === 24;
-  // Local times are counted as if they were UTC, so days are asked for in UTC.
+  // Local times are counted as if they were UTC, so the task also works in UTC.
   const days = createTask(expression, () => undefined, { timezone: 'UTC' });
-  // The task is never started, so the library need not keep it.
+  // The task is never started, so the library need not keep it in memory.
   void days.destroy();
   const [firstSecond = 0, firstMinute = 0, firstHour = 0] = [seconds[0], minutes[0], hours[0]];
   const firstOfDayMs = ((firstHour * 60 + firstMinute) * 60 + firstSecond) * 1000;
@@ -60,7 +65,7 @@ export function createCron(expression: string, timezone: string): Cron {
     return null;
   }
 
-  /** The next time on a day on which clocks are changed: compares each instant with the local time at that instant. */
+  /** The next time on a day on which clocks are changed: compares each instant by its local time. */
   function nextInstant(at: number): number | null {
     for (let minute = Math.floor(at / 60_000) * 60_000; minute <= at + CHANGE_MS; minute += 60_000) {
       for (const second of seconds) {
@@ -76,7 +81,8 @@ export function createCron(expression: string, timezone: string): Cron {
       const changes = zone.toLocal(at + CHANGE_MS) - zone.toLocal(at - CHANGE_MS) !== 2 * CHANGE_MS;
       const instant = changes && everyHour ? nextInstant(at) : null;
       if (instant !== null) return instant;
-      // When clocks are set forward, a skipped local time counts as an instant after the local times that follow it.
+      // If clocks are set forward, a skipped local time becomes an instant after the local times that follow it. So the
+      // search begins earlier.
       let local = nextLocal(zone.toLocal(at) - (changes ? CHANGE_MS : 0));
       while (local !== null) {
         const first = zone.firstInstantOf(local);

@@ -1,5 +1,5 @@
-// The servers through which people and programs reach a daemon. It is given the functions that open them, so that it depends on
-// neither.
+// The servers through which people and programs reach a daemon. The daemon receives the functions that open the
+// servers, so that it does not depend on their code.
 
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logging/logging.ts';
@@ -8,13 +8,13 @@ import type { Observed } from './observe-daemon.ts';
 import type { Runtime } from './runtime.ts';
 import type { RuntimeConfig } from './sources/open-source.ts';
 
-/** A server through which people and programs look at the daemon. */
+/** A server through which people and programs observe and control the daemon. */
 export interface WebServer {
-  /** Where it listens, as `http://127.0.0.1:4280`. */
+  /** The address of the server, such as `http://127.0.0.1:4280`. */
   url: string;
   /**
-   * Takes the token, the users and the allowed hosts of a config that was read again. Sessions of users that have changed
-   * have ended; an address or a port that has changed needs a restart.
+   * Uses the token, the users and the allowed hosts of a config that was read again. Sessions of changed users end. A
+   * changed address or port needs a restart.
    *
    * @throws Fault `config.invalid` when the token is gone; then the former credentials stay
    */
@@ -22,11 +22,13 @@ export interface WebServer {
   close(): Promise<void>;
 }
 
-/** What the web server shows of a daemon, and the requests that it passes on to the daemon. */
+/** The data of a daemon that the web server shows, and the requests that it passes on to the daemon. */
 export interface WebContext extends Observed {
   runtime: Runtime;
   care: DaemonCare;
-  /** Asks the API again if it refuses the key, the plan or a scope, because a person may have corrected that before. */
+  /**
+   * Asks the API again if it refuses the key, the plan or a scope, because a person may have corrected this meanwhile.
+   */
   askRefused(): Promise<void>;
   startedAt: number;
   version: string;
@@ -39,7 +41,7 @@ export type OpenWeb = (context: WebContext, web: NonNullable<RuntimeConfig['web'
 
 /** Serves commands that run beside the daemon. */
 export interface AdminServer {
-  /** Takes no new commands, interrupts the running ones, and sends each watcher its last frame. */
+  /** Accepts no new commands, interrupts the running ones, and sends each watcher its last frame. */
   close(): Promise<void>;
 }
 
@@ -48,9 +50,12 @@ export interface AdminContext {
   clock: Clock;
   log: Logger;
   version: string;
-  /** Takes secrets out of text (I7). */
+  /** Removes secrets from a text (I7). */
   scrub: (text: string) => string;
-  /** Asks the API again if it refuses the key, the plan or a scope, because a person may have corrected that before a command. */
+  /**
+   * Asks the API again if it refuses the key, the plan or a scope, because a person may have corrected this before the
+   * command.
+   */
   askRefused: () => Promise<void>;
 }
 

@@ -30,14 +30,14 @@ export interface DaemonOptions {
   clock: Clock;
   log: Logger;
   version: string;
-  /** Not called where the config has no `web` section. */
+  /** Not called if the config has no `web` section. */
   openWeb: OpenWeb;
   openAdmin: OpenAdmin;
   /** Reads the config again for a reload. By default it reads the file. */
   load?: (() => Promise<RuntimeConfig>) | undefined;
   /** Time between two requests to an API that refuses dpp-sync. */
   probeMs?: number;
-  /** For tests, as `RuntimeOptions` says. */
+  /** For tests; see `RuntimeOptions`. */
   queueTiming?: StallTiming | undefined;
 }
 
@@ -45,13 +45,13 @@ export interface DaemonOptions {
 export interface Daemon {
   runtime: Runtime;
   observation: CurrentState;
-  /** Where the web server listens; null where there is none. */
+  /** The address of the web server; null if there is none. */
   url: string | null;
   reload: DaemonCare['reload'];
   /** Starts a run of a source, as its schedule does. */
   startRun(source: string, trigger: RunTrigger): Promise<void>;
   /**
-   * Takes on no new work, interrupts runs between two pages, waits for the requests in flight and closes everything.
+   * Begins no new work, interrupts runs between two pages, waits for the requests in flight and closes everything.
    * Deliveries that were not sent stay due in the ledger.
    */
   stop(): Promise<void>;
@@ -60,13 +60,13 @@ export interface Daemon {
 const PROBE_MS = 60_000;
 
 /**
- * Starts a daemon. It continues the work in the ledger at once, however the process before it ended.
+ * Starts a daemon. It continues the work in the ledger at once, in whatever way the previous process has ended.
  *
  * @throws Fault when another process has the ledger, the mappings are wrong, the queue is out of reach or the port is taken
  */
 export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
   const { secrets, clock, log, version, queueTiming, probeMs = PROBE_MS } = options;
-  // A copy, because a reload replaces its members and must not change the caller's object.
+  // A copy, because a reload changes the object in use and must not change the caller's object.
   const config = { ...options.config, target: { ...options.config.target } };
   const shared = { config, secrets, clock, log, version, queueTiming };
   const opened = await openRuntime({
@@ -125,7 +125,10 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
   let following: Promise<void> = Promise.resolve();
   let watchingExports: Promise<void> = Promise.resolve();
 
-  /** A secret of the dashboard may be gone since the config was read: the server then goes on with the former one. */
+  /**
+   * If a secret of the dashboard has disappeared since the config was read, the server continues with the former
+   * secret.
+   */
   async function renewWeb(): Promise<boolean> {
     try {
       const isNewToken = await token.isNew();
@@ -155,7 +158,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     await alerts.stop();
     await server?.close();
     await authorizationWatch.stop();
-    // Commands are interrupted together with the runs, since each may wait for a run of the other.
+    // Commands are interrupted together with the runs, because a command may wait for a run, and a run for a command.
     await Promise.all([pulls.stop(), admin?.close()]);
     await runtime.close();
   }
@@ -165,7 +168,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
   };
 
   try {
-    // The config that this daemon was started with is valid.
+    // The daemon was started with a valid config, so the result of an earlier reload does not count any more.
     await ledger.noteDaemon('reload', null);
     await token.isNew();
     await runtime.startWorkers();

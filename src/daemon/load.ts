@@ -28,7 +28,7 @@ export function loadRuntimeConfig(file: string, secrets: SecretStore, needs: Nee
   });
 }
 
-/** Most commands need the config alone, so the compiler is only loaded to describe problems of mappings. */
+/** Most commands only need the config, so the compiler is loaded only to describe problems of mappings. */
 async function compile(mappings: ReadableMappings, baseDir: string): Promise<MappingFlaw[]> {
   provideSdk();
   const { compileMappings } = await import('../pipeline/mapping/compile-mappings.ts');

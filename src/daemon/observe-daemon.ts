@@ -23,7 +23,7 @@ export interface Observed extends CurrentState {
   pausedQueues(): Promise<QueueName[] | null>;
 }
 
-/** Observes a daemon from now on: its state when it is asked for, and the events of its engine as they come. */
+/** Observes a daemon from now on: reads its state on request, and receives the events of its engine. */
 export function observeDaemon(options: {
   runtime: Runtime;
   care: DaemonCare;
@@ -49,7 +49,7 @@ export function observeDaemon(options: {
     stopping: isStopping,
     clock,
   });
-  // Each listens for itself, because the bus keeps a listener that fails from the others.
+  // Each listener has its own subscription, because an error in a listener then does not affect the others.
   bus.subscribe((event) => metrics.observe(event));
   bus.subscribe((event) => activity.observe(event));
   bus.subscribe((event) => logSettled(log, event));
@@ -64,7 +64,7 @@ export function observeDaemon(options: {
     metrics,
     activity,
     running: () => runtime.pulling(),
-    // The health of the daemon shows that the queue is out of reach.
+    // An error is not reported here: the health of the daemon shows that the queue is out of reach.
     pausedQueues: () => queues.paused().catch(() => null),
   };
 }

@@ -9,7 +9,7 @@ interface LedgerOptions {
   config: RuntimeConfig;
   /** The command that opens the ledger. Other processes name it in their fault `ledger.held`. */
   command: string;
-  /** Replaced in place by a reload. */
+  /** A reload changes this object. */
   rules: PassportRules;
   clock: Clock;
   log: Logger;
@@ -17,7 +17,7 @@ interface LedgerOptions {
   reportUpgrade?: ((fields: object, message: string) => void) | undefined;
 }
 
-/** Opens the ledger of a config. The ledger gets the rules from the config, and stores payloads as the platform encodes them. */
+/** Opens the ledger of a config. The ledger gets the rules from the config, and encodes requests for the platform. */
 export function openLedger(
   { config, command, clock, log, reportUpgrade, rules }: LedgerOptions,
   target: Target,

@@ -5,9 +5,10 @@ import type { Traces } from '../observe/traces/create-traces.ts';
 import type { RuntimeConfig } from './sources/open-source.ts';
 
 /**
- * Opens the traces of a config that asks for them; null for any other, for which no package of OpenTelemetry is loaded.
+ * Opens the traces that a config asks for. Null if the config asks for none; then no package of OpenTelemetry is
+ * loaded.
  *
- * @throws Fault `config.invalid` where the secret of a header is gone
+ * @throws Fault `config.invalid` if the secret of a header is gone
  */
 export async function openTraces(
   { observe: { traces } }: Pick<RuntimeConfig, 'observe'>,
@@ -34,7 +35,7 @@ export async function openTraces(
     revisionOf(kind, key) {
       if (kind !== 'product' && kind !== 'material' && kind !== 'bom_item') return null;
       const item = views.item(kind, key);
-      // An item that the page has left as it is has no delivery under way.
+      // An item that the page has not changed has no open delivery.
       return item === null || item.state === 'delivered' || item.state === 'superseded' ? null : item.revision;
     },
     runBeganAt: (run) => views.run(run)?.startedAt ?? null,

@@ -2,7 +2,10 @@ import type { PassportRules } from '../domain/passport.ts';
 import type { MappedFields } from '../domain/unmapped-fields.ts';
 import type { ConfiguredSource, RuntimeConfig } from './sources/open-source.ts';
 
-/** The rules of a config for passports. A module may make any items, so its source counts as a source of BOM items. */
+/**
+ * The rules of a config for passports. A module may make any items, so a source with a module counts as a source of BOM
+ * items.
+ */
 export function passportRulesOf({ passports, sources }: Pick<RuntimeConfig, 'passports' | 'sources'>): PassportRules {
   const sourcesThat = (wanted: (source: RuntimeConfig['sources'][number]) => boolean) =>
     sources.filter(wanted).map(({ id }) => id);

@@ -1,6 +1,8 @@
 import type { ReplayReport, ReplayRequest } from '../pipeline/replay.ts';
 
-/** Replays the record behind a stuck delivery. The message describes the result for the person who has pressed the button. */
+/**
+ * Replays the record of a stuck delivery. The message describes the result for the person who has pressed the button.
+ */
 export async function replayDelivery(
   deliveryId: number,
   run: (request: ReplayRequest) => Promise<ReplayReport>,

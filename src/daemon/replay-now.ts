@@ -3,7 +3,10 @@ import { type ReplayReport, type ReplayRequest, replay } from '../pipeline/repla
 import type { Mappers } from './sources/mappers.ts';
 import type { RuntimeConfig } from './sources/open-source.ts';
 
-/** A replay with the mappings as their files are now. Its dry run puts no changed mapping or lookup file into use. */
+/**
+ * Makes a replay with the present files of the mappings. A dry run does not use changed mappings or lookup files for
+ * other work.
+ */
 export function createReplayNow(options: {
   config: Pick<RuntimeConfig, 'sources'>;
   mappers: Mappers;

@@ -3,7 +3,10 @@ import type { Fault } from '../lib/errors.ts';
 import { createDaemon, type Daemon, type DaemonOptions } from './daemon.ts';
 
 export interface RunDaemonOptions extends DaemonOptions {
-  /** Aborted by the first SIGTERM, SIGINT or SIGHUP. A second one may end the process at any instant; nothing is lost then. */
+  /**
+   * Aborted by the first SIGTERM, SIGINT or SIGHUP. A second one may end the process at any instant; no work is lost
+   * then.
+   */
   signal: AbortSignal;
   /** How long requests in flight may take to end. */
   drainMs?: number;
@@ -12,7 +15,7 @@ export interface RunDaemonOptions extends DaemonOptions {
 }
 
 /**
- * An orchestrator usually kills a process half a minute after it has asked it to stop. The daemon stops waiting before
+ * An orchestrator usually kills a process half a minute after the request to stop. The daemon stops waiting before
  * that.
  */
 const DRAIN_MS = 25_000;
@@ -20,8 +23,8 @@ const DRAIN_MS = 25_000;
 /**
  * Runs the daemon until it has to stop.
  *
- * @returns 0 when all requests in flight have ended; 1 when some have not within the limit. The caller then ends the process, which is
- * safe: a request without an answer is unconfirmed at the next start, and is looked up.
+ * @returns 0 when all requests in flight have ended; 1 if some have not ended within the limit. The caller then ends
+ *   the process, which is safe: a request without an answer is unconfirmed at the next start, and is looked up.
  * @throws Fault when it cannot be started, or when it has lost its ledger
  */
 export async function runDaemon(options: RunDaemonOptions): Promise<0 | 1> {
@@ -40,7 +43,7 @@ export async function runDaemon(options: RunDaemonOptions): Promise<0 | 1> {
   const ending = daemon.stop().then(
     () => 'stopped' as const,
     (error: unknown) => {
-      // Other failed writes have the same cause.
+      // If the ledger is lost, a failed write has the same cause and is not reported separately.
       if (!lost || !isLedgerFault(error)) throw error;
       return 'stopped' as const;
     },

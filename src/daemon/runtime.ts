@@ -56,13 +56,13 @@ export interface RuntimeOptions {
   /** Reports how a ledger of an older version is upgraded. Without it the log reports it. */
   reportUpgrade?: (fields: object, message: string) => void;
   /**
-   * Called before a run or a replay reads mappings. Without it their files are read again then; a daemon replaces all settings
-   * together.
+   * Called before a run or a replay reads mappings. A daemon uses it to replace all settings together. Without it, only
+   * the files of the mappings are read again at that time.
    */
   beforeMapping?: ((of: 'run' | 'replay') => Promise<void>) | undefined;
   /** For tests, which cannot wait half a minute until a worker counts as dead. */
   queueTiming?: StallTiming | undefined;
-  /** For benchmarks, in which all programs have the same number of connections. */
+  /** For benchmarks, in which all compared programs have the same number of connections. */
   connections?: number | undefined;
   /** Numbers in [0, 1). */
   random?: () => number;
@@ -72,15 +72,15 @@ export interface RuntimeOptions {
 export interface Runtime {
   config: RuntimeConfig;
   ledger: Ledger;
-  /** Random, and the same for the ledger's whole life. */
+  /** A random id that never changes for this ledger. */
   ledgerId: string;
   views: LedgerViews;
-  /** The ledger's views for the dashboard, which a thread of its own reads. It starts at the first question. */
+  /** The ledger's views for the dashboard, which a separate thread reads. The thread starts at the first question. */
   dashboard: Asked<DashboardViews>;
-  /** Counts for the metrics, read in another thread of its own. */
+  /** Counts for the metrics, which another separate thread reads. */
   counting: Pick<Asked<DashboardViews>, 'sourceCounts'>;
   target: Target;
-  /** Requests of people beside the deliveries. */
+  /** Requests that people make beside the deliveries. */
   platform: PlatformRequests;
   secrets: SecretStore;
   /** Whether the API can be reached, and which requests it accepts. */
@@ -93,15 +93,15 @@ export interface Runtime {
   passports: Passports;
   recheck: Recheck;
   /**
-   * The list that could not be read for the longest time, and that unconfirmed deliveries wait for; null if every list
+   * The list that could not be read for the longest time, and for which unconfirmed deliveries wait; null if every list
    * was read the last time.
    */
   unreadable: Delivery['unreadable'];
   /** Why this process may not write to the ledger any more and has to end; null while it may. */
   ledgerLost(): Fault | null;
-  /** What only a daemon does beside its work; null in the process of another command. */
+  /** Reloads, backups and pauses of a daemon; null in the process of another command. */
   care: DaemonCare | null;
-  /** Null in a process that is no daemon. */
+  /** Null in a process that is not a daemon. */
   alerts: Alerts | null;
   /** How many deliveries were being sent when the last process ended. */
   voided: number;
@@ -153,7 +153,7 @@ interface Opened {
   ledger: SqliteLedger;
 }
 
-/** Puts a process together that works on an opened ledger. */
+/** Connects all parts of a process that works on an opened ledger. */
 async function runtimeOn(
   { mappers, client, ledger: opened, rules }: Opened,
   options: RuntimeOptions & { connections: number },
@@ -232,7 +232,7 @@ async function runtimeOn(
   const openedAt = clock.ticks();
   const readerData = { file: config.ledger, ledgerId: ledger.id, passportRules: () => rules };
   const ledgerReader = createLedgerReader(readerData);
-  // Counting takes long with a million items, and a page does not wait for it.
+  // Counts have a separate reader, because counting a million items takes long and a page must not wait for it.
   const countingReader = createLedgerReader({ ...readerData, warms: false });
   const settings = createReplaceSettings({
     config,
@@ -284,12 +284,12 @@ async function runtimeOn(
       await closeInOrder([
         async () => settings.stop(),
         () => workers.stop(),
-        // Stores the API's wait, so that other processes can show why this one has left work undone.
+        // Stores the API's wait, so that other processes can show why work is left after this process has ended.
         () => apiWaitWatch.look(),
         () => queues.close(),
         () => target.close(),
         async () => traces?.close(),
-        // The readers close before the ledger, because the last connection that is closed removes the log.
+        // The readers close before the ledger, because the log is removed when the last connection is closed.
         () => ledgerReader.close(),
         () => countingReader.close(),
         () => ledger.close(),

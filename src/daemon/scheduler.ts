@@ -19,8 +19,8 @@ export interface Scheduler {
   /** Makes a run of the source due now: it begins at once, or when the source's pause ends. */
   request(source: string, why?: 'schedule' | 'file'): void;
   /**
-   * When a run of the source begins next by itself, as milliseconds since the epoch; null where none is due, or before
-   * `start`.
+   * When the next scheduled or requested run of the source begins, in milliseconds since the epoch; null if there is
+   * none, or before `start`.
    */
   nextRun(source: string): number | null;
   /**
@@ -30,19 +30,20 @@ export interface Scheduler {
   stop(): Promise<void>;
 }
 
-/** A clock that is set, or a machine that has slept, is noticed within this time. */
+/** Within this time the scheduler notices that the clock was set or the machine has slept. */
 const LOOK_MS = 30_000;
-/** A clock that is set back by less than this was corrected: its times do not come again. */
+/** If the clock is set back by less than this, it was only corrected, and no run is repeated. */
 const CORRECTION_MS = 600_000;
 
 /**
- * Starts the scheduled runs. A time may pass while this process is busy, while the machine sleeps, or because the clock is set
- * forward. Its run is then started late, once for all missed times. If the clock is set back, the repeated times start runs
- * again, because the earlier ones may have had a wrong date. `missed` reports the times that passed while no daemon ran.
+ * Starts the scheduled runs. A time may pass while this process is busy, while the machine sleeps, or because the clock
+ * is set forward. Its run is then started late, once for all missed times. If the clock is set back, the repeated times
+ * start runs again, because the earlier runs may have had a wrong date. `missed` reports the times that passed while no
+ * daemon ran.
  *
- * @param pausedUntil gives the end of the pause in which an instant lies; null where it lies in none. A run that is due in it
- *   begins at its end, once for all times in it.
- * @param onDue called when a run is due that a pause puts off
+ * @param pausedUntil gives the end of the pause in which an instant lies; null if the instant is in no pause. All runs
+ *   that are due in a pause become one run at its end.
+ * @param onDue called when a run is due and has to wait for the end of a pause
  * @param startRun called at each due time; while a call for a source is still running, its further times are left out
  */
 export function createScheduler(options: {
@@ -58,7 +59,7 @@ export function createScheduler(options: {
   let wake = new AbortController();
   let crons = cronsOf(options.schedules);
   const next = new Map<string, number | null>();
-  /** Runs that are due outside of the schedule, because a pause has put them off or somebody has asked for them. */
+  /** Runs that are due outside of the schedule, because they waited for the end of a pause or were requested. */
   const due = new Map<string, number>();
   /** The runs of `due` that a changed export has asked for. */
   const ofFiles = new Set<string>();
@@ -73,7 +74,7 @@ export function createScheduler(options: {
       const why = ofFiles.delete(source) ? 'file' : 'schedule';
       await startRun(source, why);
     } catch (error) {
-      // The next run is scheduled in any case, but an operator has to learn of this failure.
+      // The next run is scheduled in any case, but an operator has to see this failure in the log.
       log.error({ source, error: messageOf(error) }, `The scheduled run of ${source} could not be started.`);
     } finally {
       starting.delete(source);

@@ -16,28 +16,28 @@ import type { RuntimeConfig } from './sources/open-source.ts';
 import { type SourcesStanding, standingOf } from './views/standing.ts';
 
 export interface SyncRequest {
-  /** Source ids; empty for all. */
+  /** The ids of the sources; an empty list stands for all sources. */
   sources: readonly string[];
-  /** How long the API, a list of it that is needed, or the queue may be out of reach before the sync ends. */
+  /** How long the API, a list that is needed, or the queue may be out of reach before the sync ends. */
   waitMs: number;
   abort: AbortSignal;
   /** False to read no source and to deliver only the work that is in the ledger, as after a replay. */
   pull?: boolean;
-  /** A person accepts the guarded reads and blocked changes of these sources when the sync begins. */
+  /** The sources whose guarded reads and blocked changes a person accepts when the sync begins. */
   accept?: readonly string[];
   /**
-   * The sources or products whose deliveries are waited for; all where it is left out. A daemon delivers the others as well, and its
-   * schedules add new ones, so a sync that waited for all of them would not end.
+   * The sources or products whose deliveries are waited for; all deliveries if it is left out. A daemon also sends
+   * other deliveries, and its schedules add new ones, so a sync that waited for all deliveries might never end.
    */
   of?: WorkOf | undefined;
-  /** Who has asked for it. */
+  /** Who has asked for the sync. */
   askedBy?: string | undefined;
 }
 
 export interface SyncReport extends SourcesStanding {
   runs: StreamAccount[];
   items: ItemCounts;
-  /** What a person has accepted; null where that was not asked for. */
+  /** What a person has accepted; null if nothing was to be accepted. */
   accepted: Acceptance | null;
   requests: RequestCounts;
   durationMs: number;
@@ -50,7 +50,7 @@ export interface SyncReport extends SourcesStanding {
   left: number;
 }
 
-/** 0 for success, 4 where something needs a person or still waits, else the exit code of the fault. */
+/** Returns 0 for success, 4 if something needs a person or still waits, and otherwise the exit code of the fault. */
 export function exitCodeOf(report: LedgerStanding & { fault: { exitCode: number } | null }): number {
   if (report.fault) return report.fault.exitCode;
   return causesOf(report).length > 0 ? 4 : 0;
@@ -58,11 +58,17 @@ export function exitCodeOf(report: LedgerStanding & { fault: { exitCode: number 
 
 /** How often the sync checks whether it is done. */
 const LOOK_MS = 40;
-/** When the sync ends early, requests in flight have this time to end. After it they are reported in their current state. */
+/**
+ * When the sync ends early, requests in flight have this time to end. Requests that need longer are reported in their
+ * current state.
+ */
 const LANDING_MS = 1000;
 /** How often the sync checks whether only deliveries are left that the API cannot take. */
 const LEFT_LOOK_MS = 1000;
-/** That check reads the deliveries of all sources, so it may take no more than a fiftieth of the time. */
+/**
+ * The check for such deliveries reads the deliveries of all sources, so it may take no more than a fiftieth of the
+ * time.
+ */
 const LOOK_SHARE = 50;
 const LOOK_MAX_MS = 2000;
 
@@ -101,7 +107,7 @@ export async function sync(runtime: Runtime, request: SyncRequest, clock: Clock)
     }
     const ended = await untilDone(runtime, { ...request, since: startedAt }, clock);
     problem = ended ?? problem;
-    // The ledger is counted below after the last request has ended.
+    // After an abort the workers are stopped first, so that the counts below are read after the last request has ended.
     if (request.abort.aborted) await runtime.stopWorkers();
   } finally {
     unsubscribe();
@@ -132,7 +138,8 @@ async function landed({ views }: Runtime, sources: readonly string[], clock: Clo
 }
 
 /**
- * Sources of BOM items come last. A product without BOM items after that has none, so its passport need not wait for another read.
+ * Sources of BOM items come last. A product that then has no BOM items will get none, so its passport need not wait for
+ * another read.
  */
 function inOrder(config: RuntimeConfig, selected: readonly string[]): string[] {
   const { bomSources } = passportRulesOf(config);
@@ -154,7 +161,7 @@ async function untilDone(
     const lost = runtime.ledgerLost();
     if (lost) return lost;
     const lookedAt = clock.ticks();
-    // This is read before the counts, so that the counts include records that are mapped in between.
+    // `isMapping` is read before the counts, so that the counts include records that are mapped in between.
     const isMapping = maps(runtime, of);
     const { outstanding, nextDueAt, isListing, ...status } = await runtime.engine.status(of);
     const lookMs = clock.ticks() - lookedAt;
@@ -173,7 +180,7 @@ async function untilDone(
     }
     const away = await awayFault(runtime, { ...request, of, outstanding, now: clock.ticks() });
     if (away !== null) return away;
-    // Waiting would not help for a list that cannot be read.
+    // If the list cannot be read, waiting for it would not help.
     const isWaited = isListing && runtime.unreadable() === null;
     const isAtRest = outstanding === 0 && nextDueAt !== 0 && !isWaited && !isMapping;
     if (isAtRest && clock.ticks() >= leftAt && !(await stagesPassports(runtime, of))) {
@@ -196,7 +203,7 @@ function maps(runtime: Runtime, of: WorkOf | undefined): boolean {
   return 'sources' in of && runtime.pendingSources().some((source) => of.sources.includes(source));
 }
 
-/** Evaluates passports. True where that has made a delivery of the request due. */
+/** Evaluates passports. True if a delivery of the request has become due. */
 async function stagesPassports({ passports, engine }: Runtime, of: WorkOf | undefined): Promise<boolean> {
   // Passports that a person has asked for are staged without an evaluation.
   if (of !== undefined && 'passportsOf' in of) return false;

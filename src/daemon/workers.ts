@@ -3,7 +3,7 @@ import { closeInOrder } from '../lib/close-in-order.ts';
 import type { Mapping } from '../pipeline/create-mapping.ts';
 import type { MapQueue } from '../pipeline/map-queue.ts';
 
-/** The workers of the queues: those that map, and those that deliver. */
+/** The workers of the queues that map and deliver. */
 export interface Workers {
   /** Opens the queue, and begins to map and deliver. Further calls do nothing. */
   start(): Promise<void>;
@@ -36,7 +36,7 @@ export function createWorkers({
   return {
     start,
     stop() {
-      // A failed start of the workers was reported by its own caller.
+      // `stop` ignores a failed start, because the caller of `start` has reported it.
       stopped ??= Promise.allSettled([started]).then(() => closeInOrder([() => mapQueue.stop(), () => engine.stop()]));
       return stopped;
     },

@@ -5,13 +5,13 @@ import { syncFolder } from '../../lib/files/sync-folder.ts';
 import type { BackupFile } from '../care.ts';
 
 /**
- * The backups of one ledger in a folder. Their names have the ledger's id and their time. No file with another name is read,
- * replaced or removed, so that several ledgers and other people can use the same folder.
+ * The backups of one ledger in a folder. Their names contain the ledger's id and the time of the backup. No file with
+ * another name is read, replaced or removed, so that several ledgers and other people can use the same folder.
  */
 export interface BackupFolder {
-  /** Where a backup of this time is written. */
+  /** The path for a backup of this time. */
   pathFor(at: number): string;
-  /** The newest first; empty where there is no such folder. */
+  /** The newest first; empty if there is no such folder. */
   list(): Promise<BackupFile[]>;
   /** Makes the folder if it is missing, and removes the files of a killed attempt. */
   prepare(): Promise<void>;
@@ -24,7 +24,7 @@ const ID_CHARS = 12;
 export function createBackupFolder({ folder, ledgerId }: { folder: string; ledgerId: string }): BackupFolder {
   const prefix = `dpp-sync-${ledgerId.replaceAll(/[^A-Za-z0-9]/g, '').slice(0, ID_CHARS)}-`;
 
-  /** When a backup of this name was made; null for the name of any other file. */
+  /** When a backup of this name was made; null if the name is not that of a backup. */
   function madeAt(name: string): number | null {
     if (!name.startsWith(prefix) || !name.endsWith('.db')) return null;
     const [, year, month, day, hour, minute, second] =
@@ -50,7 +50,7 @@ export function createBackupFolder({ folder, ledgerId }: { folder: string; ledge
       if (at === null) continue;
       const file = join(folder, name);
       const stats = await lstat(file).catch(() => null);
-      // A link or a folder of this name is no backup of this daemon.
+      // A link or a folder with this name is not a backup of this daemon.
       if (stats?.isFile()) files.push({ file, madeAt: at, bytes: stats.size });
     }
     return files.sort((a, b) => b.madeAt - a.madeAt);

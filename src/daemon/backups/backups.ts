@@ -1,5 +1,5 @@
 // Backups of the ledger by schedule. A backup is verified before it appears under its name. After that the old backups
-// are removed. The ledger keeps the result of the last try, which `status` shows.
+// are removed. The ledger stores the result of the last try, and `status` shows it.
 
 import { fault } from '../../domain/faults.ts';
 import type { BackupStatus } from '../../domain/ports/daemon-notes.ts';
@@ -17,13 +17,13 @@ import { type BackupFolder, createBackupFolder } from './backup-folder.ts';
 
 export interface ScheduledBackups extends Backups {
   start(): void;
-  /** Follows a config that was replaced. */
+  /** Call it after the config was replaced. */
   renew(): void;
   /** Ends a backup that is being made. */
   stop(): Promise<void>;
 }
 
-/** The scheduler plans by names, and there is one schedule. */
+/** The name of the only schedule, because the scheduler needs a name. */
 const NAME = 'backups';
 
 export function createBackups(options: {
@@ -43,7 +43,7 @@ export function createBackups(options: {
   const scheduler = createScheduler({
     schedules: schedulesIn(config),
     startRun: async () => {
-      // The failure is logged and noted where the backup is made.
+      // `backUpNow` itself logs and stores the failure.
       await backUpNow().catch(() => undefined);
     },
     clock,
@@ -71,7 +71,7 @@ export function createBackups(options: {
 
   async function make(): Promise<BackupFile> {
     const { folder, keep } = settings();
-    // The name of the file has the time to the second.
+    // The name of the file contains the time in whole seconds.
     const madeAt = Math.floor(clock.now() / 1000) * 1000;
     try {
       await folder.prepare();

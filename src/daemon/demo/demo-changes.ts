@@ -1,4 +1,5 @@
-// The changes that the demo makes in its export, as people in a factory might. All other bytes of the file stay as they are.
+// The changes that the demo makes in its export, like changes that people in a factory might make. All other bytes of
+// the file stay the same.
 
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -16,7 +17,7 @@ export interface ChangedValue {
   name: string;
 }
 
-/** Raises the recycled content of the first raw material by a percent. Null where the file has no such row any more. */
+/** Raises the recycled content of the first raw material by a percent. Null if the file has no such row any more. */
 export function changeMaterial(folder: string): Promise<ChangedValue | null> {
   return changeCell(folder, 'materials.csv', 'REZANT', (row) => {
     const from = row('REZANT');
@@ -24,7 +25,9 @@ export function changeMaterial(folder: string): Promise<ChangedValue | null> {
   });
 }
 
-/** Completes the first line of a bill of materials that names no product: it gets the product of the line before. */
+/**
+ * Corrects the first line of a bill of materials that names no product: the line gets the product of the line before.
+ */
 export function fixBomLine(folder: string): Promise<ChangedValue | null> {
   let before = { list: '', product: '' };
   return changeCell(folder, 'bom.csv', 'MATNR', (row) => {
@@ -44,7 +47,7 @@ async function changeCell(
   change: (row: (column: string) => string) => string | null,
 ): Promise<ChangedValue | null> {
   const file = join(folder, 'exports', name);
-  // Every byte is one character here, so the file is written back unchanged in any encoding.
+  // In Latin-1 every byte is one character, so the file is written back unchanged in any encoding.
   const lines = (await readFile(file, 'latin1')).split('\n');
   const columns = (lines[0] ?? '').trimEnd().split(';');
   for (const [index, line] of lines.entries()) {
@@ -56,7 +59,7 @@ async function changeCell(
     const [from, key, text] = [row(column), row('IDNRK') || row('MATNR'), row('KTEXT') || row('MAKTX')];
     cells[columns.indexOf(column)] = to;
     lines[index] = cells.join(';');
-    // A new file is written and renamed, so that no reader sees half a file.
+    // A new file is written and renamed, so that no reader finds an incomplete file.
     await writeFile(`${file}.part`, lines.join('\n'), 'latin1');
     await rename(`${file}.part`, file);
     const shown = new TextDecoder('windows-1252').decode(Buffer.from(text, 'latin1'));

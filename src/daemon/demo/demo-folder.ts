@@ -8,7 +8,7 @@ import { Fault, fileReasonOf, systemCodeOf } from '../../lib/errors.ts';
 
 /** The folder of a demo: a copy of the shipped example, and the files that the demo writes. */
 export interface DemoFolder {
-  /** Absolute. */
+  /** The absolute path. */
   folder: string;
   configFile: string;
   /** The file in which the sandbox stores its data. */
@@ -21,7 +21,7 @@ export interface DemoFolder {
   setBaseUrl(baseUrl: string): Promise<void>;
 }
 
-/** The name of a file that marks a folder as the demo's own. Nothing is removed in a folder without it. */
+/** The name of a file that marks the folder of a demo. The demo removes nothing in a folder without this file. */
 const MARKER = '.dpp-sync-demo';
 const MARKER_TEXT = 'A folder of `dpp-sync demo`. Every demo replaces its data/; everything else is yours.\n';
 
@@ -29,7 +29,7 @@ const MARKER_TEXT = 'A folder of `dpp-sync demo`. Every demo replaces its data/;
 const UNWRITABLE = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT', 'ENOTDIR', 'EEXIST']);
 
 /**
- * Makes the folder of the demo, or uses the one of an earlier demo. Existing files stay, so that an edited export is
+ * Makes the folder of the demo, or uses the folder of an earlier demo. Existing files stay, so that an edited export is
  * used unchanged. Only the ledger and the sandbox's data are removed.
  *
  * @param shipped the folder of the example in this package
@@ -82,7 +82,10 @@ async function prepare(folder: string, shipped: string): Promise<DemoFolder> {
   };
 }
 
-/** The variables of the example are for people who have a platform. The demo's config reads the files of its sandbox instead. */
+/**
+ * Makes the config of the demo. The example reads variables that people with a platform set. The demo reads the files
+ * of its sandbox instead.
+ */
 function ownConfig(text: string): string {
   const config = text
     .replace('${DPP_BASE_URL}', '${file:./data/sandbox-url}')
@@ -102,7 +105,7 @@ async function copyMissing(from: string, to: string): Promise<void> {
   }
 }
 
-/** Removes the data files of the last demo, by name, and only while no process uses them. */
+/** Removes the data files of the last demo by their names, if no process uses them. */
 async function removeData(data: string): Promise<void> {
   const ledger = join(data, 'ledger.db');
   const lock = lockOf(ledger);

@@ -11,14 +11,14 @@ import { describeFailingWrites } from '../watches/outage-watch.ts';
 export interface WaitLimit {
   /** How long the API may be out of reach. */
   waitMs: number;
-  /** When the waiting began, by `Clock.ticks`. A daemon may have found the API out of reach long before. */
+  /** When the wait of this sync began, by `Clock.ticks`. A daemon may have lost the API long before. */
   since: number;
-  /** The sources or products whose deliveries are waited for; all where it is left out. */
+  /** The sources or products whose deliveries are waited for; all deliveries if it is left out. */
   of: WorkOf | undefined;
   abort: AbortSignal;
-  /** Deliveries in flight. */
+  /** The number of deliveries in flight. */
   outstanding: number;
-  /** In `Clock.ticks`. */
+  /** The present time, by `Clock.ticks`. */
   now: number;
 }
 
@@ -35,8 +35,8 @@ export async function awayFault(runtime: Asked, limit: WaitLimit): Promise<Fault
   const { baseUrl } = runtime.config.target;
   const unreachable = runtime.api.unreachableSince();
   if (unreachable !== null && now - Math.max(unreachable, since) >= waitMs) {
-    // The delivery that failed last may be due later than the sync waits, and nothing else may be left to send. So a
-    // request asks whether the API answers now.
+    // The delivery that failed last may be due later than the sync waits, and nothing else may be left to send. So one
+    // request is sent now to find out whether the API answers.
     if (await runtime.api.answersNow(limit.abort)) return null;
     const forAs = `for ${seconds(waitMs)}`;
     const writes = runtime.api.failsAtWrites();
@@ -48,14 +48,17 @@ export async function awayFault(runtime: Asked, limit: WaitLimit): Promise<Fault
     return fault('api.unreachable', message, { path: 'target.baseUrl', suggestion: AWAY_ADVICE });
   }
   const throttled = runtime.api.throttled();
-  // A list cannot be read either while the API asks to wait.
+  // While the API asks to wait, a list cannot be read either, so the wait is reported first.
   return throttled === null ? unreadableFault(runtime, limit) : throttledFault(runtime, throttled, limit);
 }
 
-/** The sync waits for a probe that is due within `dueInMs`, and `answerMs` for its answer: the API's wait may be over. */
+/**
+ * The wait of the API may be almost over. So the sync still waits for a probe that is due within `dueInMs`, and then up
+ * to `answerMs` for the answer.
+ */
 const LAST_QUESTION = { dueInMs: 250, answerMs: 5000 };
 
-/** The API asks for a longer wait than `waitMs`. */
+/** The fault if the API asks for a longer wait than `waitMs`. */
 function throttledFault(
   { config }: Pick<Runtime, 'config'>,
   { since: throttledSince, askAgainInMs, message, wait }: Throttled,
@@ -79,7 +82,7 @@ function throttledFault(
  * runs tries them again.
  *
  * @param options.before counts deliveries that have failed since before this time of the wall clock
- * @param options.of the sources or products whose deliveries count; all where it is left out
+ * @param options.of the sources or products whose deliveries count; all deliveries if it is left out
  */
 export async function leftAwayFault(
   {
@@ -90,7 +93,7 @@ export async function leftAwayFault(
   }: Pick<Runtime, 'api' | 'config' | 'unreadable'> & { ledger: Pick<DeliveryLedger, 'leftAway'> },
   { before, of }: { before: number; of: WorkOf | undefined },
 ): Promise<Fault | null> {
-  // Deliveries that wait for an unreadable list are left out.
+  // Deliveries that wait for an unreadable list do not count here.
   const isUnreadable = unreadable() !== null;
   const suspended = suspendedBy(
     [...api.refused().keys(), ...(isUnreadable ? (['read'] as const) : [])],

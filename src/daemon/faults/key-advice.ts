@@ -1,8 +1,8 @@
 import type { SecretSource } from '../../config/secret-source.ts';
 
 /**
- * What to do about a key that the API refuses. A key that is only the default of a placeholder is never shown: the
- * variable is named.
+ * What to do about a key that the API refuses. If the key is only the default of a placeholder, the advice names the
+ * variable and never shows the key.
  *
  * @param otherwise the advice for a key that was given
  */

@@ -3,11 +3,11 @@ import { fault } from '../../domain/faults.ts';
 import type { Fault } from '../../lib/errors.ts';
 import { deniedFault } from './denied-fault.ts';
 
-/** What a person has asked the API for. */
+/** A request that a person has made, with the texts for its failure. */
 interface Attempted {
-  /** What has failed, as the beginning of a sentence: `The reports cannot be read`. */
+  /** The failure as the beginning of a sentence: `The reports cannot be read`. */
   failure: string;
-  /** What to do where the API refuses this request, as a full sentence. */
+  /** What to do if the API refuses this request, as a full sentence. */
   cure: string;
   /** For a request that changes something: the advice if it is unknown whether it took effect. */
   unconfirmedCure?: string;
@@ -52,7 +52,7 @@ export function outcomeFault(outcome: Outcome, { failure, cure, unconfirmedCure 
   }
 }
 
-/** The fields whose problems the message does not have. */
+/** The problems of fields that the message does not contain. */
 function fieldLines({ message, fields = {} }: OutcomeDetail): string[] {
   return Object.entries(fields).flatMap(([field, problem]) =>
     message.includes(problem) ? [] : [`  ${field}: ${problem}`],

@@ -5,7 +5,7 @@ import type { DeliveryLedger } from '../../domain/ports/ledger/delivery-ledger.t
 import type { Fault } from '../../lib/errors.ts';
 import type { Runtime } from '../runtime.ts';
 
-/** The fault for deliveries that are left because the API refuses their scope; null where there are none. */
+/** The fault for deliveries that were not sent because the API refuses their scope; null if there are none. */
 export async function refusedScopeFault({
   api,
   ledger,

@@ -7,13 +7,13 @@ import type { PreviewedRecord } from './preview.ts';
 export interface IssueCount {
   code: string;
   field: string | null;
-  /** How many records have it. */
+  /** How many records have this issue. */
   records: number;
   /** The first record with this issue. */
   example: { place: Place; message: string };
 }
 
-/** What a read has brought: records = mapped + excluded + quarantined. */
+/** The counts of a read: records = mapped + excluded + quarantined. */
 export interface PreviewCounts {
   records: number;
   mapped: number;
@@ -24,20 +24,20 @@ export interface PreviewCounts {
   items: Record<ItemKind, number>;
   /** Records that make an item which an earlier record has made. */
   repeating: number;
-  /** How many of `items` may be repetitions, because too many different items came before them. */
+  /** How many of `items` may be repetitions: they were not compared, because too many different items came before. */
   uncompared: number;
-  /** The most frequent one first. */
+  /** The kinds of issues, the most frequent one first. */
   issues: IssueCount[];
-  /** How many issues are of further kinds, beyond those that are counted one by one. */
+  /** How many issues are of kinds that are not in `issues`. */
   otherIssues: number;
 }
 
-/** The most kinds of issues that are counted one by one. A module may give any number of codes (I9). */
+/** The most kinds of issues that are counted separately. A module may give any number of codes (I9). */
 const KINDS_MAX = 1_000;
 /** The most items with which further items are compared. They take up to 34 MB (I9). */
 const ITEMS_MAX = 2_000_000;
 
-/** Counts previewed records, however many there are. */
+/** Counts previewed records. The memory that it needs is bounded, for any number of records. */
 export function createPreviewCounter(itemsMax = ITEMS_MAX): {
   add(record: PreviewedRecord): void;
   counts(): PreviewCounts;

@@ -3,7 +3,7 @@ import type { Profile } from '../../domain/profile.ts';
 import { readableKey } from '../../domain/record.ts';
 import type { PreviewedRecord } from './preview.ts';
 
-/** Which records are shown. A record has to fit all that is given. */
+/** Selects the records that are shown. A record has to fit all given members. */
 export interface PreviewFilter {
   /** Only records with issues. */
   issues?: boolean;
@@ -28,7 +28,7 @@ function isSameKey(stored: string, typed: string): boolean {
   return withoutBlanks(readableKey(stored)) === withoutBlanks(typed);
 }
 
-/** People write `4711/10` as well as `4711 / 10`. */
+/** Removes the blanks around `/`, because people write `4711/10` as well as `4711 / 10`. */
 function withoutBlanks(key: string): string {
   return key.replaceAll(/\s*\/\s*/g, '/');
 }

@@ -8,7 +8,7 @@ import { openSource, type RuntimeConfig } from '../sources/open-source.ts';
 const ROWS_MAX = 500_000;
 
 /**
- * Reads the streams that mappings look up from their sources, since a preview does without the ledger.
+ * Reads the streams that mappings look up from their sources, because a preview has no ledger.
  *
  * @throws Fault when a source cannot be read
  */

@@ -14,9 +14,9 @@ import { readLookups } from './preview-lookups.ts';
 /** A record and the result of mapping it. */
 export interface PreviewedRecord {
   place: Place;
-  /** The values of the stream's key columns; null where it has none or they are empty. */
+  /** The values of the stream's key columns; null if it has none or they are empty. */
   key: string | null;
-  /** Without the columns that are never stored. */
+  /** The fields without the columns that are never stored. */
   fields: JsonObject;
   status: 'mapped' | 'excluded' | 'quarantined';
   items: Item[];
@@ -26,11 +26,11 @@ export interface PreviewedRecord {
 /** A bounded piece of a stream, mapped. */
 export interface PreviewedPage {
   records: PreviewedRecord[];
-  /** How far the read is, where the connector knows: bytes for files, rows for tables. */
+  /** How much was read, if the connector knows: bytes of files, rows of tables. */
   progress: { done: number; total: number } | null;
 }
 
-/** A source that is opened for a preview. */
+/** A source that was opened for a preview. */
 export interface Preview {
   /** Reads and maps a stream from its beginning, a page at a time. */
   read(stream: string): AsyncGenerator<PreviewedPage>;

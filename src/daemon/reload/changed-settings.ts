@@ -1,8 +1,8 @@
 import type { RuntimeConfig } from '../sources/open-source.ts';
 
 /**
- * The settings that differ between two configs, as places in the config. A secret counts only where the config itself contains
- * it.
+ * The settings that differ between two configs, as paths in the config. A secret counts only if the config itself
+ * contains it.
  */
 export function changedSettings(before: RuntimeConfig, after: RuntimeConfig): string[] {
   const parts = (config: RuntimeConfig): Map<string, string> =>
@@ -22,10 +22,13 @@ export function changedSettings(before: RuntimeConfig, after: RuntimeConfig): st
   return [...new Set([...old.keys(), ...present.keys()])].filter((name) => old.get(name) !== present.get(name));
 }
 
-/** Facts about a config that are no settings. */
+/** Properties of a config object that are not settings. */
 const META = ['file', 'files', 'digest', 'folder', 'warnings', 'resolvePath', 'scrub'];
 
-/** Connectors are compared by their ids. Functions are left out: a function that reads a secret reads its file at each call. */
+/**
+ * Connectors are compared by their ids. Functions are left out: a changed secret is no changed setting, because its
+ * function reads the file at each call.
+ */
 function textOf(value: unknown): string {
   const text = JSON.stringify(value, (key, member: unknown) =>
     key === 'connector' && typeof member === 'object' && member !== null && 'id' in member ? member.id : member,

@@ -1,23 +1,24 @@
 import { stat } from 'node:fs/promises';
 import type { Clock } from '../../lib/clock.ts';
 
-/** Finds out whether one of some files has changed since they were last read. */
+/** Finds out whether one of some files has changed since the files were last read. */
 export interface FileWatch {
-  /** Notes the present state of the files. Call it before they are read. */
+  /** Remembers the present state of the files. Call it before the files are read. */
   note(files: readonly string[]): Promise<void>;
-  /** Watches these files from now on. A file that is watched already keeps its noted state. */
+  /** Watches these files from now on. The remembered state of a file that is already watched does not change. */
   also(files: readonly string[]): Promise<void>;
-  /** True if a file has appeared, gone or changed since it was noted. */
+  /** True if a file has appeared, gone or changed since its state was remembered. */
   changed(): Promise<boolean>;
-  /** Calls back whenever files have changed and then stayed as they are for one interval. Ends with the signal. */
+  /** Calls `onChange` whenever files have changed and then did not change for one interval. Ends with the signal. */
   follow(onChange: () => Promise<void>, signal: AbortSignal): Promise<void>;
 }
 
 const LOOK_MS = 1000;
 
 /**
- * Looks at the files once a second. This finds changes that notifications of the system miss: an editor that replaces the file,
- * the symbolic links of a mounted ConfigMap, and a folder of another machine. Only the files' facts are read, not their content.
+ * Checks the files once a second. This finds changes that notifications of the system miss: a file that an editor
+ * replaces, the symbolic links of a mounted ConfigMap, and a folder of another machine. Reads the metadata of the
+ * files, not their content.
  */
 export function createFileWatch(clock: Clock): FileWatch {
   let known = new Map<string, string>();
@@ -47,7 +48,7 @@ export function createFileWatch(clock: Clock): FileWatch {
         await clock.sleep(LOOK_MS, signal);
         if (signal.aborted) return;
         const present = await different();
-        // A file that is being written changes between two looks.
+        // A file that is still being written changes between two checks.
         if (present !== null && present === before) await onChange();
         before = present;
       }
@@ -55,13 +56,13 @@ export function createFileWatch(clock: Clock): FileWatch {
   };
 }
 
-/** Follows symbolic links. A file that is written again has another inode, size or time. */
+/** Follows symbolic links. A file that was written again has another inode, size or time. */
 async function factsOf(file: string): Promise<string> {
   try {
     const { dev, ino, size, mtimeNs, ctimeNs } = await stat(file, { bigint: true });
     return [dev, ino, size, mtimeNs, ctimeNs].join(':');
   } catch {
-    // Reading the file reports why it cannot be read.
+    // The reload reports why the file cannot be read.
     return 'absent';
   }
 }

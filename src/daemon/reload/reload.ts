@@ -1,6 +1,6 @@
-// Replaces the settings of a daemon between two units of work. A reload reads and compiles everything first. Only if all of it is
-// valid is anything replaced, and then all of it at once. The settings of a source whose run is under way follow when that run has
-// ended, so that a run ends with the mapping that it began with.
+// Replaces the settings of a daemon between two units of work. A reload reads and compiles everything first. All
+// settings are replaced at once if all are valid; otherwise none is replaced. If a run of a source is under way, its
+// settings are replaced after the run, so that a run ends with the mapping with which it began.
 
 import { formatProblem, problemsOf } from '../../config/checks/problem.ts';
 import { fault } from '../../domain/faults.ts';
@@ -18,17 +18,17 @@ import type { Reloaded } from './reload-status.ts';
 import { restartNeeded } from './restart-needed.ts';
 
 export interface ReloadOptions {
-  /** The settings in use. They are replaced in place. */
+  /** The settings in use. A reload changes this object. */
   config: RuntimeConfig;
   /** Reads the config again. */
   load: () => Promise<RuntimeConfig>;
   compile: (sources: RuntimeConfig['sources']) => Promise<ReadonlyMap<string, Mapper>>;
-  /** The mappers in use, for the files that they are made of. */
+  /** Gives the mappers in use, whose files are watched. */
   mapperOf: (source: string) => Mapper | null;
   /**
-   * Replaces the settings by those of a config that was found valid.
+   * Replaces the settings by those of a valid config.
    *
-   * @returns the changed secrets, as places in the config, and the sources whose run has to end first
+   * @returns the changed secrets, as paths in the config, and the sources whose run has to end first
    */
   replace: (
     next: RuntimeConfig,
@@ -45,7 +45,7 @@ export interface Reload {
   /** Reloads at once if one of the files has changed. Call it before stored or new records are mapped. */
   look(): Promise<void>;
   /**
-   * Reloads if a file has changed, and then sees that the files are those in use.
+   * Reloads if a file has changed, and then checks that the present files are in use.
    *
    * @throws Fault `config.invalid` if they are not, because a person who has just corrected a file expects that it is
    * used
@@ -56,7 +56,7 @@ export interface Reload {
   follow(signal: AbortSignal): Promise<void>;
 }
 
-/** A refused config is read again after this time: what it lacks may be a file that is not watched. */
+/** A refused config is read again after this time: the missing part may be in a file that is not watched. */
 const AGAIN_MS = 30_000;
 
 export function createReload(options: ReloadOptions): Reload {
@@ -90,7 +90,7 @@ export function createReload(options: ReloadOptions): Reload {
   }
 
   async function reloadNow(cause: ReloadCause): Promise<Reloaded> {
-    // First, so that a file that is changed while it is read counts as changed.
+    // The state is remembered before the read, so that a file that changes during the read counts as changed.
     await watch.note(filesInUse());
     const read = await readAll();
     isInvalid = Array.isArray(read);
@@ -120,7 +120,7 @@ export function createReload(options: ReloadOptions): Reload {
   }
 
   function reload(cause: ReloadCause): Promise<Reloaded> {
-    // Reloads run one after the other. Each reads the files as they are when it begins.
+    // Reloads run one after the other. Each reload reads the files in their state at its beginning.
     const next = running.then(() => reloadNow(cause));
     running = next.catch(() => undefined);
     return next;
@@ -149,7 +149,10 @@ export function createReload(options: ReloadOptions): Reload {
     },
   };
 
-  /** True if the files differ from those that the daemon was started with. They may have changed before their state was noted. */
+  /**
+   * True if the files differ from those with which the daemon was started. They may have changed before their state was
+   * remembered.
+   */
   async function haveFilesChanged(): Promise<boolean> {
     const read = await readAll();
     if (Array.isArray(read)) return true;
@@ -188,7 +191,7 @@ function hasOtherLookups(before: Mapper, after: Mapper): boolean {
   return rowsOf(before) !== rowsOf(after);
 }
 
-/** The problems of a config and of its mappings, or the error that kept the config from being read. */
+/** The problems of a config and of its mappings, or the error because of which the config could not be read. */
 function errorsOf(error: unknown): string[] {
   const problems = problemsOf(error);
   if (problems.length > 0) return problems.map((problem) => sentence(formatProblem(problem)));

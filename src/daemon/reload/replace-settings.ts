@@ -14,18 +14,18 @@ import type { Pulls } from '../sources/pulls.ts';
 /** Replaces the settings of a process by those of another config. */
 export interface ReplaceSettings {
   /**
-   * Replaces the settings at once, but the mapping of a source between two of its runs. A failed write to the ledger is logged,
-   * and the next run of the source repeats it.
+   * Replaces all settings at once, except that the mapping of a source is replaced between two runs of the source. A
+   * failed write to the ledger is logged, and the next run of the source repeats it.
    *
-   * @returns whether a key of the API is another one, and the sources whose run has to end first
+   * @returns whether a key of the API has changed, and the sources whose run has to end first
    */
   replace(next: RuntimeConfig, mappers: ReadonlyMap<string, Mapper>): Promise<{ isNewKey: boolean; after: string[] }>;
-  /** Ends the waiting for runs. */
+  /** Stops waiting for runs to end. */
   stop(): void;
 }
 
 export function createReplaceSettings(parts: {
-  /** Replaced in place, since all parts of the process read it at each use. */
+  /** The object that is changed. All parts of the process read it at each use. */
   config: RuntimeConfig;
   rules: PassportRules;
   mappers: Pick<Mappers, 'replace'>;

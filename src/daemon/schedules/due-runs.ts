@@ -10,10 +10,13 @@ import type { Pulls } from '../sources/pulls.ts';
  * or a killed process then delays the run, and the next daemon starts it.
  */
 export interface DueRuns {
-  /** Resolves when it is stored. A ledger that cannot be written is logged: the run itself need not fail. */
+  /**
+   * Resolves when the due run is stored. If the ledger cannot be written, this is only logged, because the run itself
+   * need not fail.
+   */
   add(source: string): Promise<void>;
   sources(): string[];
-  /** The same pull, after which the run of its source is not due any more. */
+  /** Returns a pull after which the run of its source is not due any more. */
   until(pull: Pulls['pull']): Pulls['pull'];
 }
 
@@ -29,7 +32,7 @@ export function createDueRuns(options: {
 
   function store(): Promise<void> {
     const note = due.size === 0 ? null : Object.fromEntries(due);
-    // One after the other, so that an older note never replaces a newer one.
+    // Notes are stored one after the other, so that an older note never replaces a newer one.
     storing = storing.then(async () => {
       try {
         await ledger.noteDaemon('dueRuns', note);
@@ -57,7 +60,7 @@ export function createDueRuns(options: {
         if (pulled.result === 'complete') await done(source);
         return pulled;
       } catch (error) {
-        // A run that fails has begun. One that was stopped is repeated.
+        // A run that has failed is not due any more. A run that was stopped stays due, so that it is repeated.
         if (!abort.aborted) await done(source);
         throw error;
       }

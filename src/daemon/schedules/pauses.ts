@@ -1,9 +1,9 @@
 import type { LoadedPause } from '../../config/loaded-config.ts';
 import { createZone, type Zone } from '../../lib/text/zone.ts';
 
-/** The pauses of one source, in which no run of it begins by itself. */
+/** The pauses of one source, in which no run of the source is started automatically. */
 export interface Pauses {
-  /** The end of the pause in which an instant lies; null where it lies in none. */
+  /** The end of the pause in which an instant lies; null if the instant is in no pause. */
   endOf(at: number): number | null;
 }
 
@@ -13,9 +13,9 @@ const DAY_MS = 24 * 60 * MINUTE_MS;
 const JOINED_MAX = 50;
 
 /**
- * A pause follows the clocks of its zone: from 22:00 to 06:00 lasts an hour less in the night when they are set
- * forward. A time that clocks skip is moved forward by the length of the skip. A time that clocks show twice counts as
- * the first one where a pause begins and as the last one where it ends, so that no run begins too soon.
+ * A pause follows the clocks of its zone: a pause from 22:00 to 06:00 is an hour shorter in the night when clocks are
+ * set forward. A time that clocks skip is moved forward by the length of the skip. If clocks show a time twice, a pause
+ * begins at the first one and ends at the last one, so that no run begins too soon.
  */
 export function createPauses(pauses: readonly LoadedPause[]): Pauses {
   const zoned = pauses.map((pause) => ({ ...pause, zone: createZone(pause.timezone) }));
@@ -36,7 +36,7 @@ function endOf({ zone, fromMinute, toMinute, days }: LoadedPause & { zone: Zone 
   const lengthMs = ((toMinute - fromMinute + 24 * 60) % (24 * 60) || 24 * 60) * MINUTE_MS;
   const today = Math.floor(zone.toLocal(at) / DAY_MS) * DAY_MS;
   let end: number | null = null;
-  // The pause that began on the day before may still be on.
+  // A pause that began on the day before may not be over.
   for (const day of [today - DAY_MS, today]) {
     if (days !== null && !days.includes(new Date(day).getUTCDay())) continue;
     const local = day + fromMinute * MINUTE_MS;

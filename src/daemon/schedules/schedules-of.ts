@@ -9,7 +9,7 @@ export function schedulesOf({ sources }: Pick<RuntimeConfig, 'sources'>): Schedu
   );
 }
 
-/** Warns if no run of this daemon begins by itself, and it has no dashboard in which a person could start one. */
+/** Warns if this daemon has no schedules, and no dashboard in which a person could start a run. */
 export function warnIfIdle({ sources, web }: Pick<RuntimeConfig, 'sources' | 'web'>, log: Logger): void {
   if (web !== null || sources.some(({ schedule, watch }) => schedule !== null || watch)) return;
   log.warn(

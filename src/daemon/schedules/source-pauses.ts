@@ -3,8 +3,8 @@ import type { RuntimeConfig } from '../sources/open-source.ts';
 import { createPauses, type Pauses } from './pauses.ts';
 
 /**
- * Returns a function that gives the end of the pause of a source in which an instant lies; null where it lies in none. The
- * sources are read at each call, because a reload of the config may replace them.
+ * Returns a function that gives the end of a source's pause that contains an instant; null if there is no such pause.
+ * The sources are read at each call, because a reload of the config may replace them.
  */
 export function createSourcePauses(
   config: Pick<RuntimeConfig, 'sources'>,

@@ -8,25 +8,25 @@ import type { Scheduler } from '../scheduler.ts';
 import { type ConfiguredSource, lookAtSource, type RuntimeConfig } from '../sources/open-source.ts';
 import type { DueRuns } from './due-runs.ts';
 
-/** Time between two rounds over the sources. A source is looked at as often as its connector says. */
+/** The time between two rounds over the sources. The connector decides how often a source is checked. */
 const ROUND_MS = 1000;
-/** A look that takes longer is given up; the next one comes at its usual time. */
+/** A check that takes longer is given up. The next check begins at its usual time. */
 const LOOK_WITHIN_MS = 60_000;
-/** Time from a failed look to the next one. */
+/** The time from a failed check to the next one. */
 const AGAIN_MS = 10_000;
 
 interface Watched {
-  /** The hash of what was found by the last look; null where nothing could be read. */
+  /** The hash of the export at the last check; null if nothing could be read. */
   found: string | null;
   lookAt: number;
   looking: boolean;
 }
 
 /**
- * Makes a run due when an export of a source with `watch: true` appears or changes. The export has to be the same in two looks, so
- * that a file that is being written starts nothing. The ledger notes which export has started a run: an export that has changed while
- * no daemon ran starts one as well. While a source is read it is not looked at, so what changes meanwhile starts the next run.
- * Resolves after the signal.
+ * Makes a run due when an export of a source with `watch: true` appears or changes. The export has to be the same in
+ * two checks, so that a file that is still being written starts no run. The ledger stores which export has started a
+ * run, so an export that changed while no daemon ran also starts one. A source is not checked while it is read; a
+ * change during that time starts the next run. Resolves after the signal.
  */
 export async function watchExports(
   options: {
@@ -45,10 +45,10 @@ export async function watchExports(
   const { config, ledger, views, dueRuns, scheduler, pulling, clock, log } = options;
   const watched = new Map<string, Watched>();
   const looks = new Set<Promise<void>>();
-  /** A reload gives each source a new object, so a source whose connector has changed is looked at again. */
+  /** A reload gives each source a new object, so a source whose connector has changed is checked again. */
   const unwatchable = new WeakSet<ConfiguredSource>();
   let started = { ...views.daemonNote('watched') };
-  // Looks happen every two seconds, so not every look may write to the log.
+  // A check every two seconds would fill the log, so checks log nothing.
   const quiet: Logger = {
     debug: () => undefined,
     info: () => undefined,
@@ -82,7 +82,7 @@ export async function watchExports(
       const isStable = hash !== null && hash === state.found;
       state.found = hash;
       state.lookAt = clock.ticks() + found.againMs;
-      // A run that began during this look may read the export already, so the export is looked at again after that run.
+      // A run that began during this check may already read the export, so the export is checked again after that run.
       if (isStable && hash !== started[id] && !pulling().includes(id)) await startRun(id, hash);
     } catch (error) {
       state.found = null;

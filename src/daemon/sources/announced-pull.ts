@@ -77,7 +77,7 @@ function accountOf(streams: readonly StreamAccount[]) {
     missing: sum('missing'),
   };
   const { read, unchanged, changed, excluded, quarantined, missing } = counts;
-  // Rows of streams without keys are mapped after the run.
+  // Rows of streams without keys are mapped after the run, so they have no other count yet.
   const toMap = read - unchanged - changed - excluded - quarantined;
   const parts = [
     `${unchanged} unchanged`,

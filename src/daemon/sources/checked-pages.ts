@@ -3,17 +3,17 @@ import type { Page, ReadMode, SourceRow } from '../../domain/ports/source.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
 import { sourceFault } from '../../sdk/faults.ts';
 
-/** Values that lie deeper are no rows of an export. */
+/** The deepest nesting of a value. Values of real exports are less deep. */
 const DEPTH_MAX = 100;
-/** How long a connector may take to stop when it is asked to. */
+/** How long a connector may take to stop after the signal. */
 const STOP_WITHIN_MS = 5_000;
 /** The most empty pages in a row. A connector that gives more counts as endless. */
 const EMPTY_PAGES_MAX = 10_000;
 
 /**
- * Passes on the pages of a connector of another author, and checks that they keep the promises of `Page`. A row with a value that
- * JSON does not have is quarantined. The read fails at a page of another shape, after too many empty pages, and when the
- * connector does not stop after the signal.
+ * Passes on the pages of a connector of another author, and checks that they fulfil the contract of `Page`. A row with
+ * a value that JSON does not have is quarantined. The read fails at a page of another shape, after too many empty
+ * pages, and when the connector does not stop after the signal.
  *
  * @throws a `sourceFault`
  */
@@ -56,7 +56,7 @@ function checkedRow(row: SourceRow, wrong: () => Error): SourceRow {
     return what === null ? [] : [issueOf(name, what)];
   });
   if (found.length === 0) return row;
-  // The values are kept as text, so that the row keeps its key and a person sees what was given.
+  // The values are stored as text, so that the row keeps its key and a person can see the given values.
   const kept = found.map(({ field = '' }): [string, string] => [
     field,
     textOf((fields as Record<string, unknown>)[field]),
@@ -76,7 +76,7 @@ function issueOf(field: string, what: string): Issue {
   };
 }
 
-/** Describes the first part of a value that JSON does not have; null where all of it is JSON. */
+/** Describes the first part of a value that JSON does not have; null if all of it is JSON. */
 function faultIn(value: unknown, depth: number): string | null {
   switch (typeof value) {
     case 'string':
@@ -139,7 +139,7 @@ async function* untilStopped<Value>(
   } finally {
     clearTimeout(timer);
     signal.removeEventListener('abort', stop);
-    // A connector that waits for ever would let this wait for ever too.
+    // If the connector never answers, `return` would never resolve either.
     if (!isLate) await iterator.return?.();
   }
 }

@@ -27,7 +27,10 @@ function isPath(name: string): boolean {
   return name.startsWith('./') || name.startsWith('../') || isAbsolute(name);
 }
 
-/** A connector's package has a dash or a scope in its name. So a mistyped id is not looked for among the packages. */
+/**
+ * A connector's package has a dash or a scope in its name. So the loader does not search packages for a mistyped id of
+ * a built-in connector.
+ */
 function isPackageName(name: string): boolean {
   return PACKAGE_NAME.test(name) && (name.startsWith('@') || name.startsWith('dpp-sync-'));
 }
@@ -79,7 +82,7 @@ function importFlaw(error: unknown, specifier: string, what: string): ConnectorF
   const code = systemCodeOf(error);
   const reason = messageOf(error);
   const isPath = specifier.startsWith('file:');
-  // The module may be there, and a module that it imports may be missing.
+  // The error may also mean that the module exists and a module that it imports is missing.
   const missing = isPath ? `Cannot find module '${fileURLToPath(specifier)}'` : `Cannot find package '${specifier}'`;
   if (code === 'ERR_MODULE_NOT_FOUND' && reason.startsWith(missing)) {
     return isPath
@@ -102,7 +105,7 @@ function importFlaw(error: unknown, specifier: string, what: string): ConnectorF
 const EXPORT =
   'Export it as the default: `export default defineConnector({ … })`, with `defineConnector` from dpp-sync/sdk.';
 
-/** Checks that a module exports a connector of `defineConnector`, because any module can stand at a path. */
+/** Checks that a module exports a connector of `defineConnector`, because a path can name any module. */
 function checked(value: unknown, what: string): Result<Connector, ConnectorFlaw> {
   if (typeof value !== 'object' || value === null)
     return err({ message: `${what} has no default export.`, cure: EXPORT });

@@ -9,12 +9,12 @@ import { mappingFault } from '../../pipeline/mapping/definition.ts';
 import type { AllowedFields } from '../../pipeline/mapping/make-item.ts';
 import { provideSdk } from './provide-sdk.ts';
 
-/** The compiled mappings of every source, as of their last refresh. */
+/** The compiled mappings of every source, from their last refresh. */
 export interface Mappers {
   /**
    * Compiles a source's mappings again, so that a changed lookup file or module takes effect without a restart.
    *
-   * @throws Fault `mapping.invalid` with all problems; the earlier mappings stay in use then
+   * @throws Fault `mapping.invalid` with all problems; then the earlier mappings stay in use
    */
   refresh(source: string): Promise<Mapper>;
   refreshAll(): Promise<void>;
@@ -24,7 +24,7 @@ export interface Mappers {
    * @throws Fault `mapping.invalid` with all problems
    */
   compile(sources: readonly MappedSource[]): Promise<ReadonlyMap<string, Mapper>>;
-  /** Uses another mapper for a source from now on; null where the config has the source no more. */
+  /** Uses another mapper for a source from now on; null if the config no longer has the source. */
   replace(source: string, mapper: Mapper | null): void;
   /** The lookup tables of every source by its id. */
   lookups(): ReadonlyMap<string, readonly LookupTable[]>;
@@ -34,7 +34,7 @@ export interface Mappers {
   of(source: string): Mapper | null;
 }
 
-/** The parts of a configured source that its mapper is made of. */
+/** The settings of a source from which its mapper is made. */
 export interface MappedSource {
   id: string;
   mappings: readonly MappingDefinition[];
@@ -46,7 +46,7 @@ export interface MappedSource {
 const COMPILED_AT_ONCE = 4;
 
 export function createMappers(options: {
-  /** The sources as they are at the time of a call, because a reload of the config may replace them. */
+  /** The present sources. They are read at each call, because a reload of the config may replace them. */
   sources: () => readonly MappedSource[];
   profile: Profile;
   /** The config file's folder. */

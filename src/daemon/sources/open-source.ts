@@ -27,7 +27,7 @@ export async function openSource(source: ConfiguredSource, config: RuntimeConfig
       pull: (from, signal) =>
         pullAt(stream.path, config, () => {
           const pages = opened.pull({ name: stream.name, options: stream.options, ...from, signal });
-          // The pages of this package's own connectors are checked by their tests.
+          // Tests check the pages of the connectors of this package.
           return isOwn ? pages : checkedPages(pages, { connector: connector.id, stream: stream.name, ...from, signal });
         }),
     })),
@@ -63,7 +63,7 @@ export async function checkStream(
 }
 
 /**
- * Looks at all streams of a source for `watch`. Null where its connector has no `look`.
+ * Looks at all streams of a source for `watch`. Null if its connector has no `look`.
  *
  * @returns `facts` is null while nothing can be read
  */
@@ -87,7 +87,9 @@ export async function lookAtSource(
   }
 }
 
-/** A check that never ends would end the program without a word, because nothing else keeps it running. */
+/**
+ * Without a time limit, a check that never ends would end the program silently, because nothing else keeps it running.
+ */
 async function inTime<Result>(promise: Promise<Result>, connector: string): Promise<Result> {
   const { promise: late, reject } = Promise.withResolvers<never>();
   const seconds = CHECK_WITHIN_MS / 1000;
@@ -102,7 +104,7 @@ async function inTime<Result>(promise: Promise<Result>, connector: string): Prom
   }
 }
 
-/** A login and a statement may take this long together. */
+/** A login and a statement together may take this long. */
 const CHECK_WITHIN_MS = 330_000;
 
 async function isBuiltIn(connector: Connector): Promise<boolean> {
@@ -144,7 +146,7 @@ async function* pullAt(path: string, config: RuntimeConfig, pull: () => AsyncIte
 }
 
 /**
- * Adds the place in the config, which the connector does not know, and takes secrets out: the message of an error goes
+ * Adds the place in the config, which the connector does not know, and removes secrets: the message of an error goes
  * into the ledger, and another library may have written it (I7).
  */
 function placed(error: unknown, path: string, { scrub }: Pick<RuntimeConfig, 'scrub'>): unknown {

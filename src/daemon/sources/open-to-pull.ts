@@ -17,7 +17,7 @@ interface Opening extends Pick<PullOptions, 'wait'> {
 /**
  * Reads the mapping of a source, with its lookup files, and opens the source for a run.
  *
- * @throws the error that keeps the source from being read, after the ledger has stored a failed run
+ * @throws the error because of which the source cannot be read, after the ledger has stored a failed run
  */
 export async function openToPull(
   { source, ...cause }: { source: ConfiguredSource } & RunCause,

@@ -9,8 +9,8 @@ const NAME = 'dpp-sync/sdk';
 let isProvided = false;
 
 /**
- * Lets connectors and mapping modules import `dpp-sync/sdk` wherever they stand. They get the SDK of the running program,
- * also where another copy is installed beside them, so that both sides mean the same classes.
+ * Lets connectors and mapping modules import `dpp-sync/sdk` from any folder. They get the SDK of the running program,
+ * even if another copy is installed beside them, so that both use the same classes.
  */
 export function provideSdk(): void {
   if (isProvided) return;
@@ -24,7 +24,7 @@ export function provideSdk(): void {
   });
 }
 
-/** The SDK as this program runs: built, or from the sources. */
+/** The file of the SDK: the built file, or the source if this program runs from its sources. */
 function sdkFile(): string {
   const { root } = findPackage();
   const built = join(root, 'dist', 'sdk.js');

@@ -13,7 +13,7 @@ export interface PullQueueOptions {
   pull: (source: string, cause: RunCause, abort: AbortSignal) => Promise<PullResult>;
   clock: Clock;
   log: Logger;
-  /** Takes secrets out of text that another library may have written (I7). */
+  /** Removes secrets from a text that another library may have written (I7). */
   scrub: (text: string) => string;
 }
 
@@ -21,29 +21,32 @@ export interface PullQueueOptions {
 export interface PullQueue {
   start(): Promise<void>;
   /**
-   * Enqueues a run. A scheduled run, or one of a changed export, is enqueued again for as long as this process lives, if the queue is out of reach or loses it.
+   * Enqueues a run. If the queue is out of reach or loses the job, a run of a schedule or of a changed export is
+   * enqueued again for as long as this process lives.
    *
-   * @throws Fault `queue.unreachable` where a person asks for a run, who can ask again
+   * @throws Fault `queue.unreachable` if a person has asked for the run, because a person can ask again
    */
   startRun(source: string, trigger: RunTrigger): Promise<void>;
   /** Interrupts the runs between two pages and waits for their end. */
   stop(): Promise<void>;
 }
 
-/** A slow source must not delay the others, and each run keeps a page in memory. */
+/**
+ * How many sources are pulled at once. A slow source must not delay the others, but each run keeps a page in memory.
+ */
 const CONCURRENCY = 4;
 /** How soon a job that was refused or lost is enqueued again. */
 const WATCH_MS = 1000;
 
 /**
- * A source that cannot be read makes a failed job with the reason. Retry in a dashboard runs it again. Each source has
- * at most one failed job, and runs of other sources are not affected.
+ * A source that cannot be read makes a failed job with the reason. Retry in a dashboard reads the source again. Each
+ * source has at most one failed job, and runs of other sources are not affected.
  */
 export function createPullQueue(options: PullQueueOptions): PullQueue {
   const { queues, clock, log, scrub } = options;
   const abort = new AbortController();
   const running = new Set<string>();
-  /** Runs that were asked for and not begun. */
+  /** The runs that were requested and have not begun. */
   const wanted = new Map<string, RunTrigger>();
   let watching: Promise<void> = Promise.resolve();
   let consumer: Consumer | null = null;
@@ -68,7 +71,7 @@ export function createPullQueue(options: PullQueueOptions): PullQueue {
     try {
       const { runId, result } = await options.pull(source, { trigger }, abort.signal);
       if (result === 'complete') return { status: 'done', note: `Run ${runId} is complete.` };
-      // The ledger keeps the run as interrupted, and the next daemon repeats it.
+      // The ledger stores the run as interrupted, and the next daemon repeats it.
       return { status: 'done', note: `Run ${runId} was interrupted. It is repeated at the next start.` };
     } catch (error) {
       if (abort.signal.aborted) return { status: 'done', note: 'The daemon was stopped before the run began.' };

@@ -33,16 +33,16 @@ export interface Pulls {
   /**
    * Pulls one source after its earlier runs have ended, because two readers of one source would change the same cursor.
    *
-   * @throws Fault `interrupted` if it is aborted before it has begun, or the reason why the run before it waits
+   * @throws Fault `interrupted` if the pull is aborted before it has begun, or the reason why the run before it waits
    * @param waitMs how long this run and the one before it may wait for a ledger that cannot be written, or for a `map`
    *   queue that takes no jobs; for ever without it
    */
   pull(source: string, cause: RunCause, abort: AbortSignal, waitMs?: number): Promise<PullResult>;
-  /** Does the work while no run of the source is under way. If it is aborted before that, it does nothing. */
+  /** Does the work while no run of the source is under way. Does nothing if it is aborted before that. */
   betweenRuns(source: string, work: () => Promise<void>, abort: AbortSignal): Promise<void>;
   /**
-   * Stores corrected rows of one stream, after the runs of its source have ended. The mappings are those of the config as
-   * they are now.
+   * Stores corrected rows of one stream, after the runs of its source have ended. Uses the present mappings of the
+   * config.
    *
    * @throws Fault `interrupted` if it is aborted before it has begun
    */
@@ -52,7 +52,7 @@ export interface Pulls {
   ): Promise<CorrectionResult>;
   /** The sources that are being pulled. */
   pulling(): string[];
-  /** Interrupts the present run of a source between two pages. False if none is under way. */
+  /** Interrupts the present run of a source between two pages. False if no run is under way. */
   stopRun(source: string): boolean;
 }
 
@@ -73,8 +73,8 @@ export function createPulls({ config, beforeRun, mapperOf, clock, log, onEnd, ..
   }
 
   /**
-   * Waits for the earlier runs of a source, at most `waitMs` for one that waits itself. Returns a function that
-   * releases the lock.
+   * Waits for the earlier runs of a source, at most `waitMs` if such a run itself waits for the ledger or the queue.
+   * Returns a function that releases the lock.
    */
   async function lockSource(id: string, abort: AbortSignal, waitMs: number): Promise<() => void> {
     const begin = clock.ticks();
@@ -139,7 +139,7 @@ export function createPulls({ config, beforeRun, mapperOf, clock, log, onEnd, ..
       const stopped = new AbortController();
       pulling.set(id, stopped);
       try {
-        // A reload may have replaced the settings while the run waited.
+        // The mapper is read only now, because a reload may have replaced the settings while the run waited.
         const either = AbortSignal.any([abort, stopped.signal]);
         return await withLogFields({ source: id }, () => pullLocked(sourceOf(id), cause, either, waitMs));
       } finally {

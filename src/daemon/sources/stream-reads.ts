@@ -5,8 +5,8 @@ import { sourceFault } from '../../sdk/faults.ts';
 const READS: ReadonlySet<unknown> = new Set<StreamReads>(['snapshot', 'changes', 'changes-and-snapshot']);
 
 /**
- * Checks what reads of a stream give. An unknown word is an error: if it were taken for `snapshot`, all records that a connector
- * does not give would count as missing.
+ * Checks the kind of reads that a stream names. An unknown kind is an error: if it were treated as `snapshot`, all
+ * records that a connector does not give would count as missing.
  *
  * @throws a `sourceFault`
  */

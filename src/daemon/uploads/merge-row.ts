@@ -7,17 +7,18 @@ import { armFormula, defuseFormula } from '../../lib/text/formula-safety.ts';
 /** The longest text that spreadsheet programs hold in a cell. A download cuts longer text. */
 export const CELL_CHARACTERS_MAX = 32_767;
 
-/** A stored value as the text of a cell: lists and objects as JSON, and no value as an empty cell. */
+/** The text of a cell for a stored value: JSON for lists and objects, and an empty text for no value. */
 export function cellText(value: JsonValue | undefined): string {
   if (value === undefined || value === null) return '';
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 /**
- * The fields of a stored record with the values of an uploaded row in them. The columns keep their order, and a value that is the
- * same text keeps its type, so that an unchanged row stays unchanged (I4). Columns that the row lacks keep their values.
+ * The fields of a stored record with the values of an uploaded row in them. The columns keep their order, and a value
+ * with the same text keeps its type, so that an unchanged row stays unchanged (I4). Columns that the uploaded row does
+ * not have keep their values.
  *
- * @param isTable true where all rows of the stream have the same columns, so that a row can get no further one
+ * @param isTable true if all rows of the stream have the same columns, so that a row can get no further column
  */
 export function mergeRow(
   stored: Pick<StoredRecord, 'fields'>,

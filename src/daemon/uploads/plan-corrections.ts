@@ -9,26 +9,27 @@ import { entriesOf, mapRecords } from '../../pipeline/map-records.ts';
 import { cellText, mergeRow } from './merge-row.ts';
 
 /**
- * What would happen to an uploaded row. `passes`: its mapping has no issue. `fails`: it is stored, and goes to quarantine. `excluded`:
- * no mapping wants it. `unchanged`: it is what is stored. `refused`: it is not stored at all.
+ * The result that an uploaded row would have. `passes`: its mapping has no issue. `fails`: the row is stored, and goes
+ * to quarantine. `excluded`: no mapping applies to it. `unchanged`: it equals the stored row. `refused`: it is not
+ * stored.
  */
 export type CorrectionFate = 'passes' | 'fails' | 'excluded' | 'unchanged' | 'refused';
 
 /** An uploaded row beside the stored record with its key. */
 export interface PlannedRow {
   line: number | null;
-  /** The values of the key columns, as people read them; null where one is empty. */
+  /** The key in the form for people; null if a key column is empty. */
   key: string | null;
   fate: CorrectionFate;
   /** Why the row is refused, or the issues of its mapping. */
   problems: string[];
-  /** What the row changes. */
+  /** The values that the row changes. */
   changes: { column: string; from: string; to: string }[];
 }
 
 export interface CorrectionPlan {
   rows: PlannedRow[];
-  /** The rows that differ from what is stored. */
+  /** The rows that differ from the stored rows. */
   corrections: Correction[];
   /** Columns of the file that the rows of the stream do not have. They are not stored. */
   unknownColumns: string[];
@@ -40,7 +41,7 @@ export interface PlanRequest {
   key: readonly string[];
   /** Columns that are never stored. */
   omit: readonly string[];
-  /** True where all rows of the stream have the same columns. */
+  /** True if all rows of the stream have the same columns. */
   isTable: boolean;
   rows: readonly SourceRow[];
   /**
@@ -113,7 +114,7 @@ export async function planCorrections(
   };
 }
 
-/** The stored records that an uploaded row may be. */
+/** The stored records that an uploaded row may belong to. */
 interface Candidates {
   /** Empty if no record has the key. */
   records: StoredRecord[];
@@ -140,7 +141,7 @@ function membersWith(identity: string, members: PlanRequest['members']): readonl
   return members?.get(identity)?.slice(0, SAME_KEY_MAX) ?? [];
 }
 
-/** Compares only the fields. The connector's issues of the stored row stay until a person edits the row. */
+/** Compares only the fields. A stored row keeps the issues of the connector until a person edits it. */
 function isSameContent({ fields }: StoredRecord, after: JsonObject): boolean {
   return serializeFields(after).hash === serializeFields(fields).hash;
 }
@@ -149,7 +150,7 @@ interface RowFindings {
   identity: string | null;
   candidates: Candidates;
   isRepeated: boolean;
-  /** True if the uploaded row has the values of the stored one. */
+  /** True if the uploaded row has the values of the stored row. */
   isSame: boolean;
   key: readonly string[];
 }

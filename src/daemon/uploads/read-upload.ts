@@ -11,7 +11,7 @@ import { createFileDecoder } from '../../sdk/text-decoder.ts';
 import { connectorLoader } from '../sources/load-connector.ts';
 import type { ConfiguredSource } from '../sources/open-source.ts';
 
-/** The part of a stream's CSV dialect that downloads and uploads of its rows follow. */
+/** The parts of a stream's CSV dialect that are used for downloads and uploads of its rows. */
 export interface StreamDialect {
   delimiter: string;
   quote: string;
@@ -22,12 +22,15 @@ const PLAIN: StreamDialect = { delimiter: ',', quote: '"', encoding: 'utf-8' };
 const DELIMITERS = [';', ',', '\t', '|'];
 /** The most rows that an upload may have. */
 const UPLOAD_ROWS_MAX = 20_000;
-/** A file with such a name is a workbook, or is refused: its bytes are no text. */
+/** A file with such a name is a workbook, or is refused: its bytes are not text. */
 const WORKBOOK_NAME = /\.xls[xmb]?$/i;
 /** The most bytes that a workbook may unpack to. */
 const UNPACKED_BYTES_MAX = 256_000_000;
 
-/** The delimiter, the quote and the encoding of a stream's own files, or those of plain CSV where the files are of another format. */
+/**
+ * The delimiter, the quote and the encoding of a stream's files. If the files have another format, the values of plain
+ * CSV.
+ */
 export function dialectOf(source: ConfiguredSource, stream: string): StreamDialect {
   if (source.connector.id !== 'csv') return PLAIN;
   const own = source.streams.find(({ name }) => name === stream)?.options;
@@ -44,9 +47,9 @@ export function dialectOf(source: ConfiguredSource, stream: string): StreamDiale
 const isRecord = (value: unknown): value is Record<string, unknown> => isJsonObject(value as never);
 
 /**
- * Reads the rows of an uploaded file with the connector for its format: a workbook (XLSX), or CSV in the dialect of the stream.
- * Spreadsheets save CSV with the delimiter of their country, so the delimiter is used that splits the header into the key
- * columns.
+ * Reads the rows of an uploaded file with the connector for its format: a workbook (XLSX), or CSV in the dialect of the
+ * stream. Spreadsheets save CSV with the delimiter of their country, so the reader uses the delimiter that splits the
+ * header into the key columns.
  *
  * @throws Fault `usage` for a file that cannot be read, or has too many rows
  */
@@ -118,8 +121,8 @@ async function formatOf(
 }
 
 /**
- * True for text in UTF-8 with characters beyond ASCII. Text in another encoding is hardly ever valid UTF-8, and spreadsheets often
- * save UTF-8 whatever encoding they were given.
+ * True for text in UTF-8 with characters beyond ASCII. Text in another encoding is hardly ever valid UTF-8, and
+ * spreadsheets often save UTF-8 even if they have read another encoding.
  */
 function isUtf8(bytes: Uint8Array): boolean {
   // Text in UTF-16 has zero bytes, and may be valid UTF-8.

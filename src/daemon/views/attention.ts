@@ -11,12 +11,12 @@ export interface ContactAttention {
 
 /** What a person needs to know about the deliveries of some sources. */
 export interface Attention extends ContactAttention {
-  /** Items that deliveries wait for and that are not being delivered, the most awaited first. */
+  /** Items that deliveries wait for and that are not being delivered, the item with the most deliveries first. */
   waitingFor: WaitingGroup[];
   stuck: StuckDelivery[];
   /** Unconfirmed items that do not need a person, and when the first of them is looked up. */
   awaitingReadBack: ReturnType<LedgerViews['awaitingReadBack']>;
-  /** Rows that make items which other rows make already. */
+  /** Rows that make the same items as other rows. */
   duplicates: Duplicates;
 }
 
@@ -24,7 +24,7 @@ const GROUPS_MAX = 200;
 const STUCK_MAX = 5;
 const DUPLICATES_MAX = 3;
 
-/** @param sources whose deliveries count; empty for all */
+/** @param sources the sources whose deliveries count; an empty list stands for all */
 export function attentionOf(views: LedgerViews, sources: readonly string[]): Attention {
   const onTheWay = (state: WaitingGroup['state']) => state === 'due' || state === 'sending';
   return {

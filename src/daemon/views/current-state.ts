@@ -69,15 +69,15 @@ export function createCurrentState(options: {
   };
 
   /**
-   * Counts in the reading thread, so that a large ledger does not hold up the deliveries. Only a daemon with a dashboard has that
-   * thread.
+   * Counts in the reading thread, so that a large ledger does not delay the deliveries. Only a daemon with a dashboard
+   * has the reading thread.
    */
   async function counts(): Promise<Kept<LedgerCounts>> {
     if (config.web === null) return countedHere();
     try {
       return await countedApart();
     } catch {
-      // The thread does not answer, and `status` needs the counts.
+      // The thread does not answer, but `status` needs the counts, so this thread counts.
       return countedHere();
     }
   }
@@ -87,7 +87,7 @@ export function createCurrentState(options: {
       const entries = await Promise.all(QUEUE_NAMES.map(async (name) => [name, await queues.counts(name)] as const));
       return Object.fromEntries(entries) as Record<QueueName, QueueCounts>;
     } catch {
-      // The answer shows that the queue is out of reach; the engine logs the cause.
+      // The null in the answer shows that the queue is out of reach. The engine logs the cause.
       return null;
     }
   }

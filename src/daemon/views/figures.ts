@@ -10,9 +10,9 @@ import type { Figures } from '../../observe/standing.ts';
 import type { DaemonCare } from '../care.ts';
 import type { Runtime } from '../runtime.ts';
 
-/** Prometheus asks every 15 seconds or more seldom. */
+/** How long counts are kept. Prometheus usually asks every 15 seconds or less often. */
 const COUNTS_KEPT_MS = 5000;
-/** Prometheus waits for 10 seconds by default. */
+/** How long an answer waits for the counts. Prometheus waits for 10 seconds by default. */
 const COUNT_WITHIN_MS = 4000;
 
 interface FiguresOptions {
@@ -23,7 +23,10 @@ interface FiguresOptions {
   log: Logger;
 }
 
-/** Reads what only the metrics show. Counts of the ledger are kept, so that scraping often costs no more. */
+/**
+ * Reads the values that only the metrics show. Counts of the ledger are kept for a time, so that frequent requests do
+ * not repeat the work.
+ */
 export function createFigures({ runtime, care, alerts, clock, log }: FiguresOptions): () => Promise<Figures> {
   const { counting, api } = runtime;
   const counted = keptAnswer(() => counting.sourceCounts(clock.now()), COUNTS_KEPT_MS, clock);
@@ -44,7 +47,7 @@ export function createFigures({ runtime, care, alerts, clock, log }: FiguresOpti
     return last;
   }
 
-  /** A scrape does not wait for a count that takes long: it gets the one before, or at first none. */
+  /** A request does not wait for a count that takes long. It gets the previous count, or none at first. */
   async function counts(): Promise<SourceCounts | null> {
     const timer = new AbortController();
     const late = clock.sleep(COUNT_WITHIN_MS, timer.signal).then(() => last);

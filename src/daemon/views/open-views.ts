@@ -12,8 +12,8 @@ export interface OpenedViews {
   /** The views of the dashboard, on the same connection. */
   dashboard(): Promise<DashboardViews>;
   /**
-   * The counts of the queues, and which of them a person has paused; null for embedded queues, which only their own process
-   * can see.
+   * The counts of the queues, and the queues that a person has paused; null for embedded queues, which only their own
+   * process can read.
    *
    * @throws Fault `queue.unreachable`
    */
@@ -22,7 +22,7 @@ export interface OpenedViews {
 }
 
 /**
- * Opens the ledger of a config for reading. Null where there is none yet.
+ * Opens the ledger of a config for reading. Null if there is none yet.
  *
  * @throws Fault `ledger.unreadable` or `ledger.newer`
  */

@@ -4,7 +4,7 @@ import type { RuntimeConfig } from '../sources/open-source.ts';
 
 /** The state of the ledger for some sources, without its items. */
 export interface SourcesStanding extends Omit<LedgerStanding, 'items'> {
-  /** Items that are missing from their sources, until a person decides. */
+  /** Items that are missing from their sources and about which no person has decided. */
   missing: MissingCounts;
 }
 
@@ -21,12 +21,12 @@ export function standingOf(
     guarded: views.guardedReads(selected),
     failedRuns: failedRunsOf(views, selected),
     suspended: views.suspended(selected),
-    // An empty list would mean all sources.
+    // An empty list of sources would select all sources.
     missing: watched.length === 0 ? {} : views.missingCounts(watched),
   };
 }
 
-/** The sources whose missing items count: all without `onMissing: ignore`. */
+/** The sources whose missing items are counted: all sources without `onMissing: ignore`. */
 export function watchedOf({ sources }: Pick<RuntimeConfig, 'sources'>, selected: readonly string[]): string[] {
   return sources.filter(({ id, onMissing }) => selected.includes(id) && onMissing !== 'ignore').map(({ id }) => id);
 }

@@ -6,14 +6,14 @@ import type { Emit } from '../../domain/ports/progress.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
 
 /**
- * Reports a wait of more than a minute that the API asks for. Logs its begin and its end, and stores it in the ledger
- * for other processes. Call `look` at intervals.
+ * Reports a wait of more than a minute that the API asks for. Logs its begin and its end, and stores the wait in the
+ * ledger for other processes. Call `look` at intervals.
  */
 export function createApiWaitWatch(options: {
   api: Pick<ApiHealth, 'throttled'>;
   ledger: Pick<CareLedger, 'noteApiWait'>;
   views: Pick<LedgerViews, 'apiWait'>;
-  /** True if the API has answered this process at all. */
+  /** True if the API has ever answered this process. */
   hasAnswered: () => boolean;
   emit: Emit;
   log: Logger;
@@ -58,7 +58,7 @@ export function describeWait({ since, until, message }: ApiWait, timeOf = isoOf)
   return `${asked}: ${message}`;
 }
 
-/** Rounded up to whole seconds. */
+/** Formats a time, rounded up to whole seconds. */
 function isoOf(at: number): string {
   return new Date(Math.ceil(at / 1000) * 1000).toISOString().replace('.000Z', 'Z');
 }

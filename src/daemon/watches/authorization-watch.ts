@@ -10,7 +10,7 @@ import type { Logger } from '../../lib/logging/logging.ts';
 export interface AuthorizationWatchOptions {
   api: Pick<ApiHealth, 'authorization' | 'refused' | 'reopen' | 'reopenScope'>;
   target: Pick<Target, 'probe' | 'rereadKey'>;
-  /** Called when the API grants again what it had refused. */
+  /** Called when the API no longer refuses the key, the plan or a scope. */
   onReopen: () => void;
   emit: Emit;
   clock: Clock;
@@ -19,7 +19,7 @@ export interface AuthorizationWatchOptions {
   intervalMs: number;
 }
 
-/** Notices when the API begins to refuse the key, the plan or a scope, and when it ends. */
+/** Notices when the API begins to refuse the key, the plan or a scope, and when the refusal ends. */
 export interface AuthorizationWatch {
   start(): void;
   /** Asks the API at once, if it refuses anything. */
@@ -27,21 +27,21 @@ export interface AuthorizationWatch {
   stop(): Promise<void>;
 }
 
-/** What the API refuses: one scope, or everything if `scope` is null. */
+/** A refusal of the API: of one scope, or of everything if `scope` is null. */
 interface Refusal {
   scope: Scope | null;
   by: 'key' | 'plan' | 'scope';
   reason: Reason;
 }
 
-/** The watch looks for new refusals this often. */
+/** How often the watch looks for new refusals. */
 const LOOK_MS = 500;
 
 /**
  * While the API refuses the key or the plan, nothing is sent. While it refuses a scope, no delivery of that scope is
- * sent. All of them stay due. The watch reads the key again at once, because it may have been replaced. Later it does
- * so at intervals, and asks the API a question that writes nothing. A refusal is logged when it begins and when it
- * ends.
+ * sent. All of them stay due. The watch reads the key again at once, because it may have been replaced. Later it reads
+ * the key again at intervals, and asks the API a question that writes nothing. A refusal is logged when it begins and
+ * when it ends.
  */
 export function createAuthorizationWatch(options: AuthorizationWatchOptions): AuthorizationWatch {
   const { api, target, emit, clock, log, intervalMs } = options;
@@ -49,7 +49,9 @@ export function createAuthorizationWatch(options: AuthorizationWatchOptions): Au
   let running: Promise<void> = Promise.resolve();
   /** Why the key cannot be read again. Each reason is logged once. */
   let keyTrouble: string | null = null;
-  /** The present refusals. A refusal `onTrial` was known before and is logged quietly. */
+  /**
+   * The present refusals. A refusal with `onTrial` was already known before, so it is only logged at the level `debug`.
+   */
   const known = new Map<Scope | null, { onTrial: boolean }>();
   const lastEnds = new Map<Scope | null, { message: string; at: number }>();
   let askAt = 0;
@@ -76,7 +78,7 @@ export function createAuthorizationWatch(options: AuthorizationWatchOptions): Au
     for (const refusal of fresh) begin(refusal);
     const isTime = refusals.length > 0 && clock.ticks() >= askAt;
     if (fresh.length === 0 && !isTime) return;
-    // A replaced key is tried at once. Without one, nothing is asked before its time.
+    // If the key was replaced, the API is asked at once. Otherwise it is asked only when the interval is over.
     if (!(await rereadKey()) && !isTime) return;
     const probe = await ask();
     askAt = clock.ticks() + intervalMs;
@@ -85,8 +87,8 @@ export function createAuthorizationWatch(options: AuthorizationWatchOptions): Au
   }
 
   function begin({ scope, by, reason }: Refusal): void {
-    // If the probe leaves the scope open, a delivery is sent on trial. A second refusal for the same reason is not
-    // reported again.
+    // If the probe does not show whether the API grants the scope, one delivery is sent to find out. A second refusal
+    // for the same reason is not reported again.
     const last = lastEnds.get(scope);
     const onTrial = reason.message === last?.message && clock.ticks() - last.at < intervalMs;
     known.set(scope, { onTrial });
@@ -130,7 +132,7 @@ export function createAuthorizationWatch(options: AuthorizationWatchOptions): Au
     try {
       return await target.probe(abort.signal);
     } catch (error) {
-      // An API that is away shows nothing about the key, so it is asked again.
+      // An answer that did not come shows nothing about the key, so the API is asked again later.
       log.debug({ error: messageOf(error) }, 'The API gave no answer to the question whether it accepts the key.');
       return null;
     }
@@ -154,7 +156,7 @@ export function createAuthorizationWatch(options: AuthorizationWatchOptions): Au
   };
 }
 
-/** Everything that the API refuses now. */
+/** All present refusals of the API. */
 function refusalsOf(api: AuthorizationWatchOptions['api']): Refusal[] {
   const state = api.authorization();
   const whole: Refusal[] = state.open ? [] : [{ scope: null, by: state.by, reason: state.reason }];

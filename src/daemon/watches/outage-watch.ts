@@ -32,7 +32,9 @@ export function createOutageWatch(options: {
   };
 }
 
-/** Describes how many writes have failed. The sentence names no cause: the platform or the rows may be at fault. */
+/**
+ * Describes how many writes have failed. The sentence names no cause, because the platform or the rows may be at fault.
+ */
 export function describeFailingWrites({ failed, takenAt }: FailingWrites): string {
   return takenAt === null
     ? `It has failed for each of ${failed} different writes, and has accepted none.`

@@ -8,7 +8,7 @@ import type { Fault } from '../../lib/errors.ts';
  */
 export function createPauseWatch(queues: Pick<Queues, 'paused'>): {
   look(): Promise<void>;
-  /** The fault of the queues that were paused at the last look; null if none was. */
+  /** The fault of the queues that were paused at the last look; null if no queue was paused. */
   fault(): Fault | null;
 } {
   let paused: Fault | null = null;
