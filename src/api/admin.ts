@@ -21,7 +21,7 @@ export function createAdmin(session: Session): PlatformAdmin {
       return sendWith(session, {
         method: endpoint.method,
         path: pathOf(endpoint, keyId),
-        // Never together with an API key: "a key does not manage itself or other keys".
+        // The token is never sent together with an API key: "a key does not manage itself or other keys".
         headers: [
           'Authorization',
           `Bearer ${bearer}`,

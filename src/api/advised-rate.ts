@@ -2,7 +2,7 @@ import type { AnswerHeaders } from './transport.ts';
 
 /** Fields that state a quota with its window, in the forms of the draft and of earlier conventions. */
 const FIELDS = ['ratelimit-policy', 'ratelimit-limit', 'x-ratelimit-policy', 'x-ratelimit-limit'];
-/** Rates per second outside these bounds are not meant as a limit. */
+/** A stated rate outside these bounds, per second, cannot be meant as a limit. */
 const SANE = { least: 1 / 3600, most: 100_000 };
 const WINDOW_SECONDS_MAX = 86_400;
 const TEXT_MAX = 1000;

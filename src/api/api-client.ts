@@ -13,9 +13,14 @@ export interface ApiClient {
   reader: PlatformReader;
   /** Requests with an administrator's token. */
   admin: PlatformAdmin;
-  /** Reads the keys again, because the config has other ones or their files have changed. True if one is another now. */
+  /**
+   * Reads the keys again, because the config names other keys or their files have changed. True if a key has changed.
+   */
   renewKeys(): Promise<boolean>;
-  /** Lets running requests end, then closes the connections of all three. Do not close the target as well. */
+  /**
+   * Lets running requests end, then closes the connections of `target`, `reader` and `admin`. Do not close the target
+   * as well.
+   */
   close(): Promise<void>;
 }
 

@@ -10,7 +10,8 @@ export interface BaseUrl {
 }
 
 /**
- * Reads the base URL. The key is in a header of every request, so only https is accepted, except for an address of this machine.
+ * Reads the base URL. Every request has the key in a header, so only https is accepted, except for an address of this
+ * machine.
  *
  * @throws Fault `config.invalid`
  */

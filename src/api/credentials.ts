@@ -17,16 +17,18 @@ interface RequestHeaders {
   /** For requests that write nothing. */
   forRead(hasBody: boolean): string[];
   forWrite(idempotencyKey: string, hasBody: boolean): string[];
-  /** For a request whose answer is a document of that type, or an error in JSON. */
+  /** For a request whose answer is a document of this type, or an error in JSON. */
   forDocument(type: string): string[];
 }
 
 export interface Credentials {
-  /** The key as it was read last. Reads the key if there is none. Never rejects. */
+  /** The key that was read last. Reads the key if there is none. Never rejects. */
   current(): KeyState | Promise<KeyState>;
-  /** Reads the key again. True if the key is usable and has changed. Callers at the same time share one read. */
+  /** Reads the key again. True if the key is usable and has changed. Calls at the same time share one read. */
   reread(): Promise<boolean>;
-  /** The same for a key that has been read before. One that has not been needed so far is read when it is. */
+  /**
+   * Does the same as `reread` if the key was read before. A key that was not needed so far is read when it is needed.
+   */
   renew(): Promise<boolean>;
 }
 

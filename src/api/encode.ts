@@ -21,8 +21,8 @@ export interface Encoder {
    * Encodes a write as path and body. The fields have a fixed order: refs, canonical fields, extra fields, and further fields of a
    * payload from an older profile. Decimals that are sent as numbers stay text until then and keep their digits.
    *
-   * @throws Fault `internal` for an operation without an endpoint or with several members, and for an operation on one thing
-   *   without a usable remote id
+   * @throws Fault `internal` for an operation without an endpoint or with several members, and for an operation on one
+   *   item without a usable remote id
    */
   encode(write: Write): EncodedWrite;
   /**
@@ -77,7 +77,7 @@ export function wireNameOf(profile: Profile, kind: ItemKind, name: string): stri
   return Object.hasOwn(names, name) ? (names[name] ?? name) : name;
 }
 
-/** How the items of one kind are written. */
+/** The form in which the items of one kind are sent. */
 interface Layout {
   refs: readonly (Field & { role: RefRole })[];
   /** The canonical and extra fields, in their order. */

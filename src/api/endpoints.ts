@@ -15,7 +15,7 @@ type Sender =
   | 'PlatformReader.createReport'
   | 'PlatformAdmin.revokeKey';
 
-/** One operation of the API document: its name there, and how it is requested. */
+/** One operation of the API document: its name in the document, and the form of its request. */
 export interface Endpoint {
   /** The operation's name in the document. */
   title: string;
@@ -158,7 +158,7 @@ export function scopeOf(name: EndpointName, profile: Profile): Scope | null {
   return name === 'report.create' ? profile.scopes.reportCreate : ENDPOINTS[name].scope;
 }
 
-/** True if the path names one thing by its id. */
+/** True if the path contains the id of one item. */
 export function takesId(endpoint: Endpoint): boolean {
   return ID_IN_PATH.test(endpoint.path);
 }

@@ -17,14 +17,14 @@ const TIMEOUT_CODES = new Set([
   'ETIMEDOUT',
 ]);
 
-/** An answer came that is not HTTP, or that has another length than it states. */
+/** Codes for an answer that is not HTTP, or that has another length than it states. */
 const UNREADABLE_CODES = new Set([
   'UND_ERR_HEADERS_OVERFLOW',
   'UND_ERR_RES_CONTENT_LENGTH_MISMATCH',
   'UND_ERR_RES_EXCEEDED_MAX_SIZE',
 ]);
 
-/** The HTTP library refuses to send the request, whatever the network does. */
+/** Codes of the HTTP library for a request that it refuses to send. */
 const DEFECT_CODES = new Set([
   'UND_ERR_INVALID_ARG',
   'UND_ERR_INVALID_RETURN_VALUE',
@@ -33,15 +33,15 @@ const DEFECT_CODES = new Set([
 ]);
 
 /**
- * Why it is unknown whether a sent request took effect. After the caller's own abort the server may go on working, as after a
- * timeout.
+ * Why it is unknown whether a sent request took effect. After an abort by the caller the server may continue to work,
+ * as after a timeout.
  */
 export function unconfirmedCauseOf(loss: Loss): UnconfirmedCause {
   if (loss.by === 'deadline' || loss.by === 'abort') return 'timeout';
   if (loss.by !== 'error') return 'unreadable_answer';
   const code = systemCodeOf(loss.error) ?? '';
   if (TIMEOUT_CODES.has(code)) return 'timeout';
-  // undici's parser sets no code if llhttp has none.
+  // The parser of undici sets no code if llhttp gives none.
   const isParser = code.startsWith('HPE_') || loss.error.name === 'HTTPParserError';
   return isParser || UNREADABLE_CODES.has(code) ? 'unreadable_answer' : 'reset';
 }

@@ -134,9 +134,9 @@ function createIntake(sink: ByteSink, bytesMax: number) {
     /** True if the first bytes were not those of a PDF. */
     isOther: () => other,
     hasEnd: () => tail.includes(TRAILER),
-    /** Waits for the sink, which may still be working after the request was aborted. */
+    /** Waits for the sink, which may still write after the request was aborted. */
     async finish() {
-      // A rejection was already handled, as `other` or as the failure of the sink.
+      // A rejection was already handled: `other` was set, or the failure of the sink was stored.
       await writing.catch(() => undefined);
       if (failure !== null) throw failure.error;
     },

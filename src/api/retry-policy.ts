@@ -2,13 +2,13 @@ import { askedWaitMs, type Outcome } from '../domain/delivery/outcome.ts';
 import { fullJitterMs } from '../lib/backoff.ts';
 import type { Clock } from '../lib/clock.ts';
 
-/** A read changes nothing at the API, so it is repeated within these limits. */
+/** How often a read is tried. It changes nothing at the API, so it may be repeated. */
 const TRIES_MAX = 5;
 const BACKOFF = { baseMs: 1_000, capMs: 30_000 };
-/** A longer wait is left to the caller, which can show it. */
+/** If the API asks for a longer wait, the caller gets the outcome and can show the wait. */
 const WAIT_MAX_MS = 60_000;
 
-/** What a wait between two tries needs. */
+/** The parts that are needed to wait between two tries. */
 export interface RetryPolicy {
   clock: Clock;
   /** Numbers in [0, 1). */

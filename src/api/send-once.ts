@@ -8,7 +8,7 @@ import { keyless, type Session } from './session.ts';
 /** A write that is ready to be sent. */
 interface Outgoing {
   method: Endpoint['method'];
-  /** Below the base URL. */
+  /** The path below the base URL. */
   path: string;
   body: string | null;
   idempotencyKey: string;
@@ -39,7 +39,7 @@ export async function sendWith(
 ): Promise<SendResult> {
   const { method, path, body, headers, expectation, signal } = write;
   const { baseUrl, profile, classifier, answerBytesMax } = session;
-  // A monotonic clock, because the wall clock may be set while the request is in flight.
+  // The latency is measured with a monotonic clock, because the wall clock may be set while the request is in flight.
   const begin = performance.now();
   const answer = await session.exchange({
     method,

@@ -17,13 +17,13 @@ import type { RetryPolicy } from './retry-policy.ts';
 import { createTransport, type Exchange, type Transport } from './transport.ts';
 
 export interface ApiOptions {
-  /** https, or http on loopback; a path is kept as a prefix of every endpoint. */
+  /** The base URL: https, or http on loopback. Its path is the prefix of every endpoint. */
   baseUrl: string;
   profile: Profile;
   apiKey: KeySource;
   /** The key for publishing. Without it the API key is used. */
   publishKey?: KeySource;
-  /** Learns every key before it is used (I7). */
+  /** Every key is added to it before the key is used (I7). */
   secrets: SecretStore;
   clock: Clock;
   log: Logger;
@@ -37,7 +37,9 @@ export interface ApiOptions {
   transport?: Transport;
 }
 
-/** What every request to the API shares: one origin, its connections, the keys and the classifier of answers. */
+/**
+ * The parts that all requests to the API share: one origin, its connections, the keys and the classifier of answers.
+ */
 export interface Session extends Transport {
   profile: Profile;
   secrets: SecretStore;
@@ -47,9 +49,9 @@ export interface Session extends Transport {
   classifier: Classifier;
   /** The key of data requests. */
   key: Credentials;
-  /** The key for publishing, if it has one of its own. */
+  /** The key for publishing; null if publishing uses the same key. */
   publishKey: Credentials | null;
-  /** How many bytes of an answer are read. Listings have a bound of their own. */
+  /** How many bytes of an answer are read. Listings have a separate bound. */
   answerBytesMax: number;
   retryPolicy(signal: AbortSignal | undefined): RetryPolicy;
   /** Sends one request that changes nothing at the API. The path includes the prefix of the base URL. */

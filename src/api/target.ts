@@ -16,8 +16,8 @@ import type { Session } from './session.ts';
 const PROBE_TOTAL_MS = 10_000;
 
 /**
- * The client of the DPP platform's API, as far as the sync needs it. It talks to one origin, never follows a redirect, and repeats
- * no request by itself except for the pages of a listing. Closing the target closes the session.
+ * The client of the DPP platform's API, as far as the sync needs it. It sends requests to one origin, never follows a
+ * redirect, and repeats no request except for the pages of a listing. Closing the target closes the session.
  */
 export function createTarget(session: Session): Target {
   const { profile, baseUrl, clean, classifier, key, publishKey, answerBytesMax } = session;

@@ -2,37 +2,40 @@ import { type Dispatcher, Pool } from 'undici';
 
 /** Time limits of the API's connections and requests, in milliseconds. */
 export interface TransportTimeouts {
-  /** DNS, TCP and TLS together. */
+  /** The limit for DNS, TCP and TLS together. */
   connectMs: number;
-  /** From the last byte sent to the answer's headers. undici keeps this one to about a second. */
+  /** The limit from the last byte sent to the answer's headers. undici keeps this limit to about a second. */
   headersMs: number;
-  /** Between two chunks of the answer's body. */
+  /** The limit between two chunks of the answer's body. */
   bodyMs: number;
 }
 
 /** One request as it is sent. */
 interface HttpRequest {
   method: 'GET' | 'POST' | 'PATCH';
-  /** Path and query on the one origin. */
+  /** The path and the query. */
   path: string;
   /** Names and values, alternating. */
   headers: string[];
-  /** Sent unchanged, in UTF-8; null for a request without a body. */
+  /** The body, which is sent unchanged in UTF-8; null for a request without a body. */
   body: string | null;
   /** The limit of the whole request, including the wait for a connection. */
   totalMs: number;
   /** How many bytes of the answer's body are kept. */
   bytesMax: number;
-  /** Called when the headers have arrived. Returns a sink that takes the body in chunks, or null to keep the body as text. */
+  /**
+   * Called when the headers have arrived. Returns a receiver for the chunks of the body, or null to keep the body as
+   * text.
+   */
   receive?: ((status: number, headers: AnswerHeaders) => BodyReceiver | null) | undefined;
   signal?: AbortSignal | undefined;
 }
 
 /** Takes the chunks of a body that is not kept. */
 export interface BodyReceiver {
-  /** Replaces the bound of the request. */
+  /** The bound for this body, in place of that of the request. */
   bytesMax: number;
-  /** The read continues when the promise is fulfilled. A rejection aborts the request, as the signal does. */
+  /** The read continues when the promise is fulfilled. A rejection aborts the request, like the signal. */
   write(chunk: Buffer): Promise<void>;
 }
 
@@ -70,8 +73,9 @@ const KEEP_ALIVE_MS = 4_000;
 /**
  * The HTTP/1.1 connections to one origin.
  *
- * HTTP/2 is off, because undici repeats refused streams by itself. I6: it must be known for each request whether bytes were sent.
- * undici's dispatcher is used directly, because only its handler reports when a request is about to be written.
+ * HTTP/2 is off, because undici repeats refused streams by itself. I6: it must be known for each request whether bytes
+ * were sent. undici's dispatcher is used directly, because only the handler of a dispatcher reports when a request is
+ * about to be written.
  */
 export function createTransport(options: {
   origin: string;
@@ -107,7 +111,7 @@ function exchange(pool: Pool, request: HttpRequest): Promise<Exchange> {
     let bytes = 0;
     let settled = false;
     let receiver: BodyReceiver | null = null;
-    /** Resolves once the receiver has taken all chunks so far; null where it was given none. */
+    /** Resolves once the receiver has taken all chunks so far; null if it has received none. */
     let delivered: Promise<void> | null = null;
 
     const settle = (loss: Loss | null): void => {
@@ -116,7 +120,7 @@ function exchange(pool: Pool, request: HttpRequest): Promise<Exchange> {
       clearTimeout(timer);
       signal?.removeEventListener('abort', onAbort);
       if (status === 0) {
-        // Without a controller the request never reached a socket.
+        // If there is no controller, the request never reached a socket.
         const unexplained: Loss = { by: 'error', error: new Error('the answer ended before its status line') };
         resolve({ kind: 'silence', sent: control !== null, loss: loss ?? unexplained });
       } else {
@@ -153,7 +157,7 @@ function exchange(pool: Pool, request: HttpRequest): Promise<Exchange> {
           // An error that is thrown here stops undici from writing the request.
           if (settled) throw new Error('given up before it was sent');
           if (control !== null) {
-            // I6: at a second start undici would send the request again by itself.
+            // I6: a second start means that undici would send the request again.
             const error = new Error('the connection was lost while the request was in flight');
             settle({ by: 'error', error });
             throw error;

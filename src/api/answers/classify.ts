@@ -1,4 +1,5 @@
-// Decides what each HTTP status means. No other file does. `lost-request.ts` decides what a lost request or answer means.
+// Decides what each HTTP status means. Only this file does so. `lost-request.ts` decides what a lost request or answer
+// means.
 //
 // The API document defines 401, 402, 403, 409 and 429 ("Errors"), and RFC 9110 the others. Every line answers one question:
 // could the write have taken effect? If this is unknown, the outcome is `ambiguous`, never a guess (I6).
@@ -31,7 +32,7 @@ export interface Expectation {
   sent?: () => SentIdentity;
 }
 
-/** For requests whose answer needs no certain content. */
+/** The expectation for a request whose answer may have any content. */
 export const NOTHING_EXPECTED: Expectation = { needsId: false, idPaths: [], uniqueFields: [] };
 
 export interface Classifier {
@@ -55,7 +56,8 @@ const MEANINGS: Readonly<Record<number, Meaning>> = {
   401: 'key',
   402: 'plan',
   403: 'scope',
-  // The server has stopped waiting for the request, or a gateway for the server behind it. That server may still be working.
+  // The server has stopped waiting for the request, or a gateway for the server behind it. The server behind the
+  // gateway may still be working.
   408: 'timeout',
   504: 'timeout',
   409: 'gate',
@@ -85,12 +87,15 @@ export function unreadableAnswer(status: number | null, message: string): Outcom
   return { ...foreignAnswer(status, message), atWork: true };
 }
 
-/** The outcome of an answer that is not from the API: the page of a server in front of it or in its place. */
+/**
+ * The outcome of an answer that is not from the API: the page of another server that is in front of the API or answers
+ * in its place.
+ */
 export function foreignAnswer(status: number | null, message: string): Outcome & { kind: 'ambiguous' } {
   return { kind: 'ambiguous', cause: 'unreadable_answer', detail: { status, message } };
 }
 
-/** Whether an answer is a list, as far as it was read. A page of HTML with a 200 is not a list. */
+/** True if the part of an answer that was read is a list. A page of HTML with a 200 is not a list. */
 export function answersList({ status, body, cut }: Extract<Exchange, { kind: 'answer' }>): boolean {
   if (meaningOf(status) !== 'done') return false;
   const value = parseJson(body);
@@ -148,7 +153,7 @@ export function createClassifier(options: {
       case 'away': {
         const waitMs = retryAfterMs(headers, now());
         if (isUnprocessed(body)) return { kind: 'unavailable', sent: true, retryAfterMs: waitMs, detail };
-        // As after a 504: the server behind the gateway may still be processing the request.
+        // The server behind the gateway may still be processing the request, as after a 504.
         return { kind: 'ambiguous', cause: 'timeout', retryAfterMs: waitMs, detail };
       }
       case 'gate':
@@ -156,7 +161,7 @@ export function createClassifier(options: {
         if (isKeyBusy(error)) return { kind: 'in_flight', detail };
         return { kind: 'gated', detail, ...hint(status, error, expectation) };
       case 'refusal': {
-        // An answer that names members of an import is about these alone.
+        // An answer that names members of an import is only about these members.
         const named = withMembers(parseJson(body), expectation, 'refused');
         if (named.members === undefined && saysExists(status, error, expectation)) return { kind: 'exists', detail };
         if (ENDPOINT_STATUSES.has(status)) return { kind: 'refused', detail, endpoint: true };

@@ -12,9 +12,9 @@ const SECRET_LENGTH_MAX = 16_384;
 /**
  * A cleaner that removes tags, control characters and secrets, and shortens the rest.
  *
- * I7: secrets are removed first, because a secret that is cut in two would not be recognised. Every removed part leaves a space, so
- * that the later steps cannot join the parts of a secret. Text that looks like a key of the platform is removed as well: an answer
- * may repeat a part of our key, or the key of somebody else.
+ * I7: secrets are removed first, because a secret that is cut in two would not be recognised. Every removed part leaves
+ * a space, so that the later steps cannot join the parts of a secret. Text that looks like a key of the platform is
+ * removed as well: an answer may repeat a part of the key in use, or the key of somebody else.
  */
 export function createCleanText(secrets: SecretStore): CleanText {
   return (text, lengthMax = MESSAGE_LENGTH_MAX) => {

@@ -5,7 +5,7 @@ import { parseJson, valueAt } from './json-text.ts';
 
 /** The content of an error body, ready to be shown. */
 export interface ErrorBody {
-  /** One line in the API's own words; empty if it sent none. */
+  /** The API's message in one line; empty if it sent none. */
   message: string;
   /** Problems by field. */
   fields: Record<string, string>;
@@ -96,7 +96,10 @@ export function readProblems(value: JsonValue, clean: CleanText): ErrorBody {
   return { message, fields: Object.fromEntries(fields), problems };
 }
 
-/** True if one sentence about the whole request names the field and all that it lists: "review is missing" and `missing: review`. */
+/**
+ * True if one sentence about the whole request names the field and all its problems: "review is missing" and `missing:
+ * review`.
+ */
 function isSaid(name: string, problems: readonly Problem[], whole: readonly string[]): boolean {
   const texts = problems.filter(({ field }) => field === name).map(({ text }) => text.replace(/[.!?]$/, ''));
   return whole.some((sentence) => [name, ...texts].every((words) => hasWords(sentence, words)));

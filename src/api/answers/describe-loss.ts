@@ -2,7 +2,8 @@ import { messageOf, systemCodeOf } from '../../lib/errors.ts';
 import type { Loss } from '../transport.ts';
 import type { CleanText } from './clean-text.ts';
 
-// Names: Node's and undici's error codes ("Errors" in the documentation of both) and those of OpenSSL for certificates.
+// Words for error codes: those of Node and undici ("Errors" in the documentation of both) and those of OpenSSL for
+// certificates.
 
 const WORDS: Readonly<Record<string, string>> = {
   ENOTFOUND: 'the host name of the API is not known',

@@ -1,6 +1,6 @@
-// Checks whether an answer belongs to its request. Some proxies and servers mix answers up, and a wrong answer binds an item
-// to the wrong id. So the parts of the request that the answer repeats are compared with the request. An answer that repeats
-// nothing proves nothing.
+// Checks whether an answer belongs to its request. Some proxies and servers send the answer of another request, and a
+// wrong answer would bind an item to the wrong id. So the parts of the request that the answer repeats are compared
+// with the request. An answer that repeats nothing proves nothing.
 
 import { isJsonObject, type JsonValue } from '../../lib/json.ts';
 import { valueAt } from './json-text.ts';
@@ -17,7 +17,7 @@ export interface SentId {
   name: string;
   paths: readonly string[];
   id: string | number;
-  /** Only the id can be at its paths. */
+  /** True if only this id can be at its paths. */
   isOwn?: true;
   /** The other id that the item could have had in place of this one. It was not sent. */
   either?: { name: string; paths: readonly string[] };
@@ -86,8 +86,8 @@ function valuesAt(holders: readonly JsonValue[], paths: readonly string[]): (Jso
 }
 
 /**
- * Whether two values are ids of the same form. Under the name of an id a platform may show an SKU, an address or a whole object, which
- * proves nothing about the id.
+ * True if two values are ids of the same form. In the field of an id a platform may show an SKU, an address or a whole
+ * object, which proves nothing about the id.
  */
 function isComparable(sent: string | number, shown: JsonValue | undefined): boolean {
   if (typeof shown === 'number') return typeof sent === 'number' || DIGITS.test(sent);

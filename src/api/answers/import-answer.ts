@@ -1,6 +1,7 @@
-// Reads from the answer to a bulk import what it says about each member. The API document shows no such answer, so every usual
-// form is read: a list of results, lists by result, DRF's list of errors, errors by position or key, and plain counts. A member
-// that the answer does not clearly name is `unknown`, never a guess. The list of products decides about it.
+// Reads the result of each member from the answer to a bulk import. The API document shows no such answer, so every
+// usual form is read: a list of results, lists by result, DRF's list of errors, errors by position or key, and plain
+// counts. A member that the answer does not clearly name is `unknown`, never a guess. The list of products decides
+// about it.
 
 import type { MemberOutcome } from '../../domain/delivery/outcome.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
@@ -70,7 +71,7 @@ export function decodeImport(
 
 function refusedMembers(members: MemberOutcome[]): MemberOutcome[] | null {
   if (!members.some(({ kind }) => kind === 'refused')) return null;
-  // If some members were stored nevertheless, the others are unknown.
+  // If some members were stored although the import was refused, the others are unknown.
   if (members.some(({ kind }) => kind === 'accepted')) return members;
   return members.map((member) => (member.kind === 'unknown' ? { kind: 'untouched' } : member));
 }
@@ -124,7 +125,9 @@ function fromResults(entries: JsonValue[], reading: Reading): Statement[] {
   });
 }
 
-/** That the results are in the order of the members is usual, and not certain enough to bind an id by it. */
+/**
+ * Removes the id. The results are usually in the order of the members, but this is not certain enough to bind an id.
+ */
 function withoutId(outcome: MemberOutcome): MemberOutcome {
   return outcome.kind === 'accepted' ? { ...outcome, remoteId: null } : outcome;
 }
@@ -162,7 +165,7 @@ function fromMap(map: JsonObject, said: Said | null, { expectation, clean, decis
 
 const PLACE_NAMES = ['index', 'position', 'row', 'line', 'row_number', 'line_number'];
 
-/** The positions of entries: by natural key, or else by their number if it is clear where the numbers begin. */
+/** The positions of entries: by natural key, or by their number if it is clear whether the numbers begin at 0 or 1. */
 function placesOf(entries: readonly JsonValue[], expectation: ImportExpectation): (number | null)[] {
   const { keys } = expectation;
   const numbers = entries.map((entry) => (isJsonObject(entry) ? numberIn(entry) : null));
@@ -171,7 +174,7 @@ function placesOf(entries: readonly JsonValue[], expectation: ImportExpectation)
     const key = keyIn(entry, expectation);
     const byKey = key === null ? -1 : keys.indexOf(key);
     if (byKey >= 0) return byKey;
-    // A key that was not sent belongs to no member, whatever number stands beside it.
+    // A key that was not sent belongs to no member, even if a number is beside it.
     const number = numbers[index] ?? null;
     if (key !== null || number === null) return null;
     const first = base ?? (number.name === 'index' || number.name === 'position' ? 0 : null);
@@ -186,7 +189,7 @@ interface PlaceNumber {
   at: number;
 }
 
-/** Whether the numbers begin at 0 or 1, if one of them shows it. */
+/** The number at which the numbers begin; null if none of them shows it. */
 function baseOf(numbers: readonly (PlaceNumber | null)[], count: number): 0 | 1 | null {
   if (numbers.some((number) => number?.at === 0)) return 0;
   return numbers.some((number) => number?.at === count) ? 1 : null;
@@ -204,7 +207,7 @@ function keyIn(entry: JsonValue, { keyNames, keys }: ImportExpectation): string 
   if (typeof entry === 'string') return entry;
   if (!isJsonObject(entry)) return null;
   const direct = naturalKeyIn(entry, keyNames);
-  // Under an error the member's name may hold its problems: `{"sku": "This field is required."}`.
+  // In an error, the name of the member's natural key may hold problems: `{"sku": "This field is required."}`.
   if (direct !== null && keys.includes(direct)) return direct;
   for (const echo of ECHOES) {
     const inner = valueAt(entry, echo);
@@ -252,7 +255,10 @@ function idIn(value: JsonValue | undefined, { idPaths }: ImportExpectation, clea
   return value === undefined ? null : remoteIdIn(value, idPaths, clean);
 }
 
-/** The fields of an entry that describe problems: those for this purpose, or else all except the identifying ones. */
+/**
+ * The fields of an entry that describe problems: the fields that are meant for problems, or all except the identifying
+ * ones.
+ */
 function problemsOf(entry: JsonValue, { keyNames, keys }: ImportExpectation): JsonValue {
   if (typeof entry === 'string') return keys.includes(entry) ? null : entry;
   if (!isJsonObject(entry)) return entry;

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonValue } from '../../lib/json.ts';
 
-/** The result of a member, as an answer states it; `stored` if the answer does not distinguish creation from update. */
+/** The result of a member in an answer; `stored` if the answer does not distinguish creation from update. */
 export type Said = 'created' | 'updated' | 'stored' | 'refused' | 'unclear';
 
 /** Fields of an answer that list the members of the import by result. */

@@ -30,8 +30,9 @@ const keepDigits: Reviver = (_key, value, context) => {
 const DEPTH_MAX = 32;
 
 /**
- * A copy of a value that canonical JSON can express. A lone surrogate becomes U+FFFD, as when a text was cut amid a
- * character. A number that a double cannot hold, such as 1e999, and what is nested too deeply become null.
+ * A copy of a value that canonical JSON can express. A lone surrogate, which is left if a text was cut within a
+ * character, becomes U+FFFD. A number that a double cannot hold, such as 1e999, becomes null, and so does a value that
+ * is nested too deeply.
  */
 export function expressible(value: JsonValue, depth = 0): JsonValue {
   if (typeof value === 'string') return value.toWellFormed();

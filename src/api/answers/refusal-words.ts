@@ -1,4 +1,4 @@
-// Reads the meaning of a refusal from its words, under any status.
+// Reads the meaning of a refusal from its words, whatever its status is.
 
 import type { ErrorBody, Problem } from './decode.ts';
 
@@ -17,8 +17,8 @@ export function alreadyExists({ problems }: ErrorBody, uniqueFields: readonly st
 }
 
 /**
- * Whether a create may have been refused because its item exists. Platforms use any words for that, or none. But if the answer
- * names fields and the natural key is not among them, the refusal is about those fields.
+ * Whether a create may have been refused because its item exists. Platforms use any words for this, or none. But if the
+ * answer names fields and the natural key is not among them, the refusal is about those fields.
  */
 export function mayExist({ problems }: ErrorBody, uniqueFields: readonly string[]): boolean {
   const named = problems.flatMap(({ field }) => (field === null ? [] : [field.slice(field.lastIndexOf('.') + 1)]));

@@ -36,8 +36,9 @@ export function throttledForMs(headers: AnswerHeaders, nowMs: number): number | 
 }
 
 /**
- * `RateLimit: "default";r=0;t=30` (draft-ietf-httpapi-ratelimit-headers), `RateLimit: limit=10, remaining=0, reset=30` (its
- * versions 03 to 07), or a field of its own, which may hold seconds, a Unix time in seconds or milliseconds, or a date.
+ * `RateLimit: "default";r=0;t=30` (draft-ietf-httpapi-ratelimit-headers), `RateLimit: limit=10, remaining=0, reset=30`
+ * (its versions 03 to 07), or a separate field, which may hold seconds, a Unix time in seconds or milliseconds, or a
+ * date.
  */
 function quotaResetMs(headers: AnswerHeaders, nowMs: number): number | null {
   const at = sentAt(headers, nowMs);
@@ -51,7 +52,10 @@ function quotaResetMs(headers: AnswerHeaders, nowMs: number): number | null {
   return null;
 }
 
-/** If there are several quotas, the longest reset of the exhausted ones counts. If none states that, the longest of all counts. */
+/**
+ * If there are several quotas, the longest reset of the exhausted ones counts. If none states that it is exhausted, the
+ * longest of all counts.
+ */
 function combinedResetMs(text: string): number | null {
   const quotas = text
     .slice(0, TEXT_MAX)

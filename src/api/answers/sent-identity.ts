@@ -15,7 +15,7 @@ export function keyNamesUnder(profile: Profile): KeyNames {
   return { product: namesOf('product'), material: namesOf('material') };
 }
 
-/** The values of a committed write that its answer may repeat, read from its path and bytes. */
+/** The values of a committed write that its answer may repeat, which are read from its path and bytes. */
 export function sentIdentity(
   { operation, path, body }: SentWrite,
   { profile, keyNames }: { profile: Profile; keyNames: KeyNames },

@@ -6,7 +6,7 @@ export interface ListingPath {
   readonly first: string;
   /** The path of a page with these additional parameters. A parameter that is null is removed. */
   with(path: string, parameters: Readonly<Record<string, string | null>>): string;
-  /** The page that a link names; null if the link has another path than the list. */
+  /** The page that a link names; null if the path of the link is not that of the list. */
   linked(link: string, current: string): string | null;
 }
 

@@ -31,7 +31,7 @@ export interface TallyState {
   firstCount: number | null;
   lastCount: number | null;
   repeats: number;
-  /** Repeated entries that a shift of the pages does not explain. */
+  /** The number of repeated entries that a shift of the pages does not explain. */
   strays: number;
   fell: boolean;
 }
@@ -57,7 +57,7 @@ export function createTally(from?: { ids: Iterable<Id>; state: TallyState }): Ta
       for (const entry of entries) {
         if (seen.has(entry.identity)) {
           repeats += 1;
-          // New entries on earlier pages push the last entries of a page to the beginning of the next one.
+          // New entries on earlier pages move the last entries of a page to the beginning of the next page.
           if (fresh.length > 0) strays += 1;
         } else {
           seen.set(entry.identity, false);
@@ -79,7 +79,7 @@ export function createTally(from?: { ids: Iterable<Id>; state: TallyState }): Ta
       if (fell) return { reason: 'entries were deleted while it was being read', moved: true };
       if (seen.size < firstCount) {
         const reason = `it counted ${firstCount} entries, and gave ${seen.size} different ones`;
-        // A repeated id has displaced another entry.
+        // A repeated id has taken the place of another entry.
         return { reason, moved: repeats > 0 };
       }
       const grown = lastCount - firstCount;

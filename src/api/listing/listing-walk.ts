@@ -19,11 +19,11 @@ export interface WalkTools<Entry> extends PageTools<Entry> {
 /** The next page to read. */
 export interface Place {
   path: string;
-  /** What was read before: the number of pages, of their entries, and of the entries of the largest page. */
+  /** The counts of what was read before: pages, their entries, and the entries of the largest page. */
   pages: number;
   entries: number;
   widest: number;
-  /** True if a link or cursor led to this page. The listing then ends at a page without link and cursor. */
+  /** True if a link or cursor has led to this page. Then the listing ends at a page without link and cursor. */
   led: boolean;
   /** The page number that the first page states. */
   firstNumber: number | null;
@@ -55,7 +55,7 @@ export function firstPlace({ path, list }: Pick<WalkTools<unknown>, 'path' | 'li
  * Reads the pages of a listing until it proves its end. Proofs are a field that states the last page, a cursor or link that the
  * earlier pages had and the last one lacks, and the answer to a request for another page: 404, an empty page or a short one.
  *
- * @param known gets what the walk finds out about the API's paging
+ * @param known the known facts about the API's paging, to which the walk adds
  */
 export async function* walk<Entry>(
   tools: WalkTools<Entry>,
@@ -111,7 +111,7 @@ function placeAfter<Entry>(place: Place, page: ListPage<Entry>, { path, led }: {
   return { ...place, path, led, pages: place.pages + 1, entries, widest };
 }
 
-/** What is known after a page was read. */
+/** The state of the walk after a page was read. */
 interface At<Entry> {
   place: Place;
   page: ListPage<Entry>;
@@ -151,7 +151,7 @@ function saysMore({ more, number, pages }: PagingWords, place: Place): boolean |
   return (number === null ? place.pages + 1 : number - first + 1) < pages;
 }
 
-/** The paging that the profile sets, if any. */
+/** The paging that the profile sets; null if it sets none. */
 function wayOf({ paging, pageParameter, offsetParameter, firstPage }: Profile['list']): Way | null {
   if (paging === 'page') return { by: 'page', parameter: pageParameter, first: firstPage ?? 1 };
   return paging === 'offset' ? { by: 'offset', parameter: offsetParameter } : null;

@@ -9,7 +9,7 @@ export interface ListingTools<Entry> extends WalkTools<Entry> {
   onPage: OnPage<Entry>;
   /** Where to continue: a position that `onPage` has received, and the ids up to there. */
   from?: ListOptions['from'];
-  /** What is known about this list. A complete read adds to it. */
+  /** The known facts about the paging of this list. A complete read adds to it. */
   known: KnownPaging;
 }
 
@@ -27,7 +27,7 @@ const Known = z.object({
   parameters: z.record(z.string(), z.string()),
 });
 
-/** Where a listing can be resumed: the next page, and what is known about the pages before it. */
+/** The position at which a listing can be resumed: the next page, and what is known about the pages before it. */
 const Position = z.object({
   /** Null after the last page. */
   place: z

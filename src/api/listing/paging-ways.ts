@@ -3,14 +3,14 @@ import type { ListPage } from './list-page.ts';
 import type { ListingPath } from './listing-path.ts';
 import type { PageRead } from './page-reading.ts';
 
-/** How pages are requested if no answer names the next one. */
+/** How pages are requested if no answer names the next page. */
 export type Way =
   /** By number. `first` is the number of the page that a request without a number returns. */
   | { by: 'page'; parameter: string; first: number }
   /** By the number of entries to skip. */
   | { by: 'offset'; parameter: string };
 
-/** What a complete read has shown about an endpoint's list. It is kept as long as the process runs. */
+/** The facts that a complete read has shown about an endpoint's list. It is kept as long as the process runs. */
 export interface KnownPaging {
   way: Way | null;
   /** The number of entries in an answer that neither page, offset nor a larger size changes: all entries. */
@@ -100,7 +100,7 @@ export async function searchWay<Entry>(
     if (after.kind === 'same' || after.kind === 'refused') return null;
     const from1: Way = { by: 'page', parameter, first: stated ?? 1 };
     if (stated === null) {
-      // Numbers may begin with 0. Page 1 is then the second page, and must not be skipped.
+      // Numbers may begin with 0. Page 1 is then the second page, so it must be tried too.
       const one = await attempt({ [parameter]: '1' });
       const from0: Way = { by: 'page', parameter, first: 0 };
       if (one.kind === 'failed') return one;

@@ -1,16 +1,16 @@
-// Reads from a page where the other pages are. The API document does not describe paging, so this file recognises the fields
-// of common frameworks and protocols: Django REST Framework, Spring, Relay, OData, HAL and `Link` headers (RFC 8288), in
-// camelCase or not.
+// Reads the paging fields of a page, which show where the other pages are. The API document does not describe paging,
+// so this file recognises the fields of common frameworks and protocols: Django REST Framework, Spring, Relay, OData,
+// HAL and `Link` headers (RFC 8288), in camelCase or not.
 
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
 import { valueAt } from '../answers/json-text.ts';
 import type { AnswerHeaders } from '../transport.ts';
 
-/** What a page states about the pages after it; null if it states nothing. */
+/** The statements of a page about the pages after it; null if it states nothing. */
 export interface PagingWords {
   /** The number of entries on all pages. */
   count: number | null;
-  /** False is a known end marker. */
+  /** False if the page has a known end marker. */
   more: boolean | null;
   next: NextPage | null;
   /** The number of the page. */
@@ -23,7 +23,7 @@ export interface PagingWords {
 export type NextPage =
   /** A URL, path or query. */
   | { kind: 'link'; link: string }
-  /** The value of a query parameter; `parameter` is the name that usually goes with it. */
+  /** The value of a query parameter; `parameter` is the usual name of its parameter. */
   | { kind: 'cursor' | 'page'; token: string; parameter: string };
 
 /** The places of the paging fields in the profile: dotted paths into the body, or names of headers. */
@@ -147,7 +147,7 @@ function headerValue(text: string): JsonValue {
   return text;
 }
 
-/** RFC 8288. A header that names other pages and no next one belongs to the last page. */
+/** RFC 8288. A header that names other pages but no next page belongs to the last page. */
 function takeLinkHeader(words: Words, given: string | string[]): void {
   const text = (Array.isArray(given) ? given.join(',') : given).slice(0, 8_192);
   for (const [, target = '', parameters = ''] of text.matchAll(/<([^<>]*)>((?:\s*;\s*[^,;<"]+(?:"[^"]*")?)*)/g)) {

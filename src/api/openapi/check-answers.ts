@@ -111,7 +111,10 @@ function likelyId(schema: JsonValue | undefined, schemas: SchemaReader): string 
   return undefined;
 }
 
-/** The place of the entries of a list, and the schema of an entry; undefined if the document does not show it. */
+/**
+ * Checks the place of the entries of a list. Returns the schema of an entry; undefined if the document does not show
+ * it.
+ */
 function checkList(name: Name, matches: Matches, tools: Tools): JsonValue | undefined {
   const { document, profile, schemas, report } = placed(name, tools);
   const operation = matches.get(name);
@@ -145,7 +148,7 @@ function checkList(name: Name, matches: Matches, tools: Tools): JsonValue | unde
 
 const PAGE_PARAMETERS = ['page', 'page_number', 'pageNumber', 'page_no', 'p'];
 const SIZE_PARAMETERS = ['page_size', 'pageSize', 'per_page', 'perPage', 'limit', 'size'];
-/** Fields that name the next page, so that no page number is needed. */
+/** Settings for fields that name the next page. With one of them no page number is needed. */
 const LEADS = [
   'next',
   'next_url',

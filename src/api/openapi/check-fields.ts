@@ -9,7 +9,7 @@ import { checkValues } from './check-values.ts';
 import { listed, type Report } from './difference.ts';
 import type { SchemaReader, SchemaView } from './schema.ts';
 
-/** A canonical field, and the setting of its name in requests. */
+/** A canonical field, and the setting for its name in requests. */
 interface SentField {
   name: string;
   wire: string;

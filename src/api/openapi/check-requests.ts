@@ -7,7 +7,7 @@ import type { ApiDocument, ApiOperation } from './document.ts';
 import type { Matches } from './match.ts';
 
 const KEY_HEADER = 'X-API-Key';
-/** Headers of every request, or of every write. */
+/** The headers that every request or every write has. */
 const SENT_HEADERS = new Set(['x-api-key', 'accept', 'content-type', 'user-agent', 'idempotency-key', 'authorization']);
 const IDEMPOTENCY_HEADER = 'idempotency-key';
 
@@ -176,8 +176,8 @@ function checkIdempotency(matches: Matches, { document, profile, report }: Idemp
     found,
     expected: { honoured: 'on every write', publish: 'on publishing', none: 'on no write' }[profile.idempotency],
     weight: 'note',
-    // I6: a listed header may still be ignored, and trust in an ignored header would double writes. So no setting is proposed without
-    // evidence, and with evidence the operator still has to decide.
+    // I6: a listed header may still be ignored, and trust in an ignored header would double writes. So a setting is
+    // proposed only with evidence, and even then the operator has to decide.
     ...((!isEverywhere || isObeyed) && { setting: 'idempotency' }),
     ...(!isEverywhere && { value: suggested }),
   });

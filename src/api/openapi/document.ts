@@ -23,15 +23,15 @@ export interface ApiParameter {
 
 export interface ApiDocument {
   operations: ApiOperation[];
-  /** By name. References are resolved. */
+  /** The security schemes by name. References are resolved. */
   securitySchemes: ReadonlyMap<string, JsonObject>;
   /** Whether the document defines security schemes. */
   hasSecuritySchemes: boolean;
-  /** The security of operations that state none of their own. */
+  /** The security of operations that state none. */
   security: JsonValue | undefined;
   /** The object that a `$ref` in the document refers to, or the object itself; null if there is none. */
   resolve(value: JsonValue | undefined): JsonObject | null;
-  /** Why a `$ref` cannot be resolved, in a few words; null if it can, and for values that are no `$ref`. */
+  /** Why a `$ref` cannot be resolved, in a few words; null if it can, and for a value that is not a `$ref`. */
   whyUnread(value: JsonValue | undefined): string | null;
 }
 

@@ -50,7 +50,7 @@ export function matchEndpoints({ operations }: ApiDocument, report: Report): Mat
   return matches;
 }
 
-/** The setting that helps if an operation is missing. */
+/** The setting to use if an operation is missing. */
 function instead(name: EndpointName): { setting?: string; value?: string } {
   return name === 'product.import' ? { setting: 'productUpdate', value: 'none' } : {};
 }

@@ -34,7 +34,7 @@ export interface SchemaReader {
 const DEPTH_MAX = 16;
 const ALTERNATIVES_MAX = 50;
 const PROPERTIES_MAX = 1_000;
-/** How many schemas one comparison reads. This bounds documents that are made to explode. */
+/** How many schemas one comparison reads. This bounds the work for a document that was made to exhaust the reader. */
 const LOOKS_MAX = 100_000;
 
 const NOTHING: SchemaView = {
@@ -105,7 +105,7 @@ function ownView(schema: JsonObject): SchemaView {
   };
 }
 
-/** The parts of a schema beyond that bound. */
+/** Describes which parts of a schema exceed the bound; null if none does. */
 function excessOf(schema: JsonObject, members: number): string | null {
   const parts = ['allOf', 'oneOf', 'anyOf'].map((name) => schema[name]);
   if (parts.some((list) => Array.isArray(list) && list.length > ALTERNATIVES_MAX)) {
@@ -123,7 +123,7 @@ function isNull({ types, properties }: SchemaView): boolean {
   return properties.size === 0 && types.size === 1 && types.has('null');
 }
 
-/** Combines views that all apply. */
+/** Combines views. A value has to fit all of them. */
 function together(views: readonly SchemaView[]): SchemaView {
   const lengths = views.flatMap(({ maxLength }) => maxLength ?? []);
   const [first, ...others] = views.flatMap(({ values }) => (values === null ? [] : [values]));
