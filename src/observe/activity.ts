@@ -1,5 +1,5 @@
-// How much the process has done in the last 24 hours, counted for each minute. The memory is bounded: a minute that is older than
-// that gives its place to a new one.
+// How much the process has done in the last 24 hours, counted for each minute. The memory is bounded: a minute that is
+// older than 24 hours is replaced by a new one.
 
 import type { ProgressEvent } from '../domain/ports/progress.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -26,7 +26,10 @@ export interface ActivitySpan extends ActivityCounts {
 export interface Activity {
   /** Subscribe it to an event bus. */
   observe(event: ProgressEvent): void;
-  /** The counts of the last 24 hours in spans of `minutes`, which divides an hour; the oldest first, the present one last. */
+  /**
+   * The counts of the last 24 hours in spans of `minutes`, where `minutes` divides an hour. The oldest span comes
+   * first, the present one last.
+   */
   spans(minutes: number): ActivitySpan[];
   /** Requests per second over the last ten seconds. */
   requestsPerSecond(): number;
@@ -36,7 +39,7 @@ export interface Activity {
 
 const MINUTE_MS = 60_000;
 const MINUTES = 24 * 60;
-/** The rate of requests is taken over this many seconds. */
+/** The rate of requests is computed over this many seconds. */
 const SECONDS = 10;
 
 interface Cell<Counts> {
@@ -45,7 +48,7 @@ interface Cell<Counts> {
   counts: Counts;
 }
 
-/** A fixed number of cells: a cell begins again when its place is taken by a later time. */
+/** Counts in a fixed number of cells. A cell begins again at 0 when it is used for a later time. */
 function createCounts<Counts>(size: number, begin: () => Counts) {
   const cells: (Cell<Counts> | undefined)[] = [];
   return {
@@ -57,7 +60,7 @@ function createCounts<Counts>(size: number, begin: () => Counts) {
       cells[place] = begun;
       return begun.counts;
     },
-    /** Null where nothing happened. */
+    /** Null if nothing happened. */
     look(number: number): Counts | null {
       const cell = cells[number % size];
       return cell?.number === number ? cell.counts : null;

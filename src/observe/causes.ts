@@ -5,7 +5,7 @@ import type { Suspended } from '../domain/ports/first-contact.ts';
 import type { GuardedRead } from '../domain/ports/guarded-read.ts';
 import type { ItemCounts, ItemState, PassportCounts } from '../domain/ports/ledger/ledger-views.ts';
 
-/** The last run of a source, where it failed. */
+/** The last run of a source, if it has failed. */
 export interface FailedRun {
   source: string;
   error: string;
@@ -32,10 +32,10 @@ export type CauseName =
   | 'suspended';
 
 export interface Cause {
-  /** Stable, for scripts. */
+  /** The name of the cause. It is stable, for scripts. */
   cause: CauseName;
   count: number;
-  /** The command that shows the cause, or the one that ends it where there is nothing more to show. */
+  /** The command that shows the cause, or ends it if there is nothing more to show. */
   command: string;
 }
 

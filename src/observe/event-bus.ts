@@ -4,8 +4,8 @@ import type { Logger } from '../lib/logging/logging.ts';
 /** Passes the engine's events to all listeners. */
 export interface EventBus {
   /**
-   * Never throws: a failing listener must not undo the change that the event reports. Its first error is logged, and the other
-   * listeners get the event all the same.
+   * Never throws: a failing listener must not undo the change that the event reports. Its first error is logged, and
+   * the other listeners still get the event.
    */
   emit: Emit;
   /** Returns the function that ends the subscription. */
@@ -14,7 +14,10 @@ export interface EventBus {
 
 export function createEventBus({ log }: { log: Pick<Logger, 'error'> }): EventBus {
   const listeners = new Set<(event: ProgressEvent) => void>();
-  /** The listeners that have thrown. Thousands of events a second must not become as many lines of the log. */
+  /**
+   * The listeners that have thrown. They are remembered because thousands of events a second must not log an error
+   * each.
+   */
   const failing = new Set<(event: ProgressEvent) => void>();
   return {
     emit(event) {

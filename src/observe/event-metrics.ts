@@ -8,7 +8,7 @@ export const RUN_RESULTS = ['complete', 'failed', 'interrupted'] as const;
 /** The metrics that events change. */
 export interface EventMetrics {
   observe(event: ProgressEvent): void;
-  /** Gives each stream of the config its series, so that the first event is an increase from 0. */
+  /** Creates the series of each stream of the config, so that the first event is an increase from 0. */
   begin(streams: readonly { source: string; stream: string }[]): void;
 }
 
@@ -23,7 +23,7 @@ const OUTCOMES = [
   'refused',
   'denied',
 ] as const;
-/** States in which an attempt can leave a delivery. */
+/** The states that a delivery can have after an attempt. */
 const SETTLED = ['delivered', 'due', 'in_doubt', 'blocked', 'rejected', 'parked'] as const;
 
 export function createEventMetrics({ counter, histogram }: Instruments): EventMetrics {

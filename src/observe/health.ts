@@ -3,12 +3,12 @@ import type { ReloadStatus } from '../domain/ports/daemon-notes.ts';
 import type { Clock } from '../lib/clock.ts';
 
 export const API_STANDINGS = ['ok', 'unreachable', 'throttled', 'denied_key', 'denied_plan', 'denied_scope'] as const;
-/** The state of the API by its last answers. `throttled`: it asks for a wait beyond a minute. */
+/** The state of the API according to its last answers. `throttled`: the API asks for a wait of more than a minute. */
 export type ApiStanding = (typeof API_STANDINGS)[number];
 
-/** The health of a daemon. It contains no data of the ledger, because everybody may ask for it. */
+/** The health of a daemon. It contains no data of the ledger, because everybody may read it. */
 export interface HealthReport {
-  /** `unhealthy`: it cannot work, and a restart may help. `degraded`: it waits for the API. */
+  /** `unhealthy`: the daemon cannot work, and a restart may help. `degraded`: the daemon waits for the API. */
   status: 'ok' | 'degraded' | 'unhealthy' | 'stopping';
   /** `lost`: its file, its log or its lock was removed or replaced, and this process ends. */
   ledger: 'ok' | 'unwritable' | 'lost';
@@ -16,7 +16,7 @@ export interface HealthReport {
   api: ApiStanding;
   /** `refused` if the last reload refused the config; the former settings stay in use. */
   config?: 'refused';
-  /** The wait beyond a minute that the API has asked for, where it has, as times in ISO 8601. */
+  /** The wait of more than a minute that the API has asked for, if any. Times in ISO 8601. */
   apiWait?: { since: string; until: string | null; askAgainAt: string };
 }
 
@@ -26,12 +26,12 @@ export interface Health {
 
 /** A part that takes longer than this to answer counts as out of reach. */
 const ANSWER_WITHIN_MS = 3000;
-/** An answer of ledger and queue is used again for this time, however often the health is asked for. */
+/** An answer of ledger and queue is used again for this time, so that frequent requests cost nothing. */
 const KEPT_MS = 2000;
 
 /**
- * A daemon is unhealthy while it cannot write its ledger or reach its queue. If the API is away, refuses or asks to wait, a restart
- * would not help: the work waits in the ledger.
+ * A daemon is unhealthy while it cannot write its ledger or reach its queue. A daemon is not unhealthy if the API is
+ * away, refuses or asks to wait, because a restart would not help: the work waits in the ledger.
  */
 export function createHealth(options: {
   touchLedger: () => Promise<void>;
@@ -40,7 +40,7 @@ export function createHealth(options: {
   askQueue: () => Promise<unknown>;
   api: () => ApiStanding;
   apiWait: () => ApiWait | null;
-  /** The result of the last reload of the config; null before the first. */
+  /** The result of the last reload of the config; null before the first one. */
   reload?: () => Pick<ReloadStatus, 'ok'> | null;
   stopping: () => boolean;
   clock: Clock;
@@ -88,7 +88,7 @@ function configOf(reload: Pick<ReloadStatus, 'ok'> | null | undefined): Pick<Hea
   return reload?.ok === false ? { config: 'refused' } : {};
 }
 
-/** Leaves out the API's words, because everybody may ask for the health. */
+/** Leaves out the API's message, because everybody may read the health. */
 function timesOf({ since, until, askAgainAt }: ApiWait): NonNullable<HealthReport['apiWait']> {
   const isoOf = (at: number): string => new Date(at).toISOString();
   return { since: isoOf(since), until: until === null ? null : isoOf(until), askAgainAt: isoOf(askAgainAt) };

@@ -1,7 +1,8 @@
-// Every metric of dpp-sync: the registry and docs/metrics.md are made of this table.
+// Every metric of dpp-sync: the registry and docs/metrics.md are made from this table.
 //
-// Conventions of Prometheus: base units, `_total` at the end of counters alone, `_timestamp_seconds` for a moment. A moment that
-// never was is 0, so that its age is large. A value that does not apply is NaN, so that no comparison with it holds.
+// Conventions of Prometheus: base units, `_total` only at the end of counters, `_timestamp_seconds` for a time. The
+// time of something that never happened is 0, so that its age is large. A value that does not apply is NaN, so that
+// every comparison with it is false.
 
 type MetricType = 'counter' | 'gauge' | 'histogram';
 
@@ -15,7 +16,7 @@ export interface MetricDefinition {
 
 const SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
-/** By the name without `dpp_sync_`. */
+/** The metrics by their names without `dpp_sync_`. */
 export const METRICS = {
   build_info: gauge('Always 1. The label says which version runs.', ['version']),
   items: gauge('Items in the ledger by the state of their delivery. Passports are one of the kinds.', [

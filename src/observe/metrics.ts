@@ -7,21 +7,21 @@ import { createStandingGauges } from './standing-gauges.ts';
 
 /** Counts the engine's events, and shows them to Prometheus together with the state of the ledger. */
 export interface Metrics {
-  /** Give it to an event bus. */
+  /** Subscribe this function to an event bus. */
   observe(event: ProgressEvent): void;
-  /** In Prometheus' text format. */
+  /** The metrics in the text format of Prometheus. */
   text(standing: Standing): Promise<string>;
   contentType: string;
 }
 
 /**
- * Labels take values from closed sets and the config's source and stream names alone: never an item's key, which would grow
- * without bound (I9), and never text from outside, which could contain a secret (I7).
+ * Labels only have values from closed sets, and the config's source and stream names: never an item's key, which would
+ * grow without bound (I9), and never text from outside, which could contain a secret (I7).
  */
 export function createMetrics(options: { version: string; figures: () => Promise<Figures> }): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
-  // These gauges have names of counters. `nodejs_active_handles` and its siblings show the same by type.
+  // These gauges have names of counters. `nodejs_active_handles` and similar metrics show the same by type.
   for (const what of ['handles', 'requests', 'resources']) registry.removeSingleMetric(`nodejs_active_${what}_total`);
   const instruments = createInstruments(registry);
   instruments.gauge('build_info').set({ version: options.version }, 1);

@@ -1,9 +1,9 @@
 import type { ProgressEvent } from '../domain/ports/progress.ts';
 
-/** How many rows each page of a run has read: an event reports the sum of the stream. */
+/** Computes how many rows each page of a run has read, because an event reports the sum of the stream. */
 export interface RowsRead {
   of(page: ProgressEvent & { type: 'page' }): number;
-  /** Call it when a run has ended, because the next one counts from 0. */
+  /** Call it when a run has ended, because the next run counts from 0. */
   ended(source: string): void;
 }
 

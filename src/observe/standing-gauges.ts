@@ -13,7 +13,10 @@ import type { Figures, Standing } from './standing.ts';
 const QUEUE_STATES = ['waiting', 'active', 'failed'] as const satisfies (keyof QueueCounts)[];
 const ACCOUNT = ['read', 'unchanged', 'changed', 'quarantined', 'excluded', 'missing'] as const;
 
-/** The gauges that show the state at the moment of the scrape. A source or stream that the config no longer has loses its series. */
+/**
+ * The gauges that show the state when Prometheus reads the metrics. A source or stream that the config no longer has
+ * loses its series.
+ */
 export function createStandingGauges({ gauge, counter }: Instruments): (standing: Standing, figures: Figures) => void {
   const showLedger = createLedgerGauges(gauge);
   const showSources = createSourceGauges(gauge);
@@ -29,7 +32,7 @@ export function createStandingGauges({ gauge, counter }: Instruments): (standing
 
 type MakeGauge = Instruments['gauge'];
 
-/** Counts of the ledger by source: of every source with a stream, and with zeros from the start. */
+/** The gauges for counts of the ledger by source. Every source with a stream has a series, with zeros at first. */
 function createLedgerGauges(gauge: MakeGauge): (figures: Figures) => void {
   const items = gauge('items');
   const passports = gauge('passports');
@@ -68,7 +71,7 @@ function createSourceGauges(gauge: MakeGauge): (standing: Standing, figures: Fig
   const lastEnded = gauge('last_run_ended_timestamp_seconds');
   const lastComplete = gauge('last_complete_run_timestamp_seconds');
   const nextRun = gauge('next_run_timestamp_seconds');
-  /** While a run goes on, the account of the run before it stays. */
+  /** While a run continues, the counts of the run before it are shown. */
   const accounts = new Map<string, NonNullable<Standing['sources'][number]['lastRun']>>();
 
   function showSource({ source, lastRun, completeAt, nextRunAt }: Standing['sources'][number]): void {
@@ -126,7 +129,7 @@ function createAlertMetrics(gauge: MakeGauge, counter: Instruments['counter']): 
       const count = alerts.filter((alert) => alert.firing && alert.condition === condition).length;
       firing.set({ condition }, count);
     }
-    // The alerts count their notices themselves, and the counter takes over their sums.
+    // The alerts count their notices themselves, so the counter is reset and set to their sums.
     notices.reset();
     for (const { channel, sent, failed } of sentNotices) {
       notices.inc({ channel, result: 'sent' }, sent);

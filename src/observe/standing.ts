@@ -6,11 +6,11 @@ import type { QueueCounts, QueueName } from '../domain/ports/queues.ts';
 import type { LedgerStanding } from './causes.ts';
 import type { ApiStanding } from './health.ts';
 
-/** The current state, asked for at each scrape. */
+/** The current state, which is read each time Prometheus reads the metrics. */
 export interface Standing extends LedgerStanding {
-  /** The counts are kept for a while: in how many milliseconds new ones can be had. 0 if these are new. */
+  /** In how many milliseconds new counts can be read, because counts are kept for a time. 0 if these counts are new. */
   renewableInMs: number;
-  /** Items that are missing from their sources, until a person decides. */
+  /** Items that are missing from their sources and about which no person has decided. */
   missing: MissingCounts;
   /** Null while the queue is out of reach. */
   queues: Record<QueueName, QueueCounts> | null;
@@ -28,7 +28,10 @@ export interface Standing extends LedgerStanding {
   }[];
 }
 
-/** The figures that only the metrics show, asked for at each scrape. Times are in milliseconds since the epoch. */
+/**
+ * The values that only the metrics show, which are read each time Prometheus reads the metrics. Times are in
+ * milliseconds since the epoch.
+ */
 export interface Figures {
   now: number;
   /** The streams of the config, which have a series from the start. */
@@ -40,7 +43,7 @@ export interface Figures {
   /** Requests a second that are sent at most; null while no limit is known. */
   learntRate: number | null;
   ledgerBytes: { database: number; log: number };
-  /** Null where the system does not say. */
+  /** Null if the system does not report it. */
   ledgerFreeBytes: number | null;
   /** Null without scheduled backups. */
   backup: { lastAt: number | null } | null;

@@ -17,7 +17,7 @@ import type { Holding } from './conditions.ts';
 /** Waits between the tries of one notice, in milliseconds. After the last try the notice is dropped. */
 const RETRY_MS = [5_000, 30_000, 120_000, 600_000, 1_800_000, 3_600_000];
 export const TRIES_MAX: number = RETRY_MS.length + 1;
-/** Alerts that are over are shown for this time, and at most this many. */
+/** Ended alerts are shown for this time, and at most this many of them. */
 const SHOWN_MS = 7 * 86_400_000;
 const OVER_MAX = 100;
 
@@ -29,15 +29,15 @@ export interface DueNotice {
 }
 
 export interface AlertBook {
-  /** Takes the conditions that hold now. Returns the alerts whose status has changed. */
+  /** Stores which conditions are true now. Returns the alerts whose status has changed. */
   update(holding: readonly Holding[], now: number): { fired: KeptAlert[]; resolved: KeptAlert[] };
   /** The notices that are due, the oldest change of status first. */
   due(channels: readonly string[], now: number): DueNotice[];
-  /** When the next notice becomes due; null where no notice waits. */
+  /** When the next notice becomes due; null if no notice waits. */
   nextAt(channels: readonly string[], now: number): number | null;
-  /** Notes whether a notice was sent. */
+  /** Stores whether a notice was sent. */
   ended(notice: DueNotice, error: string | null, now: number): void;
-  /** False where no such alert is known. */
+  /** False if no such alert is known. */
   mute(id: string, until: number | null): boolean;
   view(channels: readonly string[], now: number): AlertView[];
   kept(): KeptAlert[];
@@ -66,7 +66,7 @@ export function createAlertBook(note: Pick<AlertNote, 'alerts'>): AlertBook {
     return alert.notices[channel] ?? { reported: false, tries: 0, nextAt: alert.since, at: null, error: null };
   }
 
-  /** Whether the present status is reported to the channel as soon as `nextAt` has come. */
+  /** True if the present status has to be reported to the channel at `nextAt`. */
   function differs(alert: KeptAlert, channel: string, now: number): boolean {
     const { reported } = noticeOf(alert, channel);
     if (alert.firing) return !reported && (alert.mutedUntil === null || alert.mutedUntil <= now);
@@ -143,7 +143,7 @@ export function createAlertBook(note: Pick<AlertNote, 'alerts'>): AlertBook {
       notice.at = now;
       notice.error = error;
       if (error === null) notice.reported = firing;
-      // The status may have changed while the notice was on its way: then the tries begin again.
+      // If the status has changed while the notice was sent, the tries for the new status begin from the start.
       if (alert.since !== since) return;
       notice.tries += 1;
       const waitMs = RETRY_MS[notice.tries - 1];

@@ -1,4 +1,5 @@
-// Which conditions hold now, with what happened and what to do. Pure: the daemon gathers the facts.
+// Finds the conditions that are true now, with texts about what happened and what to do. Pure: the daemon collects the
+// facts.
 
 import type { AlertRules } from '../../domain/alert-settings.ts';
 import type { AlertCondition } from '../../domain/ports/alerts.ts';
@@ -6,32 +7,35 @@ import type { GuardedRead } from '../../domain/ports/guarded-read.ts';
 import { formatPeriod } from '../../lib/text/period.ts';
 import type { FailedRun } from '../causes.ts';
 
-/** The state of the daemon as far as alerts depend on it. Times are in milliseconds since the epoch. */
+/** The state of the daemon on which alerts depend. Times are in milliseconds since the epoch. */
 export interface AlertFacts {
   now: number;
   sources: readonly {
     source: string;
-    /** Whether the source has a schedule. A source without one is run by people, and never counts as overdue. */
+    /**
+     * Whether the source has a schedule. People start the runs of a source without a schedule, so it never counts as
+     * overdue.
+     */
     scheduled: boolean;
     quarantined: number;
-    /** The end of the last complete run; null before the first. */
+    /** The end of the last complete run; null before the first one. */
     completeAt: number | null;
   }[];
   failedRuns: readonly FailedRun[];
   guarded: readonly GuardedRead[];
-  /** Why the API refuses the key, the plan or scopes; null where it does not. */
+  /** Why the API refuses the key, the plan or scopes; null if it refuses nothing. */
   refusal: string | null;
   /** Since when the API has not answered, or has failed at every write; null while it answers. */
   apiDownSince: number | null;
   /** Null without scheduled backups. */
   backup: { lastAt: number | null; error: string | null } | null;
-  /** Why the config file was refused at the last reload; null where it was not. */
+  /** Why the config file was refused at the last reload; null if it was not. */
   configErrors: readonly string[] | null;
   /** Since when each source is watched. The backups have an empty name. */
   watchedSince: Readonly<Record<string, number>>;
 }
 
-/** An alert whose condition holds. */
+/** An alert whose condition is true. */
 export interface Holding {
   id: string;
   condition: AlertCondition;

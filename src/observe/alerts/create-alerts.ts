@@ -11,9 +11,9 @@ import { noticeOf, testNotice } from './notice.ts';
 export interface AlertsOptions {
   /** The state that the previous daemon has kept. */
   note: AlertNote | null;
-  /** Keeps the state over a restart. It may fail while the disk is full. */
+  /** Stores the state, so that it survives a restart. It may fail while the disk is full. */
   keep: (note: AlertNote) => Promise<void>;
-  /** Asked at each look, since a reload may replace them. */
+  /** The rules. They are read at each check, because a reload may replace them. */
   rules: () => AlertRules;
   channels: () => readonly Channel[];
   facts: (watchedSince: Readonly<Record<string, number>>) => AlertFacts;
@@ -28,17 +28,20 @@ export interface AlertsOptions {
 
 export interface RunningAlerts extends Alerts {
   start(): void;
-  /** Looks at once, for instance after a run has ended. */
+  /** Checks the conditions at once, for instance after a run has ended. */
   wake(): void;
-  /** Stops the sending in progress. A notice that has not left is sent after the next start. */
+  /** Stops the sending in progress. A notice that was not sent yet is sent after the next start. */
   stop(): Promise<void>;
-  /** How many notices have left and how many have failed, by channel. */
+  /** How many notices were sent and how many have failed, by channel. */
   sent(): ReadonlyMap<string, { sent: number; failed: number }>;
 }
 
-/** The conditions are looked at this often. */
+/** How often the conditions are checked. */
 const LOOK_MS = 10_000;
-/** A channel sends at most this many notices in this time; further ones wait. A large failure must not become a flood of mails. */
+/**
+ * A channel sends at most this many notices in this time, and further notices wait. So a large failure does not cause
+ * hundreds of mails.
+ */
 const BUDGET = { notices: 20, ms: 10 * 60_000 };
 
 export function createAlerts(options: AlertsOptions): RunningAlerts {
@@ -47,7 +50,7 @@ export function createAlerts(options: AlertsOptions): RunningAlerts {
   const book = createAlertBook(options.note ?? { alerts: [] });
   const abort = new AbortController();
   const counts = new Map<string, { sent: number; failed: number }>();
-  /** When the notices of a channel left, the oldest first. */
+  /** When the notices of each channel were sent, the oldest first. */
   const leftAt = new Map<string, number[]>();
   let alarm = new AbortController();
   let running: Promise<void> = Promise.resolve();
@@ -108,7 +111,7 @@ export function createAlerts(options: AlertsOptions): RunningAlerts {
     }
   }
 
-  /** Each channel sends one notice after the other, so a slow one holds up no other. */
+  /** Each channel sends its notices one after the other, so a slow channel does not delay the others. */
   async function sendDue(): Promise<void> {
     const due = book.due(ids(), clock.now());
     await Promise.all(
@@ -132,7 +135,7 @@ export function createAlerts(options: AlertsOptions): RunningAlerts {
         await sendDue();
         await keep();
       } catch (error) {
-        // Alerts must not stop the sync: the ledger may not be writable for now.
+        // The ledger may not be writable at present. This error is only logged, because alerts must not stop the sync.
         log.warn(
           { error: scrub(reasonOf(error)) },
           'The conditions of the alerts could not be checked. They are checked again.',

@@ -7,8 +7,9 @@
 //     deliver               one attempt: the request and its answer
 //     settle                the outcome was stored
 //
-// The packages of OpenTelemetry are loaded here alone, and this file is loaded where the config asks for traces. Spans are made when
-// their times are known, so nothing of the sync waits for them. The queue of spans is bounded; what does not fit is dropped.
+// Only this file loads the packages of OpenTelemetry, and it is only loaded if the config asks for traces. Spans are
+// made when their times are known, so no part of the sync waits for them. The queue of spans is bounded; spans that do
+// not fit are dropped.
 
 import { ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
@@ -27,7 +28,7 @@ export interface TracesOptions {
   version: string;
   /** The id of the ledger. */
   ledger: string;
-  /** The revision of an item whose delivery is under way; null where there is none. */
+  /** The revision of an item whose delivery is open; null if there is none. */
   revisionOf: (kind: string, key: string) => number | null;
   /** When a run began, in milliseconds since the epoch; null for an unknown one. */
   runBeganAt: (run: number) => number | null;
@@ -42,7 +43,7 @@ export interface Traces {
   close(): Promise<void>;
 }
 
-/** States after which a delivery makes no further attempt by itself. */
+/** States after which a delivery is not sent again automatically. */
 const ENDED = new Set(['delivered', 'rejected', 'parked', 'superseded', 'blocked']);
 const QUEUE_SPANS_MAX = 4096;
 const EXPORT_MS = 10_000;
@@ -56,7 +57,7 @@ export function createTraces(options: TracesOptions): Traces {
   const { sampleRatio, ledger, revisionOf, runBeganAt, now, log } = options;
   const sdk = createSdk(options);
   const { tracer } = sdk;
-  /** When the page of a traced delivery began to be read, by trace id. The oldest are forgotten. */
+  /** When the page of a traced delivery began to be read, by trace id. The oldest entries are dropped. */
   const startedAt = new Map<string, number>();
   /** When the last page of a run was read. */
   const lastReadAt = new Map<number, number>();
@@ -78,7 +79,7 @@ export function createTraces(options: TracesOptions): Traces {
     if (oldest !== undefined) startedAt.delete(oldest);
   }
 
-  /** Traces must never hurt the sync, whatever their packages do. */
+  /** An error in the packages of OpenTelemetry must never affect the sync. */
   function safely(work: () => void): void {
     try {
       work();
@@ -147,7 +148,7 @@ export function createTraces(options: TracesOptions): Traces {
 
 function createSdk({ endpoint, headers, version, now, log }: TracesOptions) {
   const random = new RandomIdGenerator();
-  /** The ids of the span that is made next, where they are given. */
+  /** The ids of the next span, if they are given. */
   let given: { traceId: string; rootId: string } | null = null;
   const idGenerator: IdGenerator = {
     generateTraceId: () => given?.traceId ?? random.generateTraceId(),
@@ -186,7 +187,7 @@ function createSdk({ endpoint, headers, version, now, log }: TracesOptions) {
   });
   return {
     tracer: provider.getTracer('dpp-sync', version),
-    /** Makes one span with the ids of a root. */
+    /** Makes one span with the ids of a root span. */
     root(ids: { traceId: string; rootId: string }, make: () => void): void {
       given = ids;
       try {
@@ -201,7 +202,7 @@ function createSdk({ endpoint, headers, version, now, log }: TracesOptions) {
         const timeout = setTimeout(resolve, CLOSE_MS);
         timer.signal.addEventListener('abort', () => clearTimeout(timeout));
       });
-      // A collector that is away must not keep the daemon from stopping.
+      // A collector that cannot be reached must not prevent the daemon from stopping.
       await Promise.race([provider.shutdown().catch(() => undefined), late]);
       timer.abort();
     },

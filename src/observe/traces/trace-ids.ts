@@ -9,8 +9,8 @@ export interface DeliveryName {
 }
 
 /**
- * The ids of the trace of a delivery. They follow from its name, so they are the same in every process and after every restart, and
- * neither the queue nor the ledger carries them.
+ * The ids of the trace of a delivery. They are computed from the name of the delivery, so they are the same in every
+ * process and after every restart. Neither the queue nor the ledger has to store them.
  */
 export function traceOf({ ledger, kind, key, revision }: DeliveryName): { traceId: string; rootId: string } {
   const hash = createHash('sha256')
@@ -19,7 +19,10 @@ export function traceOf({ ledger, kind, key, revision }: DeliveryName): { traceI
   return { traceId: hash.slice(0, 32), rootId: hash.slice(32, 48) };
 }
 
-/** Whether an item is traced: all its revisions are or none, whichever process asks. @param ratio from 0 to 1 */
+/**
+ * True if an item is traced. Either all its revisions are traced or none, and the answer is the same in every process.
+ * @param ratio from 0 to 1
+ */
 export function isTraced(kind: string, key: string, ratio: number): boolean {
   if (ratio >= 1) return true;
   const hash = createHash('sha256')

@@ -11,7 +11,7 @@ export interface Channel {
    */
   send(notice: Notice, signal: AbortSignal): Promise<void>;
   /**
-   * Finds out as far as possible without sending whether a notice could be sent.
+   * Checks as far as possible whether a notice could be sent, without sending one.
    *
    * @throws Error as `send` does
    */
@@ -21,14 +21,14 @@ export interface Channel {
 /** No channel may take longer than this for one notice. */
 export const SEND_MS = 30_000;
 
-/** A notice as the generic webhook and a program get it. */
+/** The form of a notice that the generic webhook and a program get. */
 export function noticeDocument(notice: Notice): object {
   const { alert, status, condition, source, stream, title, message, since, host } = notice;
   const at = new Date(since).toISOString();
   return { application: 'dpp-sync', host, alert, status, condition, source, stream, title, message, since: at };
 }
 
-/** The message of an error and of what caused it, as sentences. */
+/** The messages of an error and of its causes, as sentences. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const cause = error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message;

@@ -4,12 +4,12 @@ import { type Channel, reasonOf, SEND_MS } from './channel.ts';
 
 type EmailSettings = Extract<ChannelSettings, { type: 'email' }>;
 
-/** Sends mail by SMTP, over TLS except towards this machine itself. */
+/** Sends mail by SMTP, over TLS except to this machine itself. */
 export function createEmail(settings: EmailSettings): Channel {
   const { id, host, port, security, login, from, to } = settings;
 
   async function withTransport<T>(use: (transport: Transporter) => Promise<T>, signal: AbortSignal): Promise<T> {
-    // Loaded for the first mail alone.
+    // The library is loaded only at the first mail.
     const { createTransport } = await import('nodemailer');
     const auth = login === null ? {} : { auth: { user: login.user, pass: await login.password.read() } };
     const transport = createTransport({
@@ -66,6 +66,6 @@ function mailOf({ title, message, status, host, alert, since }: Notice): { subje
   const mark = { firing: 'ALERT', resolved: 'OVER', test: 'TEST' }[status];
   const lines = [message, '', `Since ${new Date(since).toISOString()}, on ${host}.`];
   if (status !== 'test') lines.push('', 'To mute this alert for a time:', `dpp-sync alerts mute ${alert} --for 4h`);
-  // A subject is one line, whatever a source is called.
+  // A subject has to be one line, even if the name of a source has a line break.
   return { subject: `[dpp-sync] ${mark}: ${title}`.replace(/\s+/g, ' ').slice(0, 200), text: `${lines.join('\n')}\n` };
 }

@@ -8,14 +8,14 @@ type ExecSettings = Extract<ChannelSettings, { type: 'exec' }>;
 
 /** The most bytes of a program's stderr that are kept for the reason of its failure. The rest is read and dropped. */
 const OUTPUT_BYTES_MAX = 2000;
-/** How long the output is awaited after the program has ended. */
+/** How long the channel waits for the output after the program has ended. */
 const OUTPUT_MS = 500;
 
 /**
- * Runs a program, without a shell, with the notice as JSON on stdin. The arguments and the environment contain nothing of the
- * notice. The environment contains no secret of this process.
+ * Runs a program, without a shell, with the notice as JSON on stdin. The arguments and the environment contain no part
+ * of the notice, and the environment contains no secret of this process.
  *
- * @param environment the variables of this process that the program may see
+ * @param environment the variables of this process that the program gets
  */
 export function createExec(
   { id, program, args, timeoutMs }: ExecSettings,
@@ -26,7 +26,7 @@ export function createExec(
     type: 'exec',
     send(notice, signal) {
       return new Promise((resolve, reject) => {
-        // In a process group of its own, so that the children of the program end with the program.
+        // The program runs in a separate process group, so that the children of the program end with the program.
         const child = spawn(program, [...args], {
           shell: false,
           env: environment,
@@ -65,14 +65,15 @@ export function createExec(
         child.on('exit', (code, killedBy) => {
           leave();
           killGroup(child.pid);
-          // Its last output may still be in the pipe. A process that has left the group could hold the pipe open for ever.
+          // The last output of the program may still be in the pipe. The wait is bounded, because a process that has
+          // left the group could hold the pipe open for ever.
           const timeout = setTimeout(() => child.stderr.destroy(), OUTPUT_MS);
           child.on('close', () => {
             clearTimeout(timeout);
             end(code, killedBy);
           });
         });
-        // A program that does not read its stdin has not failed for that.
+        // A program need not read its stdin, so an error of the pipe is ignored.
         child.stdin.on('error', () => undefined);
         child.stdin.end(`${JSON.stringify(noticeDocument(notice))}\n`);
         if (signal.aborted) onAbort();
@@ -94,6 +95,6 @@ function killGroup(pid: number | undefined): void {
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {
-    // The whole group has ended by itself.
+    // The whole group has already ended.
   }
 }

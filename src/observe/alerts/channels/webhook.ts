@@ -4,7 +4,7 @@ import { type Channel, noticeDocument, reasonOf, SEND_MS } from './channel.ts';
 
 type WebhookSettings = Extract<ChannelSettings, { type: 'webhook' }>;
 
-/** Posts JSON to an address. Follows no redirect: another host must not get what was meant for this one. */
+/** Posts JSON to an address. Follows no redirect: another host must not get the content that was meant for this one. */
 export function createWebhook({ id, url, format, token }: WebhookSettings): Channel {
   async function address(): Promise<URL> {
     const parsed = URL.parse(await url.read());
@@ -52,7 +52,7 @@ export function createWebhook({ id, url, format, token }: WebhookSettings): Chan
   };
 }
 
-/** The reason without the address: its path usually holds a token. */
+/** The reason without the address, because the path of the address usually contains a token. */
 function withoutAddress(error: unknown, { host, href, pathname }: URL): Error {
   const reason = reasonOf(error).replaceAll(href, host);
   return new Error(pathname.length > 1 ? reason.replaceAll(pathname, '/…') : reason);
