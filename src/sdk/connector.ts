@@ -5,7 +5,7 @@ import type { Logger } from '../lib/logging/logging.ts';
 
 export type { Page, ReadMode, SourceRow, StreamReads } from '../domain/ports/source.ts';
 
-/** The version of this interface. A connector that was written against another one is refused. */
+/** The version of this interface. A connector that was written for another version is refused. */
 export const SDK_VERSION = 1;
 
 /** A stream as the operator configured it, with the connector's own stream options validated. */
@@ -16,58 +16,65 @@ export interface StreamTarget<StreamOptions> {
 }
 
 export interface PullRequest<StreamOptions> extends StreamTarget<StreamOptions> {
-  /** What to give: everything, or the changes since the cursor. A stream that can give only one of them is asked for that one. */
+  /**
+   * The kind of read: all records, or the changes since the cursor. If a stream supports only one kind, it is asked for
+   * that kind.
+   */
   mode: ReadMode;
   /**
-   * With `changes`: the cursor of the last stored page, or null on the first pull. With `snapshot` always null: a read
-   * that was interrupted begins again.
+   * With `changes`, the cursor of the last stored page, or null on the first pull. With `snapshot` always null, because
+   * an interrupted snapshot begins again.
    */
   cursor: JsonValue | null;
 }
 
 /** The result of `check` for one stream. */
 export interface StreamCheck {
-  /** What is there, in one line: a file's size, a table's columns. */
+  /** The result in one line: a file's size, a table's columns. */
   found: string;
-  /** The names of the columns or members, where they are known without reading all rows. Mappings are compared with them. */
+  /**
+   * The names of the columns or members, if they are known without reading all rows. Mappings are compared with them.
+   */
   columns?: readonly string[];
 }
 
-/** What a stream would read at the moment, for sources with `watch: true`. */
+/** The state of the data that a read of the stream would find now, for sources with `watch: true`. */
 export interface StreamLook {
-  /** A text that changes whenever a read would give other rows; null where nothing can be read, or where that cannot be known. */
+  /**
+   * A text that changes whenever a read would give other rows; null if nothing can be read, or if this cannot be known.
+   */
   facts: string | null;
-  /** How soon the stream may be looked at again, in milliseconds. */
+  /** How soon `look` may be called again, in milliseconds. */
   againMs: number;
 }
 
 /** The services that the program gives to a connector. */
 export interface ConnectorHost {
-  /** Resolves a path of the config: relative to the config file's folder. */
+  /** Resolves a path of the config, which is relative to the config file's folder. */
   resolvePath(path: string): string;
   log: Logger;
 }
 
 /** An opened source. */
 export interface OpenSource<StreamOptions> {
-  /** Tries that a stream can be read, without reading all of it. */
+  /** Checks that a stream can be read, without reading all of it. */
   check(stream: StreamTarget<StreamOptions>): Promise<StreamCheck>;
   /**
-   * Finds out without reading, at little cost, whether a read would give other rows than before. Give it where other programs
-   * write files: `watch: true` then starts a run.
+   * Finds out at little cost whether a read would give other rows than before, without reading. Define it if other
+   * programs write files: `watch: true` then starts a run.
    */
   look?(stream: StreamTarget<StreamOptions>): Promise<StreamLook>;
   /**
    * Reads a stream page by page. Pages are pulled: the next one is asked for only after the last one is stored, so a
-   * connector holds one page at a time and needs no buffer of its own.
+   * connector holds one page at a time and needs no buffer.
    *
    * Bad rows are rows with `issues`. Throw (a `sourceFault`) only when the rest of the stream cannot be read.
    */
   pull(request: PullRequest<StreamOptions>): AsyncIterable<Page>;
   /**
-   * Called once after all streams were read to the end and stored, before the source is closed. It gets the names of the streams
-   * that the guard has let pass. Archive or delete the files that were read here. A crash can come before it, so the same files
-   * may be read again.
+   * Called once after all streams were read to the end and stored, before the source is closed. It gets the names of
+   * the streams whose reads the guard has accepted. Archive or delete the files that were read here. A crash can happen
+   * before this call, so the same files may be read again.
    */
   acknowledge?(streams: readonly string[], signal: AbortSignal): Promise<void>;
   close(): Promise<void>;
@@ -75,17 +82,17 @@ export interface OpenSource<StreamOptions> {
 
 /** The code that can read one kind of system. */
 export interface Connector<Options = unknown, StreamOptions = unknown> {
-  /** The `SDK_VERSION` that the connector was written against; `defineConnector` adds it. */
+  /** The `SDK_VERSION` that the connector was written for; `defineConnector` adds it. */
   sdk: number;
   /** Lower-case, digits and dashes; the name of its folder. */
   id: string;
   /** One line, for people who look for a connector. */
   title: string;
-  /** What reads of a stream can give, by its options. */
+  /** The kinds of reads that a stream supports with these options. */
   reads(options: Options, stream: StreamOptions): StreamReads;
   /**
-   * True if every row of a file or stream has the same columns, as in a table. A run is stopped then if a mapping needs a
-   * column that is not there. Leave it out where rows are documents, which may lack members.
+   * True if every row of a file or stream has the same columns, as in a table. A run is then stopped if a mapping needs
+   * a column that is not there. Leave it out if rows are documents, which need not have all members.
    */
   fixedColumns?: boolean;
   /**
@@ -93,15 +100,15 @@ export interface Connector<Options = unknown, StreamOptions = unknown> {
    * `secret()`.
    */
   options: z.ZodType<Options>;
-  /** The settings of a stream besides `key`. A stream without a name has them in `options`. */
+  /** The settings of a stream besides `key`. A source with one unnamed stream has these settings in `options`. */
   streamOptions: z.ZodType<StreamOptions>;
   open(options: Options, host: ConnectorHost): Promise<OpenSource<StreamOptions>>;
 }
 
-/** A connector as its author writes it. */
+/** The parts of a connector that its author writes. */
 export interface ConnectorDefinition<Options, StreamOptions>
   extends Omit<Connector<Options, StreamOptions>, 'sdk' | 'reads'> {
-  /** One answer for all streams, or one that depends on the options. */
+  /** One value for all streams, or a function if it depends on the options. */
   reads: StreamReads | ((options: Options, stream: StreamOptions) => StreamReads);
 }
 

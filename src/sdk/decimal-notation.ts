@@ -6,12 +6,12 @@ export interface NotANumber {
 const LOOKS_NUMERIC = /^(?=.*\d)[\d\s.,'’+-]+$/;
 
 /**
- * Rewrites numbers of one notation into plain decimals, as text: with the mark `,` `1.234,56` becomes `1234.56` and SAP's
- * `302,35-` becomes `-302.35`. Zeros stay where they are, so that nothing is a number before the mapping says so.
+ * Rewrites numbers of one notation into plain decimals, as text: with the mark `,` `1.234,56` becomes `1234.56` and
+ * SAP's `302,35-` becomes `-302.35`. Zeros are kept, because the mapping decides whether a value is a number.
  *
- * Thousands may be separated by the other mark, a space or an apostrophe, in groups of three. Text without digits or with letters
- * (`n/a`, `12 kg`) is no number and is given back as it is. A text that looks like a number and does not fit the notation (`1.23`
- * where the mark is a comma) is never guessed.
+ * Thousands may be separated by the other mark, a space or an apostrophe, in groups of three. Text without digits or
+ * with letters (`n/a`, `12 kg`) is not a number and is returned unchanged. A text that looks like a number and does not
+ * fit the notation (`1.23` with a comma as the mark) is never guessed.
  */
 export function createDecimalReader(mark: ',' | '.'): (text: string) => string | NotANumber {
   const decimal = mark === ',' ? ',' : '\\.';

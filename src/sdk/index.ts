@@ -1,4 +1,5 @@
-// Everything that the author of a connector or of a mapping module imports. The one barrel of the project.
+// Everything that the author of a connector or of a mapping module imports. It is the only file of the project that
+// re-exports other files.
 export { z } from 'zod';
 export type { Issue } from '../domain/issue.ts';
 export type { Item, ItemKind, ItemRef } from '../domain/item.ts';

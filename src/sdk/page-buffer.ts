@@ -1,8 +1,8 @@
 import type { Page, SourceRow } from './connector.ts';
 
-/** No page has more rows. */
+/** The most rows of a page. */
 export const PAGE_ROWS_MAX = 500;
-/** A page is closed when it reaches this size, so it exceeds it by one row at most. */
+/** A page is closed when it reaches this size, so a page exceeds the size by one row at most. */
 export const PAGE_BYTES_MAX = 4 * 1024 * 1024;
 
 export interface PageBuffer {
@@ -36,13 +36,13 @@ export function createPageBuffer(): PageBuffer {
   };
 }
 
-/** A page with the size of its rows, as far as it is known; a size that is not known is infinite. */
+/** A page with the size of its rows. If the size is not known, it is infinite. */
 export interface SizedPage {
   page: Page;
   bytes: number;
 }
 
-/** Joins the last pages of small files into one page, because each page costs a transaction of its own. */
+/** Joins the last pages of small files into one page, because each page needs a separate transaction. */
 export async function* sharedPages(pages: AsyncIterable<SizedPage>): AsyncGenerator<Page> {
   let held: Page | null = null;
   let heldBytes = 0;
@@ -59,7 +59,7 @@ export async function* sharedPages(pages: AsyncIterable<SizedPage>): AsyncGenera
       yield full;
     }
   } catch (error) {
-    // The rows before a file that cannot be read are given before its error.
+    // If a file cannot be read, the rows of the files before it are passed on before the error.
     if (held !== null) yield held;
     throw error;
   }

@@ -1,12 +1,12 @@
 import iconv from 'iconv-lite';
 import { z } from 'zod';
 
-/** Turns a file's bytes into text, piece by piece. What is invalid in the encoding becomes U+FFFD. */
+/** Turns a file's bytes into text, piece by piece. Bytes that are invalid in the encoding become U+FFFD. */
 export interface FileDecoder {
-  /** The encoding in use: the declared one, or the one that the byte order mark says. */
+  /** The encoding in use: the declared one, or the one that the byte order mark shows. */
   encoding: string;
   write: (bytes: Buffer) => string;
-  /** Gives the rest of the text after the last bytes. */
+  /** Returns the rest of the text after the last bytes. */
   end: () => string;
 }
 
@@ -26,7 +26,7 @@ export function isEncoding(name: string): boolean {
   return iconv.encodingExists(name);
 }
 
-/** No text begins with these bytes by accident, so they are believed before the config. */
+/** No text begins with these bytes by accident, so they take precedence over the config. */
 const BYTE_ORDER_MARKS: [encoding: string, bytes: number[]][] = [
   ['utf-8', [0xef, 0xbb, 0xbf]],
   ['utf-16le', [0xff, 0xfe]],
@@ -43,7 +43,8 @@ export function createFileDecoder(declared: string, head: Buffer): FileDecoder {
   const encoding = mark === undefined || /^utf-?32/i.test(declared) ? declared : mark[0];
   if (/^utf-?8$/i.test(encoding)) return createUtf8Decoder(encoding);
   const decoder = iconv.getDecoder(encoding);
-  // Half a surrogate pair is invalid in UTF-16. The decoder replaces invalid sequences of UTF-8 only.
+  // Half a surrogate pair is invalid in UTF-16. The decoder only replaces invalid sequences of UTF-8, so half pairs are
+  // replaced here.
   const wide = /^(utf-?16|ucs-?2)/i.test(encoding);
   const clean = (text: string) => (wide ? text.toWellFormed() : text);
   let isOdd = false;
@@ -53,7 +54,7 @@ export function createFileDecoder(declared: string, head: Buffer): FileDecoder {
       isOdd = isOdd !== (bytes.length % 2 === 1);
       return clean(decoder.write(bytes));
     },
-    // The decoder drops half a character, with which a file ends that was cut off.
+    // A file that was cut off may end with half a character. The decoder drops it, so U+FFFD is added here.
     end: () => clean(decoder.end() ?? '') + (wide && isOdd ? '\u{fffd}' : ''),
   });
 }
@@ -68,12 +69,12 @@ function createUtf8Decoder(encoding: string): FileDecoder {
   });
 }
 
-/** Programs of the time of DOS end a text with Ctrl-Z, and some ERP systems write it to this day. */
+/** Ctrl-Z. Programs for DOS end a text with it, and some ERP systems still write it. */
 const END_MARK = 0x1a;
-/** A longer run of marks and white space is no end of a file. */
+/** A longer sequence of marks and white space is not the end of a file. */
 const END_CHARACTERS_MAX = 1_000;
 
-/** Leaves the mark at the end of a file out, with the white space behind it. Within the text the character stays. */
+/** Removes the mark at the end of a file, with the white space after it. Within the text the character is kept. */
 function withoutEndMark({ encoding, write, end }: FileDecoder): FileDecoder {
   /** Marks and white space that may be the end of the file. */
   let held = '';
@@ -90,7 +91,7 @@ function withoutEndMark({ encoding, write, end }: FileDecoder): FileDecoder {
   };
 }
 
-/** Where the marks at the end of a text begin, or its length. */
+/** The position at which the marks at the end of a text begin; the length of the text if there are none. */
 function endMarkIn(text: string): number {
   let first = text.length;
   for (let at = text.length - 1; at >= 0 && text.length - at <= END_CHARACTERS_MAX; at--) {

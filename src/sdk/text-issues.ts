@@ -3,7 +3,7 @@ import type { JsonObject } from '../lib/json.ts';
 
 const SHOWN_MAX = 200;
 
-/** Where a row of a text file stands, and how the file is read. */
+/** The place of a row in a text file, and the encoding of the file. */
 export interface TextRow {
   line: number;
   /** The encoding in use. */
@@ -23,7 +23,7 @@ export function encodingIssues(fields: JsonObject, { line, encoding }: TextRow):
   }));
 }
 
-/** The issue for a value that `createDecimalReader` does not take. */
+/** The issue for a value that `createDecimalReader` does not accept. */
 export function decimalIssue(name: string, found: string, { mark, cure }: { mark: string; cure: string }): Issue {
   const value = found.slice(0, SHOWN_MAX);
   return {

@@ -17,16 +17,17 @@ export interface StreamRead {
   stream: FileStream;
   location: Location;
   store: FileStore;
-  /** By path. */
+  /** The files by their paths. */
   read: ReadonlyMap<string, SourceFile>;
 }
 
 const NAMES_MAX = 10_000;
 
 /**
- * Archives or deletes the files of which every stream has read the present version. The files are listed again: a file that has
- * appeared meanwhile, or was changed since it was read, stays for the next run, also if only one of two streams has not read it.
- * Each file is moved or deleted by itself, so a crash between two files costs nothing: the rest is read again.
+ * Archives or deletes the files of which every stream has read the present version. The files are listed again: a file
+ * that has appeared meanwhile, or was changed since it was read, stays for the next run, even if only one of two
+ * streams has not read it. Each file is moved or deleted separately, so a crash between two files does no harm: the
+ * other files are read again.
  *
  * @param passed the names of the streams whose reads were stored and not held by the guard
  */
@@ -41,13 +42,16 @@ export async function acknowledgeFiles(
     const files = await matchingFiles(read.store, read.location, signal);
     present.set(read, new Map(files.map((file) => [file.label, file])));
   }
-  /** A stream that sees the file must have read this version of it, and have passed. */
+  /**
+   * Every stream whose pattern matches the file must have read this version of it, and its read must have been
+   * accepted.
+   */
   const allows = (read: StreamRead, label: string): boolean => {
     const file = present.get(read)?.get(label);
     if (file === undefined || isSemaphore(read, file)) return true;
     return passed.includes(read.name) && read.read.get(file.path)?.version === file.version;
   };
-  // A file that one stream archives and another deletes is archived, so nothing is lost.
+  // A file that one stream archives and another deletes is archived, so its content is not lost.
   const willing = reads.filter(({ stream }) => stream.after !== 'keep');
   for (const read of willing.toSorted((a, b) => (a.stream.after < b.stream.after ? -1 : 1))) {
     const files = [...(present.get(read)?.values() ?? [])].filter(
@@ -57,7 +61,8 @@ export async function acknowledgeFiles(
     for (const file of files) {
       signal.throwIfAborted();
       done.add(file.label);
-      // The file goes first: a semaphore without a file does no harm, and a file without its semaphore would wait for ever.
+      // The file is moved before its semaphore: a semaphore without a file does no harm, but a file without its
+      // semaphore would wait for ever.
       await carryOut(read, file, { log, signal });
       const semaphore = semaphores.get(file.path);
       if (semaphore !== undefined) await carryOut(read, semaphore, { log, signal });
@@ -109,7 +114,7 @@ async function withFault<T>(file: SourceFile, what: string, work: () => Promise<
   }
 }
 
-/** `products.csv`, `products-2.csv`, `products-3.csv`; what stands behind a second dot stays together, as in `.csv.gz`. */
+/** `products.csv`, `products-2.csv`, `products-3.csv`; an extension of two parts such as `.csv.gz` stays together. */
 function numbered(name: string, number: number): string {
   if (number === 1) return name;
   const slash = name.lastIndexOf('/') + 1;
@@ -120,9 +125,7 @@ function numbered(name: string, number: number): string {
   return `${name.slice(0, slash)}${base.slice(0, base.length - inner.length)}-${number}${inner}`;
 }
 
-/**
- * @throws a `sourceFault` for settings that contradict each other, or by which archived files would be read again
- */
+/** @throws a `sourceFault` for settings that contradict each other, or with which archived files would be read again */
 export function assertSettings(stream: FileStream, location: Location): void {
   const { after, archive } = stream;
   if (after === 'archive' && archive === undefined) {
@@ -146,7 +149,7 @@ export function assertSettings(stream: FileStream, location: Location): void {
   const below =
     root === '' ? folder : folder === root ? '' : folder.startsWith(`${root}/`) ? folder.slice(root.length + 1) : null;
   if (below === null) return;
-  // A sample name that the pattern matches. The pattern must not match it in the archive as well.
+  // A sample path that the pattern matches. The pattern must not match it in the archive as well.
   const sample = location.segments.map((segment) => segment.replaceAll('*', 'x').replaceAll('?', 'x')).join('/');
   const archived = below === '' ? sample : `${below}/${sample}`;
   if (!matchesSegments(archived, location.segments)) return;

@@ -11,14 +11,14 @@ import type { OpenFile } from './open-file.ts';
 
 type OptionsOf<Shape extends z.ZodRawShape> = z.infer<z.ZodObject<Shape>>;
 
-/** The request of a format to read a file. */
+/** The request to a format to read a file. */
 export interface FileRequest<Options, StreamOptions> {
   options: Options;
   stream: StreamOptions;
   signal: AbortSignal;
 }
 
-/** A connector for files, as its author writes it. */
+/** The parts of a connector for files that its author writes. */
 export interface FileConnectorDefinition<Options extends z.ZodRawShape, Stream extends z.ZodRawShape> {
   id: string;
   title: string;
@@ -28,8 +28,8 @@ export interface FileConnectorDefinition<Options extends z.ZodRawShape, Stream e
   /** See `Connector`. */
   fixedColumns?: boolean;
   /**
-   * For a format whose files are ZIP files themselves: the entry that each of them has. A ZIP file with it is given to the
-   * format as it is; any other one is an archive.
+   * For a format whose files are ZIP files themselves: the entry that each of these files has. A ZIP file with this
+   * entry is passed to the format unchanged. Any other ZIP file is an archive.
    */
   zipEntry?: string;
   /**
@@ -38,15 +38,15 @@ export interface FileConnectorDefinition<Options extends z.ZodRawShape, Stream e
    */
   read(file: OpenFile, request: FileRequest<OptionsOf<Options>, OptionsOf<Stream> & FileStream>): AsyncIterable<Page>;
   /**
-   * The names of the columns or members of a file, from its beginning. Without it they are those of the rows of the first
-   * page; give it where a file can have columns and no rows.
+   * The names of the columns or members of a file, from its beginning. Without this function the names of the first
+   * page's rows are used. Define it if a file can have columns but no rows.
    */
   columns?(file: OpenFile, request: FileRequest<OptionsOf<Options>, OptionsOf<Stream> & FileStream>): Promise<string[]>;
 }
 
 const COLUMNS_SHOWN = 12;
 
-/** How often files are looked at for `watch`. A server may count logins. */
+/** How often files are checked for `watch`. Servers are checked less often, because they may count logins. */
 const LOCAL_LOOK_MS = 2000;
 const SERVER_LOOK_MS = 60_000;
 
@@ -80,7 +80,7 @@ export function defineFileConnector<Options extends z.ZodRawShape, Stream extend
     }
   }
 
-  /** The reader may ask for no page after this one, so the files are noted before it. */
+  /** The consumer may ask for no page after this one, so the files are recorded before this page. */
   function* nothingNew({ name, source, found, stream }: Read): Generator<Page> {
     source.wasRead(name, stream, found);
     yield { rows: [], nothingNew: true };
@@ -121,7 +121,7 @@ export function defineFileConnector<Options extends z.ZodRawShape, Stream extend
   async function columnsOf({ source, found, ...request }: Read): Promise<string[]> {
     const columnsIn = (open: OpenFile) => format.columns?.(open, request) ?? columnsOfFirstPage(open, request);
     const columns: string[] = [];
-    // One file of a server is enough, because each is downloaded.
+    // For a server one file is checked, because each file has to be downloaded.
     const files = found.location.server === null ? found.files : found.files.slice(-1);
     for (const file of files) {
       for (const name of await source.first(file, { ...request, store: found.store }, columnsIn)) {
@@ -164,7 +164,7 @@ export function defineFileConnector<Options extends z.ZodRawShape, Stream extend
         },
         async look({ name, options: stream, signal }) {
           const { server } = locate(stream.path, (path) => host.resolvePath(path));
-          // A web server would have to be asked for the file itself.
+          // The state of a file on a web server is only known after a request for the file itself.
           if (server?.scheme === 'https' || server?.scheme === 'http') return { facts: null, againMs: SERVER_LOOK_MS };
           const { files } = await source.find(name, stream, signal);
           const facts = files.map(({ path, version }) => `${path} ${version}`).join('\n');
@@ -177,7 +177,10 @@ export function defineFileConnector<Options extends z.ZodRawShape, Stream extend
   });
 }
 
-/** Counts the bytes of several files together. The size of a file that its server does not state is added when it is known. */
+/**
+ * Counts the bytes of several files together. If the server does not state the size of a file, the size is added when
+ * it is known.
+ */
 function createByteCount(files: readonly { bytes: number | null }[]) {
   let total = files.reduce((sum, file) => sum + (file.bytes ?? 0), 0);
   let before = 0;

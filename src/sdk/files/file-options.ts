@@ -174,7 +174,7 @@ export type Access = z.infer<typeof ACCESS>;
 export type Downloads = z.infer<typeof DOWNLOADS>;
 export type Unpacking = z.infer<typeof UNPACKING>;
 
-/** `contents` of a stream for formats whose files hold changes as a rule. */
+/** The option `contents` for formats whose files usually contain changes. */
 export const CHANGES_BY_DEFAULT = {
   contents: z
     .enum(['snapshot', 'changes'])

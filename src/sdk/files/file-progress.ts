@@ -11,7 +11,7 @@ const ID_LENGTH = 16;
 const Cursor = z.strictObject({
   /** The files that were read to their end, by hashes of their names and versions. */
   read: z.array(z.string().length(ID_LENGTH)).max(FILES_MAX),
-  /** The file that was being read, and how many of its rows were given. */
+  /** The file that was being read, and how many of its rows were passed on. */
   part: z.strictObject({ file: z.string().length(ID_LENGTH), rows: z.int().min(0) }).nullable(),
 });
 
@@ -20,9 +20,12 @@ const Cursor = z.strictObject({
  * have an old time.
  */
 export interface FileProgress {
-  /** The files that were not read to their end, the oldest first and of several at one instant by name. */
+  /**
+   * The files that were not read to their end, the oldest first. Files with the same time are in the order of their
+   * names.
+   */
   unread(): SourceFile[];
-  /** How many rows of a file were given already. */
+  /** How many rows of a file were already passed on. */
   rowsOf(file: SourceFile): number;
   /** The cursor after this many rows of a file. */
   partOf(file: SourceFile, rows: number): JsonValue;
@@ -31,7 +34,7 @@ export interface FileProgress {
 }
 
 /**
- * @param files all files that are there; those that are gone leave the cursor
+ * @param files all files that exist; the cursor forgets files that do not
  * @throws a `sourceFault` for a cursor that this code did not write, or too many files
  */
 export function createFileProgress(files: readonly SourceFile[], cursor: JsonValue): FileProgress {

@@ -12,25 +12,25 @@ import { findReady, isSkipped, type ReadyFiles } from './ready-files.ts';
 import { type SourceFile, timeOf } from './source-file.ts';
 import { createTemporaryFiles } from './temporary-files.ts';
 
-/** Where a stream's files are, and which of them can be read at the moment. */
+/** The location of a stream's files, and the files that can be read now. */
 export interface FoundFiles extends ReadyFiles {
   location: Location;
   store: FileStore;
-  /** True if there is nothing to read and that is no failure. */
+  /** True if there is nothing to read and this is not a failure. */
   isSkipped: boolean;
 }
 
 /** The files of one opened source. */
 export interface SourceFiles {
-  /** @throws a `sourceFault` if there is no file to read, unless the options of the stream allow that */
+  /** @throws a `sourceFault` if there is no file to read, unless the options of the stream allow it */
   find(name: string, stream: FileStream, signal: AbortSignal): Promise<FoundFiles>;
   /**
-   * Reads the pages of one file, which may be on a server and packed.
+   * Reads the pages of one file, which may be on a server, and may be packed.
    *
    * @param read reads the rows of a file of this machine
    */
   read(file: SourceFile, from: ReadFrom): AsyncGenerator<SizedPage>;
-  /** The result of the first part of a file. */
+  /** Calls `look` with the first part of a file and returns the result. */
   first<T>(file: SourceFile, from: Omit<ReadFrom, 'read'>, look: (file: OpenFile) => Promise<T>): Promise<T>;
   /** Remembers that a stream was read to its end in this run. */
   wasRead(name: string, stream: FileStream, found: FoundFiles): void;
@@ -45,7 +45,7 @@ export interface ReadFrom {
   read: (file: OpenFile) => AsyncIterable<Page>;
 }
 
-/** @param document the entry by which a ZIP file is recognised as a document of the format */
+/** @param document the entry by which a ZIP file is recognised as a file of the format */
 export function openFileSource(options: FileSource, host: ConnectorHost, document: string | undefined): SourceFiles {
   const { folder } = options.downloads;
   const temporary = createTemporaryFiles(folder === undefined ? undefined : host.resolvePath(folder));
@@ -117,7 +117,7 @@ export function openFileSource(options: FileSource, host: ConnectorHost, documen
   };
 }
 
-/** A file without a time and without a mark cannot be recognised as one that was read already. */
+/** Without a time and a tag it is impossible to know whether a file was already read. */
 function assertVersioned({ label, version, bytes }: SourceFile): void {
   if (Number(timeOf(version)) !== 0 || !version.endsWith(`${bytes ?? '?'}/`)) return;
   throw sourceFault(`${label} has neither a time nor an ETag, so it is not known whether it was read already.`, {

@@ -14,13 +14,13 @@ export interface Entry {
 export interface LocalCopy {
   /** The file itself, or a temporary file with its content; the label and the name are those of the file. */
   file: SourceFile & { bytes: number };
-  /** Removes the temporary file, where there is one. */
+  /** Removes the temporary file, if there is one. */
   release(): Promise<void>;
 }
 
 /** Where files are: the folders of this machine, or a server. Paths are written with `/` on servers. */
 export interface FileStore {
-  /** The entry at a path; null where there is none. */
+  /** The entry at a path; null if there is none. */
   stat(path: string, signal: AbortSignal): Promise<Entry | null>;
   /**
    * The wanted entries of a folder.
@@ -31,10 +31,13 @@ export interface FileStore {
   /**
    * Makes the content of a file available on this machine, until the copy is released.
    *
-   * @throws a `sourceFault` if the file is no longer the one that was found
+   * @throws a `sourceFault` if the file has changed since it was found
    */
   copy(file: SourceFile, signal: AbortSignal): Promise<LocalCopy>;
-  /** Moves a file to another path, whose folders are made, and never over another file: false where one is there. */
+  /**
+   * Moves a file to another path and makes the folders of that path. Never replaces another file: returns false if
+   * there is one.
+   */
   move(file: SourceFile, path: string, signal: AbortSignal): Promise<boolean>;
   remove(file: SourceFile, signal: AbortSignal): Promise<void>;
   close(): Promise<void>;

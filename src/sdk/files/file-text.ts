@@ -7,14 +7,14 @@ export interface TextPiece {
   text: string;
   /** True for the last piece, which may be empty. */
   final: boolean;
-  /** The encoding that the file is read in. */
+  /** The encoding with which the file is read. */
   encoding: string;
 }
 
 /**
  * Reads a file as text, piece by piece; an empty file has no piece.
  *
- * @param format the name of the format for messages, as `CSV`
+ * @param format the name of the format for messages, such as `CSV`
  * @throws a `sourceFault` when the file is of another format
  */
 export async function* readFileText(

@@ -9,14 +9,17 @@ import { type SourceFile, timeOf } from './source-file.ts';
 export interface FileQuery {
   /** A path of the config. `*` and `?` stand for characters within a file or folder name; nothing else is special. */
   pattern: string;
-  /** `all`: every match, by name. `latest`: the match modified last; of several at one instant the last by name. */
+  /**
+   * `all`: every match, by name. `latest`: the match that was modified last; if several have the same time, the last
+   * one by name.
+   */
   select: 'all' | 'latest';
   resolvePath(path: string): string;
 }
 
 /**
- * Finds the files of this machine that a path of the config names. A leading dot must be written out, and folders that match
- * are passed over.
+ * Finds the files of this machine that a path of the config names. A leading dot must be in the pattern, and folders
+ * that match are ignored.
  *
  * @returns at least one file, in the order of their names (by code unit, so that the order is the same everywhere).
  * @throws a `sourceFault` when nothing matches or a folder cannot be read.
@@ -29,9 +32,10 @@ export async function findFiles(query: FileQuery): Promise<SourceFile[]> {
 }
 
 /**
- * All files at a store that a path of the config names, in the order of their names; none where the last name has no match.
+ * All files at a store that a path of the config names, in the order of their names; none if the last name has no
+ * match.
  *
- * @throws a `sourceFault` when a folder cannot be read, or something else than a file has the name
+ * @throws a `sourceFault` when a folder cannot be read, or if the name is not that of a file
  */
 export async function matchingFiles(store: FileStore, location: Location, signal: AbortSignal): Promise<SourceFile[]> {
   if (!location.isPattern) return await namedFile(store, location, signal);
@@ -95,11 +99,11 @@ export function nothingFound(location: Location): Error {
 export function folderOf(location: Location, path: string): string {
   if (location.server === null) return dirname(path);
   const folder = posix.dirname(path);
-  // The keys of a bucket have no folder above the first one.
+  // The keys of a bucket begin without a folder, so their top folder is the empty text.
   return folder === '.' && location.server.scheme === 's3' ? '' : folder;
 }
 
-/** `3 files, 12.4 MB`, for probes. */
+/** The text for files in the result of a check: `3 files, 12.4 MB`. */
 export function formatFiles(files: readonly SourceFile[]): string {
   const count = files.length === 1 ? '1 file' : `${files.length} files`;
   if (files.some((file) => file.bytes === null)) return count;
@@ -114,6 +118,6 @@ export function formatFiles(files: readonly SourceFile[]): string {
 }
 
 export function newer(a: SourceFile, b: SourceFile): SourceFile {
-  // Files arrive by name, so the later name wins where the times are the same.
+  // Files come in the order of their names, so for equal times the later name is used.
   return timeOf(a.version) > timeOf(b.version) ? a : b;
 }

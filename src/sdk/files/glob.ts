@@ -2,7 +2,7 @@
 
 import { sourceFault } from '../faults.ts';
 
-/** Which names are wanted of a folder. */
+/** Selects the entries of a folder that are wanted. */
 export interface NameFilter {
   /** The beginning of all wanted names: some servers can list only names with a prefix. */
   prefix: string;
@@ -15,7 +15,7 @@ export function isWild(segment: string): boolean {
 }
 
 /**
- * @param kind a pattern's last segment stands for files, the others for folders
+ * @param kind `file` for the last segment of a pattern, `folder` for the others
  * @throws a `sourceFault` for `**`
  */
 export function filterOf(segment: string, kind: NameFilter['kind'], pattern: string): NameFilter {
@@ -31,7 +31,7 @@ export function filterOf(segment: string, kind: NameFilter['kind'], pattern: str
   return { prefix: segment.slice(0, wild), kind, matches: (name) => !isHidden(name) && matcher.test(name) };
 }
 
-/** True if a name below a pattern's fixed folders is one that the pattern names. */
+/** True if the pattern matches a name below its fixed folders. */
 export function matchesSegments(name: string, segments: readonly string[]): boolean {
   const names = name.split('/');
   return (
@@ -40,7 +40,7 @@ export function matchesSegments(name: string, segments: readonly string[]): bool
   );
 }
 
-/** The expression for a text with wildcards. */
+/** The regular expression for a text with wildcards. */
 export function matcherOf(segment: string): RegExp {
   const source = segment
     .replace(/[.+^${}()|[\]\\]/g, '\\$&')

@@ -5,16 +5,16 @@ import { sourceFault } from '../faults.ts';
 import type { Unpacking } from './file-options.ts';
 
 const CHUNK_BYTES = 64 * 1024;
-/** Small files may consist of almost nothing but repetition. */
+/** Up to this size the ratio is not limited, because a small file may consist mostly of repetitions. */
 const UNLIMITED_RATIO_BYTES = 10_000_000;
 
 export interface Packed {
-  /** For messages: `in/x.csv.gz`. */
+  /** The name of the file in messages: `in/x.csv.gz`. */
   label: string;
   packed: AsyncIterable<Buffer>;
   /** How many packed bytes were read so far. */
   position: () => number;
-  /** The bytes that this file may still be unpacked to. */
+  /** The limits for the unpacked bytes. */
   limits: Unpacking;
 }
 

@@ -7,7 +7,7 @@ import type { Entry, FileStore } from './file-store.ts';
 import type { Location } from './location.ts';
 import { localVersionOf, statOf, unreadableFault } from './source-file.ts';
 
-/** The folders of this machine. */
+/** The file store for the folders of this machine. */
 export function createLocalStore({ pattern }: Pick<Location, 'pattern'>): FileStore {
   return {
     async stat(path) {
@@ -24,7 +24,7 @@ export function createLocalStore({ pattern }: Pick<Location, 'pattern'>): FileSt
       });
       for (const one of found) {
         if (!wanted.matches(one.name)) continue;
-        // No `stat` for an entry that cannot be wanted.
+        // Saves the `stat` of an entry that cannot be wanted.
         if (wanted.kind === 'file' ? one.isDirectory() : !one.isDirectory() && !one.isSymbolicLink()) continue;
         entries.push(entryOf(one.name, await statOf(join(folder, one.name), pattern)));
       }
@@ -51,8 +51,8 @@ function isAbsent(error: unknown): boolean {
 }
 
 /**
- * Moves a file to a free path, also on another file system. An empty file reserves the path first, so that no other file is ever
- * replaced. A crash leaves the file where it was, or in both places, or moved.
+ * Moves a file to a free path, which may be on another file system. An empty file reserves the path first, so that no
+ * other file is ever replaced. After a crash the file is at the old path, at the new path, or at both.
  */
 async function moveFile(from: string, to: string): Promise<boolean> {
   try {
@@ -74,7 +74,7 @@ async function moveFile(from: string, to: string): Promise<boolean> {
   return true;
 }
 
-/** The copy is on the disk under its name before the original goes. */
+/** The copy is synced to the disk under its name before the original is deleted. */
 async function copyAcross(from: string, to: string): Promise<void> {
   const part = `${to}.part`;
   await copyFile(from, part, constants.COPYFILE_FICLONE);

@@ -15,26 +15,28 @@ const USUAL_PORTS: Readonly<Record<RemoteScheme, number | null>> = {
   s3: null,
 };
 
-/** A server, as a path names it. */
+/** The address of a server in a path. */
 export interface ServerAddress {
   scheme: RemoteScheme;
   /** The name of the host, or of the bucket. */
   host: string;
-  /** Null for the usual one. */
+  /** Null for the usual port. */
   port: number | null;
 }
 
-/** A stream's `path`, taken apart. */
+/** The parts of a stream's `path`. */
 export interface Location {
-  /** The path as it may be shown: without the query of a web address. */
+  /** The path in the form that may be shown: without the query of a web address. */
   pattern: string;
   /** Null for this machine. */
   server: ServerAddress | null;
-  /** The folder that the names begin in, and what follows it. Without a wildcard, `segments` is the file's name alone. */
+  /**
+   * The fixed folder, and in `segments` the names below it. Without a wildcard, `segments` only has the file's name.
+   */
   folder: string;
   segments: readonly string[];
   isPattern: boolean;
-  /** A path as messages show it. */
+  /** The form of a path in messages. */
   label: (path: string) => string;
   /** The path of a name below the folder. */
   pathOf(name: string): string;
@@ -80,7 +82,7 @@ function locateThere(scheme: string, authority: string, rest: string): Location 
       suggestion: 'Write the folders and the file, as in sftp://files.example.com/exports/products-*.csv.',
     });
   }
-  // `~` is the folder that the server begins in after the login.
+  // `~` is the folder in which a session on the server begins.
   const isHome = segments[0] === '~';
   const fixed = segments.slice(isHome ? 1 : 0, at).join('/');
   const folder = server.scheme === 's3' ? fixed : isHome ? `./${fixed}`.replace(/\/$/, '') : `/${fixed}`;
@@ -97,14 +99,17 @@ function locateThere(scheme: string, authority: string, rest: string): Location 
   };
 }
 
-/** A folder of the server, relative to another one, or from the top. The keys of a bucket begin without a slash. */
+/**
+ * The path of a folder on the server. The folder is relative to `from`, or absolute. The keys of a bucket begin without
+ * a slash.
+ */
 function resolveThere(scheme: RemoteScheme, from: string, folder: string): string {
   const path = posix.normalize(folder.startsWith('/') ? folder : joined(from, folder));
   if (scheme === 's3') return path.replace(/^\/|^\.$/, '');
   return path.startsWith('/') ? path : `./${path}`;
 }
 
-/** Joins without `posix.join`, which would remove the `./` of a path that begins in the folder of the login. */
+/** Joins without `posix.join`, which would remove the `./` at the beginning of a path relative to the login folder. */
 function joined(folder: string, name: string): string {
   return folder === '' ? name : `${folder.replace(/\/$/, '')}/${name}`;
 }
@@ -115,7 +120,7 @@ function serverOf(scheme: string, authority: string): ServerAddress {
       suggestion: `Write a path of this machine, or one that begins with ${REMOTE_SCHEMES.filter((one) => one !== 'http').join('://, ')}://.`,
     });
   }
-  // The text before the @ may be a password, so nothing of the address is shown.
+  // The text before the @ may be a password, so no part of the address is shown.
   if (authority.includes('@')) {
     throw sourceFault(
       `A path that begins with ${scheme}:// holds a user or a password. Messages show paths, so they would show it too.`,
@@ -137,7 +142,8 @@ function serverOf(scheme: string, authority: string): ServerAddress {
       suggestion: 'Use https://. Plain http:// is taken for this machine alone.',
     });
   }
-  // One server has one address, so that two streams that read a file know that it is the same.
+  // A usual port is left out, so that a server always has the same address. Two streams can then recognise that they
+  // read the same file.
   const isUsual = port === undefined || Number(port) === USUAL_PORTS[scheme];
   return { scheme, host: scheme === 's3' ? host : host.toLowerCase(), port: isUsual ? null : Number(port) };
 }
@@ -146,7 +152,7 @@ function isRemoteScheme(scheme: string): scheme is RemoteScheme {
   return (REMOTE_SCHEMES as readonly string[]).includes(scheme);
 }
 
-/** A web address names one file. Its query may be a key, so the query is never shown. */
+/** A web address names one file. Its query may contain a key, so the query is never shown. */
 function locateDownload(server: ServerAddress, base: string, rest: string): Location {
   const [path = ''] = rest.split(/[?#]/, 1);
   const pattern = base + path;

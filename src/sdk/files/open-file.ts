@@ -1,30 +1,30 @@
 import { assertSame, type SourceFile, statOf } from './source-file.ts';
 import { openStored } from './stored-file.ts';
 
-/** A file of a stream, as a format reads it. */
+/** A file of a stream that a format can read. */
 export interface OpenFile {
-  /** For places and messages. */
+  /** The name for places and messages. */
   name: string;
   /** The stored size of the file, for the progress. */
   bytes: number;
   /** How many of these bytes were read so far. */
   position(): number;
   /**
-   * The content from start to end, unpacked. It can be asked for once.
+   * The content from start to end, unpacked. Call it only once.
    *
    * @throws a `sourceFault` if the file cannot be read or unpacked, or is changed while it is read
    */
   chunks(signal: AbortSignal): AsyncIterable<Buffer>;
   /**
-   * A path on this machine under which the whole content can be read in any order, for formats that need that. It holds
-   * until the read of the file has ended. Ask for either the path or the chunks.
+   * A path on this machine under which the whole content can be read in any order, for formats that need that. The path
+   * is valid until the read of the file has ended. Use either the path or the chunks.
    *
-   * @throws a `sourceFault` if the file cannot be read or unpacked, or is not the file that was found
+   * @throws a `sourceFault` if the file cannot be read or unpacked, or has changed since it was found
    */
   localPath(signal: AbortSignal): Promise<string>;
 }
 
-/** Opens a file of this machine as it is stored: for tests of a format. */
+/** Opens a file of this machine without unpacking it, for tests of a format. */
 export function openLocalFile(found: SourceFile): OpenFile {
   const file = { ...found, bytes: found.bytes ?? 0 };
   let position = 0;

@@ -11,20 +11,20 @@ import type { TemporaryFile, TemporaryFiles } from './temporary-files.ts';
 import { openZip } from './zip-entries.ts';
 
 export interface UnpackOptions {
-  /** Which entries of an archive are read. */
+  /** The pattern for the entries of an archive that are read. */
   entry: string;
   limits: Unpacking;
   temporary: TemporaryFiles;
-  /** The entry by which a ZIP file is recognised as a document of the format. */
+  /** The entry by which a ZIP file is recognised as a file of the format. */
   document: string | undefined;
 }
 
-/** One file as a format reads it: a file that was found, or an entry of an archive. */
+/** One file that a format reads: a file that was found, or an entry of an archive. */
 export interface FilePart {
   file: OpenFile;
-  /** How many bytes of the file that was found are behind a page that the format has made. */
+  /** Converts the progress of a page into bytes of the file that was found. */
   storedDone: (progress: { done: number; total: number } | undefined) => number;
-  /** How many unpacked bytes were read so far; null where that is not known. */
+  /** How many unpacked bytes were read so far; null if that is not known. */
   unpacked(): number | null;
 }
 
@@ -66,7 +66,7 @@ async function* plainPart(stored: StoredFile): AsyncGenerator<FilePart> {
     storedDone: (progress) => portion(progress, file.bytes),
     unpacked: () => (isPath ? null : stored.position()),
   };
-  // A format that reads in any order does not check the file with every chunk, so the file is checked here.
+  // A format that reads the file by its path does not check it with every chunk, so the file is checked here.
   if (isPath) await stored.assertSame();
 }
 
@@ -184,7 +184,7 @@ function isGzip(bytes: Buffer): boolean {
   return bytes[0] === 0x1f && bytes[1] === 0x8b;
 }
 
-/** A file header, or the end of an archive that is empty. */
+/** True if the file begins with a file header, or with the end record of an empty archive. */
 function isZip(bytes: Buffer): boolean {
   const signature = bytes.length < 4 ? 0 : bytes.readUInt32LE(0);
   return signature === 0x04034b50 || signature === 0x06054b50;

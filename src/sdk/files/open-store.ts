@@ -9,9 +9,9 @@ import type { TemporaryFiles } from './temporary-files.ts';
 
 /**
  * Opens the store that a path names. Nothing is sent before the store is used, and the code for a protocol is loaded here,
- * so that it costs nothing where it is not needed.
+ * so that it costs nothing if it is not needed.
  *
- * @throws a `sourceFault` where `options.access` lacks what the server needs
+ * @throws a `sourceFault` if `options.access` lacks a setting that the server needs
  */
 export async function openStore(
   location: Location,

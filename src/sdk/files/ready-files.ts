@@ -6,19 +6,19 @@ import { folderOf, matchingFiles, newer, nothingFound } from './find-files.ts';
 import type { Location } from './location.ts';
 import { type SourceFile, timeOf } from './source-file.ts';
 
-/** A file that matches and must not be read yet, with the reason: a sentence without its subject and full stop. */
+/** A file that matches but must not be read yet. The reason is a sentence without its subject and its full stop. */
 interface Unready {
   file: SourceFile;
   why: string;
 }
 
-/** What a stream has to read at the moment. */
+/** The files that a stream has to read now. */
 export interface ReadyFiles {
-  /** To be read, in the order of their names. */
+  /** The files to read, in the order of their names. */
   files: SourceFile[];
   /** Older files that `latest` does not read. They are archived or deleted with the file that is read. */
   outdated: SourceFile[];
-  /** Why there is nothing to read, as an error that can be thrown; null where there is something. */
+  /** Why there is nothing to read, as an error that can be thrown; null if there is a file to read. */
   absent: Error | null;
   /** Why files are left out this time: full sentences. */
   waiting: string[];
@@ -30,7 +30,7 @@ export interface ReadyQuery {
   stream: FileStream;
 }
 
-/** Finds the files of a stream that can be read: complete ones, as far as semaphores and a second look show it. */
+/** Finds the files of a stream that can be read: those that are complete according to semaphores and a second check. */
 export async function findReady({ store, location, stream }: ReadyQuery, signal: AbortSignal): Promise<ReadyFiles> {
   const found = await matchingFiles(store, location, signal);
   if (found.length === 0 && isSkipped(stream)) await assertFolder({ store, location, stream }, signal);
@@ -51,7 +51,9 @@ export function isSkipped({ absent, done, after }: FileStream): boolean {
   return (absent ?? (done !== undefined || after !== 'keep' ? 'skip' : 'fail')) === 'skip';
 }
 
-/** A missing folder does not mean that there are no new files: a disk may not be mounted. */
+/**
+ * Throws if the folder is missing. This does not mean that there are no new files, because a disk may not be mounted.
+ */
 async function assertFolder({ store, location }: ReadyQuery, signal: AbortSignal): Promise<void> {
   if (location.isPattern || location.server?.scheme === 'https' || location.server?.scheme === 'http') return;
   const folder = folderOf(location, location.pathOf(location.segments[0] ?? ''));
@@ -59,8 +61,8 @@ async function assertFolder({ store, location }: ReadyQuery, signal: AbortSignal
 }
 
 /**
- * A snapshot of all files needs every file: without one of them, its records would count as missing. Files of changes are read up
- * to the first one that is not ready, because changes hold in their order.
+ * A snapshot of all files needs every file: without one of them, its records would count as missing. Files of changes
+ * are read up to the first one that is not ready, because changes have to be applied in their order.
  */
 function select(
   matching: readonly SourceFile[],
@@ -80,7 +82,7 @@ function select(
   return { files: ready.filter(before), outdated: [] };
 }
 
-/** Files whose size or time changes between two looks: somebody writes to them. */
+/** Files whose size or time changes between two checks, because another program still writes them. */
 async function changing(
   files: readonly SourceFile[],
   { store, location, stream }: ReadyQuery,
@@ -109,7 +111,7 @@ async function withoutSemaphore(
   });
 }
 
-/** The semaphores that are there, by the paths of their files. */
+/** The existing semaphores, by the paths of their files. */
 export async function semaphoresOf(
   files: readonly SourceFile[],
   { store, location, done }: Pick<ReadyQuery, 'store' | 'location'> & { done: string },

@@ -37,19 +37,19 @@ const MAGIC: readonly [ContentKind, number[]][] = [
 const HEAD_BYTES = 1_024;
 
 /**
- * Recognises content by first bytes with which no delimited text begins by accident.
+ * Recognises content by its first bytes. Delimited text never begins with these bytes by accident.
  *
- * @returns null where the bytes may be any text
+ * @returns null if the bytes may be any text
  */
 export function recogniseContent(head: Buffer): ContentKind | null {
   const found = MAGIC.find(([, bytes]) => bytes.every((byte, index) => head[index] === byte))?.[0];
-  // A text may begin with `BZh` too, but the bytes after it in an archive are not text.
+  // A text may begin with `BZh` too, but in an archive the bytes after `BZh` are not text.
   if (found === 'compressed' && head[0] === 0x42 && head[4] !== 0x31) return null;
   if (found === 'zip' && /\[Content_Types\]\.xml|_rels\/|xl\//.test(head.toString('latin1', 0, HEAD_BYTES))) {
     return 'spreadsheet';
   }
   if (found !== undefined) return found;
-  // In UTF-16 every second byte of markup is zero. What stands before it is a byte order mark.
+  // In UTF-16 every second byte of markup is zero. A byte order mark may come before the markup.
   const text = head
     .toString('latin1', 0, HEAD_BYTES)
     .replaceAll('\0', '')
@@ -63,7 +63,7 @@ export function recogniseContent(head: Buffer): ContentKind | null {
 /**
  * Refuses a file whose content is of another format, and names that format.
  *
- * @param format what it should be, as `CSV`
+ * @param format the expected format, such as `CSV`
  * @throws a `sourceFault` with what to do
  */
 export function assertContent(file: string, head: Buffer, expected: { format: string; accepts?: ContentKind }): void {

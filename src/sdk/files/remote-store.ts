@@ -17,12 +17,12 @@ export interface RemoteStoreOptions {
 
 /**
  * A server of files. A file is downloaded completely before its first row is read, so that a slow ledger keeps no
- * connection open, and so that a file that is changed meanwhile is noticed.
+ * connection open, and so that a change of the file during the download is noticed.
  */
 export function createRemoteStore({ location, server, limits, temporary }: RemoteStoreOptions): FileStore {
   const { label } = location;
 
-  /** Waits for one request, and for none longer than the server may be silent. */
+  /** Waits for one request, and stops it if the server is silent for too long. */
   function request<T>(what: string, signal: AbortSignal, work: (alive: () => void) => Promise<T>): Promise<T> {
     return watched(work, {
       idleMs: limits.idleMs,
@@ -96,7 +96,9 @@ function assertNotTooLarge(file: SourceFile, bytes: number, { maxBytes }: Downlo
   });
 }
 
-/** A server that replaces a file while it is sent gives the beginning of one export and the end of another. */
+/**
+ * If a file is replaced while the server sends it, the download has the beginning of one export and the end of another.
+ */
 function assertUnchanged(file: SourceFile, now: Entry | null): void {
   if (now === null) throw changedFault(file, 'it was taken away');
   if (now.version !== file.version) throw changedFault(file, changeOf(file.bytes, now.bytes));

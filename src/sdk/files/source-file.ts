@@ -4,17 +4,20 @@ import { fileReasonOf, systemCodeOf } from '../../lib/errors.ts';
 import { localTroubleOf } from '../../lib/local-trouble.ts';
 import { sourceFault } from '../faults.ts';
 
-/** A file that was found, with the facts by which it is later recognised as the same. */
+/** A file that was found, with the values by which it is later recognised as the same file. */
 export interface SourceFile {
   /** The absolute path on this machine, or the path on the server. */
   path: string;
-  /** For messages: the path, or the address without credentials. */
+  /** The name in messages: the path, or the address without credentials. */
   label: string;
-  /** For places: the path below the pattern's fixed folders, with `/`. */
+  /** The name in places: the path below the pattern's fixed folders, with `/`. */
   name: string;
   /** The stored size of the file; null if the server does not state it. */
   bytes: number | null;
-  /** Differs as soon as the file differs. It begins with the time of the last change, so that versions compare by age. */
+  /**
+   * A text that changes whenever the file changes. It begins with the time of the last change, so that versions compare
+   * by age.
+   */
   version: string;
 }
 
@@ -22,10 +25,10 @@ const TIME_LENGTH = 24;
 
 /** The parts of a version. */
 export interface VersionParts {
-  /** Nanoseconds since the Unix epoch; 0 where the time is not known. */
+  /** Nanoseconds since the Unix epoch; 0 if the time is not known. */
   modifiedNs: bigint;
   bytes: number | bigint | null;
-  /** Further facts that differ between two contents: an inode, an ETag. */
+  /** Another value that is different for another content, such as an inode or an ETag. */
   tag: string;
 }
 
@@ -34,7 +37,7 @@ export function versionOf({ modifiedNs, bytes, tag }: VersionParts): string {
   return `${String(modifiedNs).padStart(TIME_LENGTH, '0')}/${bytes ?? '?'}/${tag}`;
 }
 
-/** The time of a version, as text that compares. */
+/** The time of a version, as text that can be compared. */
 export function timeOf(version: string): string {
   return version.slice(0, TIME_LENGTH);
 }
@@ -43,19 +46,19 @@ export function localVersionOf(stats: BigIntStats): string {
   return versionOf({ modifiedNs: stats.mtimeNs, bytes: stats.size, tag: String(stats.ino) });
 }
 
-/** The facts of the file at a path of this machine. */
+/** The metadata of the file at a path of this machine. */
 export async function statOf(path: string, pattern: string): Promise<BigIntStats> {
   return stat(path, { bigint: true }).catch((error: unknown) => {
     throw unreadableFault(path, pattern, error);
   });
 }
 
-/** @throws a `sourceFault` if the file is not the one that was found */
+/** @throws a `sourceFault` if the file has changed since it was found */
 export function assertSame(file: SourceFile, stats: BigIntStats): void {
   if (localVersionOf(stats) !== file.version) throw changedFault(file, changeOf(file.bytes, Number(stats.size)));
 }
 
-/** Describes by its sizes how a file was changed. */
+/** Describes by the sizes of a file how it has changed. */
 export function changeOf(before: number | null, after: number | null): string {
   if (before === null || after === null || before === after) return 'it was overwritten';
   return `it ${after > before ? 'grew' : 'shrank'} from ${before} to ${after} bytes`;

@@ -2,23 +2,24 @@ import { open } from 'node:fs/promises';
 import { READ_WITHOUT_WAITING } from '../../lib/files/bounded-file.ts';
 import { assertSame, changedFault, type SourceFile, unreadableFault } from './source-file.ts';
 
-/** Larger chunks save no time that could be measured, and each is in memory twice, as bytes and as text. */
+/**
+ * The size of a chunk. Larger chunks save no measurable time, and each chunk is in memory twice, as bytes and as text.
+ */
 const CHUNK_BYTES = 64 * 1024;
-/** Enough to recognise what packs a file. */
+/** How many bytes are read to recognise the kind of packing. */
 const HEAD_BYTES = 4;
 
-/** A file of this machine that is open, with the bytes that are stored. */
+/** An open file of this machine, with its stored bytes. */
 export interface StoredFile {
   file: SourceFile & { bytes: number };
   fd: number;
-  /** Its first bytes. */
+  /** The first bytes of the file. */
   head: Buffer;
-  /** How many bytes `chunks` has given. */
+  /** How many bytes `chunks` has returned so far. */
   position: () => number;
   /**
-   * Its bytes in chunks of at most 64 KiB. Every chunk is from the file as it was found: a file that is written to while it is
-   * read gives a mixture of two exports, from which nothing may be concluded. A file that another is renamed over is read
-   * to its end all the same.
+   * Its bytes in chunks of at most 64 KiB. Throws if the file is changed while it is read, because the content would be
+   * a mixture of two exports. If another file is renamed over it, the open file is still read to its end.
    */
   chunks: (signal: AbortSignal) => AsyncIterable<Buffer>;
   /** @throws a `sourceFault` if the file was changed since it was found */
@@ -26,7 +27,7 @@ export interface StoredFile {
   close(): Promise<void>;
 }
 
-/** @throws a `sourceFault` if the file cannot be read, or is not the file that was found */
+/** @throws a `sourceFault` if the file cannot be read, or has changed since it was found */
 export async function openStored(file: SourceFile & { bytes: number }): Promise<StoredFile> {
   const handle = await open(file.path, READ_WITHOUT_WAITING).catch((error: unknown) => {
     throw unreadableFault(file.path, file.label, error);

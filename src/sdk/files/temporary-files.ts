@@ -5,7 +5,7 @@ import { fileReasonOf, systemCodeOf } from '../../lib/errors.ts';
 import { sourceFault } from '../faults.ts';
 
 /**
- * The host, the process and the start of the process are in the name, so that files of a crashed process are
+ * The name of a folder contains the host, the process and its start, so that the files of a crashed process are
  * recognised.
  */
 const FOLDER = /^dpp-sync-files-(?<host>.+)-(?<pid>\d+)-(?<startedAt>\d+)-[A-Za-z0-9]{6}$/;
@@ -18,11 +18,11 @@ export interface TemporaryFile {
 /** Temporary files of one source. They are in a folder that only this user can read. */
 export interface TemporaryFiles {
   create(): Promise<TemporaryFile>;
-  /** Removes all of them. */
+  /** Removes all temporary files. */
   close(): Promise<void>;
 }
 
-/** @param folder where they are put; the default is the system's folder for temporary files */
+/** @param folder the folder in which they are made; by default the system's folder for temporary files */
 export function createTemporaryFiles(folder: string | undefined): TemporaryFiles {
   const parent = folder ?? tmpdir();
   let made: Promise<string> | undefined;
@@ -56,12 +56,12 @@ export function createTemporaryFiles(folder: string | undefined): TemporaryFiles
   };
 }
 
-/** The same for as long as the process lives. */
+/** When this process began, as a number that does not change while it runs. */
 function startedAt(): number {
   return Math.round(performance.timeOrigin);
 }
 
-/** Removes the folders of processes of this machine and user that have ended without doing so. */
+/** Removes the folders of processes of this machine and user that have ended without removing them. */
 async function removeLeftFolders(parent: string): Promise<void> {
   for (const name of await readdir(parent)) {
     const { host, pid, startedAt: started } = FOLDER.exec(name)?.groups ?? {};
@@ -69,13 +69,13 @@ async function removeLeftFolders(parent: string): Promise<void> {
     const path = join(parent, name);
     const stats = await lstat(path).catch(() => null);
     if (stats?.isDirectory() !== true || stats.uid !== process.getuid?.()) continue;
-    // Another process may remove it at the same time.
+    // Another process may remove the same folder at the same time.
     await rm(path, { recursive: true, force: true }).catch(() => undefined);
   }
 }
 
 function isAlive(pid: number, started: number): boolean {
-  // A container begins with the same process id each time.
+  // A container uses the same process id at each start, so the start time is compared too.
   if (pid === process.pid) return started === startedAt();
   try {
     process.kill(pid, 0);

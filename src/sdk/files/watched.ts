@@ -6,17 +6,17 @@ export interface TransferLimits {
 
 export interface Watch extends TransferLimits {
   signal: AbortSignal;
-  /** Ends the transfer at once. Its own error after that is ignored. */
+  /** Ends the transfer at once. The error of the transfer after that is ignored. */
   stop(): void;
   /** The error for a limit that was reached. */
   tooSlow(limit: keyof TransferLimits): Error;
 }
 
 /**
- * Waits for a transfer, and stops it when no data comes, when it takes too long, or when it is aborted. Libraries do not notice a
- * connection whose other end has vanished: it gives neither data nor an error.
+ * Waits for a transfer, and stops it when no data comes, when it takes too long, or when it is aborted. Libraries do
+ * not notice if the other end of a connection has disappeared: there is neither data nor an error.
  *
- * @param work calls `alive` whenever something has come
+ * @param work calls `alive` whenever data has arrived
  */
 export async function watched<T>(work: (alive: () => void) => Promise<T>, watch: Watch): Promise<T> {
   const { signal, idleMs, totalMs } = watch;

@@ -9,7 +9,7 @@ import type { StoredFile } from './stored-file.ts';
 const STORED = 0;
 const DEFLATED = 8;
 const LISTED_MAX = 100_000;
-/** How many names of entries a message has. */
+/** At most this many names of entries are in a message. */
 const NAMES_SHOWN = 5;
 
 /** A ZIP archive that is open, with the entries that are wanted, in the order of their names. */
@@ -22,8 +22,8 @@ export interface ZipArchive {
 const OFFICE_ENTRY = '[Content_Types].xml';
 
 /**
- * @param document the entry by which a document of the format is recognised
- * @returns null for such a document, and for one that is so damaged that only its format can say what it is
+ * @param document the entry by which a file of the format is recognised
+ * @returns null for a file of the format, and for a file that is so damaged that only the format can describe it
  * @throws a `sourceFault` for an archive that cannot be read, or has none of the entries
  */
 export async function openZip(
@@ -37,13 +37,13 @@ export async function openZip(
   const { fromFdPromise } = await import('yauzl');
   let zip: ZipFile | undefined;
   try {
-    // Without `autoClose`, since the descriptor belongs to the stored file.
+    // `autoClose` is off, because the descriptor belongs to the stored file.
     zip = await fromFdPromise(stored.fd, { lazyEntries: true, autoClose: false });
     if (zip.entryCount > LISTED_MAX) throw new Error(`it has ${zip.entryCount} entries, more than ${LISTED_MAX}`);
-    // A name that leads out of a folder ends the loop with an error, though no entry is ever written under its name.
+    // The library throws at a name that leads out of a folder, although no entry is ever written under its name.
     for await (const entry of zip.eachEntry()) {
       if (entry.fileName === document) return null;
-      // The format of such documents describes a document of another office program best.
+      // This is a document of another office program. The format gives the best description of it.
       if (document !== undefined && entry.fileName === 'mimetype') return null;
       if (entry.fileName === OFFICE_ENTRY) throw officeFault(label);
       if (entry.fileName.endsWith('/')) continue;
@@ -53,7 +53,7 @@ export async function openZip(
     }
   } catch (error) {
     if (error instanceof Error && error.name === 'Fault') throw error;
-    // The format of a damaged document describes the damage best.
+    // The document is damaged. The format gives the best description of the damage.
     if (document !== undefined && zip === undefined) return null;
     throw brokenFault(label, messageOf(error).replace(/\.$/, ''));
   }

@@ -3,15 +3,15 @@ import { dateText } from './date-text.ts';
 import { unescapeCellText } from './escaped-text.ts';
 import { type NumberFormat, padNumber } from './number-format.ts';
 
-/** A cell as it stands in a sheet in the format of Office Open XML (ECMA-376 part 1, 18.3.1.4). */
+/** The stored parts of a cell of a sheet, in the format of Office Open XML (ECMA-376 part 1, 18.3.1.4). */
 export interface SpreadsheetCell {
-  /** From 0. */
+  /** The number of the column, from 0. */
   column: number;
-  /** `s`, `str`, `inlineStr`, `n`, `b`, `e` or `d`; any other is a number. */
+  /** `s`, `str`, `inlineStr`, `n`, `b`, `e` or `d`; any other type counts as a number. */
   type: string;
-  /** The number of its style, for `styles`. */
+  /** The number of the cell's style, for `styles`. */
   style: number;
-  /** The text in `v`, or the inline text; null where there is neither. */
+  /** The text in `v`, or the inline text; null if there is neither. */
   text: string | null;
   /** True for a cell that is calculated. */
   formula: boolean;
@@ -20,7 +20,7 @@ export interface SpreadsheetCell {
 /** A problem of a cell: an issue without its field. */
 export interface CellProblem {
   code: string;
-  /** Goes on after the name of the cell, as `Cell C3 of the sheet Parts`. */
+  /** The part of the message that follows the name of the cell, such as `Cell C3 of the sheet Parts`. */
   message: string;
   value: string;
   cure: string;
@@ -34,22 +34,22 @@ export interface SpreadsheetContext {
   styles: { formatOf(style: number): NumberFormat };
   /** True if the workbook counts days from 1904. */
   is1904: boolean;
-  /** Error values that stand for an empty cell, as `#N/A`. */
+  /** Error values that stand for an empty cell, such as `#N/A`. */
   emptyErrors: ReadonlySet<string>;
   maxCellCharacters: number;
 }
 
-/** A whole number has more digits than Excel can hold: the last ones are gone. */
+/** The most digits of a whole number that Excel can store. If a number has more, its last digits are lost. */
 const DIGITS_MAX = 15;
 /** The form in which Excel shows a long number in a narrow column, and writes it into a CSV file: `4.00638E+12`. */
 const SHOWN_SHORT = /^[+-]?\d(?:[.,]\d+)?E\+\d{2,3}$/;
 
 /**
- * The value of a cell: text, or true and false. An empty cell is empty text. A number is the text of its stored value, so
- * that an article number stays what it is; a date is ISO text.
+ * The value of a cell: text, or true and false. An empty cell is empty text. A number is the text of its stored value,
+ * so that an article number does not change. A date is ISO text.
  *
- * @returns the value, or what is wrong with it: the cell has lost digits, holds an error or a formula without its result, or
- * is too long. It never throws.
+ * @returns the value, or the problem of the cell: it has lost digits, holds an error or a formula without its result,
+ *   or is too long. Never throws.
  */
 export function cellValue(cell: SpreadsheetCell, context: SpreadsheetContext): string | boolean | CellProblem {
   const { type, text, formula } = cell;
@@ -88,7 +88,7 @@ function checkedText(text: string, { maxCellCharacters }: SpreadsheetContext): s
   return SHOWN_SHORT.test(text) ? shortened(text) : text;
 }
 
-/** Most numbers have this form, and no rule below changes them. */
+/** A short whole number. Most numbers have this form, and no rule below changes them. */
 const SHORT_WHOLE = /^\d{1,15}$/;
 
 function numberValue(text: string, format: NumberFormat, is1904: boolean): string | CellProblem {
@@ -111,8 +111,8 @@ function mantissaDigits(text: string): number {
 }
 
 /**
- * A fraction as it was typed. Excel stores a binary fraction and writes up to 17 digits of it (`0.86999999999999999`), but
- * knows and shows 15 of them (`0.87`).
+ * The text of a fraction that a person typed. Excel stores a binary fraction and writes up to 17 digits of it
+ * (`0.86999999999999999`), but knows and shows 15 of them (`0.87`).
  */
 function asTyped(exact: string): string {
   const significant = exact.replace(/^-?0?\.?0*/, '').replace('.', '').length;

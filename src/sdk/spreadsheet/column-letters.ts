@@ -5,7 +5,7 @@ export function columnOfLetters(letters: string): number {
   return column - 1;
 }
 
-/** The letters of a column from 0: `A`, `Z`, `AA`. */
+/** The letters of a column that is counted from 0: `A`, `Z`, `AA`. */
 export function columnLettersOf(column: number): string {
   let rest = column + 1;
   let letters = '';

@@ -1,20 +1,20 @@
 import type { NumberFormat } from './number-format.ts';
 
 const DAY_MS = 86_400_000;
-/** 1899-12-30, so that day 61 is 1900-03-01 as it is in Excel. */
+/** 1899-12-30, so that day 61 is 1900-03-01, as in Excel. */
 const EPOCH_1900 = Date.UTC(1899, 11, 30);
 const EPOCH_1904 = Date.UTC(1904, 0, 1);
-/** 9999-12-31 in either system. */
+/** The last day, 9999-12-31, in each of the two systems. */
 const LAST_DAY = { false: 2_958_465, true: 2_957_003 };
 
 /**
- * The ISO text of a day number, so far as its format shows it: `2024-03-01`, `2024-03-01T08:30:00`, `08:30:00`, and
- * `36:30:00` for hours that are counted beyond a day.
+ * The ISO text of a day number, with the parts that its format shows: `2024-03-01`, `2024-03-01T08:30:00`, `08:30:00`,
+ * and `36:30:00` for hours that are counted beyond a day.
  *
- * The 1900 system takes 1900 for a leap year: its day 60 is a 29 February that never was, and the days before it lie one
- * later than the later ones suggest.
+ * The 1900 system treats 1900 as a leap year: its day 60 is 29 February 1900, which did not exist, so the days before
+ * it need another offset.
  *
- * @returns null where the number is no date
+ * @returns null if the number is no date
  */
 export function dateText(value: number, format: NumberFormat & { kind: 'date' }, is1904: boolean): string | null {
   if (!Number.isFinite(value) || value < 0) return null;

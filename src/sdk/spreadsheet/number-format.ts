@@ -6,7 +6,7 @@ export type NumberFormat =
   /** Shows whole numbers with leading zeros and perhaps fixed text: `0000000`, `"MAT-"00000`. */
   | { kind: 'padded'; prefix: string; groups: readonly string[]; digits: number };
 
-/** The format of a cell without one. */
+/** The format of a cell that has no format. */
 export const PLAIN_NUMBER_FORMAT: NumberFormat = { kind: 'plain' };
 
 const DAY: NumberFormat = { kind: 'date', days: true, time: false, elapsed: false };
@@ -15,8 +15,8 @@ const DAY_AND_TIME: NumberFormat = { kind: 'date', days: true, time: true, elaps
 const ELAPSED: NumberFormat = { kind: 'date', days: false, time: true, elapsed: true };
 
 /**
- * The formats that are not written into the file, by their ids (ECMA-376 part 1, 18.8.30). Those from 27 to 58 are dates
- * or times in East Asian locales and unused elsewhere.
+ * The formats that are not written into the file, by their ids (ECMA-376 part 1, 18.8.30). The formats from 27 to 58
+ * are dates or times in East Asian locales, and are unused in other locales.
  */
 export function builtInNumberFormat(id: number): NumberFormat {
   if ((id >= 14 && id <= 17) || (id >= 27 && id <= 31) || id === 36 || (id >= 50 && id <= 54)) return DAY;
@@ -26,7 +26,7 @@ export function builtInNumberFormat(id: number): NumberFormat {
   return id === 46 ? ELAPSED : PLAIN_NUMBER_FORMAT;
 }
 
-/** Quoted text, a character after a backslash, a space of some width, a fill, and what stands in brackets. */
+/** Quoted text, a character after a backslash, a space of some width, a fill, and text in brackets. */
 const LITERAL = /"[^"]*"|\\.|_.|\*.|\[[^\]]*\]/gs;
 
 /** Reads a format code such as `yyyy-mm-dd`, `00000` or `#,##0.00`. */
@@ -43,7 +43,7 @@ export function parseNumberFormat(code: string): NumberFormat {
   return paddedFormat(first) ?? PLAIN_NUMBER_FORMAT;
 }
 
-/** The parts for positive numbers, negative ones, zero and text. A semicolon in quotes divides nothing. */
+/** The parts for positive numbers, negative ones, zero and text. A semicolon in quotes is not a separator. */
 function sectionsOf(code: string): string[] {
   const sections = [''];
   for (const [part] of code.matchAll(/"[^"]*"|\\.|\[[^\]]*\]|[^"\\[;]+|;|./gs)) {
@@ -54,8 +54,8 @@ function sectionsOf(code: string): string[] {
 }
 
 /**
- * A format that pads whole numbers with zeros. One that has decimals, a percent sign, thousands or a condition shows
- * something else than the number, and a single zero pads nothing.
+ * A format that pads whole numbers with zeros. Null for a format with decimals, a percent sign, thousands or a
+ * condition, which does not show the number itself, and for a single zero, which pads nothing.
  */
 function paddedFormat(section: string): NumberFormat | null {
   if (/\[[<>=]/.test(section)) return null;
@@ -71,7 +71,10 @@ function paddedFormat(section: string): NumberFormat | null {
     : { kind: 'padded', prefix: fromPrivate(prefix), groups: groups.map(fromPrivate), digits: groups.length };
 }
 
-/** Fixed text stands in a range of its own while placeholders are looked for, so that a quoted 0 is none of them. */
+/**
+ * While the code searches for placeholders, characters of fixed text are moved to this range, so that a quoted 0 does
+ * not count as a placeholder.
+ */
 const PRIVATE = 0xe000;
 
 function toPrivate(text: string): string {
@@ -82,7 +85,7 @@ function fromPrivate(text: string): string {
   return text.replace(/[\ue000-\ue07f]/g, (character) => String.fromCharCode(character.charCodeAt(0) - PRIVATE));
 }
 
-/** Writes a whole number as a padded format shows it: with `000-000`, 1234 is `001-234`. */
+/** The text of a whole number in a padded format: with `000-000`, 1234 is `001-234`. */
 export function padNumber(digits: string, format: NumberFormat & { kind: 'padded' }): string {
   const padded = digits.padStart(format.digits, '0');
   const extra = padded.length - format.digits;

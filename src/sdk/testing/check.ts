@@ -1,11 +1,11 @@
 import type { Connector } from '../connector.ts';
 import type { ConnectorFixtures } from './fixtures.ts';
 
-/** One promise of a connector. */
+/** One check of the contract of a connector. */
 export interface ConnectorCheck {
-  /** A sentence about the connector, as `reads the same rows again`. */
+  /** A sentence about the connector, such as `reads the same rows again`. */
   name: string;
-  /** Resolves if the connector keeps the promise. Otherwise it throws an error that says what is wrong. */
+  /** Resolves if the sentence is true of the connector. Otherwise rejects with an error that describes the problem. */
   run: () => Promise<void>;
 }
 

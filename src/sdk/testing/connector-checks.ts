@@ -9,7 +9,7 @@ import { readChecks } from './read-checks.ts';
 import { secretChecks } from './secret-checks.ts';
 
 /**
- * Everything that a connector promises, as named checks for any test runner. The checks run one after the other, because
+ * The whole contract of a connector, as named checks for any test runner. The checks run one after the other, because
  * some of them measure the whole process.
  *
  * ```ts

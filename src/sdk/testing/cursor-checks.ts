@@ -11,11 +11,11 @@ import {
   withLarge,
 } from './source-under-test.ts';
 
-/** Enough for several pages, and few enough to begin at each of them. */
+/** How many rows are read: enough for several pages, and few enough to begin a read at each page. */
 const ROWS = 3_000;
 const ABSURD: readonly JsonValue[] = [{ absurd: true }, 'nonsense', -1, [[null]], ''];
 
-/** Where a read goes on after it was stopped. */
+/** Checks where a read continues after it was stopped. */
 export const cursorChecks: CheckMaker = (connector, { large }) => {
   const onLarge = (name: string, run: (source: SourceUnderTest) => Promise<void>) => ({
     name,

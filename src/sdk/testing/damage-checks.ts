@@ -10,10 +10,10 @@ import {
   withLarge,
 } from './source-under-test.ts';
 
-/** Enough that no file is read ahead to its end. */
+/** How many rows the file has: too many to be read ahead to its end. */
 const ROWS = 40_000;
 
-/** A source that fails or changes while it is read. */
+/** Checks with a source that fails or changes while it is read. */
 export const damageChecks: CheckMaker = (connector, { large }) => [
   {
     name: 'reports a source that fails or changes while it is read, or gives the rows as they were',
@@ -35,7 +35,7 @@ export const damageChecks: CheckMaker = (connector, { large }) => [
   },
 ];
 
-/** Rows that are missing without an error would count as gone. */
+/** Asserts that a read reports the damage. If rows were missing without an error, their records would count as gone. */
 async function assertNoticed(source: SourceUnderTest, before: readonly SourceRow[], damage: Damage): Promise<void> {
   const rows: SourceRow[] = [];
   let isDamaged = false;

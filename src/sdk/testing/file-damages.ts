@@ -1,7 +1,7 @@
 import { appendFile, rename, truncate, writeFile } from 'node:fs/promises';
 import type { Damage } from './fixtures.ts';
 
-/** What happens to files while they are read: for the fixtures of connectors that read files. */
+/** Damages that can happen to a file while it is read, for the fixtures of connectors that read files. */
 export function fileDamages(path: string): Damage[] {
   return [
     { about: 'the file is cut short', now: () => truncate(path, 10) },

@@ -6,9 +6,9 @@ export interface Settings {
   stream?: JsonObject;
 }
 
-/** A small source that is there, and the rows that it has. */
+/** A small source that exists, and the rows that it has. */
 export interface Sample extends Settings {
-  /** What is special about it: a part of the names of its checks. */
+  /** The special property of the sample. It becomes a part of the names of the checks. */
   about: string;
   rows: number;
   /** How many of the rows have issues. */
@@ -17,16 +17,19 @@ export interface Sample extends Settings {
 
 /** Something that happens to a source while it is read. */
 export interface Damage {
-  /** As `the file is cut short`. */
+  /** What happens, such as `the file is cut short`. */
   about: string;
   now(): Promise<void>;
 }
 
-/** A source of many rows. Every check that needs one has it made anew. */
+/** A source of many rows. Every check that needs such a source makes a new one. */
 export interface LargeSource extends Settings {
-  /** What can happen to it, at least one. */
+  /** The damages that can happen to it, at least one. */
   damages: readonly Damage[];
-  /** How many rows it has handed out so far, where it can count them: a server of the test can, a file cannot. */
+  /**
+   * How many rows the source has given so far. Absent if it cannot count them: a server of the test can count, a file
+   * cannot.
+   */
   given?(): number;
   /** Called after the check, for instance to stop a server. */
   close?(): Promise<void>;
@@ -34,14 +37,16 @@ export interface LargeSource extends Settings {
 
 /** What the author of a connector provides, so that the connector can be checked. */
 export interface ConnectorFixtures {
-  /** Paths of options are relative to this folder, as they are to the folder of a config file. */
+  /** The folder to which paths in options are relative, like the folder of a config file. */
   folder: string;
   samples: readonly [Sample, ...Sample[]];
   /** Settings that the connector's schemas have to refuse, at least one. */
   refused: readonly [Settings, ...Settings[]];
-  /** Settings without a mistake that lead nowhere: to a file that does not exist, to a server that does not answer. */
+  /**
+   * Valid settings for a source that cannot be reached: a file that does not exist, or a server that does not answer.
+   */
   unreachable: Settings & {
-    /** A text that the error has to contain, so that a person knows what to look for: the path, the address. */
+    /** A text that the error has to contain, so that a person knows what to check, such as the path or the address. */
     names: string;
   };
   /** Makes a source with exactly this many good rows. It may write its files into the folder, which is empty. */

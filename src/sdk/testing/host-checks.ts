@@ -8,7 +8,7 @@ import type { CheckMaker } from './check.ts';
 import { errorOf, type SourceUnderTest, sourceUnderTest, withLarge } from './source-under-test.ts';
 
 const ROWS = 40_000;
-/** This many rows in memory take more than is allowed. */
+/** How many rows the source has. All of them in memory would take more than is allowed. */
 const MANY_ROWS = 200_000;
 const HELD_BYTES_MAX = 16 * 1024 * 1024;
 const PAGES_TAKEN = 4;
@@ -76,7 +76,7 @@ export const hostChecks: CheckMaker = (connector, { folder, samples, unreachable
         (at) => large(ROWS, at),
         async (settings, at) => {
           const source = sourceUnderTest({ connector, folder: at, settings });
-          // The first use may load what stays loaded.
+          // The first use may load modules that stay loaded, so it is not measured.
           await source.check();
           const before = await openHandles();
           await source.rows();
@@ -98,7 +98,7 @@ async function takeAll(source: SourceUnderTest, signal: AbortSignal): Promise<vo
   for await (const _ of source.pages({ signal }));
 }
 
-/** The bytes in use after two garbage collections, because the first one frees the memory of buffers only a moment later. */
+/** The bytes in use after two garbage collections, because the first one frees the memory of buffers with a delay. */
 async function heldBytes(): Promise<number> {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;
@@ -113,13 +113,13 @@ async function heldBytes(): Promise<number> {
 async function openHandles(): Promise<Map<string, number>> {
   const counts = new Map<string, number>();
   const kinds = process.getActiveResourcesInfo().filter((kind) => kind !== 'Immediate' && kind !== 'TickObject');
-  // Windows has no such folder.
+  // This folder does not exist on Windows.
   const files = await readdir('/dev/fd').catch(() => []);
   for (const kind of [...kinds, ...files.map(() => 'file descriptor')]) counts.set(kind, (counts.get(kind) ?? 0) + 1);
   return counts;
 }
 
-/** A handle that was closed may take a moment to go. */
+/** Waits for handles that were closed, because a handle may take a moment to disappear. */
 async function assertClosed(before: ReadonlyMap<string, number>): Promise<void> {
   const begin = performance.now();
   for (;;) {

@@ -4,7 +4,7 @@ import { SDK_VERSION } from '../connector.ts';
 import type { CheckMaker } from './check.ts';
 import { assertSourceFault, errorOf, sourceUnderTest } from './source-under-test.ts';
 
-/** The definition, its options, and `check`. */
+/** Checks the definition, its options, and `check`. */
 export const optionChecks: CheckMaker = (connector, fixtures) => {
   const { folder, samples, refused, unreachable } = fixtures;
   return [
@@ -77,7 +77,7 @@ export const optionChecks: CheckMaker = (connector, fixtures) => {
   ];
 };
 
-/** Names and descriptions of a schema's fields. */
+/** The names and descriptions of a schema's fields. */
 function descriptionsIn(schema: z.ZodType): [string, string | undefined][] {
   const { properties = {} } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
   return Object.entries(properties).map(([name, property]) => [

@@ -7,7 +7,7 @@ import { assertSameRows, rowsOf, type SourceUnderTest, sourceUnderTest, withLarg
 
 const LARGE_ROWS = 2_000;
 
-/** What is read: rows, places, issues and pages. */
+/** Checks the results of reads: rows, places, issues and pages. */
 export const readChecks: CheckMaker = (connector, fixtures) => {
   const { folder, samples, large } = fixtures;
   const onSamples = (name: string, run: (source: SourceUnderTest, sample: Sample) => Promise<void>): ConnectorCheck[] =>
@@ -59,7 +59,7 @@ function hasIssues(row: SourceRow): boolean {
   return (row.issues ?? []).length > 0;
 }
 
-/** A person has to find a row by its place, so that no two rows have the same. */
+/** A person has to find a row by its place, so no two rows may have the same place. */
 function assertPlaces(rows: readonly SourceRow[]): void {
   const seen = new Set<string>();
   for (const { place } of rows) {

@@ -5,10 +5,10 @@ import { FILE_SOURCE } from '../files/file-options.ts';
 import type { CheckMaker } from './check.ts';
 import { sourceUnderTest } from './source-under-test.ts';
 
-/** Shorter ones are parts of ordinary words. */
+/** Shorter secrets are not searched for, because they may be parts of ordinary words. */
 const SECRET_LENGTH_MIN = 8;
 
-/** The secrets of the options. */
+/** Checks that no secret of the options is shown. */
 export const secretChecks: CheckMaker = (connector, { folder, samples, unreachable, secrets = [] }) => [
   {
     name: 'shows no secret in a log line, an error, an issue or a check',
@@ -36,7 +36,9 @@ export const secretChecks: CheckMaker = (connector, { folder, samples, unreachab
   },
 ];
 
-/** True if the connector itself marks secrets. Those for servers of files belong to the SDK, which has tests of its own. */
+/**
+ * True if the connector itself marks secrets. Secrets for servers of files belong to the SDK, which has separate tests.
+ */
 function marksSecrets(schema: z.ZodType): boolean {
   if (schema instanceof z.ZodObject) {
     const own = Object.values(schema.shape as Record<string, z.ZodType>).filter(

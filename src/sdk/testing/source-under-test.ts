@@ -7,9 +7,9 @@ import type { JsonValue } from '../../lib/json.ts';
 import type { Connector, ConnectorHost, OpenSource, Page, ReadMode, SourceRow, StreamCheck } from '../connector.ts';
 import type { LargeSource, Settings } from './fixtures.ts';
 
-/** A connector with settings, as the program would use it. */
+/** A connector with settings, which is used like in the program. */
 export interface SourceUnderTest {
-  /** How a whole read is asked for. */
+  /** The mode of a read that gives all rows. */
   readonly wholeRead: ReadMode;
   /** True if the stream gives changes. */
   readonly givesChanges: boolean;
@@ -70,7 +70,7 @@ export async function rowsOf(pages: AsyncIterable<Page>): Promise<SourceRow[]> {
   return rows;
 }
 
-/** Makes a large source in a folder of its own for as long as `use` runs. */
+/** Makes a large source in a separate folder for as long as `use` runs. */
 export async function withLarge<Result>(
   make: (folder: string) => Promise<LargeSource>,
   use: (large: LargeSource, folder: string) => Promise<Result>,
@@ -88,7 +88,7 @@ export async function withLarge<Result>(
   }
 }
 
-/** The error that a promise ends with. */
+/** The error with which a promise rejects. */
 export async function errorOf(promise: Promise<unknown>, what: string): Promise<unknown> {
   return promise.then(
     () => assert.fail(`${what} should have failed, and did not.`),
@@ -107,7 +107,10 @@ export function assertSourceFault(error: unknown, what: string): void {
   assert.match(String(suggestion), /\.$/, `${what}: the error should have a suggestion, as a full sentence.`);
 }
 
-/** Compares rows one by one: a report of all differences in thousands of rows would help nobody. */
+/**
+ * Compares rows one by one and reports the first difference, because a report of all differences in thousands of rows
+ * would be too long.
+ */
 export function assertSameRows(found: readonly SourceRow[], expected: readonly SourceRow[], what: string): void {
   const at = expected.findIndex((row, index) => !isDeepStrictEqual(row, found[index]));
   const differs = at >= 0 ? at : found.length > expected.length ? expected.length : null;

@@ -1,7 +1,10 @@
 import type { JsonObject } from '../../lib/json.ts';
 import { setMember } from './element.ts';
 
-/** The place of a value outside of the record that its row gets: in an element around the record, or before the record. */
+/**
+ * The path of a value outside of a record that the row of the record gets. The value is in an element around the
+ * record, or before the record.
+ */
 interface ValuePath {
   /** The number of levels above the record; null for a path from the document's root. */
   up: number | null;
@@ -12,10 +15,12 @@ interface ValuePath {
 const NAME = String.raw`[\p{L}_][\p{L}\p{N}_.\-]*(?::[\p{L}_][\p{L}\p{N}_.\-]*)?`;
 const PATH = new RegExp(`^((?:\\.\\./)+|/)((?:${NAME}/)*)(@?)(${NAME})$`, 'u');
 
-/** Longer text is no value for every row. */
+/** The longest such value, because every row gets a copy of it. */
 export const VALUE_CHARACTERS_MAX = 10_000;
 
-/** Parses `../SUPPLIER_PID`, `../../@mode` or `/BMECAT/HEADER/CATALOG/CATALOG_ID`; null when the text is no such path. */
+/**
+ * Parses `../SUPPLIER_PID`, `../../@mode` or `/BMECAT/HEADER/CATALOG/CATALOG_ID`; null if the text is not such a path.
+ */
 function parseValuePath(text: string): ValuePath | null {
   const match = PATH.exec(text);
   if (match === null) return null;
@@ -42,12 +47,12 @@ interface Level {
   text: string;
 }
 
-/** Keeps the values outside of records that rows get: of each path the first value that stands before the record. */
+/** Stores the values outside of records that rows get: for each path the first value before the record. */
 export class AncestorValues {
   private readonly paths: readonly (readonly [member: string, path: ValuePath])[];
   private readonly levels: Level[] = [{ name: '', found: null, members: null, text: '' }];
 
-  /** @param paths by the name of the member, paths for which `isValuePath` is true */
+  /** @param paths the paths by the name of the member; `isValuePath` is true for each of them */
   constructor(paths: Readonly<Record<string, string>>) {
     this.paths = Object.entries(paths).map(([member, text]) => {
       const path = parseValuePath(text);
@@ -56,7 +61,7 @@ export class AncestorValues {
     });
   }
 
-  /** True while text belongs to a value. */
+  /** True while the text that is read belongs to a value. */
   get wantsText(): boolean {
     const members = this.levels.at(-1)?.members;
     return members !== null && members !== undefined;
@@ -91,7 +96,7 @@ export class AncestorValues {
     for (const [member, owner] of level?.members ?? []) this.keep(owner, member, (level?.text ?? '').trim());
   }
 
-  /** The values for a record that is the innermost open element. */
+  /** The values for the record that is the innermost open element. */
   values(): JsonObject {
     const values: JsonObject = {};
     for (const [member, { up }] of this.paths) {
@@ -102,7 +107,7 @@ export class AncestorValues {
     return values;
   }
 
-  /** The level that a path starts from if it leads to the innermost open element, else null. */
+  /** The level at which a path begins, if it leads to the innermost open element; null otherwise. */
   private ownerOf({ up, elements }: ValuePath): number | null {
     const owner = this.levels.length - 1 - elements.length;
     if (owner < 0 || (up === null && owner !== 0)) return null;

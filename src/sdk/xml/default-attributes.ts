@@ -8,7 +8,7 @@ export interface AttributeList {
   defaults: [name: string, text: string][];
 }
 
-/** Reads `<!ATTLIST element …>` up to the first part that is not written so. Null for another declaration. */
+/** Reads `<!ATTLIST element …>` up to the first part that does not have this form. Null for another declaration. */
 export function attributeListOf(declaration: string): AttributeList | null {
   const head = /^<!ATTLIST\s+([^\s"'<>()|%]+)/.exec(declaration);
   if (head === null) return null;

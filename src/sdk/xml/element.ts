@@ -1,10 +1,10 @@
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 
-/** How elements become values. */
+/** The rules by which elements become values. */
 export interface ElementRules {
   /** Elements that are lists also if there is only one. */
   lists: ReadonlySet<string>;
-  /** Elements that are objects even where they have only text. */
+  /** Elements that are objects even if they have only text. */
   objects: ReadonlySet<string>;
   /** Languages in the order in which they are preferred. */
   languages: readonly string[];
@@ -14,26 +14,29 @@ export interface ElementRules {
 /** An element that is being read. */
 export interface Element {
   name: string;
-  /** Its attributes and children, once there are any. */
+  /** The attributes and children of the element; null while there are none. */
   fields: JsonObject | null;
   children: number;
   text: string;
-  /** What `xml:lang` or `lang` says, where a language is to be chosen. */
+  /** The value of `xml:lang` or `lang`, if a language is to be chosen. */
   language: string | null;
-  /** Its children that have a language: by name, then by language. */
+  /** The children that have a language, by name and then by language. */
   byLanguage: Map<string, Map<string, JsonValue[]>> | null;
   /** The null of XML Schema: `xsi:nil="true"`. */
   isNil: boolean;
 }
 
-/** The language of text that says none. */
+/** The language of text that has none. */
 const UNDETERMINED = 'und';
 
 export function createElement(): Element {
   return { name: '', fields: null, children: 0, text: '', language: null, byLanguage: null, isNil: false };
 }
 
-/** Makes an element ready to be another one. There are as many elements as tags, so they are used again. */
+/**
+ * Clears an element object so that it can be used for another element. A document has very many elements, so the
+ * objects are reused.
+ */
 export function resetElement(element: Element, name: string): void {
   element.name = name;
   element.fields = null;
@@ -50,7 +53,7 @@ export function addAttribute(element: Element, name: string, value: string): voi
 }
 
 export function addText(element: Element, text: string): void {
-  // Between children there are line breaks and indentation.
+  // Line breaks and indentation between children are ignored.
   if (element.children > 0 && isBlank(text)) return;
   element.text += text;
 }
@@ -66,15 +69,15 @@ export function addChild(parent: Element, child: Element, value: JsonValue, list
   }
   const { fields } = parent;
   const before = fields[name];
-  // Every object has inherited members, such as `constructor`.
+  // Inherited members such as `constructor` do not count.
   if (before === undefined || !Object.hasOwn(fields, name)) setMember(fields, name, lists.has(name) ? [value] : value);
   else if (Array.isArray(before)) before.push(value);
   else setMember(fields, name, [before, value]);
 }
 
 /**
- * The value of an element that was read to its end. Ask for it once. It is text where it has nothing else, else an object with `@attribute`,
- * `child` and `#text`.
+ * The value of an element that was read to its end. Call it only once. The value is text if the element has only text;
+ * otherwise it is an object with `@attribute`, `child` and `#text`.
  */
 export function valueOf(element: Element, rules: ElementRules): JsonValue {
   const { fields } = element;
@@ -88,7 +91,7 @@ export function valueOf(element: Element, rules: ElementRules): JsonValue {
   return fields;
 }
 
-/** A member under any name, `__proto__` included. */
+/** Sets a member with any name, even `__proto__`. */
 export function setMember(fields: JsonObject, name: string, value: JsonValue): void {
   if (name === '__proto__') {
     Object.defineProperty(fields, name, { value, enumerable: true, configurable: true, writable: true });
@@ -104,7 +107,10 @@ function addByLanguage(parent: Element, name: string, language: string, value: J
   else values.push(value);
 }
 
-/** Puts the preferred language under the element's name, and all of them under `NAME@lang`. */
+/**
+ * Stores the value in the preferred language under the element's name, and the values in all languages under
+ * `NAME@lang`.
+ */
 function chooseLanguages(
   fields: JsonObject,
   byLanguage: ReadonlyMap<string, ReadonlyMap<string, JsonValue[]>>,
@@ -137,7 +143,7 @@ function isLanguage(language: string, wanted: string): boolean {
   return code === prefix || code.startsWith(`${prefix}-`) || code.startsWith(`${prefix}_`);
 }
 
-/** True for white space as XML knows it. It is asked of every text, so it is a loop. */
+/** True for white space as XML defines it. It runs for every text, so it is a loop for speed. */
 export function isBlank(text: string): boolean {
   for (let index = 0; index < text.length; index++) {
     const code = text.charCodeAt(index);

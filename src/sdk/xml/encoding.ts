@@ -1,11 +1,11 @@
 import iconv from 'iconv-lite';
 import { sourceFault } from '../faults.ts';
 
-/** How far into a file its declaration is looked for. */
+/** The declaration is searched for in this many bytes. */
 export const HEAD_BYTES = 1_024;
 
 /**
- * The encoding of an XML file. The first of these that is there decides: the byte order mark or the wide bytes of `<?`,
+ * The encoding of an XML file. The first of these that exists decides: the byte order mark or the wide bytes of `<?`,
  * the encoding in the config, the declaration in the file. Without all of them it is UTF-8.
  *
  * @throws a `sourceFault` if the file declares an encoding that is not known
@@ -18,7 +18,8 @@ export function encodingOf(head: Buffer, file: string, configured: string | unde
     head.subarray(0, HEAD_BYTES).toString('latin1'),
   );
   const declared: string | undefined = declaration?.[1];
-  // Some programs write "utf-16" into text that they save as UTF-8: its `<?xml` could not be read otherwise.
+  // Some programs write "utf-16" into text that they save as UTF-8: if it were UTF-16, its `<?xml` could not be read
+  // here.
   if (declared === undefined || /^(utf-?16|ucs-?2|utf-?32)/i.test(declared)) return 'utf-8';
   if (isKnown(declared)) return declared;
   throw sourceFault(`${file} declares the encoding ${declared}, which is not known.`, {

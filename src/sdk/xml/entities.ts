@@ -1,17 +1,20 @@
 import { sourceFault } from '../faults.ts';
 import { attributeListOf } from './default-attributes.ts';
 
-/** More are not needed by any real file: the entity sets of ISO 8879 have about a thousand together. */
+/** The most entities. Real files need less: all entity sets of ISO 8879 together have about a thousand. */
 const ENTITIES_MAX = 5_000;
-/** Default attributes of all elements together. */
+/** The most default attributes of all elements together. */
 const DEFAULTS_MAX = 5_000;
-/** The longest text that one entity stands for, entities in it included. */
+/** The longest text of one entity, with the texts of the entities in it. */
 const EXPANSION_MAX = 65_536;
 /** The longest internal subset. */
 const DOCTYPE_MAX = 1024 * 1024;
-/** How deep entities may refer to entities. */
+/** How deeply entities may be nested. */
 const DEPTH_MAX = 16;
-/** From this many characters on, entities may not stand for more than `FACTOR_MAX` times the text that was read. */
+/**
+ * When the texts of entities have more characters than this, they may have at most `FACTOR_MAX` times as many as the
+ * text that was read.
+ */
 const FREE_CHARACTERS = 8 * 1024 * 1024;
 const FACTOR_MAX = 100;
 
@@ -26,19 +29,19 @@ const PREDEFINED = new Map([
 type Entity = { text: string } | { external: string };
 
 export interface EntityContext {
-  /** For messages. */
+  /** The name of the file in messages. */
   file: string;
-  /** `line 3, column 7`, where the parser is. */
+  /** The position of the parser, such as `line 3, column 7`. */
   where(): string;
-  /** Characters that were read so far. */
+  /** How many characters were read so far. */
   position(): number;
-  /** Counts the characters that a reference stands for. */
+  /** Counts the characters of the text that replaced a reference. */
   expanded(characters: number): void;
 }
 
 /** The entities and the default attributes of a document. */
 export interface Entities {
-  /** Reads the declarations of a document type, as `BMECAT SYSTEM "bmecat.dtd" [ … ]`. */
+  /** Reads the declarations of a document type, such as `BMECAT SYSTEM "bmecat.dtd" [ … ]`. */
   declare(doctype: string): void;
   /**
    * The text that an entity stands for.
@@ -47,7 +50,7 @@ export interface Entities {
    */
   textOf(name: string): string;
   /**
-   * The attributes that an element has without saying so, with their values. Null where the document declares none.
+   * The default attributes of an element, with their values. Null if the document declares none.
    *
    * @throws as `textOf` does
    */
@@ -55,8 +58,8 @@ export interface Entities {
 }
 
 /**
- * Entities are expanded within limits, so that a small file cannot become gigabytes of text: see "billion laughs". Files outside
- * the document are never read, whatever the document says.
+ * Entities are expanded within limits, so that a small file cannot become gigabytes of text: this attack is known as
+ * "billion laughs". Files outside the document are never read.
  *
  * @param given entities that the operator declares, such as those of a DTD that is not read
  */
@@ -65,7 +68,7 @@ export function createEntities(given: Readonly<Record<string, string>>, context:
     Object.entries(given).map(([name, text]) => [name, { text: escapeText(text) }]),
   );
   const expansions = new Map<string, string>();
-  /** By element and attribute, as they stand between the quotes. */
+  /** The defaults by element and attribute, as the text between the quotes. */
   const defaults = new Map<string, Map<string, string>>();
   const expandedDefaults = new Map<string, (readonly [string, string])[]>();
   let defaultsCount = 0;
@@ -168,7 +171,7 @@ export function createEntities(given: Readonly<Record<string, string>>, context:
           continue;
         }
         const { name, entity } = declaration;
-        // The first declaration holds; what the operator declares comes before it.
+        // The first declaration of a name counts, and declarations of the operator come before those of the document.
         if (!declared.has(name)) declared.set(name, entity);
         if (declared.size > ENTITIES_MAX) {
           throw fail(`The document type declares more than ${ENTITIES_MAX} entities.`, HOSTILE);
@@ -205,13 +208,17 @@ function characterOf(hex: string, digits: string): string {
   return code <= 0x10_ff_ff ? String.fromCodePoint(code) : '\uFFFD';
 }
 
-/** White space, a comment, a processing instruction, a reference to a parameter entity, an entity, another declaration. */
+/**
+ * Matches white space, a comment, a processing instruction, a reference to a parameter entity, an entity, or another
+ * declaration.
+ */
 const DECLARATION =
   /\s+|<!--[^]*?-->|<\?[^]*?\?>|%[^\s;<>]+;|<!ENTITY\s+(?:(%)\s+)?([^\s%"'<>&]+)\s+(?:"([^"]*)"|'([^']*)'|(?:SYSTEM|PUBLIC\s+(?:"[^"]*"|'[^']*'))\s+("[^"]*"|'[^']*'))[^<>]*>|<![A-Z](?:"[^"]*"|'[^']*'|[^"'<>])*>/;
 
 /**
- * The general entities that an internal subset declares, and its other declarations as text. Parameter entities serve validation, which is not done. Null
- * stands for text that is no declaration; what follows it is not looked at, so the time stays linear.
+ * The general entities that an internal subset declares, and its other declarations as text. Parameter entities are
+ * only needed for validation, so they are ignored. Null stands for text that is not a declaration. The text after it is
+ * not read, so the time is in proportion to the length.
  */
 function* declarations(subset: string): Generator<{ name: string; entity: Entity } | { other: string } | null> {
   const token = new RegExp(DECLARATION, 'y');
@@ -227,7 +234,7 @@ function* declarations(subset: string): Generator<{ name: string; entity: Entity
     const text = double ?? single;
     yield {
       name,
-      // Characters written as numbers count from the declaration on, so `&#38;#60;` is `&#60;` when the entity is used.
+      // Numeric references are replaced at the declaration, so `&#38;#60;` is `&#60;` when the entity is used.
       entity: text === undefined ? { external: external ?? '' } : { text: withCharacters(text) },
     };
   }

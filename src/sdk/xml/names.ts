@@ -1,15 +1,15 @@
 /** Makes the names of a row from the names of elements and attributes. */
 export interface Names {
   element(raw: string): string;
-  /** With `@`; null for a declaration of a namespace. */
+  /** The name with `@` before it; null for a declaration of a namespace. */
   attribute(raw: string): string | null;
 }
 
-/** A file could have as many names as it has elements. */
+/** At most this many names are remembered, because a file could have as many names as elements. */
 const REMEMBERED_MAX = 10_000;
 
 /**
- * Gives the same string object for the same name, so that looking it up is fast.
+ * Returns the same string object for the same name, so that a look-up by name is fast.
  *
  * @param prefixes whether `g:name` stays or becomes `name`
  */
@@ -27,11 +27,14 @@ export function createNames(prefixes: 'strip' | 'keep'): Names {
 interface Remembered<Name> {
   raw: string;
   made: Name;
-  /** The name that followed this name the last time. */
+  /** The name that came after this name the last time. */
   next: Remembered<Name> | undefined;
 }
 
-/** Elements mostly follow each other in the same order, and to compare two names takes less time than to look one up. */
+/**
+ * Remembers the results of `make`. Elements mostly follow each other in the same order, so the name that came next the
+ * last time is compared first. This takes less time than a look-up.
+ */
 function remembered<Name>(make: (raw: string) => Name): (raw: string) => Name {
   const names = new Map<string, Remembered<Name>>();
   let last: Remembered<Name> | undefined;
@@ -54,7 +57,10 @@ function remembered<Name>(make: (raw: string) => Name): (raw: string) => Name {
   };
 }
 
-/** The name as V8 keeps property keys. It does not hold the piece of the file that the name was cut out of. */
+/**
+ * The name in the form in which V8 stores property keys. So the piece of the file from which the name was cut need not
+ * stay in memory.
+ */
 function unique(name: string): string {
   return Object.keys({ [name]: true })[0] ?? name;
 }

@@ -1,6 +1,6 @@
 import { sourceFault } from '../faults.ts';
 
-/** What a file is that is no XML, by its first bytes. */
+/** The kinds of files that are not XML, by their first bytes. */
 const SIGNATURES: [bytes: string, what: string, cure: string][] = [
   [
     '\x1f\x8b',
@@ -16,10 +16,10 @@ const SIGNATURES: [bytes: string, what: string, cure: string][] = [
 ];
 
 /**
- * Refuses a file that is no XML, and says what it is instead.
+ * Refuses a file that is not XML, and says which kind of file it is.
  *
  * @param head the file's first bytes
- * @param text the same, decoded
+ * @param text the decoded text of these bytes
  * @throws a `sourceFault`
  */
 export function assertXml(head: Buffer, text: string, file: string): void {

@@ -5,7 +5,7 @@ import { isBlank, setMember } from './element.ts';
 const PARTIAL_FIELDS_MAX = 50;
 const PARTIAL_CHARACTERS_MAX = 1_000;
 
-/** The short texts of a broken record, by which people recognise it. */
+/** The short fields of a broken record, by which people recognise it. */
 export function partialFields(fields: JsonObject): JsonObject {
   const kept: JsonObject = {};
   for (const [name, value] of Object.entries(fields).slice(0, PARTIAL_FIELDS_MAX)) {

@@ -1,19 +1,22 @@
-/** One step of a path: an element's name, and whether other elements may lie between it and the step before. */
+/** One step of a path: an element's name, and whether other elements may be between it and the step before. */
 interface Step {
   deep: boolean;
   /** A name, or with `*` in it a pattern. */
   test: string | RegExp;
 }
 
-/** How many steps of which path lead to the innermost open element. */
+/** A path, and how many of its steps match down to the innermost open element. */
 type Position = readonly [path: number, steps: number];
 
 const NAME = String.raw`[\p{L}_*][\p{L}\p{N}_.\-*]*`;
 const STEP = new RegExp(`^(//?)(${NAME}(?::${NAME})?)`, 'u');
-/** A matcher is built of the element names that a file has, so a file could make it grow without end. */
+/**
+ * At most this many states are remembered. States are made from the element names of a file, so a file could make their
+ * number grow without end.
+ */
 const REMEMBERED_MAX = 10_000;
 
-// The paths that a text such as `/BMECAT/T_*/ARTICLE | //PRODUCT` names. Null if it is no such text.
+// The paths that a text such as `/BMECAT/T_*/ARTICLE | //PRODUCT` names. Null if the text has another form.
 function parsePaths(text: string): Step[][] | null {
   const paths: Step[][] = [];
   for (const alternative of text.split('|')) {
@@ -41,18 +44,18 @@ export function isRecordPath(text: string): boolean {
   return parsePaths(text) !== null;
 }
 
-/** Where a document stands after some open tags, as far as the paths are concerned. */
+/** The state of the paths after some open tags of a document. */
 export interface PathState {
-  /** The innermost open element is a record. */
+  /** True if the innermost open element is a record. */
   readonly matched: boolean;
-  /** Records are expected as children of the innermost open element. */
+  /** True if records can be children of the innermost open element. */
   readonly holdsRecords: boolean;
   /** The state after one more open tag. */
   enter(name: string): PathState;
 }
 
 /**
- * The state before the first tag. States are made when a file first leads to them and kept, so that a tag costs one
+ * The state before the first tag. A state is made when a file first needs it, and is then kept, so that a tag needs one
  * look-up.
  *
  * @param text a text for which `isRecordPath` is true
@@ -63,7 +66,7 @@ export function createPathMatcher(text: string): PathState {
   const states = new Map<string, PathState>();
 
   const stateOf = (positions: readonly Position[]): PathState => {
-    // Deep steps lead to the same position in several ways.
+    // Steps with `//` can reach the same position in several ways.
     const reached = [...new Map(positions.map((position) => [position.join('/'), position])).values()];
     const key = reached.join(' ');
     const known = states.get(key);

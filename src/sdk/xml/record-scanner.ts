@@ -22,27 +22,27 @@ import { createPathMatcher, type PathState } from './record-path.ts';
 import { TextBounds } from './text-bounds.ts';
 import type { XmlRecord, XmlRecordOptions } from './xml-record.ts';
 
-/** Elements within elements, in the whole document and in a record. */
+/** How deeply elements may be nested, in the whole document and in a record. */
 const DOCUMENT_DEPTH_MAX = 1_000;
 const RECORD_DEPTH_MAX = 100;
 const ATTRIBUTES_MAX = 1_000;
 const NAME_CHARACTERS_MAX = 1_000;
-/** Elements and attributes of one record. */
+/** The most elements and attributes of one record. */
 const RECORD_MEMBERS_MAX = 100_000;
-/** For the message when no element is a record. */
+/** At most this many paths are in the message that no element is a record. */
 const PATHS_SHOWN = 12;
 
 /** A record that is being read, perhaps within another one. */
 interface OpenRecord {
-  /** Its index in `elements`. */
+  /** The index of the record in `elements`. */
   index: number;
   place: Place;
   start: number;
 }
 
 /**
- * Cuts records out of an XML document that comes in pieces. It holds one record, up to `maxRecordBytes`, and those of
- * the last piece that were not taken.
+ * Cuts records out of an XML document that comes in pieces. In memory are one record, up to `maxRecordBytes`, and the
+ * records of the last piece that were not taken.
  *
  *   outside ── tag that is a record ─▶ in a record ── its end ─▶ outside
  *                                          └── a limit is passed: a row with an issue ─▶ outside
@@ -54,15 +54,15 @@ export class RecordScanner {
   private readonly maxRecordBytes: number;
   private readonly rules: ElementRules;
   private readonly names: Names;
-  /** Empty where no language is to be chosen. */
+  /** Empty if no language is to be chosen. */
   private readonly languageAttributes: ReadonlySet<string>;
   private readonly ancestors: AncestorValues | null;
-  /** The state of the path after each open tag, from the document itself on. */
+  /** The state of the paths after each open tag; the first state is that of the document itself. */
   private readonly states: PathState[];
   private readonly path: string[] = [];
   /** The element that ended last. */
   private closed = '';
-  /** The elements of the outermost open record. The elements behind the open ones are kept for reuse. */
+  /** The elements of the outermost open record. The entries after the open elements are kept for reuse. */
   private readonly elements: Element[] = [];
   private depth = 0;
   private open: OpenRecord[] = [];
@@ -74,7 +74,7 @@ export class RecordScanner {
   private tagStart = 0;
   private attributes = 0;
   private readonly bounds: TextBounds;
-  /** There is U+FFFD in the piece that is being read, or in an earlier one that has a part of an open record. */
+  /** True if the present piece has U+FFFD, or an earlier piece with a part of an open record has it. */
   private damaged = false;
 
   private readonly onText = (text: string): void => this.addText(text);
@@ -124,8 +124,8 @@ export class RecordScanner {
   }
 
   /**
-   * V8 keeps an object as a hash table once it was given too many properties under names that are computed, as `on` does,
-   * and the parser then takes six times as long. So handlers are few, and all are set before the first text.
+   * If too many properties with computed names are added to an object, as `on` does, V8 stores the object as a hash
+   * table, and the parser takes six times as long. So there are few handlers, and all are set before the first text.
    */
   private listen(): void {
     const { parser } = this;
@@ -137,7 +137,7 @@ export class RecordScanner {
         if (this.bounds.expand(characters)) throw this.tooLong();
       },
     });
-    // The parser looks up `amp` and the like in its own object. Everything else is asked of the prototype.
+    // The parser looks up `amp` and the like in its own object. All other names are looked up in the prototype.
     const others = new Proxy(
       {},
       { get: (_target, name) => (typeof name === 'string' ? entities.textOf(name) : undefined) },
@@ -150,7 +150,7 @@ export class RecordScanner {
     parser.on('opentagstart', () => {
       this.bounds.event();
       this.attributes = 0;
-      // The character after the name was read, which may be a line end.
+      // The parser has read the character after the name, which may be a line end.
       this.tagLine = parser.column === 0 ? parser.line - 1 : parser.line;
       this.tagStart = parser.position;
     });
@@ -173,7 +173,7 @@ export class RecordScanner {
     parser.off('text');
   }
 
-  /** Listens to text only where it is needed: the parser skips other text faster. */
+  /** Listens to text only if it is needed: the parser skips other text faster. */
   private listenToText(): void {
     if (this.depth > 0 || this.ancestors?.wantsText === true) {
       this.parser.on('text', this.onText);
@@ -183,7 +183,7 @@ export class RecordScanner {
   private addText(text: string): void {
     this.bounds.event();
     const element = this.elements[this.depth - 1];
-    // One element may have any number of texts, with comments between them.
+    // One element may have any number of texts with comments between them, so the length of all of them is checked.
     if (element !== undefined && (element.text === '' || !this.giveUpIfTooLong())) addText(element, text);
     if (this.ancestors?.wantsText !== true) return;
     try {
@@ -296,7 +296,7 @@ export class RecordScanner {
     return true;
   }
 
-  /** Reports the open records as rows that cannot be used, and reads on behind them. */
+  /** Reports the open records as rows that cannot be used, and continues after them. */
   private giveUp(code: string, message: string, cure?: string): void {
     for (const record of this.open) {
       const element = this.elements[record.index];
@@ -326,7 +326,7 @@ export class RecordScanner {
     return undefined;
   }
 
-  /** Without a handler for errors the parser throws them, as plain ones. */
+  /** Without a handler for errors the parser throws plain errors, which are converted here. */
   private parse(step: () => void): void {
     try {
       step();

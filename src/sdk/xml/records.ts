@@ -9,11 +9,12 @@ import type { XmlRecord, XmlRecordOptions } from './xml-record.ts';
 
 /**
  * Reads the records of an XML file, in batches that are no larger than a chunk of the file. A record within a record
- * comes before the outer one. Text stays text.
+ * comes before the outer record. Text stays text.
  *
  * The parser is loaded here, so that a program that reads no XML does not load it.
  *
- * @throws a `sourceFault` if the file is no XML or not well-formed, passes a limit, or has no element that holds records
+ * @throws a `sourceFault` if the file is not XML or not well-formed, passes a limit, or has no element that holds
+ *   records
  */
 export async function* readXmlRecords(
   file: OpenFile,
@@ -32,7 +33,7 @@ export async function* readXmlRecords(
   if (rest.length > 0) yield rest;
 }
 
-/** Reads an XML file as pages of rows. A record becomes one row, or those that `rowsOf` makes of it. */
+/** Reads an XML file as pages of rows. A record becomes one row, or the rows that `rowsOf` makes from it. */
 export async function* readXmlPages(
   file: OpenFile,
   options: XmlRecordOptions,
@@ -52,7 +53,7 @@ export async function* readXmlPages(
   if (!page.empty) yield page.take({ done: file.position(), total: file.bytes });
 }
 
-/** Gives the rows of one record different places by their number, because they begin at the same line. */
+/** Adds a number to the places of the rows of one record, because all of them begin at the same line. */
 function withPlaces(rows: SourceRow[]): SourceRow[] {
   if (rows.length < 2) return rows;
   return rows.map((row, at) => ({ ...row, place: { ...row.place, path: `${row.place.path ?? ''}/row[${at + 1}]` } }));
@@ -62,7 +63,7 @@ function rowOf({ fields, place, issues }: XmlRecord): SourceRow {
   return issues === undefined ? { fields, place } : { fields, place, issues };
 }
 
-/** The text of a file whose first bytes say what it is and how it is encoded. */
+/** Reads the text of a file. Its first bytes show whether it is XML and which encoding it has. */
 async function* readText(file: OpenFile, encoding: string | undefined, signal: AbortSignal): AsyncGenerator<string> {
   const head: Buffer[] = [];
   let headBytes = 0;

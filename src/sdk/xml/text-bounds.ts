@@ -1,11 +1,13 @@
-/** The parser holds a text until it ends, also one that belongs to no record. */
+/** The longest text. The parser keeps a text in memory until the text ends, even if it belongs to no record. */
 const TEXT_CHARACTERS_MAX = 16 * 1024 * 1024;
 
-/** Notices when a parser gathers too much text: it compares the parser's events with the characters that were given in between. */
+/**
+ * Notices when a parser collects too much text. It counts the characters that the parser got between two of its events.
+ */
 export class TextBounds {
   /** The longest text, comment or attribute. */
   readonly max: number;
-  /** Characters that entities stood for, in the whole document. */
+  /** How many characters the texts of entities had in the whole document. */
   expanded = 0;
   private events = 0;
   private eventsBefore = 0;
@@ -17,14 +19,14 @@ export class TextBounds {
     this.max = Math.max(TEXT_CHARACTERS_MAX, maxRecordBytes);
   }
 
-  /** The parser has finished something. */
+  /** Call it at each event of the parser. */
   event(): void {
     this.events++;
   }
 
   /**
-   * Call it after the parser was given a piece, with its number of characters. Returns true if the parser has gathered
-   * too many.
+   * Call it after the parser got a piece, with its number of characters. Returns true if the parser has collected too
+   * many.
    */
   fed(characters: number): boolean {
     this.quiet = this.events === this.eventsBefore ? this.quiet + characters : 0;

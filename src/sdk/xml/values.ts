@@ -1,6 +1,9 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
 
-/** The text of an element, whether it has attributes or not; of several the first; empty where there is none. */
+/**
+ * The text of an element, with or without attributes. If there are several elements, the text of the first; empty if
+ * there is none.
+ */
 export function xmlTextOf(value: JsonValue | undefined): string {
   if (typeof value === 'string') return value;
   if (Array.isArray(value)) return xmlTextOf(value[0]);
@@ -9,18 +12,18 @@ export function xmlTextOf(value: JsonValue | undefined): string {
   return typeof text === 'string' ? text : '';
 }
 
-/** The elements of a name, whether there are none, one or several. */
+/** The elements with a name, as a list of any length. */
 export function xmlListOf(value: JsonValue | undefined): JsonValue[] {
   if (value === undefined || value === '') return [];
   return Array.isArray(value) ? value : [value];
 }
 
-/** The elements of a name that have members. */
+/** The elements with a name that have members. */
 export function xmlObjectsOf(value: JsonValue | undefined): JsonObject[] {
   return xmlListOf(value).filter((one) => isJsonObject(one));
 }
 
-/** An element's members; none where it has only text or is not there. */
+/** An element's members; none if it has only text or does not exist. */
 export function xmlObjectOf(value: JsonValue | undefined): JsonObject {
   return xmlObjectsOf(value)[0] ?? {};
 }

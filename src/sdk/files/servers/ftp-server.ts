@@ -20,11 +20,14 @@ const NOT_TAKEN = 550;
 
 interface Connection {
   client: Client;
-  /** The folder that the server begins in. */
+  /** The folder in which the session begins. */
   home: string;
 }
 
-/** A server that speaks FTP: with TLS from the start (`ftps`), or before the login (`ftp`), or without where that is set. */
+/**
+ * A server that speaks FTP: with TLS from the start (`ftps`), or before the login (`ftp`), or without TLS if that is
+ * set.
+ */
 export function createFtpServer(
   { scheme, host, port }: ServerAddress,
   options: { access: FtpAccess; idleMs: number; label: (path: string) => string },
@@ -67,7 +70,7 @@ export function createFtpServer(
   const kept = createKeptConnection<Connection>({ open, close: async ({ client }) => client.close() });
   const absolute = (path: string, home: string) => (path.startsWith('/') ? path : posix.join(home, path));
 
-  /** Asks for the time of each file where the server's listings state no time. */
+  /** Asks for the time of a file if the server's listings state no time. */
   async function fileEntry(client: Client, path: string, info: FileInfo | null): Promise<Entry | null> {
     try {
       const bytes = info?.size ?? (await client.size(path));
@@ -76,7 +79,7 @@ export function createFtpServer(
     } catch (error) {
       if (!(error instanceof FTPError)) throw error;
       if (info === null) return null;
-      // A server without MDTM: the text of its listing shows a change as well.
+      // The server has no MDTM. The text of its listing also shows whether the file has changed.
       const version = versionOf({ modifiedNs: 0n, bytes: info.size, tag: info.rawModifiedAt });
       return { name: info.name, kind: 'file', bytes: info.size, version };
     }
@@ -148,7 +151,7 @@ export function createFtpServer(
           const to = absolute(path, home);
           await client.ensureDir(posix.dirname(to));
           const base = posix.basename(to);
-          // Many servers replace a file that has the new name, so that name is looked for first.
+          // Many servers would replace a file with the new name, so the code first checks that there is none.
           if ((await entries(client, posix.dirname(to), (one) => one === base)).length > 0) return false;
           await client.rename(absolute(file.path, home), to);
           return true;

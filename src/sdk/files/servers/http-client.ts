@@ -10,7 +10,7 @@ export interface HttpAnswer {
 }
 
 export interface HttpRequest {
-  /** What is done, for errors: `https://example.com/x.csv could not be downloaded`. */
+  /** The failed action, for errors: `https://example.com/x.csv could not be downloaded`. */
   what: string;
   method: 'GET' | 'HEAD' | 'PUT' | 'DELETE';
   url: string;
@@ -18,9 +18,9 @@ export interface HttpRequest {
   signal: AbortSignal;
 }
 
-/** Sends requests for files. Redirects are never followed, since the credentials are meant for one host. */
+/** Sends requests for files. Redirects are never followed, because the credentials are meant for one host. */
 export interface HttpClient {
-  /** @throws a `sourceFault` without an answer, and for one that leads elsewhere or refuses the login */
+  /** @throws a `sourceFault` if no answer comes, and for an answer that redirects or refuses the login */
   send(request: HttpRequest): Promise<HttpAnswer>;
   interrupt(): void;
   close(): Promise<void>;
@@ -50,7 +50,7 @@ export function createHttpClient(options: {
         throw faults.of(what, error);
       });
       const { statusCode: status, body } = answer;
-      // An answer that is not read to its end fails when it is cut.
+      // If the answer is cut off before its end, the body emits an error, which nobody else handles.
       body.on('error', () => undefined);
       const header = (name: string) => [answer.headers[name]].flat()[0] ?? null;
       if (status >= 300 && status < 400) {
@@ -84,13 +84,13 @@ function addressOf(location: string | null, url: string): string {
   return ` to ${origin}${pathname}`;
 }
 
-/** The time of a header, in nanoseconds; 0 without one. */
+/** The time of a header, in nanoseconds; 0 if there is no time. */
 export function headerTime(text: string | null): bigint {
   const ms = text === null ? Number.NaN : Date.parse(text);
   return Number.isNaN(ms) ? 0n : BigInt(Math.trunc(ms / 1_000)) * 1_000_000_000n;
 }
 
-/** The size that a header states; null without one. */
+/** The size that a header states; null if there is no size. */
 export function headerSize(text: string | null): number | null {
   return text !== null && /^\d{1,15}$/.test(text) ? Number(text) : null;
 }

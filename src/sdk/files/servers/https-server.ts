@@ -32,7 +32,7 @@ export function createHttpsServer(
   }
 
   return {
-    /** A GET that is cut behind the headers, because many servers and signed addresses refuse HEAD. */
+    /** Sends a GET and cuts the answer after the headers, because many servers and signed addresses refuse HEAD. */
     async stat(path, signal) {
       const answer = await get(path, `${label(path)} could not be looked up`, signal);
       if (answer === null) return null;
@@ -48,7 +48,7 @@ export function createHttpsServer(
       const encoding = answer.header('content-encoding') ?? 'identity';
       try {
         if (found.version !== file.version) throw changedFault(file, changeOf(file.bytes, found.bytes));
-        // A body that is compressed with gzip is unpacked like a file that is.
+        // A body that is compressed with gzip is unpacked like a gzip file.
         if (!/^(?:identity|gzip|x-gzip|)$/i.test(encoding)) {
           throw faults.refused(
             `${what}: it is encoded as ${encoding}.`,
@@ -76,7 +76,7 @@ function headersOf({ user, password, token, headers }: HttpsAccess): Record<stri
   }
   const basic = user === undefined ? undefined : Buffer.from(`${user}:${password ?? ''}`).toString('base64');
   return {
-    // Otherwise the size that the server states would not be that of the file.
+    // Without this header the server may compress, and the stated size would not be that of the file.
     'accept-encoding': 'identity',
     'user-agent': 'dpp-sync',
     ...(basic === undefined ? {} : { authorization: `Basic ${basic}` }),

@@ -2,15 +2,18 @@
 export interface KeptConnection<T> {
   /** Does work on the connection. A connection that was idle for long, or on which work has failed, is opened again. */
   use<R>(work: (connection: T) => Promise<R>): Promise<R>;
-  /** Cuts the connection, or the attempt to open it. */
+  /** Closes the connection at once, or ends the attempt to open it. */
   cut(): void;
   close(): Promise<void>;
 }
 
-/** Servers close a connection on which nothing happens, and reading a file that was downloaded may take long. */
+/**
+ * A connection that was idle for longer is opened again. Servers close idle connections, and reading a downloaded file
+ * may take long.
+ */
 const IDLE_MS = 10_000;
 
-/** One connection, with the function that cuts it. */
+/** One connection, with the function that closes it at once. */
 interface Link<T> {
   opened: Promise<T>;
   cut(): void;
@@ -18,7 +21,7 @@ interface Link<T> {
 }
 
 export function createKeptConnection<T>(options: {
-  /** @param cutWith gets the function that cuts the connection, as soon as there is a connection */
+  /** @param cutWith called with the function that closes the connection at once, as soon as there is a connection */
   open(cutWith: (cut: () => void) => void): Promise<T>;
   close(connection: T): Promise<void>;
 }): KeptConnection<T> {
@@ -53,7 +56,7 @@ export function createKeptConnection<T>(options: {
         link.usedAt = performance.now();
         return result;
       } catch (error) {
-        // Whether the connection is still good after a failure is not known.
+        // It is unknown whether the connection can still be used after a failure.
         drop(link);
         throw error;
       }

@@ -6,11 +6,11 @@ import { versionOf } from '../source-file.ts';
 export interface S3Listing {
   files: Entry[];
   folders: string[];
-  /** Where the next answer begins; null for the last one. */
+  /** Where the next answer begins; null for the last answer. */
   next: string | null;
 }
 
-/** @throws an Error for an answer that is not such a listing */
+/** @throws an Error for an answer that is not a listing of ListObjectsV2 */
 export function parseS3Listing(text: string): S3Listing {
   const listing: S3Listing = { files: [], folders: [], next: null };
   const parser = new SaxesParser();
@@ -42,7 +42,8 @@ export function parseS3Listing(text: string): S3Listing {
   parser.write(text).close();
 
   if (!isEncoded) return listing;
-  // The names are encoded, because XML cannot hold every character. The element that says so may follow the names.
+  // The names are encoded, because XML cannot hold every character. The element that states the encoding may follow the
+  // names.
   return {
     files: listing.files.map((file) => ({ ...file, name: decoded(file.name) })),
     folders: listing.folders.map(decoded),

@@ -24,7 +24,7 @@ interface S3Request extends Omit<HttpRequest, 'url' | 'headers'> {
   headers?: Record<string, string>;
 }
 
-/** A bucket of a storage that speaks S3. Folders are the parts of its keys between the slashes. */
+/** A bucket of a storage that speaks S3. The parts of the keys between the slashes count as folders. */
 export function createS3Server(
   { host: bucket }: ServerAddress,
   options: { access: S3Access; idleMs: number; label: (path: string) => string },
@@ -34,7 +34,7 @@ export function createS3Server(
   const base = baseOf(bucket, access);
   const faults = createServerFaults(new URL(base).origin, [secretAccessKey, sessionToken, accessKeyId]);
   const client = createHttpClient({ ca: access.ca, idleMs, faults });
-  // Keys derived from the secret hold for a day and a region.
+  // The keys that are derived from the secret, which are valid for one day and region.
   const cache = new Map<string, ArrayBuffer>();
 
   async function send({ key, query = {}, headers = {}, ...request }: S3Request): Promise<HttpAnswer> {
@@ -131,7 +131,9 @@ export function createS3Server(
         throw faults.of(what, error);
       });
     },
-    /** A storage cannot rename: the file is copied on the server, and its original deleted once the copy is seen. */
+    /**
+     * A storage cannot rename: the file is copied on the server, and the original is deleted after the copy was found.
+     */
     async move(file, path, signal) {
       const what = `${file.label} could not be moved to ${label(path)}`;
       if ((await head(path, what, signal)) !== null) return false;
@@ -140,7 +142,7 @@ export function createS3Server(
       const text = await textOf(answer).catch((error: unknown) => {
         throw faults.of(what, error);
       });
-      // A copy that fails after it has begun answers with 200 and an error.
+      // If a copy fails after it has begun, the answer has the status 200 and an error in the body.
       if (answer.status !== 200 || text.includes('<Error>')) throw unexpected(what, answer.status, text);
       const copy = await head(path, what, signal);
       if (copy?.bytes !== file.bytes) throw faults.refused(`${what}: the copy is not complete.`, 'Pull again.');
@@ -179,7 +181,7 @@ function entryOf(key: string, answer: HttpAnswer): Entry {
   return { name: posix.basename(key), kind: 'file', bytes, version };
 }
 
-/** RFC 3986, which the signature is made by. */
+/** Encodes by RFC 3986, which the signature requires. */
 function encoded(text: string): string {
   return encodeURIComponent(text).replace(/[!'()*]/g, (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`);
 }

@@ -2,11 +2,13 @@ import { Fault, messageOf, systemCodeOf } from '../../../lib/errors.ts';
 import { localTroubleOf } from '../../../lib/local-trouble.ts';
 import { sourceFault } from '../../faults.ts';
 
-/** Makes the faults of one server. A text that a server has sent may repeat a password, so it goes through here (I7). */
+/**
+ * Makes the faults of one server. A text of a server may repeat a password, so secrets are removed from it here (I7).
+ */
 export interface ServerFaults {
   /**
-   * Makes a fault of an action that failed, as `/in/x.csv could not be downloaded`, and the reason. An error that is a fault
-   * already is given back.
+   * Makes a fault from a failed action, such as `/in/x.csv could not be downloaded`, and its reason. An error that is
+   * already a fault is returned unchanged.
    */
   of(what: string, error: unknown, suggestion?: string): Error;
   refused(what: string, suggestion: string): Error;

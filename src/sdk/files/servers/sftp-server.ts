@@ -26,7 +26,10 @@ interface Connection {
   socket: Socket;
 }
 
-/** A server that speaks SFTP. It is sent nothing, not even the user, before its key was found to be the expected one. */
+/**
+ * A server that speaks SFTP. Nothing is sent to it, not even the user, before its key was compared with the expected
+ * one.
+ */
 export function createSftpServer(
   { host, port }: ServerAddress,
   { access, idleMs, label }: { access: SftpAccess; idleMs: number; label: (path: string) => string },
@@ -40,8 +43,8 @@ export function createSftpServer(
     wrongKey = '';
     const socket = connect({ host: host.replace(/^\[|\]$/g, ''), port: port ?? PORT });
     cutWith(() => socket.destroy());
-    // The call that is waited for reports its error. The library also sends some errors to global listeners, which must not
-    // throw.
+    // Each call reports its own error. The library also sends some errors to global listeners, so a listener has to be
+    // there that does nothing.
     const ignore = () => undefined;
     const client = new SftpClient('dpp-sync', { error: ignore, end: ignore, close: ignore });
     try {
@@ -76,14 +79,16 @@ export function createSftpServer(
   const kept = createKeptConnection<Connection>({
     open,
     async close({ client, socket }) {
-      // A server that has vanished does not confirm the end, and is not waited for.
+      // A server that has disappeared never confirms the end, so the code does not wait for it.
       const ended = client.end().catch(() => undefined);
       await Promise.race([ended, delay(END_WITHIN_MS, undefined, { ref: false })]);
       socket.destroy();
     },
   });
 
-  /** @throws a `sourceFault` for a link to a file that is gone: without it a snapshot would not have all files */
+  /**
+   * @throws a `sourceFault` for a link to a file that is gone, because without this file a snapshot would be incomplete
+   */
   async function followed(client: SftpClient, path: string): Promise<Entry> {
     const stats = await client.stat(path).catch((error: unknown) => {
       const what = isAbsent(error) ? 'is a link to a file that does not exist' : 'could not be looked up';
@@ -110,7 +115,8 @@ export function createSftpServer(
       }),
     list: (folder, wanted, _signal, alive) =>
       kept.use(async ({ client, socket }) => {
-        // The library gives a listing as a whole, so data on the socket shows that the server is alive.
+        // The library returns a listing only as a whole, so data on the socket is used as the sign that the server is
+        // alive.
         socket.on('data', alive);
         try {
           const entries: Entry[] = [];
@@ -143,7 +149,7 @@ export function createSftpServer(
               try {
                 target.progress(total);
               } catch (error) {
-                // Only an error thrown here stops the library.
+                // Only an error that is thrown here stops the library.
                 if (error instanceof Fault) tooMany = error;
                 kept.cut();
               }

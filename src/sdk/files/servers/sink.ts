@@ -2,11 +2,11 @@ import { createWriteStream } from 'node:fs';
 import { Writable } from 'node:stream';
 import type { DownloadTarget } from './file-server.ts';
 
-/** The stream that a download is written to. It fails when the target or the disk takes no more bytes. */
+/** The stream that a download is written to. It fails if the target or the disk accepts no more bytes. */
 export function createSink(target: DownloadTarget): Writable {
   let bytes = 0;
   const file = createWriteStream(target.path, { mode: 0o600 });
-  // A failed write is reported by its own callback.
+  // The callback of a write reports its failure, so the event needs no further handling.
   file.on('error', () => undefined);
   return new Writable({
     write(chunk: Buffer, _encoding, done) {
