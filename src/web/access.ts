@@ -6,10 +6,10 @@ import { createAttemptLimit } from './attempt-limit.ts';
 import type { Person, Role } from './server/route.ts';
 import { createSessions, SESSION_MS, type Session } from './sessions.ts';
 
-/** What a request shows of its sender. */
+/** The data of a request that identify its sender. */
 export interface Visitor {
   headers: IncomingHttpHeaders;
-  /** The address that it came from. */
+  /** The address from which the request came. */
   ip: string;
 }
 
@@ -28,7 +28,7 @@ export interface User {
   role: Role;
 }
 
-/** What people and programs log in with. */
+/** The credentials with which people and programs log in. */
 export interface Credentials {
   token: string | null;
   users: readonly User[];
@@ -38,21 +38,21 @@ export interface Credentials {
  * Decides who may use the dashboard: users by name and password, and every person with the token, who counts as an
  * operator.
  *
- * The right token is accepted after any number of wrong ones: behind a proxy everybody has one address, so a limit that refused
- * the right token would let anybody lock out its owner. The comparison costs microseconds and takes the same time for every
- * token. The token's length keeps guessers out; the limits only slow them down and report them. A password may be weak, so it is
- * not compared after too many guesses from the address or for the name. The comparison uses scrypt, which costs memory and time,
- * so few passwords are compared at once.
+ * The right token is accepted even after many wrong ones. Behind a proxy all clients have the same address, so a limit
+ * that also refused the right token would allow anybody to lock out its owner. The comparison costs microseconds and
+ * takes the same time for every token. The length of the token makes guessing impossible; the limits only slow guessers
+ * down and report them. A password may be weak, so it is not compared after too many guesses from the address or for
+ * the name. The comparison uses scrypt, which costs memory and time, so few passwords are compared at once.
  */
 export interface Access {
   recognise(visitor: Visitor): { ok: true; person: Person; session: Session | null } | Stranger;
-  /** @param given with an empty name the secret is the token */
+  /** @param given if the name is empty, the secret is the token */
   login(
     visitor: Visitor,
     given: { name: string; secret: string },
   ): Promise<{ ok: true; session: string; person: Person } | Stranger>;
   logout(visitor: Visitor): void;
-  /** Takes other credentials from now on. Sessions whose token or user is no longer the same have ended. */
+  /** Uses other credentials from now on. Ends sessions whose token or user has changed. */
   renew(credentials: Credentials): void;
   /** Aborted when the visitor's session ends; null for a visitor without one. */
   signal(visitor: Visitor): AbortSignal | null;
@@ -61,14 +61,15 @@ export interface Access {
 const COOKIE = 'dpp_sync_session';
 /** The name of a person who logs in with the token. */
 const TOKEN_NAME = 'token';
-/** Passwords that are compared at once; each takes 32 MiB (I9). */
+/** How many passwords are compared at once. Each comparison takes 32 MiB (I9). */
 const COMPARED_MAX = 2;
 const WAITING_MAX = 64;
-/** Pairs of address and name that are remembered (I9). */
+/** How many pairs of address and name are remembered (I9). */
 const KNOWN_MAX = 1000;
 
 export function createAccess(credentials: Credentials, clock: Clock): Access {
-  // A script with an old token must not use up the attempts of people at the form, nor the other way round.
+  // Two separate limits: a script with an old token must not use up the attempts of people at the login form, and
+  // people must not use up those of scripts.
   const limits = {
     form: createAttemptLimit(clock),
     bearer: createAttemptLimit(clock),
@@ -76,9 +77,10 @@ export function createAccess(credentials: Credentials, clock: Clock): Access {
   };
   const sessions = createSessions(clock);
   const compare = createPasswordQueue();
-  // The addresses from which each name has logged in. Guesses from another address do not lock the owner of the name out.
+  // The pairs of address and name that have logged in. Guesses from another address do not lock out the owner of the
+  // name.
   const known = new Set<string>();
-  /** An unknown name takes as long as a known one. */
+  /** A hash that is compared for unknown names, so that the answer takes as long as for a known name. */
   let nobody: Promise<string> | null = null;
   const passwordOf = async (user: User | undefined): Promise<string> =>
     user === undefined ? (nobody ??= hashPassword(randomUUID())) : user.password;
@@ -96,7 +98,7 @@ export function createAccess(credentials: Credentials, clock: Clock): Access {
   return {
     recognise({ headers, ip }) {
       const id = sessionOf(headers);
-      // A page that renews itself does not show that a person is there.
+      // The requests of a page that renews itself do not show that a person is present.
       const session = id === null ? null : sessions.find(id, { isUse: headers['x-live'] === undefined });
       if (session !== null) {
         return { ok: true, person: { name: session.name, role: session.role, by: 'session' }, session };
@@ -120,7 +122,7 @@ export function createAccess(credentials: Credentials, clock: Clock): Access {
       if (waitMs > 0) return { ok: false, retryAfterMs: waitMs };
       const right = await compare(async () => isPassword(secret, await passwordOf(user)));
       if (right === null) return { ok: false, retryAfterMs: BUSY_MS };
-      // The config may have changed while the password was compared.
+      // The config may have changed while the password was compared, so the user is looked up again.
       const same = users.some((one) => one === user);
       if (!right || user === undefined || !same) return refused(ip, name);
       known.delete(`${ip} ${name}`);
@@ -147,7 +149,7 @@ export function createAccess(credentials: Credentials, clock: Clock): Access {
 
 const BUSY_MS = 1000;
 
-/** Compares few passwords at once. Returns null for a password that finds the queue full. */
+/** Compares few passwords at once. Returns null if the queue is full. */
 function createPasswordQueue(): (compare: () => Promise<boolean>) => Promise<boolean | null> {
   const waiting: (() => void)[] = [];
   let running = 0;
@@ -181,14 +183,14 @@ export function sessionCookie(session: string | null, headers: IncomingHttpHeade
   return [...parts, `Max-Age=${lifetime}`, ...(isHttps(headers) ? ['Secure'] : [])].join('; ');
 }
 
-/** Behind HTTPS the name has the prefix that makes browsers refuse such a cookie from any other host or over plain HTTP. */
+/** With HTTPS the name has a prefix that makes browsers refuse such a cookie from another host or over plain HTTP. */
 function cookieName(headers: IncomingHttpHeaders): string {
   return isHttps(headers) ? `__Host-${COOKIE}` : COOKIE;
 }
 
 /**
- * True if the visitor uses HTTPS. The server itself speaks plain HTTP, so a proxy reports it in a header. A forged header gains a
- * visitor nothing.
+ * True if the visitor uses HTTPS. The server itself speaks plain HTTP, so a proxy reports it in a header. A visitor
+ * gains nothing by a forged header.
  */
 function isHttps(headers: IncomingHttpHeaders): boolean {
   return headers['x-forwarded-proto'] === 'https';

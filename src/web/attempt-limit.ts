@@ -5,21 +5,21 @@ export interface AttemptLimit {
   /**
    * Counts a wrong guess.
    *
-   * @returns milliseconds until a wrong guess is free again; 0 where this one was
+   * @returns milliseconds until a wrong guess is free again; 0 if this guess was free
    */
   failed(address: string): number;
-  /** Milliseconds until a wrong guess is free again; 0 where one is free now. Notes nothing. */
+  /** Milliseconds until a wrong guess is free again; 0 if one is free now. Counts nothing. */
   waitMs(address: string): number;
 }
 
-/** Wrong guesses that an address has free; one comes back every `REGAIN_MS`. */
+/** How many wrong guesses an address has free. One guess becomes free again every `REGAIN_MS`. */
 const FREE = 10;
 const REGAIN_MS = 30_000;
-/** Addresses that are remembered (I9). Limits for each address do not stop somebody who has more than this. */
+/** How many addresses are remembered (I9). The limits do not stop somebody who has more addresses than this. */
 const ADDRESSES_MAX = 10_000;
 
 export function createAttemptLimit(clock: Clock): AttemptLimit {
-  /** When each address has all its free wrong guesses again. */
+  /** For each address, when all its wrong guesses are free again. */
   const clearAt = new Map<string, number>();
 
   function state(address: string): { from: number; waitMs: number } {
@@ -33,7 +33,7 @@ export function createAttemptLimit(clock: Clock): AttemptLimit {
     failed(address) {
       const { from, waitMs } = state(address);
       if (waitMs > 0) return waitMs;
-      // Added anew, so that the oldest address is the first one in the map.
+      // The entry is deleted and added again, so that the oldest address is the first one in the map.
       clearAt.delete(address);
       clearAt.set(address, from + REGAIN_MS);
       const oldest = clearAt.keys().next().value;

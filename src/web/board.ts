@@ -10,7 +10,7 @@ import type { Logger } from '../lib/logging/logging.ts';
 import { knownTroubleOf } from '../queue/redis-trouble.ts';
 import { errorStatus } from './error-status.ts';
 
-/** Where the board is. */
+/** The path of the board. */
 export const BOARD_PATH = '/queues/board';
 
 const DESCRIPTIONS: Record<QueueName, string> = {
@@ -28,12 +28,16 @@ const ALLOWED = new Set([
 ]);
 
 const RETRY_ALL = '/api/queues/:queueName/retry/:queueStatus';
-/** The board would only report that the jobs were enqueued again, and not their results. */
+/**
+ * "Retry all" of the board is refused, because the board would only report that the jobs were enqueued again, and not
+ * their results.
+ */
 const RETRY_ALL_ELSEWHERE = 'Use "Retry all" on the page "Queues in short": it reports what came of each delivery.';
 
 /**
- * Adds bull-board over the queues. The queues hold no truth, so no action here can lose or double a delivery. Actions that would
- * only confuse, such as adding, emptying or editing jobs, are refused all the same.
+ * Adds bull-board for the queues. The ledger is the truth and not the queues, so no action on the board can lose or
+ * double a delivery. Nevertheless actions that would only confuse, such as adding, emptying or editing jobs, are
+ * refused.
  */
 export async function addBoard(
   app: FastifyInstance,
@@ -69,7 +73,7 @@ export async function addBoard(
       handlerHooks: { before: refuseWhatConfuses },
     },
   });
-  // The board's own handler would show internal messages of the queue's datastore.
+  // The error handler of the board would show internal messages of the queue's datastore.
   serverAdapter.setErrorHandler((error) => {
     if (errorStatus(error) < 500) return refused(400, messageOf(error));
     if (isOvertaken(error)) return refused(409, 'The job has changed meanwhile. Look at the list again.');
@@ -94,7 +98,7 @@ async function refuseWhatConfuses({ method, route, request }: HookContext): Prom
   if (route === RETRY_ALL) return refusal(RETRY_ALL_ELSEWHERE);
   if (!ALLOWED.has(route))
     return refusal('The ledger decides which jobs are in the queues, so this action is refused.');
-  // Completed work is never replayed: a new run sends whatever has changed since.
+  // A completed job is not retried: a new run sends everything that has changed since.
   if (jobId !== undefined) {
     const job = await request.queues.get(queueName ?? '')?.getJob(jobId);
     if (job && (await job.getState()) !== 'failed') return refusal('Only a failed job can be retried.');
@@ -102,7 +106,7 @@ async function refuseWhatConfuses({ method, route, request }: HookContext): Prom
   return { allow: true };
 }
 
-/** True of an operation on a job that another request has retried since it was read. */
+/** True for an operation on a job that another request has retried since it was read. */
 function isOvertaken(error: Error): boolean {
   return 'code' in error && (error.code === ErrorCode.JobNotInState || error.code === ErrorCode.JobNotExist);
 }
@@ -112,7 +116,7 @@ function refused(status: 400 | 409, message: string) {
   return { status, body: { error: { key: 'ERRORS.FORBIDDEN' }, message } };
 }
 
-/** What the board shows while it cannot read the queues. It sends every status, but its types have no 503. */
+/** The answer of the board while it cannot read the queues. It sends every status, but its types have no 503. */
 function unavailable(message: string) {
   return { status: 503 as number as 500, body: { error: { key: 'ERRORS.INTERNAL_SERVER_ERROR' }, message } };
 }
@@ -121,7 +125,10 @@ function refusal(message: string): BeforeHookResult {
   return { allow: false, status: 403, message };
 }
 
-/** The board's page without the fonts that it would fetch from another company's server, and with our style beside its own. */
+/**
+ * The board's page without the fonts that it would fetch from another company's server, and with the style sheet of
+ * this server added to its own.
+ */
 function ownPage(markup: string): string {
   return markup
     .replace(/<link[^>]*href="https:[^>]*>/g, '')

@@ -3,9 +3,9 @@ import { isIPv6 } from 'node:net';
 import { isLoopback } from '../lib/loopback.ts';
 
 /**
- * Checks the host that a request names. The config's hosts, the listening host and loopback names are allowed. Another name means
- * that a web page has pointed its own name at this machine (DNS rebinding), to use what its visitor's browser can reach. No such
- * page can have a loopback name.
+ * Checks the host that a request names. The config's hosts, the listening host and loopback names are allowed. Another
+ * name may mean that a web page has pointed its own name at this machine (DNS rebinding), to use the access that its
+ * visitor's browser has. Such a page cannot have a loopback name.
  */
 export function createHostCheck(web: {
   host: string;
@@ -18,19 +18,22 @@ export function createHostCheck(web: {
   };
 }
 
-/** A name or address as `URL.hostname` writes it. A text that is no host stays as it is, and no request can name it. */
+/**
+ * A name or address in the form of `URL.hostname`. A text that is not a host is returned unchanged, and no request can
+ * name it.
+ */
 function hostnameOf(host: string): string {
   return URL.parse(`http://${isIPv6(host) ? `[${host}]` : host}`)?.hostname ?? host;
 }
 
 /**
- * True when a browser says that its user's own page sends this request, and not another site's. The session's cookie is
- * `SameSite=Strict`, so this is the second line against forged requests.
+ * True if a browser reports that a page of this server sends the request, and not a page of another site. This is a
+ * second protection against forged requests, besides the session's cookie, which is `SameSite=Strict`.
  */
 export function isOwnPage(headers: IncomingHttpHeaders): boolean {
   const site = headers['sec-fetch-site'];
   if (site !== undefined) return site === 'same-origin';
-  // Over plain HTTP browsers leave `sec-fetch-site` out, but send `origin`.
+  // Over plain HTTP browsers do not send `sec-fetch-site`, but they send `origin`.
   const { origin, host } = headers;
   return origin !== undefined && host !== undefined && URL.parse(origin)?.host === host.toLowerCase();
 }

@@ -18,10 +18,10 @@ function render(content: Content): string {
   return escapeUTF8(String(content));
 }
 
-/** Elements that stand on lines of their own. */
+/** The ends of elements after which a new line begins. */
 const BLOCK_END = /<\/(?:p|li|h\d|ul|div)>/;
 
-/** A paragraph of one link leads to another page, and says nothing. */
+/** A paragraph with only one link. It only leads to another page, so it is left out of the text. */
 const LINK_ALONE = /<p>\s*<a [^>]*>[^<]*<\/a>\s*<\/p>/g;
 
 /** The sentences of markup as one line of text. */

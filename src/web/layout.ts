@@ -7,7 +7,9 @@ export interface MenuEntry {
   name: string;
 }
 
-/** The menu of all pages. The server leaves out the entries that have no page, or that the person may not see. */
+/**
+ * The menu of all pages. The server leaves out the entries that have no page, or that the person has no right to open.
+ */
 export const MENU: readonly MenuEntry[] = [
   { path: '/', name: 'Overview' },
   { path: '/attention', name: 'Needs attention' },
@@ -54,7 +56,10 @@ export function layout(options: LayoutOptions): string {
 </html>`.markup;
 }
 
-/** Built of pieces: the bundler takes a whole closing tag of a script in a template for a reason to import a helper. */
+/**
+ * The tag is built from pieces, because a whole closing tag of a script in a template would make the bundler import a
+ * helper.
+ */
 const SCRIPT = html`<${'script'} src="/assets/live.js" defer></${'script'}>`;
 
 function header({ menu, at, person, csrf }: LayoutOptions): Html {
@@ -75,6 +80,6 @@ function header({ menu, at, person, csrf }: LayoutOptions): Html {
 
 function noticeOf(notice: Notice | null): Html {
   const content = notice === null ? null : html`<p class="notice ${notice.tone}">${notice.text}</p>`;
-  // The region is on each page, so that screen readers read out what comes into it.
+  // The region is on each page, so that screen readers read out a text that appears in it.
   return html`<div role="status">${content}</div>`;
 }

@@ -1,4 +1,4 @@
-/** The look of the pages for runs, items and passports, beyond the parts that all pages have. */
+/** The styles of the pages for runs, items and passports. `stylesheet.ts` has the styles of all pages. */
 export const PAGE_STYLES = `
 .headline { font-size: 1.7rem; font-weight: 650; line-height: 1.2; margin: 0 0 .4rem; }
 .first > :last-child { margin-bottom: 0; }

@@ -2,8 +2,8 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { Socket } from 'node:net';
 
 /**
- * Connections that are open at once, far below the file descriptors that a process has (1,024 on many machines): the rest
- * belongs to the ledger, the exports and the API (I9).
+ * The most connections that are open at once. This is far less than the file descriptors of a process (1,024 on many
+ * machines), because the ledger, the exports and the API need some as well (I9).
  */
 export const CONNECTIONS_MAX = 128;
 
@@ -12,24 +12,31 @@ const LIMITS = {
   headersTimeout: 10_000,
   requestTimeout: 15_000,
   connectionsCheckingInterval: 1_000,
-  /** Longer than the minute for which most proxies keep an idle connection, so that the proxy is the one to close it. */
+  /**
+   * Longer than the minute for which most proxies keep an idle connection, so that the proxy closes the connection and
+   * not this server.
+   */
   keepAliveTimeout: 65_000,
   maxRequestsPerSocket: 1_000,
 } as const;
-/** Without a byte in either direction. A client that never reads its answer must not hold it for ever. */
+/**
+ * A connection without a byte in either direction is closed after this time, because a client that never reads its
+ * answer must not occupy it for ever.
+ */
 const SILENT_MS = 60_000;
 
-/** Servers whose connections are bounded together. */
+/** Makes servers whose connections are bounded together. */
 export interface BoundedServers {
   create(handler: RequestListener): Server;
-  /** Notes that the client of a connection has logged in. */
+  /** Records that the client of a connection has logged in. */
   trust(socket: Socket): void;
 }
 
 /**
- * Bounds the connections that clients without a login can occupy. If there is no room for one more connection, the oldest one
- * without a login is closed. So many slow requests only displace each other. A client with the token needs its connection
- * for a few milliseconds until the request has arrived, and is the last to lose it.
+ * Bounds the connections that clients without a login can occupy. If there is no room for one more connection, the
+ * oldest one without a login is closed. So slow requests can only close each other's connections. A client with the
+ * token needs its connection without a login only for a few milliseconds until its request has arrived, so it
+ * practically never loses it.
  */
 export function createBoundedServers(connectionsMax = CONNECTIONS_MAX): BoundedServers {
   // A set remembers the order in which its members came.

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { Clock } from '../lib/clock.ts';
 import type { Notice, Role } from './server/route.ts';
 
-/** Somebody who has logged in. */
+/** A person who has logged in. */
 export interface Session {
   name: string;
   role: Role;
@@ -10,27 +10,29 @@ export interface Session {
   credential: string;
   /** The CSRF token of the session's forms. */
   csrf: string;
-  /** Shown on the next page, once. */
+  /** The notice that is shown once on the next page. */
   notice: Notice | null;
 }
 
-/** Who has logged in. Kept in memory: a restart logs everybody out. */
+/** The sessions of all persons. They are in memory, so a restart logs everybody out. */
 export interface Sessions {
-  /** Gives the id of a new session: 256 random bits. */
+  /** Opens a session and returns its id: 256 random bits. */
   open(who: Pick<Session, 'name' | 'role' | 'credential'>): string;
-  /** Null where there is no such session, or its time is over. With `isUse` the session's idle time begins anew. */
+  /**
+   * Finds a session; null if there is none or its time is over. With `isUse` the idle time of the session begins again.
+   */
   find(id: string, options: { isUse: boolean }): Session | null;
   close(id: string): void;
   /** Ends all sessions with another credential. */
   keepOnly(credentials: ReadonlySet<string>): void;
-  /** Aborted when the session ends, for streams that outlast their request. Null where there is no such session. */
+  /** Aborted when the session ends, for streams that outlast their request. Null if there is no such session. */
   signal(id: string): AbortSignal | null;
 }
 
 export const SESSION_MS = 12 * 3_600_000;
 /** A session that sends no request for this long has ended. */
 const IDLE_MS = 2 * 3_600_000;
-/** More than the people of any company; each takes some hundred bytes (I9). */
+/** The most sessions, more than any company needs. Each session takes some hundred bytes (I9). */
 const SESSIONS_MAX = 1000;
 
 interface Entry {
@@ -41,7 +43,7 @@ interface Entry {
 }
 
 export function createSessions(clock: Clock): Sessions {
-  /** By the hash of the id, so that the time of a search does not reveal which ids exist. */
+  /** The sessions by the hash of their ids, so that the time of a search does not reveal which ids exist. */
   const entries = new Map<string, Entry>();
   const nameOf = (id: string) => createHash('sha256').update(id).digest('base64url');
 

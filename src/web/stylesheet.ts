@@ -1,6 +1,9 @@
 import { PAGE_STYLES } from './page-styles.ts';
 
-/** The look of our own pages, light or dark as the visitor's system is. Each pair of text and ground has a contrast of 4.5 at least. */
+/**
+ * The styles of all pages of this server. They are light or dark, like the visitor's system. Text and background always
+ * have a contrast of at least 4.5.
+ */
 export const STYLESHEET = `
 :root {
   color-scheme: light dark;
@@ -147,13 +150,16 @@ ${PAGE_STYLES}
 @media print { .top, .filter, .pager, form { display: none; } }
 `;
 
-/** Hides what the queues' board offers and this server refuses: adding, copying, editing, limiting and removing jobs. */
+/**
+ * Hides controls of the queues' board whose actions this server refuses: adding, copying, editing, limiting and
+ * removing jobs.
+ */
 export const BOARD_STYLESHEET = `
 ${['plus', 'trash-2', 'ban', 'chart-no-axes-gantt', 'gauge'].map((icon) => `[role="menuitem"]:has(svg.lucide-${icon})`).join(',\n')},
 ${['files', 'pencil', 'trash-2'].map((icon) => `li:has(> button > svg.lucide-${icon}), li:has(> span > button > svg.lucide-${icon})`).join(',\n')} {
   display: none !important;
 }
-/* The id of a job says nothing to people. Its name stands below it. */
+/* The id of a job is of no use to people. The name of the job is shown below it. */
 a[class^="jobLink"] > span[class^="jobId"] { font-size: 0; }
 a[class^="jobLink"] > span[class^="jobId"]::after { content: "Open this job"; font-size: .8rem; }
 `;

@@ -24,7 +24,10 @@ import { createBoundedServers } from './server-limits.ts';
 import { createTasks } from './tasks/create-tasks.ts';
 import { createWrongTokens } from './wrong-tokens.ts';
 
-/** The routes that the server answers, with those of the queues' board. Tests walk this list: no route may be without a role. */
+/**
+ * A route that the server answers; those of the queues' board are included. Tests use this list to check that every
+ * route has a role.
+ */
 export interface ServedRoute {
   method: string;
   path: string;
@@ -42,7 +45,7 @@ const PARAM_CHARS_MAX = 4096;
 /**
  * Opens the web server: the dashboard, the queues' board, `/healthz` and `/metrics`.
  *
- * @throws Fault `config.invalid` when the address cannot be listened on or the token is gone
+ * @throws Fault `config.invalid` if the server cannot listen at the address or the token is gone
  */
 export const openWeb = (async (context, web): Promise<DashboardServer> => {
   const { runtime, log, clock } = context;
@@ -76,11 +79,11 @@ export const openWeb = (async (context, web): Promise<DashboardServer> => {
   const app = fastify({
     logger: false,
     serverFactory: (handler) => servers.create(handler),
-    // A connection that idles must not keep the daemon from stopping.
+    // An idle connection must not prevent the daemon from stopping.
     forceCloseConnections: true,
     bodyLimit: BODY_BYTES_MAX,
     routerOptions: { maxParamLength: PARAM_CHARS_MAX },
-    // A request with such an address reaches neither hooks nor routes.
+    // A request with an invalid address reaches neither hooks nor routes.
     frameworkErrors: (error, request, reply) => {
       reply.headers(SECURITY_HEADERS);
       const message = error.code === 'FST_ERR_BAD_URL' ? BAD_ADDRESS : LONG_ADDRESS;
@@ -150,7 +153,7 @@ async function listen(
       },
     );
   }
-  // With port 0 the system has chosen one.
+  // If the config has port 0, the system has chosen the port.
   const address = app.server.address();
   const listening = address === null || typeof address === 'string' ? port : address.port;
   const url = `http://${isIPv6(host) ? `[${host}]` : host}:${listening}`;

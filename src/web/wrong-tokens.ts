@@ -4,7 +4,7 @@ import type { Stranger } from './access.ts';
 
 /** Slows down guessers of tokens, and logs them. */
 export interface WrongTokens {
-  /** Resolves when the refusal may be given. */
+  /** Resolves when the refusal may be sent. */
   note(address: string, stranger: Stranger): Promise<void>;
 }
 
@@ -18,8 +18,8 @@ const HELD_MAX = 32;
 const WARNED_EVERY_MS = 60_000;
 
 /**
- * Delays refusals to addresses that go on guessing, and warns of them in the log. The limits hold for all guessers together. The
- * right token never waits here.
+ * Delays refusals to addresses that send many wrong tokens, and logs a warning about them. The limits apply to all
+ * these addresses together. The right token never waits here.
  */
 export function createWrongTokens({ clock, log }: { clock: Clock; log: Logger }): WrongTokens {
   let held = 0;

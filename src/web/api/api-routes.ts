@@ -11,7 +11,7 @@ import { WORK_OPERATIONS } from './work-operations.ts';
 
 const API_PATH = '/api/v1';
 
-/** Bytes of a request. A replay may name some ten thousand keys. */
+/** The most bytes of a request. A replay may name some ten thousand keys. */
 const BODY_BYTES_MAX = 1024 * 1024;
 
 /** Every operation of the admin API. */
@@ -66,7 +66,7 @@ async function answer(operation: ApiOperation, request: WebRequest, context: Api
   return { type: 'json', status, value, headers };
 }
 
-/** @throws WebFault 422 with each member that does not fit */
+/** @throws WebFault 422 with each member that is not valid */
 function checked(schema: z.ZodType, value: unknown, part: 'path' | 'query' | 'body'): unknown {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;

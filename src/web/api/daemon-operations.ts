@@ -99,7 +99,7 @@ function pauseOperation(does: 'pause' | 'resume', summary: string): ApiOperation
   });
 }
 
-/** How the daemon itself stands. */
+/** The operations about the daemon itself. */
 export const DAEMON_OPERATIONS: readonly ApiOperation[] = [
   defineOperation({
     method: 'GET',

@@ -41,7 +41,7 @@ async function itemOf(kind: SubjectKind, key: string, dashboard: ApiContext['das
   return found(await dashboard.itemDetail(kind, key), `There is no ${kind} "${key}" in the ledger.`);
 }
 
-/** What the ledger can show. */
+/** The operations that read the ledger. */
 export const LOOK_OPERATIONS: readonly ApiOperation[] = [
   defineOperation({
     method: 'GET',

@@ -18,14 +18,14 @@ export interface ApiRequest<Params, Query, Body> {
   abort: AbortSignal;
 }
 
-/** What an operation answers with: a JSON document of its schema, or a file. */
+/** The answer of an operation: a JSON document with its schema, or a file. */
 export type ApiAnswer<Value> =
   | { value: Value; status?: number; headers?: Record<string, string> }
   | { file: WebAnswer };
 
 export interface ApiOperation {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** Under `/api/v1`, with parameters as `/items/:kind/:key`. */
+  /** The path under `/api/v1`, with parameters such as `/items/:kind/:key`. */
   path: string;
   /** The OpenAPI `operationId`. */
   id: string;
@@ -39,9 +39,9 @@ export interface ApiOperation {
   action?: string;
   params: z.ZodObject;
   query: z.ZodObject;
-  /** Null where the operation takes no body. */
+  /** Null if the operation takes no body. */
   body: z.ZodType | null;
-  /** The statuses of success. Null for a file, of this content type. */
+  /** The status of success with its schema, or the content type of a file. */
   answer: { status: number; schema: z.ZodType } | { status: number; contentType: string };
   handle(request: ApiRequest<unknown, unknown, unknown>, context: ApiContext): Promise<ApiAnswer<unknown>>;
 }
@@ -49,7 +49,7 @@ export interface ApiOperation {
 export const TAGS = ['ledger', 'attention', 'work', 'platform', 'daemon'] as const;
 export type Tag = (typeof TAGS)[number];
 
-/** Declares an operation, so that the compiler compares what it gives with the schema that the documentation shows. */
+/** Declares an operation, so that the compiler compares its answer with the schema in the documentation. */
 export function defineOperation<
   Params extends z.ZodObject,
   Query extends z.ZodObject,

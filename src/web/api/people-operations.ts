@@ -12,7 +12,7 @@ const Name = z.strictObject({
   key: z.string().describe('The key, percent-encoded.'),
 });
 
-/** Notes, values of lookup tables, and the audit log. */
+/** The operations for notes, values of lookup tables, and the audit log. */
 export const PEOPLE_OPERATIONS: readonly ApiOperation[] = [
   defineOperation({
     method: 'PUT',

@@ -13,8 +13,8 @@ const Nothing = z.strictObject({});
 const NDJSON = 'application/x-ndjson';
 
 /**
- * Sends a list of the platform: each page is a line with a JSON array. Where the list cannot be read to its end, the connection
- * breaks.
+ * Sends a list of the platform: each page is a line with a JSON array. If the list cannot be read to its end, the
+ * connection is closed before the end of the answer.
  */
 function listOperation(
   handler: PlatformHandler<Record<string, never>, Listing>,
@@ -42,7 +42,7 @@ function listOperation(
   };
 }
 
-/** What is read from the platform itself at each request. */
+/** The operations that read the platform itself at each request. */
 export const PLATFORM_OPERATIONS: readonly ApiOperation[] = [
   listOperation(publicationList, {
     path: '/publications',

@@ -248,7 +248,7 @@ export const LookupValue = z.strictObject({
   at: Time,
 });
 
-/** Work that was started by a request and goes on after the answer. */
+/** Work that a request has started and that continues after the answer. */
 export const Operation = z.strictObject({
   id: z.string(),
   name: z.string(),
@@ -271,7 +271,7 @@ export const Operation = z.strictObject({
     .describe('Null while it runs.'),
 });
 
-/** Errors as RFC 9457 gives them. */
+/** An error in the form of RFC 9457. */
 export const Problem = z.strictObject({
   type: z.string().describe('`urn:dpp-sync:` and the code.'),
   title: z.string(),

@@ -54,7 +54,7 @@ export const WORK: Readonly<Record<string, Described>> = {
   'report-create': { summary: 'Asks the platform for a report, once.', tag: 'platform', role: 'operator' },
 };
 
-/** A handler that no entry describes may be used by operators alone. */
+/** Only operators may use a handler without an entry. */
 function describe(name: string): Described {
   return WORK[name] ?? { summary: `Runs ${name}.`, tag: 'work', role: 'operator' };
 }
@@ -72,7 +72,7 @@ export function started(task: Task) {
   return { status: 202, value: shown(task), headers: { location: `/api/v1/operations/${task.id}` } };
 }
 
-/** Each handler of the admin channel as an operation that answers at once and goes on. */
+/** Makes an operation from a handler of the admin channel. The operation answers at once, and the work continues. */
 function startOf(handler: Handler<unknown, unknown>): ApiOperation {
   const { summary, tag, role } = describe(handler.name);
   return defineOperation({
@@ -96,9 +96,10 @@ function camelCase(name: string): string {
   return name.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** Starts work for a person, and shows how far it is. */
+/** The operations that start work for a person and show its progress. */
 export const WORK_OPERATIONS: readonly ApiOperation[] = [
-  // Handlers that only read write a document instead of giving a result: `platform-operations.ts` has them.
+  // Handlers that only read are left out here. They write a document in place of a result, so `platform-operations.ts`
+  // has them.
   ...handlers.filter(({ isRead }) => isRead !== true).map(startOf),
   defineOperation({
     method: 'GET',

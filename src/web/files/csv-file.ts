@@ -3,7 +3,7 @@ import { cellText } from '../../daemon/uploads/merge-row.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { defuseFormula } from '../../lib/text/formula-safety.ts';
 
-/** How a CSV file is written. */
+/** The form in which a CSV file is written. */
 export interface CsvDialect {
   delimiter: string;
   quote: string;
@@ -11,12 +11,15 @@ export interface CsvDialect {
   encoding: string;
 }
 
-/** Encodings whose files begin with a byte order mark: without it, spreadsheets read UTF-8 as text in the encoding of the country. */
+/**
+ * Encodings whose files begin with a byte order mark. Without this mark, spreadsheets read UTF-8 as text in the usual
+ * encoding of the country.
+ */
 const MARKED = /^(utf-?8|utf-?16(le|be)?)$/i;
 
 /**
- * Rows as CSV, with a header. A value that a spreadsheet would run as a formula has an apostrophe in front, which an upload takes
- * off again.
+ * Rows as CSV, with a header. A value that a spreadsheet would run as a formula has an apostrophe in front, which an
+ * upload removes again.
  */
 export async function* csvFile(
   columns: readonly string[],

@@ -16,7 +16,8 @@ const PARTS: Record<string, string> = {
   '_rels/.rels': `${HEAD}<Relationships xmlns="${PACKAGE_RELATIONS}"><Relationship Id="rId1" Type="${RELATIONS}/officeDocument" Target="xl/workbook.xml"/></Relationships>`,
   'xl/workbook.xml': `${HEAD}<workbook xmlns="${MAIN}" xmlns:r="${RELATIONS}"><sheets><sheet name="Rows" sheetId="1" r:id="rId1"/></sheets></workbook>`,
   'xl/_rels/workbook.xml.rels': `${HEAD}<Relationships xmlns="${PACKAGE_RELATIONS}"><Relationship Id="rId1" Type="${RELATIONS}/worksheet" Target="worksheets/sheet1.xml"/><Relationship Id="rId2" Type="${RELATIONS}/styles" Target="styles.xml"/></Relationships>`,
-  // The second format of cells is 49, which is text: what a person types there stays text too, with its leading zeros.
+  // The second format of cells is 49, which is text: so values that a person types there stay text too, with their
+  // leading zeros.
   'xl/styles.xml': `${HEAD}<styleSheet xmlns="${MAIN}"><fonts count="2"><font><sz val="11"/><name val="Calibri"/></font><font><b/><sz val="11"/><name val="Calibri"/></font></fonts><fills count="2"><fill><patternFill patternType="none"/></fill><fill><patternFill patternType="gray125"/></fill></fills><borders count="1"><border/></borders><cellStyleXfs count="1"><xf/></cellStyleXfs><cellXfs count="3"><xf xfId="0"/><xf xfId="0" numFmtId="49" applyNumberFormat="1"/><xf xfId="0" numFmtId="49" fontId="1" applyNumberFormat="1" applyFont="1"/></cellXfs></styleSheet>`,
 };
 
@@ -24,8 +25,8 @@ const TEXT_STYLE = 1;
 const HEADER_STYLE = 2;
 
 /**
- * Rows as a workbook with one sheet and a header. Every cell is an inline string, so a spreadsheet never runs one as a formula, and
- * leading zeros stay. The rows are streamed.
+ * Rows as a workbook with one sheet and a header. Every cell is an inline string, so a spreadsheet never runs a value
+ * as a formula, and leading zeros are kept. The rows are streamed.
  */
 export async function* xlsxFile(
   columns: readonly string[],
@@ -86,10 +87,16 @@ function cell(text: string, place: string, style: number): string {
   return `<c r="${place}" s="${style}" t="inlineStr"><is><t xml:space="preserve">${escapeXml(kept)}</t></is></c>`;
 }
 
-/** Characters that XML cannot hold, a carriage return, which XML would change, and text that looks like such an escape. */
+/**
+ * Matches characters that XML cannot contain, a carriage return, which XML would change, and text that looks like the
+ * escape of such a character.
+ */
 const UNHOLDABLE = /(?![\t\n])\p{Cc}|[\ufffe\uffff]|_(?=x[0-9A-Fa-f]{4}_)/gu;
 
-/** Office writes such a character as `_x000D_` (ECMA-376 part 1, 22.9.2.19). */
+/**
+ * Escapes text for XML. A character that XML cannot contain is written in the form of Office, `_x000D_` (ECMA-376 part
+ * 1, 22.9.2.19).
+ */
 function escapeXml(text: string): string {
   return escapeUTF8(
     text.replace(UNHOLDABLE, (found) => `_x${found.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}_`),

@@ -1,11 +1,11 @@
 /**
- * The script that all pages load. It writes times in the zone of the browser, and renews the parts of a page that are marked
- * `data-live` (each with an id) when the server reports a change: it loads the page again and takes over what differs. A part that
- * was made of kept counts says in `data-renewable-in` after how many milliseconds to load it once more. Without the script all
- * pages work as well.
+ * The script that all pages load. It writes times in the zone of the browser. When the server reports a change, it loads
+ * the page again and renews the parts that are marked `data-live` (each has an id) and differ. A part that was made from
+ * kept counts has the attribute `data-renewable-in`: after this many milliseconds it is loaded once more. All pages also
+ * work without the script.
  *
- * Within a live part, an element with an id, a `data-key`, or a checkbox of the same value is taken for the same one as before,
- * so that what is selected, open or focused stays so.
+ * Within a live part, an element with the same id or `data-key`, or a checkbox with the same value, counts as the same
+ * element as before, so that it stays selected, open or focused.
  */
 export const BROWSER_SCRIPT = `'use strict';
 (() => {
@@ -31,7 +31,7 @@ export const BROWSER_SCRIPT = `'use strict';
 
   function renewAttributes(old, fresh) {
     for (const { name } of [...old.attributes]) {
-      // A fold that a person has opened stays open.
+      // A section that a person has opened stays open.
       if (!fresh.hasAttribute(name) && !(name === 'open' && old.nodeName === 'DETAILS')) old.removeAttribute(name);
     }
     for (const { name, value } of fresh.attributes) {
@@ -67,7 +67,7 @@ export const BROWSER_SCRIPT = `'use strict';
     }
   }
 
-  /** True while somebody marks text in the part, to copy it. */
+  /** True while a person has selected text in the part, to copy it. */
   function isMarked(part) {
     const selection = document.getSelection();
     return selection !== null && !selection.isCollapsed && selection.containsNode(part, true);
@@ -79,7 +79,7 @@ export const BROWSER_SCRIPT = `'use strict';
   let isDirty = false;
   let renewal = null;
 
-  /** The counts of a part may be older than the change that it was loaded for. */
+  /** Loads a part again later if its counts may be older than the change that was reported. */
   function renewWhenPossible() {
     clearTimeout(renewal);
     const waits = [...parts()].map((part) => Number(part.dataset.renewableIn || 0));
@@ -101,7 +101,7 @@ export const BROWSER_SCRIPT = `'use strict';
       if (answer.redirected) location.reload();
       else if (answer.ok) renewParts(await answer.text());
     } catch {
-      // The server is away for the moment; the next change, or the page itself, tries again.
+      // The server cannot be reached now. The next change or the next poll tries again.
       isDirty = true;
     }
     setTimeout(
@@ -140,14 +140,15 @@ export const BROWSER_SCRIPT = `'use strict';
       if (isDirty) load();
     });
     stream.addEventListener('error', () => {
-      // Browsers try again by themselves, unless the server has refused the stream: then the page asks now and then.
+      // Browsers connect again automatically, except after the server has refused the stream. Then the page polls at
+      // intervals.
       if (stream.readyState !== EventSource.CLOSED || polling !== null) return;
       polling = setInterval(load, 15000);
       load();
     });
   }
 
-  // Browsers have six connections for a server, so a page that nobody sees keeps none.
+  // Browsers have six connections for a server, so a hidden page closes its stream.
   document.addEventListener('visibilitychange', () => {
     if (document.hidden) {
       if (stream !== null) stream.close();
@@ -165,7 +166,10 @@ export const BROWSER_SCRIPT = `'use strict';
   });
   addEventListener('pageshow', connect);
 
-  /** On a narrow screen the navigation is a line to scroll, and the present page may be beyond its edge. */
+  /**
+   * Scrolls the navigation so that the present page is visible. On a narrow screen the navigation is one line that is
+   * longer than the screen.
+   */
   function showPresentPage() {
     const nav = document.querySelector('header nav');
     const link = nav === null ? null : nav.querySelector('[aria-current]');

@@ -1,38 +1,40 @@
 import type { ServerResponse } from 'node:http';
 import type { EventBus } from '../../observe/event-bus.ts';
 
-/** Who listens to the changes. */
+/** A page that listens to changes. */
 export interface LiveListener {
   response: ServerResponse;
-  /** The person's name: each has a bounded number of streams. */
+  /** The name of the person. Each person may have a bounded number of streams. */
   name: string;
-  /** False when the session has ended; then the stream ends as well. */
+  /** False if the session has ended. Then the stream ends as well. */
   mayGoOn(): boolean;
 }
 
-/** Reports to open pages that something has changed, as server-sent events. What has changed is read by the page itself. */
+/** Reports to open pages that something has changed, as server-sent events. The page itself then reads the changes. */
 export interface LiveHub {
-  /** False where there are too many streams already. */
+  /** False if there are too many streams already. */
   hasRoom(): boolean;
   add(listener: LiveListener): void;
-  /** Something has changed that the event bus does not report. */
+  /** Call it when something has changed that the event bus does not report. */
   notify(): void;
-  /** Ends all streams. Browsers open them again where they may. */
+  /** Ends all streams. Browsers open a stream again if their session allows it. */
   disconnect(): void;
   close(): void;
 }
 
 /**
- * The most streams that are open at once, half of the server's connections, and the most streams of one person, whose oldest
- * stream is ended (I9).
+ * The most open streams of all persons, which is half of the server's connections, and the most streams of one person
+ * (I9). One more stream of a person ends the oldest one.
  */
 const STREAMS_MAX = 64;
 const STREAMS_OF_ONE_MAX = 12;
 /** The shortest time between two messages to a page. */
 const EVERY_MS = 500;
-/** A page that was made less than this ago may lack a change that was reported before the page began to listen. */
+/**
+ * If a page was made within this time before it begins to listen, it may lack a change that was reported in between.
+ */
 const LATELY_MS = 10_000;
-/** At this interval a comment keeps proxies from ending a silent stream, and the session is checked again. */
+/** At this interval a comment is sent, so that proxies do not end a silent stream, and the session is checked again. */
 const BEAT_MS = 15_000;
 
 const CHANGE = 'event: change\ndata: 1\n\n';
@@ -44,7 +46,7 @@ export function createLiveHub({ bus }: { bus: Pick<EventBus, 'subscribe'> }): Li
   let isDirty = false;
   let changedAt = Number.NEGATIVE_INFINITY;
 
-  /** A page that reads more slowly than changes come gets one message for several changes. */
+  /** Sends a message to all pages. A page that reads too slowly gets one message for several changes. */
   function sendAll(text: string): boolean {
     let all = true;
     for (const { response } of listeners) {

@@ -1,4 +1,4 @@
-// The addresses of the pages, in one place: every figure links to the list behind it.
+// The addresses of the pages, in one file. Every figure links to the list that it counts.
 
 import type { SubjectKind } from '../../domain/item.ts';
 
@@ -20,10 +20,13 @@ export const attentionPath = (filter: Filter = {}): string => withQuery('/attent
 export const causePath = (id: string): string => `/attention/${encodeURIComponent(id)}`;
 export const runPath = (id: number): string => `/runs/${id}`;
 
-/** Longer keys stand in the query, because the server limits the parts of a path. */
+/** The longest key in a path. A longer key is put into the query, because the server limits the parts of a path. */
 const SEGMENT_MAX = 1000;
 
-/** A key may have any character. A browser changes a path with a segment of dots, so such a key stands in the query too. */
+/**
+ * A key may have any character. A browser changes a path with a segment of dots, so such a key is put into the query
+ * too.
+ */
 export function itemPath(kind: SubjectKind, key: string): string {
   const segment = encodeURIComponent(key);
   return key === '' || segment.length > SEGMENT_MAX || /^\.+$/.test(key)

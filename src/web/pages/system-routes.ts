@@ -3,7 +3,7 @@ import type { PageContext } from '../server/page-context.ts';
 import type { Route } from '../server/route.ts';
 import { BOARD_STYLESHEET, STYLESHEET } from '../stylesheet.ts';
 
-/** Health, metrics and what pages load. */
+/** The routes for health, metrics, and the files that pages load. */
 export function systemRoutes(context: PageContext): Route[] {
   const { health, metrics } = context;
   const asset = (path: string, contentType: string, text: string): Route => ({

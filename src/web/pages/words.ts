@@ -1,4 +1,4 @@
-// Kinds and states as people read them.
+// The words for kinds and states on pages.
 
 import type { SubjectKind } from '../../domain/item.ts';
 import type { ItemState, PassportState } from '../../domain/ports/ledger/ledger-views.ts';
@@ -10,7 +10,7 @@ export const KINDS: Record<SubjectKind, { one: string; many: string }> = {
   passport: { one: 'Passport', many: 'Passports' },
 };
 
-/** What each state of an item means, in the order in which people read them. */
+/** What each state of an item means, in the order in which pages show them. */
 export const ITEM_STATES: Record<ItemState, string> = {
   delivered: 'The platform has it as the source wants it.',
   superseded: 'A person has ended its last write.',

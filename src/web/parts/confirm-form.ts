@@ -4,18 +4,18 @@ import { csrfField } from './csrf-field.ts';
 
 export interface ConfirmForm {
   action: string;
-  /** Hidden fields: what the action is for. */
+  /** Hidden fields that name the target of the action. */
   fields?: Record<string, string> | readonly (readonly [string, string])[];
   /** The text of the button, with the count: `Replay 9 records`. */
   button: string;
-  /** What will happen, as full sentences. With it the button is behind a fold that has to be opened first. */
+  /** What will happen, as full sentences. With this text the button is in a section that has to be opened first. */
   text?: Html | string;
-  /** Further controls, as fields for a note. */
+  /** Further controls, such as fields for a note. */
   controls?: Html;
   tone?: 'usual' | 'plain' | 'grave';
 }
 
-/** A form with one button that acts. Where `text` says what will happen, a first click shows it and a second one acts. */
+/** A form with one button that acts. If there is a `text`, a first click shows it and a second click acts. */
 export function confirmForm(request: Pick<WebRequest, 'csrf'>, options: ConfirmForm): Html {
   const { action, fields = [], button, text, controls = null, tone = 'usual' } = options;
   const entries: readonly (readonly [string, string])[] = isPairs(fields) ? fields : Object.entries(fields);

@@ -2,7 +2,7 @@ import { type Html, html } from '../html.ts';
 
 export interface Column {
   name: string | Html;
-  /** Numbers stand on the right. */
+  /** True for a column of numbers, which are aligned to the right. */
   number?: boolean;
 }
 
@@ -12,18 +12,18 @@ export interface DataTable {
   columns: readonly Column[];
   /** The cells of each row; the first one is the row's heading. */
   rows: readonly (readonly (string | number | Html | null)[])[];
-  /** Shown below the caption where there are no rows. */
+  /** The text below the caption if there are no rows. */
   empty?: string;
-  /** For a list whose cells explain themselves: a row takes few lines on a narrow screen, without the names of its columns. */
+  /** True for a list whose cells need no names of columns. On a narrow screen a row then takes few lines. */
   isCompact?: boolean;
 }
 
-/** A table, which becomes a list of its rows where the screen is too narrow for it. */
+/** A table. If the screen is too narrow for it, it becomes a list of its rows. */
 export function dataTable({ caption, columns, rows, empty = 'Nothing.', isCompact = false }: DataTable): Html {
   if (rows.length === 0) return emptyState(empty);
   const look = (at: number) => (columns[at]?.number === true ? html` class="number"` : null);
   const heads = columns.map(({ name }, at) => html`<th scope="col"${look(at)}>${name}</th>`);
-  // Where the screen is too narrow, each row becomes a list of its cells, and each cell needs its name.
+  // If the screen is too narrow, each row becomes a list of its cells, and each cell needs its name.
   const label = (at: number) => {
     const name = columns[at]?.name;
     return typeof name === 'string' && name !== '' ? html` data-label="${name}"` : null;

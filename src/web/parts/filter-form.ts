@@ -11,7 +11,9 @@ export type FilterField =
       options: readonly { value: string; name: string }[];
     };
 
-/** A form that filters the list below it. It works by its address alone, so a filtered list can be linked to. */
+/**
+ * A form that filters the list below it. The filter is only in the address, so a person can link to a filtered list.
+ */
 export function filterForm(options: { action: string; fields: readonly FilterField[] }): Html {
   const { action, fields } = options;
   const controls = fields.map((field) => {

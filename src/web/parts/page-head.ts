@@ -1,6 +1,6 @@
 import { type Html, html } from '../html.ts';
 
-/** The heading of a page. `actions` stand beside it, for instance a form with a button. */
+/** The heading of a page. `actions` are shown beside it, for instance a form with a button. */
 export function pageHead(
   title: string | Html,
   more: { lead?: Html | string; actions?: Html | readonly Html[] } = {},
@@ -11,7 +11,7 @@ export function pageHead(
   }`;
 }
 
-/** A part of a page with a heading of its own. */
+/** A part of a page with its own heading. */
 export function card(title: string | Html | null, body: Html | readonly (Html | null)[]): Html {
   return html`<section class="card">${title === null ? null : html`<h2>${title}</h2>`}${body}</section>`;
 }

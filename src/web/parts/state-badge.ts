@@ -2,7 +2,7 @@ import { type Html, html } from '../html.ts';
 
 type Tone = 'good' | 'warn' | 'bad' | 'idle';
 
-/** The words that pages use for states, and how grave each one is. The word always stands with the colour. */
+/** The words that pages use for states, and how serious each state is. The word is always shown with the colour. */
 const STATES: Record<string, { name: string; tone: Tone }> = {
   delivered: { name: 'delivered', tone: 'good' },
   due: { name: 'due', tone: 'idle' },
@@ -29,7 +29,7 @@ const STATES: Record<string, { name: string; tone: Tone }> = {
   running: { name: 'running', tone: 'idle' },
 };
 
-/** The word for a state, as pages show it. */
+/** The word for a state on pages. */
 export function stateName(state: string): string {
   return STATES[state]?.name ?? state.replaceAll('_', ' ');
 }

@@ -1,7 +1,8 @@
 import { type Html, html } from '../html.ts';
 
 /**
- * A time. It is written in UTC, and the script of the page writes it in the zone of the browser. The title has it exactly.
+ * A time. It is written in UTC, and the script of the page writes it in the zone of the browser. The title has the
+ * exact time.
  *
  * @param at milliseconds since the epoch; null becomes nothing
  */
@@ -11,7 +12,7 @@ export function timeOf(at: number | null): Html | null {
   return html`<time datetime="${iso}" title="${iso}">${iso.slice(0, 16).replace('T', ' ')} UTC</time>`;
 }
 
-/** A length of time in two units at most: `4 s`, `3 min`, `5 h 20 min`, `12 days`. */
+/** A length of time in at most two units: `4 s`, `3 min`, `5 h 20 min`, `12 days`. */
 export function durationOf(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1000));
   if (seconds < 120) return `${seconds} s`;

@@ -13,7 +13,7 @@ import { WebFault } from './web-fault.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Who may send requests to the route. Without it operators alone may. */
+    /** Who may send requests to the route. Without it only operators may. */
     role?: Role | 'open';
   }
   interface FastifyRequest {
@@ -23,7 +23,7 @@ declare module 'fastify' {
 }
 
 export const BODY_BYTES_MAX = 64 * 1024;
-/** How a stranger appears to the open routes. */
+/** The person that open routes get for a stranger. */
 const STRANGER: Person = { name: '', role: 'viewer', by: 'token' };
 
 export interface RouteParts {
@@ -31,11 +31,11 @@ export interface RouteParts {
   people: Pick<PeopleLedger, 'beginAction' | 'endAction'>;
   log: Logger;
   scrub: (text: string) => string;
-  /** Why the ledger can be used no more; null while it can. */
+  /** Why the ledger cannot be used any more; null while it can. */
   ledgerLost: () => Fault | null;
 }
 
-/** Serves the routes. The guard has decided before who may send requests to each route. */
+/** Serves the routes. The guard has already decided who may send requests to each route. */
 export function addRoutes(app: FastifyInstance, routes: readonly Route[], parts: RouteParts): void {
   app.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, body, done) =>
     done(null, new URLSearchParams(String(body))),

@@ -11,13 +11,13 @@ import type { Session } from '../sessions.ts';
 import { type FaultAnswer } from './fault-status.ts';
 import type { Person, Role, Route, WebAnswer } from './route.ts';
 
-/** Who has sent a request, as the guard has found it. */
+/** The sender of a request, which the guard has found. */
 export interface Visit {
   person: Person;
   session: Session | null;
 }
 
-/** Sends what routes answer. */
+/** Sends the answers of routes. */
 export interface Answers {
   send(request: FastifyRequest, reply: FastifyReply, visit: Visit | null, answer: WebAnswer): unknown;
   /** Sends an error in the form that the sender reads: a page, a problem of the admin API, or JSON. */
@@ -28,7 +28,7 @@ export function mayDo(person: Person, role: Role): boolean {
   return WEB_ROLES.indexOf(person.role) >= WEB_ROLES.indexOf(role);
 }
 
-/** @param routes all routes: the menu has the entries that have a page which the person may see */
+/** @param routes gives all routes. The menu only has entries with a page that the person may open */
 export function createAnswers(routes: () => readonly Route[]): Answers {
   function menuOf(person: Person): MenuEntry[] {
     const pages = routes().filter(({ method }) => method === 'GET');
@@ -43,7 +43,8 @@ export function createAnswers(routes: () => readonly Route[]): Answers {
         const { title, body, at, status = 200, headers = {} } = answer;
         const session = visit?.session ?? null;
         const notice = session?.notice ?? null;
-        // A page that is fetched again for its live parts must not take the notice, which is shown once.
+        // A page that is loaded again for its live parts must not remove the notice, because the notice is shown only
+        // once.
         if (session !== null && request.headers['x-live'] === undefined) session.notice = null;
         const person = visit?.person ?? null;
         const menu = person === null ? [] : menuOf(person);
@@ -71,7 +72,7 @@ export function createAnswers(routes: () => readonly Route[]): Answers {
         const headers = Object.entries(reply.getHeaders());
         reply.hijack();
         for (const [name, value] of headers) if (value !== undefined) reply.raw.setHeader(name, value);
-        // A proxy must not keep the events back until there are many of them.
+        // Tells proxies not to buffer the events.
         reply.raw.setHeader('x-accel-buffering', 'no');
         reply.raw.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' });
         answer.open(reply.raw);

@@ -9,11 +9,11 @@ export interface FaultAnswer {
   code: string;
   message: string | null;
   suggestion: string | null;
-  /** The problems of single members of the request, where they are known. */
+  /** The problems of single members of the request, if they are known. */
   errors?: readonly { path: string; message: string }[];
 }
 
-/** Faults that are no outage of the environment. Every other fault of exit code 3 answers with 503. */
+/** The statuses of faults that are not outages of the environment. Every other fault with exit code 3 gets 503. */
 const STATUSES: Record<string, number> = {
   usage: 400,
   'item.unknown': 404,
@@ -32,7 +32,7 @@ const REFUSED: Record<number, string> = {
   415: 'The server cannot read this kind of content.',
 };
 
-/** The one place where errors get their HTTP status. */
+/** Gives an error its HTTP status. Only this function does so. */
 export function answerOf(error: unknown): FaultAnswer {
   if (error instanceof WebFault) {
     const { status, message, errors } = error;

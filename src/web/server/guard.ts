@@ -15,7 +15,10 @@ export interface Guard {
   answers: Answers;
 }
 
-/** Refuses requests before their bodies are read. The refusal ends the connection, because the rest of the body is of no use. */
+/**
+ * Refuses requests before their bodies are read. The refusal ends the connection, because the rest of the body is not
+ * needed.
+ */
 export function addGuard(app: FastifyInstance, guard: Guard): void {
   const { access, servers, wrongTokens, answers } = guard;
   app.decorateRequest('visit', null);

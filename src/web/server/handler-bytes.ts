@@ -4,12 +4,12 @@ import { createPlatformAdmin } from '../../admin/platform-admin.ts';
 import type { PlatformRequests } from '../../delivery/platform-requests.ts';
 
 /**
- * Runs a handler that writes a document, and gives its bytes as they come. The handler waits for a slow reader.
+ * Runs a handler that writes a document, and passes on its bytes at once. The handler waits for a slow reader.
  *
- * @param check throws where the handler's result says that the document is none, or is not whole
- * @returns once the first bytes are there, so that a failure before them is an answer of its own. A failure after them ends the
- *   document in an error, which the reader sees as a broken connection and never as a whole document.
- * @throws what the handler or the check throws before the first byte
+ * @param check throws if the handler's result shows that there is no document or only a part of it
+ * @returns when the first bytes have arrived, so that a failure before them can get its own answer. After a failure
+ *   later, the connection is broken off, so that the reader does not take the document as complete.
+ * @throws the error of the handler or the check before the first byte
  */
 export async function handlerBytes<Request, Result>(
   handler: PlatformHandler<Request, Result>,
@@ -17,7 +17,7 @@ export async function handlerBytes<Request, Result>(
   { platform, abort, check }: { platform: PlatformRequests; abort: AbortSignal; check: (result: Result) => void },
 ): Promise<AsyncIterable<Uint8Array>> {
   const stream = new PassThrough();
-  // The error reaches the reader of the stream, or is thrown below.
+  // The reader of the stream gets the error, or it is thrown below.
   stream.on('error', () => undefined);
   const begun = new Promise<void>((resolve) => {
     stream.once('readable', resolve);

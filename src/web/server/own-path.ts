@@ -1,4 +1,4 @@
-/** A path of this server to go to, whatever an address or a form says. Anything else becomes `/`. */
+/** Makes sure that a target from an address or a form is a path of this server. Any other target becomes `/`. */
 export function ownPath(next: unknown): string {
   if (typeof next !== 'string' || !next.startsWith('/')) return '/';
   const url = URL.parse(next, 'http://own.invalid');

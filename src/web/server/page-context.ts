@@ -5,10 +5,10 @@ import type { Tasks } from '../tasks/tasks.ts';
 
 /** The parts of the daemon that routes use. */
 export interface PageContext extends WebContext {
-  /** The ledger as pages show it, read in another thread. */
+  /** The views of the ledger for pages, which another thread reads. */
   dashboard: Asked<DashboardViews>;
-  /** Work that people start from a page. */
+  /** The work that people have started. */
   tasks: Tasks;
-  /** Notes, values of lookup tables, and the audit log. */
+  /** Stores notes, values of lookup tables, and the audit log. */
   people: PeopleLedger;
 }

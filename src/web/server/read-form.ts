@@ -8,7 +8,7 @@ export interface FormBody {
 
 const PARTS_MAX = 200;
 
-/** Reads a form with a file. The server has bounded the size of the body before. */
+/** Reads a form with a file. The server has already bounded the size of the body. */
 export async function readMultipart(body: Buffer, contentType: string): Promise<FormBody> {
   const read = await parsed(body, contentType);
   const form = new URLSearchParams();
@@ -33,7 +33,7 @@ async function parsed(body: Buffer, contentType: string): Promise<FormData> {
   }
 }
 
-/** The last part of a path, without characters that are invisible or stand for other folders. */
+/** The last part of a path, without characters that are invisible or refer to other folders. */
 function plainName(name: string): string {
   const last = name.split(/[/\\]/).at(-1) ?? '';
   return last.replace(/[\p{Cc}\p{Cf}]/gu, '').slice(0, 200);

@@ -1,5 +1,5 @@
-// What a page or an endpoint of the web server is. All routes are listed in `routes.ts`: the guard, the audit log and the tests
-// walk that list, so no route is without a role.
+// The parts of a page or an endpoint of the web server. `routes.ts` lists all routes. The guard, the audit log and the
+// tests use this list, so every route has a role.
 
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import type { WebRole } from '../../domain/web-role.ts';
@@ -27,15 +27,15 @@ export interface WebRequest {
   query: URLSearchParams;
   /** The fields of a form; empty for a GET. */
   form: URLSearchParams;
-  /** The parsed body of a request with `application/json`; undefined without one. */
+  /** The parsed body of a request with `application/json`; undefined if there is none. */
   json: unknown;
-  /** An uploaded file of a multipart form, bounded in size; null without one. */
+  /** An uploaded file of a multipart form, bounded in size; null if there is none. */
   file: { name: string; bytes: Uint8Array } | null;
   person: Person;
   /** The token in the field `csrf` of each form; `csrfField(request)` renders the field. */
   csrf: string;
   headers: IncomingHttpHeaders;
-  /** The address that it came from. */
+  /** The address from which the request came. */
   ip: string;
   /** Aborted when the connection or the server is closed. */
   abort: AbortSignal;
@@ -47,11 +47,14 @@ export type WebAnswer =
       status?: number;
       title: string;
       body: Html;
-      /** The path of the menu's entry that is marked, as `/items`. */
+      /** The path of the menu's entry that is marked, such as `/items`. */
       at: string;
       headers?: Record<string, string>;
     }
-  /** After a form: where to go, and what to report there. The notice is shown once. `session`: the session that begins, or null where it ends. */
+  /**
+   * The answer to a form: the page to open, and the notice to show there. The notice is shown once. `session`: the
+   * session that begins, or null if it ends.
+   */
   | { type: 'redirect'; to: string; notice?: Notice; session?: string | null }
   | { type: 'download'; name: string; contentType: string; chunks: AsyncIterable<Uint8Array | string> }
   | { type: 'json'; status?: number; value: unknown; contentType?: string; headers?: Record<string, string> }
@@ -61,13 +64,13 @@ export type WebAnswer =
 
 export interface Route {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** With parameters as `/items/:kind/:key`. */
+  /** The path, with parameters such as `/items/:kind/:key`. */
   path: string;
   /** `open`: no login is needed. */
   role: Role | 'open';
-  /** True for a route that answers while the ledger is lost. Other routes then report why it is lost. */
+  /** True for a route that also answers while the ledger is lost. Other routes then report the reason. */
   withoutLedger?: true;
-  /** For the audit log, for anything but a GET: `replay.start`. */
+  /** The name of the action in the audit log, such as `replay.start`. A GET has none. */
   action?: string;
   /** The highest number of bytes of the body. The default is 64 KiB. */
   bodyBytesMax?: number;

@@ -12,13 +12,16 @@ import type { Logger } from '../../lib/logging/logging.ts';
 import { takeAction } from '../audit/current-action.ts';
 import type { Task, Tasks } from './tasks.ts';
 
-/** How many tasks run at once, and how many are kept to be looked at (I9). */
+/** How many tasks run at once, and how many ended tasks are kept (I9). */
 const RUNNING_MAX = 8;
 const KEPT_MAX = 200;
-/** Characters of JSON that the results of all kept tasks may have together. Beyond it the oldest results are forgotten (I9). */
+/**
+ * How many characters of JSON the results of all kept tasks may have together. If there are more, the oldest results
+ * are dropped (I9).
+ */
 const RESULT_CHARS_MAX = 8 * 1024 * 1024;
 
-/** Characters of a result that the audit log keeps. */
+/** How many characters of a result the audit log keeps. */
 const OUTCOME_CHARS_MAX = 500;
 
 interface Kept {
@@ -33,9 +36,9 @@ export interface TasksOptions {
   people: Pick<PeopleLedger, 'beginAction' | 'endAction'>;
   clock: Clock;
   log: Logger;
-  /** Asks the API again if it refuses the key, because a person may have corrected that before. */
+  /** Asks the API again if it refuses the key, because a person may have corrected this before. */
   askRefused: () => Promise<void>;
-  /** The result of a task in sentences; null where there are none. */
+  /** The result of a task in sentences; null if there are none. */
   describe: (task: Task) => string | null;
   /** Called when a task has begun, has made progress or has ended. */
   onChange?: () => void;
@@ -48,7 +51,9 @@ const CLOSED = fault('daemon.stopped', 'The daemon was stopped before this was d
   suggestion: 'Nothing is lost: the ledger has the finished work. Start the work again to continue.',
 });
 
-/** The tasks of one daemon. They are in memory: a restart forgets them, and the audit log keeps an entry for each. */
+/**
+ * The tasks of one daemon. They are in memory, so a restart forgets them. The audit log keeps an entry for each task.
+ */
 export function createTasks(options: TasksOptions): Tasks {
   const { runtime, people, clock, log, askRefused, describe, onChange = () => undefined } = options;
   // A map remembers the order in which its members came.
@@ -64,7 +69,7 @@ export function createTasks(options: TasksOptions): Tasks {
     return failureOf(error);
   }
 
-  /** Keeps the newest tasks, and the newest results within the bound. */
+  /** Drops old tasks and results, so that only the newest ones within the bounds are kept. */
   function forget(): void {
     for (const [id, { task }] of kept) {
       if (kept.size <= KEPT_MAX) break;

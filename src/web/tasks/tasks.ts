@@ -1,22 +1,22 @@
-// Work that a person has started from a page or by the admin API, and that may take longer than a request. There is one store of
-// tasks: pages show a task, and the admin API gives it as an operation.
+// Work that a person has started from a page or by the admin API, and that may take longer than a request. There is one
+// store of tasks for both: pages show a task, and the admin API returns it as an operation.
 
 import type { Handler } from '../../admin/handler.ts';
 import type { WorkProgress } from '../../admin/work-progress.ts';
 
 export interface Task {
-  /** Random, in lower-case hexadecimal. */
+  /** A random id in lower-case hexadecimal. */
   id: string;
   /** The name of the handler. */
   name: string;
-  /** What it does, as people read it: `Replay of 9 records.` */
+  /** A description of the task for people: `Replay of 9 records.` */
   title: string;
   who: string;
   startedAt: number;
   endedAt: number | null;
   /** Null before the first progress. */
   progress: WorkProgress | null;
-  /** Null while it runs; `result` is the handler's. */
+  /** The end of the task; null while it runs. `result` is the result of the handler. */
   outcome:
     | { ok: true; result: unknown }
     | { ok: false; code: string; message: string; suggestion: string | null }
@@ -34,9 +34,9 @@ export interface Tasks {
     by: { who: string; via: 'web' | 'api'; title: string },
   ): Promise<Task>;
   get(id: string): Task | null;
-  /** The newest first, at most the last 200. */
+  /** The last tasks, the newest first, at most 200. */
   list(): Task[];
-  /** Interrupts a task that runs; false where there is no such task or it has ended. */
+  /** Interrupts a task that runs; returns false if there is no such task or it has ended. */
   stop(id: string): boolean;
   close(): Promise<void>;
 }

@@ -8,11 +8,11 @@ import type { WrongTokens } from '../../wrong-tokens.ts';
 export interface AccountParts {
   access: Access;
   wrongTokens: WrongTokens;
-  /** What can be logged in with at the moment. */
+  /** The ways to log in that the config has now. */
   ways(): { token: boolean; users: boolean };
 }
 
-/** Logging in and out. */
+/** The routes for logging in and out. */
 export function accountRoutes({ people, log }: Pick<PageContext, 'people' | 'log'>, parts: AccountParts): Route[] {
   const { access, wrongTokens } = parts;
 
@@ -20,7 +20,7 @@ export function accountRoutes({ people, log }: Pick<PageContext, 'people' | 'log
     try {
       await people.endAction(await people.beginAction({ who, via: 'web', action, detail: {} }), 'Done.');
     } catch (error) {
-      // A ledger that cannot be written must not keep people from seeing why.
+      // If the ledger cannot be written, people must still be able to log in and see the reason.
       log.warn({ err: error, who, action }, 'A login or logout could not be written to the audit log.');
     }
   }

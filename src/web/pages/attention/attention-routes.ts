@@ -21,7 +21,7 @@ const TRIED_WITHIN_MS = 2_000;
 const LOOK_MS = 50;
 const WAIT_MS = 60_000;
 
-/** Shows the items that need a person: the inbox, one cause with its members, and the actions for a cause. */
+/** The pages for items that need a person: the inbox, one cause with its members, and the actions for a cause. */
 export function attentionRoutes(context: PageContext): Route[] {
   const { runtime, dashboard, people, tasks, clock } = context;
 
@@ -76,7 +76,7 @@ export function attentionRoutes(context: PageContext): Route[] {
     const cause = await causeOf(request);
     const by = { who: request.person.name, via: 'web' as const, title: `What would pass now: ${cause.title}` };
     const task = await tasks.start(replayCause, { cause: cause.id, dryRun: true, waitMs: WAIT_MS }, by);
-    // Most tries end at once. A longer one is shown while it runs.
+    // Most tries end within a moment, so the request waits for a moment. A longer try is shown while it runs.
     const begin = clock.ticks();
     while (tasks.get(task.id)?.endedAt === null && clock.ticks() - begin < TRIED_WITHIN_MS) {
       await clock.sleep(LOOK_MS, request.abort);

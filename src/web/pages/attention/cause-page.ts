@@ -18,20 +18,20 @@ import { memberTable } from './member-table.ts';
 export interface CauseView {
   cause: Cause;
   members: Listed<CauseMember>;
-  /** The names of lookup tables that can be given a value by hand. */
+  /** The names of lookup tables for which a person can give values. */
   lookups: readonly string[];
-  /** A try of the replay that this page has started; null without one. */
+  /** The task that has tried a replay of this cause; null if there is none. */
   tried: Task | null;
-  /** True where the cause has rows of one stream, which can be downloaded. */
+  /** True if the cause has rows of one stream, which can be downloaded. */
   hasRows: boolean;
-  /** Why no corrected file can be uploaded; null where one can. */
+  /** Why no corrected file can be uploaded; null if one can. */
   noUpload: string | null;
   mayEdit: boolean;
   mayDecide: boolean;
   query: URLSearchParams;
 }
 
-/** One cause with its members, and all that can be done about it. */
+/** The page of one cause, with its members and all actions for it. */
 export function causePage(view: CauseView, request: Pick<WebRequest, 'csrf'>): Html {
   const { cause, members, mayDecide, query } = view;
   const { title, type, firstSeenAt, cure } = cause;
@@ -81,7 +81,7 @@ function replayCard({ cause, tried, mayEdit }: CauseView, request: Pick<WebReque
   ]);
 }
 
-/** The result of a try, which comes from the memory of this process. */
+/** The result of a try. It is in the memory of this process. */
 function triedReplay(result: unknown): CauseReplayed | null {
   return typeof result === 'object' && result !== null && 'replayed' in result ? (result as CauseReplayed) : null;
 }

@@ -5,11 +5,11 @@ import type { Cause, CauseMember } from '../../../domain/ports/ledger/dashboard-
 import { identityOf, RAW_FIELD } from '../../../domain/record.ts';
 import type { JsonObject } from '../../../lib/json.ts';
 
-/** The stream whose rows a file of a cause has. */
+/** The stream to which the rows in a file of a cause belong. */
 export interface RowsTarget {
   source: ConfiguredSource;
   stream: string;
-  /** The columns that identify a row; empty where a row is identified by its content. */
+  /** The columns that identify a row; empty if a row is identified by its content. */
   key: readonly string[];
 }
 
@@ -17,7 +17,7 @@ const PAGE = 200;
 
 type Reads = Pick<Runtime, 'dashboard' | 'config'>;
 
-/** The stream of the rows of a cause; null where there is no such stream, or the config no longer has it. */
+/** The stream of the rows of a cause; null if there is no such stream, or the config no longer has it. */
 export async function targetOf(cause: Cause, runtime: Reads, abort: AbortSignal): Promise<RowsTarget | null> {
   if (cause.type === 'run') return null;
   const place =
@@ -37,7 +37,7 @@ async function firstPlace(cause: string, runtime: Reads, abort: AbortSignal) {
   return null;
 }
 
-/** The stored row of a member: of a quarantined record, or of the record that makes a stuck item. */
+/** The stored row of a member: the quarantined record, or the record that makes the stuck item. */
 async function rowOf(
   { record, item }: CauseMember,
   { dashboard }: Reads,
@@ -66,7 +66,9 @@ export async function* rowsOf(
   if (page.length > 0) yield page;
 }
 
-/** The keys of the stored records of a cause by the values of their key columns, as far as uploaded rows have these values. */
+/**
+ * The keys of the stored records of a cause by the values of their key columns, for the values that uploaded rows have.
+ */
 export async function keysOf(
   cause: string,
   { target, uploaded }: { target: RowsTarget; uploaded: readonly JsonObject[] },
@@ -82,13 +84,14 @@ export async function keysOf(
     if (identity === null || !asked.has(identity)) continue;
     const known = keys.get(identity) ?? [];
     keys.set(identity, known);
-    // A stuck item does not name the key of its record. The values of the key columns are the key where no other record has them.
+    // A stuck item does not name the key of its record. If no other record has the same values in the key columns,
+    // these values are the key.
     known.push(row.key ?? identity);
   }
   return keys;
 }
 
-/** The columns of these rows, in the order in which the source gives them, as far as it is known from rows that are whole. */
+/** The columns of these rows, in the order of the source, if complete rows show that order. */
 export async function columnsOf(pages: AsyncIterable<readonly JsonObject[]>): Promise<string[]> {
   const columns = new Set<string>();
   const ofBrokenRows = new Set<string>();

@@ -1,4 +1,4 @@
-// How causes are put into words.
+// The texts about causes.
 
 import type { Cause, CauseType } from '../../../domain/ports/ledger/dashboard-views.ts';
 import { counted } from '../../parts/count-link.ts';
@@ -29,19 +29,19 @@ export function isCauseType(text: string): text is CauseType {
   return Object.hasOwn(CAUSE_TYPES, text);
 }
 
-/** `9 rows` */
+/** The number of members in words: `9 rows`. */
 export function membersText({ type, count }: Pick<Cause, 'type' | 'count'>): string {
   return counted(count, NOUNS[type]);
 }
 
-/** `9 rows, which hold 4 passports` */
+/** The effect of a cause in words: `9 rows, which hold 4 passports`. */
 export function effectText(cause: Pick<Cause, 'type' | 'count' | 'passportsHeld'>): string {
   const { count, passportsHeld } = cause;
   if (passportsHeld === null || passportsHeld === 0) return membersText(cause);
   return `${membersText(cause)}, which ${count === 1 ? 'holds' : 'hold'} ${counted(passportsHeld, 'passport')}`;
 }
 
-/** `erp/products`; an empty text for a cause that is about no source. */
+/** The source and stream of a cause: `erp/products`. An empty text for a cause that is about no source. */
 export function placeText({ source, stream }: Pick<Cause, 'source' | 'stream'>): string {
   if (source === null) return '';
   return stream === null || stream === 'default' ? source : `${source}/${stream}`;

@@ -20,7 +20,7 @@ export interface InboxView {
   mayDecide: boolean;
 }
 
-/** All that needs a person, grouped by cause, the largest group first. */
+/** The page with all items and rows that need a person, grouped by cause, the largest group first. */
 export function inboxPage(view: InboxView, request: Pick<WebRequest, 'csrf'>): Html {
   const { causes, filter, sources } = view;
   const types = Object.entries(CAUSE_TYPES).map(([value, { name }]) => ({ value, name }));

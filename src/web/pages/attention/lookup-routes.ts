@@ -37,7 +37,7 @@ function mappedAgain(records: number): string {
   return `${counted(records, 'row')} that ${records === 1 ? 'has' : 'have'} used it ${records === 1 ? 'is' : 'are'} mapped again.`;
 }
 
-/** Values that people have added to lookup tables: the list, adding and removing. */
+/** The routes for values that people add to lookup tables: the list, adding and removing. */
 export function lookupRoutes(context: PageContext): Route[] {
   const { dashboard, people, runtime } = context;
   return [

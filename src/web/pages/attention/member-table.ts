@@ -14,7 +14,7 @@ type StuckItem = NonNullable<CauseMember['item']>;
 
 const CELL_CHARACTERS = 120;
 
-/** @param controls the controls for one item; null where a person can do nothing */
+/** @param controls the controls for one item; null if a person can do nothing */
 export function memberTable(
   { rows }: Pick<Listed<CauseMember>, 'rows'>,
   { type }: Pick<Cause, 'type'>,
@@ -30,7 +30,7 @@ export function memberTable(
   );
 }
 
-/** Each row as the source gave it, with the cells at fault marked, and below it what is wrong with them. */
+/** A table of the source's rows. The cells at fault are marked, and their problems are below each row. */
 export function recordTable(records: readonly QuarantinedRecord[]): Html {
   const columns = [...new Set(records.flatMap(({ fields }) => Object.keys(fields)))];
   const heads = columns.map((name) => html`<th scope="col">${columnName(name)}</th>`);

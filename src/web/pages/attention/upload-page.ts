@@ -20,7 +20,7 @@ const FATES: Record<CorrectionFate, { name: string; tone: string; order: number 
   unchanged: { name: 'unchanged', tone: 'idle', order: 4 },
 };
 
-/** What each row of an uploaded file would change, before anything is stored. */
+/** The page that shows the changes of each row of an uploaded file, before anything is stored. */
 export function uploadPage(upload: Upload, request: Pick<WebRequest, 'csrf'>): Html {
   const { plan, fileName, source, stream, cause } = upload;
   const count = (fate: CorrectionFate) => plan.rows.filter((row) => row.fate === fate).length;

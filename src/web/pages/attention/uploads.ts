@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { CorrectionPlan } from '../../../daemon/uploads/plan-corrections.ts';
 import type { Clock } from '../../../lib/clock.ts';
 
-/** A corrected file that a person has uploaded and not yet confirmed. */
+/** A corrected file that a person has uploaded but not yet confirmed. */
 export interface Upload {
   id: string;
   cause: string;
@@ -14,11 +14,14 @@ export interface Upload {
   plan: CorrectionPlan;
 }
 
-/** Uploads wait in memory for a person's confirmation, for a while and not many of them (I9). Nothing of them is stored before. */
+/**
+ * The uploads that wait in memory for a person's confirmation. Their number and their age are bounded (I9). Nothing is
+ * stored before the confirmation.
+ */
 export interface Uploads {
   add(upload: Omit<Upload, 'id'>): Upload;
   get(id: string): Upload | null;
-  /** Removes it, so that it is confirmed once. */
+  /** Removes and returns an upload, so that it is confirmed only once. */
   take(id: string): Upload | null;
 }
 

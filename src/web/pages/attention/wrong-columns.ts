@@ -5,8 +5,8 @@ import type { JsonObject, JsonValue } from '../../../lib/json.ts';
 const NAMED = /\brow\.([\p{L}_][\p{L}\p{N}_]*)|\brow\[\s*(?:"([^"]*)"|'([^']*)')\s*\]/gu;
 
 /**
- * The columns of a row that its issues are about. An issue names a column or a field of the item. For a field the columns count
- * that its expression reads, or else the columns that have the value at fault.
+ * The columns of a row that its issues are about. An issue names a column or a field of the item. For a field, these
+ * are the columns that its expression reads; if there are none, the columns that have the value at fault.
  */
 export function wrongColumns(fields: JsonObject, issues: readonly Issue[]): Set<string> {
   return new Set(issues.flatMap((issue) => columnsOf(fields, issue)));

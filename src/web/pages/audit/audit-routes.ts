@@ -8,7 +8,7 @@ import type { Route } from '../../server/route.ts';
 
 const PAGE_ROWS = 100;
 
-/** Who has done what. */
+/** The page of the audit log. */
 export function auditRoutes({ dashboard }: Pick<PageContext, 'dashboard'>): Route[] {
   return [
     {

@@ -4,7 +4,7 @@ import { counted } from '../../parts/count-link.ts';
 import { stateBadge } from '../../parts/state-badge.ts';
 import { itemPath, itemsPath } from '../links.ts';
 
-/** Levels that are open when the page is loaded. */
+/** How many levels are open when the page is loaded. */
 const OPEN_LEVELS = 2;
 
 /** The parts of a product as a tree that opens and closes without a script. */
@@ -32,7 +32,7 @@ function line({ bomItem, kind, key, naturalKey, name, state, cycle }: BomNode): 
     bomItem === null || bomItem.quantity === null
       ? null
       : html`<span class="amount">${bomItem.quantity}${bomItem.unit === null ? '' : ` ${bomItem.unit}`}</span> `;
-  // There is no page for an item that no source gives.
+  // An item that no source gives has no page, so it gets no link.
   const shown = state === null ? html`${key}` : html`<a href="${itemPath(kind, key)}">${naturalKey ?? key}</a>`;
   const part = html`${shown}${name === null ? null : html` ${name}`}`;
   const standing = state === null ? html`<span class="badge warn">no source gives it</span>` : stateBadge(state);

@@ -10,7 +10,7 @@ const MARKS: Record<Difference, Html | null> = {
   removed: html`<span class="badge warn">no longer mapped</span>`,
 };
 
-/** The source's row, what the mapping makes of it, and what the platform has acknowledged, with differences marked. */
+/** The source's row, the mapped content and the content that the platform has acknowledged, with differences marked. */
 export function comparison(item: ItemDetail): Html {
   return html`<div class="sides">${sourceSide(item)}${mappedSide(item)}</div>`;
 }

@@ -19,17 +19,17 @@ export interface ItemPageView {
   item: ItemDetail;
   /** The passport, for a product or its passport; null for other items. */
   passport: PassportView | null;
-  /** Null where there is no answer for this kind, or where it could not be read. */
+  /** Why the passport is published or not; null if this kind has no answer, or if it could not be read. */
   why: Why | null;
-  /** The rows in quarantine that the answer is about. */
+  /** The rows in quarantine that `why` is about. */
   quarantined: readonly RowInQuarantine[];
-  /** What people asked for that names the item. */
+  /** The actions of people that name the item. */
   actions: readonly ActionRow[];
   /** Links and forms for the passport; null for other kinds. */
   passportActions: Html | null;
 }
 
-/** Everything about one item. */
+/** The page with everything about one item. */
 export function itemPage({ item, passport, why, quarantined, actions, passportActions }: ItemPageView): Html {
   const { kind, key, naturalKey, name } = item;
   const isPassport = kind === 'passport';
@@ -43,7 +43,7 @@ ${item.bom === null ? null : card('BOM items', bomTree(item.bom))}
 ${card('What happened', timelineOf(item.timeline, actions))}`;
 }
 
-/** A product of which the ledger has rows alone, such as one in quarantine. */
+/** The page of a product of which the ledger only has rows, for example rows in quarantine. */
 export function rowsPage(why: Why, quarantined: readonly RowInQuarantine[]): Html {
   const records = quarantined.map(({ record }) => record);
   return html`${pageHead(html`${KINDS.product.one} ${why.key}`, { lead: 'No row makes this product yet.' })}

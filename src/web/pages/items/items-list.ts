@@ -19,7 +19,7 @@ export interface ItemsView {
   sources: readonly string[];
 }
 
-/** States that people filter by, besides those of items. */
+/** Values of the filter for states that are not states of items. */
 const SELECTED = {
   attention: 'needs a person',
   open: 'not delivered yet',
@@ -27,7 +27,7 @@ const SELECTED = {
   incomplete: 'incomplete',
 } as const;
 
-/** Items by kind, state, source and search. */
+/** The page with the list of items, filtered by kind, state, source and search. */
 export function itemsPage({ listed, quarantined, query, sources }: ItemsView): Html {
   const value = (name: string): string => query.get(name) ?? '';
   const states = [
@@ -82,7 +82,7 @@ function lead({ total: { count, atLeast } }: ItemsView['listed'], query: URLSear
   return html`${atLeast ? 'More than ' : ''}${counted(count, 'item')} selected.`;
 }
 
-/** The filters of a link for which the form has no field. */
+/** Shows the filters of the address for which the form has no field. */
 function narrowed(query: URLSearchParams): Html | null {
   const run = query.get('run') ?? '';
   const cause = query.get('cause') ?? '';

@@ -13,7 +13,7 @@ const PAGE_ROWS = 50;
 const ACTIONS_MAX = 500;
 const SELECTED = ['missing', 'incomplete', 'open', 'attention'] as const;
 
-/** The list of items, and a page for each. */
+/** The routes for the list of items, and for the page of each item. */
 export function itemsRoutes(context: PageContext): Route[] {
   const { runtime, dashboard } = context;
 
@@ -69,7 +69,7 @@ export function itemsRoutes(context: PageContext): Route[] {
     return { type: 'page', title: `${KINDS[kind].one} ${item.naturalKey ?? item.key}`, body, at: '/items' };
   }
 
-  /** There is no page for an item that no source gives. */
+  /** Removes links to items that no source gives, because they have no page. */
   function withoutDeadLinks(why: Why): Why {
     const exists = ({ kind, key }: NonNullable<WhyStep['item']>) => runtime.views.item(kind, key) !== null;
     return {
@@ -81,7 +81,8 @@ export function itemsRoutes(context: PageContext): Route[] {
   return [
     { method: 'GET', path: '/items', role: 'viewer', handle: list },
     {
-      // Browsers change a path with a key of dots, and the server limits the length of a path. So the key may stand in the query.
+      // Browsers change a path with a key of dots, and the server limits the length of a path. So the key may be in the
+      // query instead.
       method: 'GET',
       path: '/items/:kind',
       role: 'viewer',

@@ -4,7 +4,7 @@ import { readableKey } from '../../../domain/record.ts';
 import { type Html, html } from '../../html.ts';
 import { causePath, itemPath } from '../links.ts';
 
-/** The rows in quarantine that a search has found, as one line above its list; null without one. */
+/** The rows in quarantine that a search has found, as one line above the list of results; null if there are none. */
 export function quarantinedLine(rows: readonly RowInQuarantine[]): Html | null {
   if (rows.length === 0) return null;
   const parts = rows.map(({ record: { key, place }, cause, product }, at) => {

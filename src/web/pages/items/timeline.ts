@@ -4,7 +4,7 @@ import { type Html, html } from '../../html.ts';
 import { counted } from '../../parts/count-link.ts';
 import { stateName } from '../../parts/state-badge.ts';
 
-/** Entries that are shown at once; the older ones are behind a fold. */
+/** How many entries are shown at first. The older ones are in a section that has to be opened. */
 const SHOWN = 50;
 
 /** A line of the timeline: what happened to the item, or what a person asked for. */
@@ -13,11 +13,11 @@ interface Line {
   text: Html;
 }
 
-/** What happened to an item and what people asked for, the newest first. */
+/** The events of an item and the actions of people about it, the newest first. */
 export function timelineOf(entries: readonly TimelineEntry[], actions: readonly ActionRow[]): Html {
   const lines = [...entries.map(entryLine), ...actions.map(actionLine)];
   if (lines.length === 0) return html`<p class="quiet">Nothing has happened to it yet.</p>`;
-  // Both are in the order of time, and of two lines of the same moment the action comes first: it is the cause.
+  // Lines are sorted by time. Of two lines with the same time the action comes first, because it is the cause.
   const newest = lines.toSorted((a, b) => a.at - b.at).toReversed();
   const rest = newest.slice(SHOWN);
   return html`<ol class="timeline">${newest.slice(0, SHOWN).map(lineOf)}</ol>${

@@ -3,10 +3,10 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../../../lib/json
 import { type Html, html } from '../../html.ts';
 import { formatCount } from '../../parts/count-link.ts';
 
-/** Characters of a value that a page shows; a source may give megabytes (I9). */
+/** How many characters of a value a page shows, because a value may have megabytes (I9). */
 const CHARS_MAX = 2000;
 
-/** A value of a record or a payload. */
+/** The markup for a value of a record or a payload. */
 export function valueOf(value: JsonValue | undefined): Html {
   if (value === undefined) return html`<span class="quiet">–</span>`;
   if (value === null) return html`<span class="quiet">empty</span>`;
@@ -16,7 +16,7 @@ export function valueOf(value: JsonValue | undefined): Html {
   return html`${text.slice(0, CHARS_MAX)}… <span class="quiet">(${formatCount(text.length)} characters)</span>`;
 }
 
-/** The name of a field or column, which breaks after `_` where it is too long for its line. */
+/** The name of a field or column, with possible line breaks after `_`. */
 export function fieldName(name: string): Html {
   const [first = '', ...rest] = name.split('_');
   return html`${first}${rest.map((part) => html`_<wbr />${part}`)}`;
@@ -31,7 +31,10 @@ export interface ComparedField {
   difference: Difference;
 }
 
-/** The fields of the mapped content beside those that the platform has acknowledged, in the order of the mapped ones. */
+/**
+ * The fields of the mapped content beside the fields that the platform has acknowledged, in the order of the mapped
+ * ones.
+ */
 export function compareFields(mapped: JsonObject, acknowledged: JsonObject | null): ComparedField[] {
   const names = [...new Set([...Object.keys(mapped), ...Object.keys(acknowledged ?? {})])];
   return names.map((field) => {
@@ -47,14 +50,14 @@ function differenceOf(mapped: JsonValue | undefined, acknowledged: JsonValue | u
   return canonical(mapped) === canonical(acknowledged) ? 'same' : 'changed';
 }
 
-/** Equal for values that differ in nothing but the order of their members. */
+/** A text that is equal for values that only differ in the order of their members. */
 function canonical(value: JsonValue): string {
   return JSON.stringify(value, (_, member: JsonValue) =>
     isJsonObject(member) ? Object.fromEntries(Object.entries(member).toSorted(([a], [b]) => (a < b ? -1 : 1))) : member,
   );
 }
 
-/** `products.csv, line 12, column HERKL` */
+/** The text for a place: `products.csv, line 12, column HERKL`. */
 export function placeText(place: Place, column?: string): string {
   const parts = [
     place.file ?? null,

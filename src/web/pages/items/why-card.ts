@@ -11,13 +11,13 @@ const STANDINGS: Record<WhyStep['standing'], { name: string; tone: string }> = {
   unknown: { name: 'not known yet', tone: 'idle' },
 };
 
-/** The parts of a text that stand between backticks are what a person types. */
+/** Marks the parts of a text between backticks as code, because a person types them. */
 function withCode(text: string): Html {
   return html`${text.split('`').map((part, at) => (at % 2 === 0 ? html`${part}` : html`<code>${part}</code>`))}`;
 }
 
 /**
- * Why a passport is not published: the answer in one sentence, then the way from the source's row to the passport.
+ * Why a passport is not published: the answer in one sentence, then the steps from the source's row to the passport.
  *
  * @param rows the rows in quarantine that the steps are about
  */

@@ -12,7 +12,7 @@ const DAY_MS = 24 * 3_600_000;
 
 /**
  * The last 24 hours: bars of deliveries, the failed ones in another colour, and the same figures as a table. The daemon
- * counts them in memory, so they begin with its start.
+ * counts in memory, so the figures begin with its start.
  */
 export function activityChart({
   spans,

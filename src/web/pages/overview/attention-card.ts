@@ -10,7 +10,7 @@ import type { OverviewView } from './overview-view.ts';
 
 type AttentionView = Pick<OverviewView, 'standing' | 'operates' | 'causes' | 'causeCount' | 'stuck'>;
 
-/** What needs a person: guards first, then the largest causes. */
+/** The part of the page about work for a person: guards first, then the largest causes. */
 export function attentionCard(view: AttentionView): Html {
   const notes = [...guardNotes(view), ...suspendedNotes(view), ...quarantineNotes(view), ...missingNotes(view)];
   const { causes, stuck } = view;
@@ -72,7 +72,7 @@ function missingNotes({ standing }: AttentionView): Html[] {
   ];
 }
 
-/** The newest deliveries that need a person, each with what the platform said. */
+/** The newest deliveries that need a person, each with the message of the platform. */
 function stuckTable({ stuck }: AttentionView): Html | null {
   if (stuck.length === 0) return null;
   const rows = stuck.map(

@@ -4,7 +4,7 @@ import { counted, countLink, formatCount } from '../../parts/count-link.ts';
 import { attentionPath, passportsPath, runsPath } from '../links.ts';
 import type { OverviewView } from './overview-view.ts';
 
-/** What may keep a passport from being public, in the order in which the sentence names it. */
+/** The states of passports that are not public, in the order in which the sentence names them. */
 const REST: readonly { state: PassportState; says: (count: string, one: boolean) => string }[] = [
   { state: 'blocked', says: (count, one) => `${count} ${one ? 'needs' : 'need'} a person` },
   { state: 'incomplete', says: (count, one) => `${count} ${one ? 'waits' : 'wait'} for a complete product` },
@@ -17,10 +17,10 @@ type HeadlineView = Pick<OverviewView, 'unmapped' | 'passportsWanted'> & {
   standing: Pick<OverviewView['standing'], 'passports' | 'quarantined' | 'guarded' | 'failedRuns' | 'sources'>;
 };
 
-/** How many passports are published, and what stops the rest. */
+/** A sentence about how many passports are published, and why the others are not. */
 export function headline(view: HeadlineView): Html {
   const { passports: counts } = view.standing;
-  // Where the config wants no passports, a product without one lacks nothing.
+  // If the config wants no passports, a product without a passport lacks nothing.
   const { passportsWanted: areWanted } = view;
   const { published = 0 } = counts;
   const rest = REST.flatMap(({ state, says }) => {
@@ -34,7 +34,7 @@ export function headline(view: HeadlineView): Html {
       : 'The config has no section “passports”, so no passport is initialised by itself.';
     return html`<p class="headline">No passports yet</p><p class="quiet">${why}</p>`;
   }
-  // If the config wants no passports, no list has only the products with a passport.
+  // If the config wants no passports, there is no list of only the products with a passport, so the figure has no link.
   const all = areWanted ? html`<a href="${passportsPath()}">${formatCount(total)}</a>` : html`${formatCount(total)}`;
   const figure = html`${countLink(published, passportsPath({ state: 'published' }))} of ${all}`;
   const parts = rest.map(
@@ -46,7 +46,10 @@ export function headline(view: HeadlineView): Html {
   }`;
 }
 
-/** A product that the ledger does not have yet is in none of the counts, so what may bring one is named. */
+/**
+ * The sentence if all passports are published. Products that the ledger does not have yet are not counted, so the
+ * sentence names the sources that may still give some.
+ */
 function allPublic({ standing, unmapped }: HeadlineView): Html {
   const { quarantined, guarded, failedRuns, sources } = standing;
   const parts = [
@@ -72,7 +75,7 @@ function allPublic({ standing, unmapped }: HeadlineView): Html {
     : html`<p>Every passport of the ledger is public. Products may be missing from the ledger: ${joined(parts)}.</p>`;
 }
 
-/** `a, b and c` */
+/** Joins parts to a list in a sentence: `a, b and c`. */
 function joined(parts: readonly Html[]): Html {
   if (parts.length < 2) return html`${parts}`;
   const before = parts.slice(0, -1).map((part, at) => (at === 0 ? part : html`, ${part}`));

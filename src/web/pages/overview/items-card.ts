@@ -31,7 +31,7 @@ function itemRow(kind: ItemKind, counts: ItemCounts[ItemKind]): Html {
   return html`<tr><th scope="row">${KINDS[kind].many}</th><td class="number" data-label="all">${countLink(all, itemsPath({ kind }))}</td>${cells}</tr>`;
 }
 
-/** Null where nobody wants passports. */
+/** How many passports are in each state; null if no passports are wanted. */
 export function passportsCard(passports: PassportCounts): Html | null {
   const states = PASSPORT_STATES.filter((state) => state !== 'none');
   if (states.every((state) => (passports[state] ?? 0) === 0)) return null;

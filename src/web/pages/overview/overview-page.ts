@@ -8,7 +8,7 @@ import type { OverviewView } from './overview-view.ts';
 import { sourcesCard } from './sources-card.ts';
 import { standingCard } from './standing-card.ts';
 
-/** The first page: how last night went, and what needs a person. */
+/** The first page: the results of the last runs, and the work for a person. */
 export function overviewPage(view: OverviewView): Html {
   return html`<h1 class="unseen">Overview</h1><div id="overview" data-live data-renewable-in="${Math.ceil(view.standing.renewableInMs)}"><section class="card first">${headline(view)}</section>
 ${attentionCard(view)}${sourcesCard(view)}${standingCard(view)}${passportsCard(view.standing.passports)}${itemsCard(view.standing.items)}

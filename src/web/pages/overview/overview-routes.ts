@@ -4,12 +4,12 @@ import type { Person, Route } from '../../server/route.ts';
 import { overviewPage } from './overview-page.ts';
 import { LEFT_STATES, type LeftState, type OverviewView } from './overview-view.ts';
 
-/** How many of the largest causes the page names. */
+/** How many causes the page names. It names the largest ones. */
 const CAUSES_SHOWN = 8;
 /** How many of the deliveries that need a person the page names. */
 const STUCK_SHOWN = 5;
 
-/** The first page. */
+/** The route of the first page. */
 export function overviewRoutes(context: PageContext): Route[] {
   return [
     {
@@ -29,7 +29,7 @@ async function overviewOf(context: PageContext, person: Person): Promise<Overvie
   const authorization = runtime.api.authorization();
   const lost = runtime.ledgerLost();
   const reload = context.care.lastReload();
-  // A lost ledger cannot be read any more, and the page has to say so.
+  // A lost ledger cannot be read any more, but the page still has to show that it is lost.
   const causesRead =
     lost !== null
       ? null
@@ -91,7 +91,7 @@ function pausesOf({ runtime, care }: PageContext): Map<string, number> {
   );
 }
 
-/** How many rows the lists of these states have, as far as they are counted; null where that could not be read. */
+/** How many rows the lists of these states have, up to the bound of counting; null if the counts could not be read. */
 async function listedLeft({ dashboard, log }: PageContext): Promise<Record<LeftState, number | null> | null> {
   try {
     const counts = LEFT_STATES.map(async (state) => {
@@ -105,7 +105,10 @@ async function listedLeft({ dashboard, log }: PageContext): Promise<Record<LeftS
   }
 }
 
-/** The counts of the lists; of a list that is too long to be counted, what the ledger counts without passports. */
+/**
+ * The counts of the lists. For a list that is too long to be counted, the count of the ledger, which does not include
+ * passports.
+ */
 function leftOf(
   { items }: OverviewView['standing'],
   listed: Record<LeftState, number | null> | null,

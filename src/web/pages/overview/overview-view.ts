@@ -10,28 +10,28 @@ import type { Standing } from '../../../observe/standing.ts';
 export const LEFT_STATES = ['due', 'sending', 'waiting'] as const;
 export type LeftState = (typeof LEFT_STATES)[number];
 
-/** All that the first page shows. */
+/** The data that the first page shows. */
 export interface OverviewView {
   health: HealthReport;
   standing: Standing;
   running: readonly string[];
-  /** The sources whose pause is on now, with its end. */
+  /** The sources that are paused now, each with the end of its pause. */
   pauses: ReadonlyMap<string, number>;
   /** Null while the queue is out of reach. */
   pausedQueues: readonly QueueName[] | null;
-  /** What keeps deliveries from being sent, as the engine reports it; null if nothing does. */
+  /** The problem that stops deliveries, reported by the engine; null if there is none. */
   trouble: string | null;
-  /** Why the daemon may not write to its ledger any more, and ends. */
+  /** Why the daemon may not write to its ledger any more and has to end; null while it may. */
   lost: string | null;
-  /** When the daemon has refused a changed config; null where it works with the present one. */
+  /** When the daemon has refused a changed config; null if it works with the present one. */
   configRefusedAt: number | null;
-  /** The API's message where it refuses the key or the plan. */
+  /** The API's message if it refuses the key or the plan; null if it does not. */
   refusal: string | null;
   /** The API's message about each refused scope. */
   refusedScopes: readonly { scope: Scope; message: string }[];
   /** Sources of the config with rows that are not mapped yet. */
   unmapped: readonly string[];
-  /** The largest causes of what is stuck; null if they could not be read. */
+  /** The largest causes of stuck items and rows; null if they could not be read. */
   causes: readonly Cause[] | null;
   /** The newest deliveries that need a person. */
   stuck: readonly StuckDelivery[];
@@ -39,12 +39,12 @@ export interface OverviewView {
   causeCount: number;
   /** Requests per second: those that were sent, and those that the API allows as far as it is known. */
   rate: { now: number; allowed: number | null; delivered: number };
-  /** How many items and passports are still to be sent, as the lists behind the figures count them. */
+  /** How many items and passports are still to be sent, by the counts of the lists to which the figures link. */
   left: Record<LeftState, number>;
   spans: readonly ActivitySpan[];
   hours: readonly ActivitySpan[];
   passportsWanted: boolean;
-  /** Whether the person may do what an operator may do. */
+  /** True if the person has the rights of an operator. */
   operates: boolean;
   baseUrl: string;
   version: string;

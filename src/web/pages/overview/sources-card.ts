@@ -6,7 +6,7 @@ import { runPath, runsPath } from '../links.ts';
 import { RUN_COUNTS, runBadge, runCount, sumOf } from '../runs/run-parts.ts';
 import type { OverviewView } from './overview-view.ts';
 
-/** The last run of each source, with counts that add up: read = unchanged + changed + quarantined + excluded. */
+/** The last run of each source, with its counts: read = unchanged + changed + quarantined + excluded. */
 export function sourcesCard(view: OverviewView): Html {
   const rows = view.standing.sources.map((source) => sourceRow(source, view));
   const heads = RUN_COUNTS.map((count) => html`<th scope="col" class="number">${count}</th>`);

@@ -60,7 +60,7 @@ function waitText(wait: ApiWait | null): Html | null {
   return html`<p class="warn">${asked} ${message} It is asked again at ${timeOf(askAgainAt)}; everything stays due.</p>`;
 }
 
-/** A list of terms, so that each figure stands beside its name also on a phone. */
+/** The figures about speed. They are a list of terms, so that each figure is beside its name even on a phone. */
 function speed(view: OverviewView): Html {
   const { rate, hours } = view;
   const refused = hours.reduce((sum, counts) => sum + counts.refused, 0);
@@ -89,7 +89,7 @@ function left({ left: { due, sending, waiting }, rate }: OverviewView): Html {
   return html`${countLink(due, itemsPath({ state: 'due' }))}${further(sending, 'sending', 'under way')}${lasts}${further(waiting, 'waiting', 'that wait for other items')}`;
 }
 
-/** `0`, `4.2`, `120` */
+/** Formats a rate: `0`, `4.2`, `120`. */
 function formatRate(perSecond: number): string {
   if (perSecond === 0) return '0';
   return perSecond < 10 ? perSecond.toFixed(1) : formatCount(Math.round(perSecond));

@@ -12,21 +12,21 @@ export type WantedStatus = 'published' | 'unpublished';
 export interface ConfirmView {
   status: WantedStatus;
   counts: PassportCounts;
-  /** Some that cannot be published, with the reason. */
+  /** Examples of passports that cannot be published, with the reason. */
   examples: readonly {
     product: string;
     naturalKey: string | null;
     state: PassportState;
     blockers: readonly string[];
   }[];
-  /** What may keep even complete products from being published; null if nothing does. */
+  /** Why even passports of complete products may not be published; null if there is no such reason. */
   warning: string | null;
   /** The hidden fields that name the selection. */
   fields: readonly (readonly [string, string])[];
   csrf: string;
 }
 
-/** Whether a request changes a passport in each state. `maybe`: that is decided when its product is looked at. */
+/** Whether a request changes a passport in each state. `maybe`: this is only known after its product was checked. */
 const EFFECTS: Record<WantedStatus, Record<PassportState, { acts: 'yes' | 'maybe' | 'no'; text: string }>> = {
   published: {
     initialized: { acts: 'yes', text: 'Will be published.' },
@@ -46,7 +46,7 @@ const EFFECTS: Record<WantedStatus, Record<PassportState, { acts: 'yes' | 'maybe
   },
 };
 
-/** What publishing or withdrawing will do, before it does it. */
+/** The page that explains the effect of publishing or withdrawing before a person confirms it. */
 export function confirmPage(view: ConfirmView): Html {
   const { status, counts, fields, csrf } = view;
   const verb = status === 'published' ? 'Publish' : 'Withdraw';
@@ -79,7 +79,7 @@ export function confirmPage(view: ConfirmView): Html {
 ${card('What will happen', [table, status === 'published' && view.warning !== null ? html`<p class="warn">Initialised passports may have to wait as well: ${view.warning}</p>` : null])}${examplesCard(view)}${card(null, form)}`;
 }
 
-/** How many passports the request is about: all but those that certainly stay as they are. */
+/** How many passports the request may change: all except those that certainly do not change. */
 function countOf(counts: PassportCounts, status: WantedStatus): number {
   return PASSPORT_STATES.reduce(
     (sum, state) => sum + (EFFECTS[status][state].acts === 'no' ? 0 : (counts[state] ?? 0)),

@@ -8,11 +8,11 @@ export interface PassportAt {
   product: string;
   naturalKey: string | null;
   remoteId: JsonValue;
-  /** What the API has acknowledged. */
+  /** The status that the API has acknowledged. */
   acknowledged: PassportStatus | null;
 }
 
-/** The public page, the PDF, and for an operator publishing or withdrawing. */
+/** Links to the public page and the PDF, and for an operator the forms to publish or withdraw. */
 export function passportActions(
   { product, naturalKey, remoteId, acknowledged }: PassportAt,
   { csrf, operates, template }: { csrf: string; operates: boolean; template: string | null },
@@ -27,7 +27,7 @@ export function passportActions(
   return html`<div class="actions wrap">${link}${pdf}${act}</div>`;
 }
 
-/** A key may have any character, so it stands in the query. */
+/** The address of a passport's PDF. The key is in the query, because it may have any character. */
 export function pdfPath(product: string): string {
   return `/passports/pdf?${new URLSearchParams({ key: product }).toString()}`;
 }

@@ -5,13 +5,13 @@ import type { PageContext } from '../../server/page-context.ts';
 import type { WebAnswer } from '../../server/route.ts';
 import { notFound, WebFault } from '../../server/web-fault.ts';
 
-/** A PDF beyond this is not taken from the platform (I9). */
+/** The largest PDF that is read from the platform (I9). */
 const BYTES_MAX = 32 * 1024 * 1024;
 
 /**
  * The passport of a product as PDF, read from the platform.
  *
- * @throws WebFault where the platform has no such product or gives no PDF
+ * @throws WebFault if the platform has no such product or gives no PDF
  */
 export async function passportPdfAnswer(
   key: string,

@@ -29,7 +29,10 @@ export interface PassportsView {
   csrf: string;
 }
 
-/** Passports by state, source and search, with what keeps each from being published. */
+/**
+ * The page with the list of passports, filtered by state, source and search. Each one has the reasons why it is not
+ * published.
+ */
 export function passportsPage(view: PassportsView): Html {
   const { listed, counts, quarantined, query, sources, operates } = view;
   const value = (name: string): string => query.get(name) ?? '';
@@ -79,7 +82,10 @@ function countsLine(counts: PassportCounts, query: URLSearchParams): Html {
   return kept.search || kept.source ? html`${NO_MATCH} <a href="${passportsPath()}">All passports</a>` : html`${NONE}`;
 }
 
-/** One form around the list: what is selected on the page, or all that the filter selects. */
+/**
+ * One form around the list. It applies to the passports that are selected on the page, or to all that the filter
+ * selects.
+ */
 function selection({ listed, query, csrf }: PassportsView, list: Html): Html {
   const kept = ['search', 'state', 'source'].flatMap((name) => {
     const value = query.get(name) ?? '';
@@ -119,7 +125,7 @@ function table({ listed, query, operates, template }: PassportsView): Html {
 /** The most blockers that the list names; the product's page has all of them. */
 const BLOCKERS_SHOWN = 2;
 
-/** Why a passport without blockers is not published. */
+/** The texts for passports that are not published although they have no blockers. */
 const UNHINDERED: Partial<Record<PassportState, string>> = {
   initialized: 'Nobody has published it yet.',
   unpublished: 'It was withdrawn.',

@@ -13,10 +13,10 @@ import { passportsPage } from './passports-list.ts';
 const PAGE_ROWS = 50;
 const EXAMPLES_SHOWN = 20;
 const WAIT_MS = 60_000;
-/** A page of keys, each of a few hundred bytes at most as a rule. */
+/** The most bytes of a form. It has the keys of one page, which usually have at most a few hundred bytes each. */
 const BODY_BYTES_MAX = 512 * 1024;
 
-/** The list of passports, their PDFs, and publishing and withdrawing what is selected. */
+/** The routes for the list of passports, their PDFs, and publishing and withdrawing selected passports. */
 export function passportsRoutes(context: PageContext): Route[] {
   const { runtime, dashboard, tasks } = context;
 
@@ -62,7 +62,10 @@ export function passportsRoutes(context: PageContext): Route[] {
     return { counts, examples: incomplete?.rows ?? [], warning: await commonBlocker(filter, counts) };
   }
 
-  /** What keeps all passports from being published, such as a guard that holds a source: then even complete products wait. */
+  /**
+   * A reason why no passport can be published, such as a guard that holds a source; null if there is none. Then even
+   * complete products wait.
+   */
   async function commonBlocker(filter: PassportFilter, counts: PassportCounts): Promise<string | null> {
     if ((counts.initialized ?? 0) === 0) return null;
     const { rows } = await dashboard.passports({ ...filter, state: 'initialized' }, { limit: 1 });
@@ -145,7 +148,7 @@ function filterOf(query: URLSearchParams): PassportFilter {
 
 interface Selection {
   status: WantedStatus;
-  /** Null for all that the filter selects. */
+  /** The keys of the selected products; null for all products that the filter selects. */
   products: string[] | null;
   filter: PassportFilter;
 }

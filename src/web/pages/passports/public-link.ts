@@ -1,7 +1,10 @@
 import type { JsonValue } from '../../../lib/json.ts';
 import { type Html, html } from '../../html.ts';
 
-/** The address of a public passport by the config's template; null where it names something that is not known yet. */
+/**
+ * The address of a public passport by the config's template; null if the template contains a value that is not known
+ * yet.
+ */
 export function publicUrl(template: string | null, { sku, id }: { sku: string | null; id: JsonValue }): string | null {
   if (template === null) return null;
   const values: Record<string, string | null> = {
@@ -17,7 +20,7 @@ export function publicUrl(template: string | null, { sku, id }: { sku: string | 
   return isKnown ? url : null;
 }
 
-/** It opens in a page of its own, which learns nothing of this one. */
+/** The link to a public passport. It opens in a new page, which gets no information about this page. */
 export function publicLink(url: string | null): Html | null {
   return url === null ? null : html`<a href="${url}" target="_blank" rel="noopener noreferrer">Public page</a>`;
 }

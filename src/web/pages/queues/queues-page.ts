@@ -28,7 +28,10 @@ const TITLES: Record<QueueName, { title: string; means: string }> = {
 };
 const FAILED_SHOWN = 100;
 
-/** What is in the queues, and the failed jobs with their reasons. Null while the queue is out of reach. */
+/**
+ * The page with the contents of the queues, and the failed jobs with their reasons. `queues` is null while the queue is
+ * out of reach.
+ */
 export function queuesPage(queues: readonly QueueView[] | null, request: Pick<WebRequest, 'csrf'>): Html {
   const board = html`<a class="button plain" href="${BOARD_PATH}/">All jobs (bull-board)</a>`;
   const head = pageHead('Queues', {

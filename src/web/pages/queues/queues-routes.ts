@@ -11,7 +11,7 @@ import { type QueueView, queuesPage } from './queues-page.ts';
 
 const WAIT_MS = 60_000;
 
-/** The queues in short, with the failed jobs. The board shows every job. */
+/** The routes of the page about the queues, which shows the failed jobs. The board shows every job. */
 export function queuesRoutes({ runtime, tasks }: Pick<PageContext, 'runtime' | 'tasks'>): Route[] {
   const { queues } = runtime;
 

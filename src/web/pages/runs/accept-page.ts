@@ -23,7 +23,7 @@ const AFTERWARDS: Record<AcceptView['onMissing'], string> = {
   unpublish: 'The passports of products among them are withdrawn, as the config says (onMissing: unpublish).',
 };
 
-/** What accepting an export will do, before it does it. */
+/** The page that explains the effect of accepting an export before a person confirms it. */
 export function acceptPage(view: AcceptView): Html {
   const { source, guarded, adopted, onMissing, csrf } = view;
   if (guarded.length === 0 && adopted.length === 0) {

@@ -12,9 +12,9 @@ import { askedBy, RUN_COUNTS, runBadge, runCount, sumOf } from './run-parts.ts';
 export interface RunPageView {
   run: RunRow;
   isRunning: boolean;
-  /** The items whose last change this run has brought. */
+  /** How many items were last changed by this run. */
   changedItems: Listed<unknown>['total'];
-  /** True where the guard holds the source at present, so that its export can be accepted. */
+  /** True if the guard holds the source at present, so that its export can be accepted. */
   isHeld: boolean;
   /** False for a source that the config does not have any more. */
   isConfigured: boolean;
@@ -23,7 +23,7 @@ export interface RunPageView {
   now: number;
 }
 
-/** One run: what it read, what it changed, and what went wrong. */
+/** The page of one run: the rows that it read, the changes, and the problems. */
 export function runPage(view: RunPageView): Html {
   const { run, isRunning, now } = view;
   const lasted = run.endedAt === null ? (isRunning ? now - run.startedAt : null) : run.endedAt - run.startedAt;

@@ -11,17 +11,17 @@ export function sumOf(streams: readonly StreamAccount[], count: RunCount): numbe
   return streams.reduce((sum, stream) => sum + stream[count], 0);
 }
 
-/** A count of rows as they were at the time of the run. The ledger keeps no list of them, so the figure is no link. */
+/** A count of rows at the time of the run. The ledger has no list of these rows, so the figure is not a link. */
 export function runCount(figure: number): Html {
   return html`<span class="${figure === 0 ? 'zero' : ''}">${formatCount(figure)}</span>`;
 }
 
-/** The result of a run. A guard that held one of its streams counts more than its result. */
+/** The result of a run. If the guard held one of its streams, this is shown in place of the result. */
 export function runBadge(run: Pick<RunView, 'result' | 'endedAt' | 'streams'>, isRunning: boolean): Html {
   if (run.result === 'failed') return stateBadge('failed');
   if (run.streams.some(({ guarded }) => guarded !== null)) return stateBadge('guarded');
   if (run.result === 'complete') return stateBadge('complete');
-  // A run without an end whose source is not read any more was cut short with its process.
+  // A run has no end and its source is not being read: then the run was interrupted when its process ended.
   return stateBadge(run.endedAt === null && isRunning ? 'running' : 'interrupted');
 }
 

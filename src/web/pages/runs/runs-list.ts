@@ -59,7 +59,7 @@ export function runsPage(view: RunsView): Html {
 ${card(null, [filter, table(view), pager({ path: '/runs', query, listed })])}</div>`;
 }
 
-/** One button for each source that is not being read, and one to stop each that is. */
+/** One button for each source that is not being read, and one button to stop each source that is being read. */
 function startForms(sources: RunsView['sources'], running: readonly string[], csrf: string): Html {
   const forms = sources.map(({ id }) =>
     running.includes(id)

@@ -11,7 +11,7 @@ const PAGE_ROWS = 50;
 /** How long the API or the queue may be out of reach before a run that a person has started gives up waiting. */
 const WAIT_MS = 60_000;
 
-/** The list of runs, a page for each run, and what an operator can do about them. */
+/** The routes for the list of runs, the page of each run, and the actions of operators. */
 export function runsRoutes(context: PageContext): Route[] {
   const { runtime, dashboard, tasks, clock } = context;
   const configured = (source: string) => runtime.config.sources.find(({ id }) => id === source) ?? null;

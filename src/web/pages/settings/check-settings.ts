@@ -11,7 +11,10 @@ export interface SettingsChecked {
   api: Omit<ApiFinding, 'problem'> & { problem: Failure | null };
 }
 
-/** Opens every source, connects to the queue and asks the API what the keys may do, as `dpp-sync check` does. Nothing is written. */
+/**
+ * Opens every source, connects to the queue and asks the API for the rights of the keys, like `dpp-sync check`. Writes
+ * nothing.
+ */
 export function checkSettings({
   log,
   version,

@@ -14,7 +14,7 @@ import type { Person, WebRequest } from '../../server/route.ts';
 
 export interface SettingsView {
   configFile: string;
-  /** Null where the file cannot be read as a config any more. */
+  /** Null if the file cannot be read as a config any more. */
   entries: readonly ConfigEntry[] | null;
   reload: ReloadStatus | null;
   target: { baseUrl: string; key: string | null; publishKey: string | null };
@@ -24,7 +24,7 @@ export interface SettingsView {
     lastTry: BackupTry | null;
     nextAt: number | null;
   };
-  /** Null where the daemon sends no alerts. */
+  /** Null if the daemon sends no alerts. */
   alerts: { channels: readonly ChannelView[]; list: readonly AlertView[] } | null;
   users: readonly { name: string; role: string }[];
   hasToken: boolean;
@@ -34,7 +34,7 @@ export interface SettingsView {
   person: Person;
 }
 
-/** What the daemon works with, and what an operator can do about it. */
+/** The page with the settings of the daemon, and the actions of operators. */
 export function settingsPage(view: SettingsView, request: Pick<WebRequest, 'csrf'>): Html {
   const check = confirmForm(request, { action: '/settings/check', button: 'Check sources, queue and API' });
   return html`${pageHead('Settings', { actions: check })}

@@ -12,7 +12,10 @@ import { settingsPage } from './settings-page.ts';
 
 const PATH = '/settings';
 
-/** What the daemon works with: config, keys, backups, alerts, users and versions; for operators. */
+/**
+ * The routes of the page about the settings of the daemon, for operators: config, keys, backups, alerts, users and
+ * versions.
+ */
 export function settingsRoutes(context: PageContext): Route[] {
   const { runtime, care, tasks, clock, log, version, startedAt } = context;
   const { config } = runtime;

@@ -59,12 +59,12 @@ const TEXTS: { [Name in keyof Results]: (result: Results[Name]) => Sentences } =
 /** The result of a task that has ended well; null for a handler without sentences. */
 export function outcomeText({ name, outcome }: Pick<Task, 'name' | 'outcome'>): Html | null {
   if (outcome?.ok !== true || outcome.result === null || !hasText(name)) return null;
-  // A task's result is that of the handler with its name.
+  // The result of a task has the type of the handler with its name.
   const text = TEXTS[name] as (result: unknown) => Sentences;
   return html`${text(outcome.result)}`;
 }
 
-/** The same for the audit log. */
+/** The result of a task as one line, for the audit log. */
 export function outcomeLine(task: Pick<Task, 'name' | 'outcome'>): string | null {
   const text = outcomeText(task);
   return text === null ? null : plainText(text);
@@ -95,7 +95,7 @@ function causeReplayedText(result: CauseReplayed): Sentences {
   ];
 }
 
-/** The sentence of a replay for a daemon that has refused the present config. */
+/** The sentence that a replay adds if the daemon has refused the present config. */
 export function formerConfigText(): Html {
   return html`<p class="warn">The daemon has refused the present config, so the mapping before it was used: see <a href="/settings">the settings</a>.</p>`;
 }

@@ -11,7 +11,7 @@ import { notFound, WebFault } from '../../server/web-fault.ts';
 import type { Task } from '../../tasks/tasks.ts';
 import { outcomeText } from './outcome-text.ts';
 
-/** Work that people have started: the list, one task with its progress, and stopping it. */
+/** The routes for work that people have started: the list, one task with its progress, and stopping a task. */
 export function taskRoutes({ tasks, clock }: Pick<PageContext, 'tasks' | 'clock'>): Route[] {
   function taskOf({ params }: WebRequest): Task {
     const task = tasks.get(params['id'] ?? '');
@@ -84,7 +84,7 @@ function standingOf({ outcome }: Task): Html {
   return outcome.ok ? html`<span class="badge good">done</span>` : html`<span class="badge bad">failed</span>`;
 }
 
-/** Sources report how far they are in a unit of their own: bytes of a file, or pages. */
+/** The progress in percent, because sources use different units: bytes of a file, or pages. */
 function shareOf(done: number | null, total: number | null): string {
   if (done === null || total === null || total <= 0) return '';
   return `, ${Math.min(100, Math.floor((100 * done) / total))} %`;
