@@ -19,7 +19,7 @@ export function seconds(text: string): number {
   throw new InvalidArgumentError('Expected a number of seconds.');
 }
 
-/** `product`, `material`, `bom_item`, `passport`; `bom-item` and plurals are understood too. */
+/** Reads a kind: `product`, `material`, `bom_item` or `passport`. `bom-item` and plurals are accepted too. */
 export function subjectKind(text: string): SubjectKind {
   const name = text.toLowerCase().replaceAll('-', '_').replace(/s$/, '');
   const kind = SUBJECT_KINDS.find((one) => one === name);

@@ -2,22 +2,22 @@ import type { Command } from 'commander';
 import type { LogLevel } from '../lib/logging/log-levels.ts';
 import type { LoadedProgram, RunAction } from './context.ts';
 
-/** A command as `dpp-sync --help` lists it. */
+/** An entry of the list of commands in `dpp-sync --help`. */
 interface ListedCommand {
   /** The name and the arguments of the command. */
   term: string;
   summary: string;
   /** The log level without `--log-level`; `warn` if absent. */
   level?: LogLevel;
-  /** Loads the file that defines the command, and with it all that the command needs. */
+  /** Loads the file that defines the command, with all files that the command needs. */
   load: () => Promise<(program: Command, run: RunAction, loadAll: LoadedProgram) => void>;
 }
 
 const publishing = async () => (await import('./platform/publish.ts')).addPublishCommands;
 
 /**
- * Every command, in the order of the list. The list is printed from this table alone. A command line loads only the
- * file of its own command, because loading all of them takes longer than most commands run.
+ * Every command, in the order of the list. The list in the help is printed only from this table. A command line loads
+ * only the file of its own command, because loading all of them takes longer than most commands run.
  */
 export const COMMANDS: readonly ListedCommand[] = [
   {

@@ -16,13 +16,13 @@ interface Word {
   text: string;
 }
 
-/** What can be typed after a command, without what only a config or a ledger knows. */
+/** The words that can follow a command, except names that are only in a config or a ledger. */
 interface Choices {
-  /** The names that lead to the command, as `ledger backup`; empty for `dpp-sync` itself. */
+  /** The names that lead to the command, such as `ledger backup`; empty for `dpp-sync` itself. */
   path: string;
   /** Commands and arguments. */
   words: Word[];
-  /** Options, each with the values that it takes, where these are few. */
+  /** Options, each with its possible values if there are few. */
   options: (Word & { values: readonly string[] })[];
 }
 
@@ -108,7 +108,7 @@ function fishScript(choices: readonly Choices[]): string {
       words.length === 0 ? [] : [`not __fish_seen_subcommand_from ${words.map(({ word }) => word).join(' ')}`];
     const condition = path === '' ? '__fish_use_subcommand' : [...seen, ...below].join('; and ');
     const optionLines = options.map(({ word, text, values }) => {
-      // Every command takes the options of `dpp-sync` itself.
+      // Every command accepts the options of `dpp-sync` itself, so they need no condition.
       const when = path === '' ? '' : ` -n '${seen.join('; and ')}'`;
       const choice = values.length === 0 ? '' : ` -x -a '${values.join(' ')}'`;
       return `complete -c dpp-sync${when} -l ${word.slice(2)}${choice} -d ${quoted(text)}`;

@@ -4,13 +4,13 @@ import { fault } from '../domain/faults.ts';
 
 export interface Confirmation {
   input: Readable;
-  /** Where the question goes. */
+  /** The stream to which the question is written. */
   output: Writable;
   signal: AbortSignal;
 }
 
 /**
- * Asks a person. Only `y` and `yes` are a yes; the end of the input is a no.
+ * Asks a person. Only `y` and `yes` mean yes; the end of the input means no.
  *
  * @throws the signal's reason when it aborts
  */
@@ -31,9 +31,9 @@ export async function confirm(question: string, { input, output, signal }: Confi
 }
 
 /**
- * Asks the person at the terminal, and goes on only with a yes.
+ * Asks the person at the terminal, and throws unless the answer is yes.
  *
- * @param options.unattended the message if there is no terminal; `--yes` is needed then
+ * @param options.unattended the message if there is no terminal, because then `--yes` is needed
  * @throws Fault `usage` or `interrupted`
  */
 export async function confirmed(

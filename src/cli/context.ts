@@ -33,10 +33,10 @@ export interface CommandContext {
   /**
    * Loads the config that `--config` names, and prints its warnings.
    *
-   * @param needs `ledger` for a command that only looks into the ledger: it needs no secret, and has no `web` section
+   * @param needs `ledger` for a command that only reads the ledger. It needs no secret, and gets no `web` section
    */
   loadConfig(needs?: Needs): Promise<RuntimeConfig>;
-  /** Opens everything that writes; the caller closes it. */
+  /** Opens the ledger, the queue and the API client for writing. The caller closes them. */
   openRuntime(config: RuntimeConfig, command: string): Promise<Runtime>;
   /**
    * Runs handlers in the process that holds the ledger. Everything that it opens is closed at the end.
@@ -44,31 +44,37 @@ export interface CommandContext {
    * @param command names the holder of the ledger to other processes
    */
   withAdmin<T>(config: RuntimeConfig, command: string, use: (admin: Admin) => Promise<T>): Promise<T>;
-  /** Runs handlers that talk to the platform alone: in a daemon that holds the ledger, else here, beside any other holder. */
+  /**
+   * Runs handlers that only send requests to the platform. If a daemon holds the ledger, they run in the daemon.
+   * Otherwise they run in this process, even if another process holds the ledger.
+   */
   withPlatform<T>(
     config: RuntimeConfig,
     command: string,
     use: (admin: Admin<PlatformContext>) => Promise<T>,
   ): Promise<T>;
-  /** Reads the ledger while another process may write it. `null` is passed where there is no ledger yet. */
+  /** Reads the ledger while another process may write it. `look` gets null if there is no ledger yet. */
   withViews<T>(config: RuntimeConfig, look: (opened: OpenedViews | null) => Promise<T>): Promise<T>;
   /** Sends requests to the API while another process may hold the ledger. */
   withClient<T>(config: RuntimeConfig, talk: (client: ApiClient) => Promise<T>): Promise<T>;
   /**
-   * From the first call on, Ctrl-C, SIGTERM and SIGHUP abort this signal in place of ending the process.
+   * From the first call on, Ctrl-C, SIGTERM and SIGHUP abort this signal and do not end the process.
    *
-   * @param onHangup what SIGHUP does instead, where the process has no terminal that could be closed
+   * @param onHangup what SIGHUP does if the process has no terminal that could be closed
    */
   interruption(onHangup?: () => void): AbortSignal;
 }
 
-/** Does the work of a command and gives its exit code. An error that it throws is printed, and determines the exit code. */
+/**
+ * Does the work of a command and returns its exit code. An error that it throws is printed, and determines the exit
+ * code.
+ */
 export type Action = (context: CommandContext) => Promise<number>;
 
 /** Runs a command's action with its context. */
 export type RunAction = (action: Action) => Promise<void>;
 
-/** Loads the command line with all commands in full, which takes as long as all of their packages take. */
+/** Loads the command line with all commands in full, which has to load the packages of all commands. */
 export type LoadedProgram = () => Promise<Command>;
 
 /** Shorter than the half minute that supervisors commonly allow, and longer than the daemon's own limit. */
@@ -83,7 +89,7 @@ export interface OwnedContext {
   dispose(): void;
 }
 
-/** Gives the fault where another process holds the ledger. */
+/** Returns the fault if another process holds the ledger. */
 async function openUnlessLocked(
   context: CommandContext,
   config: RuntimeConfig,
@@ -143,7 +149,8 @@ export function createContext(options: {
       return config;
     },
     async openRuntime(config, command) {
-      // Loaded only for commands that need it. To load queue and API client takes longer than to run `items`.
+      // This is loaded only for commands that need it, because loading the queue and the API client takes longer than
+      // running `items`.
       const { openRuntime } = await import('../daemon/runtime.ts');
       const { version } = options.package;
       // A command logs only warnings, and people have to see an upgrade.
@@ -152,12 +159,12 @@ export function createContext(options: {
     },
     async withAdmin(config, command, use) {
       const abort = context.interruption();
-      // The daemon is asked first, because that loads nothing of the runtime.
+      // The daemon is asked first, because this needs no part of the runtime.
       const asked = await askDaemon(config, command);
       if ('admin' in asked) return use(asked.admin);
       const opened = await openUnlessLocked(context, config, command);
       if (opened instanceof Fault) {
-        // A daemon may have begun to listen just now.
+        // A daemon may have begun to listen meanwhile, so it is asked again.
         const again = await askDaemon(config, command);
         if ('admin' in again) return use(again.admin);
         const suggestion = [again.why, opened.suggestion].filter(Boolean).join(' ');
@@ -210,7 +217,7 @@ export function createContext(options: {
   };
 }
 
-/** @param isWatching true while a daemon works: an interruption then ends the watching alone */
+/** @param isWatching true while a daemon works: then an interruption only ends the display of its progress */
 function beginInterruptible(
   output: Output,
   isWatching: () => boolean,

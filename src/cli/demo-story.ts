@@ -12,7 +12,7 @@ import { countKind, formatIssue } from './text/words.ts';
 /** The report of a sync that has finished. */
 export type FinishedReport = SyncReport & { fault: null };
 
-/** How the reader reaches the dashboard, if there is one, and the sandbox. */
+/** The addresses of the sandbox and, if there is one, of the dashboard. */
 interface Access {
   url: string | null;
   token: string;
@@ -20,7 +20,7 @@ interface Access {
   apiKey: string;
 }
 
-/** Shows the reader what the demo does, step by step. */
+/** Explains the steps of the demo to the reader. */
 export interface DemoStory {
   folder(path: string): void;
   sandbox(baseUrl: string): void;
@@ -29,16 +29,16 @@ export interface DemoStory {
   oneChange(change: ChangedValue, report: FinishedReport): void;
   /** @param corrected null if every line of the export names its product */
   passports(corrected: ChangedValue | null, report: FinishedReport, gated: readonly ItemSummary[]): void;
-  /** @param port the sandbox's, to have it serve there again */
+  /** @param port the port of the sandbox, so that it can be started there again */
   goOn(port: string): void;
   serving(access: Access): void;
 }
 
-/** @param command the command that starts this program where the reader is */
+/** @param command the command that starts this program in the reader's folder */
 export function createDemoStory(output: Output, command: string): DemoStory {
   const { paint } = output;
   const { print, heading, say, commands } = createNarration(output);
-  // Its lines are indented by one more.
+  // The lines of a table are indented by one more character.
   const table = { paint, width: output.width === null ? null : output.width - 1 };
   let folder = '';
 
@@ -152,7 +152,7 @@ export function createDemoStory(output: Output, command: string): DemoStory {
       heading('It stays');
       const lines = accessLines(access, paint);
       lines.push('', `Edit a file in ${folder}/exports: the daemon reads it within a minute. Ctrl-C ends everything.`);
-      // The token and the key were made for this demo and this reader.
+      // The token and the key may be shown, because they were made for this demo and this reader.
       output.reveal(...lines.map((line) => (line === '' ? '' : `   ${line}`)), '');
     },
   };

@@ -35,7 +35,7 @@ export may be edited and the demo run again. The export has rows that are wrong 
 const ORGANIZATION = 'Tannwerk';
 const WAIT_MS = 15_000;
 const EXAMPLES_SHOWN = 4;
-/** Besides the gates that are always there, some units have to be reviewed by a person at the platform. */
+/** Adds a gate to the usual ones: a person has to review some products at the platform. */
 const GATES = { review: { enabled: true, match: 'TWZ-180-*' } };
 
 export function addDemoCommand(program: Command, run: RunAction): void {
@@ -112,8 +112,7 @@ interface NamedSync {
 }
 
 /**
- * Four syncs: the first one, one that finds nothing to do, one with a single change, and one that publishes the
- * passports.
+ * Runs four syncs: the first one, one without changes, one with a single change, and one that publishes the passports.
  */
 async function runSyncs(context: CommandContext, config: RuntimeConfig, stage: Stage): Promise<NamedSync[]> {
   const { clock } = context;

@@ -3,7 +3,7 @@ import { type Failure, failureOf as failureOfThrown } from '../admin/failure.ts'
 import { fault } from '../domain/faults.ts';
 import { printable } from './text/style.ts';
 
-/** An error as people and scripts get it. A mistake in the command line is bad usage. */
+/** Converts an error to the form that people and scripts get. A mistake in the command line is bad usage. */
 export function failureOf(error: unknown): Failure {
   if (!(error instanceof CommanderError)) return failureOfThrown(error);
   return failureOfThrown(
@@ -11,7 +11,7 @@ export function failureOf(error: unknown): Failure {
   );
 }
 
-/** `{"ok": false, "error": {…}}`, as the interface contract defines it. */
+/** The JSON document of a failure, `{"ok": false, "error": {…}}`, which the interface contract defines. */
 export function failureDocument(failure: Failure): { ok: false; error: ErrorDocument } {
   return { ok: false, error: errorDocument(failure) };
 }
@@ -26,7 +26,7 @@ export function errorDocument({ code, path, message, suggestion }: Failure): Err
   return { code, path, message: withSuggestion(message, suggestion) };
 }
 
-/** Lines for people: what went wrong, where in the config, and what to do. */
+/** Lines for people: the problem, its place in the config, and what to do. */
 export function failureLines({ path, message, suggestion }: Failure): string[] {
   const [first = '', ...rest] = message.split('\n').map(printable);
   const inConfig = path === null || message.includes(path) ? [] : [`  in the config: ${printable(path)}`];

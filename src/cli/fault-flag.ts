@@ -2,10 +2,10 @@ import { InvalidArgumentError } from 'commander';
 import { suggest } from '../lib/text/suggest.ts';
 import type { FaultRule } from '../sandbox/faults/faults.ts';
 
-/** A fault as it is typed, not yet checked against the sandbox's schema. */
+/** A fault from the command line that was not yet checked with the sandbox's schema. */
 export type FaultDraft = Record<string, string | number>;
 
-/** Every kind of fault, with the number that belongs to it by its nature and stands right behind it. */
+/** Every kind of fault, with the name of its main number, which is typed directly after the kind. */
 const MAIN_VALUES: Readonly<Record<FaultRule['kind'], string | null>> = {
   status: 'status',
   html: 'status',
@@ -23,7 +23,7 @@ const MAIN_VALUES: Readonly<Record<FaultRule['kind'], string | null>> = {
   lag: 'ms',
 };
 
-/** Values that stay as they are typed, also if they are digits. A comma ends a value. */
+/** Names whose values stay text even if they are digits. A comma ends a value. */
 const TEXTS: ReadonlySet<string> = new Set(['match', 'body']);
 
 /**
@@ -56,7 +56,7 @@ export function faultFlag(text: string, before: readonly FaultDraft[] | undefine
   return [...(before ?? []), draft];
 }
 
-/** A rule as `faultFlag` reads it. */
+/** The text of a rule in the form that `faultFlag` reads. */
 export function faultWords({ operation, kind, ...rest }: FaultRule): string {
   const details: Readonly<Record<string, string | number | undefined>> = rest;
   const main = MAIN_VALUES[kind];

@@ -23,7 +23,7 @@ Examples:
 CSV, JSON, JSON lines, XML, XLSX, BMEcat, GDSN and SAP IDoc files are recognised, also in .gz and .zip form. Each line of
 the config says why it is proposed; lines with TODO need you. The config is written to --config (dpp-sync.yaml).`;
 
-/** The records that are shown of each stream. */
+/** How many records of each stream are shown. */
 const SHOWN = 3;
 
 export function addInitCommand(program: Command, run: RunAction): void {
@@ -99,7 +99,7 @@ function initDocument(file: string, found: ProposedConfig, { configFile }: Comma
   };
 }
 
-/** Call it before a large file is read. */
+/** Checks that the config file may be written. Call it before a large file is read. */
 function assertFree(file: string, force: boolean): void {
   if (!force && existsSync(file)) throw takenFault(file);
 }
@@ -110,7 +110,7 @@ function takenFault(file: string): Error {
   });
 }
 
-/** @throws Fault `usage` if there is a file and it is not to be replaced, or it cannot be written */
+/** @throws Fault `usage` if there is a file that may not be replaced, or if it cannot be written */
 function writeConfig(file: string, text: string, force: boolean): void {
   try {
     writeFileSync(file, text, { flag: force ? 'w' : 'wx' });

@@ -4,7 +4,7 @@ import { readBoundedFile } from '../lib/files/bounded-file.ts';
 /**
  * Reads a text file that an option names.
  *
- * @throws Fault `usage` when it cannot be read, is no regular file, is too long, or is no UTF-8
+ * @throws Fault `usage` if it cannot be read, is not a regular file, is too long, or is not UTF-8
  */
 export async function readInputFile(file: string, bytesMax: number): Promise<string> {
   const content = await readBoundedFile(file, bytesMax);

@@ -9,7 +9,10 @@ export interface Interruption {
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** npm passes a Ctrl-C on that the terminal has delivered already: the second of such a pair is the same key press. */
+/**
+ * npm passes on a Ctrl-C that the terminal has already delivered. A second signal within this time is the same key
+ * press.
+ */
 const SAME_PRESS_MS = 500;
 
 export interface InterruptionOptions {
@@ -18,9 +21,9 @@ export interface InterruptionOptions {
   onHangup?: (() => void) | undefined;
   /** Ends the process. */
   onSecond: () => void;
-  /** How long the work in flight may take to end. */
+  /** How long the work in progress may take to end. */
   drainMs: number;
-  /** Called when it has not ended by then. Ends the process. */
+  /** Called if the work has not ended by then. Ends the process. */
   onLate: () => void;
 }
 
@@ -59,11 +62,11 @@ export function interruptible({ onFirst, onHangup, onSecond, drainMs, onLate }: 
 }
 
 /**
- * Whether the process has a controlling terminal. Only then does SIGHUP say that a terminal was closed. Find it out before: a
- * terminal that was closed cannot be opened any more.
+ * True if the process has a controlling terminal. Only then SIGHUP means that a terminal was closed. Call this at the
+ * start, because a closed terminal cannot be opened any more.
  */
 export function hasTerminal(): boolean {
-  // Windows sends SIGHUP for a console that is closed, and for nothing else.
+  // Windows sends SIGHUP for a console that is closed, and for no other reason.
   if (process.platform === 'win32') return true;
   try {
     closeSync(openSync('/dev/tty', constants.O_RDWR | constants.O_NOCTTY));

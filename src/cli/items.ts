@@ -85,15 +85,17 @@ const MISSING_NOTE =
 
 const INCOMPLETE_NOTE = 'For everything that is missing, and the next step: `dpp-sync why KEY`.';
 
-/** A product with the first reason why it is not complete. The reason of its delivery is another one. */
+/** Adds to a product the first reason why it is not complete. This is not the reason of its delivery. */
 function withBlocker(item: ItemSummary, views: LedgerViews): ListedItem {
   return { ...item, missingFirst: views.passport(item.key)?.blockers[0] ?? null };
 }
 
-/** An item of the list. `missingFirst`: of a product that is not complete. */
+/** An item of the list. `missingFirst` is the first reason why a product is not complete. */
 type ListedItem = ItemSummary & { missingFirst?: string | null };
 
-/** A natural key is shown where it differs from the key, and a column where it has text. */
+/**
+ * Makes the table of items. A natural key is shown if it differs from the key, and a column is shown if it has text.
+ */
 function tableOf(rows: readonly ListedItem[], style: TableStyle): string[] {
   const columns: Column[] = [
     { title: 'kind' },

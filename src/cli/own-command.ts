@@ -3,9 +3,9 @@ import { basename, delimiter, dirname, join, relative, sep } from 'node:path';
 import type { Environment } from '../config/environment.ts';
 import { shellValue } from '../lib/text/shell-word.ts';
 
-/** How this process was started. */
+/** The facts about the start of this process. */
 export interface Start {
-  /** The file that Node was given: the launcher, or a link to it. */
+  /** The file that Node was started with: the launcher, or a link to it. */
   file: string;
   cwd: string;
   /** The `PATH` of the environment. */
@@ -16,13 +16,13 @@ export interface Start {
 
 const NAME = 'dpp-sync';
 
-/** The command that starts this program again from the same folder, as people type it into a shell. */
+/** The command that starts this program again from the same folder, in the form that people type into a shell. */
 export function ownCommand({ file, cwd, path, root }: Start): string {
   if (cwd === root && existsSync(join(root, 'src', 'main.ts'))) return 'npm run -s dpp-sync --';
   if (isOnPath(file, path)) return NAME;
   const inside = relative(cwd, file);
   const shown = shellValue(inside.startsWith('..') ? file : inside);
-  // Only a link that npm made is certainly executable. A name without a folder would be looked up in the PATH.
+  // Only a link that npm has made is certainly executable. The shell would search the PATH for a name without a folder.
   if (basename(file) !== NAME) return `node ${shown}`;
   return shown.includes(sep) ? shown : `./${shown}`;
 }
@@ -33,13 +33,16 @@ export function commandHere(root: string, env: Environment): string {
   try {
     cwd = process.cwd();
   } catch {
-    // The working folder was deleted, so there is no shorter name to look for.
+    // The working folder was deleted, so no shorter name can be found.
     return NAME;
   }
   return ownCommand({ file: process.argv[1] ?? '', cwd, path: env['PATH'] ?? '', root });
 }
 
-/** Whether a shell finds the file by its name. npm adds folders of `node_modules` to the PATH of its own children alone. */
+/**
+ * Whether a shell finds the file by its name. npm adds folders of `node_modules` only to the PATH of its own child
+ * processes.
+ */
 function isOnPath(file: string, path: string): boolean {
   const folders = path
     .split(delimiter)

@@ -12,7 +12,7 @@ export interface Globals {
 }
 
 export const DEFAULT_CONFIG = 'dpp-sync.yaml';
-/** The width of help where no terminal shows it. */
+/** The width of the help if no terminal shows it. */
 const HELP_WIDTH = 80;
 
 const ABOUT =
@@ -33,13 +33,14 @@ Start with:
   $ dpp-sync sync                 bring the platform up to date`;
 
 /**
- * The command line: the command that it names in full, and the others as they are listed.
+ * Makes the command line. The command that the arguments name is complete, and all others only have their entry in the
+ * list.
  *
- * @throws CommanderError as parsing it does: where an option of every command is wrong, and where the version is asked for
+ * @throws CommanderError like parsing: if an option of every command is wrong, and if the version is requested
  */
 export async function createProgram(options: {
   version: string;
-  /** Where help goes. */
+  /** The stream to which help is written. */
   stdout: Terminal;
   output: Output;
   argv: readonly string[];
@@ -65,7 +66,7 @@ export async function createProgram(options: {
       writeOut: (text) => void stdout.write(helpLines(text, stdout.columns ?? HELP_WIDTH)),
       getOutHelpWidth: () => stdout.columns ?? HELP_WIDTH,
       writeErr: (text) => output.error(text.trimEnd()),
-      // Errors are reported in one place, which knows about --json.
+      // Commander prints no errors: `runCli` reports all errors in one place, because the form depends on --json.
       outputError: () => {},
     })
     .exitOverride()

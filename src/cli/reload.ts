@@ -22,7 +22,7 @@ export function addReloadCommand(program: Command, run: RunAction): void {
 
 async function reload(context: CommandContext): Promise<number> {
   const { output } = context;
-  // A config with a problem is refused here already, with the same words.
+  // A config with a problem is already refused here, with the same message.
   const config = await context.loadConfig();
   const { ok, errors, changed, after } = await context.withAdmin(config, 'reload', (admin) =>
     admin.run(reloadConfig, {}),

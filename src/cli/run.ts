@@ -14,10 +14,10 @@ import { createOutput, type OutputOptions } from './text/output.ts';
 export type Streams = Pick<OutputOptions, 'stdout' | 'stderr'>;
 
 /**
- * Runs one command line and gives its exit code. Everything that it opens is closed when it resolves.
+ * Runs one command line and returns its exit code. Everything that it has opened is closed when it resolves.
  *
- * @param argv without the program's own name
- * @param streams those of the process, which is the command's own then, unless a caller wants to read along
+ * @param argv the arguments without the name of the program
+ * @param streams the streams for the output; by default those of this process
  */
 export async function runCli(argv: readonly string[], streams: Streams = process): Promise<number> {
   const { stdout, stderr } = streams;
@@ -27,7 +27,8 @@ export async function runCli(argv: readonly string[], streams: Streams = process
   const installed = findPackage();
   let configFile: string | null = null;
   let command: string | null = null;
-  // The form of the output is known before the command line is parsed, because a mistake in it is reported in that form.
+  // The form of the output is known before the command line is parsed, because a mistake in the command line is
+  // reported in that form.
   const output = createOutput({
     stdout,
     stderr,
@@ -58,7 +59,7 @@ export async function runCli(argv: readonly string[], streams: Streams = process
   async function run(action: Action, globals: Globals, defaultLevel: LogLevel): Promise<void> {
     level = globals.logLevel ?? defaultLevel;
     configFile = globals.config === DEFAULT_CONFIG ? null : globals.config;
-    // Loaded for commands only: help does not need it.
+    // This is loaded only for commands, because help does not need it.
     const { createContext } = await import('./context.ts');
     const owned = createContext({ output, secrets, package: installed, configFile: globals.config, level });
     try {

@@ -51,7 +51,10 @@ async function show(kind: SubjectKind, key: string, context: CommandContext): Pr
   });
 }
 
-/** What to do about a passport that a business rule refuses for a field that no mapping gives; null for all others. */
+/**
+ * What to do about a passport that a business rule refuses for a field that no mapping gives; null for any other
+ * passport.
+ */
 function ruleStep(
   { kind, key, state, reason }: ItemView,
   views: Pick<LedgerViews, 'item'>,
@@ -69,7 +72,7 @@ function passportDocument(passport: PassportView | null): object | null {
   return { ...rest, holds: blockers };
 }
 
-/** @param known the passport, and the next step where it is known better than by the state of the item */
+/** @param known the passport, and the next step if more is known than the state of the item */
 function itemLines(
   item: ItemView,
   { passport, step }: { passport: PassportView | null; step: string | null },
@@ -149,7 +152,7 @@ function passportLines({ kind, key }: ItemView, passport: PassportView, paint: O
   if (kind === 'passport' && desired !== null) {
     lines.push(`  wanted: ${desired.status}, ${WANTED_BY[desired.because]}`);
   }
-  // The passport's own story has the reason above already.
+  // For a product the lines about the passport already show the reason above.
   if (kind === 'product' && reason !== null) {
     lines.push(
       `  ${printable(reason.message)}`,
@@ -165,7 +168,7 @@ function passportLines({ kind, key }: ItemView, passport: PassportView, paint: O
   return lines;
 }
 
-/** A step whose commands can be pasted into a shell. */
+/** Puts the key into a step, so that its commands can be pasted into a shell. */
 function withKey(step: string, key: string): string {
   return step.replaceAll(/(--key )?KEY/g, (_, option?: string) =>
     option === undefined ? shellWord(key) : `${option}${shellValue(key)}`,
@@ -195,11 +198,14 @@ const MISSING_STEPS: Record<SubjectKind, string> = {
   passport: `${KEPT} To withdraw it, run \`dpp-sync unpublish KEY\`.`,
 };
 
-/** What a person can do about an item that the guard has not decided about. */
+/** What a person can do about an item about which the guard has not decided. */
 const RELEASED_STEP =
   'It counts as present until the guard allows for the items that no row makes any more. `dpp-sync status` shows why the guard holds them, and what to do.';
 
-/** An item with a quarantined row keeps its former state, so its next step begins with the row. */
+/**
+ * The next step for a person. An item with a quarantined row keeps its former state, so its next step begins with the
+ * row.
+ */
 function nextStep({ kind, state, missing, missingAccepted, released, record, reason }: ItemView): string {
   const step =
     ((state === 'blocked' || state === 'due') && reason !== null ? REASON_STEPS[reason.code] : undefined) ??
@@ -212,7 +218,7 @@ function nextStep({ kind, state, missing, missingAccepted, released, record, rea
   return `${cure} For the write from before that: ${step}`;
 }
 
-/** Each field once where both agree, with both values where they differ. */
+/** Lines with each field: one value if desired and baseline are equal, both values if they differ. */
 function payloadLines({ desired, baseline }: ItemView, paint: Output['paint']): string[] {
   const names = [...new Set([...Object.keys(desired), ...Object.keys(baseline ?? {})])];
   const width = Math.max(0, ...names.map((name) => name.length));

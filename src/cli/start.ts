@@ -45,7 +45,7 @@ export async function serveDaemon(
   const { runDaemon } = await import('../daemon/run-daemon.ts');
   let daemon: Daemon | null = null;
   const signal = context.interruption(() => {
-    // A daemon that is starting reads its config anyway.
+    // A daemon that is still starting reads its config anyway, so then nothing is done.
     daemon?.reload('signal').catch((error: unknown) => log.error({ err: error }, 'The config could not be reloaded.'));
   });
   const exitCode = await runDaemon({
@@ -63,7 +63,8 @@ export async function serveDaemon(
       onReady(started.url);
     },
   });
-  // A request that did not end in time keeps the process open. It may be cut off, because the ledger has it as unconfirmed.
+  // A request that did not end in time keeps the process open. The process may end nevertheless, because the ledger has
+  // the request's delivery as unconfirmed.
   if (exitCode !== 0) process.exit(exitCode);
   return exitCode;
 }

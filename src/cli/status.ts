@@ -45,17 +45,17 @@ export function addStatusCommand(program: Command, run: RunAction): void {
 
 interface Queue {
   kind: 'embedded' | 'redis';
-  /** Null where they cannot be had: the embedded queue is in another process, or Redis is out of reach. */
+  /** Null if the counts cannot be read: the embedded queue is in another process, or Redis is out of reach. */
   counts: Record<QueueName, QueueCounts> | null;
-  /** Those that a person has paused in the dashboard. */
+  /** The queues that a person has paused in the dashboard. */
   paused: QueueName[];
-  /** Why there are none, where something is wrong. */
+  /** Why there are no counts; null if this is not a problem. */
   problem: string | null;
 }
 
 interface SourceStatus {
   source: string;
-  /** The end of the present pause; null where no pause is on. */
+  /** The end of the present pause; null if the source is not paused. */
   pausedUntil: number | null;
   lastRun: RunView | null;
   nextRunAt: number | null;
@@ -63,13 +63,13 @@ interface SourceStatus {
 
 interface Found {
   now: number;
-  /** Room on the ledger's disk in bytes; null if it is not known. */
+  /** Free space on the ledger's disk in bytes; null if it is not known. */
   freeBytes: number | null;
   standing: Standing;
   attention: Attention;
   /** The present wait of more than a minute that the API has asked for; null if there is none. */
   apiWait: ApiWait | null;
-  /** Due deliveries whose last attempt found the API away; null where there are none. */
+  /** Due deliveries whose last attempt found the API away; null if there are none. */
   deferred: Deferred | null;
   /** Whether bulk imports are used for new products. */
   importProof: ImportProof;
@@ -149,7 +149,10 @@ function exitCodeOf({ problem }: Queue, causes: readonly Cause[]): number {
   return causes.length > 0 ? 4 : 0;
 }
 
-/** The ledger keeps the last wait. A wait without an end is out of date when no process asks any more. */
+/**
+ * The wait that may still last. The ledger keeps the last wait, but a wait without an end is out of date if no process
+ * asks the API any more.
+ */
 function goingOn(wait: ApiWait | null, now: number): ApiWait | null {
   return wait !== null && now < (wait.until ?? wait.askAgainAt + OLD_NEWS_MS) ? wait : null;
 }
@@ -186,7 +189,7 @@ const NOTHING: Standing = {
   missing: {},
 };
 
-/** Leaves out items that go on by themselves: beside a daemon there are always some. */
+/** Leaves out items that need no person, because beside a daemon there are always some. */
 function atRest({ standing, attention }: Found): Standing {
   const items: ItemCounts = { product: {}, material: {}, bom_item: {} };
   let underWay = attention.awaitingReadBack.count;
@@ -257,7 +260,7 @@ function careDocument({ notes: { reload, backup } }: Found) {
   };
 }
 
-/** Whether new products are sent in bulk imports, and why not. */
+/** The document about whether new products are sent in bulk imports, and why not. */
 function importDocument(proof: ImportProof, { profile }: RuntimeConfig): object {
   if (profile.imports.creates === 'off') return { state: 'off' };
   if (proof.state === 'failed') return { ...proof, at: isoOrNull(proof.at) };
@@ -322,7 +325,7 @@ function printStatus(found: Found, config: RuntimeConfig, exists: boolean, outpu
   if (lines.length > 0) output.print('', ...lines);
 }
 
-/** As much as the ledger's log may take. */
+/** Less free space than this is reported. The ledger's log may take as much. */
 const LITTLE_ROOM_BYTES = 64 * 1024 * 1024;
 
 function roomBeside(ledger: string): number | null {
@@ -330,7 +333,7 @@ function roomBeside(ledger: string): number | null {
     const { bavail, bsize } = statfsSync(dirname(ledger));
     return bavail * bsize;
   } catch {
-    // The line is left out where the system does not know the free space.
+    // If the system does not report the free space, there is no line about it.
     return null;
   }
 }
@@ -348,14 +351,14 @@ function underWayLine(count: number): string {
   return `${plural(count, 'item')} ${are} due. A running daemon or sync sends ${them}, or else the next sync does.`;
 }
 
-/** Items whose write has no clear answer so far, and the time of their next read-back. */
+/** The line about items whose write has no clear answer so far, with the time of the next read-back. */
 function readBackLine({ count, nextLookAt }: Attention['awaitingReadBack'], now: number): string {
   const what = count === 1 ? '1 item was sent, and' : `${formatCount(count)} items were sent, and`;
   const when = nextLookAt !== null && nextLookAt > now ? `, next at ${formatTime(nextLookAt)}` : '';
   return `${what} no answer shows whether ${count === 1 ? 'it' : 'they'} arrived. The daemon or the next sync looks at the platform${when}.`;
 }
 
-/** Why new products are sent one by one; null where they are not. */
+/** The line that says why new products are sent one by one; null if they are not. */
 function importLine(proof: ImportProof, now: number): string | null {
   const isPutOff = proof.state === 'postponed' && now < proof.until;
   if (proof.state !== 'failed' && !isPutOff) return null;

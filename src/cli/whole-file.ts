@@ -5,12 +5,13 @@ import { fault } from '../domain/faults.ts';
 import { Fault, fileReasonOf, systemCodeOf } from '../lib/errors.ts';
 
 /**
- * Writes a file that appears whole or not at all: it is written beside its place, brought to the disk, and then renamed.
+ * Writes a file that appears only when it is complete: it is written under another name in the same folder, synced to
+ * the disk, and then renamed.
  *
- * @param mode of the file, before the umask
- * @param write fills the file; what it throws leaves nothing behind
- * @returns the absolute path, and what `write` gave
- * @throws Fault `usage` when the file cannot be written, or what `write` threw where that is a `Fault`
+ * @param mode the mode of the file, before the umask
+ * @param write writes the content; if it throws, no file is left
+ * @returns the absolute path, and the result of `write`
+ * @throws Fault `usage` if the file cannot be written, or the error of `write` if it is a `Fault`
  */
 export async function writeWholeFile<T>(
   path: string,
@@ -42,7 +43,9 @@ export async function writeWholeFile<T>(
   }
 }
 
-/** A rename would put the file in the place of whatever is there, a device such as /dev/stdout included. */
+/**
+ * Throws unless there is a regular file or none, because the rename would also replace a device such as /dev/stdout.
+ */
 async function assertReplaceable(file: string): Promise<void> {
   try {
     if (!(await stat(file)).isFile()) throw new Error('there is something that is no file');

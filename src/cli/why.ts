@@ -42,7 +42,9 @@ async function why(sku: string, context: CommandContext): Promise<number> {
   });
 }
 
-/** Null if the name belongs to no product and to no row of a product. */
+/**
+ * Why the passport of a product is published or not; null if the name belongs to no product and to no row of a product.
+ */
 function whyOf(name: string, views: Pick<DashboardViews, 'why'>): Why | null {
   for (const reading of readingsOf(name)) {
     const found = views.why(reading);
@@ -71,7 +73,9 @@ function stepLines(step: WhyStep, paint: Output['paint']): string[] {
   return [line, `      ${needsCorrection(step) ? 'then: ' : ''}${paint('cyan', printable(command))}`];
 }
 
-/** True where the command helps only after a row was corrected: it reads the source of the row or of the item again. */
+/**
+ * True if the command reads the source of a row or an item again, so that it helps only after the row was corrected.
+ */
 function needsCorrection({ command, item, record }: WhyStep): boolean {
   return (item !== null || record !== null) && /^dpp-sync sync (?!--)/.test(command ?? '');
 }

@@ -10,18 +10,18 @@ export function isEmptyText(text: string): boolean {
   return text.trim() === '';
 }
 
-/** True for a number, a date or an id made by a machine: text that is not the name of a column. */
+/** True for a number, a date or a generated id, which cannot be the name of a column. */
 export function looksLikeValue(text: string): boolean {
   const trimmed = text.trim();
   return NUMBER.test(trimmed) || DATE.test(trimmed) || GUID.test(trimmed);
 }
 
-/** True if all are numbers, and some of them have decimals, as prices and weights have. */
+/** True if all are numbers, and some of them have decimals, like prices and weights. */
 export function areAmounts(values: readonly string[]): boolean {
   return values.every((value) => NUMBER.test(value)) && values.some((value) => AMOUNT.test(value));
 }
 
-/** True if all are codes such as `LMP-007`, or digits of one length. Amounts and dates are none. */
+/** True if all are codes such as `LMP-007`, or digits of one length. Amounts and dates are not codes. */
 export function areCodes(values: readonly string[]): boolean {
   if (!values.every((value) => CODE.test(value) && !DATE.test(value)) || areAmounts(values)) return false;
   const [first = ''] = values;

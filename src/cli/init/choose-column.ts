@@ -2,17 +2,17 @@ import type { Column } from './columns.ts';
 import { type Concept, isExactRank, rankOf } from './field-names.ts';
 import type { CheckedExpression } from './value-checks.ts';
 
-/** The column that is proposed for something. */
+/** The column that is proposed for a concept. */
 export interface Choice {
   column: Column;
   checked: CheckedExpression;
-  /** True if its name is one of the names, and does not only begin or end with one. */
+  /** True if the name of the column equals one of the known names, and does not only begin or end with it. */
   isExact: boolean;
   /** Other columns that fit too. */
   others: readonly Column[];
 }
 
-/** How the values of a column are read, and the least share of them that can be read so. */
+/** A function that reads the values of a column, and the least share of values that it has to accept. */
 export interface ValueCheck {
   check: (column: Column) => CheckedExpression;
   shareMin?: number;
@@ -45,7 +45,7 @@ export function choose(
   return { column: best.column, checked: best.checked, isExact, others: alike.map(({ column }) => column) };
 }
 
-/** Why no column was chosen although one has the right name: its values. Null if none has. */
+/** Explains that a column with a right name was not chosen because of its values. Null if there is no such column. */
 export function describeRefused(columns: readonly Column[], concept: Concept, { check }: ValueCheck): string | null {
   const ranked = columns
     .map((column) => ({ column, rank: rankOf(column.label, concept) ?? Number.POSITIVE_INFINITY }))
@@ -57,7 +57,7 @@ export function describeRefused(columns: readonly Column[], concept: Concept, { 
   return `${column.label} has the name, and ${describeChoice({ column, checked: check(column), isExact: true, others: [] })}`;
 }
 
-/** `812 of 820 values are countries, not "EU"`; for plain text only the name of the column counts. */
+/** `812 of 820 values are countries, not "EU"`; for plain text it only mentions the name of the column. */
 export function describeChoice({ isExact, checked: { taken, of, refused, words } }: Choice): string {
   if (words === 'texts') return isExact ? 'by the name of the column' : 'by a part of the name of the column';
   const all = `${taken} of ${of} values are ${words}`;
@@ -66,7 +66,7 @@ export function describeChoice({ isExact, checked: { taken, of, refused, words }
   return `${all}, not ${shown}${of - taken > refused.length ? ' …' : ''}`;
 }
 
-/** `A, B and 3 more` */
+/** The names of columns in a sentence: `A, B and 3 more`. */
 export function named(columns: readonly Column[]): string {
   const shown = columns.slice(0, OTHERS_NAMED).map(({ label }) => label);
   const left = columns.length - shown.length;
@@ -75,7 +75,7 @@ export function named(columns: readonly Column[]): string {
   return shown.length < 2 ? last : `${shown.slice(0, -1).join(', ')} and ${last}`;
 }
 
-/** An expression that gives nothing where the column is not there, or has no value. */
+/** Wraps an expression so that it gives null if the column is not there or has no value. */
 export function guarded({ access, presence, isFalseEmpty }: Column, expression: string): string {
   const conditions = [presence, isFalseEmpty ? `${access} != false` : null].filter((condition) => condition !== null);
   return conditions.length === 0 ? expression : `${conditions.join(' && ')} ? ${expression} : null`;

@@ -7,9 +7,9 @@ import { readSample } from './read-sample.ts';
 import type { FoundOption, Recognised } from './recognise-format.ts';
 import { recogniseHeader, SHEET_ROWS } from './recognise-sheet.ts';
 
-/** More sheets are not looked at. */
+/** At most this many sheets are read. */
 const SHEETS_MAX = 20;
-/** So many rows of each sheet show which one is the largest. */
+/** This many rows of each sheet are read to find the largest one. */
 const ROWS_MAX = 1_000;
 const UNPACKED_BYTES_MAX = 1024 * 1024 * 1024;
 const CELL_CHARACTERS_MAX = 32_767;
@@ -58,7 +58,10 @@ export async function sheetOptions(
   return { stream, hints };
 }
 
-/** The names of the sheets that are not hidden. None where the file is packed once more, or cannot be read, which the sample says. */
+/**
+ * The names of the sheets that are not hidden. Empty if the file is packed in another file or cannot be read; reading
+ * the sample then reports the problem.
+ */
 async function sheetNames(head: FileHead, signal: AbortSignal): Promise<string[]> {
   try {
     const archive = await openArchive(head.path, head.name);
@@ -84,7 +87,7 @@ async function lookAt(
   if (name !== null) stream.push({ name: 'sheet', value: name, reason: '' });
   const request = { connector: 'xlsx', options: [], stream };
   const read = readSample(head.path, request, { ...context, rowsMax: name === null ? SHEET_ROWS : ROWS_MAX });
-  // A sheet among several that cannot be read is not the one to propose.
+  // If one of several sheets cannot be read, it is not proposed.
   const sample = name === null ? await read : await read.catch(() => null);
   context.signal.throwIfAborted();
   if (sample === null) return null;

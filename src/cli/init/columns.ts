@@ -6,23 +6,23 @@ import { plural } from '../text/style.ts';
 export interface Column {
   /** The path of names to the column: one name, or several for a member of an object. */
   path: readonly string[];
-  /** For people. */
+  /** The name of the column for people. */
   label: string;
-  /** The expression for its value. */
+  /** The expression for the column's value. */
   access: string;
-  /** The expression that tests whether a record has the column; null where every record has it. */
+  /** The expression that tests whether a record has the column; null if every record has it. */
   presence: string | null;
   /** The values that are not empty, in the order of the records. */
   values: readonly string[];
   /** How many records the sample has. */
   records: number;
-  /** True if some of them are equal to others in all columns. */
+  /** True if some records are equal to others in all columns. */
   hasRepeats: boolean;
   /** True if no two records have the same value, other than records that are equal in all columns. */
   isUnique: boolean;
   /** True if every value is text, as all values of a CSV file are. */
   isText: boolean;
-  /** True if `false` stands for no value, as in the exports of Odoo: there are other values, and `true` is none of them. */
+  /** True if `false` stands for no value, as in the exports of Odoo: the column has other values, but never `true`. */
   isFalseEmpty: boolean;
 }
 
@@ -32,11 +32,11 @@ export interface NestedList {
   members: readonly string[];
 }
 
-/** What the records of a sample consist of. */
+/** The columns and nested lists of the records of a sample. */
 export interface Columns {
   columns: Column[];
   lists: NestedList[];
-  /** Records that are equal to an earlier one in all columns, with that one, both by their index. */
+  /** For each record that is equal to an earlier one in all columns, the earlier record; both by their index. */
   repeats: ReadonlyMap<number, number>;
 }
 
@@ -55,7 +55,7 @@ interface Gathered {
   trues: number;
 }
 
-/** Gathers the columns of a sample. Members of objects are columns where every record has the object. */
+/** Finds the columns of a sample. Members of an object are columns if every record has the object. */
 export function columnsOf(rows: readonly JsonObject[]): Columns {
   const gathered = new Map<string, Gathered>();
   const objects = new Map<string, number>();
@@ -134,7 +134,8 @@ function addValue(column: Gathered, value: JsonValue, isRepeat: boolean): void {
   const text = String(value).trim();
   if (text === '') return;
   column.values.push(text);
-  // Whether `false` stands for no value is known at the end. It is counted, so it need not be among what was seen.
+  // Only at the end it is known whether `false` stands for no value. `false` is counted separately, so it is not added
+  // to the seen values.
   if (!column.isUnique || isRepeat || value === false) return;
   column.isUnique = !column.seen.has(text);
   column.seen.add(text);
@@ -169,7 +170,7 @@ function accessOf(path: readonly string[]): string {
   return path.reduce((owner, name) => memberAccess(owner, name), 'row');
 }
 
-/** `filled and different in all 12 records`, for a column that is. */
+/** Describes a unique column: `filled and different in all 12 records`. */
 export function describeUnique({ records, hasRepeats }: Column, isWhole = true): string {
   const where = `${isWhole ? 'all' : 'the first'} ${plural(records, 'record')}`;
   return `filled and different in ${where}${hasRepeats ? `, ${EQUAL_COUNTED_ONCE}` : ''}`;

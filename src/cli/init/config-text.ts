@@ -1,7 +1,7 @@
 import { stringify } from 'yaml';
 import { printable, wrap } from '../text/style.ts';
 
-/** Longer lines have their comment above them. */
+/** The longest line with a comment. A longer line gets its comment above it. */
 const LINE_MAX = 110;
 
 /** A line of YAML with a comment. */
@@ -12,12 +12,12 @@ export function yamlLine(indent: number, text: string, comment = ''): string[] {
   return line.length <= LINE_MAX ? [line] : [...commentLines(indent, comment), `${blanks}${text}`];
 }
 
-/** A comment on lines of its own, as many as it needs. */
+/** A comment on separate lines, as many as it needs. */
 export function commentLines(indent: number, comment: string): string[] {
   return wrap(printable(comment), LINE_MAX - indent - 2).map((line) => `${' '.repeat(indent)}# ${line}`);
 }
 
-/** A value as YAML on one line. A `${` in it stands for itself. */
+/** A value as YAML on one line. A `${` in the value is escaped. */
 export function yamlValue(value: unknown): string {
   const escaped = withoutPlaceholders(value);
   if (typeof escaped === 'string' && /\w/.test(escaped) && !/\p{Cc}/u.test(escaped)) {
@@ -27,7 +27,7 @@ export function yamlValue(value: unknown): string {
   return JSON.stringify(escaped);
 }
 
-/** A name within a list in brackets. */
+/** The form of a name in a list in brackets. */
 export function yamlName(name: string): string {
   const isPlain = /^[A-Za-z_][\w-]*$/.test(name) && !/^(?:true|false|null|yes|no|on|off|y|n)$/i.test(name);
   return isPlain ? name : JSON.stringify(withoutPlaceholders(name));

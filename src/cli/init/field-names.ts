@@ -1,12 +1,12 @@
-// What columns are called in the exports of ERP and PIM systems, in English, German, French, Dutch, Spanish and Italian. What
-// every product has is known in the other languages of the EU as well (`NAMES_ELSEWHERE`).
+// The names of columns in the exports of ERP and PIM systems, in English, German, French, Dutch, Spanish and Italian.
+// For the fields that every product has, `NAMES_ELSEWHERE` has names in the other languages of the EU.
 
-/** What a column can be about. */
+/** A concept is the meaning that a column can have. */
 export type Concept = keyof typeof NAMES;
 
 /**
- * Names without accents, blanks and signs, in lower case; those that say the most come first. `omschrijving` and the like
- * are both: in many systems the only text of an article has that name.
+ * Names without accents, blanks and signs, in lower case; the most exact names come first. `omschrijving` and similar
+ * names belong to two concepts: in many systems the only text of an article has that name.
  */
 const NAMES = {
   sku: `sku artikelnummer artikelnr artnr articlenumber articleno itemnumber itemno itemcode productnumber productcode
@@ -48,7 +48,7 @@ const NAMES = {
   to: `validto enddate gueltigbis gultigbis datub validejusqua geldigtot validohasta validoal`,
 } as const;
 
-/** Names in further languages. Those of each language that say the most come first here too. */
+/** Names in further languages. The most exact names of each language come first here too. */
 const NAMES_ELSEWHERE: Partial<Record<Concept, readonly string[]>> = {
   sku: [
     // Polish, Czech, Slovak, Slovenian, Croatian
@@ -108,7 +108,7 @@ const NAMES_ELSEWHERE: Partial<Record<Concept, readonly string[]>> = {
   ],
 };
 
-/** Lists of names by concept. The place of a name in its list is its rank. */
+/** Lists of names by concept. The position of a name in its list is its rank. */
 const ORDERED: ReadonlyMap<string, readonly (readonly string[])[]> = new Map(
   Object.entries(NAMES).map(([concept, names]) => {
     const lists = [names, ...(NAMES_ELSEWHERE[concept as Concept] ?? [])];
@@ -116,13 +116,19 @@ const ORDERED: ReadonlyMap<string, readonly (readonly string[])[]> = new Map(
   }),
 );
 
-/** Ranks of names that only begin or end with a name of the concept come after all others. */
+/**
+ * This is added to the rank of a name that only begins or ends with a name of the concept, so that it comes after all
+ * others.
+ */
 const PARTIAL = 1_000;
-/** Shorter names are a part of too many others, except for abbreviations that nothing else has. */
+/**
+ * Shorter names do not count as a part of a name, because too many other words contain them. Some abbreviations are
+ * exceptions.
+ */
 const PARTIAL_LENGTH_MIN = 4;
 const PARTIAL_SHORT = ['sku', 'ean', 'upc'];
 
-/** How well the name of a column fits a concept, smaller is better; null if it does not. */
+/** How well the name of a column fits a concept: a smaller number is better. Null if it does not fit. */
 export function rankOf(column: string, concept: Concept): number | null {
   const ranks = (ORDERED.get(concept) ?? []).map((names) => rankIn(names, column));
   const found = ranks.filter((rank) => rank !== null);
@@ -151,7 +157,7 @@ function namingPart(label: string): string {
   return attribute < 0 ? withoutText : withoutText.slice(attribute + 1);
 }
 
-/** True if the name says more than that it contains a name of the concept. */
+/** True if the whole name is a name of the concept, and does not only contain one. */
 export function isExactRank(rank: number): boolean {
   return rank < PARTIAL;
 }
@@ -160,7 +166,10 @@ function plainName(label: string): string {
   return withoutAccents(label).replaceAll(/[^\p{L}\p{N}]/gu, '');
 }
 
-/** `description-en_US-ecommerce` has the first word `description`, `ProductName` the last one `name`. */
+/**
+ * Splits a name into words: the first word of `description-en_US-ecommerce` is `description`, the last word of
+ * `ProductName` is `name`.
+ */
 function wordsOf(label: string): string[] {
   const divided = label.replaceAll(/([a-z0-9])([A-Z])/g, '$1 $2');
   return withoutAccents(divided)

@@ -9,14 +9,14 @@ import { createTemporaryFiles } from '../../sdk/files/temporary-files.ts';
 
 /** The beginning of a file, unpacked. */
 export interface FileHead {
-  /** Its absolute path. */
+  /** The absolute path of the file. */
   path: string;
   /** The name of the file. For a packed file, the name of its content. */
   name: string;
   bytes: Buffer;
-  /** True if `bytes` is all that there is. */
+  /** True if `bytes` is the complete content. */
   isWhole: boolean;
-  /** True if the file is a ZIP archive, and no workbook. */
+  /** True if the file is a ZIP archive but not a workbook. */
   isArchive: boolean;
 }
 
@@ -28,7 +28,8 @@ const WORKBOOK_ENTRY = '[Content_Types].xml';
 /**
  * Reads the beginning of a file of this machine. Of a ZIP archive it reads the first file.
  *
- * @throws Fault `usage` for what is no file, not there or empty, `source.unreadable` for what cannot be read or unpacked
+ * @throws Fault `usage` if the path is not a file, does not exist or is empty, `source.unreadable` if the file cannot
+ *   be read or unpacked
  */
 export async function readHead(file: string, signal: AbortSignal): Promise<FileHead> {
   const path = resolve(file);

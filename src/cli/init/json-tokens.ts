@@ -4,8 +4,8 @@ export type JsonToken = { kind: 'list' | 'object' | 'close' } | { kind: 'name'; 
 const NAME_MAX = 200;
 
 /**
- * Gives the structure of a JSON text that may be cut off anywhere. What is not JSON gives tokens as well: whether it is
- * JSON is for the connector to say, which reads all of it.
+ * Returns the structure of a JSON text that may be cut off anywhere. Text that is not JSON also gives tokens: the
+ * connector, which reads the whole file, reports such text.
  */
 export function* jsonTokens(text: string): Generator<JsonToken> {
   let at = 0;

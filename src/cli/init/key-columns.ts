@@ -14,9 +14,9 @@ export interface FoundKey {
   others: readonly Column[];
 }
 
-/** Columns are combined with at most this many others. */
+/** At most this many columns are combined with each other. */
 const COMBINED_MAX = 12;
-/** A text, a price or a time is never a key. */
+/** The longest value of a key. Longer text, prices and times are never keys. */
 const KEY_LENGTH_MAX = 60;
 /** The rank of a column whose name says nothing about a key. */
 const UNNAMED = 100_000;
@@ -25,27 +25,28 @@ const UNNAMED = 100_000;
  * mistakes.
  */
 const DIFFERENT_SHARE_MIN = 0.75;
-/** The same for codes in a column whose name says nothing. */
+/** The same share for codes in a column whose name says nothing about a key. */
 const CODES_SHARE_MIN = 0.9;
 const REPEATED_SHOWN = 2;
 
 interface Records {
   /** The records that are equal to an earlier one in all columns, by their index. They need no key of their own. */
   repeats: ReadonlyMap<number, number>;
-  /** False if the file has more records than the columns have values of. */
+  /** False if the file has more records than the sample. */
   isWhole: boolean;
   /**
-   * The column that names the product of a BOM item. A part or a position may be different in every record of a small file, and the
-   * same for two products in the next one. So the product is a part of the key, unless there is an id.
+   * The column that names the product of a BOM item. In a small file a part or a position may be different in every
+   * record, but in another file two products may have the same one. So the product is a part of the key, unless there
+   * is an id.
    */
   owner: Column | null;
 }
 
 /**
- * Finds the columns that identify a record: one that is filled and different in every record, or some that are together.
- * A column whose name says that it is a number of articles or an id is preferred. One of these of which a few values are
- * there twice goes before columns whose names say nothing, such as one with names. Only columns of the record itself can be
- * a key.
+ * Finds the columns that identify a record: one column that is filled and different in every record, or several columns
+ * that are so together. A column whose name means an article number or an id is preferred. Such a column is preferred
+ * even if a few of its values are repeated, over columns whose names say nothing about a key, such as a column with
+ * names. Only columns of the record itself can be a key.
  *
  * @returns null if there are none
  */
@@ -78,10 +79,10 @@ export function keyColumnsOf(columns: readonly Column[], { repeats, isWhole, own
   return { columns: inOrder, reason: `${reason}; ${why}`, isRepeated: false, others: [] };
 }
 
-/** Why records have no key. */
+/** The reason if records have no key. */
 export const NO_KEY = 'no column is filled and different in all records';
 
-/** The column that a person may have to take for the key, as an example where none was found. */
+/** The column that a person may want to use as the key, as an example if no key was found. */
 export function keyExampleOf(columns: readonly Column[]): Column | null {
   const [best] = columns
     .filter((column) => column.path.length === 1 && column.values.length > 0)
@@ -89,7 +90,7 @@ export function keyExampleOf(columns: readonly Column[]): Column | null {
   return best ?? null;
 }
 
-/** Pairs, or with an owner its pairs and then its triples. The columns that fit best come first. */
+/** Pairs of columns. With an owner, its pairs and then its triples. The columns that fit best come first. */
 function combinations(candidates: readonly Column[], owner: Column | null): Column[][] {
   const pairsOf = (columns: readonly Column[]) =>
     columns.flatMap((second, index) => columns.slice(0, index).map((first) => [first, second]));
@@ -104,7 +105,7 @@ function isNamed({ label }: Column, concept: Concept): boolean {
   return rank !== null && isExactRank(rank);
 }
 
-/** A number of articles or an id with few values that are there twice; null if there is none. */
+/** A column with article numbers or ids of which few are repeated; null if there is none. */
 function repeatedNumber(usable: readonly Column[], repeats: Records['repeats']): FoundKey | null {
   const isNumber = (column: Column) =>
     isNamed(column, 'sku') || isNamed(column, 'id') || (isPartlyNamed(column) && areCodes(column.values));
@@ -116,7 +117,7 @@ function isPartlyNamed({ label }: Column): boolean {
   return rankOf(label, 'sku') !== null || rankOf(label, 'id') !== null;
 }
 
-/** The only column with codes of which few are there twice, whatever it is called; null if there is none or several. */
+/** The only column with codes of which few are repeated, with any name; null if there is none or more than one. */
 function repeatedCode(usable: readonly Column[], repeats: Records['repeats']): FoundKey | null {
   const [best, ...more] = usable.filter(
     (column) =>
@@ -137,7 +138,10 @@ function repeatedKey(column: Column, repeats: Records['repeats']): FoundKey {
   return { columns: [column], reason, isRepeated: true, others: [] };
 }
 
-/** How many values of a column that is filled are different, and which are in several records that differ. */
+/**
+ * For a filled column: how many of its values are different, and which values are in several records that are not
+ * equal.
+ */
 function countsOf({ values }: Column, repeats: Records['repeats']) {
   const different = new Set<string>();
   const repeated = new Set<string>();

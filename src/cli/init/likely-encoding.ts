@@ -4,7 +4,9 @@ import { createFileDecoder } from '../../sdk/text-decoder.ts';
 export interface LikelyEncoding {
   name: string;
   text: string;
-  /** True if another encoding gives another text that is as plausible, or none gives a plausible one. */
+  /**
+   * True if another encoding gives another text that is equally plausible, or if no encoding gives a plausible text.
+   */
   isGuess: boolean;
 }
 
@@ -24,15 +26,15 @@ const CANDIDATES: readonly (readonly [name: string, languages: readonly string[]
   ['cp852', CENTRAL],
 ];
 
-/** So many characters beyond ASCII are looked at. */
+/** At most this many characters beyond ASCII are checked. */
 const JUDGED_MAX = 20_000;
-/** Signs that may stand between two letters: apostrophes, dashes, the point of Catalan, soft hyphens. */
+/** Signs that may be between two letters: apostrophes, dashes, the point of Catalan, soft hyphens. */
 const JOINING = /[’‘–—·\u00ad\s]/;
 
 /**
- * Finds the encoding in which the text has the fewest characters that are wrong: letters that the language does not have,
- * capitals behind small letters, signs within words (`sto³owa`), and control characters. The language is the one that fits
- * the text best.
+ * Finds the encoding in which the text has the fewest characters that are wrong: letters that the language does not
+ * have, capitals after small letters, signs within words (`sto³owa`), and control characters. The language is the one
+ * that fits the text best.
  */
 export function likelyEncoding(bytes: Buffer): LikelyEncoding {
   const read = CANDIDATES.map(([name, languages]) => {
@@ -65,12 +67,12 @@ function wrongIn(text: string, languages: readonly string[]): number {
   return wrong + Math.min(...foreign);
 }
 
-/** `µ`, `º` and `ª` are letters for Unicode, and signs beside a number or a word. */
+/** True for a letter. Unicode treats `µ`, `º` and `ª` as letters, but beside a number or a word they are signs. */
 function isLetter(character: string, before: string, after: string): boolean {
   return /\p{L}/u.test(character) && (isWithin(before, after) || !/[µºª]/.test(character));
 }
 
-/** `m³` is a unit, and `Materia³` and `¯uraw` are words with a sign in the place of a letter. */
+/** True for a sign in the place of a letter, as in `Materia³` and `¯uraw`. `m³` is a unit and has no such sign. */
 function isWrongSign(character: string, before: string, after: string): boolean {
   if (/[\p{Cc}\uFFFD]/u.test(character)) return true;
   if (isWithin(before, after)) return !JOINING.test(character);

@@ -6,14 +6,14 @@ import type { Recognised } from './recognise-format.ts';
 
 /** The `sources` section of a preset, in which the user's file replaces the example. */
 export interface PresetSources {
-  /** The id of its source. */
+  /** The id of the source. */
   source: string;
   text: string;
 }
 
 /**
- * Replaces the examples of a preset with a file. Streams that the file does not have are left out, with their
- * mappings.
+ * Replaces the example files of a preset with the user's file. Streams that the file does not have are left out, with
+ * their mappings.
  *
  * @param root the folder of this program's package
  */
@@ -53,7 +53,7 @@ export function presetSources(
   };
 }
 
-/** The preset for records that look like those of a system whose files are plain JSON. */
+/** The preset for records that look like the plain JSON files of a known system; null if there is none. */
 export function presetOfRecords(connector: string, rows: readonly JsonObject[]): string | undefined {
   if (connector !== 'json') return undefined;
   const models = new Set(rows.map(({ model, fields }) => (isJsonObject(fields) ? model : null)));

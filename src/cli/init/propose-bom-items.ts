@@ -22,7 +22,7 @@ const BOM_NAME =
   /bills?.?of.?material|(?<![a-z])boms?(?![a-z])|bom_?(?:lines?|items?)|st(?:ue|ü)ckliste|nomenclature|stuklijst|distinta/i;
 
 /**
- * Proposes BOM items if the columns show that the records are some, or else the name of the file.
+ * Proposes BOM items if the columns show that the records are BOM items, or if the name of the file shows it.
  *
  * @returns null if neither does
  */

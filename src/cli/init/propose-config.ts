@@ -18,12 +18,12 @@ import { headText, sourcesText, todoOf } from './write-config.ts';
 export interface ProposedConfig {
   source: string;
   recognised: Recognised;
-  /** Null where a preset has the mappings. */
+  /** Null if a preset has the mappings. */
   mapping: ProposedMapping | null;
   key: string[];
-  /** The records that the proposal is made of; null where it is made of a preset. */
+  /** The counts of the records from which the proposal is made; null if it is made from a preset. */
   sample: { records: number; broken: number; isWhole: boolean; columns: number } | null;
-  /** Lines with TODO. */
+  /** The lines of the config that have a TODO. */
   todo: string[];
   text: string;
 }
@@ -99,7 +99,7 @@ function proposed({
 
 const REPEATS_SHOWN = 3;
 
-/** Names the lines of records that are equal, where lines are known. */
+/** Names the lines of equal records, if lines are known. */
 function repeatHints(repeats: ReadonlyMap<number, number>, lines: readonly number[]): string[] {
   if (repeats.size === 0) return [];
   const shown = [...repeats].slice(0, REPEATS_SHOWN).flatMap(([index, first]) => {
@@ -135,7 +135,7 @@ function streamName({ path }: FileHead): string {
   return name === '' ? 'records' : name;
 }
 
-/** Paths of a config are relative to its folder, with slashes. */
+/** The path of a file in a config: relative to the config's folder, with slashes. */
 function pathFromConfig(file: string, configFile: string): string {
   const found = relative(dirname(resolve(configFile)), file)
     .split(sep)

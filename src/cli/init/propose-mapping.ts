@@ -14,10 +14,10 @@ import {
 import { asCountry, asDecimal, asGtin, asText, type CheckedExpression } from './value-checks.ts';
 
 /**
- * Proposes what the records of a stream become. Each line says what shows it; where no column is certain, the line says
- * what is to be done.
+ * Proposes a mapping for the records of a stream. Each line has the reason for it. If no column is certain, the line
+ * says what a person has to do.
  *
- * @param name of the stream or the file, which may say what the records are
+ * @param name the name of the stream or the file, which may show the kind of the records
  */
 export function proposeMapping(columns: readonly Column[], key: FoundKey | null, name: string): ProposedMapping {
   const bom = proposeBomItems(columns, key, name);
@@ -69,7 +69,10 @@ function materialLines(columns: readonly Column[]): (ProposedLine | null)[] {
   ];
 }
 
-/** Numbers with a right check digit in every row are GTINs, whatever the column is called. */
+/**
+ * Finds a column of GTINs by its values: numbers with a correct check digit in every row are GTINs, whatever the name
+ * of the column is.
+ */
 function gtinByContent(columns: readonly Column[], number: Choice | null): Choice | null {
   for (const column of columns) {
     if (column === number?.column || column.values.length < 5 || !/^\d{12,14}$/.test(column.values[0] ?? '')) continue;
@@ -109,11 +112,11 @@ function nameLine(choice: Choice | null, columns: readonly Column[]): ProposedLi
   };
 }
 
-/** Tags and entities that shop systems write into texts. A sign such as `<` by itself is no markup. */
+/** Tags and entities that shop systems write into texts. A single sign such as `<` is not markup. */
 const MARKUP =
   /<\/?(?:a|b|br|div|em|h[1-6]|i|li|ol|p|span|strong|table|td|tr|u|ul)\b[^<>]*>|&(?:[a-z]{2,8}|#\d{2,6});/i;
 
-/** People read the description in a passport, where tags would be shown. */
+/** Proposes the line for the description. Tags are removed, because a passport would show them to people. */
 function descriptionLine(choice: Choice): ProposedLine {
   const marked = choice.column.values.filter((value) => MARKUP.test(value)).length;
   if (marked === 0) return lineOf('description', choice);
@@ -121,7 +124,7 @@ function descriptionLine(choice: Choice): ProposedLine {
   return lineOf('description', { ...choice, checked }, `${marked} of its values ${marked === 1 ? 'has' : 'have'} HTML`);
 }
 
-/** True if a good part of the values has several words. */
+/** True if many of the values have several words. */
 function hasText({ values }: Column): boolean {
   const having = values.filter((value) => /\p{L}{3,}.*\s.*\p{L}/u.test(value));
   return values.length > 0 && having.length > values.length / 4;
@@ -137,7 +140,7 @@ function statusLine(columns: readonly Column[]): ProposedLine {
   return { ...line, reason: `fixed; ${choice.column.label} has ${shown.join(', ')}${more}, which can be translated` };
 }
 
-/** A passport needs it, and a record is sent without it. */
+/** Proposes the line for the country. A passport needs a country, but a record can be sent without it. */
 function countryLine(name: string, columns: readonly Column[]): ProposedLine {
   const choice = choose(columns, 'country', COUNTRIES);
   if (choice !== null) return lineOf(name, choice);
@@ -148,10 +151,13 @@ function countryLine(name: string, columns: readonly Column[]): ProposedLine {
   return { name, expression: null, reason, isTodo: true, isOptional: true };
 }
 
-/** Shorter values are codes of countries by accident: of units, languages or colours. */
+/**
+ * Shorter values do not count as names of countries: codes of units, languages or colours may be equal to codes of
+ * countries.
+ */
 const COUNTRY_NAME_MIN = 4;
 
-/** The first column of which most values are names of countries, whatever it is called. */
+/** The first column of which most values are names of countries, whatever the name of the column is. */
 function countryByContent(columns: readonly Column[]): Choice | null {
   const found = columns
     .filter(({ values }) => values.filter(({ length }) => length >= COUNTRY_NAME_MIN).length > values.length / 2)
@@ -161,7 +167,7 @@ function countryByContent(columns: readonly Column[]): Choice | null {
   return best === undefined ? null : { ...best, isExact: false, others: others.map(({ column }) => column) };
 }
 
-/** A share that is given in percent becomes a fraction. */
+/** Proposes the line for the recycled content. A share in percent is converted to a fraction. */
 function recycledLine(columns: readonly Column[]): ProposedLine | null {
   const choice = choose(columns, 'recycled', { check: asDecimal, shareMin: 0.5 });
   if (choice === null) return null;

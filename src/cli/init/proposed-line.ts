@@ -4,10 +4,10 @@ import { type Choice, describeChoice, guarded, named } from './choose-column.ts'
 import type { Column } from './columns.ts';
 import { type FoundKey, keyExampleOf, NO_KEY } from './key-columns.ts';
 
-/** A line of a mapping: an expression, and why it is proposed. */
+/** A line of a mapping: an expression, and the reason for it. */
 export interface ProposedLine {
   name: string;
-  /** Null where no column was found. */
+  /** Null if no column was found. */
   expression: string | null;
   reason: string;
   /** True if a person has to look at it. */
@@ -19,7 +19,7 @@ export interface ProposedLine {
 /** A mapping for the records of one stream. */
 export interface ProposedMapping {
   to: ItemKind;
-  /** Why this kind. */
+  /** The reason for this kind. */
   reason: string;
   key: ProposedLine;
   refs: ProposedLine[];
@@ -31,7 +31,7 @@ export function missing(name: string, reason: string): ProposedLine {
   return { name, expression: null, reason, isTodo: true };
 }
 
-/** The line of a choice; null if nothing was chosen. */
+/** The line for a chosen column; null if no column was chosen. */
 export function lineIfAny(name: string, choice: Choice | null): ProposedLine | null {
   return choice === null ? null : lineOf(name, choice);
 }
@@ -41,9 +41,7 @@ export function leftOut(name: string, reason: string | null): ProposedLine | nul
   return reason === null ? null : { name, expression: null, reason, isTodo: false, isOptional: true };
 }
 
-/**
- * @param what says more about the column
- */
+/** @param what further words about the column */
 export function lineOf(name: string, choice: Choice, what?: string): ProposedLine {
   const { column, checked, others } = choice;
   const isComplete = column.values.length === column.records;
@@ -64,7 +62,7 @@ export function lineOf(name: string, choice: Choice, what?: string): ProposedLin
   };
 }
 
-/** @param fallback columns that are proposed where no columns are a key */
+/** @param fallback columns that are proposed if no columns are a key */
 export function keyLine(key: FoundKey | null, fallback: readonly Column[], columns: readonly Column[]): ProposedLine {
   if (key !== null) {
     const others = key.others.length === 0 ? '' : `; so ${key.others.length === 1 ? 'is' : 'are'} ${named(key.others)}`;

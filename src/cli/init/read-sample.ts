@@ -4,10 +4,10 @@ import type { Logger } from '../../lib/logging/logging.ts';
 import type { Connector } from '../../sdk/connector.ts';
 import type { FoundOption } from './recognise-format.ts';
 
-/** The first records of a file, as its connector reads them. */
+/** The first records of a file, which its connector has read. */
 export interface Sample {
   rows: JsonObject[];
-  /** The line or row at which each of them begins; 0 where that is not known. */
+  /** The line or row at which each record begins; 0 if that is not known. */
   lines: number[];
   /** Records that could not be read, which are not among `rows`. */
   broken: number;
@@ -68,7 +68,7 @@ function valuesOf(options: readonly FoundOption[]): Record<string, unknown> {
   return Object.fromEntries(options.map(({ name, value }) => [name, value]));
 }
 
-/** The options are ours, so that one that the connector refuses is a defect. */
+/** `init` has made the options, so if the connector refuses one, this is a defect. */
 function parsed(schema: Connector['options'], value: Record<string, unknown>): unknown {
   return schema.parse(value);
 }

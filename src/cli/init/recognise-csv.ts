@@ -2,7 +2,7 @@ import { RecordScanner } from '../../../connectors/csv/record-scanner.ts';
 import type { Dialect } from '../../../connectors/csv/schema.ts';
 import { isEmptyText, looksLikeValue } from './cell-kinds.ts';
 
-/** The dialect of a delimited text, as options of the connector `csv`, and what shows it. */
+/** The dialect of a delimited text, as options of the connector `csv`, and the evidence for it. */
 export interface FoundDialect {
   options: Partial<Dialect>;
   /** Reasons by the option that they explain. */
@@ -28,7 +28,7 @@ interface Attempt {
   regular: number;
   /** The rows that cannot be divided. */
   defects: number;
-  /** The values that stand in double quotes, quotes included. */
+  /** How many values are in double quotes. */
   inQuotes: number;
 }
 
@@ -49,7 +49,8 @@ export function recogniseCsv(text: string, isWhole: boolean): FoundDialect | nul
     ({ line, values }) => values.length === best.columns && !(isSeparated && line === 1),
   );
   const skipLines = (best.rows[first]?.line ?? 1) - 1;
-  // Above a header there may be a title. Anything more is no title, and is for the reader to report.
+  // A few lines above a header may be a title. If there are more lines, they are not a title, and the connector reports
+  // them.
   const isTitled = skipLines > 0 && skipLines <= TITLE_LINES_MAX;
   const header = headerOf(best, isTitled ? first : 0);
   return {
@@ -90,14 +91,20 @@ function withDialect(
   return { options, reasons };
 }
 
-/** Which of two attempts divides the lines better. Of delimiters that do equally well the longer one includes the other. */
+/**
+ * Compares which of two attempts divides the lines better. If two delimiters are equally good, the longer one is used,
+ * because it contains the other one.
+ */
 function byFit(one: Attempt, other: Attempt): number {
   const difference = other.regular - one.regular;
   if (Math.abs(difference) > 0.02) return difference;
   return other.columns - one.columns || other.delimiter.length - one.delimiter.length;
 }
 
-/** Whether quotes stand around values, or are part of them: without them, rows with an inch sign are whole. */
+/**
+ * Decides whether quotes enclose values or are a part of them, such as inch signs. If they are a part, rows are
+ * complete only without treating them as quotes.
+ */
 function byQuote(quoted: Attempt, plain: Attempt): Attempt {
   return plain.regular > quoted.regular && plain.inQuotes <= quoted.defects ? plain : quoted;
 }
@@ -144,7 +151,7 @@ function attemptOf(
   return { delimiter, quote, rows, columns, regular, defects, inQuotes };
 }
 
-/** Whether the first row has names: they are filled, differ, and are no numbers or dates. */
+/** Decides whether the first row is a header: its values are filled, different, and neither numbers nor dates. */
 function headerOf({ rows }: Attempt, first: number): Pick<FoundDialect, 'options' | 'reasons'> {
   const values = rows[first]?.values ?? [];
   const names = values.map((value) => value.trim());
@@ -177,7 +184,10 @@ function uniqueNames(names: readonly string[]): string[] {
   });
 }
 
-/** SQL Server's bcp writes a sign of its own before each line end where values have line ends in them. */
+/**
+ * The delimiter of records; undefined for the usual one. SQL Server's bcp can write a special sign before each line
+ * end, if values have line ends in them.
+ */
 function recordDelimiterOf(text: string): string | undefined {
   return text.split('&|\n').length > 2 ? '&|\n' : undefined;
 }

@@ -1,13 +1,13 @@
 import { createFileDecoder } from '../../sdk/text-decoder.ts';
 import { likelyEncoding } from './likely-encoding.ts';
 
-/** The encoding of a text, and what shows it. */
+/** The encoding of a text, and the evidence for it. */
 export interface FoundEncoding {
   /** The encoding, in the form of the option `encoding`. */
   name: string;
   reason: string;
   text: string;
-  /** True if another encoding would do as well, so that a person has to look at the words. */
+  /** True if another encoding is equally likely, so that a person has to check the words. */
   isGuess: boolean;
 }
 
@@ -17,8 +17,8 @@ const WORDS_SHOWN = 3;
 const MOJIBAKE = /Ã[\u0080-\u00bf©¤¶¼]|â€|ï»/;
 
 /**
- * Recognises the encoding of a file by its beginning. Which of several 8-bit encodings it is cannot be known for certain,
- * so the reason shows words for a person to look at.
+ * Recognises the encoding of a file by its beginning. Several 8-bit encodings cannot be distinguished with certainty,
+ * so the reason shows words that a person can check.
  *
  * @returns null for bytes that are no text
  */
@@ -45,14 +45,17 @@ function ofZeros(bytes: Buffer): 'utf-16le' | 'utf-16be' | 'binary' | null {
     if (index % 2 === 0) even += 1;
     else odd += 1;
   }
-  // A text has no zeros, and one that is damaged has a few.
+  // A text has no zero bytes, and a damaged text has only a few.
   if (even + odd <= bytes.length / 1_000) return null;
   const half = bytes.length / 2;
   if (odd > half * 0.3 && even < half * 0.02) return 'utf-16le';
   return even > half * 0.3 && odd < half * 0.02 ? 'utf-16be' : 'binary';
 }
 
-/** True if there are more control characters than a text has. Some exports separate values by those from 0x1c on. */
+/**
+ * True if there are more control characters than a text has. Some exports separate values by the characters from 0x1c
+ * on.
+ */
 function ofControls(bytes: Buffer): boolean {
   let count = 0;
   for (const byte of bytes) if (byte < 0x1a && (byte < 0x09 || byte > 0x0d)) count += 1;
@@ -66,7 +69,7 @@ function ofHighBytes(bytes: Buffer): FoundEncoding {
   if (broken === 0) {
     return whole === 0 ? { ...utf8, reason: 'only ASCII so far, which UTF-8 includes' } : withWords(utf8);
   }
-  // Bytes of another encoding are valid UTF-8 by accident once in a while, and never most of the time.
+  // Single characters of another encoding may be valid UTF-8 by accident, but never most of them.
   if (whole > broken || MOJIBAKE.test(decoded(bytes, 'windows-1252', '').text)) {
     const damaged = `UTF-8 with ${broken} broken characters; rows that have them are quarantined`;
     return { ...utf8, reason: damaged };
@@ -79,7 +82,7 @@ function ofHighBytes(bytes: Buffer): FoundEncoding {
 }
 
 function decoded(bytes: Buffer, name: string, reason: string): FoundEncoding {
-  // The last character may be cut off, which the decoder does not give then.
+  // The last character may be cut off. The decoder does not return such a character.
   return { name, reason, text: createFileDecoder(name, bytes).write(bytes), isGuess: false };
 }
 

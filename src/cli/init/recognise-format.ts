@@ -6,7 +6,7 @@ import { type FoundEncoding, recogniseEncoding } from './recognise-encoding.ts';
 import { recogniseJson } from './recognise-json.ts';
 import { type FoundXml, recogniseXml } from './recognise-xml.ts';
 
-/** An option of a connector, and the reason why it is right. */
+/** An option of a connector, and the reason for its value. */
 export interface FoundOption {
   name: string;
   value: unknown;
@@ -15,10 +15,10 @@ export interface FoundOption {
   isTodo?: boolean;
 }
 
-/** How a file is read. */
+/** The recognised format of a file, and the settings for reading it. */
 export interface Recognised {
   connector: string;
-  /** What it is, in a few words. */
+  /** The format in a few words. */
   title: string;
   /** Options of the source, and of the stream besides the file. */
   options: FoundOption[];
@@ -95,7 +95,7 @@ const GDSN_ROOT = 'catalogueItemNotificationMessage';
 /** The segments of IDocs that the preset has streams for. */
 const IDOC_STREAMS = { E1MARAM: 'materials', E1STPOM: 'bom' };
 
-/** The formats on XML that have connectors of their own. */
+/** Recognises formats in XML that have their own connectors. */
 function knownXml({ root, version, second }: FoundXml, text: string): Recognised | null {
   if (root === 'BMECAT') {
     const preset = version?.startsWith('2005') === true ? 'bmecat-2005' : 'bmecat-1.2';
@@ -170,7 +170,7 @@ function textOf(head: FileHead, encoding: FoundEncoding): Recognised {
   };
 }
 
-/** True if nearly all lines have one length, and values end in blanks. */
+/** True if nearly all lines have the same length and values end with blanks. */
 function hasFixedWidth(text: string): boolean {
   const lines = text.slice(0, 200_000).split(/\r?\n/).slice(0, 200);
   const whole = lines.slice(0, -1);

@@ -8,7 +8,7 @@ export interface FoundList {
   at: string;
   /** True for a list within the elements of another one. */
   isNested: boolean;
-  /** How many objects it has, as far as the text goes. */
+  /** How many objects the list has in the text that was read. */
   objects: number;
   /** The names of their members. */
   members: readonly string[];
@@ -21,7 +21,7 @@ const DEPTH_MAX = 60;
 interface OpenValue {
   kind: 'list' | 'object';
   steps: readonly PathStep[];
-  /** The list of a value that is one; the list that it is an element of, of an object. */
+  /** For a list, the list itself; for an object, the list of which it is an element. */
   list: { members: Set<string>; objects: number } | null;
   /** The member that is being read. */
   name: string;

@@ -2,15 +2,15 @@ import type { JsonObject } from '../../lib/json.ts';
 import { looksLikeValue } from './cell-kinds.ts';
 import type { FoundOption } from './recognise-format.ts';
 
-/** Rows among which the header is looked for. */
+/** The header is searched for in this many rows. */
 export const SHEET_ROWS = 30;
 
 /**
  * Finds the row of a sheet that has the names of the columns: the first row that has only text and is about as wide as the widest
  * row.
  *
- * @param rows with their numbers, read without a header
- * @returns null if it is the first row, which needs no option
+ * @param rows the rows with their numbers, read without a header
+ * @returns null if the header is the first row, because this needs no option
  */
 export function recogniseHeader(rows: readonly { number: number; fields: JsonObject }[]): FoundOption | null {
   const sizes = rows.map(({ fields }) => cellsOf(fields).length);

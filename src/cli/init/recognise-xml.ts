@@ -9,7 +9,7 @@ export interface FoundElements {
   members: readonly string[];
 }
 
-/** What the beginning of an XML document shows. */
+/** The structure that the beginning of an XML document shows. */
 export interface FoundXml {
   /** The name of the outermost element, without its prefix. */
   root: string;
@@ -21,7 +21,7 @@ export interface FoundXml {
 }
 
 const DEPTH_MAX = 20;
-/** The connectors refuse documents of this depth. */
+/** The greatest depth. The connectors refuse deeper documents. */
 const OPEN_MAX = 1_000;
 const PATHS_MAX = 2_000;
 const PIECE = 64 * 1024;
@@ -59,8 +59,9 @@ export function recogniseXml(text: string): FoundXml | null {
 }
 
 /**
- * Records are repeated, and have members. Of several such elements the outermost ones come first, and of those the most
- * frequent one: what is repeated within a record is a part of it.
+ * Finds the elements that may be records: they are repeated and have members. The outermost elements come first,
+ * because an element that is repeated within a record is a part of it. Of elements at the same depth the most frequent
+ * one comes first.
  */
 function recordsAmong(paths: ReadonlyMap<string, { count: number; depth: number; members: Set<string> }>) {
   const withMembers = [...paths].filter(([, { members, depth }]) => members.size > 1 && depth > 1);

@@ -6,7 +6,7 @@ import { unit } from '../../pipeline/mapping/functions/unit.ts';
 import { MappingError } from '../../pipeline/mapping/mapping-error.ts';
 import type { Column } from './columns.ts';
 
-/** How many values of a column a function takes. */
+/** How many values of a column a function accepts. */
 export interface Taken {
   taken: number;
   of: number;
@@ -18,14 +18,14 @@ export interface Taken {
 export interface CheckedExpression extends Taken {
   /** Makes the expression for a value from the expression for its column. */
   expression: (access: string) => string;
-  /** What the values are, as `decimal numbers with a comma`. */
+  /** A description of the values, such as `decimal numbers with a comma`. */
   words: string;
 }
 
 const VALUES_MAX = 5_000;
 const REFUSED_SHOWN = 3;
 
-/** What the mapping function `country` makes of a column. */
+/** Checks how many values of a column the mapping function `country` accepts. */
 export function asCountry(column: Column): CheckedExpression {
   return { ...taken(column, country), expression: (access) => `country(${access})`, words: 'countries' };
 }
@@ -38,7 +38,7 @@ export function asUnit(column: Column): CheckedExpression {
   return { ...taken(column, (value) => unit(value)), expression: (access) => `unit(${access})`, words: 'known units' };
 }
 
-/** The way of writing decimal numbers that takes most values. Whole numbers are the same in all of them. */
+/** The notation of decimal numbers that accepts the most values. Whole numbers are the same in all notations. */
 export function asDecimal(column: Column): CheckedExpression {
   const ways: CheckedExpression[] = [
     {
@@ -60,13 +60,13 @@ export function asDecimal(column: Column): CheckedExpression {
   return most(ways);
 }
 
-/** True for numbers such as `1.234`, which are one and a bit, or more than a thousand. */
+/** True for numbers such as `1.234`, which may be less than two or more than a thousand. */
 export function isAmbiguousDecimal({ values }: Column): boolean {
   const marked = values.slice(0, VALUES_MAX).filter((value) => /[.,]/.test(value));
   return marked.length > 0 && marked.every((value) => /^[+-]?[1-9]\d{0,2}(?:\.\d{3})+$/.test(value));
 }
 
-/** The way of writing dates that takes most values. */
+/** The format of dates that accepts the most values. */
 export function asDate(column: Column): CheckedExpression {
   const formats = ['DD.MM.YYYY', 'D.M.YYYY', 'DD/MM/YYYY', 'MM/DD/YYYY', 'DD-MM-YYYY'];
   return most([

@@ -9,7 +9,7 @@ import { asDecimal, isAmbiguousDecimal } from './value-checks.ts';
 export interface ConfigParts {
   source: string;
   stream: string;
-  /** The file, relative to the config. */
+  /** The path of the file, relative to the config. */
   path: string;
   recognised: Recognised;
   key: FoundKey | null;
@@ -79,12 +79,12 @@ function optionLines(indent: number, options: readonly FoundOption[]): string[] 
   return [`${' '.repeat(indent)}options:`, ...lines];
 }
 
-/** Marks a reason as one at which a person has to look. */
+/** Marks a reason if a person has to check it. */
 function marked(reason: string, isTodo = false): string {
   return isTodo ? `TODO ${reason}` : reason;
 }
 
-/** The lines with TODO in the text of the `sources` section, as name and reason. */
+/** The lines with a TODO in the `sources` section, each with name and reason. */
 export function todoOf({ recognised, key, mapping }: ConfigParts): string[] {
   const lines = [mapping.key, ...mapping.refs, ...mapping.fields];
   const found = [...recognised.options, ...recognised.stream, ...(key === null ? [STREAM_KEY] : []), ...lines];
@@ -118,7 +118,8 @@ function fieldLines(fields: readonly ProposedLine[]): string[] {
 function mappedLine(indent: number, { name, expression, reason, isTodo, isOptional }: ProposedLine): string[] {
   if (expression !== null) return yamlLine(indent, `${name}: ${yamlValue(expression)}`, marked(reason, isTodo));
   if (isOptional === true) return commentLines(indent, marked(`${name}: ${reason}`, isTodo));
-  // A field that the config needs is written as empty text: every record is then quarantined, and none is sent by a guess.
+  // A required field without a column is written as empty text: then every record is quarantined, and none is sent with
+  // a guess.
   return yamlLine(indent, `${name}: '""'`, marked(reason, isTodo));
 }
 
@@ -139,7 +140,7 @@ const ACCESS = /\brow(?:\.\w+|\["(?:[^"\\]|\\.)*"\])+/g;
 const UNUSED_NUMBERS_MAX = 12;
 const UNUSED_MAX = 60;
 
-/** The columns that no line uses, and how those with numbers are read. */
+/** Comments about columns that no line uses, and how to read those with numbers. */
 function unusedLines({ columns, mapping, key }: ConfigParts): string[] {
   const used = new Set(
     [mapping.key, ...mapping.refs, ...mapping.fields].flatMap(({ expression }) => expression?.match(ACCESS) ?? []),

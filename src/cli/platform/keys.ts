@@ -81,8 +81,8 @@ async function revoke(keyId: string, options: RevokeOptions, context: CommandCon
 }
 
 /**
- * @throws Fault `usage` for a text that is no id, or that may be a whole key. The id is in the request's path, and
- * paths are logged
+ * @throws Fault `usage` for a text that is not an id, or that may be a whole key. The id is in the request's path, and
+ *   paths are logged
  */
 function assertKeyId(keyId: string, secrets: SecretStore): void {
   if (keyId === '' || keyId === '.' || keyId === '..') throw fault('usage', `"${keyId}" is no id of a key.`);
@@ -97,7 +97,7 @@ async function tokenOf({ tokenFile }: RevokeOptions, secrets: SecretStore): Prom
   const text =
     tokenFile === undefined ? processEnvironment()[TOKEN_VARIABLE] : await readInputFile(tokenFile, TOKEN_BYTES_MAX);
   const token = text?.trim() ?? '';
-  // I7: known as a secret before anything else is done with it.
+  // I7: the token is registered as a secret before any other use.
   secrets.add(token);
   const from = tokenFile ?? `The variable ${TOKEN_VARIABLE}`;
   if (token === '') {
@@ -114,8 +114,8 @@ async function tokenOf({ tokenFile }: RevokeOptions, secrets: SecretStore): Prom
 }
 
 /**
- * The API's document does not describe the answer to a second revocation. A refusal with these words means that the key is
- * revoked already.
+ * The API's document does not describe the answer to a second revocation. A refusal with these words means that the key
+ * was already revoked.
  */
 function saysAlreadyRevoked(outcome: Outcome): boolean {
   if (outcome.kind !== 'refused' && outcome.kind !== 'gated') return false;

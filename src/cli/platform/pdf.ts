@@ -122,7 +122,7 @@ async function toStdout(admin: Admin<PlatformContext>, request: PdfRequest, outp
   try {
     await readInto(admin, request, sink);
   } catch (error) {
-    // A reader that closes the pipe early is no error.
+    // It is not an error if the reader closes the pipe early.
     if (!isGone) throw error;
   }
 }
@@ -134,8 +134,8 @@ function sinkOf(handle: FileHandle): ByteSink {
 const NAME_LENGTH_MAX = 100;
 
 /**
- * `passport-A-1.pdf`. What a file name cannot carry everywhere is percent-encoded, so that two SKUs never share a file;
- * where that makes it long, a hash takes the place of the end.
+ * `passport-A-1.pdf`. Characters that some file systems do not allow are percent-encoded, so that two SKUs never have
+ * the same file name. If the name becomes too long, a hash replaces its end.
  */
 export function fileNameOf(sku: string): string {
   const name = encodeURIComponent(sku.toWellFormed()).replaceAll(

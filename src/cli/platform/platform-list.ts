@@ -6,7 +6,7 @@ import type { CommandContext } from '../context.ts';
 import type { Output } from '../text/output.ts';
 import { type Cell, type Column, formatTable } from '../text/table.ts';
 
-/** A list of the platform, and how it is shown. */
+/** A list of the platform, and the form in which it is shown. */
 export interface PlatformList<Entry> {
   command: string;
   /** The name of the entries in the JSON document. */
@@ -17,13 +17,13 @@ export interface PlatformList<Entry> {
   none: string;
   /** The beginning of the message for a list that cannot be read. */
   failure: string;
-  /** Gives pages as lines, as `readList` writes them. */
+  /** The handler that gives pages as lines, in the form of `readList`. */
   handler: PlatformHandler<Record<string, never>, Listing>;
 }
 
 /**
- * Shows a list of the platform: a table for people, each page as it comes, or one document. Half a list ends in an error,
- * and in no document, because it would look like a whole one.
+ * Shows a list of the platform: a table for people, each page as it comes, or one document. If the list cannot be read
+ * to its end, an error is shown and no document, because the document would look complete.
  */
 export async function listPlatform<Entry>(context: CommandContext, list: PlatformList<Entry>): Promise<number> {
   const { output } = context;
@@ -48,7 +48,7 @@ export async function listPlatform<Entry>(context: CommandContext, list: Platfor
   try {
     listing = await context.withPlatform(config, list.command, (admin) => admin.run(list.handler, {}, { onBytes }));
   } catch (error) {
-    // A reader that closes the pipe early is no error.
+    // It is not an error if the reader closes the pipe early.
     if (isGone) return 0;
     throw error;
   }
@@ -63,7 +63,7 @@ export async function listPlatform<Entry>(context: CommandContext, list: Platfor
   return 0;
 }
 
-/** Prints the pages of a table below each other. `add` gives false after the reader has ended. */
+/** Prints the pages of a table below each other. `add` returns false after the reader has ended. */
 function createPagedTable(output: Output, columns: readonly Column[]) {
   let isFirst = true;
   return {

@@ -42,7 +42,7 @@ function publications(context: CommandContext): Promise<number> {
   });
 }
 
-/** A time as the other commands show it. Another text is shown as the platform gives it. */
+/** A time in the form that the other commands use. Another text of the platform is shown unchanged. */
 function timeCell(text: string): string {
   const at = /^\d{4}-\d\d-\d\dT/.test(text) ? Date.parse(text) : Number.NaN;
   return Number.isNaN(at) ? text : formatTime(at);

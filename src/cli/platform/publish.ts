@@ -214,13 +214,13 @@ function isDone({ passport }: PassportOutcome, status: Asked): boolean {
   return passport !== null && passport.acknowledged !== 'published';
 }
 
-/** The exit code depends on the passports that were asked for, and on no other item. */
+/** The exit code only depends on the requested passports, not on other items. */
 function exitCodeFor(outcomes: readonly PassportOutcome[], status: Asked, synced: Synced): number {
   if (outcomes.every((outcome) => isDone(outcome, status))) return 0;
   return synced.fault?.exitCode ?? 4;
 }
 
-/** @param asked what was asked for, and the failure that is shown below all lines */
+/** @param asked the request, and the failure that is shown below all lines */
 function outcomeLines(
   outcome: PassportOutcome,
   { status, failure }: { status: Asked; failure: Synced['fault'] },
@@ -243,7 +243,7 @@ function outcomeLines(
   const state = passport?.state ?? 'none';
   const reason = passport?.reason ?? null;
   const failed = `was not ${status === 'published' ? 'published' : 'withdrawn'}`;
-  // One failure stops all of them, so it is shown once, below.
+  // One failure stops all passports, so it is shown once, below the lines.
   if (failure !== null && (reason === null || hasTrait(reason, 'access_denied'))) {
     return [`${paint('red', '✗')} ${name} ${failed}, because of the error below. It stays due.`];
   }

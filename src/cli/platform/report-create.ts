@@ -75,7 +75,7 @@ async function create(options: CreateOptions, context: CommandContext): Promise<
       }),
     );
   } catch (error) {
-    // The request may have been sent, and no answer says whether it took effect.
+    // The request may have been sent, and there is no answer that shows whether it took effect.
     if (!(error instanceof Fault) || !UNANSWERED.has(error.code)) throw error;
     failure = {
       ...failureOf(error),

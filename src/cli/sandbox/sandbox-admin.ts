@@ -6,9 +6,9 @@ import { formatValue } from '../text/words.ts';
 import { askControl, textIn } from './sandbox-control.ts';
 import { statisticsLines, unusedLines } from './sandbox-statistics.ts';
 
-/** The organisation that a sandbox makes its keys for. */
+/** The organisation of the keys that a sandbox makes. */
 export const SANDBOX_ORGANIZATION = 'Sandbox';
-/** Where the verbs look for the control endpoint. */
+/** The port at which the verbs expect the control endpoint. */
 export const CONTROL_PORT = 4291;
 
 const SCOPES = ['read', 'write', 'publish'] as const;
@@ -18,7 +18,7 @@ interface Reach {
   organization: string;
 }
 
-/** The verbs of a sandbox's administrator. They ask a sandbox that was started with `--control-port`. */
+/** The verbs of a sandbox's administrator. They send requests to a sandbox that was started with `--control-port`. */
 export function addSandboxAdminCommands(sandbox: Command, run: RunAction): void {
   const verb = (name: string, description: string): Command =>
     sandbox
@@ -105,7 +105,7 @@ async function key(
   const made = await askControl(control, { path: '/keys', body, signal: context.interruption() });
   if (output.json)
     output.document({ ok: true, id: made['id'] ?? null, name, scopes, key: textIn(made, 'key') }, { reveal: true });
-  // Only the value goes to stdout, for `$(…)`.
+  // Only the value is written to stdout, so that `$(…)` can use it.
   output.note(`Key ${formatValue(made['id'])} of ${of}, for ${scopes.join(', ')}. It is shown this once.`);
   output.reveal(textIn(made, 'key'));
   return 0;

@@ -7,7 +7,7 @@ const TIMEOUT_MS = 10_000;
 /**
  * Asks the control endpoint of a sandbox that is running.
  *
- * @param request a `body` makes a POST of it
+ * @param request a request with a `body` is a POST, and any other request is a GET
  * @throws Fault `sandbox.control` if no sandbox answers there, `sandbox.refused` if the sandbox refuses the request
  */
 export async function askControl(
@@ -39,7 +39,7 @@ export async function askControl(
   throw fault('sandbox.refused', `The sandbox refuses: ${typeof detail === 'string' ? detail : `HTTP ${status}`}`);
 }
 
-/** @throws Fault `sandbox.control` when the answer does not have it: it is no sandbox that answers there */
+/** @throws Fault `sandbox.control` if the answer does not have the text, because then another program answers there */
 export function textIn(answer: JsonObject, name: string): string {
   const text = answer[name];
   if (typeof text === 'string') return text;

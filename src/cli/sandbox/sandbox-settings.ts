@@ -44,7 +44,7 @@ const FILE_BYTES_MAX = 1_048_576;
 type Tree = Record<string, unknown>;
 
 /**
- * Puts the settings of a sandbox together: the file first, over it the flags, over them what `--set` says.
+ * Combines the settings of a sandbox: flags replace values of the file, and values of `--set` replace both.
  *
  * @throws Fault `config.invalid` with every problem of a file, or `usage` with every problem of the flags
  */
@@ -87,7 +87,10 @@ function refuseIdleFlags({ rate, burst, seed, fault: drafts = [] }: SettingsFlag
   }
 }
 
-/** The settings of a file, without defaults. The storage is relative to that file, as every path in a config is. */
+/**
+ * The settings of a file, without defaults. The path of the storage is relative to that file, like every path in a
+ * config.
+ */
 async function settingsFile(file: string): Promise<Tree> {
   const document = await documentOf(file);
   const checked = check(SandboxSettings, document.value ?? {}, document);
@@ -129,7 +132,7 @@ function plainFlags({ data, rate, burst, idempotency, ids }: SettingsFlags): Tre
   };
 }
 
-/** `--gates` switches every gate on or off, and `--review` one gate alone. */
+/** `--gates` switches every gate on or off, and `--review` switches only one gate. */
 function gatesOf({ gates, review }: SettingsFlags): Tree {
   const named = gates === undefined ? [] : Object.entries(GATES);
   const switched = named.map(([name, gate]) => [gate, { enabled: gates?.includes(name as GateName) }] as const);
@@ -145,7 +148,10 @@ function nested([name = '', ...rest]: readonly string[], value: unknown): Tree {
   return { [name]: rest.length === 0 ? value : nested(rest, value) };
 }
 
-/** Named values are merged member by member, everything else is replaced; so is a rate limit by one of another form. */
+/**
+ * Merges objects member by member. All other values are replaced, and so is a rate limit by a rate limit of another
+ * kind.
+ */
 function merge(base: Tree, over: Tree): Tree {
   const members = new Map(Object.entries(base));
   for (const [name, value] of Object.entries(over)) {
@@ -156,7 +162,7 @@ function merge(base: Tree, over: Tree): Tree {
   return Object.fromEntries(members);
 }
 
-/** Whether a rate limit has other members once its kind is changed. The two names of one algorithm have the same. */
+/** True if a rate limit of the new kind has other members. Two names of the same algorithm have the same members. */
 function changesForm({ kind: before }: Tree, { kind }: Tree): boolean {
   if (before === undefined || kind === undefined) return false;
   const formOf = (one: unknown) => RateLimit.options.find((option) => option.shape.kind.safeParse(one).success);

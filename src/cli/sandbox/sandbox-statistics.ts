@@ -2,7 +2,7 @@ import type { SandboxStatistics } from '../../sandbox/control/inspection.ts';
 import { faultWords } from '../fault-flag.ts';
 import { plural, printable } from '../text/style.ts';
 
-/** So many doubles are listed; the rest is only counted. */
+/** At most this many doubles are listed; the others are only counted. */
 const DOUBLES_SHOWN = 20;
 
 /** Lines about the requests and writes of a sandbox. */
@@ -26,7 +26,7 @@ export function statisticsLines(statistics: SandboxStatistics): string[] {
   ];
 }
 
-/** Things that were created more than once, by the names that people know them by. */
+/** Lines about objects that were created more than once, with the names that people know. */
 function doubleLines({ duplicates }: SandboxStatistics): string[] {
   if (duplicates.length === 0) return [];
   const shown = duplicates.slice(0, DOUBLES_SHOWN);
@@ -44,7 +44,7 @@ function sumOf(counts: readonly { count: number }[]): number {
   return counts.reduce((sum, { count }) => sum + count, 0);
 }
 
-/** Lines about faults that were asked for and never happened. A test that relies on one of them has proved nothing. */
+/** Lines about requested faults that never happened. A test that relies on one of them has proved nothing. */
 export function unusedLines({ unusedFaults }: SandboxStatistics): string[] {
   if (unusedFaults.length === 0) return [];
   return [

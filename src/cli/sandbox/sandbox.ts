@@ -77,7 +77,7 @@ export function addSandboxCommand(program: Command, run: RunAction): void {
   addSandboxAdminCommands(sandbox, run);
 }
 
-/** Commander lets an option of `sandbox` stand behind a verb as well, where it would do nothing. */
+/** Refuses options of `sandbox` after a verb. Commander accepts them there, but they would have no effect. */
 function refuseStrayOptions(sandbox: Command, acting: Command): void {
   if (acting === sandbox) return;
   const stray = sandbox.options.find((option) => sandbox.getOptionValueSource(option.attributeName()) === 'cli');
@@ -105,7 +105,7 @@ async function serve(options: SandboxCommandOptions, context: CommandContext): P
         `The sandbox listens on ${host}, port ${new URL(baseUrl).port}, so other machines can reach it, in plain HTTP: anybody who reaches it with one of its keys can read and write all that it holds, and the keys can be read on the way. Without --host it listens on this machine alone.`,
       );
     }
-    // The keys were made for the reader, and this is the only time that they are shown.
+    // The keys may be shown, because they were made for the reader and are shown only now.
     if (output.json) output.document({ ok: true, baseUrl, controlUrl, keys }, { reveal: true });
     output.reveal(
       `The sandbox of the DPP API serves at ${output.paint('bold', baseUrl)}`,
@@ -127,12 +127,12 @@ async function serve(options: SandboxCommandOptions, context: CommandContext): P
   return showEnd(sandbox, context);
 }
 
-/** Prints the statistics. A fault that was asked for and never happened makes the exit code 4. */
+/** Prints the statistics. If a requested fault never happened, the exit code is 4. */
 function showEnd(sandbox: Sandbox, { output }: CommandContext): number {
   const statistics = sandbox.statistics();
   const { faults, unusedFaults } = statistics;
   const exitCode = unusedFaults.length === 0 ? 0 : 4;
-  // Without faults there is one document alone, as of any command that does not stream.
+  // Without faults only one document is printed, like by any command that does not stream.
   const hadFaults = faults.length > 0 || unusedFaults.length > 0;
   if (output.json && hadFaults) output.document({ ok: exitCode === 0, statistics });
   for (const line of statisticsLines(statistics)) output.note(line);

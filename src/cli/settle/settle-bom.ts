@@ -3,7 +3,7 @@ import type { CommandContext } from '../context.ts';
 import { plural, printable } from '../text/style.ts';
 import { countKind } from '../text/words.ts';
 
-/** Takes an answer to the question whether BOM items of adopted products are at the platform. */
+/** Stores a person's answer whether BOM items of adopted products are at the platform. */
 export async function settleBom(request: SettlePartsRequest, context: CommandContext): Promise<number> {
   const { output } = context;
   const config = await context.loadConfig();

@@ -13,7 +13,7 @@ import { countKind } from '../text/words.ts';
 
 type Selection = Omit<SettleSelectedRequest, 'dryRun'>;
 
-/** Settles all items in a state, once a person has confirmed their number. */
+/** Settles all items in a state, after a person has confirmed their number. */
 export async function settleAll(
   selection: Selection,
   { yes, context, config }: { yes: boolean; context: CommandContext; config: RuntimeConfig },

@@ -8,11 +8,11 @@ import type { Output } from '../text/output.ts';
 import { plural } from '../text/style.ts';
 
 /**
- * Compares the platform's own OpenAPI document with the profile of the config, and says what to set. It looks at these
- * two files alone, so it needs neither network nor ledger.
+ * Compares the platform's own OpenAPI document with the profile of the config, and shows which settings to change. It
+ * only reads these two files, so it needs neither network nor ledger.
  *
- * @returns 0 where nothing needs to be done, 4 where something breaks, is to be set, or could not be read
- * @throws Fault `usage` for a file that cannot be read or is no such document
+ * @returns 0 if nothing needs to be done, 4 if something breaks, needs a setting, or could not be read
+ * @throws Fault `usage` for a file that cannot be read or is not an OpenAPI document
  */
 export async function checkOpenApi(file: string, context: CommandContext): Promise<number> {
   const { output } = context;
@@ -47,7 +47,10 @@ export function settingsOf(differences: readonly Difference[]): Settings {
   return { profile, target: isJsonObject(target) ? target : {} };
 }
 
-/** Lists that several differences give for one setting are put together: each entry is one more place to look in. */
+/**
+ * Adds a value to the settings. If several differences give lists for one setting, the lists are combined, because each
+ * entry is one more place to search.
+ */
 function put(into: JsonObject, [name = '', ...rest]: string[], value: JsonValue): void {
   const before = Object.hasOwn(into, name) ? into[name] : undefined;
   if (rest.length === 0) {
@@ -100,7 +103,7 @@ function settingsLines({ profile, target }: Settings, { paint }: Output): string
   return lines;
 }
 
-/** Without indentation, so that it can be pasted as it is. */
+/** Lines of YAML without indentation, so that they can be pasted unchanged. */
 function yamlLines(value: JsonObject): string[] {
   return stringify(value, { lineWidth: 0 }).trimEnd().split('\n');
 }

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { fault } from '../../domain/faults.ts';
 import { fileReasonOf, systemCodeOf } from '../../lib/errors.ts';
 
-/** npm leaves a `.gitignore` out of what it packs, so that the template has it under another name. */
+/** npm does not pack a `.gitignore`, so the template has this file under another name. */
 const RENAMED: Readonly<Record<string, string>> = { gitignore: '.gitignore' };
 
 /**
@@ -34,7 +34,7 @@ export function writeTemplate({
       const text = readFileSync(join(template, name), 'utf8');
       const to = RENAMED[name] ?? name;
       mkdirSync(dirname(join(folder, to)), { recursive: true });
-      // A file that has appeared since then belongs to another process or person.
+      // `wx` never replaces a file: one that has appeared meanwhile belongs to another process or person.
       writeFileSync(join(folder, to), withValues(text, values), { flag: 'wx' });
       return to;
     });
@@ -67,7 +67,7 @@ function unwritable(folder: string, error: unknown): Error {
   });
 }
 
-/** False where the disk has no links. */
+/** Links this program into the folder. Returns false if the disk has no links. */
 function link(folder: string, root: string): boolean {
   const modules = join(folder, 'node_modules');
   try {

@@ -11,17 +11,17 @@ import { countKind, formatIssue, formatValue } from '../text/words.ts';
 const MARKS = { mapped: '✓', excluded: '–', quarantined: '✗' } as const;
 const COLOURS = { mapped: 'green', excluded: 'dim', quarantined: 'red' } as const;
 
-/** The characters of a line besides its two cells. */
+/** How many characters a line has besides its two cells. */
 const BETWEEN = 5;
 const LEFT_MAX = 46;
 const RIGHT_MIN = 30;
-/** Without a terminal, a line has room for a value of this length. */
+/** The longest value on a line if there is no terminal. */
 const RIGHT_WITHOUT_TERMINAL = 100;
 
 /**
  * A record beside the items that it maps to.
  *
- * @param mappings those of its stream
+ * @param mappings the mappings of its stream
  */
 export function recordLines(
   record: PreviewedRecord,
@@ -51,7 +51,7 @@ function columnLines({ fields }: PreviewedRecord): string[] {
   return filled.map(([name, value]) => `${printable(name).padEnd(width)}  ${formatValue(value, 200)}`);
 }
 
-/** The size of a cell, and how it is coloured. */
+/** The width of a cell, and the function that colours it. */
 interface Cell {
   paint: Output['paint'];
   width: number;

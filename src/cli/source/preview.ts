@@ -72,12 +72,12 @@ function selected(id: string, stream: string | undefined, config: RuntimeConfig)
 interface PreviewedStream {
   stream: string;
   records: PreviewedRecord[];
-  /** How many records of the stream fit the filters; null where not all of it was read. */
+  /** How many records of the stream fit the filters; null if not all of it was read. */
   matching: number | null;
   counts: PreviewCounts | null;
 }
 
-/** Shows records of a source to people, and gives what was shown. */
+/** Shows records of a source to people, and returns what it has shown. */
 export async function previewSource(
   source: ConfiguredSource,
   config: RuntimeConfig,
@@ -88,7 +88,7 @@ export async function previewSource(
   const { openPreview } = await import('../../daemon/preview/preview.ts');
   const opened = await openPreview(source, config, { log, signal: context.interruption() });
   const isShown = createPreviewFilter(options, config.profile);
-  // The counts of the only stream are those of the source.
+  // If there is only one stream, its counts are also those of the source.
   const total = options.streams.length === 1 ? null : createPreviewCounter();
   const streams: PreviewedStream[] = [];
   try {

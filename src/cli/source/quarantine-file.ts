@@ -5,15 +5,15 @@ import { defuseFormula } from '../../lib/text/formula-safety.ts';
 import { formatIssue } from '../text/words.ts';
 import { writeWholeFile } from '../whole-file.ts';
 
-/** Without a byte order mark, spreadsheets read the file in the encoding of the country. */
+/** Without a byte order mark, spreadsheets read the file in the usual encoding of the country. */
 const BYTE_ORDER_MARK = '\ufeff';
 const ADDED = ['file', 'line', 'issues'] as const;
 
 /**
- * Writes quarantined records as CSV (RFC 4180, UTF-8): every column that one of them has, then the file, line and issues
- * of each. The file appears whole or not at all, with mode 0600, since it holds the company's data.
+ * Writes quarantined records as CSV (RFC 4180, UTF-8): every column that one of them has, then the file, line and
+ * issues of each. The file appears only when it is complete. Its mode is 0600, because it contains the company's data.
  *
- * @param pages gives the records from the beginning each time: once for the columns, once for the rows
+ * @param pages returns all records at each call. It is called once for the columns and once for the rows
  * @returns the file's absolute path and how many records are in it
  * @throws Fault `usage` when the file cannot be written
  */

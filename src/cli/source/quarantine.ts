@@ -91,7 +91,7 @@ function recordLines({ source, stream, key, place, issues }: QuarantinedRecord, 
   return [...lines, ''];
 }
 
-/** All quarantined records, a page at a time: there may be more than memory holds. */
+/** All quarantined records, page by page, because there may be more than fit into memory. */
 function* pagesOf(views: LedgerViews | null, source: string | undefined): Generator<QuarantinedRecord[]> {
   let afterId = 0;
   while (views !== null) {

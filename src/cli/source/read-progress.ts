@@ -4,7 +4,7 @@ import { formatCount } from '../text/style.ts';
 
 /** Shows the progress of a read of one stream. */
 interface ReadProgress {
-  /** @param place bytes or rows, where the connector knows them */
+  /** @param place bytes or rows, if the connector knows them */
   show(rows: number, place: { done: number; total: number } | null): void;
   /** Ends the progress. Call it before something is printed. */
   stop(): void;
@@ -13,7 +13,7 @@ interface ReadProgress {
 const LINE_EVERY_MS = 5000;
 const NONE: ReadProgress = { show: () => {}, stop: () => {} };
 
-/** A bar in a terminal, otherwise a line every few seconds, and nothing with `--quiet` or `--json`. */
+/** Shows a bar in a terminal, otherwise a line every few seconds. Shows nothing with `--quiet` or `--json`. */
 export function createReadProgress(name: string, output: Output): ReadProgress {
   if (output.quiet || output.json) return NONE;
   return output.watched ? createBar(name, output) : createLines(name, output);

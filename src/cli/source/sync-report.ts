@@ -12,10 +12,10 @@ import { countKind } from '../text/words.ts';
 
 const WARNINGS_MAX = 5;
 
-/** The result of a sync, without the list of what needs a person. */
+/** The result of a sync, without the list of items that need a person. */
 export type Report = Omit<Synced, 'attention'>;
 
-/** The result of a sync as the interface contract has it. */
+/** The document of a sync's result, which the interface contract defines. */
 export function syncDocument(report: Report): { ok: boolean } & Record<string, unknown> {
   const { runs, items, passports, requests, durationMs, warnings, fault, guarded, missing, accepted } = report;
   const { sent, throttled, retried } = requests;

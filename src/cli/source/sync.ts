@@ -63,7 +63,7 @@ export function addSyncCommand(program: Command, run: RunAction): void {
 }
 
 /**
- * This sync uses the acceptance, so it has to include the accepted source.
+ * Checks that the sync includes the accepted sources, because it is the sync that uses the acceptance.
  *
  * @throws Fault `usage`
  */
@@ -75,7 +75,7 @@ function assertSelected(sources: readonly string[], accept: readonly string[]): 
   });
 }
 
-/** Prints the result of a sync for people. With `--quiet` it prints only what needs a person. */
+/** Prints the result of a sync for people. With `--quiet` it only prints lines about items that need a person. */
 export function showReport({ output }: CommandContext, report: Synced): void {
   if (output.quiet) output.print(...acceptedLines(report), ...attentionLines(report, report.attention, output.paint));
   else output.print(...reportLines(report, output));

@@ -40,7 +40,7 @@ export function attentionLines(standing: Standing, attention: Attention, paint: 
     if (attention.waitingFor.length > SHOWN_MAX) lines.push('  … all of them: dpp-sync items --state waiting');
   }
   const { blocked = 0, incomplete = 0 } = passports;
-  // A daemon that runs meanwhile may settle unconfirmed deliveries between the two counts.
+  // A running daemon may settle unconfirmed deliveries between the two counts, so the difference is never less than 0.
   const needingIn = (state: (typeof NEEDING)[number]): number =>
     Math.max(0, countOf(items, [state]) - (state === 'in_doubt' ? attention.awaitingReadBack.count : 0));
   const needing = NEEDING.reduce((sum, state) => sum + needingIn(state), 0);
@@ -103,7 +103,10 @@ function readLines({ failedRuns, guarded }: Standing, paint: Paint): string[] {
   return [...failed, ...held, ...cures];
 }
 
-/** One line about rows that make items of other rows. Rows that make nothing else are named, as they may be a mistake. */
+/**
+ * One line about rows that make the same items as other rows. Rows that make no other item are named, because they may
+ * be a mistake.
+ */
 function duplicateLines({ duplicates: { count, whole, examples } }: Attention): string[] {
   if (count === 0) return [];
   const shared = count - whole;
@@ -131,7 +134,7 @@ function missingLines({ missing }: Standing, paint: Paint): string[] {
   ];
 }
 
-/** How many items are in these states, of whatever kind. */
+/** How many items are in these states, of all kinds. */
 export function countOf(items: ItemCounts, states: readonly (keyof ItemCounts[ItemKind])[]): number {
   return Object.values(items).reduce(
     (sum, counts) => sum + states.reduce((inner, state) => inner + (counts[state] ?? 0), 0),

@@ -19,7 +19,7 @@ export function createBarGroup(): cliProgress.MultiBar {
   );
 }
 
-/** A label in the width that all labels have. */
+/** A label that is padded or cut to the common width. */
 export function barLabel(text: string): string {
   return text.padEnd(18).slice(0, 18);
 }

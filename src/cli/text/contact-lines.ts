@@ -7,7 +7,7 @@ export const NO_CONTACT_ATTENTION: ContactAttention = { adopted: [], parts: { pr
 
 const FIELDS_SHOWN = 8;
 
-/** Lines for people; nothing where first contact left nothing. */
+/** Lines for people about first contact; empty if there is nothing to decide. */
 export function contactLines(
   suspended: readonly Suspended[],
   { adopted, parts }: ContactAttention,

@@ -1,20 +1,20 @@
 import { stripVTControlCharacters } from 'node:util';
 
 /**
- * A command stays in one piece, because people paste it into a shell. A command is a text between backticks, or a text
- * that names the program.
+ * Matches a part of a line that is not divided: a word or a command. People paste commands into a shell, so a command
+ * stays on one line. A command is a text between backticks, or a text that names the program.
  */
 const PIECE =
   /`[^`]+`|(?:npm run -s dpp-sync --|\S*\bdpp-sync) (?:-c \S+ )?[a-z]+(?: (?:--?[\w-]+(?: [^\s-]+)?|[A-Z]{2,}…?|'[^']*'))*/g;
-/** A label and the text behind it, as in `  state      delivered`. */
+/** Matches a label with the blanks after it, as in `  state      delivered`. */
 const LABEL = /^ *\S+(?: \S+){0,3} {2,}(?=\S)/;
-/** The further lines of an entry of a list stand below its text. */
+/** Matches the mark of a list entry. The further lines of the entry are indented to its text. */
 const MARKED = /^ *(?:error:|warning:|[-✓✗!…→] )/;
 const KEPT_SPACE = '\u00a0';
 
 /**
  * Divides a line into lines of limited length, between words. The further lines begin below the first word, or below
- * the text behind a label. A word that is wider has a line of its own.
+ * the text after a label. A word that is too long has a separate line.
  */
 export function fit(line: string, width: number): string[] {
   if (visible(line).length <= width) return [line];

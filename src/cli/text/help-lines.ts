@@ -1,13 +1,13 @@
 import { fit } from './fit.ts';
 
-/** An example, perhaps with a comment behind its command. */
+/** Matches an example, with or without a comment after its command. */
 const EXAMPLE = /^( *\$ .*?\S)(?: {2,}(\S.*))?$/;
 const HEADING = /^\w+(?: \w+)?:$/;
 const COMMENT_INDENT = ' '.repeat(6);
 
 /**
- * A help page in lines of limited length. The words of a paragraph are wrapped again, and a comment that has no room
- * behind its example stands below it.
+ * A help page in lines of limited length. The words of a paragraph are wrapped again. If a comment has no room after
+ * its example, it is put below the example.
  */
 export function helpLines(text: string, width: number): string {
   return paragraphsOf(text)
@@ -20,7 +20,7 @@ export function helpLines(text: string, width: number): string {
     .join('\n');
 }
 
-/** The lines of a text, where those of a paragraph are one line. A heading and what is indented stay lines of their own. */
+/** Joins the lines of each paragraph of a text to one line. Headings and indented lines stay separate lines. */
 function paragraphsOf(text: string): string[] {
   const isProse = (line: string) => /^\S/.test(line);
   const lines: string[] = [];

@@ -3,7 +3,7 @@ import { printable } from './style.ts';
 
 const LEVELS: Record<string, string> = { 10: 'trace', 20: 'debug', 30: 'info', 40: 'warn', 50: 'error' };
 
-/** A line of the log as people read it in a terminal: `warn: What happened. (source=erp)`. */
+/** The form of a log line for people in a terminal: `warn: What happened. (source=erp)`. */
 export function formatLogLine(line: string): string {
   const entry: unknown = JSON.parse(line);
   if (!isJsonObject(entry)) return line;

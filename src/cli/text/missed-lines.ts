@@ -1,7 +1,7 @@
 import type { StreamAccount } from '../../domain/ports/ledger/ledger-views.ts';
 import { type Paint, plural, printable } from './style.ts';
 
-/** Warnings about streams whose changes have missed something that the complete read of the same run has found. */
+/** Warnings about streams whose changes have missed records that the complete read of the same run has found. */
 export function missedLines(
   accounts: readonly Pick<StreamAccount, 'source' | 'stream' | 'missedByChanges'>[],
   paint: Paint,

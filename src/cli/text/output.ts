@@ -16,35 +16,35 @@ export interface OutputOptions {
   secrets: SecretStore;
   json: boolean;
   quiet: boolean;
-  /** How the reader starts this program; asked when a text has a command in it. */
+  /** Returns how the reader starts this program. Called if a text contains a command. */
   ownStart: () => OwnStart;
 }
 
 /**
- * The output of a command. Results go to stdout; errors, notes and progress go to stderr. With `--json` stdout carries the
- * document and nothing else. The secret store removes secrets from all of it (I7), except from the texts of `reveal`.
- * Lines for people have commands that can be pasted, and fit the width of the terminal.
+ * The output of a command. Results go to stdout; errors, notes and progress go to stderr. With `--json` stdout has only
+ * the document. The secret store removes secrets from all of it (I7), except from the texts of `reveal`. Lines for
+ * people fit the width of the terminal, and their commands can be pasted into a shell.
  */
 export interface Output {
   json: boolean;
   quiet: boolean;
   /** Colours for stdout. */
   paint: Paint;
-  /** The width of the terminal that shows stdout; null where it is none. */
+  /** The width of the terminal that shows stdout; null if no terminal shows it. */
   width: number | null;
-  /** True where somebody watches stderr in a terminal. */
+  /** True if somebody watches stderr in a terminal. */
   watched: boolean;
   /** Prints lines of a result for people. Nothing with `--json`. */
   print(...lines: string[]): void;
-  /** The same without scrubbing: for keys that were made for the reader here and now. */
+  /** Like `print`, but without removing secrets: for keys that were just made for the reader. */
   reveal(...lines: string[]): void;
-  /** The one JSON document of a command. `reveal` for a document that is there to hand out keys. */
+  /** The one JSON document of a command. `reveal` is for a document that gives keys to the reader. */
   document(value: object, options?: { reveal: boolean }): void;
   /** A line of a stream of JSON documents. Resolves when the reader takes more; false once it has gone away. */
   jsonLine(value: object): Promise<boolean>;
-  /** The same for lines of a long listing for people. */
+  /** Like `jsonLine`, for lines of a long list for people. */
   listLine(line: string): Promise<boolean>;
-  /** Bytes of a result that is no text, as they are. Resolves as `jsonLine` does. */
+  /** Writes the unchanged bytes of a result that is not text. Resolves like `jsonLine`. */
   bytes(chunk: Uint8Array): Promise<boolean>;
   /** Prints a note beside the result. Nothing with `--quiet`. */
   note(line: string): void;
@@ -52,7 +52,7 @@ export interface Output {
   error(line: string): void;
   /** A line of the log. */
   log(line: string): void;
-  /** While set, what goes to stderr is handed over instead, so that it can be placed above progress bars. */
+  /** While a function is set, it gets the text for stderr, so that the text can be placed above progress bars. */
   divert(write: ((text: string) => void) | null): void;
 }
 
@@ -61,8 +61,8 @@ export function createOutput(options: OutputOptions): Output {
   let gone = false;
   let diverted: ((text: string) => void) | null = null;
 
-  // A reader that has seen enough (`| head`) closes the pipe, and a closed terminal takes nothing any more (EIO).
-  // Neither is an error: the command finishes its work without a reader.
+  // A reader such as `head` may close the pipe early, and a closed terminal accepts no output (EIO). This is not an
+  // error: the command finishes its work without a reader.
   for (const stream of [stdout, stderr]) {
     stream.on('error', (error: unknown) => {
       const code = systemCodeOf(error);

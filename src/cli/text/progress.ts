@@ -9,9 +9,9 @@ import { formatCount, formatTime, printable, shorten } from './style.ts';
 
 /** Shows the progress of the work. */
 export interface Progress {
-  /** Null where nothing is to be shown. */
+  /** Null if nothing is to be shown. */
   show: ((progress: WorkProgress) => void) | null;
-  /** Ends it, before the result is printed. */
+  /** Ends the progress. Call it before the result is printed. */
   stop: () => void;
 }
 
@@ -21,8 +21,8 @@ export interface ProgressOptions {
 }
 
 /**
- * Bars in a terminal, otherwise a line every few seconds, and nothing with `--quiet` or `--json`. It goes
- * to stderr.
+ * Shows bars in a terminal, otherwise a line every few seconds. Shows nothing with `--quiet` or `--json`. Writes to
+ * stderr.
  */
 export function createProgress(options: ProgressOptions): Progress {
   const { output } = options;
@@ -77,7 +77,7 @@ function createBars({ output, clock }: ProgressOptions): Progress {
   };
 }
 
-/** Why nothing is sent at the moment, or null. */
+/** A line with the reason why nothing is sent now, or null. */
 function restLine({ paused, outage, apiWait }: WorkProgress): string | null {
   if (paused !== null) return shorten(`paused: ${printable(paused.message)}`, 60);
   if (outage !== null) return awayLine(outage.writesAlone);
@@ -127,7 +127,7 @@ const NOTHING_YET: WorkProgress = {
   apiWait: null,
 };
 
-/** Lines about reasons why nothing is sent that have begun, and that have ended. */
+/** Lines about changes since the last progress: reasons why nothing is sent that have begun or ended. */
 function changesSince(before: WorkProgress, { paused, outage, apiWait }: WorkProgress): string[] {
   const lines: string[] = [];
   if (paused?.message !== before.paused?.message) {

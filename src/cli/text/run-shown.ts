@@ -4,7 +4,7 @@ import type { RuntimeConfig } from '../../daemon/sources/open-source.ts';
 import type { CommandContext } from '../context.ts';
 import { createProgress } from './progress.ts';
 
-/** Runs one handler where the ledger is held, under a progress display. */
+/** Runs one handler in the process that holds the ledger, and shows its progress. */
 export function runShown<Request, Result>(
   context: CommandContext,
   config: RuntimeConfig,
@@ -14,7 +14,7 @@ export function runShown<Request, Result>(
   return context.withAdmin(config, command, (admin) => shown(context, admin, handler, request));
 }
 
-/** The same with an admin that is open already. */
+/** Like `runShown`, with an admin that is already open. */
 export async function shown<Request, Result>(
   context: CommandContext,
   admin: Admin,

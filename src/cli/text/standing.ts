@@ -14,17 +14,19 @@ import { formatCount } from './style.ts';
 import { type Cell, formatTable, isWithin, type TableStyle } from './table.ts';
 import { PASSPORT_COLOURS, STATE_COLOURS, STATES_IN_ORDER } from './words.ts';
 
-/** A read that the guard held, for scripts. */
+/** The document about a read that the guard holds, for scripts. */
 export function guardedDocument({ since, ...read }: GuardedRead): object {
   return { ...read, since: new Date(since).toISOString() };
 }
 
-/** The questions of first contact to a person, for scripts. */
+/** The document about the open questions of first contact, for scripts. */
 export function contactDocument({ adopted, parts }: ContactAttention): object {
   return { adopted, unansweredParts: parts };
 }
 
-/** A table of kinds by state; states that no item is in are left out. In a narrow terminal each state has a line. */
+/**
+ * A table of kinds by state; states without items are left out. In a narrow terminal each state has a separate line.
+ */
 export function itemLines(items: ItemCounts, style: TableStyle): string[] {
   const kinds = Object.keys(items) as ItemKind[];
   const used = STATES_IN_ORDER.filter(
@@ -45,7 +47,7 @@ export function itemLines(items: ItemCounts, style: TableStyle): string[] {
   );
 }
 
-/** Passports by state, in one row; nothing if no passports are wanted. */
+/** Passports by state, in one row; empty if no passports are wanted. */
 export function passportLines(passports: PassportCounts, style: TableStyle): string[] {
   const used = PASSPORT_STATES.filter((state) => (passports[state] ?? 0) > 0);
   if (used.every((state) => state === 'none')) return [];

@@ -1,7 +1,7 @@
 import { styleText } from 'node:util';
 
 export type Colour = 'green' | 'red' | 'yellow' | 'cyan' | 'dim' | 'bold';
-/** Colours a text, or returns it unchanged where colours are off. */
+/** Colours a text, or returns it unchanged if colours are off. */
 export type Paint = (colour: Colour, text: string) => string;
 
 export function createPaint(enabled: boolean): Paint {
@@ -14,8 +14,8 @@ export function wantsColour(stream: { isTTY?: boolean }, env: Readonly<Record<st
 }
 
 /**
- * Text from a source or from the API as it may stand on one line of a terminal: control characters, which could move the
- * cursor or rewrite the screen, and marks that turn the reading direction are made visible.
+ * Makes a text from a source or from the API safe for one line of a terminal. Control characters, which could move the
+ * cursor or change the screen, and marks that change the reading direction are made visible.
  */
 export function printable(text: string): string {
   return text
@@ -28,19 +28,19 @@ export function printable(text: string): string {
     );
 }
 
-/** The text cut to a number of characters. */
+/** Cuts a text to a number of characters. */
 export function shorten(text: string, length: number): string {
   return text.length <= length ? text : `${text.slice(0, Math.max(0, length - 1))}…`;
 }
 
-/** The text cut in its middle to a number of characters, so that its beginning and its end can be seen. */
+/** Cuts a text in its middle to a number of characters, so that its beginning and its end stay visible. */
 export function shortenMiddle(text: string, length: number): string {
   if (text.length <= length) return text;
   const end = Math.floor((length - 1) / 2);
   return `${text.slice(0, Math.max(0, length - 1 - end))}…${end > 0 ? text.slice(-end) : ''}`;
 }
 
-/** Divides the text into lines of at most this many characters, between words. A longer word has a line of its own. */
+/** Divides the text into lines of at most this many characters, between words. A longer word has a separate line. */
 export function wrap(text: string, width: number): string[] {
   const lines: string[] = [];
   let line = '';
@@ -53,23 +53,23 @@ export function wrap(text: string, width: number): string[] {
   return [...lines, line];
 }
 
-/** `12,345` */
+/** Formats a count: `12,345`. */
 export function formatCount(count: number): string {
   return String(count).replace(/\B(?=(?:\d{3})+$)/g, ',');
 }
 
-/** `840 bytes`, `57.2 kB`, `3.4 MB` */
+/** Formats a size: `840 bytes`, `57.2 kB`, `3.4 MB`. */
 export function formatBytes(bytes: number): string {
   if (bytes < 1000) return plural(bytes, 'byte');
   return bytes < 1_000_000 ? `${(bytes / 1000).toFixed(1)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
 }
 
-/** `1 product`, `2 products` */
+/** A count with its noun: `1 product`, `2 products`. */
 export function plural(count: number, one: string, many = `${one}s`): string {
   return `${formatCount(count)} ${count === 1 ? one : many}`;
 }
 
-/** `840 ms`, `3.2 s`, `4 min 10 s` */
+/** Formats a length of time: `840 ms`, `3.2 s`, `4 min 10 s`. */
 export function formatDuration(durationMs: number): string {
   if (durationMs < 1000) return `${Math.round(durationMs)} ms`;
   if (durationMs < 60_000) return `${(durationMs / 1000).toFixed(1)} s`;
@@ -78,7 +78,7 @@ export function formatDuration(durationMs: number): string {
   return minutes < 60 ? `${minutes} min ${seconds % 60} s` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
-/** `2026-03-01 14:05:09`, in the machine's time zone. */
+/** Formats a time in the machine's time zone: `2026-03-01 14:05:09`. */
 export function formatTime(at: number): string {
   const date = new Date(at);
   const two = (value: number) => String(value).padStart(2, '0');

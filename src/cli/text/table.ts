@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from 'node:util';
 import { type Colour, formatCount, type Paint, printable, shorten, shortenMiddle } from './style.ts';
 
-/** A cell of a table. Its text is made printable by the table. */
+/** A cell of a table. The table makes its text printable. */
 export interface Cell {
   text: string;
   colour?: Colour;
@@ -12,16 +12,19 @@ export interface Column {
   align?: 'right';
   /** The most characters that a cell shows in a terminal. */
   max?: number;
-  /** The least width, so that the parts of a table that is printed bit by bit stand below each other. */
+  /** The least width, so that the columns of a table that is printed in parts are aligned. */
   min?: number;
   /**
-   * Where a cell that is too long is cut; at its end by default. Keys differ at both ends, and people copy them: they are cut once
-   * the other columns have little text left.
+   * Where a cell that is too long is cut; by default at its end. Keys may differ at both ends and people copy them, so
+   * they are cut only after the other columns have become narrow.
    */
   cut?: 'middle';
-  /** True if its texts make no sense in part, such as times: they are not cut. */
+  /** True if parts of the texts make no sense, such as times. They are not cut. */
   fixed?: boolean;
-  /** A last column that is never cut, as people copy its text. A text without room is on a line of its own. */
+  /**
+   * True for a last column that is never cut, because people copy its text. If a text has no room, it is put on a
+   * separate line.
+   */
   whole?: boolean;
 }
 
@@ -32,12 +35,12 @@ export interface TableStyle {
 }
 
 const GAP = '  ';
-/** A column with text does not become narrower than this. */
+/** The least width of a column with text. */
 const TEXT_MIN = 8;
-/** With more than this, a column of text becomes narrower before keys do. */
+/** A column of text that is wider than this becomes narrower before columns of keys do. */
 const TEXT_ENOUGH = 16;
 
-/** Lines of a table, each indented by two spaces. Numbers in right-aligned columns stand below each other. */
+/** Lines of a table, each indented by two spaces. Numbers are aligned to the right. */
 export function formatTable(
   columns: readonly Column[],
   rows: readonly (string | number | Cell)[][],
@@ -75,7 +78,10 @@ function widthOf(widths: readonly number[]): number {
   return widths.reduce((sum, width) => sum + GAP.length + width, 0);
 }
 
-/** Takes from long texts, then from keys, then from all, until the table fits or no column can become narrower. */
+/**
+ * Makes columns narrower until the table fits or no column can become narrower: first long texts, then keys, then all
+ * columns.
+ */
 function narrowed(columns: readonly Column[], wanted: readonly number[], width: number): number[] {
   const widths = [...wanted];
   const least = columns.map(({ title, align, fixed = false }, index) =>
@@ -103,7 +109,7 @@ function toCell(cell: string | number | Cell): Cell {
   return { ...rest, text: printable(text) };
 }
 
-/** Without the padding behind the last cell, which would wrap on narrow terminals. */
+/** Removes the padding after the last cell, which would wrap on narrow terminals. */
 function trimLine(line: string): string {
   return stripVTControlCharacters(line) === line ? line.trimEnd() : line;
 }

@@ -8,12 +8,12 @@ import { kindWord } from '../../domain/words.ts';
 import type { JsonValue } from '../../lib/json.ts';
 import { type Colour, plural, printable, shorten } from './style.ts';
 
-/** `1 product`, `1,887 BOM items` */
+/** A count with the name of its kind: `1 product`, `1,887 BOM items`. */
 export function countKind(count: number, kind: SubjectKind): string {
   return plural(count, kindWord(kind));
 }
 
-/** In the order in which people want to read them. */
+/** The states in the order in which people want to read them. */
 export const STATES_IN_ORDER: readonly ItemState[] = [
   'delivered',
   'superseded',
@@ -47,7 +47,7 @@ export const STATE_COLOURS: Record<ItemState, Colour> = {
   parked: 'red',
 };
 
-/** What a person can do about an item in this state. KEY comes last in a command, since `--` may have to go before it. */
+/** What a person can do about an item in this state. KEY is last in a command, because `--` may be needed before it. */
 export const NEXT_STEPS: Record<ItemState, string> = {
   delivered: 'Nothing: the platform has it as the source wants it.',
   superseded:
@@ -68,7 +68,7 @@ export const NEXT_STEPS: Record<ItemState, string> = {
 
 const KEY_STEP = 'Put the key or its rights in order: `dpp-sync check` shows them. What is due is sent then.';
 
-/** The next step of a person, for the reasons of blocked items and of due items that call for one. */
+/** The next step of a person, for the reasons of blocked items, and of due items that need a person. */
 export const REASON_STEPS: Readonly<Partial<Record<ReasonCode, string>>> = {
   adopted: 'Compare the two, then accept the changes with `dpp-sync sync --accept SOURCE`, or correct the source.',
   adopted_bom:
@@ -87,7 +87,7 @@ export function formatValue(value: JsonValue | undefined, max = 80): string {
   return shorten(printable(typeof value === 'string' ? value : JSON.stringify(value)), max);
 }
 
-/** An issue on one line: the message, and the value where the message does not have it. */
+/** An issue on one line: the message, and the value if the message does not contain it. */
 export function formatIssue(issue: Issue): string {
   const { message, field, value } = issue;
   const where = field === undefined || message.includes(field) ? '' : `${field}: `;
