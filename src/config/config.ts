@@ -27,7 +27,7 @@ import { ObserveSection } from './observe-section.ts';
 
 const column = z.string().min(1, 'a column name');
 
-/** Columns that identify a record; a part of every stream, whatever its connector. */
+/** Columns that identify a record; a setting of every stream, for all connectors. */
 export const StreamKey = z
   .array(column)
   .min(1, 'at least one column name')
@@ -338,7 +338,7 @@ const Source = z
   })
   .describe('One configured system to read from.');
 
-/** What the mappings of a source refer to. */
+/** The parts of a source to which its mappings refer. */
 export const SourceParts = Source.pick({ id: true, lookups: true, units: true }).loose();
 
 const Passports = z

@@ -23,23 +23,23 @@ const DEPTH_MAX = 100;
 /** A YAML or JSON file, parsed. */
 export interface ConfigDocument {
   value: unknown;
-  /** The line of the deepest part of the path that is there; null if it is in no line. */
+  /** The line of the deepest part of the path that is there; null if no part of the path is in the file. */
   lineOf(path: readonly PathSegment[]): number | null;
 }
 
 /**
- * Parses YAML 1.2, of which JSON is a part, with two differences. Placeholders may stand unquoted anywhere, in
- * `{ token: ${file:/run/token} }` too, which YAML alone would not take. And numbers that YAML would rewrite (`0123` to
- * 123, long ids to rounded ones) stay the text that was written: in a config of an ERP they are codes, not quantities.
+ * Parses YAML 1.2, of which JSON is a part, with two differences. Placeholders need no quotes anywhere, not even in
+ * `{ token: ${file:/run/token} }`, which YAML alone would refuse. Numbers that YAML would change (`0123` to 123, long
+ * ids to rounded ones) stay text, because in the config of an ERP they are codes and not quantities.
  *
- * The parser's own messages quote the file, which may hold secrets, so they are not passed on (I7).
+ * The parser's messages quote the file, which may contain secrets, so they are not passed on (I7).
  */
 export function parseDocumentText(text: string): Result<ConfigDocument, ConfigProblem[]> {
   const lines = new LineCounter();
   if (/[\ufdd0-\ufdd6]/.test(text))
     return err([{ path: '', line: null, message: 'found a character that Unicode reserves' }]);
   try {
-    // The log level is the one at which the parser reports a second document and prints nothing.
+    // At this log level the parser reports a second document, but prints nothing.
     const hidden = hidePlaceholders(text);
     const document = parseDocument(hidden, {
       lineCounter: lines,
@@ -56,17 +56,17 @@ export function parseDocumentText(text: string): Result<ConfigDocument, ConfigPr
     if (!plain.ok) return err([{ path: '', line: null, message: TOO_MANY_ALIASES }]);
     return ok({ value: plain.value, lineOf: (path) => lineOf(document, lines, path) });
   } catch (error) {
-    // The parser is recursive, and ends so where the stack does.
+    // The parser is recursive, and throws this error if the nesting is too deep for the stack.
     if (error instanceof RangeError) return err([{ path: '', line: null, message: TOO_DEEP }]);
     throw error;
   }
 }
 
-/** The characters of placeholders that mean something to YAML, and noncharacters of Unicode in their place. */
+/** The characters of placeholders that have a meaning in YAML, and the noncharacters of Unicode that replace them. */
 const HIDDEN = '{}[],:#';
 const HIDDEN_BASE = 0xfdd0;
 
-/** Every character keeps its position, so that line numbers stay right. */
+/** Every character keeps its position, so that line numbers stay correct. */
 function hidePlaceholders(text: string): string {
   const hide = (character: string) => String.fromCharCode(HIDDEN_BASE + HIDDEN.indexOf(character));
   return text.replace(/\$\{[^{}"'\r\n]*\}/g, (placeholder) => placeholder.replace(/[{}[\],:#]/g, hide));
@@ -130,8 +130,8 @@ const TEXT_BEGINS = new Set(['[', '{', '"', "'", CST.SCALAR]);
 const TEXT_ENDS = new Set([']', '}', '"', "'"]);
 
 /**
- * The places at which a bracket or a quote touches other text within braces, as in `{ a: row["b"] }`. The parser gives up
- * at the first of them, and the lexer does not.
+ * The places at which a bracket or a quote touches other text within braces, as in `{ a: row["b"] }`. The parser stops
+ * at the first of them, but the lexer does not.
  */
 function unquotedIn(text: string): number[] {
   const found: number[] = [];
@@ -141,7 +141,7 @@ function unquotedIn(text: string): number[] {
   for (const token of new Lexer().lex(text)) {
     if (isTouched && TEXT_BEGINS.has(token.charAt(0))) found.push(position);
     isTouched = isPlain || TEXT_ENDS.has(token.charAt(0));
-    // The lexer puts a mark before each plain scalar, and at the beginning of a document, that the text does not have.
+    // Before each plain scalar, and at the beginning of a document, the lexer returns a mark that is not in the text.
     isPlain = token === CST.SCALAR;
     if (!MARKS.has(token)) position += token.length;
   }
@@ -194,7 +194,10 @@ function restoreScalars(document: Document): void {
   });
 }
 
-/** The parser's way of saying that aliases stand for too much is a ReferenceError, as `checkNodes` found them all resolved. */
+/**
+ * A ReferenceError means here that aliases expand to too much, because `checkNodes` has already found that all of them
+ * can be resolved.
+ */
 function toPlain(document: Document): Result<unknown, ReferenceError> {
   try {
     return ok(document.toJS({ maxAliasCount: ALIASES_MAX }));

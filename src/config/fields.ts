@@ -1,5 +1,5 @@
-// The kinds of values that the config file has beyond zod's own. Their messages say only what was expected. The found
-// value is added where problems are reported, because only that code knows whether the value may be shown (I7).
+// The kinds of values that the config file has beyond zod's own. Their messages only name the expected value. The code
+// that reports problems adds the found value, because only that code knows whether the value may be shown (I7).
 
 import { isIPv6 } from 'node:net';
 import nodeCron from 'node-cron';
@@ -26,8 +26,8 @@ export const StreamName = z
   );
 
 /**
- * The API's address. The key goes with every request, so anything but https is refused, except towards this machine.
- * Normalised to have no trailing slash.
+ * The API's address. The key is sent with every request, so only https is allowed, except to this machine. A trailing
+ * slash is removed.
  */
 export const BaseUrl = z.string().transform((text, context) => {
   const expected = baseUrlProblem(text);
@@ -41,7 +41,7 @@ function baseUrlProblem(text: string): string | null {
   if (url === null) return 'a URL such as https://dpp.example.com';
   if (url.username !== '' || url.password !== '')
     return 'a URL without user name and password; credentials have keys of their own in the config';
-  // An empty query or fragment is invisible in the parsed URL, yet would end up in the middle of every path.
+  // An empty query or fragment is invisible in the parsed URL, but would be in the middle of every path.
   if (/[?#]/.test(text)) return 'a URL without query and fragment';
   if (url.protocol === 'https:') return null;
   if (url.protocol === 'http:' && isLoopback(url.hostname)) return null;
@@ -54,7 +54,7 @@ export const PublicUrl = z.string().refine((text) => {
   return url !== null && (url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname)));
 }, 'an https URL with {sku} or {id} in it');
 
-/** A host as a request names it, without a port. */
+/** The name of a host in requests, without a port. */
 export const HostName = z
   .string()
   .max(253, 'at most 253 characters')
@@ -158,7 +158,7 @@ export const Share = z
     return z.NEVER;
   });
 
-/** An expression. A bare number or boolean is the constant that it looks like. */
+/** An expression. A plain number or boolean is a constant. */
 export const Expression = z
   .union([z.string().trim().min(1), z.number(), z.boolean()], { error: 'an expression, as text' })
   .meta({ title: 'expression' })

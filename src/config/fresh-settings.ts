@@ -13,7 +13,7 @@ export interface FreshSettings {
 /**
  * Returns a function that gives the settings of a source with every secret read again from its file or variable.
  *
- * @param source the source as it stands in the config, with placeholders replaced
+ * @param source the source in the config, with its placeholders replaced
  * @param secretAt the secret at a path below the source
  */
 export function createSettingsReader<Connector extends ConnectorSchemas>(
@@ -43,7 +43,7 @@ export function createSettingsReader<Connector extends ConnectorSchemas>(
 }
 
 interface Secret {
-  /** Below the options that it belongs to. */
+  /** The path below the options to which the secret belongs. */
   path: PathSegment[];
   source: SecretSource;
 }

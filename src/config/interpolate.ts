@@ -14,7 +14,7 @@ export interface Interpolation {
   env: Environment;
   /** The folder that paths in placeholders are relative to. */
   folder: string;
-  /** Called with the path of each file that a placeholder names, also if the file does not exist. */
+  /** Called with the path of each file that a placeholder names, even if the file does not exist. */
   onFile?: (path: string) => void;
 }
 
@@ -27,7 +27,7 @@ export interface InterpolationProblem {
 /** A config's values with every placeholder replaced. */
 export interface Interpolated {
   value: unknown;
-  /** The text with its placeholders as it was written, by the JSON of its path: only for texts that had one. */
+  /** The original texts with their placeholders, by the JSON of their path. Only for texts that had a placeholder. */
   templates: ReadonlyMap<string, string>;
   /** Values from files, and from variables with the name of a secret. */
   secrets: readonly string[];
@@ -37,7 +37,7 @@ export interface Interpolated {
 const SECRET_NAME = /KEY|TOKEN|SECRET|PASSWORD/i;
 
 /**
- * Replaces the placeholders in every text. Keys stay as they are. Placeholders in an inserted value are not replaced.
+ * Replaces the placeholders in every text. Keys are not changed. Placeholders in an inserted value are not replaced.
  */
 export async function interpolate(value: unknown, context: Interpolation): Promise<Interpolated> {
   const templates = new Map<string, string>();
@@ -119,7 +119,7 @@ function isUnset(value: string | undefined): boolean {
   return value === undefined || value === '';
 }
 
-/** The variables of a text that are not set, so that their defaults stand in it. */
+/** The variables of a text that are not set, so that the text has their defaults. */
 export function unsetVariables(template: string, env: Environment): string[] {
   return [...template.matchAll(PLACEHOLDER)].flatMap(([, , , name, fallback]) =>
     name !== undefined && fallback !== undefined && isUnset(env[name]) ? [name] : [],
@@ -127,8 +127,8 @@ export function unsetVariables(template: string, env: Environment): string[] {
 }
 
 /**
- * The file's text without its last line end, or why there is none. The fallback is for a file that is missing or empty; one
- * that is there and cannot be read is a mistake.
+ * The file's text without its last line end, or why it cannot be read. The fallback is used for a missing or empty
+ * file. A file that exists and cannot be read is a mistake.
  */
 async function fileContent(path: string, fallback: string | undefined): Promise<Result<string, string>> {
   const content = await readBoundedFile(path, SECRET_FILE_BYTES_MAX);

@@ -7,10 +7,13 @@ import type { Findings } from './checks/findings.ts';
 import type { PathSegment } from './checks/problem.ts';
 
 const TYPES = ['webhook', 'email', 'exec'] as const;
-/** A shorter part of a path is likely an ordinary word, such as `services` or `webhook`. */
+/** A shorter part of a path is probably an ordinary word, not a secret, such as `services` or `webhook`. */
 const PART_LENGTH_MIN = 9;
 
-/** Registers what is secret in the address of a webhook: not its host, which may be in other texts as well. */
+/**
+ * Registers the secret parts of the address of a webhook. Its host is not one of them, because it may be in other texts
+ * as well.
+ */
 export function addAddressSecrets(text: string, secrets: Pick<SecretStore, 'add'>): void {
   const url = URL.parse(text);
   if (url === null) return;
@@ -24,7 +27,7 @@ export function addAddressSecrets(text: string, secrets: Pick<SecretStore, 'add'
   }
 }
 
-/** The channels as they stand in the config, before it is known whether they are right. */
+/** The channels in the config, before they are checked. */
 function channelsIn(value: unknown): unknown[] {
   const alerts = isJsonObject(value) ? value['alerts'] : undefined;
   const channels = isJsonObject(alerts) ? alerts['channels'] : undefined;
@@ -35,7 +38,7 @@ function member(value: unknown, ...path: string[]): unknown {
   return path.reduce<unknown>((at, name) => (isJsonObject(at) ? at[name] : undefined), value);
 }
 
-/** Registers the secrets of all channels. Call it before anything is said of the config. */
+/** Registers the secrets of all channels. Call it before any message about the config. */
 export function addChannelSecrets(value: unknown, secrets: Pick<SecretStore, 'add'>): void {
   for (const channel of channelsIn(value)) {
     const url = member(channel, 'webhook', 'url');

@@ -40,14 +40,14 @@ export interface LoadOptions<Connector extends ConnectorSchemas> {
   /** Registers every secret of the config before any message about it. */
   secrets: SecretStore;
   /**
-   * Called when the config has problems, to report those of its mappings with them. It is given each source's mappings as
-   * far as they can be read, and the folder of the config.
+   * Called when the config has problems, to report those of its mappings with them. Gets the mappings of each source
+   * that can be read, and the folder of the config.
    */
   compile?: (mappings: ReadableMappings, folder: string) => Promise<readonly MappingFlaw[]>;
 }
 
 /**
- * Reads, completes and checks the config file. All problems are found at once, so far as one does not hide another.
+ * Reads, completes and checks the config file. All problems are reported at once, unless one problem hides another.
  *
  * @throws Fault `config.missing` when there is no such file, `config.invalid` with every problem (see `problemsOf`)
  */
@@ -189,7 +189,7 @@ function checkPassports(value: unknown, findings: Findings): void {
   findings.addMismatch(['passports', 'publish'], 'manual, since passports are initialised by hand (`init: manual`)');
 }
 
-/** One password, and a queue that takes one. */
+/** Reports a password that is given twice, and one for a queue that needs none. */
 function checkQueuePassword(value: unknown, findings: Findings): void {
   if (!isJsonObject(value) || (value['queuePassword'] ?? '') === '') return;
   const { queue = 'embedded' } = value;
@@ -208,8 +208,8 @@ function withPassword(queue: QueueSetting, password: string): QueueSetting {
 }
 
 /**
- * Besides the secret fields, only a URL usually contains a credential. It is registered both as it is written and
- * decoded.
+ * Besides the secret fields, only a URL usually contains a credential. It is registered in its written form and in its
+ * decoded form.
  */
 function addUrlPassword(value: unknown, secrets: SecretStore): void {
   const queue = isJsonObject(value) ? value['queue'] : undefined;

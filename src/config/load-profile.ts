@@ -20,15 +20,15 @@ export interface ProfileQuery {
   /** The folder that a path is relative to. */
   folder: string;
   profilesDir: string;
-  /** Called with the path of each file that the profile is made of. */
+  /** Called with the path of each file from which the profile is read. */
   onFile?: (path: string) => void;
 }
 
 /**
- * Reads a profile, merged over the one that it `extends` where it does: objects member by member, everything else
- * replaced. A value that no file gives gets the default of the schema.
+ * Reads a profile. If it `extends` another profile, it is merged over that one: objects are merged member by member,
+ * and all other values are replaced. A value that no file has gets the default of the schema.
  *
- * @returns or every problem of it, each a full line for people
+ * @returns the profile, or all its problems, each as a full line for people
  */
 export async function loadProfile(query: ProfileQuery): Promise<Result<Profile, string[]>> {
   const raw = await readProfile(query);

@@ -9,14 +9,17 @@ import type { FreshSettings } from './fresh-settings.ts';
 import type { LoadedAlerts } from './load-alerts.ts';
 import type { SecretSource } from './secret-source.ts';
 
-/** A time of the day in which no run of a source begins by itself. */
+/** A time of the day in which no run of a source is started automatically. */
 export interface LoadedPause {
-  /** Minutes after midnight by the clocks of the time zone. A pause that ends before it begins goes on past midnight. */
+  /**
+   * Minutes after midnight by the clocks of the time zone. If the end is before the beginning, the pause lasts past
+   * midnight.
+   */
   fromMinute: number;
   toMinute: number;
   /** An IANA time zone. */
   timezone: string;
-  /** The days of the week on which it begins, 0 for Sunday; null for every day. */
+  /** The days of the week on which the pause begins, 0 for Sunday; null for every day. */
   days: readonly number[] | null;
 }
 
@@ -32,7 +35,7 @@ export interface LoadedSource<Connector> {
   options: unknown;
   streams: LoadedStream[];
   /**
-   * Reads the secrets of the options again, so that a new password is found without a restart.
+   * Reads the secrets of the options again, so that a new password is used without a restart.
    *
    * @throws Fault `config.invalid` when the file or variable of a secret is gone
    */
@@ -41,7 +44,7 @@ export interface LoadedSource<Connector> {
   mappings: MappingDefinition[];
   /** Lookup tables by name. */
   lookups: Record<string, LookupConfig>;
-  /** The source's own names of units, with their codes. */
+  /** The names of units that only this source uses, with their codes. */
   units: Record<string, string>;
   onMissing: SourceConfig['onMissing'];
   /** Fractions from 0 to 1. */
@@ -52,30 +55,33 @@ export interface LoadedSource<Connector> {
   path: string;
 }
 
-/** Where the dashboard listens, and who may use it. */
+/** The address of the dashboard, and who may use it. */
 export interface LoadedWeb {
   host: string;
   port: number;
   allowedHosts: readonly string[];
-  /** Null where people log in as users alone. */
+  /** Null if people can only log in as users. */
   token: SecretSource | null;
   users: readonly { name: string; role: WebRole; password: SecretSource }[];
 }
 
 /** A config that was found free of problems, with its defaults filled in and its paths made absolute. */
 export interface LoadedConfig<Connector> {
-  /** The file it came from; absolute. */
+  /** The absolute path of the config file. */
   file: string;
-  /** Another one for another content of the file or of its profile. The values of placeholders are not part of it. */
+  /** A hash of the content of the file and of its profile, without the values of placeholders. */
   digest: string;
-  /** All files that it is made of: the config itself, its profiles and the files of placeholders; absolute. */
+  /**
+   * The absolute paths of all files that were read for the config: the config itself, its profiles and the files of
+   * placeholders.
+   */
   files: readonly string[];
-  /** The folder of that file, which every path in it is relative to; absolute. */
+  /** The absolute path of the folder of the config file. Every path in the config is relative to it. */
   folder: string;
   target: {
     baseUrl: string;
     apiKey: SecretSource;
-    /** A key of its own for publishing, or null. */
+    /** A separate key for publishing, or null. */
     publishKey: SecretSource | null;
     /** Requests per second, or null. */
     maxRate: number | null;
@@ -84,22 +90,22 @@ export interface LoadedConfig<Connector> {
   };
   profile: Profile;
   queue: QueueSetting;
-  /** The ledger's file; absolute. */
+  /** The absolute path of the ledger's file. */
   ledger: string;
   web: LoadedWeb | null;
   sources: LoadedSource<Connector>[];
   passports: Config['passports'] | null;
   alerts: LoadedAlerts;
   observe: {
-    /** Null where nothing is traced. */
+    /** Null if nothing is traced. */
     traces: { endpoint: string; headers: Record<string, SecretSource>; sampleRatio: number } | null;
   };
-  /** The folder is absolute. */
+  /** The path of the folder is absolute. */
   backups: NonNullable<Config['backups']> | null;
   history: Config['history'];
-  /** Settings that are allowed, and probably a mistake. */
+  /** Settings that are allowed but are probably a mistake. */
   warnings: readonly ConfigProblem[];
   resolvePath(path: string): string;
-  /** The text without any secret that is known so far, for texts that connectors have written (I7). */
+  /** Removes all known secrets from a text that a connector has written (I7). */
   scrub(text: string): string;
 }

@@ -2,7 +2,7 @@ import type { LookupConfig, MappingDefinition, ValueRule } from '../domain/mappi
 import { isJsonObject } from '../lib/json.ts';
 import { type LookupsConfig, Mapping, type MappingConfig, SourceParts } from './config.ts';
 
-/** @param path the path of the mapping in the config, as `sources[0].mappings[1]` */
+/** @param path the path of the mapping in the config, such as `sources[0].mappings[1]` */
 export function loadedMapping(
   mapping: MappingConfig,
   path: string,
@@ -39,7 +39,7 @@ function ruleMap(rules: NonNullable<MappingConfig['rules']>): Record<string, Val
   );
 }
 
-/** A lookup table as the mappings know it. */
+/** The lookup tables of the config, in the form that mappings use. */
 export function loadedLookups(lookups: LookupsConfig): Record<string, LookupConfig> {
   return Object.fromEntries(
     Object.entries(lookups).map(([name, { source, stream, file, key, value }]) => [
@@ -63,7 +63,7 @@ export interface ReadableMappings {
   units: Record<string, string>;
 }
 
-/** The mappings of each source that can be compiled, whatever else is wrong with the config. */
+/** The mappings of each source that can be compiled, even if other parts of the config are wrong. */
 export function readableMappings(value: unknown, resolvePath: (path: string) => string): ReadableMappings[] {
   return listIn(value, 'sources').map((source, index) => {
     const definitions = listIn(source, 'mappings').flatMap((mapping, at) => {

@@ -11,7 +11,7 @@ export interface SettingsContext {
   /** The path of the value in the config. */
   path: readonly PathSegment[];
   findings: Findings;
-  /** True for a text that came out of a placeholder, whose type is therefore that of its place. */
+  /** True for a text from a placeholder. Its type is then decided by the setting in which it is. */
   isExpanded(path: readonly PathSegment[]): boolean;
   /** Keys that are allowed at the top beside the schema's, for suggestions. */
   alsoKnown?: readonly string[];
@@ -20,7 +20,7 @@ export interface SettingsContext {
 }
 
 /**
- * Parses a part of the config with a schema and puts what is wrong into the findings. Secrets that the schema marks are
+ * Parses a part of the config with a schema and adds its problems to the findings. Secrets that the schema marks are
  * registered before any value is reported (I7).
  *
  * @returns undefined when there was a problem
@@ -31,7 +31,7 @@ export function parseSettings<Schema extends z.ZodType>(
   context: SettingsContext,
 ): z.infer<Schema> | undefined {
   for (const path of secretPathsIn(schema, value)) context.findings.addSecret([...context.path, ...path]);
-  // Each schema is used once: to compile a parser for it takes longer than to parse without one.
+  // Each schema is used once. Compiling a parser for it takes longer than parsing without one.
   const parse = (input: unknown) => schema.safeParse(input, { error: expectationOf, jitless: true });
   const first = parse(value);
   if (first.success) return first.data;
@@ -41,7 +41,10 @@ export function parseSettings<Schema extends z.ZodType>(
   return undefined;
 }
 
-/** `port: ${PORT}` yields text; where a number or boolean was expected and the text is one, it becomes that. */
+/**
+ * Converts texts from placeholders: `port: ${PORT}` gives a text, but if a number or boolean was expected and the text
+ * is one, it is converted.
+ */
 function typeExpanded(value: unknown, issues: readonly z.core.$ZodIssue[], context: SettingsContext): boolean {
   let changed = false;
   for (const issue of issues) {
@@ -74,7 +77,7 @@ function report(
   const { findings } = context;
   const local = [...above, ...issue.path.map(segmentOf)];
   const path = [...context.path, ...local];
-  // A placeholder without a value is one problem, not two.
+  // The placeholder without a value was already reported, so the missing value is not reported again.
   if (findings.has(path)) return;
   if (issue.code === 'unrecognized_keys') {
     const known = [...keysAt(schema, local), ...(local.length === 0 ? (context.alsoKnown ?? []) : [])];

@@ -4,13 +4,13 @@ import { expandTemplate, type Interpolation, unsetVariables } from './interpolat
 
 /** A secret of the config. No config object has its value, so that the value cannot be printed by accident (I7). */
 export interface SecretSource {
-  /** Its path in the config. */
+  /** The path of the secret in the config. */
   path: string;
   /** The variables that are not set, so that the value has their defaults. */
   unset: readonly string[];
   /**
-   * The value as its file or variable has it now, so that a rotated key is found without a restart. It is registered
-   * with the secret store before it is returned.
+   * Reads the present value from the file or variable, so that a changed key is used without a restart. It is
+   * registered with the secret store before it is returned.
    *
    * @throws Fault `config.invalid` when the file or variable is gone
    */
@@ -20,7 +20,7 @@ export interface SecretSource {
 export function createSecretSource(
   options: Interpolation & {
     path: string;
-    /** The text with its placeholders, or null where there are none. */
+    /** The text with its placeholders, or null if there are none. */
     template: string | null;
     value: string;
     secrets: SecretStore;

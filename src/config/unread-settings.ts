@@ -1,22 +1,25 @@
-// Commands that only look into the ledger need few settings. A secret that they do not use must not stop them, because people look
-// in places where the daemon's secrets are not: in another container, or as another user.
+// Commands that only look into the ledger need few settings. A secret that they do not use must not stop them, because
+// people run these commands where the daemon's secrets are not available: in another container, or as another user.
 
 import { isJsonObject, type JsonObject } from '../lib/json.ts';
 import { formatPath, type PathSegment } from './checks/problem.ts';
 import type { Interpolated } from './interpolate.ts';
 
-/** What a command needs of the config. `ledger`: it looks into the ledger; `ledger_and_queue`: also at the queue. */
+/**
+ * The parts of the config that a command needs. `ledger`: it only reads the ledger. `ledger_and_queue`: it also reads
+ * the queue.
+ */
 export type Needs = 'all' | 'ledger' | 'ledger_and_queue';
 
-/** Sections that such a command reads. */
+/** The sections that a command needs if it does not need all. */
 const READ_SECTIONS = ['target', 'queue', 'queuePassword', 'ledger', 'sources', 'passports'];
 
-/** Stands for a secret that cannot be read. Reading the secret itself gives the fault. */
+/** Stands for a secret that cannot be read. Reading the secret itself throws the fault. */
 const STAND_IN = 'UNRESOLVED-SECRET-THAT-NOBODY-USES';
 
 /**
- * Leaves out what the command does not need and what cannot be read: the section `web`, other sections in which a placeholder
- * has no value, and the problems of such placeholders in keys and in the settings of connectors.
+ * Leaves out the parts that the command does not need and that cannot be read: the section `web`, other sections in
+ * which a placeholder has no value, and the problems of such placeholders in keys and in the settings of connectors.
  */
 export function leaveOutUnread(interpolated: Interpolated, needs: Needs): Interpolated {
   const { value } = interpolated;
@@ -33,7 +36,10 @@ export function leaveOutUnread(interpolated: Interpolated, needs: Needs): Interp
   return { ...interpolated, value: read, problems };
 }
 
-/** True of keys of the API, of the settings of connectors, and of the queue's password where the queue is not asked. */
+/**
+ * True for keys of the API, of the settings of connectors, and of the queue's password if the command does not use the
+ * queue.
+ */
 function isUnused(path: readonly PathSegment[], needs: Needs): boolean {
   const name = formatPath(path);
   if (name === 'queuePassword') return needs === 'ledger';

@@ -7,7 +7,7 @@ import { keysAt } from '../schema/schema-walk.ts';
 import type { Findings } from './findings.ts';
 import { formatPath, type PathSegment } from './problem.ts';
 
-/** What the config needs to know of a connector. */
+/** The schemas of a connector that the config needs. */
 export interface ConnectorSchemas {
   id: string;
   /** The source's `options`. */
@@ -16,24 +16,27 @@ export interface ConnectorSchemas {
   streamOptions: z.ZodType;
 }
 
-/** A stream with the connector's options for it, checked. */
+/** A stream with its checked options for the connector. */
 export interface LoadedStream {
   name: string;
-  /** Columns that identify a record; empty where its content does. */
+  /** Columns that identify a record; empty if its content does. */
   key: string[];
   options: unknown;
-  /** The path of the stream in the config, as `sources[0].streams.boms`, or `sources[0].options` if the source has a single stream. */
+  /**
+   * The path of the stream in the config, such as `sources[0].streams.boms`, or `sources[0].options` if the source has
+   * a single stream.
+   */
   path: string;
 }
 
-/** The options of a source after the schemas of its connector. */
+/** The options of a source that the schemas of its connector have parsed. */
 export interface ConnectorSettings<Connector> {
   connector: Connector;
   options: unknown;
   streams: LoadedStream[];
 }
 
-/** A single stream whose settings stand in `options` has this name. */
+/** The name of a single stream whose settings are in `options`. */
 const DEFAULT_STREAM = 'default';
 
 export interface ConnectorCheck<Connector extends ConnectorSchemas> {
@@ -46,8 +49,8 @@ export interface ConnectorCheck<Connector extends ConnectorSchemas> {
 }
 
 /**
- * Checks a source's connector, options and streams. It reads the values as they are in the file. So it runs also if
- * other parts of the config are wrong, and all problems are reported at once.
+ * Checks a source's connector, options and streams. It uses the unchecked values of the file. So it also runs if other
+ * parts of the config are wrong, and all problems are reported at once.
  *
  * @returns undefined when there was a problem
  */
@@ -83,7 +86,7 @@ export function streamNamesOf(source: Record<string, unknown>): string[] {
   return isJsonObject(streams) ? Object.keys(streams) : [];
 }
 
-/** Without `streams`, what `options` holds beyond the source's own options belongs to the stream `default`. */
+/** Without `streams`, the members of `options` that are not options of the source belong to the stream `default`. */
 function checkSingleStream<Connector extends ConnectorSchemas>(
   connector: Connector,
   given: Record<string, unknown>,

@@ -8,8 +8,8 @@ const DECLARED = ['to', 'each', 'key', 'refs', 'fields'] as const;
 const PART_ROLES = ['material', 'component', 'part'] as const;
 
 /**
- * The rules for a mapping that go beyond single values. It works on the values as they are in the file, since it also
- * runs when other parts of the config are wrong.
+ * The rules for a mapping that go beyond single values. It uses the unchecked values of the file, because it also runs
+ * if other parts of the config are wrong.
  */
 export function checkMapping(
   mapping: Record<string, unknown>,
@@ -80,14 +80,14 @@ function checkFields(
       isRole ? 'What a BOM item points to belongs under refs.' : undefined,
     );
   }
-  // Without these every single record would be quarantined.
+  // Without an expression for each required field, every record would be quarantined.
   for (const [name, schema] of Object.entries(ITEM_FIELDS[kind])) {
     if (fields[name] !== undefined || schema.safeParse(undefined).success) continue;
     findings.addMismatch([...path, name], `an expression: every ${kind} needs its ${name}`);
   }
 }
 
-/** A rule for a field that no item of the mapping can have would never do anything. */
+/** Reports rules for fields that no item of the mapping can have, because such a rule would have no effect. */
 function checkRules(
   { to }: Record<string, unknown>,
   rules: Record<string, unknown>,

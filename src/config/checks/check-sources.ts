@@ -13,9 +13,9 @@ import type { Findings } from './findings.ts';
 import type { PathSegment } from './problem.ts';
 
 /**
- * Checks what the sources of a config ask of each other, of their connectors and of the profile.
+ * Checks the references of a config's sources to each other, to their connectors and to the profile.
  *
- * @returns what the connectors made of their options, by the sources' order; undefined where there was a problem
+ * @returns the parsed options of the connectors in the order of the sources; undefined if there was a problem
  */
 export function checkSources<Connector extends ConnectorSchemas>(
   value: unknown,
@@ -95,7 +95,7 @@ function lookupsOf(source: Record<string, unknown>): [string, Record<string, unk
   return Object.entries(lookups).flatMap(([name, lookup]) => (isJsonObject(lookup) ? [[name, lookup]] : []));
 }
 
-/** A lookup table is over a stream that there is, or over a file. */
+/** Checks that the rows of each lookup table come from an existing stream or from a file. */
 function checkLookups(
   source: Record<string, unknown>,
   path: readonly PathSegment[],
@@ -122,7 +122,7 @@ function checkLookups(
   }
 }
 
-/** Columns that are never stored cannot be looked up. */
+/** Reports lookups of columns that are never stored, because they would find nothing. */
 function checkOmitted(
   lookup: Record<string, unknown>,
   { omit }: Record<string, unknown>,

@@ -2,7 +2,10 @@ import { isJsonObject } from '../../lib/json.ts';
 import { isLoopback } from '../../lib/loopback.ts';
 import type { Findings } from './findings.ts';
 
-/** Checks of the dashboard that the schema cannot make: somebody can log in, and the names under which others reach it are listed. */
+/**
+ * Checks of the dashboard that the schema cannot make: somebody must be able to log in, and the host names of the
+ * dashboard must be listed.
+ */
 export function checkWeb(value: unknown, findings: Findings): void {
   const web = isJsonObject(value) ? value['web'] : undefined;
   if (!isJsonObject(web)) return;

@@ -12,8 +12,8 @@ const TYPES: Record<string, string> = {
 };
 
 /**
- * What zod expected, as the end of `expected …`. Every parse of a config uses it as the error map, for issues whose schema has no
- * message of its own.
+ * The value that zod expected, as the end of `expected …`. Every parse of a config uses it as the error map, for issues
+ * whose schema has no message of its own.
  */
 export function expectationOf(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
@@ -48,7 +48,7 @@ export function expectationOf(issue: z.core.$ZodRawIssue): string | undefined {
   }
 }
 
-/** The forms that a value of a union may have; the inner messages have come through the error map already. */
+/** The forms that a value of a union may have; the error map has already made the inner messages. */
 function unionExpectation(issue: z.core.$ZodRawIssue & { code: 'invalid_union' }): string {
   if (Array.isArray(issue.options)) return `one of ${issue.options.map(String).join(', ')}`;
   const forms = (issue.errors ?? []).flatMap((form) => {

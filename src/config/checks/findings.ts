@@ -7,15 +7,19 @@ import { type ConfigProblem, formatPath, type PathSegment } from './problem.ts';
 
 const SHOWN_LENGTH_MAX = 60;
 const TOO_SHORT = `found a secret of fewer than ${SECRET_LENGTH_MIN} characters, which is so short that it is not taken out of logs and messages, expected a longer one`;
-/** Less is in many words, and no secret. */
+/** Shorter values are not hidden, because they occur in many words and cannot be secrets. */
 const HIDDEN_LENGTH_MIN = 4;
 const CANDIDATES_MAX = 12;
 
-/** Collects what is wrong with one config. Every text about a value passes through here (I7). */
+/**
+ * Collects the problems of one config. Every text about a value passes through here, so that no secret is shown (I7).
+ */
 export interface Findings {
   readonly problems: readonly ConfigProblem[];
   readonly warnings: readonly ConfigProblem[];
-  /** Marks a value as secret: nothing below the path is shown from now on, and every log line is scrubbed of it. */
+  /**
+   * Marks a value as secret: from now on nothing below the path is shown, and the value is removed from every log line.
+   */
   addSecret(path: readonly PathSegment[]): void;
   /**
    * Reports `found X, expected Y` at a path. Only the first problem of a path is reported, because a second one would
@@ -28,7 +32,7 @@ export interface Findings {
   addUnknownName(path: readonly PathSegment[], what: string, known: readonly string[]): void;
   addProblem(path: readonly PathSegment[], message: string, cure?: string): void;
   addWarning(path: readonly PathSegment[], message: string, cure?: string): void;
-  /** True when there is a problem at exactly this path. */
+  /** True if there is a problem at exactly this path. */
   has(path: readonly PathSegment[]): boolean;
 }
 
@@ -36,7 +40,7 @@ export function createFindings(options: {
   document: ConfigDocument;
   /** The values after interpolation. */
   value: unknown;
-  /** Texts as they were written, for those that had a placeholder: by the JSON of their path. */
+  /** The original texts of values that had a placeholder, by the JSON of their path. */
   templates: ReadonlyMap<string, string>;
   secrets: SecretStore;
 }): Findings {
@@ -74,7 +78,9 @@ export function createFindings(options: {
     });
   };
 
-  /** A message of a connector's schema may quote the value. One that came in by a placeholder may be a secret of any length. */
+  /**
+   * A message of a connector's schema may quote the value. A value from a placeholder may be a secret of any length.
+   */
   const withoutValue = (path: readonly PathSegment[], message: string): string => {
     const at = valueAt(value, path);
     const template = templates.get(JSON.stringify(path));
@@ -135,12 +141,15 @@ function oneOf(names: readonly string[]): string {
   return `one of ${listed}${names.length > CANDIDATES_MAX ? ' and others' : ''}`;
 }
 
-/** A text by which one path is a part of another exactly when it is its beginning. */
+/**
+ * A text for a path. The text of a path is a part of the text of another path exactly if the first path is the
+ * beginning of the other.
+ */
 function pathId(path: readonly PathSegment[]): string {
   return path.map((segment) => `${JSON.stringify(segment)},`).join('');
 }
 
-/** A value as a message shows it: short, on one line, and without what may be a credential in a URL. */
+/** The form of a value in messages: short, on one line, and without possible credentials in a URL. */
 function shown(value: unknown): string {
   if (typeof value !== 'string') return String(value);
   const url = value.replace(/(:\/\/).*@/s, '$1…@').replace(/^([a-z][a-z0-9+.-]*:\/\/[^?#]*)[?#].+$/i, '$1?…');

@@ -1,16 +1,19 @@
 import type { Findings } from './findings.ts';
 import type { PathSegment } from './problem.ts';
 
-/** What compiling a mapping has found wrong with it. */
+/** A problem that was found when a mapping was compiled. */
 export interface MappingFlaw {
-  /** The path of the mapping, and where within it, as `sources[0].mappings[1].fields.quantity`. */
+  /** The place in the mapping, such as `sources[0].mappings[1].fields.quantity`. */
   path: string;
   message: string;
   /** What to do about the flaw, as a full sentence. */
   cure?: string;
 }
 
-/** Puts flaws beside the config's other problems. What the config's own rules have said of a place is not said again. */
+/**
+ * Adds the flaws to the config's other problems. If the config's own rules have already reported a problem at a place,
+ * a flaw there is left out.
+ */
 export function addFlaws(flaws: readonly MappingFlaw[], findings: Findings): void {
   const placed = flaws.map((flaw) => ({ ...flaw, path: segmentsOf(flaw.path) }));
   const isTold = (path: readonly PathSegment[]) => findings.has(path) || findings.has(path.slice(0, MEMBER_DEPTH));
@@ -19,7 +22,7 @@ export function addFlaws(flaws: readonly MappingFlaw[], findings: Findings): voi
   }
 }
 
-/** A member of a mapping: `sources`, 0, `mappings`, 1, `refs`. */
+/** The number of segments in the path of a member of a mapping: `sources`, 0, `mappings`, 1, `refs`. */
 const MEMBER_DEPTH = 5;
 
 /** The segments of a path within a mapping. A field's name is the last segment, and may contain any character. */

@@ -4,19 +4,19 @@ import type { Fault } from '../../lib/errors.ts';
 
 export type PathSegment = string | number;
 
-/** Something wrong, or in a warning doubtful, with the config. */
+/** A problem of the config, or in a warning a probable problem. */
 export interface ConfigProblem {
-  /** Where, as `sources[0].mappings[1].fields.sku`; empty for the file as a whole. */
+  /** The place, such as `sources[0].mappings[1].fields.sku`; empty for the file as a whole. */
   path: string;
   /** The line in the config file, from 1; null if it is not known. */
   line: number | null;
-  /** `found X, expected Y`, or a full sentence. Never holds a secret. */
+  /** `found X, expected Y`, or a full sentence. Never contains a secret. */
   message: string;
   /** What to do about the problem, as a full sentence. */
   cure?: string;
 }
 
-/** Writes a path as people do: `sources[0].streams.boms`. */
+/** Formats a path in the form that people use: `sources[0].streams.boms`. */
 export function formatPath(path: readonly PathSegment[]): string {
   let text = '';
   for (const segment of path) {
@@ -27,7 +27,7 @@ export function formatPath(path: readonly PathSegment[]): string {
   return text;
 }
 
-/** One line for people: place, line, what is wrong and what to do. */
+/** One line for people: the place, the line, the problem and what to do. */
 export function formatProblem(problem: ConfigProblem): string {
   const line = problem.line === null ? '' : `line ${problem.line}`;
   const place = problem.path !== '' && line !== '' ? `${problem.path} (${line})` : problem.path || line;
@@ -59,7 +59,7 @@ export function configFault(file: string, problems: readonly ConfigProblem[]): F
   });
 }
 
-/** The problems that a `config.invalid` carries; none for any other error. */
+/** The problems in a fault `config.invalid`; none for any other error. */
 export function problemsOf(error: unknown): readonly ConfigProblem[] {
   return error instanceof Error && error.cause instanceof ConfigProblems ? error.cause.problems : [];
 }

@@ -7,11 +7,11 @@ import { parseDocumentText } from '../document.ts';
 import { type SchemaTree, schemaTreeOf, valueAt } from './schema-tree.ts';
 import { secretPathsIn } from './schema-walk.ts';
 
-/** One value of the config, as it may be shown. */
+/** One value of the config, in the form that may be shown. */
 export interface ConfigEntry {
-  /** `sources[0].options.delimiter` */
+  /** The path of the value, such as `sources[0].options.delimiter`. */
   path: string;
-  /** The value as it is written, placeholders included; of a secret at most the first 8 characters. */
+  /** The written value with its placeholders. Of a secret at most the first 8 characters are shown. */
   value: string;
   from: 'file' | 'default';
   /** The line in the file; null for a default. */
@@ -29,7 +29,7 @@ const PLACEHOLDER = /^\$\{(?:file:[^}]+?|[A-Za-z_][A-Za-z0-9_]*)\}$/;
 
 /**
  * Describes the text of a config file: each value that the text gives, and each default that the text does not replace.
- * Null for a text that is no config file at all.
+ * Null for a text that cannot be a config file.
  *
  * @param schemas the schemas of the sources, in the order of the file
  */

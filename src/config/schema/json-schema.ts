@@ -7,7 +7,7 @@ const PLACEHOLDER: SchemaTree = { type: 'string', pattern: '\\$\\{' };
 
 /**
  * The JSON Schema of the config file, for completion and hints in editors. It is a little more lenient than
- * `loadConfig`: placeholders may stand for values of any type, and rules across fields are not all in it.
+ * `loadConfig`: placeholders may stand for values of any type, and it does not have all rules across fields.
  */
 export function configJsonSchema(connectors: readonly ConnectorSchemas[]): SchemaTree {
   const config = withPlaceholders(schemaTreeOf(Config));
@@ -22,8 +22,7 @@ export function configJsonSchema(connectors: readonly ConnectorSchemas[]): Schem
   mapping.anyOf = [{ required: ['module'] }, { required: ['to', 'key', 'fields'] }];
   mapping.allOf = ITEM_KINDS.map((kind) => ({
     if: { properties: { to: { const: kind } }, required: ['to'] },
-    // Not closed: a profile may allow fields of its own.
-    // oxlint-disable-next-line unicorn/no-thenable
+    // Other fields are allowed too, because a profile may add fields. oxlint-disable-next-line unicorn/no-thenable
     then: { properties: { fields: { properties: Object.fromEntries(fieldNamesOf(kind).map((name) => [name, {}])) } } },
   }));
   return {
@@ -35,7 +34,10 @@ export function configJsonSchema(connectors: readonly ConnectorSchemas[]): Schem
   };
 }
 
-/** With this connector, these options. Without streams, those of the single stream stand among them. */
+/**
+ * The rule for a connector: if a source uses it, its options must fit. Without `streams`, the options of the single
+ * stream are among them.
+ */
 function connectorRule(connector: ConnectorSchemas): SchemaTree {
   const options = withPlaceholders(schemaTreeOf(connector.options)).properties ?? {};
   const { properties: stream = {}, required = [] } = withPlaceholders(schemaTreeOf(connector.streamOptions));
@@ -52,7 +54,7 @@ function connectorRule(connector: ConnectorSchemas): SchemaTree {
   };
 }
 
-/** Lets a placeholder stand wherever the value of a plain type is restricted. */
+/** Allows a placeholder wherever the value of a plain type is restricted. */
 function withPlaceholders(tree: SchemaTree): SchemaTree {
   const { description, default: fallback, ...rest } = tree;
   const about = {

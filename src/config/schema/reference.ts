@@ -62,7 +62,7 @@ These values are secrets: the keys that are marked so below, all values from \`\
 - When the API rejects a key, dpp-sync reads the key again from its file or variable.
 `;
 
-/** The page that describes every key of the config file and of profiles. Connectors have pages of their own. */
+/** The page that describes every key of the config file and of profiles. Connectors have separate pages. */
 export function configReference(connectors: readonly { id: string; title: string }[]): string {
   const parts = [INTRODUCTION, '## The config file\n', ...schemaSections(schemaTreeOf(Config))];
   parts.push(FIELDS_TITLE, fieldsTable(), CONNECTORS_TITLE);

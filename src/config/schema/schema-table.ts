@@ -1,6 +1,6 @@
 import type { SchemaTree } from './schema-tree.ts';
 
-/** A table in Markdown for an object and, after it, one under a title for each object within. */
+/** A table in Markdown for an object, followed by a titled table for each object in it. */
 export function schemaSections(tree: SchemaTree, path = ''): string[] {
   const title = path === '' ? [] : [`### \`${path}\`\n`];
   const about = path !== '' && tree.description !== undefined ? [`${tree.description}\n`] : [];

@@ -12,8 +12,8 @@ export function keysAt(schema: Schema, path: readonly PathSegment[]): string[] {
 }
 
 /**
- * Where in the value secrets stand, as far as `.meta({ secret: true })` marks them. It walks zod's own schemas, since making
- * JSON Schema of them takes a tenth of the time of a short command.
+ * The paths of secrets in the value, which `.meta({ secret: true })` marks. It reads zod's own schemas, because
+ * converting them to JSON Schema takes a tenth of the time of a short command.
  */
 export function secretPathsIn(schema: Schema, value: unknown, path: readonly PathSegment[] = []): PathSegment[][] {
   if (value === undefined) return [];
@@ -30,7 +30,10 @@ function defOf(schema: Schema): z.core.$ZodTypes['_zod']['def'] {
   return (schema as z.core.$ZodTypes)._zod.def;
 }
 
-/** The schema and all those within it that take the same value: what a wrapper wraps, and the alternatives of a union. */
+/**
+ * The schema and all those within it that take the same value: the schema in a wrapper, and the alternatives of a
+ * union.
+ */
 function formsOf(schema: Schema): Schema[] {
   return [schema, ...alternativesOf(defOf(schema)).flatMap(formsOf)];
 }
@@ -39,7 +42,7 @@ function alternativesOf(def: z.core.$ZodTypes['_zod']['def']): readonly Schema[]
   if ('innerType' in def) return [def.innerType];
   if (def.type === 'union') return def.options;
   if (def.type === 'intersection') return [def.left, def.right];
-  // A value that is transformed before it is checked is a secret as well.
+  // Both sides of a pipe are searched, because a secret may be transformed before it is checked.
   if (def.type === 'pipe') return [def.in, def.out];
   return def.type === 'lazy' ? [def.getter()] : [];
 }
