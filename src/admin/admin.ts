@@ -5,13 +5,16 @@ import type { WorkProgress } from './work-progress.ts';
 export interface Watch {
   /** Called a few times a second with the progress of the work. */
   onProgress?: (progress: WorkProgress) => void;
-  /** Called with each piece of what the handler writes to `context.bytes`. The next piece comes when the promise is fulfilled. */
+  /**
+   * Called with each piece of the document that the handler writes to `context.bytes`. The next piece comes when the
+   * promise is fulfilled.
+   */
   onBytes?: (chunk: Uint8Array) => Promise<void>;
 }
 
-/** Runs handlers where the ledger is held: in this process, or in the daemon. */
+/** Runs handlers in the process that holds the ledger: in this process or in the daemon. */
 export interface Admin<Context = HandlerContext> {
-  /** True for a daemon, which sends by itself what a handler makes due. */
+  /** True if a daemon runs the handlers. It sends the deliveries that a handler makes due. */
   daemon: boolean;
   /** @throws Fault */
   run<Request, Result>(handler: Handler<Request, Result, Context>, request: Request, watch?: Watch): Promise<Result>;

@@ -12,9 +12,9 @@ import { type Envelope, FRAME_CHARS_MAX, Frame, PATH, socketPlace } from './wire
 export interface ChannelOptions {
   config: RuntimeConfig;
   version: string;
-  /** The command, for a message that says what to run again. */
+  /** The command, for a message that asks the person to run it again. */
   command: string;
-  /** Ends the watching; the daemon goes on. */
+  /** Ends the display of the progress; the daemon continues. */
   signal: AbortSignal;
   /** Called when the daemon runs with another config than the one that was loaded here. */
   onOtherConfig: () => void;
@@ -22,7 +22,7 @@ export interface ChannelOptions {
   silentMs?: number;
 }
 
-/** A dozen times the interval at which a daemon sends frames, for one that is busy with a long transaction. */
+/** Twelve times the interval at which a daemon sends frames, because a daemon may be busy with a long transaction. */
 const SILENT_MS = 60_000;
 
 /**
@@ -54,8 +54,8 @@ export async function reachDaemon(config: RuntimeConfig): Promise<Reach> {
 }
 
 /**
- * The reason in a sentence; null where the ledger or the socket is missing, because then no daemon runs. Opening the ledger
- * reports that.
+ * The reason in a sentence; null if the ledger or the socket is missing, because then no daemon runs. If the ledger is
+ * missing, the command reports that when it opens the ledger.
  */
 function whyNot(error: unknown): string | null {
   return systemCodeOf(error) === 'ENOENT' ? null : `No daemon answers: ${messageOf(error)}.`;
@@ -73,7 +73,7 @@ function distrust(path: string, ledger: string): string | null {
 
 const ROOT = 0;
 
-/** Has the daemon that holds the ledger run handlers. */
+/** Asks the daemon that holds the ledger to run handlers. */
 export function createChannelClient(options: ChannelOptions): Admin {
   const { config, version, signal, onOtherConfig, silentMs = SILENT_MS } = options;
   const { path: socketPath } = socketPlace(config);
@@ -124,7 +124,8 @@ export function createChannelClient(options: ChannelOptions): Admin {
     const ended = AbortSignal.any([signal, silence.signal]);
     const listen = () => setTimeout(() => silence.abort(), silentMs);
     let hasBegun = false;
-    // The timer runs only while this client waits for a frame. A slow reader must not make the daemon look silent.
+    // The timer runs only while this client waits for a frame. Otherwise a slow reader could make the daemon look
+    // silent.
     let timer = listen();
     try {
       for await (const line of linesOf(await post(asked, ended))) {
@@ -149,10 +150,10 @@ export function createChannelClient(options: ChannelOptions): Admin {
     daemon: true,
     async run<Request, Result>({ name }: { name: string }, request: Request, watch: Watch = {}): Promise<Result> {
       const asked = { name, request, watched: watch.onProgress !== undefined };
-      // If the client does not take the document, the daemon stops reading it.
+      // If the client stops receiving a document, the daemon stops reading it.
       const stopped = watch.onBytes === undefined ? STOPPED_WATCHING : STOPPED;
       const { result } = await watched(framesOf(asked, stopped), watch);
-      // Both sides are the same version, so this is what the handler has returned.
+      // Both sides have the same version, so the value has the type that the handler has returned.
       return result as Result;
     },
   };
@@ -163,7 +164,7 @@ const STOPPED_WATCHING = fault('interrupted', 'Stopped watching. The daemon fini
   suggestion: 'See `dpp-sync status` for the result.',
 });
 
-/** The daemon may have received the request nevertheless. */
+/** The daemon may already have received the request. */
 const STOPPED_EARLY = fault(
   'interrupted',
   'Stopped before the daemon answered. The daemon may still run the command.',

@@ -17,12 +17,12 @@ const HANDLERS_MAX = 16;
 const CONNECTIONS_MAX = 64;
 /** How long a request may take to arrive. */
 const REQUEST_MS = 10_000;
-/** How long a stopping daemon waits for its watchers to take the last frame. */
+/** How long a stopping daemon waits for its clients to receive the last frame. */
 const FLUSH_MS = 1000;
 
 /**
- * Lets commands beside a daemon have their handlers run in it. If the server cannot listen, the daemon works without
- * it, and the log says why and what to do.
+ * Opens the server through which commands beside a daemon run handlers in it. If the server cannot listen, the daemon
+ * works without it, and the log says why and what to do.
  */
 export async function openAdminChannel(
   context: AdminContext,
@@ -80,7 +80,7 @@ async function refuse(response: ServerResponse): Promise<void> {
 async function listen(server: Server, path: string): Promise<string | null> {
   try {
     removeLeftover(path);
-    // `listen` makes the socket within this call, so the socket never has a mode that lets other users in.
+    // `listen` makes the socket within this call, so the socket never has a mode that allows other users to connect.
     const before = process.umask(0o177);
     try {
       server.listen(path);
@@ -95,12 +95,14 @@ async function listen(server: Server, path: string): Promise<string | null> {
   }
 }
 
-/** A socket that is there belongs to a process that was killed: this process holds the ledger's lock. */
+/**
+ * Removes an existing socket. It belongs to a process that was killed, because this process holds the ledger's lock.
+ */
 function removeLeftover(path: string): void {
   if (lstatSync(path, { throwIfNoEntry: false })?.isSocket() === true) unlinkSync(path);
 }
 
-/** One request from its first byte to the last frame; never rejects. */
+/** Makes the function that answers one request, from its first byte to the last frame. It never rejects. */
 function createAnswer(
   { runtime, clock, log, version, scrub, askRefused }: AdminContext,
   served: readonly Handler<unknown, unknown>[],
@@ -112,7 +114,7 @@ function createAnswer(
     const name = request.url?.startsWith(PATH) === true ? request.url.slice(PATH.length) : null;
     const chunks: Buffer[] = [];
     let bytes = 0;
-    // A request that never ends must not keep the daemon from stopping.
+    // A request that never ends must not prevent the daemon from stopping.
     const stop = () => request.destroy(STOPPED);
     abort.addEventListener('abort', stop);
     try {
@@ -161,7 +163,7 @@ function createAnswer(
     const gone = new AbortController();
     response.once('close', () => gone.abort());
     response.on('error', () => gone.abort());
-    /** False where the watcher takes the frames more slowly than they come. */
+    /** False if the client reads the frames more slowly than they come. */
     const send = (frame: Frame): boolean => gone.signal.aborted || response.write(line(frame, scrub));
     const bytes = {
       async write(chunk: Uint8Array) {
@@ -183,7 +185,7 @@ function createAnswer(
       if (!parsed.success) throw fault('usage', `The daemon cannot read the request: ${parsed.error.message}`);
       log.info({ command: name }, `${name} is asked for by hand.`);
       send({ type: 'begun', configChanged: envelope.config !== config.digest });
-      // A slow watcher misses progress frames, so that none pile up for it.
+      // A slow client misses progress frames, so that they need no memory.
       beat = setInterval(() => {
         if (!response.writableNeedDrain) send({ type: 'alive' });
       }, ALIVE_MS);
@@ -215,7 +217,7 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // A text that is no JSON is refused as a wrong request.
+    // A text that is not JSON is refused as a wrong request.
     return undefined;
   }
 }

@@ -6,15 +6,15 @@ import { Fault, messageOf } from '../lib/errors.ts';
 export interface Failure {
   exitCode: number;
   code: string;
-  /** Where in the config, or null. */
+  /** The place in the config, or null. */
   path: string | null;
   message: string;
   suggestion: string | null;
 }
 
 /**
- * An error as people and scripts get it. An error of SQLite about the ledger's file becomes a `Fault`. Any other error that is no
- * `Fault` is a defect of the program, with exit code 1.
+ * Converts an error to the form that people and scripts get. An error of SQLite about the ledger's file becomes a
+ * `Fault`. Any other error that is not a `Fault` is a defect of the program, with exit code 1.
  */
 export function failureOf(error: unknown): Failure {
   const known = error instanceof Fault ? error : ledgerFaultOf(error);
@@ -29,7 +29,7 @@ export function failureOf(error: unknown): Failure {
   return { exitCode, code, path: path ?? null, message, suggestion: suggestion ?? null };
 }
 
-/** Makes a fault of a failure that came from another process. */
+/** Makes a fault from a failure of another process. */
 export function faultOf({ exitCode, code, path, message, suggestion }: Failure): Fault {
   return new Fault(code, exitCode, message, {
     ...(path === null ? {} : { path }),

@@ -13,7 +13,7 @@ export interface HandlerContext {
   goesOn: boolean;
   /** Who has asked: a user of the dashboard, `token`, or a user of the system. */
   who: string;
-  /** Takes a document that is no JSON, before the handler's result. */
+  /** Receives a document that is not JSON, before the handler's result. */
   bytes: ByteSink;
 }
 
@@ -23,13 +23,13 @@ export interface PlatformContext extends Pick<HandlerContext, 'abort' | 'bytes'>
 }
 
 /**
- * One thing that a person can ask of the process that holds the ledger. If a daemon holds the ledger, the daemon runs
+ * One kind of request of a person to the process that holds the ledger. If a daemon holds the ledger, the daemon runs
  * the handler of a command. Otherwise the command runs it. A handler prints nothing.
  */
 export interface Handler<Request, Result, Context = HandlerContext> {
   /** Names the handler on the wire: lower-case words joined by hyphens. */
   name: string;
-  /** True of a handler that only reads: the audit log has no entry of it. */
+  /** True for a handler that only reads: the audit log has no entry of it. */
   isRead?: true;
   /** Checks a request that comes from another process. */
   request: z.ZodType<Request>;

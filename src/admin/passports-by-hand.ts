@@ -31,7 +31,7 @@ export interface PassportsChanged {
 /**
  * Requests that passports are published or withdrawn, and waits until their automatic work is done.
  *
- * @throws Fault `item.unknown` where the ledger does not have one of the products; nothing is asked for then
+ * @throws Fault `item.unknown` where the ledger does not have one of the products; then nothing is requested
  */
 export async function changePassports(
   { products, waitMs }: PassportsAsked,

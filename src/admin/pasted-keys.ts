@@ -1,6 +1,6 @@
-// Finds keys that people paste from the output of commands. A printed key can differ from the stored one: its kind stands
-// before it, its natural key stands after it, ` / ` separates the parts of a row's key, control characters are escaped,
-// or the key is shortened.
+// Finds keys that people paste from the output of commands. A printed key can differ from the stored one: its kind
+// comes before it, its natural key comes after it, ` / ` separates the parts of a row's key, control characters are
+// escaped, or the key is shortened.
 
 import { fault } from '../domain/faults.ts';
 import { ITEM_KINDS, type SubjectKind } from '../domain/item.ts';
@@ -10,7 +10,7 @@ import { writtenKey } from '../domain/record.ts';
 const CANDIDATES_MAX = 500;
 const NEAR_MAX = 3;
 const KIND = /^(?:product|material|bom[ _-]item|passport)s?(?:\s*[:/]\s*|\s+)(?=\S)/i;
-/** A key that was cut at its end, or in its middle. */
+/** Matches a key that was cut at its end or in its middle. */
 const SHORTENED = /^([^…]+)…([^…]*)$/;
 
 /** Each function undoes one change that printing makes to a key. */
@@ -27,11 +27,11 @@ function fromHex(code: string): string {
   return String.fromCharCode(Number.parseInt(code, 16));
 }
 
-/** Every way to read a printed key, the plainest first. */
+/** All keys that a printed key may stand for, the most obvious first. */
 export function readingsOf(key: string): string[] {
   const readings = [key];
-  // The list grows while it is walked, so that several changes are undone together. Every function only makes keys shorter or
-  // plainer, so the list ends.
+  // The list grows during this loop, so that several changes are undone together. Every function makes a key shorter or
+  // simpler, so the loop ends.
   for (const one of readings) {
     for (const read of READINGS) {
       for (const other of read(one)) if (other !== '' && !readings.includes(other)) readings.push(other);
@@ -41,7 +41,7 @@ export function readingsOf(key: string): string[] {
 }
 
 /**
- * The key or natural key of an item that a printed key names. Where no item has it, the printed key itself.
+ * The key or natural key of an item that a printed key names. If no item has it, the printed key itself.
  *
  * @throws Fault `item.unknown` for a shortened key that fits several items
  */
@@ -53,7 +53,7 @@ export function findPastedItem(
   return itemReading(pasted, views, kinds) ?? pasted;
 }
 
-/** The same, with null for a key that no item has. */
+/** Does the same, but returns null for a key that no item has. */
 function itemReading(
   pasted: string,
   views: Pick<LedgerViews, 'item' | 'items'>,
@@ -79,10 +79,10 @@ function itemReading(
 }
 
 /**
- * The key, as the ledger has it, of an item or of a quarantined record.
+ * The key of an item or of a quarantined record, in the form of the ledger.
  *
  * @param isQuarantined whether a quarantined record has this key
- * @throws Fault `item.unknown`, for a shortened key also where it fits several
+ * @throws Fault `item.unknown`, also for a shortened key that fits several
  */
 export async function findPastedKey(
   pasted: string,

@@ -2,7 +2,10 @@ import type { PlatformRequests } from '../delivery/platform-requests.ts';
 import type { Admin } from './admin.ts';
 import type { PlatformContext } from './handler.ts';
 
-/** Runs handlers that only send requests to the platform in this process, also while another process holds the ledger. */
+/**
+ * Runs handlers in this process that only send requests to the platform. This also works while another process holds
+ * the ledger.
+ */
 export function createPlatformAdmin({
   platform,
   abort,

@@ -5,8 +5,8 @@ import type { PlatformContext } from './handler.ts';
 const PIECE_BYTES = 262_144;
 
 /**
- * Reads a list of the platform into a handler's bytes: each page is a line, a JSON array of its entries. The next page is
- * read when this one was taken.
+ * Reads a list of the platform into a handler's bytes: each page is a line, a JSON array of its entries. The next page
+ * is read when the receiver has accepted this page.
  *
  * @throws the reason of `abort`
  */

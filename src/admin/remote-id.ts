@@ -16,8 +16,8 @@ type Opened = Pick<Runtime, 'views' | 'platform'> & { ledger: Pick<ReplayLedger,
  * The id of an item that a person reports as delivered: the given id, or the id that the platform's list shows for the natural
  * key that was sent.
  *
- * @throws Fault `usage` where the id is not known, or belongs to another item; the fault of `outcomeFault` where the API does not
- *   answer
+ * @throws Fault `usage` if the id is not known, or belongs to another item; the fault of `outcomeFault` if the API does
+ *   not answer
  */
 export async function remoteIdOf(
   unconfirmed: NamedDelivery,
@@ -73,7 +73,10 @@ export function idText(id: JsonValue): string {
   return typeof id === 'string' ? id : JSON.stringify(id);
 }
 
-/** Converts an id that a person has typed to the type of the platform's ids of this kind: all are numbers, or all are texts. */
+/**
+ * Converts an id that a person has typed to the type of the platform's ids of this kind: these are either all numbers
+ * or all texts.
+ */
 export function inOwnType(text: string, kind: SubjectKind, views: Runtime['views']): string | number {
   const known = views
     .items({ kind, afterId: 0, limit: KNOWN_LOOKED_AT })
@@ -90,7 +93,7 @@ const KNOWN_LOOKED_AT = 100;
  * @throws Fault `usage`
  */
 export function givenId(text: string, cleanText: CleanText): string {
-  // A slash is in an address, and never in the id that is its last part.
+  // A text with a slash is an address. The id, which is the last part of the address, never has a slash.
   if (isIdText(text, cleanText) && !/[\s/\\]/.test(text)) return text;
   throw fault('usage', `--id ${JSON.stringify(cleanText(text))} is no id that something can have at the platform.`, {
     suggestion: 'Name the bare id, as the platform shows it, or leave --id out to have it looked up.',

@@ -13,7 +13,7 @@ export interface Synced extends Omit<SyncReport, 'fault'> {
 /**
  * Syncs within a handler.
  *
- * @param of the work that is waited for, in a process that continues other work
+ * @param the work for which the sync waits, in a process that also does other work
  */
 export async function syncIn(
   { runtime, clock, abort, who, goesOn }: HandlerContext,
@@ -25,7 +25,7 @@ export async function syncIn(
   return { ...report, fault: report.fault === null ? null : failureOf(report.fault), attention };
 }
 
-/** All sources of a config where none are named. */
+/** The named sources; all sources of the config if none are named. */
 export function selectedSources({ runtime }: Pick<HandlerContext, 'runtime'>, named: readonly string[]): string[] {
   return named.length > 0 ? [...named] : runtime.config.sources.map(({ id }) => id);
 }

@@ -9,9 +9,10 @@ import { suggest } from '../lib/text/suggest.ts';
 import { readingsOf } from './pasted-keys.ts';
 
 /**
- * The fault for a key that the ledger does not have, with the quarantined row that names it, or else with similar keys.
+ * The fault for a key that the ledger does not have, with the quarantined row that contains it, or with similar keys if
+ * there is none.
  *
- * @param views null where there is no ledger yet
+ * @param views null if there is no ledger yet
  */
 export function unknownItem(kind: SubjectKind, key: string, views: LedgerViews | null): Fault {
   const message = `There is no ${kindWord(kind)} "${key}" in the ledger`;
@@ -47,7 +48,7 @@ function quarantinedRow(key: string, views: Pick<LedgerViews, 'quarantinedRow'>)
 const NEAR_MAX = 3;
 const CANDIDATES_MAX = 500;
 
-/** Keys and natural keys that contain this text, or else the one that differs from it by a typing error. */
+/** Keys and natural keys that contain this text. If there are none, the key that differs from it by a typing error. */
 function keysNear(kind: SubjectKind, key: string, views: Pick<LedgerViews, 'items'>): string[] {
   const { items } = views.items({ kind, search: key, afterId: 0, limit: NEAR_MAX });
   if (items.length > 0) return items.map((item) => item.key);

@@ -21,7 +21,9 @@ export const Envelope = z.strictObject({
   target: z.string(),
   /** The digest of the client's config. */
   config: z.string(),
-  /** The user of the system who runs the command. The socket is open to the ledger's owner alone, so the client is believed. */
+  /**
+   * The user of the system who runs the command. Only the ledger's owner can open the socket, so the client is trusted.
+   */
   who: z.string().max(200),
   /** Whether the client wants to see the progress. */
   watched: z.boolean(),
@@ -35,7 +37,7 @@ export const ALIVE_MS = 5000;
 export const Frame = z.discriminatedUnion('type', [
   /** The first frame: the handler has begun. */
   z.object({ type: z.literal('begun'), configChanged: z.boolean() }),
-  /** Sent every few seconds, so that a daemon whose process is stopped is noticed. */
+  /** Sent every few seconds, so that the client notices a daemon whose process is stopped. */
   z.object({ type: z.literal('alive') }),
   z.object({ type: z.literal('progress'), progress: z.custom<WorkProgress>() }),
   z.object({ type: z.literal('bytes'), base64: z.string() }),
@@ -53,10 +55,10 @@ export const Frame = z.discriminatedUnion('type', [
 ]);
 export type Frame = z.infer<typeof Frame>;
 
-/** The longest path of a socket that the kernel takes, in bytes; libuv cuts a longer path without an error. */
+/** The longest path of a socket that the kernel accepts, in bytes; libuv cuts a longer path without an error. */
 const SOCKET_PATH_BYTES_MAX = process.platform === 'linux' ? 107 : 103;
 
-/** Where the daemon of a config listens, or why it cannot listen there. */
+/** The path at which the daemon of a config listens, or why it cannot listen there. */
 export function socketPlace({ ledger }: Pick<RuntimeConfig, 'ledger'>): { path: string; problem: string | null } {
   const path = `${ledgerPath(ledger)}.sock`;
   const bytes = Buffer.byteLength(path);

@@ -6,7 +6,9 @@ import type { ContactList } from '../domain/ports/first-contact.ts';
 import type { ProgressEvent } from '../domain/ports/progress.ts';
 import type { Clock } from '../lib/clock.ts';
 
-/** The progress of a process. Each progress replaces the one before, so a watcher may miss any but the last. */
+/**
+ * The progress of a process. Each progress replaces the one before, so a client may miss any progress except the last.
+ */
 export interface WorkProgress {
   /** Streams that were read since the watch began. */
   streams: { source: string; stream: string; read: number; done: number | null; total: number | null }[];
@@ -24,13 +26,13 @@ export interface WorkProgress {
   apiWait: ApiWait | null;
 }
 
-/** How often a watcher is given the progress. */
+/** How often the progress is reported. */
 const EVERY_MS = 200;
 const SETTLED: ReadonlySet<DeliveryState> = new Set(['delivered', 'blocked', 'rejected', 'parked']);
 
 /**
- * Calls back with the progress of a runtime until it is stopped, and once more then. Its memory is bounded by the
- * number of streams, however much happens.
+ * Calls back with the progress of a runtime until it is stopped, and once more then. Its memory only depends on the
+ * number of streams.
  */
 export function watchWork(
   { runtime, clock }: { runtime: Runtime; clock: Clock },
@@ -85,7 +87,10 @@ export function watchWork(
     }
   }
 
-  /** Counts the deliveries that are left. That reads the whole ledger, so it takes at most a hundredth of the time. */
+  /**
+   * Counts the deliveries that are left. Counting reads the whole ledger, so it may take at most a hundredth of the
+   * time.
+   */
   function count(): void {
     const now = clock.ticks();
     if (now < countAt) return;
@@ -96,7 +101,7 @@ export function watchWork(
         0,
       );
     } catch {
-      // If the ledger cannot be read, the watched work ends and reports it. The last count stays.
+      // If the ledger cannot be read, the work itself fails and reports the error. The last count is kept.
     }
     countAt = now + Math.max(250, (performance.now() - begin) * 100);
   }

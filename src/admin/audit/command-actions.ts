@@ -20,9 +20,9 @@ export function systemUser(): string {
 }
 
 /**
- * Does what a command asks for, between two writes to the audit log. A handler that only reads has no entry.
+ * Does the work of a command, between two writes to the audit log. A handler that only reads has no entry.
  *
- * @throws what `work` throws, or the error of a ledger that cannot take the entry: then the work has not begun
+ * @throws the error of `work`, or the error of a ledger that cannot store the entry; then the work has not begun
  */
 export async function auditCommand<Result>(
   { handler, request, who }: AuditedCommand,
@@ -33,7 +33,8 @@ export async function auditCommand<Result>(
   const detail = detailOf(request, scrub);
   const id = await ledger.beginAction({ who, via: 'command', action: handler.name, detail });
   const end = (outcome: string) =>
-    // The work is done, whether the entry says so or not. The next process that has the ledger ends an entry that was left.
+    // The work is done, so a failure to end its entry is ignored. The next process that opens the ledger ends such an
+    // entry.
     ledger.endAction(id, scrub(outcome)).catch(() => undefined);
   try {
     const result = await work();

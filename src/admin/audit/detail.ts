@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject } from '../../lib/json.ts';
 
 const TEXT_MAX = 200;
 const LIST_MAX = 20;
-/** Fields of forms that are secret, or say nothing about the action. */
+/** Fields of forms that are secret or do not describe the action. */
 const LEFT_OUT = /^(csrf|password|token|secret)$/i;
 
 /** The values of a request for the audit log, shortened and without secrets (I7, I9). */

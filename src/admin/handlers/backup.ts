@@ -4,7 +4,7 @@ import { fault } from '../../domain/faults.ts';
 import type { Handler } from '../handler.ts';
 
 /**
- * Has the daemon back its ledger up into the folder of the config's `backups`.
+ * Makes the daemon write a backup of its ledger into the folder of the config's `backups`.
  *
  * @throws Fault `usage` without a daemon or without `backups` in its config, `ledger.unwritable` if the backup cannot be made
  */

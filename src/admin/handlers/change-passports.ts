@@ -9,7 +9,7 @@ import type { Synced } from '../synced.ts';
 
 export interface PassportsSelected {
   status: 'published' | 'unpublished';
-  /** The keys of the products; null for all that the filter selects. */
+  /** The keys of the products; null for all products that the filter selects. */
   products: string[] | null;
   filter: PassportFilter;
   waitMs: number;
@@ -21,7 +21,7 @@ export interface PassportsOfSelection {
   selected: number;
   /** Passports that have the wanted state now. */
   changed: number;
-  /** Passports of incomplete products, and of products that are gone since they were selected. */
+  /** Passports of incomplete products, and of products that have disappeared since they were selected. */
   refused: number;
   /** The first passports that do not have the wanted state, each with the reason. */
   left: PassportOutcome[];
@@ -29,9 +29,9 @@ export interface PassportsOfSelection {
   synced: Synced;
 }
 
-/** How many are listed by name (I9). */
+/** At most this many passports are listed by name (I9). */
 const LISTED_MAX = 200;
-/** Products that are asked for in one transaction. */
+/** How many products are handled in one transaction. */
 const PAGE = 250;
 
 /** Publishes or withdraws the passports of products that are named, or of all that a filter selects. */
@@ -75,7 +75,10 @@ function isAsWanted(status: PassportsSelected['status'], acknowledged: string | 
   return status === 'published' ? acknowledged === 'published' : acknowledged !== 'published';
 }
 
-/** The keys of the selected products, page by page. The place to continue at stays right while their states change. */
+/**
+ * The keys of the selected products, page by page. The position for the next page stays correct while their states
+ * change.
+ */
 async function* pagesOf(
   { products, filter }: Pick<PassportsSelected, 'products' | 'filter'>,
   { runtime }: Pick<HandlerContext, 'runtime'>,

@@ -19,7 +19,7 @@ const CorrectRowsRequest = z.strictObject({
 });
 export type CorrectRowsRequest = z.infer<typeof CorrectRowsRequest>;
 
-/** Stores rows that a person has corrected, as a run of their source that concludes nothing about its other rows. */
+/** Stores rows that a person has corrected, as a run of their source; nothing is concluded about other rows. */
 export const correctRows: Handler<CorrectRowsRequest, CorrectionResult> = {
   name: 'correct-rows',
   request: CorrectRowsRequest,

@@ -20,7 +20,7 @@ import { settleSelected } from './settle-selected.ts';
 import { syncSources } from './sync.ts';
 import { unpublishPassports } from './unpublish.ts';
 
-/** All that a person can ask of the process that holds the ledger. */
+/** All requests that a person can make to the process that holds the ledger. */
 export const handlers: readonly Handler<unknown, unknown>[] = [
   backUp,
   changeSelected,

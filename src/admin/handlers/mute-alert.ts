@@ -3,7 +3,7 @@ import type { Runtime } from '../../daemon/runtime.ts';
 import { fault } from '../../domain/faults.ts';
 import type { Handler, HandlerContext } from '../handler.ts';
 
-/** A mute ends by itself. To silence an alert for good, turn it off in the config. */
+/** The longest mute. To stop the notices of an alert for ever, turn it off in the config. */
 const MUTE_MS_MAX = 90 * 86_400_000;
 
 const Request = z.strictObject({

@@ -9,7 +9,7 @@ const PassportPdfRequest = z.strictObject({
 export type PassportPdfRequest = z.infer<typeof PassportPdfRequest>;
 
 /**
- * Reads a product's passport as PDF, into the handler's bytes.
+ * Reads a product's passport as PDF, and writes it to the handler's `bytes`.
  *
  * @throws the reason of `abort`
  */

@@ -5,7 +5,7 @@ import { readList } from '../read-list.ts';
 
 const Nothing = z.strictObject({});
 
-/** Reads the platform's list of publications, a page a line. */
+/** Reads the platform's list of publications, one line for each page. */
 export const publicationList: PlatformHandler<z.infer<typeof Nothing>, Listing> = {
   name: 'publication-list',
   isRead: true,

@@ -7,7 +7,7 @@ import type { Synced } from '../synced.ts';
 import { WaitMs } from '../wait.ts';
 
 export interface PublishCompleteAsked {
-  /** Only counts. */
+  /** True to count without publishing. */
   dryRun: boolean;
   waitMs: number;
 }
@@ -26,19 +26,19 @@ export interface Unpublished {
 
 export interface PublishedComplete {
   found: Unpublished;
-  /** Null where nothing was asked for. */
+  /** Null if no passport was requested. */
   done: {
     published: number;
-    /** The first passports that were asked for and are not published. */
+    /** The first passports that were requested and are not published. */
     left: PassportOutcome[];
     leftCount: number;
     synced: Synced;
   } | null;
 }
 
-/** How many are listed by name (I9). */
+/** At most this many are listed by name (I9). */
 const LISTED_MAX = 1000;
-/** Products that are looked at in one transaction. */
+/** How many products are checked in one transaction. */
 const PAGE = 250;
 
 /** Publishes the passports of all products that are complete and not published. */
@@ -48,7 +48,7 @@ export const publishComplete: Handler<PublishCompleteAsked, PublishedComplete> =
   async handle({ dryRun, waitMs }, context) {
     const { found, answers } = await ask(dryRun, context);
     if (answers.length === 0) {
-      // After an abort the counts so far must not pass for the whole.
+      // After an abort the counts are incomplete, so they must not be returned.
       context.abort.throwIfAborted();
       return { found, done: null };
     }
@@ -67,7 +67,7 @@ export const publishComplete: Handler<PublishCompleteAsked, PublishedComplete> =
   },
 };
 
-/** Goes over all products in pages, and asks for the passports of the complete ones unless it is a dry run. */
+/** Reads all products page by page, and requests the passports of the complete ones, except in a dry run. */
 async function ask(
   dryRun: boolean,
   { runtime, abort }: Pick<HandlerContext, 'runtime' | 'abort'>,

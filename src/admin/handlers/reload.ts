@@ -4,9 +4,9 @@ import { fault } from '../../domain/faults.ts';
 import type { Handler } from '../handler.ts';
 
 /**
- * Has the daemon read its config and all that it names again.
+ * Makes the daemon read its config and all files that it names again.
  *
- * @throws Fault `usage` in a process that is no daemon: it has read its config just now
+ * @throws Fault `usage` in a process that is not a daemon, because it has just read its config
  */
 export const reloadConfig: Handler<Record<string, never>, Reloaded> = {
   name: 'reload',

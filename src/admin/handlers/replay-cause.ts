@@ -9,7 +9,7 @@ import { WaitMs } from '../wait.ts';
 export interface ReplayCauseAsked {
   /** The id of the cause. */
   cause: string;
-  /** Only finds out which records would pass. */
+  /** True to find out which records would pass, without sending anything. */
   dryRun: boolean;
   waitMs: number;
 }
@@ -20,10 +20,10 @@ export interface CauseReplayed {
   /** How many rows or items the cause had when the replay began. */
   members: number;
   dryRun: boolean;
-  /** True where the daemon has refused the present config, so that the mapping before it was used. */
+  /** True if the daemon has refused the present config, so that the mapping before it was used. */
   usedFormerConfig: boolean;
   replayed: ReplayReport;
-  /** How many the cause has now. After a dry run that is the number before it. */
+  /** How many members the cause has now. After a dry run, the number before it. */
   left: number;
   /** Null after a dry run. */
   synced: Synced | null;
@@ -31,7 +31,7 @@ export interface CauseReplayed {
 
 const PAGE = 500;
 /**
- * Maps the stored records behind one cause again with the present mapping, and sends what passes.
+ * Maps the stored records of one cause again with the present mapping, and sends the items that pass.
  *
  * @throws Fault `usage` where nothing is stuck for this cause, or where it is about runs
  */

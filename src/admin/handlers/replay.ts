@@ -11,17 +11,17 @@ import { type Synced, selectedSources, syncIn } from '../synced.ts';
 import { WaitMs } from '../wait.ts';
 
 export interface ReplayAsked {
-  /** Empty for the states of `statesToReplay`. */
+  /** An empty list stands for the states of `statesToReplay`. */
   states: ReplayState[];
-  /** Source ids; empty for all. */
+  /** Source ids; an empty list stands for all. */
   sources: string[];
-  /** Item keys, natural keys or record keys; empty for all. */
+  /** Item keys, natural keys or record keys; an empty list stands for all. */
   keys: string[];
-  /** The id of a cause, as the dashboard shows it. Only its members are replayed. */
+  /** The id of a cause, which the dashboard shows. Only its members are replayed. */
   cause?: string | undefined;
-  /** Only finds out which records would pass. */
+  /** True to find out which records would pass, without sending anything. */
   dryRun: boolean;
-  /** Sends unconfirmed deliveries again as well; only for named keys. */
+  /** True to send unconfirmed deliveries again too; only with named keys. */
   force: boolean;
   waitMs: number;
 }
@@ -33,8 +33,8 @@ export interface Replayed {
 }
 
 /**
- * The states that a replay takes where none is named. A delivery that a person has ended is sent again only where a person names
- * it.
+ * The states that are replayed if none is named. A delivery that a person has ended is sent again only if a person
+ * names it.
  */
 export function statesToReplay(keys: readonly string[]): readonly ReplayState[] {
   return keys.length > 0 ? REPLAY_STATES : REPLAY_STATES.filter((state) => state !== 'superseded');
@@ -58,7 +58,7 @@ export const replayRecords: Handler<ReplayAsked, Replayed> = {
   }),
   async handle({ states, sources, keys: pasted, cause, dryRun, force, waitMs }, context) {
     const { runtime } = context;
-    // A cause stands for all its members, whatever keys are named.
+    // With a cause, all its members are selected, even if keys are named.
     if (force && (pasted.length === 0 || cause !== undefined)) {
       throw fault(
         'usage',
@@ -85,7 +85,7 @@ export const replayRecords: Handler<ReplayAsked, Replayed> = {
 };
 
 /**
- * The keys as the ledger has them. A mistyped key must not look like a key that needs nothing.
+ * The keys in the form of the ledger. Throws for a mistyped key, which must not look like a key that needs no replay.
  *
  * @throws Fault `item.unknown`
  */

@@ -5,7 +5,7 @@ import { readList } from '../read-list.ts';
 
 const Nothing = z.strictObject({});
 
-/** Reads the platform's list of reports, a page a line. */
+/** Reads the platform's list of reports, one line for each page. */
 export const reportList: PlatformHandler<z.infer<typeof Nothing>, Listing> = {
   name: 'report-list',
   isRead: true,

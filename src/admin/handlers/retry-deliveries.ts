@@ -20,9 +20,9 @@ export interface RetriedDelivery {
   key: string;
   naturalKey: string | null;
   operation: Operation;
-  /** The state of the item afterwards; null where it is gone. */
+  /** The state of the item afterwards; null if it is gone. */
   state: ItemState | null;
-  /** Why it is in this state; null for a state that needs no explanation. */
+  /** Why the item is in this state; null for a state that needs no explanation. */
   reason: string | null;
 }
 
@@ -43,8 +43,8 @@ const STATES = ['blocked', 'rejected', 'parked', 'in_doubt'] as const;
 const STUCK: ReadonlySet<string> = new Set(STATES);
 
 /**
- * Maps again the stored records behind deliveries that need a person, sends the items that pass, and reports the result of each
- * delivery.
+ * Maps the stored records of deliveries that need a person again, sends the items that pass, and reports the result of
+ * each delivery.
  */
 export const retryDeliveries: Handler<RetryAsked, Retried> = {
   name: 'retry-deliveries',

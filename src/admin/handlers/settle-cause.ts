@@ -10,7 +10,7 @@ export interface SettleCauseAsked {
   /** The id of the cause. */
   cause: string;
   resolution: Resolution;
-  /** One member; null for all of them. */
+  /** One member of the cause; null for all members. */
   item: { kind: SubjectKind; key: string } | null;
 }
 
@@ -27,7 +27,7 @@ export interface CauseSettled {
   released: number;
 }
 
-/** How many failures are kept with their reasons. */
+/** At most this many failures are returned with their reasons. */
 const FAILURES_KEPT = 50;
 
 /** Settles the stuck items of one cause one after the other, and reports those that cannot be settled in this way. */

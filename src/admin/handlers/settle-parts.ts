@@ -5,14 +5,14 @@ import { goOn } from '../go-on.ts';
 import type { Handler } from '../handler.ts';
 
 const SettlePartsRequest = z.strictObject({
-  /** Keys or SKUs; null for all that wait for an answer. */
+  /** Keys or SKUs of products; null for all products that wait for an answer. */
   products: z.array(z.string()).min(1).nullable(),
   present: z.boolean(),
 });
 export type SettlePartsRequest = z.infer<typeof SettlePartsRequest>;
 
 /**
- * Takes an answer to the question whether BOM items of adopted products are at the platform.
+ * Stores a person's answer whether BOM items of adopted products are at the platform.
  *
  * @throws Fault `usage` where no named product waits for an answer
  */

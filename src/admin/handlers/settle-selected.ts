@@ -13,7 +13,7 @@ const SettleSelectedRequest = z
     kind: z.enum(SUBJECT_KINDS).nullable(),
     source: z.string().nullable(),
     resolution: z.enum(RESOLUTIONS),
-    /** Only counts. */
+    /** True to count without settling. */
     dryRun: z.boolean(),
   })
   .refine(
@@ -26,7 +26,7 @@ export interface SettleSelectedResult {
   /** How many items the selection had. An item that changed before it was settled is in none of the other counts. */
   selected: number;
   settled: number;
-  /** Items that cannot be settled in this way, or not without an id. */
+  /** Items that cannot be settled with this resolution, or that need an id. */
   left: number;
   /** Deliveries that became due. */
   released: number;
@@ -37,7 +37,7 @@ const PAGE = 500;
 /**
  * Settles all items in a state.
  *
- * @throws Fault `interrupted` where it was stopped in between, or `daemon.stopped` with its daemon
+ * @throws Fault `interrupted` if the process was stopped meanwhile, or `daemon.stopped` if a daemon was stopped
  */
 export const settleSelected: Handler<SettleSelectedRequest, SettleSelectedResult> = {
   name: 'settle-selected',

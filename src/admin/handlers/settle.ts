@@ -26,7 +26,7 @@ const SettleRequest = z
     /** Keys or natural keys. A passport is named by its product. */
     names: z.array(z.string()).min(1),
     resolution: z.enum(RESOLUTIONS),
-    /** The id of the item at the platform; null to look it up where it is needed. */
+    /** The id of the item at the platform; null to look it up if it is needed. */
     id: z.string().nullable(),
     kind: z.enum(SUBJECT_KINDS).nullable(),
   })
@@ -36,7 +36,7 @@ const SettleRequest = z
   );
 export type SettleRequest = z.infer<typeof SettleRequest>;
 
-/** An item as a manual resolution left it. */
+/** The state of an item after a manual resolution. */
 interface SettledItem {
   kind: SubjectKind;
   key: string;
@@ -48,7 +48,7 @@ export type SettleResult =
   /** The platform has several items with its key, and the item is bound to the one that was named. */
   | { bound: SettledItem }
   | {
-      /** `operation` is null where a missing item was accepted. */
+      /** `operation` is null if a missing item was accepted. */
       settled: (SettledItem & { operation: Operation | null })[];
       /** Deliveries that became due. */
       released: number;
@@ -61,7 +61,7 @@ type Meant = { delivery: NamedDelivery; word: ManualResolution } | { missing: Pi
  * Settles the named deliveries. All names are looked up before the first delivery is settled, so that a mistyped name settles
  * nothing.
  *
- * @throws Fault `item.unknown`, `usage`, `item.changed`, and what `remoteIdOf` throws
+ * @throws Fault `item.unknown`, `usage`, `item.changed`, and the errors of `remoteIdOf`
  */
 export const settle: Handler<SettleRequest, SettleResult> = {
   name: 'settle',
@@ -93,8 +93,8 @@ interface Asked {
 }
 
 /**
- * Binds an item whose key the platform has several times to the id that a person names. Null where no item has this name and
- * several ids.
+ * Binds an item whose key the platform has several times to the id that a person names. Null if there is no item with
+ * this name and several ids.
  *
  * @throws Fault `usage` where the id belongs to another item
  */
@@ -206,8 +206,8 @@ function missingItem(name: string, kind: SubjectKind | null, views: Runtime['vie
 }
 
 /**
- * Workers may continue a delivery after it was looked up and before it is settled. Their result stays, and the person looks
- * again.
+ * Workers may continue a delivery after it was looked up and before it is settled. Then their result is kept, and the
+ * person has to look again.
  */
 function haveChanged(
   subjects: readonly Pick<ItemView, 'kind' | 'key'>[],

@@ -5,9 +5,9 @@ import { type Synced, selectedSources, syncIn } from '../synced.ts';
 import { WaitMs } from '../wait.ts';
 
 export interface SyncAsked {
-  /** Source ids; empty for all. */
+  /** Source ids; an empty list stands for all. */
   sources: string[];
-  /** Sources whose exports the guard has stopped and a person accepts. */
+  /** The sources whose guarded exports a person accepts. */
   accept: string[];
   waitMs: number;
 }
