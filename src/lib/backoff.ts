@@ -5,8 +5,8 @@ export interface BackoffLimits {
 }
 
 /**
- * Full jitter: a uniformly random wait between 0 and the exponential bound, so that clients which failed together do
- * not come back together. Source: Brooker, "Exponential Backoff And Jitter", AWS Architecture Blog, 2015.
+ * Full jitter: a uniformly random wait between 0 and the exponential bound, so that clients that failed together do not
+ * retry together. Source: Brooker, "Exponential Backoff And Jitter", AWS Architecture Blog, 2015.
  *
  * @param attempt how many attempts have failed so far, from 1
  * @param random a number in [0, 1)

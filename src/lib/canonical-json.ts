@@ -2,9 +2,11 @@ import type { JsonValue } from './json.ts';
 
 /**
  * Writes a value as canonical JSON (RFC 8785): object members sorted by UTF-16 code units, no white space, numbers as
- * ECMAScript prints them. Two values that are equal as JSON give the same text, whatever order their members came in.
+ * ECMAScript prints them. Two values that are equal as JSON give the same text, independent of the order of their
+ * members.
  *
- * @throws TypeError for a number that JSON cannot carry (NaN, Infinity) and for a lone surrogate, which RFC 8785 rejects.
+ * @throws TypeError for a number that JSON cannot express (NaN, Infinity) and for a lone surrogate, which RFC 8785
+ *   rejects.
  */
 export function canonicalJson(value: JsonValue): string {
   if (value === null || typeof value === 'boolean') return String(value);

@@ -1,4 +1,4 @@
-/** Closes everything, whatever fails on the way; then throws the first failure. */
+/** Runs all steps, even if some of them fail. Then throws the first failure. */
 export async function closeInOrder(steps: readonly (() => Promise<void>)[]): Promise<void> {
   const failures: unknown[] = [];
   for (const step of steps) {

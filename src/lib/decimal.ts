@@ -1,11 +1,11 @@
-/** A number that is in the normal form already, like most numbers of real systems. */
+/** Matches a number that is already in the normal form, like most numbers of real systems. */
 const NORMAL = /^(?:0|-?(?:[1-9]\d*|0(?=\.))(?:\.\d*[1-9])?)$/;
 const PLAIN = /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,3}))?$/;
 
 /**
  * Brings a decimal number, given as text, into its one normal form: no exponent, no superfluous zeros, no plus sign, no
- * negative zero. `"01.50"` becomes `"1.5"`, `".5"` becomes `"0.5"`. Digits are never rounded, since the value is never
- * a binary number on the way.
+ * negative zero. `"01.50"` becomes `"1.5"`, `".5"` becomes `"0.5"`. Digits are never rounded, because the value is
+ * never converted to a binary number.
  *
  * @returns null when the text is not a decimal number, or when an exponent would write more than 200 digits.
  */
@@ -42,7 +42,7 @@ function compareMagnitudes(a: string, b: string): number {
   const wholeA = wholeLength(a);
   const wholeB = wholeLength(b);
   if (wholeA !== wholeB) return wholeA - wholeB;
-  // With the points at one place, the order of the digits is that of the texts.
+  // Both have the same number of digits before the point, so comparing the texts compares the numbers.
   if (a === b) return 0;
   return a < b ? -1 : 1;
 }

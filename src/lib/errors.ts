@@ -1,6 +1,6 @@
-/** What a thrown error carries besides its message. */
+/** The parts of a thrown error besides its message. */
 export interface FaultDetails {
-  /** Where in the config the cause is, as `sources[0].streams.boms.path`. */
+  /** The place of the cause in the config, such as `sources[0].streams.boms.path`. */
   path?: string;
   /** What the reader can do next, as a full sentence. */
   suggestion?: string;
@@ -9,7 +9,7 @@ export interface FaultDetails {
 
 /**
  * An error that a person can act on: the environment or a broken assumption, never bad data (that is a `Result`) and
- * never the API's decision (that is an `Outcome`). `code` is registered where the words of the domain are known.
+ * never the API's decision (that is an `Outcome`). The codes are registered in `domain/faults.ts`.
  */
 export class Fault extends Error {
   readonly code: string;

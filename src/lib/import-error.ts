@@ -1,14 +1,20 @@
 import { fileURLToPath } from 'node:url';
 import { messageOf } from './errors.ts';
 
-/** Why a module could not be imported: a clause without a full stop. A mistake in its text has its file and line. */
+/**
+ * Why a module could not be imported: a clause without a full stop. For a mistake in the text of a module, the clause
+ * has the file and the line.
+ */
 export function importReasonOf(error: unknown): string {
   const reason = messageOf(error).replace(/\.$/, '');
   const place = error instanceof SyntaxError ? placeOf(error) : null;
   return place === null ? reason : `${place}: ${reason}`;
 }
 
-/** True if Node read an ES module as CommonJS, because the nearest package.json says so, as the one of `npm init` does. */
+/**
+ * True if Node read an ES module as CommonJS, because of the nearest package.json, such as the one that `npm init`
+ * makes.
+ */
 export function isEsModuleReadAsCommonJs(error: unknown): boolean {
   return (
     error instanceof SyntaxError &&

@@ -1,20 +1,25 @@
 import { getHeapSpaceStatistics, getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-/** With more room for new objects than this, reading takes less time by a twentieth and far more memory. */
+/** The room for new objects. With more room, reading takes a twentieth less time but far more memory. */
 const NEW_SPACE_BYTES = 6 * 1024 * 1024;
-/** More than most commands have at their end, and less than V8 waits for. */
+/**
+ * The size of the heap at which it is first collected. Most commands end with a smaller heap, and V8 alone would wait
+ * longer.
+ */
 const FIRST_COLLECTION_BYTES = 32 * 1024 * 1024;
 const LOOK_EVERY_MS = 20;
 
 /**
- * Has V8 keep less memory than it would by itself. A command that reads an export keeps little and throws away much, and would
- * hold 100 MB for nothing. Call it once, as the process begins. docs/performance.md has the figures.
+ * Makes V8 keep less memory than by default. A command that reads an export makes many objects but keeps few, and would
+ * keep 100 MB that it does not need. Call it once, as the process begins. docs/performance.md has the figures.
  *
- * - What is garbage is collected before the heap has grown by half. By itself V8 lets a small heap grow to four times of what is alive.
- *   That counts from the first collection on, for which V8 waits long, so that one is asked for.
- * - The HTTP parser is WebAssembly. To optimize it takes 25 MB, and these commands make few requests.
- * - The room for new objects stops growing. Its greatest size is set by options of Node's start, and is larger for commands that send.
+ * - Garbage is collected before the heap has grown by half. By default V8 lets a small heap grow to four times the size
+ *   of the live objects. This rule only applies after the first collection, for which V8 waits long, so the first one is
+ *   requested here.
+ * - The HTTP parser is WebAssembly. Optimising it would take 25 MB, and these commands send few requests.
+ * - The room for new objects stops growing. Options of Node's start set its greatest size, which is larger for commands
+ *   that send.
  */
 export function keepHeapLean(): void {
   setFlagsFromString('--heap-growing-percent=50');
@@ -37,7 +42,7 @@ function newSpaceBytes(): number {
   return getHeapSpaceStatistics().find(({ space_name: name }) => name === 'new_space')?.physical_space_size ?? 0;
 }
 
-/** A context that is made while the flag is set has the function, and no other part of the program does. */
+/** Only a context that is made while the flag is set has the function `gc`, so no other part of the program has it. */
 function collect(): void {
   setFlagsFromString('--expose-gc');
   const gc: unknown = runInNewContext('gc');

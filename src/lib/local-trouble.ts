@@ -1,12 +1,14 @@
 import { systemCodeOf } from './errors.ts';
 
-/** A limit of this machine or process that was reached: nobody else is at fault. Both are full sentences. */
+/**
+ * A limit of this machine or process that was reached, so that no other system is at fault. Both are full sentences.
+ */
 export interface LocalTrouble {
   what: string;
   cure: string;
 }
 
-// Names: Node's "Common system errors" and errno(3).
+// Texts by error code. Sources: "Common system errors" in the documentation of Node, and errno(3).
 const TROUBLES: Readonly<Record<string, LocalTrouble>> = {
   EMFILE: {
     what: 'This process has as many files and connections open as it may (EMFILE).',
@@ -27,7 +29,7 @@ const TROUBLES: Readonly<Record<string, LocalTrouble>> = {
   },
 };
 
-/** What this machine lacks, where an error says that; null for every other error. */
+/** The limit of this machine that an error reports; null for every other error. */
 export function localTroubleOf(error: unknown): LocalTrouble | null {
   const code = systemCodeOf(error);
   return code !== undefined && Object.hasOwn(TROUBLES, code) ? (TROUBLES[code] ?? null) : null;

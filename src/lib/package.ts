@@ -2,14 +2,14 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isJsonObject } from './json.ts';
 
-/** This package as it is installed. */
+/** The installed package of this program. */
 export interface Package {
-  /** The folder of its package.json, which holds `config/` as well. */
+  /** The folder of its package.json, which also has `config/`. */
   root: string;
   version: string;
 }
 
-/** Finds the package by walking up from this file, which works from the sources and from the build alike. */
+/** Finds the package by searching the folders above this file. This works from the sources and from the build. */
 export function findPackage(): Package {
   for (let folder = import.meta.dirname; ; folder = dirname(folder)) {
     const file = join(folder, 'package.json');

@@ -5,7 +5,7 @@ const derive = promisify<string, Buffer, number, { N: number; r: number; p: numb
 
 /** The cost of a new hash: 32 MiB and some 100 ms. OWASP's Password Storage Cheat Sheet names N=2^15, r=8, p=3. */
 const COST = { log2N: 15, r: 8, p: 3 };
-/** The bounds of what is computed: a hash must be costly to guess, and must not use up the memory. */
+/** The bounds of accepted costs: a password must be costly to guess, and checking it must not use up the memory. */
 const LOG2N_MIN = 14;
 const MEMORY_MAX = 256 * 1024 * 1024;
 const KEY_BYTES = 32;
@@ -35,12 +35,12 @@ function keyOf(password: string, { log2N, r, p, salt, key }: Parsed): Promise<Bu
   return derive(password.normalize('NFC'), salt, key.length, { N, r, p, maxmem: 2 * 128 * N * r });
 }
 
-/** True of a text that `hashPassword` may have made. */
+/** True for a text that `hashPassword` may have made. */
 export function isPasswordHash(text: string): boolean {
   return parse(text) !== null;
 }
 
-/** Makes a hash from which the password can only be guessed. */
+/** Makes a hash of a password. The password can only be found by guessing. */
 export async function hashPassword(password: string): Promise<string> {
   const parsed = { ...COST, salt: randomBytes(SALT_BYTES), key: Buffer.alloc(KEY_BYTES) };
   const key = await keyOf(password, parsed);
@@ -48,7 +48,7 @@ export async function hashPassword(password: string): Promise<string> {
   return `$scrypt$ln=${COST.log2N},r=${COST.r},p=${COST.p}$${text(parsed.salt)}$${text(key)}`;
 }
 
-/** True if the hash was made of this password. A hash that cannot be read matches no password. */
+/** True if the hash was made from this password. A hash that cannot be read matches no password. */
 export async function isPassword(password: string, hash: string): Promise<boolean> {
   const parsed = parse(hash);
   return parsed !== null && timingSafeEqual(await keyOf(password, parsed), parsed.key);

@@ -1,4 +1,6 @@
-/** The answer of a step that bad data can make fail: data problems are values, only broken assumptions throw. */
+/**
+ * The result of a step that can fail because of bad data. Problems of data are values; only broken assumptions throw.
+ */
 export type Result<T, E> = { ok: true; value: T } | { ok: false; error: E };
 
 export function ok<T>(value: T): { ok: true; value: T } {

@@ -1,6 +1,6 @@
 import { sha256Hex } from './hash.ts';
 
-/** What is known of a text: whether it came before; `unknown` for a new text beyond the bound, which is not remembered. */
+/** Whether a text came before. `unknown` is for a new text beyond the bound, which is not remembered. */
 export type Seen = 'new' | 'before' | 'unknown';
 
 const SLOTS_AT_FIRST = 1_024;
@@ -8,8 +8,9 @@ const SLOTS_AT_FIRST = 1_024;
 const SLOTS_PER_TEXT = 2;
 
 /**
- * A function that remembers texts, and says of each whether it came before. It keeps 64 bits of the SHA-256 of a text, which
- * take 16 to 32 bytes. Of two million texts two have the same 64 bits with a probability of one in ten million.
+ * Makes a function that remembers texts and returns whether a text came before. It keeps 64 bits of the SHA-256 of a
+ * text, which take 16 to 32 bytes. Of two million texts two have the same 64 bits with a probability of one in ten
+ * million.
  *
  * @param max how many different texts are remembered (I9)
  */
@@ -18,7 +19,7 @@ export function createSeenTexts(max: number): (text: string) => Seen {
   let slots = new Uint32Array(2 * SLOTS_AT_FIRST);
   let count = 0;
 
-  /** The place of the slot that has these bits, or of the free slot where they belong. */
+  /** The position of the slot that has these bits, or of the free slot for them. */
   function placeOf(high: number, low: number): number {
     for (let at = (2 * low) % slots.length; ; at = (at + 2) % slots.length) {
       const [first, second] = [slots[at], slots[at + 1]];

@@ -2,7 +2,7 @@
 export interface Bitmap {
   has(index: number): boolean;
   add(index: number): void;
-  /** How many it holds. */
+  /** How many integers the set has. */
   size(): number;
 }
 

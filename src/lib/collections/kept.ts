@@ -3,18 +3,18 @@ import type { Clock } from '../clock.ts';
 /** A value is kept for at least this many times as long as it took to compute. */
 const SHARE = 20;
 
-/** An answer that may be a while old. */
+/** An answer that may have been computed some time ago. */
 export interface Kept<T> {
   value: T;
-  /** In how many milliseconds a new answer can be had; 0 if this one was computed for who asks. */
+  /** In how many milliseconds a new answer can be computed; 0 if this answer was computed for this call. */
   renewableInMs: number;
 }
 
 /**
- * Keeps the answer of a function that may be slow, so that asking for it often never takes more than a twentieth of the
- * time, however large the ledger has grown (I9).
+ * Keeps the answer of a function that may be slow, so that frequent calls never take more than a twentieth of the time,
+ * even with a large ledger (I9).
  *
- * @param keptMs how long an answer is kept at least
+ * @param keptMs the least time for which an answer is kept
  */
 export function kept<T>(compute: () => T, keptMs: number, clock: Clock): () => Kept<T> {
   let last: { value: T; until: number } | null = null;
@@ -28,8 +28,8 @@ export function kept<T>(compute: () => T, keptMs: number, clock: Clock): () => K
 }
 
 /**
- * Like `kept`, for a function that answers later. Who asks meanwhile gets the same answer, which may have begun before a change that
- * they know of. A failure is not kept.
+ * Like `kept`, for an asynchronous function. Calls during a computation get its answer, which may lack a change that
+ * happened after it began. A failure is not kept.
  */
 export function keptAnswer<T>(compute: () => Promise<T>, keptMs: number, clock: Clock): () => Promise<Kept<T>> {
   let last: { value: T; until: number } | null = null;

@@ -1,11 +1,11 @@
 /** Locks keys. Each key has one holder at a time, and further callers wait in the order of their calls. */
 export interface KeyedLock {
-  /** Gives the function that releases the key, or null where the signal aborts first. */
+  /** Returns the function that releases the key, or null if the signal aborts first. */
   acquire(key: string, abort: AbortSignal): Promise<(() => void) | null>;
 }
 
 export function createKeyedLock(): KeyedLock {
-  /** Resolves when all present holders and waiting callers of a key have released it. */
+  /** For each key, a promise that resolves when all present holders and waiting callers have released the key. */
   const tails = new Map<string, Promise<void>>();
   return {
     async acquire(key, abort) {

@@ -1,8 +1,8 @@
-/** Values in an order, each of which is added to either end and removed from anywhere at the same small cost. No value comes twice. */
+/** A list of different values. Adding a value at either end and removing any value take the same short time. */
 export interface LinkedList<T> extends Iterable<T> {
   append(value: T): void;
   prepend(value: T): void;
-  /** False where the value is not in the list. */
+  /** False if the value is not in the list. */
   remove(value: T): boolean;
   first(): T | undefined;
   size(): number;
@@ -14,7 +14,7 @@ interface Node<T> {
   after: Node<T> | null;
 }
 
-/** Removing the present value while walking is safe. */
+/** The current value may be removed during an iteration. */
 export function createLinkedList<T>(): LinkedList<T> {
   const nodes = new Map<T, Node<T>>();
   let head: Node<T> | null = null;

@@ -3,9 +3,9 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { systemCodeOf } from '../errors.ts';
 import { err, ok, type Result } from '../result.ts';
 
-/** Why a file's text cannot be had. */
+/** Why a file's text cannot be read. */
 export interface FileFlaw {
-  /** `unfit`: the path can be opened, and is not a file of the expected kind or size. */
+  /** `unfit`: the path can be opened but is not a file of the expected kind or size. */
   kind: 'missing' | 'unreadable' | 'unfit';
   /** The end of a sentence that begins with the file, without a full stop: `is larger than 100 bytes`. */
   reason: string;
@@ -13,7 +13,7 @@ export interface FileFlaw {
 
 /**
  * Flags that open a file for reading and never wait: opening a FIFO would otherwise hang until somebody writes to it.
- * Reads of a regular file do not change by them.
+ * They do not change reads of a regular file.
  */
 export const READ_WITHOUT_WAITING = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
 
@@ -46,7 +46,7 @@ export async function readBoundedFile(path: string, bytesMax: number): Promise<R
   }
 }
 
-/** Null for more than `bytesMax` bytes; of those no more than a chunk too many was read. */
+/** Null if there are more than `bytesMax` bytes. Reads at most one chunk beyond this number. */
 async function readBytes(handle: FileHandle, bytesMax: number): Promise<Buffer | null> {
   const chunks: Buffer[] = [];
   let length = 0;

@@ -1,4 +1,4 @@
-/** Cuts UTF-8 that comes in pieces into lines. What follows the last line break waits for the next piece. */
+/** Cuts UTF-8 that comes in pieces into lines. The part after the last line break is kept for the next piece. */
 export function createLineSplitter(): (chunk: Uint8Array) => string[] {
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   let rest = '';

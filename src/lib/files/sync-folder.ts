@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises';
 
-/** Makes new names in a folder, and removed ones, last through a power cut. */
+/** Syncs a folder to the disk, so that added and removed names survive a power cut. */
 export async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r');
   try {

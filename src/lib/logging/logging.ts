@@ -3,7 +3,7 @@ import { logFields } from './log-context.ts';
 import type { LogLevel } from './log-levels.ts';
 import type { SecretStore } from './secrets.ts';
 
-/** Structured logging. The first argument holds fields, the second a full sentence. */
+/** Structured logging. The first argument has fields, the second is a full sentence. */
 export interface Logger {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;
@@ -11,7 +11,7 @@ export interface Logger {
   error(fields: object, message: string): void;
 }
 
-/** A copy, because pino may change what it is given. */
+/** Returns a copy, because pino may change the object that it gets. */
 const mixin = (): object => ({ ...logFields() });
 /** The fields of the line replace the fields of the work around it. */
 const mixinMergeStrategy = (fields: object, ofWork: object): object => ({ ...ofWork, ...fields });

@@ -1,23 +1,24 @@
-/** Finds what of a text has to go, in order and without overlap. */
+/** Finds the parts of a text that have to be removed, in order and without overlap. */
 export type SecretFinder = (text: string) => { start: number; end: number }[];
 
-/** A run of this many characters of a secret gives some of it away. */
+/** This many characters in a row reveal a part of a secret. */
 const RUN = 6;
-/** A shorter secret is looked for as a whole alone: its parts are too likely to be ordinary words. */
+/** Of a shorter secret only the whole is searched for, because its parts may be ordinary words. */
 const PARTS_LENGTH_MIN = 16;
 
-/** What is looked for: characters as they are after decoding, of which the first `keep` stay in the text. */
+/** A text that is searched for: its decoded characters, of which the first `keep` are not removed. */
 interface Target {
   codes: Uint16Array;
   keep: number;
 }
 
 /**
- * Prepares the search for secrets. The text is decoded once, and one hash rolls over it, whatever the number and length
- * of the secrets: the time grows with the text alone. Source: Karp and Rabin, "Efficient randomized pattern-matching
+ * Prepares the search for secrets. The text is decoded once, and one hash rolls over it, so the time depends only on
+ * the length of the text, not on the secrets. Source: Karp and Rabin, "Efficient randomized pattern-matching
  * algorithms", 1987.
  *
- * @param secrets each of 6 characters at least, with the number of characters at its beginning that may stay
+ * @param secrets the secrets, each with at least 6 characters, and with the number of its first characters that may be
+ *   shown
  */
 export function createSecretFinder(secrets: readonly { secret: string; shown: number }[]): SecretFinder {
   const targets = secrets.flatMap(targetsOf).filter(({ codes }) => codes.length >= RUN);
@@ -64,8 +65,8 @@ export function createSecretFinder(secrets: readonly { secret: string; shown: nu
 }
 
 function targetsOf({ secret, shown }: { secret: string; shown: number }): Target[] {
-  // A secret may contain characters that look encoded. So the search finds a secret both as it is written and in its
-  // decoded form.
+  // A secret may contain characters that look encoded. So the search finds both the written form and the decoded form
+  // of a secret.
   const forms = [charactersOf(secret), decode(secret)].map(({ codes, length }) => codes.slice(0, length));
   return [
     ...forms.flatMap((codes) => [{ codes, keep: Math.min(shown, codes.length) }, ...partsOf(codes, shown)]),
@@ -81,7 +82,10 @@ function partsOf(whole: Uint16Array, shown: number): Target[] {
   return parts.filter((part) => !isOrdinary(part)).map((codes) => ({ codes, keep: 0 }));
 }
 
-/** The characters of its base64 that depend on nothing but the secret, wherever within the encoded text it begins. */
+/**
+ * The characters of a secret's base64 that only depend on the secret, for each position at which it can begin within an
+ * encoded text.
+ */
 function base64Of(secret: string): string[] {
   const bytes = Buffer.from(secret);
   return [0, 1, 2].flatMap((skipped) => {
@@ -92,8 +96,8 @@ function base64Of(secret: string): string[] {
 }
 
 /**
- * True for a part that says nothing of a secret, since it may stand anywhere: a word in small or capital letters, one
- * character again and again, or one after the other as in `123456`.
+ * True for a part that reveals nothing, because it may be in any text: a word in small or capital letters, a repeated
+ * character, or a sequence such as `123456`.
  */
 function isOrdinary(codes: Uint16Array): boolean {
   const text = String.fromCharCode(...codes);
@@ -142,7 +146,7 @@ const [PERCENT, BACKSLASH, SMALL_U] = [0x25, 0x5c, 0x75];
 /** The letters that mean white space after a backslash. */
 const ESCAPED_SPACE = new Set(Array.from('nrtbf', (letter) => letter.charCodeAt(0)));
 
-/** The characters that are meant: without white space, and with `%2F`, `\u002f` and `\/` as `/`. */
+/** Decodes a text: removes white space, and converts `%2F`, `\u002f` and `\/` to `/`. */
 function decode(text: string): Decoded {
   const codes = new Uint16Array(text.length);
   const starts = new Uint32Array(text.length);
@@ -177,7 +181,7 @@ function decode(text: string): Decoded {
   return { codes, starts, ends, length };
 }
 
-/** The characters as they are, without white space. */
+/** The characters of a text without white space, not decoded. */
 function charactersOf(text: string): Pick<Decoded, 'codes' | 'length'> {
   const plain = text.replace(/[\0-\x20\xa0]/g, '');
   return { codes: Uint16Array.from({ length: plain.length }, (_, at) => plain.charCodeAt(at)), length: plain.length };

@@ -1,10 +1,10 @@
 import { createSecretFinder, type SecretFinder } from './secret-finder.ts';
 
-/** What may be shown of a key: its first 8 characters, the prefix that the platform shows as well. */
+/** How many characters of a key may be shown: the prefix that the platform shows as well. */
 const PREFIX_LENGTH = 8;
 /** Secrets up to this length are hidden completely. Of longer secrets the first characters may be shown. */
 const UNSHOWN_LENGTH_MAX = 12;
-/** Anything shorter would blank out ordinary words. */
+/** Shorter texts are not treated as secrets, because ordinary words would be removed. */
 export const SECRET_LENGTH_MIN = 8;
 
 export function maskSecret(secret: string): string {
@@ -16,15 +16,16 @@ function shownLength(secret: string): number {
 }
 
 /**
- * A set of values that must never be printed (I7). Secrets are kept out of messages in the first place; scrubbing is the
- * second line, for texts from elsewhere (a library's error, an API's answer) that may repeat one.
+ * A set of values that must never be printed (I7). Messages do not contain secrets. Scrubbing is a second protection,
+ * for texts from elsewhere that may repeat a secret, such as a library's error or an API's answer.
  */
 export interface SecretStore {
   /** A secret shorter than `SECRET_LENGTH_MIN` is not remembered. */
   add(secret: string): void;
   /**
-   * The text without any known secret: whole ones leave what may be shown of them, and of a long one every run of 6
-   * characters beyond that goes as well. White space within, percent-encoding, JSON's escapes and base64 hide none.
+   * The text without any known secret. Of a whole secret, the part that may be shown is kept. Of a long secret, any 6
+   * characters in a row are removed too. Secrets are also found if they have white space in them or are encoded as
+   * percent-encoding, JSON escapes or base64.
    */
   scrub(text: string): string;
 }

@@ -1,28 +1,34 @@
 /**
- * Characters that no text for people has: control characters except tab and line ends, half surrogate pairs, and code
- * points that Unicode reserves for programs, such as U+FFFE.
+ * Matches characters that no text for people contains: control characters except tab and line ends, half surrogate
+ * pairs, and code points that Unicode reserves for programs, such as U+FFFE.
  */
 const ODD = /[^\P{Cc}\t\n\r]|\p{Noncharacter_Code_Point}|\p{Surrogate}/u;
 const ALL_ODD = new RegExp(ODD, 'gu');
 
-/** The first such character of a text, as `U+001F`, and how many characters stand before it; null if the text has none. */
+/**
+ * The first odd character of a text, such as `U+001F`, and how many characters come before it; null if the text has
+ * none.
+ */
 export function findOddCharacter(text: string): { name: string; at: number } | null {
   if (!isOdd(text)) return null;
   const at = text.search(ODD);
   return at < 0 ? null : { name: characterName(text.codePointAt(at) ?? 0), at };
 }
 
-/** The text without these characters. */
+/** The text without odd characters. */
 export function withoutOddCharacters(text: string): string {
   return text.replaceAll(ALL_ODD, '');
 }
 
-/** A code point as people look it up: `U+001F`. */
+/** The usual name of a code point: `U+001F`. */
 export function characterName(codePoint: number): string {
   return `U+${codePoint.toString(16).toUpperCase().padStart(4, '0')}`;
 }
 
-/** Whether the text may have such a character. Every key of every row is looked at, and a loop takes less time than a pattern. */
+/**
+ * True if the text may have an odd character. Every key of every row is checked, and a loop takes less time than a
+ * pattern.
+ */
 function isOdd(text: string): boolean {
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);

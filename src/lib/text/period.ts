@@ -1,4 +1,4 @@
-/** A time as people write it: `15 minutes`, `26 hours`, `2 days`. */
+/** Formats a length of time for people: `15 minutes`, `26 hours`, `2 days`. */
 export function formatPeriod(ms: number): string {
   const units: [name: string, ms: number][] = [
     ['day', 86_400_000],
@@ -11,7 +11,7 @@ export function formatPeriod(ms: number): string {
   return `${count} ${name}${count === 1 ? '' : 's'}`;
 }
 
-/** Reads a time such as `30m`, `8h` or `2d`, in milliseconds; null where the text is none. */
+/** Reads a time such as `30m`, `8h` or `2d`, in milliseconds; null if the text has another form. */
 export function parsePeriod(text: string): number | null {
   const [, count = '', unit = ''] = /^(\d{1,4})([smhd])$/.exec(text) ?? [];
   const ms = Number(count) * (UNIT_MS[unit] ?? 0);

@@ -1,4 +1,4 @@
-/** A text of another program as a sentence: a full stop is added where the text has no end of its own. */
+/** Makes a sentence from a text of another program: adds a full stop if the text has no punctuation at its end. */
 export function sentence(text: string): string {
   return /[.!?…]$/.test(text) ? text : `${text}.`;
 }

@@ -1,8 +1,8 @@
 const LENGTH_MAX = 64;
 
 /**
- * The candidate that a person who wrote `name` most likely meant: the nearest one, when it differs by little for its
- * length. A transposition counts as one edit, letter case as none.
+ * The candidate that a person who wrote `name` most likely meant: the most similar one, if it differs little for its
+ * length. A transposition counts as one edit, and a difference in case does not count.
  */
 export function suggest(name: string, candidates: Iterable<string>): string | undefined {
   const wanted = name.toLowerCase();

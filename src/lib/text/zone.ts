@@ -2,15 +2,18 @@
 export interface Zone {
   toLocal(at: number): number;
   /**
-   * The instants at which clocks show this local time: two on the night when they are set back, and none when they are set
+   * The instants at which clocks show this local time: two if clocks are set back over it, and none if clocks are set
    * forward past it.
    */
   instantsOf(local: number): number[];
-  /** The first instant at which clocks show this local time or, where they are set forward past it, the one as long after. */
+  /**
+   * The first instant at which clocks show this local time or, if clocks are set forward past it, the instant that is
+   * later by the length of the jump.
+   */
   firstInstantOf(local: number): number;
 }
 
-/** No time zone is further from UTC, and no change of its offset moves clocks by more than this within so short a time. */
+/** No time zone differs more than this from UTC, and no two changes of an offset are closer together than this. */
 const FAR_MS = 24 * 3_600_000;
 
 /** @param timezone an IANA time zone */
@@ -37,7 +40,8 @@ export function createZone(timezone: string): Zone {
   const offsetAt = (at: number): number => toLocal(at) - at;
 
   function instantsOf(local: number): number[] {
-    // Whatever the zone, one of these lies before a change of the offset near this local time and the other one after it.
+    // If the offset changes near this local time, one of these instants is before the change and the other one after
+    // it.
     const offsets = new Set([offsetAt(local - FAR_MS), offsetAt(local + FAR_MS)]);
     return [...offsets]
       .map((offset) => local - offset)
