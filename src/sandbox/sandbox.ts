@@ -29,15 +29,16 @@ import { lockStorage, type StorageLock } from './storage/storage-lock.ts';
 /** A server of the Enterprise Passport Integration API, to develop, try and test against. */
 export interface Sandbox {
   /**
-   * Begins to serve; port 0 takes a free one. Returns the base URL, without a slash at its end.
+   * Begins to serve. With port 0 the system chooses a free port. Returns the base URL, without a slash at its end.
    *
-   * @throws Fault when the address cannot be had.
+   * @throws Fault if the server cannot listen at the address.
    */
   listen(options?: { port?: number; host?: string }): Promise<string>;
   /**
-   * Begins to serve the control endpoint, on loopback alone: faults, contents, statistics, organisations, keys and tokens. Returns its base URL.
+   * Begins to serve the control endpoint, only on loopback: faults, contents, statistics, organisations, keys and
+   * tokens. Returns its base URL.
    *
-   * @throws Fault when the port cannot be had.
+   * @throws Fault if the server cannot listen at the port.
    */
   listenControl(options?: { port?: number }): Promise<string>;
   /**
@@ -45,37 +46,38 @@ export interface Sandbox {
    * Calling it twice is harmless.
    */
   close(): Promise<void>;
-  /** Creates a random key. Its full value is not stored and cannot be had again. */
+  /** Creates a random key. Its full value is not stored and cannot be read again. */
   issueKey(request: KeyRequest): IssuedKey;
-  /** Makes a key of the caller's choice work, now and after a restart on the same file. */
+  /** Makes sure that a key which the caller has chosen is accepted, now and after a restart with the same file. */
   ensureKey(request: KeyRequest & { key: string }): IssuedKey;
-  /** False when there is no such key. */
+  /** Revokes a key; false if there is no such key. */
   revokeKey(id: ResourceId): boolean;
-  /** Signs a user in and returns the token for `Authorization: Bearer`, which only the revocation of keys takes. */
+  /** Signs a user in and returns the token for `Authorization: Bearer`, which only the revocation of keys accepts. */
   openSession(request: SessionRequest): string;
-  /** Only `enterprise` may use the API; the other plan gets 402. */
+  /** Sets the plan of an organisation. Only `enterprise` may use the API; the other plan gets 402. */
   setPlan(organization: string, plan: Plan): void;
   setRateLimit(limit: RateLimit): void;
   /**
-   * Replaces the settings of the bulk import; what is left out takes its default. Imports that wait to be stored keep to theirs.
+   * Replaces the settings of the bulk import; settings that are left out get their defaults. Imports that wait to be
+   * stored keep their settings.
    *
    * @throws ZodError when a setting is wrong
    */
   setImport(options: ImportOptions): void;
-  /** Lets a passport through the review gate. False where the organisation has no passport for that SKU. */
+  /** Approves a passport, so that it passes the review gate. False if the organisation has no passport for that SKU. */
   approvePassport(organization: string, sku: string): boolean;
   faults: Faults;
-  /** What happened, without the contents. Once the sandbox is closed, that is all that ever happened. */
+  /** Counts of requests and writes, without their contents. After the sandbox is closed, the counts are final. */
   statistics(): SandboxStatistics;
-  /** What is stored and what happened. It reads everything: not for a hot path. */
+  /** The contents and the counts. Reads all data, so do not call it often. */
   inspect(): SandboxSnapshot;
 }
 
-/** How long a closing sandbox waits for clients that are in the middle of a request. */
+/** How long a closing sandbox waits for clients whose requests are in progress. */
 const CLOSE_GRACE_MS = 2000;
 
 /**
- * Builds a sandbox. It imports nothing of the client's reading of the API, so that a mistake there shows here.
+ * Builds a sandbox. It shares no code with the client about the API, so that tests find a mistake of the client.
  *
  * @throws Fault when the storage cannot be used; ZodError when a setting is wrong.
  */
@@ -167,7 +169,7 @@ export async function createSandbox(options: SandboxOptions, { clock }: { clock:
   return {
     async listen({ port = 0, host = '127.0.0.1' } = {}) {
       try {
-        // For a name with several addresses Fastify would open servers of its own, which no outage would reach.
+        // For a name with several addresses Fastify would open additional servers, which an outage could not affect.
         const { address } = await lookup(host);
         await server.listen({ port, host: address });
       } catch (error) {
@@ -191,7 +193,10 @@ export async function createSandbox(options: SandboxOptions, { clock }: { clock:
   };
 }
 
-/** A file is locked once it is known to be a sandbox's, so that nothing is laid beside any other. */
+/**
+ * A file is locked only after it was recognised as that of a sandbox, so that no lock file is made beside another
+ * program's file.
+ */
 function lockOrClose({ database }: Storage, { storage }: SandboxSettings): StorageLock {
   try {
     return lockStorage(storage);
@@ -208,7 +213,7 @@ function listenFault(address: string, option: '--port' | '--control-port', error
   });
 }
 
-/** An address that a client on this machine can use: one that listens everywhere is reached over loopback. */
+/** The address for a client on this machine. A server that listens at all addresses is reached over loopback. */
 function baseUrlOf({ address, port }: AddressInfo): string {
   if (address === '0.0.0.0') return `http://127.0.0.1:${port}`;
   if (address === '::') return `http://[::1]:${port}`;

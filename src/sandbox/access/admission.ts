@@ -15,22 +15,23 @@ export interface Credentials {
 /** A caller that was admitted. */
 export interface Caller {
   organizationId: number;
-  /** To be sent with the answer, whatever it is. */
+  /** Headers that are sent with every answer to the caller. */
   headers: Record<string, string>;
 }
 
 /** Admits callers. */
 export interface Admission {
   /**
-   * Checks credentials, plan, scope or role, and rate, in this order, so that a refusal gives a stranger no information about
-   * what exists and a request that could never succeed uses up no allowance. A null scope asks for none.
+   * Checks credentials, plan, scope or role, and rate, in this order, so that a refusal shows a stranger nothing about
+   * existing data, and a request that could never succeed does not use up the allowance. With a null scope no scope is
+   * needed.
    */
   admit(credentials: Credentials, scope: Endpoint['scope'] | null, now: number): Result<Caller, Answer>;
-  /** Replaces the limit; every caller starts anew with a full allowance. */
+  /** Replaces the limit; every caller begins again with a full allowance. */
   setRateLimit(limit: RateLimit): void;
 }
 
-/** RFC 9110 wants a challenge with every 401. */
+/** The challenge that RFC 9110 requires with every 401. */
 const KEY_CHALLENGE = { 'www-authenticate': 'X-API-Key realm="api"' };
 const TOKEN_CHALLENGE = { 'www-authenticate': 'Bearer realm="api"' };
 

@@ -33,7 +33,7 @@ export interface IssuedKey {
   key: string;
 }
 
-/** A key as the sandbox knows it: by its hash and prefix. */
+/** A stored key. The sandbox only knows its hash and prefix. */
 export interface StoredKey {
   /** A name that no other key and no user has. */
   name: string;
@@ -44,7 +44,7 @@ export interface StoredKey {
   revokedAt: number | null;
 }
 
-/** A key as it may be shown. */
+/** The parts of a key that may be shown. */
 export interface KeyRecord {
   id: ResourceId;
   organization: string;
@@ -60,13 +60,13 @@ export interface KeyRecord {
 export interface KeyStore {
   issue(request: KeyRequest, now: number): IssuedKey;
   /**
-   * Makes a key that the caller chose work, and brings its name, scopes and expiry up to date. Where it is known
-   * already, the same id is returned; a revoked key stays revoked.
+   * Makes sure that a key which the caller has chosen is known, with this name, these scopes and this expiry. A known
+   * key keeps its id, and a revoked key stays revoked.
    *
    * @throws Fault when the key is malformed or belongs to another organisation.
    */
   ensure(request: KeyRequest & { key: string }, now: number): IssuedKey;
-  /** False when there is no such key. Revoking twice keeps the first time. */
+  /** Revokes a key; false if there is no such key. A second revocation does not change the time of the first one. */
   revoke(id: ResourceId, now: number): boolean;
   /**
    * Revokes a key within one organisation, and returns the revoked key; undefined when the organisation has no such
@@ -74,7 +74,7 @@ export interface KeyStore {
    */
   revokeWithin(organizationId: number, id: ResourceId, now: number): KeyRecord | undefined;
   find(key: string): StoredKey | undefined;
-  /** Reads keys anew from the storage, after something about their organisations changed. */
+  /** Reads the keys again from the storage. Call it after a change of an organisation. */
   forget(): void;
   list(): KeyRecord[];
 }
@@ -109,8 +109,8 @@ export function createKeyStore(database: Database, organizations: OrganizationSt
   );
   const list = database.prepare<[], KeyRow>(`${select} ORDER BY k.id`);
 
-  // The keys that were found, by their text: every request looks up its key, and the hash takes longer than the rest of admitting
-  // the request. Only keys that exist are kept, and every change empties the map.
+  // The keys that were found, by their text. Every request looks up its key, and computing the hash takes longer than
+  // all other checks of the request. Only keys that exist are kept, and every change empties the map.
   const found = new Map<string, StoredKey>();
 
   const shownId = (row: Pick<KeyRow, 'id' | 'uuid'>): ResourceId => (ids.column === 'id' ? row.id : (row.uuid ?? ''));

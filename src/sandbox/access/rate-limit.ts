@@ -3,21 +3,21 @@ import type { RateLimitSettings } from '../settings/settings.ts';
 /** The limiter's decision about one request. */
 export interface Admission {
   allowed: boolean;
-  /** How long until another request would be let in; 0 for one that was. */
+  /** How long until another request would be accepted; 0 if this request was accepted. */
   retryAfterMs: number;
-  /** How many more requests would be let in at once now. */
+  /** How many more requests would be accepted now. */
   remaining: number;
   /** The time until the full allowance is available again, if no request comes. */
   resetMs: number;
 }
 
-/** Counts one caller's requests. It never reads a clock: `now` is in milliseconds and does not go backwards. */
+/** Counts one caller's requests. It never reads a clock: `now` is in milliseconds and never decreases. */
 export interface RateLimiter {
-  /** Uses up one request when it is allowed; a refused one costs nothing. */
+  /** Decides about one request. An accepted request uses up one of the allowance, a refused request none. */
   admit(now: number): Admission;
 }
 
-/** A limit that limits. */
+/** The settings of a limit, without `none`. */
 export type ActiveLimit = Exclude<RateLimitSettings, { kind: 'none' }>;
 
 /** A limiter in its initial state, which is a full allowance. */
@@ -42,7 +42,7 @@ export function quotaOf(limit: ActiveLimit): { quota: number; windowMs: number }
 }
 
 /**
- * The generic cell rate algorithm (ITU-T I.371), which is a token bucket: instead of counting tokens it keeps the time
+ * The generic cell rate algorithm (ITU-T I.371), which is a token bucket: instead of counting tokens it stores the time
  * at which the bucket would be full again, so that no fraction of a token is lost to rounding.
  */
 function cellRate(ratePerSecond: number, burst: number): RateLimiter {
@@ -64,7 +64,10 @@ function cellRate(ratePerSecond: number, burst: number): RateLimiter {
   };
 }
 
-/** Windows start at whole multiples of their length since the Unix epoch, so that two keys' windows turn together. */
+/**
+ * Windows start at whole multiples of their length since the Unix epoch, so that the windows of two keys begin at the
+ * same time.
+ */
 function fixedWindow(limit: number, windowMs: number): RateLimiter {
   let windowStart = Number.NEGATIVE_INFINITY;
   let used = 0;
@@ -83,14 +86,17 @@ function fixedWindow(limit: number, windowMs: number): RateLimiter {
   };
 }
 
-/** A log of the last admissions: in no window of the length, wherever it begins, are there more than the limit. */
+/**
+ * Keeps a log of the last accepted requests, so that no window of this length has more requests than the limit,
+ * wherever it begins.
+ */
 function slidingWindow(limit: number, windowMs: number): RateLimiter {
   const admittedAt: number[] = [];
   let oldest = 0;
   return {
     admit(now) {
       while (oldest < admittedAt.length && (admittedAt[oldest] ?? 0) <= now - windowMs) oldest += 1;
-      // Requests before the window are removed when they are half of the log, so that the removal costs little on
+      // Requests before the window are removed only when they are half of the log, so that the removal costs little on
       // average.
       if (oldest * 2 > admittedAt.length) {
         admittedAt.splice(0, oldest);

@@ -9,7 +9,7 @@ import type { OrganizationStore, Plan } from '../storage/organizations.ts';
 export const ROLES = ['owner', 'administrator', 'member'] as const;
 export type Role = (typeof ROLES)[number];
 
-/** Who is to be signed in. The user is created, or given this role, when need be. */
+/** The user to be signed in. If needed, the user is created or gets this role. */
 export const SessionRequest = z.strictObject({
   organization: Label.describe('Name of the workspace; created on the enterprise plan when it is new.'),
   email: Label.describe('What the user signs in with.'),
@@ -26,9 +26,12 @@ export interface SessionUser {
   plan: Plan;
 }
 
-/** Session tokens: what the document calls an administrator's JWT. Only its signature says that it is ours. */
+/**
+ * The store of session tokens, which the document calls an administrator's JWT. The signature alone shows that this
+ * sandbox has made a token.
+ */
 export interface SessionStore {
-  /** A token for `Authorization: Bearer`; it is not stored. */
+  /** A token for `Authorization: Bearer`; the token is not stored. */
   open(request: SessionRequest, now: number): string;
   verify(token: string, now: number): Result<SessionUser, 'invalid' | 'expired'>;
 }
@@ -54,7 +57,8 @@ export function createSessionStore(database: Database, organizations: Organizati
     `SELECT u.id AS userId, u.organization_id AS organizationId, u.role, o.plan
      FROM user u JOIN organization o ON o.id = u.organization_id WHERE u.id = ?`,
   );
-  // The text is compared and not its bytes, because not every bit of the last character is part of the bytes.
+  // The text of the signature is compared and not its bytes, because some bits of the last character are not part of
+  // the bytes.
   const sign = (text: string): string => createHmac('sha256', secret).update(text).digest('base64url');
 
   return {

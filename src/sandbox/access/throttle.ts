@@ -5,9 +5,9 @@ import { type ActiveLimit, type Admission, createRateLimiter, quotaOf, type Rate
 
 /** Limits the rate of known callers, and adds the headers that describe the limit. */
 export interface Throttle {
-  /** The headers that an answer to the caller carries, or the 429. */
+  /** Returns the headers for an answer to the caller, or the 429. */
   admit(caller: { organizationId: number; name: string }, now: number): Result<Record<string, string>, Answer>;
-  /** Replaces the limit; every caller starts anew with a full allowance. */
+  /** Replaces the limit; every caller begins again with a full allowance. */
   setLimit(limit: RateLimit): void;
 }
 
@@ -43,7 +43,7 @@ function retryAfter({ retryAfter: form }: ActiveLimit, seconds: number, now: num
     case 'seconds':
       return { 'retry-after': String(seconds) };
     case 'date':
-      // A date has whole seconds: rounded up, a client that obeys is never too early.
+      // A date only has whole seconds, so it is rounded up: a client that obeys it is never too early.
       return { 'retry-after': new Date(Math.ceil(now / 1000) * 1000 + seconds * 1000).toUTCString() };
     case 'wrong':
       return { 'retry-after': '0' };

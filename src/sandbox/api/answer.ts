@@ -6,22 +6,23 @@ export interface Document {
   bytes: Buffer;
 }
 
-/** An HTTP answer before it is sent. Every refusal is one too: bad input never throws here. */
+/** An HTTP answer before it is sent. A refusal is also an answer: bad input never throws here. */
 export interface Answer {
   status: number;
   body: JsonValue;
   headers?: Record<string, string>;
-  /** Sent in place of the body. */
+  /** The document that is sent in place of the body. */
   document?: Document;
-  /**
-   * Makes the document. It is called outside of transactions, because it takes long, and only for an answer that is sent.
-   */
+  /** Makes the document. Called outside of transactions, because it takes long, and only if the answer is sent. */
   draw?: () => Promise<Document>;
-  /** The request's natural key, from an operation that has it at hand. */
+  /** The natural key of the request, if the operation already knows it. */
   naturalKey?: string;
-  /** Natural keys of what was written, where the request's own is not the one. A failure has them that came after writes. */
+  /**
+   * The natural keys of the written items, if they differ from that of the request. A failure also has them if it came
+   * after writes.
+   */
   written?: string[];
-  /** True where the request's writes happen after the answer. */
+  /** True if the request's writes happen after the answer. */
   writesLate?: true;
 }
 
@@ -30,12 +31,12 @@ export function refusal(status: number, detail: string, headers?: Record<string,
   return { status, body: { detail }, ...(headers && { headers }) };
 }
 
-/** Messages by field, as Django REST Framework writes them: lists of texts, nested where the field is. */
+/** Messages by field in the form of Django REST Framework: lists of texts, nested like the fields. */
 export function invalid(errors: JsonObject): Answer {
   return { status: 400, body: errors };
 }
 
-/** A business rule that stands in the way; `missing` names what would have to be there, in a form that can be looked up. */
+/** A refusal by a business rule. `missing` names the missing things, in a form that can be looked up. */
 export function conflict(detail: string, missing?: string[]): Answer {
   return { status: 409, body: { detail, ...(missing && { missing }) } };
 }

@@ -7,18 +7,18 @@ export interface Endpoint {
   /** The operation's name in the document. */
   title: string;
   method: 'GET' | 'POST' | 'PATCH';
-  /** As the document writes it, with its trailing slash and `{name}` for a path parameter. */
+  /** The path in the form of the document, with its trailing slash and `{name}` for a path parameter. */
   path: string;
   /** The scope that an API key needs; `administrator` is the one operation that takes a session instead of a key. */
   scope: Scope | 'administrator';
   /**
-   * What the API document says about Idempotency-Key for this operation: named for this operation, recommended for writes in
-   * general, or without a meaning because nothing is written.
+   * The statement of the API document about Idempotency-Key for this operation: named for this operation, recommended
+   * for writes in general, or without a meaning because nothing is written.
    */
   idempotencyKey: 'named' | 'recommended' | 'meaningless';
 }
 
-/** Every operation that the sandbox serves. A new one is a row here and a handler of the same name. */
+/** Every operation that the sandbox serves. A new operation needs a row here and a handler with the same name. */
 export const ENDPOINTS = {
   'product.list': {
     title: 'List products',

@@ -31,7 +31,7 @@ function placeOf(path: PropertyKey[]): string {
     .join('');
 }
 
-/** Undefined leaves an issue the message that it has. */
+/** Makes the message of an issue. With undefined the issue keeps its own message. */
 function wordsOf(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.input === undefined && issue.code !== 'custom') return 'This field is required.';
   switch (issue.code) {

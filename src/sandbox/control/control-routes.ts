@@ -31,7 +31,7 @@ export interface ControlAnswer {
   body: unknown;
 }
 
-/** What a route does with the body, which is undefined where there was none. */
+/** A route. It gets the body, which is undefined if there was none. */
 export type ControlRoute = (body: unknown) => ControlAnswer;
 
 const Approval = z.strictObject({ organization: Label, sku: z.string().min(1) });
@@ -40,10 +40,10 @@ const Key = KeyRequest.extend({ key: z.string().optional() });
 const Revocation = z.strictObject({ id: z.union([z.int(), z.string()], 'Expected the id of a key.') });
 
 /**
- * The routes by method and path. Whatever changes something wants a body, so that no web page can ask for it without
- * asking the browser first.
+ * The routes by method and path. A route that changes something requires a body. So a web page cannot use it unless the
+ * browser has first asked this server for permission.
  *
- * @throws ZodError from a route whose body is wrong, Fault from one that cannot do what it is asked
+ * @throws ZodError from a route whose body is wrong, Fault from a route that cannot fulfil the request
  */
 export function createControlRoutes(parts: ControlParts): Record<string, ControlRoute> {
   const { faults, inspection, organizations, keys } = parts;
@@ -106,7 +106,7 @@ function done(body: unknown): ControlAnswer {
   return { status: 200, body };
 }
 
-/** A refusal in words. */
+/** A refusal with a message. */
 export function problem(status: number, detail: string): ControlAnswer {
   return { status, body: { detail } };
 }

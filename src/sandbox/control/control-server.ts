@@ -7,7 +7,7 @@ import { isLoopback } from '../../lib/loopback.ts';
 import { problemsOf } from './control-problems.ts';
 import { type ControlAnswer, type ControlParts, createControlRoutes, problem } from './control-routes.ts';
 
-/** The control endpoint of the sandbox, for tests in other languages and for people. It asks for no key. */
+/** The control endpoint of the sandbox, for tests in other languages and for people. It needs no key. */
 export interface ControlServer {
   listen(port: number): Promise<AddressInfo>;
   close(): Promise<void>;
@@ -18,9 +18,10 @@ const REQUEST_TIMEOUT_MS = 15_000;
 const CONNECTIONS_MAX = 64;
 
 /**
- * Serves `/faults` (GET shows, PUT replaces, POST appends, DELETE drops), `/stats`, `/inspect`, `/organizations`, `/keys`,
- * `/revocations`, `/tokens`, `/reviews`, `/rate-limit` and `/import`, all in JSON. It listens on 127.0.0.1 alone, and a request that
- * names another host is refused: else a web page that lets its own name point here could use it (DNS rebinding).
+ * Serves `/faults` (GET shows, PUT replaces, POST appends, DELETE drops), `/stats`, `/inspect`, `/organizations`,
+ * `/keys`, `/revocations`, `/tokens`, `/reviews`, `/rate-limit` and `/import`, all in JSON. It only listens on
+ * 127.0.0.1, and refuses a request that names another host. Otherwise a web page that has pointed its own name at this
+ * machine (DNS rebinding) could use it.
  */
 export function createControlServer(parts: ControlParts): ControlServer {
   const routes = createControlRoutes(parts);
@@ -36,7 +37,8 @@ export function createControlServer(parts: ControlParts): ControlServer {
     if (body === null) return problem(413, 'The body is too large.');
     if (!isUtf8(body)) return problem(400, 'The body is not UTF-8.');
     const text = body.toString();
-    // A web page cannot send this type to another origin without asking first, which is never answered.
+    // A web page can send this type to another origin only after the browser has asked for permission, and this server
+    // never gives it.
     if (text !== '' && mediaTypeOf(request) !== 'application/json') {
       return problem(415, 'The body must be application/json.');
     }
@@ -74,7 +76,7 @@ export function createControlServer(parts: ControlParts): ControlServer {
   };
 }
 
-/** Null for a body that is too large; the rest of it is not read. */
+/** Reads a body; null if it is too large. The rest of such a body is not read. */
 async function readBody(request: IncomingMessage): Promise<Buffer | null> {
   const chunks: Buffer[] = [];
   let bytes = 0;

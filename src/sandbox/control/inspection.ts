@@ -7,10 +7,10 @@ import type { Journal, SandboxEvent } from '../storage/journal.ts';
 import type { OrganizationStore, Plan } from '../storage/organizations.ts';
 import type { WriteCount, WriteCounts } from '../storage/write-counts.ts';
 
-/** The kinds of resources, as a snapshot names them. */
+/** The names of the kinds of resources in a snapshot. */
 type ResourceKind = 'products' | 'materials' | 'bomItems' | 'passports' | 'publications' | 'reports';
 
-/** Everything that an organisation has, as the API shows it. */
+/** Everything that an organisation has, in the form of the API. */
 export interface OrganizationSnapshot extends Record<ResourceKind, JsonObject[]> {
   plan: Plan;
 }
@@ -21,27 +21,27 @@ export interface SandboxStatistics {
   requests: Record<string, Record<string, number>>;
   /** How many of the requests were answered 429. */
   throttled: number;
-  /** How many were answered from an idempotency record. */
+  /** How many requests were answered from an idempotency record. */
   replayed: number;
   /** Successful writes over the life of the storage. */
   writes: WriteCount[];
-  /** The writes that created one thing more than once. */
+  /** The writes that created the same item more than once. */
   duplicates: WriteCount[];
   faults: FaultUse[];
-  /** Faults that were asked for and never happened. */
+  /** Requested faults that never happened. */
   unusedFaults: FaultRule[];
 }
 
 /** The sandbox at one instant. It holds no full key. */
 export interface SandboxSnapshot extends SandboxStatistics {
-  /** By name. */
+  /** The contents of the organisations, by name. */
   organizations: Record<string, OrganizationSnapshot>;
   keys: KeyRecord[];
   /** The last requests, oldest first. */
   events: SandboxEvent[];
 }
 
-/** What a snapshot is taken of. */
+/** The parts that a snapshot shows. */
 export interface InspectedParts {
   collections: Record<ResourceKind, Collection>;
   organizations: OrganizationStore;
@@ -104,7 +104,7 @@ export function createInspection({
   };
 }
 
-/** What is updated, imported or published again is no double. */
+/** True for a create. An item that is updated, imported or published again is not a double. */
 function isCreation(operation: OperationName): boolean {
   return operation.endsWith('.create');
 }

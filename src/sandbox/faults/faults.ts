@@ -29,7 +29,7 @@ const effect = z
   .optional()
   .describe('Whether the request takes effect despite the fault. The default is `none`.');
 
-/** One thing that goes wrong on purpose. */
+/** A rule for a fault that the sandbox causes on purpose. */
 export const FaultRule = z.discriminatedUnion('kind', [
   z
     .strictObject({
@@ -127,43 +127,46 @@ export interface FaultPlan {
   latencyMs: number;
   outcome: Exclude<FaultRule, { kind: 'latency' | ListFaultKind }> | null;
   view: ListView | null;
-  /** The outcome's rule, to give it back with. */
+  /** The rule of the outcome, which `giveBack` needs. */
   taken: FaultUse | null;
 }
 
-/** The plan of a request that no rule fits. It is shared and never changed. */
+/** The plan of a request to which no rule applies. It is shared and never changed. */
 const NO_FAULT: Readonly<FaultPlan> = { latencyMs: 0, outcome: null, view: null, taken: null };
 
 /** The fault rules of the sandbox, which can be changed while it runs. */
 export interface Faults {
-  /** Appends a rule. Of several that fit a request, the first that is not used up applies. */
+  /** Appends a rule. If several rules fit a request, the first rule that is not used up applies. */
   add(rule: FaultRule): void;
-  /** Drops every rule, used or not. */
+  /** Removes all rules. */
   clear(): void;
   /** Every rule in the order it was added. */
   list(): FaultUse[];
-  /** Rules that never applied since the sandbox began, dropped ones included: a test that counts on them proved nothing. */
+  /**
+   * Rules that never applied since the sandbox began, including removed rules. A test that relies on one of them has
+   * proved nothing.
+   */
   unused(): FaultRule[];
-  /** Chooses for one request, and counts the rules that it chose as used. */
+  /** Chooses the rules for one request, and counts the chosen rules as used. */
   take(request: { operation: OperationName; body: string; now: number }): Readonly<FaultPlan>;
-  /** Takes back that an outcome was used, because nothing came of it. */
+  /** Counts an outcome as not used, because it did not take effect. */
   giveBack(plan: Readonly<FaultPlan>): void;
-  /** An outage that was taken begins now, if it has not begun already. */
+  /** Begins the outage of a plan now, if it has not already begun. */
   beginOutage(plan: Readonly<FaultPlan>, now: number): void;
-  /** True while an outage lasts. The call counts the connection as one that the outage has hit. */
+  /** True while an outage lasts. Each call counts one connection that the outage has refused. */
   refusesConnection(now: number): boolean;
 }
 
 interface ActiveRule extends FaultUse {
-  /** How many requests fitted, which `skip` counts. */
+  /** How many requests have fitted the rule, for `skip`. */
   seen: number;
-  /** The next chance, from 0 to 1. */
+  /** Returns the next random number from 0 to 1. */
   chance: () => number;
-  /** When an outage that has begun is over. */
+  /** When an outage that has begun will end. */
   until: number | null;
 }
 
-/** How many rules are remembered that were dropped without having been used. */
+/** How many rules are remembered that were removed before they were used. */
 const DROPPED_MAX = 1000;
 
 export function createFaults(initial: FaultRule[]): Faults {
@@ -192,7 +195,7 @@ export function createFaults(initial: FaultRule[]): Faults {
           plan.view = viewOf(active, request, plan.view);
           continue;
         }
-        // `skip` counts requests for which an earlier rule has the outcome, too.
+        // `skip` also counts requests that get the outcome of an earlier rule.
         const isNext = reaches(active, request);
         if (rule.kind === 'latency' ? delayed : plan.outcome !== null) continue;
         if (!isNext || !strikes(active)) continue;
@@ -229,7 +232,7 @@ function isListFault(rule: FaultRule): rule is Extract<FaultRule, { kind: ListFa
   return rule.kind === 'move' || rule.kind === 'shuffle' || rule.kind === 'lag';
 }
 
-/** Adds the effect of one more rule to a list. Moved entries stay in their place, also when the rule is used up. */
+/** Adds the effect of one more rule to a list. Moved entries keep their new place even after the rule is used up. */
 function viewOf(active: ActiveRule, request: Parameters<Faults['take']>[0], before: ListView | null): ListView | null {
   const { rule, used } = active;
   if (!request.operation.endsWith('.list')) return before;
@@ -253,14 +256,17 @@ function lasts({ rule, used, until }: ActiveRule, now: number): boolean {
   return until !== null && now < until && (rule.count === undefined || used < rule.count);
 }
 
-/** Whether a request fits a rule, and those that the rule skips have passed. Ask once for every request. */
+/**
+ * True if a request fits a rule, and as many requests as the rule skips have come before. Call it once for every
+ * request.
+ */
 function reaches(
   active: ActiveRule,
   { operation, body, now }: { operation: OperationName; body: string; now: number },
 ): boolean {
   const { rule } = active;
   if (active.until !== null) return lasts(active, now);
-  // A refused or absent effect cannot happen twice.
+  // A read has no effect that could happen twice.
   if (rule.kind === 'duplicate' && ENDPOINTS[operation].method === 'GET') return false;
   if (rule.operation !== '*' && rule.operation !== operation) return false;
   if (rule.match !== undefined && !body.includes(rule.match)) return false;
@@ -268,10 +274,10 @@ function reaches(
   return active.seen > (rule.skip ?? 0);
 }
 
-/** Whether a rule applies to a request that it reaches. */
+/** True if a rule takes effect on a request that it reaches. */
 function strikes({ rule, used, until, chance }: ActiveRule): boolean {
   if (until !== null) return true;
   if (rule.count !== undefined && used >= rule.count) return false;
-  // The chance is drawn last, so that a seed means the same whatever else comes in between.
+  // The random number is drawn last, so that a seed gives the same results even if other requests come in between.
   return rule.probability === undefined || chance() < rule.probability;
 }

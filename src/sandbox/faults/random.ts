@@ -1,6 +1,6 @@
-/** Numbers from 0 up to 1 that look random and are the same for the same seed (Marsaglia's xorshift32). */
+/** Pseudo-random numbers from 0 to 1, which are the same for the same seed (Marsaglia's xorshift32). */
 export function createRandom(seed: number): () => number {
-  // Zero would stay zero; an odd multiplier spreads small seeds over the 32 bits.
+  // The state must not be zero, because it would stay zero. An odd multiplier distributes small seeds over the 32 bits.
   let state = Math.imul(seed + 1, 0x9e3779b1) | 1;
   return () => {
     state ^= state << 13;

@@ -20,7 +20,7 @@ const NGINX_PAGE: Document = {
   ),
 };
 
-/** The answer to an import whose body is too large; undefined for one that is not. */
+/** The answer to an import whose body is too large; undefined if it is not. */
 export function refuseBytes(
   bodyText: string,
   { bytesMax, bytesMaxAnswer }: Pick<ImportSettings, 'bytesMax' | 'bytesMaxAnswer'>,
@@ -30,15 +30,15 @@ export function refuseBytes(
   return bytesMaxAnswer === 'nginx' ? { ...refused, document: NGINX_PAGE } : refused;
 }
 
-/** The answer to an import with too many rows. The validation of its body was answered with `invalid`. */
+/** The answer to an import with too many rows. `invalid` is the answer that the validation of the body has given. */
 export function refuseRowCount(invalid: Answer, { rowsMax, rowsMaxStatus }: ImportSettings): Answer {
   if (rowsMaxStatus === 413) return refusal(413, `Request entity too large: an import has at most ${rowsMax} rows.`);
   return { ...invalid, status: rowsMaxStatus };
 }
 
 /**
- * Refuses an import because of its bad rows, in the form of Django REST Framework: a list with `{}` for each good row. The
- * list stands where the request has its rows.
+ * Refuses an import because of its bad rows, in the form of Django REST Framework: a list with `{}` for each good row.
+ * The list is at the same place in the answer as the rows in the request.
  */
 export function refuseAll(
   rows: readonly (GoodRow | BadRow)[],

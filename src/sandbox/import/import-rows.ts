@@ -7,7 +7,7 @@ import { validate } from '../items/validation.ts';
 import { ProductCreation, UNSET_PRODUCT } from '../operations/products.ts';
 import type { ImportSettings } from '../settings/import-settings.ts';
 
-/** A row that can be stored. The status is what becomes of it if nothing else changes before it is stored. */
+/** A row that can be stored. The status is the result if nothing else changes before the row is stored. */
 export interface GoodRow {
   index: number;
   sku: string;
@@ -15,7 +15,7 @@ export interface GoodRow {
   product: z.infer<typeof ProductCreation>;
 }
 
-/** A row that cannot be stored, with the errors by field. The SKU is null where the row has no usable one. */
+/** A row that cannot be stored, with the errors by field. The SKU is null if the row has no usable one. */
 export interface BadRow {
   index: number;
   sku: string | null;
@@ -45,7 +45,7 @@ export function createImportRows(products: Collection, settings: ImportSettings)
 
   return {
     check(organizationId, rows) {
-      // An SKU that a row before has created exists for the rows behind it.
+      // The SKUs of earlier rows. If a row creates an SKU, the SKU exists for the rows after it.
       const earlier = new Set<string>();
       return rows.map((row, index): GoodRow | BadRow => {
         const parsed = validate(ProductCreation, row);
@@ -67,7 +67,7 @@ export function createImportRows(products: Collection, settings: ImportSettings)
       for (const { index, sku, product } of rows) {
         const columns = { sku };
         const known = doublesExisting ? undefined : products.find(organizationId, 'sku', sku);
-        // Rows that are stored late may meet a product that did not exist when they were checked.
+        // When rows are stored late, a product may exist by then that did not exist when they were checked.
         if (known && !upserts) continue;
         const fields = { ...(known?.fields ?? UNSET_PRODUCT), ...product } as JsonObject;
         const entity = known

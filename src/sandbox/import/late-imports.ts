@@ -5,11 +5,14 @@ interface LateImport {
   organizationId: number;
   /** When the rows are stored: milliseconds since the Unix epoch. */
   at: number;
-  /** Stores the rows as of that time, and returns the SKU of each product that it wrote. */
+  /** Stores the rows with that time, and returns the SKU of each product that it has written. */
   store: (now: number) => string[];
 }
 
-/** Imports that wait for their time. They are in memory alone: the rows are lost if the sandbox ends before. */
+/**
+ * Imports that are stored at a later time. They are only in memory, so the rows are lost if the sandbox ends before
+ * that time.
+ */
 export interface LateImports {
   add(late: LateImport): void;
   /** Stores the imports that are due. Call it before each read and write, so that no timer is needed. */

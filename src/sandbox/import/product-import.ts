@@ -15,8 +15,8 @@ import type { LateImports } from './late-imports.ts';
 const NOTHING_STORED: StoredRows = { ids: new Map(), written: [] };
 
 /**
- * POST /api/imports/products/, with `{"products": [...]}` or the bare array. Rows are taken in their order. Fields that a
- * row does not name keep their values, and null clears one.
+ * POST /api/imports/products/, with `{"products": [...]}` or the bare array. Rows are stored in their order. Fields
+ * that a row does not name keep their values, and null clears a field.
  */
 export function createProductImport(
   products: Collection,
@@ -73,7 +73,7 @@ export function createProductImport(
   };
 }
 
-/** The rows of a body in either form, unchecked. */
+/** The unchecked rows of a body in either form. */
 function rowsOf(body: unknown): unknown {
   return Array.isArray(body) ? body : member(body, 'products');
 }

@@ -6,24 +6,24 @@ import type { IdScheme, ResourceId } from './ids.ts';
 export interface Entity {
   /** The row's own number, by which other rows refer to it. */
   rowId: number;
-  /** What the API shows. */
+  /** The id that the API shows. */
   id: ResourceId;
   /** The members that the API shows besides the id and the times. */
   fields: JsonObject;
-  /** As the API shows them: ISO 8601 in UTC. */
+  /** The times in the form of the API: ISO 8601 in UTC. */
   createdAt: string;
   updatedAt: string;
 }
 
-/** Values for the columns that make a kind of resource unique or tie it to others. */
+/** Values for the columns that make a kind of resource unique or relate it to others. */
 export type Columns = Record<string, string | number | null>;
 
 /** The rows of one kind of resource. Every method sees the rows of one organisation only. */
 export interface Collection {
   get(organizationId: number, id: ResourceId): Entity | undefined;
-  /** The row with this value in one of the kind's own columns. */
+  /** The row with this value in a column of this kind. */
   find(organizationId: number, column: string, value: string | number): Entity | undefined;
-  /** Every row with this value in one of the kind's own columns, in the order of their creation. */
+  /** Every row with this value in a column of this kind, in the order of their creation. */
   all(organizationId: number, column: string, value: string | number): Entity[];
   count(organizationId: number): number;
   /** Rows in the order of their creation. */
@@ -40,7 +40,7 @@ interface Row {
   updated_at: number;
 }
 
-/** Prepares the statements over a table. Nothing is ever deleted from one, so ordinals stay without a gap. */
+/** Prepares the statements over a table. Rows are never deleted, so ordinals have no gaps. */
 export function createCollection(
   database: Database,
   ids: IdScheme,
@@ -107,7 +107,10 @@ export function createCollection(
   };
 }
 
-/** Writes times as the API shows them. Many requests come within one millisecond, and dates take long. */
+/**
+ * Formats times like the API. The last text is kept, because many requests come within one millisecond and formatting a
+ * date takes long.
+ */
 export function createIsoTimes(): (at: number) => string {
   let last = { at: Number.NaN, text: '' };
   return (at) => {
@@ -116,7 +119,7 @@ export function createIsoTimes(): (at: number) => string {
   };
 }
 
-/** The whole object as the API shows it. */
+/** The whole object in the form of the API. */
 export function present(entity: Entity): JsonObject {
   const { id, fields, createdAt, updatedAt } = entity;
   return { id, ...fields, created_at: createdAt, updated_at: updatedAt };

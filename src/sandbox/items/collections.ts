@@ -1,13 +1,13 @@
 import type { Collection } from './collection.ts';
 
-/** The columns of each table besides those of every resource. Of the two of a material, exactly one has a value. */
+/** The additional columns of each table. Exactly one of the two columns of a material has a value. */
 export const PRODUCT_COLUMNS = ['sku'] as const;
 export const MATERIAL_COLUMNS = ['code', 'uncoded_name'] as const;
 export const BOM_ITEM_COLUMNS = ['product_id', 'material_id', 'component_id'] as const;
 export const PASSPORT_COLUMNS = ['product_id'] as const;
 export const PUBLICATION_COLUMNS = ['product_id', 'sku'] as const;
 
-/** The collections that a passport touches. */
+/** The collections that the operations on passports use. */
 export interface PassportCollections {
   products: Collection;
   materials: Collection;

@@ -5,7 +5,7 @@ import { isCountryCode } from './countries.ts';
 
 const DIGITS_MAX = 30;
 
-/** The wording of a type error, which depends on whether anything was given at all. */
+/** The message of a type error, which depends on whether there was a value. */
 function typed(message: string): { error: (issue: { input?: unknown }) => string } {
   return {
     error: ({ input }) => {
@@ -15,13 +15,16 @@ function typed(message: string): { error: (issue: { input?: unknown }) => string
   };
 }
 
-/** A text of 1 to `max` characters. What a database column could not hold (NUL, half a surrogate pair) is refused. */
+/**
+ * A text of 1 to `max` characters. Characters that a database column cannot contain (NUL, half a surrogate pair) are
+ * refused.
+ */
 export function text(max: number) {
   return z
     .string(typed('Not a valid string.'))
     .max(max, `Ensure this field has no more than ${max} characters.`)
     .superRefine((value, context) => {
-      // One check in place of three: every text of every body comes through here.
+      // All checks are in one function for speed, because it runs for every text of every body.
       if (value.trim() === '') context.addIssue('This field may not be blank.');
       if (value.includes('\0')) context.addIssue('Null characters are not allowed.');
       if (!value.isWellFormed()) context.addIssue('Surrogate characters are not allowed.');
@@ -58,19 +61,19 @@ export function country() {
     });
 }
 
-/** True or false; neither 0 and 1 nor words for them. */
+/** True or false, but not 0, 1 or words for them. */
 export function flag() {
   return z.boolean(typed('Must be a valid boolean.'));
 }
 
-/** The range of a decimal. `above` excludes its bound; the other two include theirs. */
+/** The range of a decimal. `above` excludes its value; `min` and `max` include theirs. */
 interface DecimalBounds {
   above?: string;
   min?: string;
   max?: string;
 }
 
-/** A decimal as text or number, without an exponent as text. Its value is always the normal form as text. */
+/** A decimal as text or number, without an exponent as text. The parsed value is always the normal form as text. */
 export function decimal(bounds: DecimalBounds) {
   return z.union([z.string(), z.number()], typed('A valid number is required.')).transform((given, context) => {
     const read = readDecimal(given, bounds);
@@ -85,7 +88,7 @@ export function fraction() {
   return decimal({ min: '0', max: '1' });
 }
 
-/** The decimal in its normal form, or what is wrong with it. */
+/** The decimal in its normal form, or the problem with it. */
 function readDecimal(given: string | number, { above, min, max }: DecimalBounds): Result<string, string> {
   if (typeof given === 'string' && (given.length > 100 || !/^-?\d+(\.\d+)?$/.test(given))) {
     return err('A valid number is required.');
@@ -140,7 +143,7 @@ export function group<T extends z.ZodRawShape>(shape: T) {
   return z.strictObject(shape, typed('Invalid data. Expected a dictionary.'));
 }
 
-/** A list of at most `max` elements. The length is checked first, so that a huge list costs one message and no more. */
+/** A list of at most `max` elements. The length is checked first, so that a huge list only gives one message. */
 export function list<T extends z.ZodType>(element: T, max: number) {
   return z
     .array(z.unknown(), typed('Expected a list of items.'))

@@ -56,12 +56,12 @@ export interface GateSubject {
   reviewed: boolean;
 }
 
-/** A refusal names at most this many things, which are enough for a person to act on. */
+/** At most this many things are named in a refusal, which is enough for a person to act. */
 const MISSING_MAX = 100;
 
 /**
- * What is missing for a publication, empty when nothing is: a product's field as `country_of_origin`, `bom_items`, a
- * material's field as `materials[ST-1].origin_country`, `review`.
+ * The missing things for a publication; empty if nothing is missing. They are a product's field such as
+ * `country_of_origin`, `bom_items`, a material's field such as `materials[ST-1].origin_country`, or `review`.
  */
 export function missingFor(gates: Gates, subject: GateSubject): string[] {
   const { product, bomItems, reviewed } = subject;

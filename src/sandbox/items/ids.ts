@@ -1,18 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 
-/** An id as the API shows it. */
+/** An id in the form of the API. */
 export type ResourceId = number | string;
 
-/** How resources are identified. Rows always have a number of their own; under `uuid` they have a UUID besides. */
+/** How resources are identified. Rows always have a number. With `uuid` they also have a UUID. */
 export interface IdScheme {
-  /** The column that holds what the API shows. */
+  /** The column with the id that the API shows. */
   column: 'id' | 'uuid';
-  /** The UUID of a new row, null where numbers serve. */
+  /** The UUID of a new row, null if numbers are the ids. */
   freshUuid(): string | null;
-  /** Reads an id out of a path; null when it cannot be one. */
+  /** Reads an id from a path; null if the text cannot be an id. */
   fromPath(text: string): ResourceId | null;
-  /** Validates an id inside a body. Another JSON type is an error even where the text would be the same. */
+  /** Validates an id inside a body. An id of another JSON type is an error even if the text is the same. */
   reference: z.ZodType<ResourceId>;
 }
 

@@ -1,7 +1,7 @@
 import { textMember } from '../api/operation.ts';
 import type { Entity } from './collection.ts';
 
-/** What a person calls a material: its code, or its name if it has no code. */
+/** The key of a material for people: its code, or its name if it has no code. */
 export function materialKey({ fields }: Entity): string {
   return textMember(fields, 'code') ?? textMember(fields, 'name') ?? '';
 }

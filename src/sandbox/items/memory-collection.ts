@@ -5,7 +5,7 @@ import type { IdScheme, ResourceId } from './ids.ts';
 interface Row {
   entity: Entity;
   organizationId: number;
-  /** Position among the organisation's rows, from 0. */
+  /** The position among the organisation's rows, from 0. */
   ordinal: number;
   columns: Columns;
 }
@@ -18,13 +18,13 @@ type Index = Map<string | number, Row | Row[]>;
 
 interface OrganizationRows {
   rows: Row[];
-  /** By column, then by value. */
+  /** The indexes by column, and then by value. */
   indexes: Map<string, Index>;
 }
 
 const NO_ROWS: OrganizationRows = { rows: [], indexes: new Map() };
 
-/** A collection that lives and dies with the process. It answers a request in a fraction of what a table takes. */
+/** A collection in the memory of the process. It answers a request in a fraction of the time of a table. */
 export function createMemoryCollection(ids: IdScheme, { columns }: { columns: readonly string[] }): Collection {
   const byId = new Map<ResourceId, Row>();
   const byOrganization = new Map<number, OrganizationRows>();

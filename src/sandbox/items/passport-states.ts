@@ -1,13 +1,13 @@
 import { err, ok, type Result } from '../../lib/result.ts';
 
-/** `none` is a product that has no passport yet; it is never stored. */
+/** `none` stands for a product without a passport, and is never stored. */
 export const PASSPORT_STATES = ['none', 'initialized', 'published', 'unpublished'] as const;
 export type PassportState = (typeof PASSPORT_STATES)[number];
 
 export const PASSPORT_ACTIONS = ['init', 'publish', 'unpublish'] as const;
 export type PassportAction = (typeof PASSPORT_ACTIONS)[number];
 
-/** none → initialized → published ⇄ unpublished. A text is why an action makes no sense, for the 409. */
+/** none → initialized → published ⇄ unpublished. A text explains in the 409 why an action is not possible. */
 const TRANSITIONS: Record<PassportState, Record<PassportAction, { to: PassportState } | string>> = {
   none: {
     init: { to: 'initialized' },
@@ -31,7 +31,7 @@ const TRANSITIONS: Record<PassportState, Record<PassportAction, { to: PassportSt
   },
 };
 
-/** The state that an action leads to, or why it makes no sense. */
+/** The state after an action, or why the action is not possible. */
 export function nextState(state: PassportState, action: PassportAction): Result<PassportState, string> {
   const transition = TRANSITIONS[state][action];
   return typeof transition === 'string' ? err(transition) : ok(transition.to);

@@ -3,13 +3,13 @@ import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { err, ok, type Result } from '../../lib/result.ts';
 import { type Answer, invalid } from '../api/answer.ts';
 
-/** Errors that concern no single field go under this name. */
+/** The name for errors that do not concern a single field. */
 const NON_FIELD = 'non_field_errors';
 
-/** One answer names at most this many unknown fields, so that a hostile body is not echoed whole. */
+/** At most this many unknown fields are named in an answer, so that a hostile body is not repeated completely. */
 const UNKNOWN_FIELDS_MAX = 50;
 
-/** Validates a request body; its faults become the 400 for the client. */
+/** Validates a request body. Its problems become the 400 for the client. */
 export function validate<T>(schema: z.ZodType<T>, body: unknown): Result<T, Answer> {
   const parsed = schema.safeParse(body);
   if (parsed.success) return ok(parsed.data);
@@ -50,7 +50,10 @@ function memberOf(node: ErrorNode, name: PropertyKey): ErrorNode {
   return created;
 }
 
-/** A list of objects answers with a list as long as its last bad element, with `{}` for the good ones before it. */
+/**
+ * Renders the problems of a body. For a list of objects it is a list up to the last bad element, with `{}` for each
+ * good element before it.
+ */
 function render(node: ErrorNode): JsonValue {
   if (node.messages.length > 0) return [...new Set(node.messages)];
   const indexes = [...node.members.keys()].filter((name) => typeof name === 'number');

@@ -11,7 +11,7 @@ export function arrayRows(entities: Entity[]): Rows {
   return { count: entities.length, slice: ({ offset, limit }) => entities.slice(offset, offset + limit) };
 }
 
-/** The rows as a list shows them that lags behind, has moved or has no order. */
+/** The rows of a distorted list: one that lags behind, has moved or has no order. */
 export function viewed(rows: Rows, { moved, lagMs, random }: ListView, now: number): Rows {
   const all = rows.slice({ offset: 0, limit: rows.count });
   const shown = lagMs === 0 ? all : all.filter(({ createdAt }) => Date.parse(createdAt) <= now - lagMs);
@@ -20,7 +20,7 @@ export function viewed(rows: Rows, { moved, lagMs, random }: ListView, now: numb
   return arrayRows(random === null ? turned : shuffled(turned, random));
 }
 
-/** Fisher and Yates. */
+/** Shuffles rows with the algorithm of Fisher and Yates. */
 function shuffled(rows: Entity[], random: () => number): Entity[] {
   for (let at = rows.length - 1; at > 0; at -= 1) {
     const other = Math.floor(random() * (at + 1));

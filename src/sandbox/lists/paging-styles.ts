@@ -7,12 +7,12 @@ import type { Rows } from './list-rows.ts';
 
 export type ListSettings = Pick<SandboxSettings, 'pageSize' | 'pageSizeMax' | 'paging' | 'envelope' | 'listFilters'>;
 
-/** One way to go through a list. */
+/** One way of paging through a list. */
 interface Paging {
   answer: (rows: Rows, request: OperationRequest, settings: ListSettings) => Answer;
-  /** Every query parameter that it reads. */
+  /** All query parameters that this way of paging reads. */
   parameters: readonly QueryParameter[];
-  /** The published schema of a page, where that is no bare array. */
+  /** The published schema of a page, if a page is not a bare array. */
   page: ((entries: JsonObject, settings: Pick<ListSettings, 'envelope'>) => JsonObject) | null;
 }
 
@@ -34,7 +34,10 @@ const cursorNamed = (name: string, from: string): QueryParameter => ({
   schema: { type: 'string' },
 });
 
-/** The six that dpp-sync knows from other platforms, beside those of Django REST Framework, a cursor and `Link` headers. */
+/**
+ * The ways of paging: Django REST Framework, a cursor, `Link` headers, and six that dpp-sync knows from other
+ * platforms.
+ */
 export const PAGINGS: Record<SandboxSettings['paging'], Paging> = {
   'page-number': {
     answer: pageNumber,
@@ -102,8 +105,8 @@ function closed(properties: JsonObject): JsonObject {
 }
 
 /**
- * As Django REST Framework's PageNumberPagination: `page` counts from 1, a page beyond the last is 404, a `page_size`
- * that makes no sense is ignored, and `next` and `previous` are absolute URLs or null.
+ * Like Django REST Framework's PageNumberPagination: `page` counts from 1, a page beyond the last is 404, an invalid
+ * `page_size` is ignored, and `next` and `previous` are absolute URLs or null.
  */
 function pageNumber(rows: Rows, request: OperationRequest, settings: ListSettings): Answer {
   const page = numberedPage(rows, request, settings);
@@ -112,7 +115,7 @@ function pageNumber(rows: Rows, request: OperationRequest, settings: ListSetting
   return { status: 200, body: { count: rows.count, next, previous, [settings.envelope]: results.map(present) } };
 }
 
-/** A bare array, with the way on in a `Link` header (RFC 8288). */
+/** A bare array, with the next page in a `Link` header (RFC 8288). */
 function linkHeader(rows: Rows, request: OperationRequest, settings: ListSettings): Answer {
   const page = numberedPage(rows, request, settings);
   if (!page) return refusal(404, 'Invalid page.');
@@ -147,7 +150,7 @@ function numberedPage(rows: Rows, { query, url }: OperationRequest, settings: Li
   };
 }
 
-/** `next_cursor` is to be sent back as `cursor`; it is null on the last page. What it means is the server's business. */
+/** `next_cursor` is to be sent back as `cursor`; it is null on the last page. Only the server knows its meaning. */
 function cursor(rows: Rows, { query }: OperationRequest, settings: ListSettings): Answer {
   const part = marked(rows, query.get('cursor'), pageSizeOf(query, settings));
   if (part === undefined) return refusal(404, 'Invalid cursor.');
@@ -167,7 +170,10 @@ function positive(text: string | null): number | undefined {
   return text !== null && /^\d{1,9}$/.test(text) && Number(text) > 0 ? Number(text) : undefined;
 }
 
-/** A slice of the rows behind an opaque mark, which is the number of those before it; undefined for what is none. */
+/**
+ * A slice of the rows after an opaque mark, which is the number of rows before the slice; undefined for an invalid
+ * mark.
+ */
 function marked(rows: Rows, given: string | null, size: number) {
   const offset = given === null ? 0 : offsetOf(given);
   if (offset === undefined) return undefined;
@@ -179,7 +185,7 @@ function markOf(offset: number): string {
   return Buffer.from(`after:${offset}`).toString('base64url');
 }
 
-/** OData 4: a page that is not the last one carries a nextLink. */
+/** OData 4: a page that is not the last one has a nextLink. */
 function odata(rows: Rows, { query, url }: OperationRequest, settings: ListSettings): Answer {
   const part = marked(rows, query.get('$skiptoken'), settings.pageSize);
   if (part === undefined) return refusal(404, 'Invalid skiptoken.');
@@ -211,13 +217,13 @@ function relay(rows: Rows, { query }: OperationRequest, settings: ListSettings):
   return { status: 200, body: { edges, pageInfo: { hasNextPage: part.more, endCursor } } };
 }
 
-/** Numbered pages that say whether there is another one, and neither where nor how many. */
+/** Numbered pages with a flag for whether there is another page, but without its address and the number of pages. */
 function hasMore(rows: Rows, { query }: OperationRequest, settings: ListSettings): Answer {
   const { results, more } = anyPage(rows, query, pageSizeOf(query, settings, 'pageSize'));
   return { status: 200, body: { [settings.envelope]: results, hasMore: more } };
 }
 
-/** A bare array, with the number of the next page in a header that is empty on the last one. */
+/** A bare array, with the number of the next page in a header that is empty on the last page. */
 function pageHeader(rows: Rows, { query }: OperationRequest, settings: ListSettings): Answer {
   const { results, more, page } = anyPage(rows, query, pageSizeOf(query, settings));
   return {
@@ -227,13 +233,13 @@ function pageHeader(rows: Rows, { query }: OperationRequest, settings: ListSetti
   };
 }
 
-/** Numbered pages, and not a word about them. */
+/** Numbered pages without any information about other pages. */
 function silent(rows: Rows, { query }: OperationRequest, settings: ListSettings): Answer {
   const { results } = anyPage(rows, query, pageSizeOf(query, settings));
   return { status: 200, body: { [settings.envelope]: results } };
 }
 
-/** A numbered page, which is empty past the end. */
+/** A numbered page, which is empty after the end of the list. */
 function anyPage(rows: Rows, query: URLSearchParams, size: number) {
   const page = positive(query.get('page')) ?? 1;
   const results = rows.slice({ offset: (page - 1) * size, limit: size }).map(present);

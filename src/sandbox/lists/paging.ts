@@ -5,9 +5,8 @@ import { arrayRows, type Rows, viewed } from './list-rows.ts';
 import { type ListSettings, PAGINGS } from './paging-styles.ts';
 
 /**
- * Lists a collection in pages, in the way that the settings ask for. `filters` are columns that a query parameter of
- * the same name may pin to one value, where the settings allow it; otherwise such a parameter is ignored, as unknown
- * ones are.
+ * Lists a collection in pages, in the way of the settings. `filters` are columns for which a query parameter with the
+ * same name selects one value, if the settings allow it. Otherwise such a parameter is ignored, like an unknown one.
  */
 export function createListOperation(
   collection: Collection,

@@ -46,7 +46,7 @@ const UNSET = {
   valid_to: null,
 };
 
-/** The collections that a BOM item touches. */
+/** The collections that the operations on BOM items use. */
 export interface BomCollections {
   products: Collection;
   materials: Collection;
@@ -54,8 +54,8 @@ export interface BomCollections {
 }
 
 /**
- * POST /api/bom-items/. Nothing about a BOM item is unique: the same body twice makes two items, as a platform without
- * a natural key for them would, so that a client which sends one twice is found out.
+ * POST /api/bom-items/. BOM items have no unique field: if the same body is sent twice, there are two items, like on a
+ * platform without a natural key for them. So a test notices a client that sends one twice.
  */
 export function createBomItemCreation(collections: BomCollections, ids: IdScheme): Operation {
   const { products, materials, bomItems } = collections;

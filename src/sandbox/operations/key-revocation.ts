@@ -4,7 +4,7 @@ import { NoBody, type Operation } from '../api/operation.ts';
 import type { IdScheme } from '../items/ids.ts';
 import { validate } from '../items/validation.ts';
 
-/** POST /api/api-keys/{key_id}/revoke/. Revoking a revoked key changes nothing and is no error. */
+/** POST /api/api-keys/{key_id}/revoke/. Revoking a revoked key changes nothing and is not an error. */
 export function createKeyRevocation(keys: KeyStore, ids: IdScheme): Operation {
   return {
     accepts: NoBody,

@@ -23,7 +23,7 @@ const MaterialCreation = z.strictObject({
   composition: list(Substance, 200).nullish(),
 });
 
-/** Every field may be left out, and null clears one; only the name cannot be cleared. */
+/** Every field may be left out, and null clears a field; only the name cannot be cleared. */
 const MaterialPatch = MaterialCreation.partial();
 
 const UNSET = {
@@ -36,7 +36,9 @@ const UNSET = {
   composition: null,
 };
 
-/** POST /api/materials/. A code is unique within its organisation; among materials without one, the name is. */
+/**
+ * POST /api/materials/. A code is unique within its organisation; among materials without a code, the name is unique.
+ */
 export function createMaterialCreation(materials: Collection, duplicates: Duplicates): Operation {
   return {
     accepts: MaterialCreation,

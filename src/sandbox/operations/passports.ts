@@ -8,7 +8,7 @@ import type { IdScheme } from '../items/ids.ts';
 import { nextState, PASSPORT_STATES, type PassportAction, type PassportState } from '../items/passport-states.ts';
 import { validate } from '../items/validation.ts';
 
-/** What the passport operations need besides the collections. */
+/** The parts that the passport operations need besides the collections. */
 export interface PassportParts {
   collections: PassportCollections;
   ids: IdScheme;
@@ -45,7 +45,10 @@ export function createPassportInit(parts: PassportParts): Operation {
   });
 }
 
-/** POST /api/dpp/{product_id}/publish/. Every publication is an entry of its own, so that tests see a double publication. */
+/**
+ * POST /api/dpp/{product_id}/publish/. Every publication is a separate entry, so that tests notice a double
+ * publication.
+ */
 export function createPassportPublication(parts: PassportParts): Operation {
   const { collections, gates } = parts;
   const { passports, publications, bomItems, materials } = collections;
@@ -72,7 +75,7 @@ export function createPassportPublication(parts: PassportParts): Operation {
   });
 }
 
-/** POST /api/dpp/{product_id}/unpublish/. The publication that it ends stays in the list, with the time of its end. */
+/** POST /api/dpp/{product_id}/unpublish/. The ended publication stays in the list, with the time of its end. */
 export function createPassportWithdrawal(parts: PassportParts): Operation {
   const { passports, publications } = parts.collections;
   return passportOperation(parts, 'unpublish', ({ organizationId, now }, { product, passport, state }) => {
@@ -88,7 +91,7 @@ export function createPassportWithdrawal(parts: PassportParts): Operation {
   });
 }
 
-/** A transition that makes sense, before its gates. */
+/** An allowed transition, before its gates were checked. */
 interface Transition {
   product: Entity;
   passport: Entity;
@@ -96,7 +99,7 @@ interface Transition {
   state: PassportState;
 }
 
-/** Stands for the passport that a product does not have; the transition table lets nothing but `init` see it. */
+/** Stands for the passport of a product that has none. Because of the transition table, only `init` can get it. */
 const NO_PASSPORT: Entity = { rowId: 0, id: 0, fields: { status: 'none' }, createdAt: '', updatedAt: '' };
 
 /** The part that the three operations share: the product, the body that must be empty, and the transition table. */
@@ -128,7 +131,7 @@ export function stateOf(passport: Entity | undefined): PassportState {
   return PASSPORT_STATES.find((state) => state === status) ?? 'none';
 }
 
-/** Approves a passport for the review gate. False where the product has no passport. */
+/** Approves a passport for the review gate. False if the product has no passport. */
 export function approvePassport(
   { products, passports }: Pick<PassportCollections, 'products' | 'passports'>,
   { organizationId, sku, now }: { organizationId: number; sku: string; now: number },

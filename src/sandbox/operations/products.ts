@@ -20,7 +20,7 @@ export const ProductCreation = z.strictObject({
 /** The default values of a new product. */
 export const UNSET_PRODUCT = { status: 'DRAFT', country_of_origin: null, description: null, gtin: null };
 
-/** POST /api/products/. A SKU is unique within its organisation, unless duplicates are taken. */
+/** POST /api/products/. A SKU is unique within its organisation, unless the settings allow duplicates. */
 export function createProductCreation(products: Collection, duplicates: Duplicates): Operation {
   return {
     accepts: ProductCreation,

@@ -13,12 +13,12 @@ const ReportCreation = z.strictObject({
   title: text(255).nullish(),
 });
 
-/** A completeness report names at most this many products, and states how many it leaves out. */
+/** The most products in a completeness report. The report states how many it leaves out. */
 const PRODUCTS_MAX = 1000;
 
 /**
- * POST /api/reports/. A report is made at once and never changes: `summary` counts what there is, `completeness` lists
- * the products that the gates would stop, with what is missing.
+ * POST /api/reports/. A report is made at once and never changes. `summary` counts the items; `completeness` lists the
+ * products that the gates would stop, with the missing things.
  */
 export function createReportCreation(
   parts: PassportParts & { reports: PassportParts['collections']['products'] },

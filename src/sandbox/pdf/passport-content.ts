@@ -12,11 +12,11 @@ export interface BomLine {
   kind: 'material' | 'product';
 }
 
-/** A passport as it is stored. */
+/** A stored passport. */
 export interface PassportSource {
   product: Entity;
   passport: Entity;
-  /** Its public address: of its publication, or where it would be published. */
+  /** The public address of the passport: that of its publication, or the address at which it would be published. */
   link: string;
   bom: BomLine[];
 }
@@ -32,7 +32,7 @@ export interface PassportContent {
   sections: { title: string; lines: string[] }[];
 }
 
-/** Puts a passport into words. Facts without a value are left out. */
+/** Makes the text of a passport. Facts without a value are left out. */
 export function contentOf({ product, passport, link, bom }: PassportSource): PassportContent {
   const { fields } = product;
   const materials = new Map<number, Entity>();
@@ -94,7 +94,7 @@ function bomLine({ item: { fields }, part, kind }: BomLine): string {
   ]);
 }
 
-/** A share from 0 to 1 in percent, digit by digit as it was given. */
+/** A share from 0 to 1 in percent, with the same digits. */
 function percentOf(share: string | undefined): string | undefined {
   const percent = share === undefined ? null : normalizeDecimal(`${share}e2`);
   return percent === null ? undefined : `${percent} %`;
@@ -105,7 +105,7 @@ function countryOf(code: string | undefined): string | undefined {
   return code && `${new Intl.DisplayNames('en', { type: 'region' }).of(code) ?? code} (${code})`;
 }
 
-/** A moment to the minute. */
+/** A time, exact to the minute. */
 function momentOf(fields: JsonObject, name: string): string | undefined {
   const moment = textMember(fields, name);
   return moment && `${moment.slice(0, 16).replace('T', ' ')} UTC`;

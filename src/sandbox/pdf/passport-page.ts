@@ -12,15 +12,19 @@ const QR_SIZE = 119;
 /** The empty modules without which scanners may not find a QR code (ISO/IEC 18004, section 6.3.8). */
 const QUIET_ZONE = 4;
 const LINE = 13;
-/** No line of the page has room for more characters. pdfkit needs the square of a text's length to shorten it. */
+/**
+ * No line of the page has room for more characters. Longer text is cut before, because the time of pdfkit to shorten a
+ * text grows with the square of its length.
+ */
 const LINE_CHARACTERS_MAX = 200;
-/** So many materials are shown, so that the bill of materials has room as well. */
+/** At most this many materials are shown, so that the bill of materials has room as well. */
 const SECTION_LINES_MAX = 20;
 
 /**
- * Draws a passport on one A4 page: its facts, a QR code with its address, its materials and its BOM. A text that is wider
- * than the page ends in an ellipsis, and entries that the page has no room for are counted. The same content makes the
- * same bytes. The letters are those of DejaVu Sans Condensed: Latin, Greek, Cyrillic, Armenian and Georgian.
+ * Draws a passport on one A4 page: its facts, a QR code with its address, its materials and its BOM. A text that is
+ * wider than the page ends in an ellipsis, and entries that the page has no room for are counted. The same content
+ * gives the same bytes. The font DejaVu Sans Condensed has these letters: Latin, Greek, Cyrillic, Armenian and
+ * Georgian.
  *
  * @param at the date of the document
  */
@@ -30,7 +34,8 @@ export async function drawPassport({ title, name, link, ...content }: PassportCo
   const page = new PdfKit({
     size: 'A4',
     margin: MARGIN,
-    // PDF 1.3, pdfkit's default: with a later version it would copy the title into XML without escaping it.
+    // The version stays PDF 1.3, pdfkit's default. With a later version pdfkit would copy the title into XML without
+    // escaping it.
     info: { Title: title, Creator: 'dpp-sync sandbox', Producer: 'pdfkit', CreationDate: at },
     font: require.resolve('dejavu-fonts-ttf/ttf/DejaVuSansCondensed.ttf'),
   });
@@ -57,7 +62,7 @@ export async function drawPassport({ title, name, link, ...content }: PassportCo
     y += LINE / 2;
     write(section.title, 11);
     const isLast = index === content.sections.length - 1;
-    // One line is left for the count.
+    // One line is kept free for the count of entries that have no room.
     const room = Math.floor((BOTTOM - y) / LINE) - 1;
     const shown = section.lines.slice(0, isLast ? room : Math.min(room, SECTION_LINES_MAX));
     for (const line of shown) write(line);
@@ -69,12 +74,15 @@ export async function drawPassport({ title, name, link, ...content }: PassportCo
   return Buffer.concat(chunks);
 }
 
-/** Draws the code at the right, with a link on it. Error correction M stands 15 % of damage. */
+/**
+ * Draws the code at the right, with a link on it. With error correction M the code can be read with up to 15 % of
+ * damage.
+ */
 function drawQrCode(page: PDFKit.PDFDocument, link: string): void {
   const rows = encodeQR(link, 'raw', { ecc: 'medium', border: QUIET_ZONE });
   const module = QR_SIZE / rows.length;
   const left = MARGIN + WIDTH - QR_SIZE;
-  // One path for all modules: between modules that are filled one by one, viewers show thin lines.
+  // All modules are one path, because viewers show thin lines between modules that are filled separately.
   for (const [row, modules] of rows.entries()) {
     const line = modules.map((dark) => (dark ? '#' : ' ')).join('');
     for (const run of line.matchAll(/#+/g)) {

@@ -5,13 +5,13 @@ import { materialNamed, type PassportParts, productIn, publicUrlOf } from '../op
 import { type BomLine, contentOf } from './passport-content.ts';
 import { drawPassport } from './passport-page.ts';
 
-/** GET /api/exports/passport/{product_id}.pdf: the passport as a person reads it, in whatever state it is. */
+/** GET /api/exports/passport/{product_id}.pdf: the passport as a document for people, in any state. */
 export function createPassportExport(parts: PassportParts): Operation {
   const { collections, ids, publicBaseUrl } = parts;
   const { passports, bomItems, materials, products } = collections;
 
   const bomOf = (organizationId: number, product: Entity): BomLine[] => {
-    // A material or component is looked up once, however many items name it.
+    // Each material or component is looked up only once, even if many items name it.
     const components = new Map<unknown, Entity | undefined>();
     const named = new Map<unknown, Entity | undefined>();
     return bomItems.all(organizationId, 'product_id', product.rowId).map((item): BomLine => {
@@ -35,7 +35,7 @@ export function createPassportExport(parts: PassportParts): Operation {
       if (!product) return NOT_FOUND;
       const passport = passports.find(organizationId, 'product_id', product.rowId);
       if (!passport) return refusal(404, 'The product has no passport.');
-      // A published passport keeps its address, even if the product has got a GTIN since.
+      // A published passport keeps its address, even if the product got a GTIN later.
       const link = textMember(passport.fields, 'public_url') ?? publicUrlOf(publicBaseUrl, product);
       const draw = async (): Promise<Document> => {
         const content = contentOf({ product, passport, link, bom: bomOf(organizationId, product) });

@@ -10,9 +10,9 @@ import { refusalsOf } from './refusals.ts';
 import { type SuccessShape, successShapes } from './success-shapes.ts';
 
 /**
- * Describes the sandbox as it is set up, in OpenAPI 3.1. Request bodies are made of the very schemas that validate them,
- * so that the description cannot fall behind; what a schema's code checks beyond JSON Schema is described in words there. A
- * header or parameter that has no meaning under the settings is not listed, though it is taken.
+ * Describes the sandbox with its settings in OpenAPI 3.1. Request bodies are described by the same schemas that
+ * validate them, so that the description is never out of date. Checks that JSON Schema cannot express are described in
+ * words. A header or parameter without a meaning under the settings is accepted but not listed.
  */
 export function describeApi(operations: Record<OperationName, Operation>, settings: SandboxSettings): JsonObject {
   const shapes = successShapes(settings);
@@ -61,7 +61,7 @@ export function describeApi(operations: Record<OperationName, Operation>, settin
   };
 }
 
-/** The JSON Schema of what validates or describes, without the line that names the dialect. */
+/** The JSON Schema of a zod schema, without the line that names the dialect. */
 function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): JsonObject {
   const { $schema: _dialect, ...described } = z.toJSONSchema(schema, {
     io,
@@ -78,7 +78,7 @@ function nameElements({ zodSchema, jsonSchema: described }: { zodSchema: z.core.
   Object.assign(described, { items: jsonSchema(def.out.element as z.ZodType, 'input') });
 }
 
-/** An empty body means an empty object, which not every operation takes. */
+/** An empty body means an empty object. Not every operation accepts that. */
 function bodyOf(accepts: z.ZodType): JsonObject {
   const content = { 'application/json': { schema: jsonSchema(accepts, 'input') } };
   return { required: !accepts.safeParse({}).success, content };
@@ -121,7 +121,7 @@ function closed(properties: JsonObject): JsonObject {
   return { type: 'object', properties, required: Object.keys(properties), additionalProperties: false };
 }
 
-/** Renames `id` where the style does: in an object and in the entries of its lists. */
+/** Renames `id` at the same places as the style of answers: in an object and in the entries of its lists. */
 function withIdAt(name: SandboxSettings['idAt'], schema: JsonObject): JsonObject {
   if (name === 'id' || name === 'data.id') return schema;
   const rename = (object: JsonObject): JsonObject => {
@@ -155,7 +155,10 @@ const MISSING = {
   description: 'What the passport still needs for this step.',
 };
 
-/** The shapes that `createStyle` gives errors. An import that names its bad rows has messages by field for each of them. */
+/**
+ * The schemas of errors in the forms of `createStyle`. An import that names its bad rows has messages by field for each
+ * of them.
+ */
 function errorShapes({ badRow }: SandboxSettings['import']): Record<SandboxSettings['errors'], JsonObject> {
   const type = badRow === 'refuses-all-named' ? ['object', 'array'] : 'object';
   const byField = { type, description: 'Messages by field.' };

@@ -15,7 +15,10 @@ const WRITES = {
   415: 'The body is of another type than `application/json`.',
 } as const;
 
-/** Ways to go through a list in which a page can be asked for that is not there; in the others it is empty. */
+/**
+ * The ways of paging in which a request for a page that does not exist is refused. In all other ways such a page is
+ * empty.
+ */
 const MISSES_PAGES: ReadonlySet<SandboxSettings['paging']> = new Set([
   'page-number',
   'link-header',
@@ -25,8 +28,9 @@ const MISSES_PAGES: ReadonlySet<SandboxSettings['paging']> = new Set([
 ]);
 
 /**
- * The statuses that an operation refuses with under the settings, and what each means there. Faults, and what no
- * operation is to blame for (a path or method that does not exist, broken HTTP), are not among them.
+ * The statuses with which an operation refuses requests under the settings, and their meaning. Statuses of injected
+ * faults are not included, nor those that do not come from an operation (a path or method that does not exist, broken
+ * HTTP).
  */
 export function refusalsOf(
   operation: OperationName,
@@ -69,6 +73,6 @@ export function refusalsOf(
     ...(conflicts.length > 0 && { 409: conflicts.join(' ') }),
     ...(unprocessable.length > 0 && { 422: unprocessable.join(' ') }),
   };
-  // An object with such names lists them in the order of the numbers.
+  // JavaScript orders such numeric names by number, so the statuses are sorted.
   return new Map(Object.entries(meanings).map(([status, meaning]) => [Number(status), meaning]));
 }

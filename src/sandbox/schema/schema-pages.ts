@@ -5,7 +5,7 @@ import type { Operation } from '../api/operation.ts';
 import type { SandboxSettings } from '../settings/settings.ts';
 import { describeApi } from './openapi.ts';
 
-/** The pages that describe the API, by path. They show how the sandbox is set up and nothing that is stored in it. */
+/** The pages that describe the API, by path. They show the settings of the sandbox and no stored data. */
 export function createSchemaPages(
   operations: Record<OperationName, Operation>,
   settings: SandboxSettings,
@@ -29,7 +29,7 @@ const STYLE = `
     body { background: #16181c; color: #e4e6ea; } code, pre { background: #23262c; } h2 { border-color: #3a3f47; } a { color: #8ab4f8; }
   }`;
 
-/** One page without scripts or anything from elsewhere. */
+/** One page without scripts and without anything from another server. */
 function readablePage(description: JsonObject): string {
   const info = objectAt(description, 'info');
   const operations = Object.entries(objectAt(description, 'paths')).flatMap(([path, methods]) =>

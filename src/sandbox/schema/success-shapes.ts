@@ -19,7 +19,7 @@ const decimal = z
   .regex(/^-?\d+(\.\d+)?$/)
   .describe('A decimal in its normal form, as text.');
 
-/** The objects that the API shows, as JSON Schema is to be made of them. */
+/** The schemas of the objects that the API shows. JSON Schema is made from them. */
 function resourceShapes({ ids, import: { answer } }: Pick<SandboxSettings, 'ids' | 'import'>) {
   const id = ids === 'numeric' ? z.int().min(1) : z.guid();
   const times = { created_at: time, updated_at: time };
@@ -118,10 +118,10 @@ function resourceShapes({ ids, import: { answer } }: Pick<SandboxSettings, 'ids'
   };
 }
 
-/** The status of an import by what its answer has. */
+/** The status of an import, by the content of its answer. */
 const IMPORT_STATUSES = { 'per-row': 200, summary: 200, none: 202, later: 202 } as const;
 
-/** What each operation answers when it succeeds. */
+/** The answer of each operation that succeeds. */
 export function successShapes(settings: SandboxSettings): Record<OperationName, SuccessShape> {
   const shapes = resourceShapes(settings);
   const object = (status: number, schema: z.ZodType): SuccessShape => ({ status, kind: 'object', schema });

@@ -1,11 +1,11 @@
 import { ENDPOINTS, OPERATION_NAMES } from '../api/endpoints.ts';
 
 /**
- * Knows the methods of every path. It is asked about requests that no route took, so that there need not be a route for
- * every method that HTTP has.
+ * Knows the methods of every path. It is used for requests without a route, so that not every method of HTTP needs a
+ * route.
  *
- * @param pages paths that can be read alone
- * @returns what gives a path's methods; undefined for a path that is none
+ * @param pages paths that can only be read
+ * @returns a function that gives the methods of a path; undefined for an unknown path
  */
 export function createAllowedMethods(pages: string[]): (path: string) => string[] | undefined {
   const byPath = new Map<string, string[]>(pages.map((path) => [path, ['GET', 'HEAD']]));
@@ -17,7 +17,7 @@ export function createAllowedMethods(pages: string[]): (path: string) => string[
   return (path) => patterns.find(({ pattern }) => pattern.test(path))?.methods;
 }
 
-/** `{id}` in the document is a whole segment or a part of a segment. It is never empty. */
+/** `{id}` in the document is a whole segment or a part of a segment, and is never empty. */
 function patternOf(path: string): RegExp {
   return new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`);
 }

@@ -26,7 +26,7 @@ export async function sendBadly(
     'content-length': bytes.length,
   });
   if (how.kind === 'truncate') {
-    // The reset follows once the half is on its way, so that the client sees it and not a bare reset.
+    // The reset comes after the first half was sent, so that the client gets this half before the reset.
     const half = bytes.subarray(0, Math.floor(bytes.length / 2));
     await new Promise<void>((resolve) => raw.write(half, () => resolve()));
     raw.socket?.resetAndDestroy();

@@ -3,16 +3,17 @@ import type { Socket } from 'node:net';
 
 /** The open connections of a server. */
 export interface Connections {
-  /** Resets all connections, whatever their requests are. */
+  /** Resets all connections, whatever the state of their requests is. */
   resetAll(): void;
-  /** True for one that was reset by `resetAll`. */
+  /** True for a connection that `resetAll` has reset. */
   wasReset(socket: Socket): boolean;
 }
 
 /**
- * Watches the connections of a server from before it listens. It costs a connection something, and a request nothing.
+ * Watches the connections of a server. Call it before the server listens. It takes a little time for each connection,
+ * and none for each request.
  *
- * @param refuses asked once for every new connection, which is reset where it says so
+ * @param refuses called once for every new connection, which is reset if it returns true
  */
 export function watchConnections(server: Server, refuses: () => boolean): Connections {
   const open = new Set<Socket>();

@@ -12,7 +12,7 @@ import type { Storage } from '../storage/storage.ts';
 export interface AdmittedRequest
   extends Pick<OperationRequest, 'organizationId' | 'params' | 'url' | 'query' | 'view' | 'failsAfterRows'> {
   operation: OperationName;
-  /** The path as it was requested, without the query. */
+  /** The requested path, without the query. */
   path: string;
   body: string;
   idempotencyKey: string | undefined;
@@ -22,11 +22,11 @@ export interface AdmittedRequest
 export interface Performed {
   answer: Answer;
   naturalKey: string | undefined;
-  /** True where the work was done a second time with success. */
+  /** True if the work was done a second time with success. */
   doubled?: boolean;
-  /** True where the operation itself failed half-way. */
+  /** True if the operation itself failed half-way. */
   failed?: boolean;
-  /** The answer that may be mistaken for this one: the last success before it, about other things. */
+  /** Another answer that may be sent in place of this one by mistake: the last success before it, about other items. */
   mistakable?: Answer;
 }
 
@@ -38,7 +38,10 @@ interface Success {
 
 /** Does the work of requests, without the faults. */
 export interface Effects {
-  /** Does the work, or recalls the answer that the key had before. Work that is done `times` over is answered as the first. */
+  /**
+   * Does the work, or returns the stored answer for the key. If the work is done several `times`, the answer is that of
+   * the first time.
+   */
   perform: (request: AdmittedRequest, use: KeyUse | undefined, times?: number) => Performed;
   /** Describes the subject of a request that has no effect. */
   describe: (request: AdmittedRequest) => string | undefined;
@@ -53,8 +56,8 @@ interface EffectParts {
 }
 
 /**
- * An effect, its count and its idempotency record are one transaction, and no await lies between its start and its
- * commit: a crash leaves all three or none.
+ * An effect, its count and its idempotency record are one transaction, without an await between its start and its
+ * commit. So after a crash either all three are stored or none.
  */
 export function createEffects({ storage, operations, lateImports, idempotency, clock }: EffectParts): Effects {
   /** The last success of each operation, for each organisation. */
@@ -110,15 +113,15 @@ export function createEffects({ storage, operations, lateImports, idempotency, c
   };
 }
 
-/** Whether an answer is a success behind which something was written or is going to be. */
+/** True if an answer is a success and something was written, or will be written later. */
 function hasEffect({ status, written, writesLate }: Answer): boolean {
   if (status >= 300) return false;
   return written === undefined || written.length > 0 || writesLate === true;
 }
 
 /**
- * The last success, unless no client could recognise its answer as wrong: it is about one of the same things, or takes the place
- * of a refusal.
+ * The last success, if a client can recognise that it is the answer to another request. This is not possible if it is
+ * about one of the same items, or would replace a refusal.
  */
 function mistakableFor({ answer, about }: Success, last: Success | undefined): Pick<Performed, 'mistakable'> {
   if (last === undefined || !isWholeSuccess({ answer, about }) || last.about.some((key) => about.includes(key)))
@@ -126,7 +129,7 @@ function mistakableFor({ answer, about }: Success, last: Success | undefined): P
   return { mistakable: last.answer };
 }
 
-/** Whether a request did, or is going to do, everything that it was about. */
+/** True if a request has written, or will write, all items that it was about. */
 function isWholeSuccess({ answer, about }: Success): boolean {
   const { status, written, writesLate } = answer;
   if (status >= 300) return false;

@@ -12,33 +12,35 @@ import { callerOf, createResponder, type RequestError } from './responder.ts';
 import type { StyledAnswer } from './style.ts';
 import { createBrokenRequestHandler, createExpectationHandler } from './unread-requests.ts';
 
-/** The part that the HTTP server passes requests to. */
+/** The parts to which the HTTP server passes requests. */
 export interface HttpServerParts extends OperationHandlerParts {
   admission: Admission;
-  /** The scope that an operation takes. */
+  /** The scope that an operation needs. */
   scopeOf: (operation: OperationName) => Endpoint['scope'];
   /** Pages that need no key, by path. */
   pages: Record<string, Document>;
-  /** Asked for every new connection: true resets it before anything is read of it. */
+  /** Called for every new connection. If it returns true, the connection is reset before anything is read from it. */
   refusesConnection: (now: number) => boolean;
   bodyBytesMax: number;
 }
 
-/** A client that is slower than this in sending its request is answered 408. */
+/** If a client needs longer than this to send its request, it gets 408. */
 const REQUEST_TIMEOUT_MS = 60_000;
 
-/** How often Node looks for such clients; its own half minute would come on top of the minute. */
+/**
+ * How often Node checks for such clients. With its default of half a minute, a client could take a minute and a half.
+ */
 const TIMEOUT_CHECK_MS = 2_000;
 
-/** How long a body may take that is not read. */
+/** How long a client may still send a body that is not read. */
 const UNREAD_BODY_MS = 2_000;
 
-/** Connections at once, well below the file descriptors that a process has (1,024 on many machines). */
+/** The most connections at once, far below the file descriptors that a process has (1,024 on many machines). */
 const CONNECTIONS_MAX = 512;
 
 /**
- * Turns HTTP into requests and conclusions into HTTP. Callers are admitted before their bodies are read; every answer
- * is JSON, those that Node and Fastify give by themselves included; every request is entered in the journal once.
+ * Converts HTTP to requests, and the ends of requests to HTTP. Callers are admitted before their bodies are read; every
+ * answer is JSON, including those of Node and Fastify; every request is entered in the journal once.
  */
 export function createHttpServer(parts: HttpServerParts): FastifyInstance {
   const { admission, journal, clock } = parts;
@@ -50,7 +52,7 @@ export function createHttpServer(parts: HttpServerParts): FastifyInstance {
     // Requests that arrive while the server closes are still answered; Fastify closes their connections afterwards.
     return503OnClosing: false,
     clientErrorHandler: createBrokenRequestHandler(styled),
-    // Without a Host header Node would answer without a body.
+    // Otherwise Node would answer a request without a Host header, and this answer has no body.
     http: { requireHostHeader: false, connectionsCheckingInterval: TIMEOUT_CHECK_MS },
     frameworkErrors: (error, _request, reply) => {
       finish(reply, refusal(error.statusCode ?? 400, error.message), { operation: null });
@@ -94,13 +96,13 @@ export function createHttpServer(parts: HttpServerParts): FastifyInstance {
   app.setErrorHandler(fail(null));
   const pages = Object.keys(parts.pages);
   const allowedAt = createAllowedMethods(pages);
-  // A request without a route is answered in the hook, before its body is read. It needs a key too.
+  // The hook answers a request without a route, before its body is read. Such a request needs a key too.
   const refuseUnknown = (request: FastifyRequest, reply: FastifyReply): void => {
     const path = request.url.replace(/[?#].*$/s, '');
     const allowed = allowedAt(path);
     const isOpen = allowed !== undefined && pages.includes(path);
     if (!isOpen && !isAdmitted(request, reply, null)) return;
-    // A path whose parameter is too long has the right method, and is there no more than any other.
+    // If the parameter of a path is too long, the method is allowed, but the path counts as one that does not exist.
     const isOther = allowed !== undefined && !allowed.includes(request.method);
     finish(
       reply,
@@ -125,7 +127,7 @@ export function createHttpServer(parts: HttpServerParts): FastifyInstance {
     app.route({
       method,
       url: routeOf(path),
-      // It runs before the body is read.
+      // This hook runs before the body is read.
       onRequest: (request, reply, done) => {
         if (isAdmitted(request, reply, operation)) done();
       },
@@ -138,7 +140,7 @@ export function createHttpServer(parts: HttpServerParts): FastifyInstance {
 
 /**
  * Closes the connection of a client without a key. The client has its answer, and its body is not read. A client that
- * is still sending gets a moment: if the connection ended at once, the client would lose the answer.
+ * is still sending gets a short time: if the connection ended at once, the client would lose the answer.
  */
 function endUnlessSent(request: IncomingMessage): void {
   const { headers, socket } = request;
@@ -153,7 +155,10 @@ function routeOf(path: string): string {
   return path.replaceAll(/\{(\w+)\}/g, ':$1');
 }
 
-/** JSON is UTF-8 (RFC 8259); replacing bad bytes would store a text that the client never sent. */
+/**
+ * JSON is UTF-8 (RFC 8259). Invalid bytes are refused, because replacing them would store a text that the client never
+ * sent.
+ */
 function decode(body: Buffer, done: (error: Error | null, text?: string) => void): void {
   if (isUtf8(body)) done(null, body.toString('utf8'));
   else done(Object.assign(new Error('JSON parse error - the body is not UTF-8.'), { statusCode: 400 }));

@@ -8,14 +8,17 @@ import type { AdmittedRequest } from './effects.ts';
 import type { Conclusion } from './processor.ts';
 import { callerOf, type Responder, type ResponderParts } from './responder.ts';
 
-/** It stays empty. */
+/** A shared empty query, which is never changed. */
 const NO_QUERY = new URLSearchParams();
 
 export interface OperationHandlerParts extends ResponderParts {
   process: (request: AdmittedRequest) => Conclusion | Promise<Conclusion>;
 }
 
-/** Returns a function that gives the handler of an operation: it hands requests over, and turns conclusions into HTTP. */
+/**
+ * Returns a function that makes the handler of an operation. The handler passes requests on, and converts their ends to
+ * HTTP.
+ */
 export function createOperationHandler(
   parts: OperationHandlerParts,
   { finish, connections }: Pick<Responder, 'finish'> & { connections: Connections },
@@ -51,7 +54,7 @@ export function createOperationHandler(
       return undefined;
     };
 
-    // Most conclusions are there at once; waiting for them all the same would cost every request a turn of the loop.
+    // Most requests end at once. Waiting for a promise nevertheless would cost each request a turn of the event loop.
     return (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> | undefined => {
       const mark = request.url.indexOf('?');
       const path = mark < 0 ? request.url : request.url.slice(0, mark);

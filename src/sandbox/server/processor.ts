@@ -9,20 +9,20 @@ import { fingerprintOf, honoursKeys, type IdempotencyStore, type KeyUse } from '
 import type { Storage } from '../storage/storage.ts';
 import { type AdmittedRequest, createEffects } from './effects.ts';
 
-/** The end of a request towards the client. */
+/** The end of a request for the client. */
 export interface Conclusion {
   /** Null for a connection that is reset in place of an answer. */
   answer: Answer | null;
   naturalKey: string | undefined;
-  /** Nothing is sent, and the connection stays open. */
+  /** True if nothing is sent and the connection stays open. */
   silent?: true;
-  /** Every other connection is to be reset too. */
+  /** True if all other connections have to be reset too. */
   outage?: true;
-  /** How the body goes out, where not as usual. */
+  /** The special way in which the body is sent, if there is one. */
   body?: { kind: 'truncate' } | { kind: 'slow-body'; ms: number };
 }
 
-/** Everything that working on a request needs. */
+/** The parts that are needed to process requests. */
 export interface ProcessorParts {
   storage: Pick<Storage, 'transact' | 'writeCounts'>;
   operations: Record<OperationName, Operation>;
@@ -31,11 +31,13 @@ export interface ProcessorParts {
   idempotencyMode: SandboxSettings['idempotency'];
   faults: Faults;
   clock: Clock;
-  /** Cuts delays and the drawing of documents short when the sandbox closes. */
+  /** Aborted when the sandbox closes. Ends delays and the drawing of documents. */
   closing: AbortSignal;
 }
 
-/** Works on one request after another: with the faults that it meets, and once for each idempotency key. */
+/**
+ * Makes the function that processes requests, with the faults that apply to them, and once for each idempotency key.
+ */
 export function createProcessor(parts: ProcessorParts): (request: AdmittedRequest) => Conclusion | Promise<Conclusion> {
   const { storage, idempotency, faults, clock } = parts;
   const effects = createEffects(parts);
@@ -122,7 +124,7 @@ export function createProcessor(parts: ProcessorParts): (request: AdmittedReques
   };
 }
 
-/** Works on requests with idempotency keys: a second request with the key of one that is in progress is refused. */
+/** Processes requests with idempotency keys: a second request with the key of one that is in progress is refused. */
 function createOncePerKey({
   proceed,
   describe,
@@ -130,7 +132,8 @@ function createOncePerKey({
   proceed: (request: AdmittedRequest, use: KeyUse) => Conclusion | Promise<Conclusion>;
   describe: (request: AdmittedRequest) => string | undefined;
 }): (request: AdmittedRequest, key: string) => Promise<Conclusion> {
-  // Only requests on open connections are in here. A crash may lose this list, because it ends all these requests too.
+  // Only requests on open connections are in this set. A crash may lose the set, because it also ends all these
+  // requests.
   const inFlight = new Set<string>();
   return async (request, key) => {
     const { organizationId, path, body } = request;

@@ -9,10 +9,10 @@ import type { OperationName } from '../api/endpoints.ts';
 import type { Journal, SandboxEvent } from '../storage/journal.ts';
 import type { StyledAnswer } from './style.ts';
 
-/** An error of Fastify's or of a parser of ours. */
+/** An error of Fastify or of a parser of the sandbox. */
 export interface RequestError extends Error {
   statusCode?: number;
-  /** To be sent with the answer. */
+  /** Headers that are sent with the answer. */
   answerHeaders?: Record<string, string>;
 }
 
@@ -27,7 +27,7 @@ export interface ResponderParts {
 export interface Responder {
   /** @param caller the admitted caller; null if none was admitted */
   finish: (reply: FastifyReply, answer: Answer, entry: Partial<SandboxEvent>, caller?: Caller | null) => FastifyReply;
-  /** Gives the handler of a route's errors. */
+  /** Makes the handler for the errors of a route. */
   fail: (
     operation: OperationName | null,
   ) => (error: RequestError, request: FastifyRequest, reply: FastifyReply) => void;
@@ -53,9 +53,9 @@ export function createResponder(parts: ResponderParts, wasReset: (socket: Socket
       'content-length': Buffer.byteLength(bytes),
     };
     Object.assign(set, caller?.headers, headers);
-    // A connection that is kept alive now would keep the closing server waiting.
+    // The connection is closed, because the closing server would wait for a connection that is kept alive.
     if (parts.closing.aborted) set.connection = 'close';
-    // The answer needs nothing of Fastify's sending, which takes longer than the operation itself.
+    // Fastify's code for sending is not used, because it takes longer than the operation itself.
     reply.hijack();
     reply.raw.writeHead(status, set).end(bytes);
     return reply;

@@ -4,14 +4,14 @@ import type { Answer } from '../api/answer.ts';
 import { ENDPOINTS, type OperationName } from '../api/endpoints.ts';
 import type { SandboxSettings } from '../settings/settings.ts';
 
-/** An answer in the form that the settings give it. */
+/** An answer in the form of the settings. */
 export interface StyledAnswer extends Answer {
   contentType: string;
 }
 
 /**
- * Gives answers the form that the settings ask for, at the very end: what is stored and replayed has the one form of
- * Django REST Framework, whatever the settings are.
+ * Gives answers the form of the settings, just before they are sent. Stored and replayed answers always have the form
+ * of Django REST Framework.
  */
 export function createStyle({
   successCodes,
@@ -65,7 +65,7 @@ function renameId<T extends JsonValue>(name: string, value: T): T | JsonObject {
 
 /** The parts of an error: its text, and its texts by field. */
 function partsOf(body: JsonValue): { detail: string | undefined; extra: JsonObject; fields: JsonValue | undefined } {
-  // Errors by row.
+  // The body is a list of errors by row.
   if (Array.isArray(body)) return { detail: undefined, extra: {}, fields: body };
   if (!isJsonObject(body)) return { detail: undefined, extra: {}, fields: undefined };
   const { detail, ...extra } = body;
@@ -73,7 +73,7 @@ function partsOf(body: JsonValue): { detail: string | undefined; extra: JsonObje
   return { detail: undefined, extra: {}, fields: body };
 }
 
-/** RFC 9457. The members beyond the standard's are extensions, as it allows. */
+/** The form of RFC 9457. Further members are extensions, which the standard allows. */
 function problemOf(status: number, body: JsonValue): JsonObject {
   const { detail, extra, fields } = partsOf(body);
   return {

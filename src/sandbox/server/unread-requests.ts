@@ -6,7 +6,7 @@ import type { StyledAnswer } from './style.ts';
 
 type Style = (answer: Answer) => StyledAnswer;
 
-/** Answers bytes that are not HTTP. There is no request to enter in the journal. */
+/** Answers bytes that are not HTTP. There is no request that could be entered in the journal. */
 export function createBrokenRequestHandler(style: Style): (error: Error, socket: Socket) => void {
   return (error, socket) => {
     if (systemCodeOf(error) === 'ECONNRESET' || !socket.writable) {
@@ -34,7 +34,7 @@ function brokenRequestAnswer(code: string | undefined): [string, Answer] {
   return ['Bad Request', refusal(400, 'Malformed HTTP request.')];
 }
 
-/** Answers a request that expects something of the server which no server does (RFC 9110, section 10.1.1). */
+/** Answers a request with an `Expect` header that no server can fulfil (RFC 9110, section 10.1.1). */
 export function createExpectationHandler(
   style: Style,
   enter: (ending: number) => void,

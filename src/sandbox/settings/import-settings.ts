@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** How the bulk import behaves, which the document does not say. */
+/** The behaviour of the bulk import, which the document does not define. */
 export const ImportSettings = z
   .strictObject({
     upserts: z
@@ -61,5 +61,5 @@ export const ImportSettings = z
       'found a delay with the answer per-row, expected 0 or another answer: a per-row answer has the ids of stored rows',
   });
 export type ImportSettings = z.infer<typeof ImportSettings>;
-/** The settings of the import as a caller writes them. A setting that is left out has its default. */
+/** The settings of the import from a caller. A setting that is left out gets its default. */
 export type ImportOptions = z.input<typeof ImportSettings>;

@@ -20,7 +20,7 @@ const HOW = {
     ),
 };
 
-/** A year. */
+/** The longest window of a limit: a year. */
 const WINDOW_MS_MAX = 366 * 86_400_000;
 
 /** How many requests a caller may make. */
@@ -51,12 +51,12 @@ export const RateLimit = z.discriminatedUnion('kind', [
     })
     .describe('A quota over the time just passed.'),
 ]);
-/** A limit as a caller writes it. */
+/** The settings of a limit from a caller. */
 export type RateLimit = z.input<typeof RateLimit>;
-/** A limit with everything that it leaves out filled in. */
+/** A limit with all its defaults. */
 export type RateLimitSettings = z.output<typeof RateLimit>;
 
-/** Everything that the API document leaves open about a server, with the value assumed for it. */
+/** The details of a server that the API document leaves open, with an assumed value for each. */
 export const SandboxSettings = z
   .strictObject({
     storage: z
@@ -180,5 +180,5 @@ export const SandboxSettings = z
   });
 export type SandboxSettings = z.infer<typeof SandboxSettings>;
 
-/** The settings as a caller gives them; settings that are left out take their defaults. */
+/** The settings from a caller. Settings that are left out get their defaults. */
 export type SandboxOptions = z.input<typeof SandboxSettings>;

@@ -101,7 +101,7 @@ const REPLAYED_HEADERS_AND_DOCUMENTS = `
 /** The SQL of each format after the one before. A file of an older format is upgraded when it is opened. */
 const FORMATS = [FIRST, PASSPORTS_REPORTS_AND_USERS, REPLAYED_HEADERS_AND_DOCUMENTS];
 
-/** Marks a file as a sandbox's, in the header of the file: "DPPS". */
+/** The mark in the header of a sandbox's file: "DPPS". */
 const APPLICATION_ID = 0x44505053;
 
 /** The suggestion for a file that may belong to another program. */
@@ -110,23 +110,24 @@ const NAME_ANOTHER = 'Name another file, in a folder that can be written.';
 const NAME_OR_DELETE = 'Name another file, or delete this one to start with an empty sandbox.';
 
 /**
- * Opens the storage and creates its tables. A file is written through a WAL with `synchronous = NORMAL`: what a
- * transaction committed survives a SIGKILL of the process, since the kernel has it; a power cut may undo the last ones.
- * A file that is not a sandbox's is left as it is.
+ * Opens the storage and creates its tables. A file is written with a WAL and `synchronous = NORMAL`. Committed
+ * transactions survive a SIGKILL of the process, because the kernel has them; a power cut may undo the last ones. A
+ * file that does not belong to a sandbox is not changed.
  *
  * @throws Fault when the file cannot be opened, is not a sandbox's, or belongs to another kind of sandbox.
  */
 export function openDatabase({ storage, ids }: Pick<SandboxSettings, 'storage' | 'ids'>): Database.Database {
   const database = openFile(storage);
-  // Until it is known whose file it is, nothing is written and no message advises to delete it.
+  // Until it is known that the file belongs to a sandbox, nothing is written, and no message suggests deleting it.
   let suggestion = NAME_ANOTHER;
   try {
     if (isSandbox(database)) suggestion = NAME_OR_DELETE;
     else if (!isEmpty(database))
       throw storageFault(storage, { reason: 'it holds the data of something else', suggestion });
-    // Before the WAL, which a crash could leave without a word of it in the file itself.
+    // The mark is set before the WAL is turned on. Otherwise a crash could leave the mark only in the WAL and not in
+    // the file.
     database.pragma(`application_id = ${APPLICATION_ID}`);
-    // In memory there is no disk to wait for, and rollback is all that the journal is needed for.
+    // In memory the journal is only needed for rollback.
     database.pragma(storage === ':memory:' ? 'journal_mode = MEMORY' : 'journal_mode = WAL');
     database.pragma(storage === ':memory:' ? 'synchronous = OFF' : 'synchronous = NORMAL');
     database.pragma('foreign_keys = ON');
@@ -149,7 +150,7 @@ function openFile(storage: string): Database.Database {
   }
 }
 
-/** Files of the first formats do not carry the mark; they are known by their tables. */
+/** Files of the first formats do not have the mark. They are recognised by their tables. */
 function isSandbox(database: Database.Database): boolean {
   const id = applicationIdOf(database);
   if (id !== 0) return id === APPLICATION_ID;

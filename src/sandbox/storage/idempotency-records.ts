@@ -4,14 +4,14 @@ import type { Database } from 'better-sqlite3';
 export interface IdempotencyRecord {
   fingerprint: string;
   status: number;
-  /** A JSON object of the answer's own headers; null where it had none. */
+  /** The special headers of the answer as a JSON object; null if there were none. */
   headers: string | null;
-  /** The media type of a body that is a text of another kind; null for JSON. */
+  /** The media type of a body that is not JSON; null for JSON. */
   type: string | null;
   body: string;
 }
 
-/** Who used which key. */
+/** A key, and the organisation that used it. */
 export interface RecordKey {
   organizationId: number;
   key: string;
@@ -24,11 +24,11 @@ export interface RecordRetention {
   keysMax: number | null;
 }
 
-/** Where answers are kept by Idempotency-Key. */
+/** Stores answers by Idempotency-Key. */
 export interface IdempotencyRecords {
-  /** Undefined for a key that is unknown or whose time has passed. */
+  /** Finds a record; undefined if the key is unknown or its time has passed. */
   find(use: RecordKey, now: number): IdempotencyRecord | undefined;
-  /** Keeps a record in place of whatever the key had, and lets old ones go. */
+  /** Stores a record in place of an earlier one for the key, and removes old records. */
   keep(use: RecordKey, record: IdempotencyRecord, now: number): void;
 }
 
@@ -63,7 +63,7 @@ export function createIdempotencyRecords(
   };
 }
 
-/** Records that live and die with the process. */
+/** Records in the memory of the process. */
 export function createMemoryIdempotencyRecords({ retentionMs, keysMax }: RecordRetention): IdempotencyRecords {
   type Kept = IdempotencyRecord & { createdAt: number };
   // A map remembers the order of insertion, so that the oldest key of an organisation is its first.

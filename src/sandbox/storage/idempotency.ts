@@ -5,40 +5,40 @@ import type { Endpoint } from '../api/endpoints.ts';
 import type { SandboxSettings } from '../settings/settings.ts';
 import type { IdempotencyRecord, IdempotencyRecords } from './idempotency-records.ts';
 
-/** One use of an Idempotency-Key. Keys of different organisations have nothing to do with each other. */
+/** One use of an Idempotency-Key. Equal keys of different organisations are different keys. */
 export interface KeyUse {
   organizationId: number;
   key: string;
-  /** From `fingerprintOf`: two uses mean the same request when these are equal. */
+  /** The result of `fingerprintOf`. If two uses have the same fingerprint, they are the same request. */
   fingerprint: string;
 }
 
-/** Answers by Idempotency-Key, after draft-ietf-httpapi-idempotency-key-header. */
+/** Stores answers by Idempotency-Key, according to draft-ietf-httpapi-idempotency-key-header. */
 export interface IdempotencyStore {
   /**
-   * The answer to repeat, or the 422 for a key that was used for something else; undefined for a fresh key. Call it in
+   * The answer to repeat, or the 422 for a key that was used for another request; undefined for a new key. Call it in
    * the transaction that also executes and records.
    */
   recall(use: KeyUse, now: number): Answer | undefined;
   /**
-   * Keeps an answer, unless it is one that a later attempt may get past (429, 5xx) or the settings replay successes
-   * alone. Because the record commits with the effect, a crash leaves both or neither.
+   * Stores an answer, except one after which a later attempt may succeed (429, 5xx), and except a refusal if the
+   * settings only replay successes. Because the record commits with the effect, a crash leaves both or neither.
    */
   record(use: KeyUse, answer: Answer, now: number): void;
   /**
-   * Keeps a failure of the server's own, where the settings replay everything, in place of the answer that the same
-   * request would have had. Not for a key that had an answer before.
+   * If the settings replay everything, stores a failure of the server in place of the answer that the request would
+   * have had. Do not call it for a key that already had an answer.
    */
   recordFailure(use: KeyUse, answer: Answer, now: number): void;
 }
 
-/** True when this operation obeys the header under the given mode. */
+/** True if this operation obeys the header in the given mode. */
 export function honoursKeys(mode: SandboxSettings['idempotency'], endpoint: Pick<Endpoint, 'idempotencyKey'>): boolean {
   if (endpoint.idempotencyKey === 'meaningless' || mode === 'ignored') return false;
   return mode === 'honoured' || endpoint.idempotencyKey === 'named';
 }
 
-/** What a key stands for: the method, the path with its ids and the exact bytes of the body. */
+/** A hash of the request that a key stands for: the method, the path with its ids, and the exact bytes of the body. */
 export function fingerprintOf(request: { method: string; path: string; body: string }): string {
   return sha256Hex(`${request.method} ${request.path}\n${request.body}`);
 }

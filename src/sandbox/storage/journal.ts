@@ -1,27 +1,30 @@
 import type { OperationName } from '../api/endpoints.ts';
 
-/** How a request ended: an HTTP status, a connection that was reset in place of an answer or amid its body, or no answer at all. */
+/**
+ * How a request ended: an HTTP status, a connection that was reset in place of an answer or within its body, or no
+ * answer.
+ */
 export type Ending = number | 'reset' | 'truncated' | 'unanswered';
 
 /** One of the last requests. */
 export interface SandboxEvent {
   /** Milliseconds since the Unix epoch. */
   at: number;
-  /** Null for a path or method that is no operation. */
+  /** Null for a path or method that does not belong to an operation. */
   operation: OperationName | null;
   ending: Ending;
   /** The item that the request was about, if its body shows that; cut to 200 characters. */
   naturalKey: string | null;
   /** True for an answer that was repeated from an idempotency record. */
   replayed?: boolean | undefined;
-  /** The message of an error that the sandbox itself is to blame for, which was answered 500. */
+  /** The message of an error in the sandbox itself, which was answered with 500. */
   error?: string | undefined;
 }
 
-/** What happened since the process started. */
+/** The events since the process began. */
 export interface Journal {
   request(event: SandboxEvent): void;
-  /** Requests by operation (`other` where there is none) and ending. */
+  /** Requests by operation (`other` if there is none) and ending. */
   requests(): Record<string, Record<string, number>>;
   /** How many requests were answered from an idempotency record. */
   replayed(): number;

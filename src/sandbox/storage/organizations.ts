@@ -5,9 +5,9 @@ import { z } from 'zod';
 export const PLANS = ['enterprise', 'standard'] as const;
 export type Plan = (typeof PLANS)[number];
 
-/** The workspaces. */
+/** Stores the organisations. */
 export interface OrganizationStore {
-  /** The organisation's number; one that is new begins on the enterprise plan. */
+  /** The number of an organisation. A new organisation gets the enterprise plan. */
   ensure(name: string): number;
   find(name: string): number | undefined;
   setPlan(name: string, plan: Plan): void;

@@ -3,22 +3,22 @@ import Database from 'better-sqlite3';
 import { Fault, messageOf, systemCodeOf } from '../../lib/errors.ts';
 import { createPrivateFile } from '../../lib/files/private-file.ts';
 
-/** SuspendedWork as long as a sandbox serves from its file. */
+/** A lock that a sandbox holds while it uses its file. */
 export interface StorageLock {
   release(): void;
 }
 
 /**
  * Makes this sandbox the only one on its file: an exclusive transaction on `<file>.lock`, which is never committed. The
- * kernel releases it with the process, however that ends, so a lock is never stale. Two sandboxes would each remember
- * keys that the other revoked, and count their requests apart.
+ * kernel releases the lock when the process ends in any way, so a lock is never stale. With two sandboxes, each would
+ * remember keys that the other has revoked, and count its requests separately.
  *
- * @param storage a file that exists, or `:memory:`, which nobody else can have
+ * @param storage a file that exists, or `:memory:`, which no other process can use
  * @throws Fault when another sandbox holds it
  */
 export function lockStorage(storage: string): StorageLock {
   if (storage === ':memory:') return { release: () => undefined };
-  // One file has one lock, by whatever link it is reached.
+  // The lock belongs to the real path, so a file has the same lock for every link to it.
   const file = `${realpathSync(storage)}.lock`;
   let database: Database.Database | undefined;
   try {

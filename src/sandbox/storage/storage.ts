@@ -20,16 +20,19 @@ import {
 import { createOrganizationStore, type OrganizationStore } from './organizations.ts';
 import { createMemoryWriteCounts, createWriteCounts, type WriteCounts } from './write-counts.ts';
 
-/** Everything that a sandbox keeps. */
+/** The storage of a sandbox. */
 export interface Storage {
-  /** Holds organisations, keys and users in any case. */
+  /** The database. It has the organisations, keys and users even if all other data is in memory. */
   database: Database;
   ids: IdScheme;
   organizations: OrganizationStore;
   collections: Collections;
   writeCounts: WriteCounts;
   records: IdempotencyRecords;
-  /** Runs work that writes: all of it is kept, or none. In memory there is no crash to survive and nothing to undo. */
+  /**
+   * Runs work that writes, as one transaction. In memory no transaction is needed, because nothing has to survive a
+   * crash.
+   */
   transact<T>(work: () => T): T;
 }
 

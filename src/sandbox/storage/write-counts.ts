@@ -2,7 +2,7 @@ import type { Database } from 'better-sqlite3';
 import type { OperationName } from '../api/endpoints.ts';
 import type { OrganizationStore } from './organizations.ts';
 
-/** How often something was written successfully. More than one creation of one natural key is a double. */
+/** How often an item was written successfully. More than one creation of one natural key is a double. */
 export interface WriteCount {
   organization: string;
   operation: OperationName;
@@ -10,7 +10,7 @@ export interface WriteCount {
   count: number;
 }
 
-/** Counts writes as long as the storage lives. */
+/** Counts the successful writes of a storage. */
 export interface WriteCounts {
   /** Call it in the transaction that writes, so that the count and the effect cannot differ after a crash. */
   add(organizationId: number, operation: OperationName, naturalKey: string): void;
@@ -35,7 +35,7 @@ export function createWriteCounts(database: Database): WriteCounts {
   };
 }
 
-/** Counts that live and die with the process. */
+/** Counts in the memory of the process. */
 export function createMemoryWriteCounts(organizations: OrganizationStore): WriteCounts {
   const counts = new Map<number, Map<OperationName, Map<string, number>>>();
   return {
