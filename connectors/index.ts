@@ -1,8 +1,8 @@
 import type { Connector } from '../src/sdk/index.ts';
 
 /**
- * The connectors of this package by id. Each connector is loaded when it is used, so the libraries of one connector
- * cost the others nothing.
+ * The connectors of this package by id. Each connector is loaded when it is used, so the libraries of unused connectors
+ * are not loaded.
  */
 export const BUILT_IN: Readonly<Record<string, () => Promise<Connector>>> = {
   csv: async () => (await import('./csv/index.ts')).csv,
@@ -16,7 +16,7 @@ export const BUILT_IN: Readonly<Record<string, () => Promise<Connector>>> = {
   'sap-idoc': async () => (await import('./sap-idoc/index.ts')).sapIdoc,
 };
 
-/** All of them, for documents and checks. */
+/** Loads all built-in connectors, for documents and checks. */
 export function loadBuiltIn(): Promise<Connector[]> {
   return Promise.all(Object.values(BUILT_IN).map((load) => load()));
 }

@@ -9,9 +9,9 @@ import {
 } from '../../src/sdk/index.ts';
 import type { Options } from './schema.ts';
 
-/** What the header of a catalogue says that its products are read by. */
+/** The values of a catalogue's header that are needed to read its products. */
 export interface Header {
-  /** The language of texts that stand there in several; undefined where the header names none. */
+  /** The language that is used if a text exists in several; undefined if the header names none. */
   language: string | undefined;
 }
 
@@ -29,7 +29,7 @@ export function headerOf(fields: JsonObject, file: string, options: Options): He
   return { language: xmlTextOf(preset ?? languages[0]) || undefined };
 }
 
-/** Where a text exists in several languages, puts the text of the given language first. */
+/** If a text exists in several languages, puts the text of the given language first. */
 export function inLanguage(fields: JsonObject, language: string | undefined): JsonObject {
   if (language === undefined) return fields;
   const wanted = language.toLowerCase();

@@ -11,7 +11,7 @@ function nameOf2005(name: string): string {
   return RENAMED.get(name) ?? name.replace(/^ARTICLE(?=_|$)/, 'PRODUCT').replace(/_AID(?=_|@|$)/, '_PID');
 }
 
-/** A value with the names of BMEcat 2005 throughout. User-defined extensions keep theirs. */
+/** Converts all names in a value to those of BMEcat 2005. User-defined extensions keep their names. */
 export function withNamesOf2005(value: JsonValue): JsonValue {
   if (Array.isArray(value)) return value.map(withNamesOf2005);
   if (!isJsonObject(value)) return value;

@@ -8,9 +8,12 @@ import {
   xmlTextOf,
 } from '../../src/sdk/index.ts';
 
-// Parts of a product that are lists of their own. All names are those of BMEcat 2005.
+// Functions for the parts of a product that are lists. All names are those of BMEcat 2005.
 
-/** A relation to another product; with the type `consists_of` a line of a bill of materials. */
+/**
+ * The relations of a product to other products. A relation with the type `consists_of` is a line of a bill of
+ * materials.
+ */
 export function referencesOf(product: JsonObject): JsonObject[] {
   const numberOf = createRowNumbering();
   return xmlObjectsOf(product['PRODUCT_REFERENCE']).map(({ '@type': type, '@quantity': quantity, ...rest }) => {
@@ -26,7 +29,7 @@ export function referencesOf(product: JsonObject): JsonObject[] {
   });
 }
 
-/** The systems in which a product is classified, with its features there. */
+/** The systems in which a product is classified, with its features in each system. */
 export function classesOf(product: JsonObject): JsonObject[] {
   return xmlObjectsOf(product['PRODUCT_FEATURES']).map((given) => ({
     REFERENCE_FEATURE_SYSTEM_NAME: xmlTextOf(given['REFERENCE_FEATURE_SYSTEM_NAME']),
@@ -51,7 +54,9 @@ export function featuresOf(product: JsonObject): JsonObject[] {
   );
 }
 
-/** Text, or a list where there are several values. The variants of one feature are its values. */
+/**
+ * The value of a feature: a text, or a list if there are several values. The variants of a feature count as its values.
+ */
 function featureValue(feature: JsonObject): JsonValue {
   const variants = xmlObjectsOf(xmlObjectOf(feature['VARIANTS'])['VARIANT']).map((variant) =>
     xmlTextOf(variant['FVALUE']),
@@ -60,7 +65,7 @@ function featureValue(feature: JsonObject): JsonValue {
   return values.length > 1 ? values : (values[0] ?? '');
 }
 
-/** The prices of a product, each with the time that it holds for. */
+/** The prices of a product, each with the time in which it applies. */
 export function pricesOf(product: JsonObject): JsonObject[] {
   const prices = xmlObjectsOf(product['PRODUCT_PRICE_DETAILS']).flatMap((details) =>
     xmlObjectsOf(details['PRODUCT_PRICE']).map(({ '@price_type': type, ...price }) => ({

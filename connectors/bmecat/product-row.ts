@@ -8,10 +8,10 @@ import {
 } from '../../src/sdk/index.ts';
 import { classesOf, featuresOf, pricesOf, referencesOf, typedOf, without } from './parts.ts';
 
-/** Sections whose fields stand in the row itself. */
+/** Sections whose fields become fields of the row. */
 const SECTIONS = ['PRODUCT_DETAILS', 'PRODUCT_ORDER_DETAILS', 'PRODUCT_LOGISTIC_DETAILS', 'PRODUCT_DIMENSIONS'];
 
-/** Fields that every row has as text, so that a mapping need not ask whether they are there. */
+/** Fields that every row has as text, so that a mapping need not test whether they exist. */
 const TEXTS = [
   'DESCRIPTION_SHORT',
   'DESCRIPTION_LONG',
@@ -40,7 +40,7 @@ const TEXTS = [
 const LISTS = ['KEYWORD', 'SEGMENT', 'COUNTRY_OF_ORIGIN'];
 /** Fields that every row has as a list of `{type, value}`. */
 const TYPED = ['BUYER_PID', 'INTERNATIONAL_PID', 'PRODUCT_STATUS', 'SPECIAL_TREATMENT_CLASS'];
-/** What the row has in another form. */
+/** The elements that the row has in another form. */
 const TRANSFORMED = [
   '@mode',
   'SUPPLIER_PID',
@@ -54,7 +54,7 @@ const TRANSFORMED = [
 const GTIN_TYPES = ['gtin', 'ean', 'upc'];
 
 /**
- * The row of a product: the same for every version of BMEcat. What is not known here stays under its name.
+ * The row of a product: the same for every version of BMEcat. An element that is not known here keeps its name.
  *
  * @param product the element with the names of BMEcat 2005
  */
@@ -93,7 +93,7 @@ function flattened(product: JsonObject): JsonObject {
   return fields;
 }
 
-/** By name: a value, or where the name occurs again, a list of them. */
+/** The values by name. If a name occurs several times, its values are a list. */
 function valuesByName(features: readonly JsonObject[], member: string): JsonObject {
   const byName = new Map<string, JsonValue[]>();
   for (const feature of features) {
@@ -115,7 +115,7 @@ function internationalEan(pids: JsonValue): string {
   return xmlTextOf(gtin?.['value']);
 }
 
-/** BMEcat 2005 has the number in an element of its own, with the territories that it holds for. */
+/** BMEcat 2005 has the number in a separate element, with the territories for which it applies. */
 function customsNumbers(value: JsonValue | undefined): string[] {
   return xmlListOf(value)
     .map((one) => xmlTextOf(xmlObjectOf(one)['CUSTOMS_NUMBER']) || xmlTextOf(one))

@@ -62,7 +62,7 @@ function recordOptions({ options, stream }: CatalogRequest, onOutline: (path: st
   };
 }
 
-/** Makes the rows of a file's records, which come in their order: the header is the first. */
+/** Makes rows from a file's records. The records come in the order of the file, so the header comes first. */
 function createRowMaker(file: OpenFile, request: CatalogRequest): (record: XmlRecord) => Iterable<SourceRow> {
   let header: Header | null = null;
   return function* (record) {
@@ -90,13 +90,13 @@ function rowsOf(record: XmlRecord, { options, stream }: CatalogRequest, header: 
   const fields = xmlObjectOf(withNamesOf2005(spoken));
   if (stream.records === 'groups') return [groupRow(fields)];
   if (stream.records === 'group-members') return [memberRow(fields)];
-  // An update of prices names products without saying anything else about them.
+  // An update of prices has no data about products except their numbers, so it only gives rows of prices.
   if (transaction === 'T_UPDATE_PRICES' && stream.records !== 'prices') return [];
   const head = {
     SUPPLIER_PID: xmlTextOf(fields['SUPPLIER_PID']),
     mode: xmlTextOf(fields['@mode']).toLowerCase() || (transaction === 'T_NEW_CATALOG' ? 'new' : 'update'),
   };
-  // A product that could not be read becomes one row, also where a readable product becomes several rows.
+  // A product that could not be read becomes one row, even if a readable product would become several rows.
   if (record.issues !== undefined && stream.records !== 'products') return [{ ...head, ...fields }];
   switch (stream.records) {
     case 'products':
@@ -130,7 +130,10 @@ function memberRow(fields: JsonObject): JsonObject {
   };
 }
 
-/** A file of changes that passes for all products would make everything else missing. */
+/**
+ * Throws if the kind of the file does not fit the config. If a file of changes were read as a file of all products, all
+ * other products would count as missing.
+ */
 function assertTransaction(file: string, transaction: string, contents: 'snapshot' | 'changes'): void {
   if (contents === 'changes' || !transaction.startsWith('T_UPDATE_')) return;
   throw sourceFault(`${file} is a ${transaction}, which holds changes and not the whole catalogue.`, {

@@ -3,10 +3,10 @@ import type { RecordScanner } from './record-scanner.ts';
 import type { Dialect } from './schema.ts';
 
 /**
- * The column names of a file, from its first row and the dialect. A name may be empty, as at the end of files whose
- * rows all end with a delimiter; a value under it is an issue of its row.
+ * The column names of a file, from its first row and the dialect. A name may be empty, for example at the end of files
+ * whose rows all end with a delimiter. A value without a column name is an issue of its row.
  *
- * @throws a `SourceFault` when they are not certain, because every row would then be read wrongly.
+ * @throws a `SourceFault` if the names are not certain, because every row would then be read wrongly.
  */
 export function columnNames(first: RecordScanner, dialect: Dialect, file: string, encoding: string): string[] {
   const where = `${file}, line ${first.recordLine}`;
@@ -40,7 +40,7 @@ export function columnNames(first: RecordScanner, dialect: Dialect, file: string
  * A failing disk can leave a file of zeros. Such a file would look like a header without rows, and all records would
  * seem to be gone.
  *
- * @throws a `sourceFault` if a name has a character that no text has
+ * @throws a `sourceFault` if a name has a character that no text contains
  */
 function assertPrintable(names: readonly string[], where: string): void {
   for (const [index, name] of names.entries()) {

@@ -54,7 +54,10 @@ export async function readColumnNames(file: OpenFile, request: CsvRequest): Prom
 const textOf = (file: OpenFile, { dialect, signal }: CsvRequest): AsyncGenerator<TextPiece> =>
   readFileText(file, { encoding: dialect.encoding, format: 'CSV', signal });
 
-/** An empty file is more likely a failed export than an empty catalogue, and a header is the proof of the latter. */
+/**
+ * Throws if the file has no header. A file without a header is probably a failed export; a file with only a header is
+ * an empty catalogue.
+ */
 function assertHeader(found: boolean, file: OpenFile, dialect: Dialect): void {
   if (found || !dialect.header) return;
   throw sourceFault(`${file.name} has no header row: it is empty.`, {

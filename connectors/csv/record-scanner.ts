@@ -2,11 +2,11 @@ import type { Dialect } from './schema.ts';
 
 /** Why a row could not be split into values. */
 export type Defect =
-  /** A quote stands inside a value that is not quoted. */
+  /** There is a quote inside a value that is not quoted. */
   | 'stray-quote'
   /** Something other than a delimiter follows a closing quote. */
   | 'text-after-quote'
-  /** A quoted value does not end before the file does, or before the row gets too long. */
+  /** A quoted value has no closing quote before the end of the file or before the row is too long. */
   | 'unclosed-quote'
   /** The row is longer than `maxRecordBytes`. */
   | 'too-long';
@@ -17,23 +17,23 @@ const BLANKS = ' \t';
 /**
  * Splits text into rows and rows into values.
  *
- * csv-parse is not used because three things matter here that it does not give: true line numbers (it counts CRLF in
- * quoted values twice and `&|\n` terminators not at all), a broken quote that costs its own line instead of everything
- * up to the next quote, and speed: most rows have no quote at all, and those are split by `indexOf` alone.
+ * csv-parse is not used because it lacks three things: correct line numbers (it counts CRLF in quoted values twice, and
+ * does not count `&|\n` terminators), a broken quote that only affects its own line and not everything up to the next
+ * quote, and speed: most rows have no quotes and are split with `indexOf` alone.
  *
  * The text comes in pieces; `next` is called until it returns false, then the next piece is fed. At most
- * `maxRecordBytes` characters and one piece are held. After `next` returned true the fields below describe one row,
- * until the next call.
+ * `maxRecordBytes` characters and one piece are in memory. After `next` has returned true, the fields below describe
+ * one row until the next call.
  */
 export class RecordScanner {
   /** The values of the row, or the values before its defect. The array is reused. */
   readonly values: string[] = [];
   /** Line of the file on which the row begins, from 1. */
   recordLine = 1;
-  /** Characters from the row's beginning to the next row's. */
+  /** How many characters there are from the beginning of the row to that of the next row. */
   length = 0;
   defect: Defect | undefined;
-  /** True when the row holds U+FFFD: the decoder puts it in the place of invalid bytes. */
+  /** True if the row contains U+FFFD, by which the decoder replaces invalid bytes. */
   damaged = false;
 
   private readonly delimiter: string;
@@ -77,7 +77,7 @@ export class RecordScanner {
     this.linesToSkip = dialect.skipLines;
   }
 
-  /** Gives more text. `final` says that no more will come. */
+  /** Gives more text. `final` is true for the last piece. */
   feed(text: string, final: boolean): void {
     this.text = this.position < this.text.length ? this.text.slice(this.position) + text : text;
     this.position = 0;
@@ -90,12 +90,14 @@ export class RecordScanner {
     this.nextDamage = -1;
   }
 
-  /** The text of the row as it stands in the file, cut to a readable length when the row is too long. */
+  /** The text of the row in the file. If the row is too long, its text is cut to a readable length. */
   raw(): string {
     return this.text.slice(this.start, this.defect === 'too-long' ? this.start + RAW_CHARACTERS_MAX : this.end);
   }
 
-  /** Steps to the next row. False when more text is needed or, after the final piece, when there are no more rows. */
+  /**
+   * Moves to the next row. Returns false if more text is needed or, after the final piece, if there are no more rows.
+   */
   next(): boolean {
     for (;;) {
       if (this.position >= this.text.length) return false;
@@ -162,7 +164,7 @@ export class RecordScanner {
     if (this.trim) for (let index = 0; index < values.length; index++) values[index] = values[index]?.trim() ?? '';
   }
 
-  /** Splits a row with quotes in it. False when more text is needed; nothing is consumed then. */
+  /** Splits a row with quotes. Returns false if more text is needed; then nothing is consumed. */
   private splitQuoted(terminator: string): boolean {
     const { text, delimiter, values } = this;
     let from = this.position;
@@ -186,7 +188,7 @@ export class RecordScanner {
     }
   }
 
-  /** Takes a quoted value and returns the position after it. */
+  /** Reads a quoted value and returns the position after it. */
   private takeQuoted(opening: number): number | 'more' | 'unclosed-quote' {
     const closing = this.closingQuote(opening + 1);
     if (typeof closing === 'string') return closing;
@@ -194,7 +196,7 @@ export class RecordScanner {
     return this.trim ? this.skipBlanks(closing + 1) : closing + 1;
   }
 
-  /** Takes a value without quotes and returns the position after it. */
+  /** Reads a value without quotes and returns the position after it. */
   private takePlain(from: number, terminator: string): number | 'more' | 'stray-quote' | 'too-long' {
     const boundary = this.terminatorFrom(from, terminator);
     if (boundary - this.start > this.max) return 'too-long';
@@ -212,7 +214,7 @@ export class RecordScanner {
     let at = from;
     for (;;) {
       const found = this.indexOrEnd(quote ?? '', at);
-      // Only the limit decides. The end of a piece of text does not, so a file is always read in the same way.
+      // Only the limit decides, and not the end of a piece of text, so a file is always read in the same way.
       if (found - this.start > this.max) return 'unclosed-quote';
       if (found === text.length) return final ? 'unclosed-quote' : 'more';
       if (escape !== null && escape !== quote) {
@@ -239,7 +241,7 @@ export class RecordScanner {
     return result;
   }
 
-  /** The position after a row's end at `at`, or undefined when the row does not end there. */
+  /** The position after a row's end at `at`, or undefined if the row does not end there. */
   private afterTerminator(at: number, terminator: string): number | undefined {
     const { text } = this;
     if (at >= text.length) return text.length;
@@ -249,8 +251,8 @@ export class RecordScanner {
   }
 
   /**
-   * Gives up on a row at the value that begins at `from`. Reading resumes after the line on which that value begins: a
-   * quote that is never closed would otherwise swallow the rows after it.
+   * Gives up on a row at the value that begins at `from`. Reading resumes after the line on which that value begins:
+   * otherwise a quote that is never closed would include all rows after it.
    */
   private fail(defect: Defect, from: number, terminator: string): boolean {
     const boundary = this.terminatorFrom(from, terminator);
@@ -261,11 +263,11 @@ export class RecordScanner {
     return true;
   }
 
-  /** Reports a row that exceeds the limit, perhaps before its end is in sight, and passes over the rest of it. */
+  /** Reports a row that exceeds the limit, possibly before its end was read, and skips the rest of the row. */
   private cutOff(boundary: number, terminator: string): boolean {
     this.defect = 'too-long';
     this.discarding = true;
-    // Where the end is not in sight, it may begin in the last characters.
+    // If the end of the row was not found, it may begin in the last characters.
     const seen = boundary < this.text.length ? boundary : this.text.length - terminator.length + 1;
     this.finish(Math.max(this.start, seen), Math.max(this.start, seen));
     this.length = RAW_CHARACTERS_MAX;
@@ -286,7 +288,10 @@ export class RecordScanner {
     return true;
   }
 
-  /** Finds the first line end that is not inside quotes: a lone CR means that the file uses those, else LF or CRLF. */
+  /**
+   * Finds the first line end that is not inside quotes: a CR without LF means that the file uses CR; otherwise it uses
+   * LF or CRLF.
+   */
   private detectTerminator(): string | undefined {
     const { text, quote } = this;
     let quoted = false;
@@ -333,7 +338,7 @@ export class RecordScanner {
     return found === -1 ? this.text.length : found;
   }
 
-  /** Where a row's text ends whose end stands at `boundary`: before the CR of a CRLF. */
+  /** The end of a row's text if the line end is at `boundary`: before the CR of a CRLF. */
   private withoutCarriageReturn(boundary: number): number {
     const crlf = this.lineEnds && this.terminator === '\n' && this.text[boundary - 1] === '\r';
     return crlf ? boundary - 1 : boundary;

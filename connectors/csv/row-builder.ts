@@ -23,14 +23,14 @@ export interface RowContext {
 }
 
 /**
- * Makes rows of the scanner's values. This is the hottest code of a pull: the common row is a copy of a template, so
- * that all rows share one hidden class, and one comparison.
+ * Makes rows from the scanner's values. This is the most frequent code of a pull. A usual row is a copy of a template,
+ * so that all rows share one hidden class, and it needs only one comparison.
  */
 export function createRowBuilder(context: RowContext, scanner: RecordScanner): () => SourceRow {
   const { file, names, encoding, dialect } = context;
   const { values } = scanner;
   const named = names.every((name) => name !== '');
-  // Parsing makes own properties of all names, `__proto__` included.
+  // JSON.parse makes own properties for all names, even for `__proto__`.
   const template = JSON.parse(
     `{${names
       .filter((name) => name !== '')
@@ -82,13 +82,13 @@ function addIssues(row: SourceRow, issues: Issue[]): void {
   if (issues.length > 0) row.issues = [...(row.issues ?? []), ...issues];
 }
 
-/** The values that a broken row has, under the names that they would have: the key is often among them. */
+/** The values of a broken row, with the names that they would have. The key is often among them. */
 function partialFields(names: readonly string[], values: readonly string[]): JsonObject {
   const known = names.slice(0, values.length).map((name, index): [string, string] => [name, values[index] ?? '']);
   return Object.fromEntries(known.filter(([name]) => name !== ''));
 }
 
-/** Values beyond the last named column are no loss when they are empty, as in files that end each row with a delimiter. */
+/** Empty values after the last named column are no issue, because some files end each row with a delimiter. */
 function countIssue(
   values: readonly string[],
   names: readonly string[],

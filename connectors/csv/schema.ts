@@ -62,11 +62,11 @@ export const OPTIONS = {
   maxRecordBytes: fields.maxRecordBytes.default(1024 * 1024),
 };
 
-/** The options of a stream: the dialect of its files, where this dialect differs from the source's. */
+/** The options of a stream: the settings of the dialect of its files that differ from the source's. */
 export const STREAM_OPTIONS = DialectFields.partial().shape;
 type StreamOptions = z.infer<z.ZodObject<typeof STREAM_OPTIONS>>;
 
-/** How a file is written. */
+/** The form in which a file is written. */
 export type Dialect = z.infer<z.ZodObject<typeof OPTIONS>>;
 
 /** The source's dialect with the changes of the stream. */

@@ -2,7 +2,7 @@ import { defineFileConnector } from '../../src/sdk/index.ts';
 import { readColumnNames, readFixedWidth } from './read.ts';
 import { layoutOf, OPTIONS, STREAM_OPTIONS } from './schema.ts';
 
-/** Text files whose columns stand at fixed positions, as SAP and older systems write them. */
+/** Text files with columns at fixed positions, which SAP and older systems write. */
 export const fixedWidth = defineFileConnector({
   id: 'fixed-width',
   title: 'Text in columns of fixed width (SAP flat files)',

@@ -1,9 +1,9 @@
-/** One record as it stands in the file. */
+/** One record of the file. */
 export interface RawRecord {
   text: string;
-  /** The line on which it begins, or without line ends the number of the record, from 1. */
+  /** The line on which the record begins. In a file without line ends, the number of the record. From 1. */
   line: number;
-  /** True for the last record of a file if it lacks its line end, or some of its length. */
+  /** True for the last record of a file if it has no line end or is too short. */
   isCutOff: boolean;
   /** True if `text` is only the beginning, because the record is too long. */
   isTooLong: boolean;
@@ -15,10 +15,10 @@ export interface RecordScannerOptions {
 }
 
 const RAW_CHARACTERS_MAX = 1_000;
-/** The end-of-file character that old systems write behind the last record. */
+/** The end-of-file character that old systems write after the last record. */
 const END_OF_FILE = '\u001a';
 
-/** Cuts text that comes in pieces into records. At most one record, up to the limit, and one piece are held. */
+/** Cuts text that comes in pieces into records. At most one record, up to the limit, and one piece are in memory. */
 export class RecordScanner {
   private readonly length: number | undefined;
   private readonly max: number;
@@ -34,14 +34,14 @@ export class RecordScanner {
     this.max = max;
   }
 
-  /** Gives more text. `final` says that no more will come. */
+  /** Gives more text. `final` is true for the last piece. */
   feed(text: string, final: boolean): void {
     this.text = this.position < this.text.length ? this.text.slice(this.position) + text : text;
     this.position = 0;
     this.final = final;
   }
 
-  /** The next record; null when more text is needed or there are no more. */
+  /** The next record; null if more text is needed or there are no more records. */
   next(): RawRecord | null {
     return this.length === undefined ? this.nextLine() : this.nextPiece(this.length);
   }
@@ -75,7 +75,7 @@ export class RecordScanner {
     if (end > this.text.length && !this.final) return null;
     const text = this.text.slice(this.position, end);
     this.position = Math.min(end, this.text.length);
-    // A line end behind the last record is no record.
+    // A line end after the last record is not a record.
     if (text.length < length && text.replaceAll(END_OF_FILE, '').trim() === '') return null;
     this.line++;
     return { text, line: this.line, isCutOff: text.length < length, isTooLong: false };

@@ -20,7 +20,7 @@ export interface RowContext {
 }
 
 /**
- * Makes rows of records. Null stands for a blank record, and for one of another type.
+ * Makes rows from records. Null stands for a blank record, and for a record of another type.
  *
  * A record that is shorter than its columns has no value in the last columns: many systems cut the blanks at the end of
  * a line. If the last line of a file has no line end, the file may be cut off there.
@@ -36,7 +36,7 @@ export function createRowBuilder({ file, encoding, layout }: RowContext): (recor
     const place = { file, line };
     if (isTooLong) {
       const issues = [tooLong(line, layout.maxRecordBytes)];
-      // The records below must not get the fields of an earlier one.
+      // The records after this parent record must not get the fields of an earlier parent record.
       if (parent !== undefined && text.startsWith(parent.prefix)) above = { fields: {}, issues };
       return { fields: { [RAW_FIELD]: text }, place, issues };
     }
@@ -60,7 +60,7 @@ export function createRowBuilder({ file, encoding, layout }: RowContext): (recor
   };
 }
 
-/** Where both prefixes fit a record, the longer one decides. */
+/** True if the first prefix is longer. If both prefixes fit a record, the longer one decides. */
 function isLonger(prefix: string | undefined, other: string): boolean {
   return prefix !== undefined && prefix.length > other.length;
 }
@@ -90,7 +90,7 @@ function createReader(columns: readonly Column[], { trim, decimalMark }: Layout)
   };
 }
 
-/** Puts the decimal mark where it is not written: 12345 with two decimals is 123.45. A mark that is there stays. */
+/** Adds the decimal mark if it is not written: 12345 with two decimals is 123.45. A written mark is kept. */
 function withMark(number: string, decimals: number): string {
   if (!/^-?\d+$/.test(number)) return number;
   const sign = number.startsWith('-') ? '-' : '';

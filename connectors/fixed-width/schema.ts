@@ -94,13 +94,13 @@ export const STREAM_OPTIONS = {
 };
 type StreamOptions = z.infer<z.ZodObject<typeof STREAM_OPTIONS>>;
 
-/** How the records of a stream are written. */
+/** The form in which the records of a stream are written. */
 export type Layout = Options & Pick<StreamOptions, 'columns' | 'prefix' | 'parent'>;
 
 /**
  * The source's layout with the changes of the stream.
  *
- * @throws a `sourceFault` where options contradict each other
+ * @throws a `sourceFault` if options contradict each other
  */
 export function layoutOf(options: Options, stream: StreamOptions): Layout {
   const { columns, prefix, parent } = stream;
@@ -124,7 +124,7 @@ export function layoutOf(options: Options, stream: StreamOptions): Layout {
   return layout;
 }
 
-/** The position behind the last character of a column, from 0. */
+/** The position after the last character of a column, from 0. */
 export function endOf({ from, length, to }: Column): number {
   return to ?? from - 1 + (length ?? 1);
 }

@@ -26,7 +26,10 @@ function* tradeItemsOf(catalogueItem: JsonObject): Generator<JsonObject> {
   }
 }
 
-/** The row of an item. Modules are searched by name, because every release of the standard has them elsewhere. */
+/**
+ * The row of an item. Modules are searched by name, because they are at different places in each release of the
+ * standard.
+ */
 export function itemRow(item: JsonObject, command: string): JsonObject {
   const text = (name: string): string => xmlTextOf(elementsOf(item, name)[0]);
   const languages = (name: string): JsonObject => xmlObjectOf(elementsOf(item, `${name}@lang`)[0]);
@@ -64,7 +67,7 @@ export function childrenOf(item: JsonObject): JsonObject[] {
   }));
 }
 
-/** Release 2 has it in an element of its own. */
+/** The GTIN of an item. Release 2 has it in a separate element. */
 export function gtinOf(item: JsonObject): string {
   return xmlTextOf(item['gtin']) || xmlTextOf(xmlObjectOf(item['tradeItemIdentification'])['gtin']);
 }

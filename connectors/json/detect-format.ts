@@ -2,7 +2,7 @@ import { sourceFault } from '../../src/sdk/index.ts';
 
 export type JsonFormat = 'array' | 'ndjson';
 
-/** The byte order mark, if any, that the first chunk of a UTF-8 file begins with is not part of the text. */
+/** Removes the byte order mark from the beginning of a UTF-8 file, because it is not part of the text. */
 export function withoutByteOrderMark(head: Buffer, file: string): Buffer {
   const [first, second, third] = head;
   if ((first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff)) {
@@ -14,8 +14,8 @@ export function withoutByteOrderMark(head: Buffer, file: string): Buffer {
 }
 
 /**
- * Recognises the format of a file by its extension and its first chunk. A file that begins with an object is NDJSON only when
- * its first line is complete and a second object follows: a single object may as well be a document.
+ * Recognises the format of a file by its extension and its first chunk. A file that begins with an object is NDJSON
+ * only if its first line is complete and a second object follows, because a single object may be a document.
  */
 export function detectFormat(options: { file: string; head: Buffer; atRoot: boolean }): JsonFormat {
   if (/\.(?:ndjson|jsonl)(?:\.gz)?$/i.test(options.file)) return 'ndjson';

@@ -7,7 +7,10 @@ export type PathStep = string | number | typeof EACH;
 const STEP = /^(?:\.([A-Za-z_][\w-]*)|\[(\d{1,9}|\*)\]|\["([^"\\]*)"\]|\['([^'\\]*)'\])/;
 const PLAIN_NAME = /^[A-Za-z_][\w-]*$/;
 
-/** Parses `$`, `$.data.parts`, `$["data set"]`, `$.pages[0].items`, `$.parts[*].lines[*]`; null when the text is no such path. */
+/**
+ * Parses `$`, `$.data.parts`, `$["data set"]`, `$.pages[0].items`, `$.parts[*].lines[*]`; null if the text is not a
+ * path.
+ */
 export function parseDocumentPath(text: string): PathStep[] | null {
   if (!text.startsWith('$')) return null;
   const steps: PathStep[] = [];
@@ -23,7 +26,7 @@ export function parseDocumentPath(text: string): PathStep[] | null {
   return steps;
 }
 
-/** Writes steps as `parseDocumentPath` reads them. */
+/** Formats steps in the form that `parseDocumentPath` reads. */
 export function formatDocumentPath(steps: readonly PathStep[]): string {
   const parts = steps.map((step) =>
     step === EACH
@@ -37,15 +40,18 @@ export function formatDocumentPath(steps: readonly PathStep[]): string {
   return `$${parts.join('')}`;
 }
 
-/** Where records stand: in a list, or in lists within the elements of a list. */
+/** The path of records: they are in a list, or in lists within the elements of a list. */
 export interface RecordPath {
-  /** To the list whose elements are read one by one. */
+  /** The path to the list whose elements are read one by one. */
   outer: readonly (string | number)[];
-  /** From such an element to the list of records in it; null where the element is the record. */
+  /** The path from such an element to the list of records in it; null if the element itself is the record. */
   inner: readonly PathStep[] | null;
 }
 
-/** `$.parts[*].lines[*]` has the outer path `$.parts` and the inner one `.lines`: the last list is meant with or without `[*]`. */
+/**
+ * `$.parts[*].lines[*]` has the outer path `$.parts` and the inner one `.lines`: the last step is a list, with or
+ * without `[*]`.
+ */
 export function recordPathOf(steps: readonly PathStep[]): RecordPath {
   const toList = steps.at(-1) === EACH ? steps.slice(0, -1) : steps;
   const first = toList.indexOf(EACH);

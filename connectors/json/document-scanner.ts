@@ -7,12 +7,12 @@ const NAMES_SHOWN = 12;
 const RAW_BYTES_MAX = 1_000;
 
 /**
- * What comes next. The containers on the path to the list are followed token by token; every other value is passed over
- * or taken as a whole.
+ * The states: what the scanner expects next. It follows the containers on the path to the list token by token. It skips
+ * every other value as a whole.
  *
  *   value ──┬─ container on the path ─▶ member / item ─▶ (other ─▶ skip ─▶ separator)* ─▶ value, one level deeper
  *           └─ the list itself ───────▶ element ─▶ (take ─▶ next-element)* ─▶ separator of the level above
- *   after the outermost container: end, where only white space may stand
+ *   after the outermost container: end, where only white space may follow
  */
 type State =
   | 'value'
@@ -27,14 +27,14 @@ type State =
   | 'next-element'
   | 'end';
 
-/** A container on the path that is open. */
+/** An open container on the path. */
 interface Level {
   step: PathStep;
-  /** The member or item that the path goes through was met. */
+  /** True if the member or item on the path was found. */
   found: boolean;
-  /** Items seen of a list. */
+  /** How many items of a list were read. */
   index: number;
-  /** The first names seen of an object, for the message when the right one is missing. */
+  /** The first names of an object, for the message if the right name is missing. */
   names: string[];
 }
 
@@ -46,8 +46,8 @@ export interface DocumentScannerOptions {
 
 /**
  * Cuts the elements of one list out of a JSON document that comes in chunks. At most one element, up to
- * `maxRecordBytes`, and one chunk are held. The document is followed to its end, so that one that is cut off does not
- * pass for complete.
+ * `maxRecordBytes`, and one chunk are in memory. The document is followed to its end, so that a document that was cut
+ * off does not count as complete.
  */
 export class DocumentScanner {
   private readonly options: DocumentScannerOptions;
@@ -58,7 +58,7 @@ export class DocumentScanner {
   private line = 1;
   private final = false;
   private state: State = 'value';
-  /** A container was just opened, so it may be closed at once. */
+  /** True if a container was just opened, so that it may be closed at once. */
   private opened = false;
   private readonly levels: Level[] = [];
   private matched = false;
@@ -81,7 +81,7 @@ export class DocumentScanner {
   }
 
   /**
-   * The next element, or null when more is needed or, after the final chunk, when the document is at its end.
+   * The next element, or null if more text is needed or, after the final chunk, if the document is at its end.
    *
    * @throws a `SourceFault` when the document is not JSON, is cut off, or has no list at the path.
    */
@@ -110,7 +110,7 @@ export class DocumentScanner {
     return null;
   }
 
-  /** Handles one structural character. False when more bytes are needed. */
+  /** Handles one structural character. Returns false if more bytes are needed. */
   private step(byte: string): boolean {
     const level = this.levels.at(-1);
     switch (this.state) {
@@ -168,7 +168,7 @@ export class DocumentScanner {
     }
   }
 
-  /** Enters the value that the path leads through or to. */
+  /** Enters a value on the path. */
   private enter(byte: string): void {
     const step = this.options.steps[this.levels.length];
     const list = typeof step !== 'string';
@@ -275,7 +275,7 @@ export class DocumentScanner {
     };
   }
 
-  /** Passes over white space and gives the character after it, or undefined when there is none yet. */
+  /** Skips white space and returns the character after it, or undefined if there is none yet. */
   private peek(): string | undefined {
     const { buffer } = this;
     while (this.position < buffer.length) {

@@ -13,12 +13,12 @@ import { type NestedRecord, nestedRecords, parentValues } from './nested-records
 const DEPTH_MAX = 100;
 const RAW_CHARACTERS_MAX = 1_000;
 
-/** One element as it was cut out of a file. */
+/** One element that was cut out of a file. */
 export interface Element {
-  /** Its text in UTF-8; only the beginning when `tooLong`. */
+  /** The text of the element in UTF-8; only its beginning if `tooLong`. */
   bytes: Buffer;
   tooLong: boolean;
-  /** Members of all objects in it, counted in the text. */
+  /** How many members all objects in it have, counted in the text. */
   members: number;
   /** How deep it is nested. */
   deepest: number;
@@ -28,7 +28,7 @@ export interface Element {
 export interface ElementRules {
   maxRecordBytes: number;
   where: JsonObject | undefined;
-  /** From an element to the records in it; null where the element is the record. */
+  /** The path from an element to the records in it; null if the element is the record. */
   inner: readonly PathStep[] | null;
   /** Values around the records, by their names in the rows. */
   parent: Readonly<Record<string, ParentValue>> | undefined;
@@ -41,9 +41,9 @@ export interface SizedRow {
 }
 
 /**
- * Makes rows of an element: one, or one for each record in it, without those that `where` passes over. If it is not
- * certain whether `where` passes over an element, the element is a row with an issue, so that nothing is dropped
- * unseen.
+ * Makes rows from an element: one row, or one for each record in it, except those that `where` excludes. If it is not
+ * certain whether `where` excludes an element, the element becomes a row with an issue, so that nothing is dropped
+ * unnoticed.
  *
  * @throws SyntaxError when the text is not JSON; its message ends with the reason.
  */
@@ -63,7 +63,7 @@ export function* elementRows(element: Element, rules: ElementRules): Generator<S
     if (row !== null) yield { row, bytes };
     return;
   }
-  // If the name of a member comes twice, only its last list is left. So the element itself is reported too.
+  // If the name of a member occurs twice, only its last list is kept. So the element itself is reported too.
   const [issue] = issues;
   if (issue !== undefined) yield { row: brokenRow(place, text.slice(0, RAW_CHARACTERS_MAX), issue), bytes };
   for (const record of nestedRecords(value, rules.inner)) {
@@ -89,7 +89,7 @@ function limitIssue({ tooLong, deepest }: Element, { maxRecordBytes, inner }: El
   };
 }
 
-/** What is wrong with an element as a whole. It holds for each record in it. */
+/** The issues of an element as a whole. They apply to each record in it. */
 function textIssues(text: string, value: JsonValue, members: number): Issue[] {
   if (countMembers(value) !== members) {
     const name = repeatedName(text);

@@ -1,15 +1,18 @@
 import { type JsonObject, type JsonValue, normalizeDecimal } from '../../src/sdk/index.ts';
 
-/** A number that a double may not hold: 16 digits, or an exponent. Text may look so too, which only costs time. */
+/**
+ * Matches a number that a double may not be able to hold: 16 digits, or an exponent. A match within a text only costs
+ * time.
+ */
 const NUMBER_AT_RISK = /(?:^|[\s:,[])-?(?:[\d.]{16}|[\d.]+[eE])/;
 const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?|[{}[\]]/gs;
 
 /**
  * Parses JSON text. A number whose decimal value a double cannot hold (`12345678901234567890`, `1e400`), or that takes
- * more than 200 digits to write out, becomes the text that stands in the source, so that it never changes unseen. Every
- * other number stays a number.
+ * more than 200 digits to write out, becomes the text in the source, so that it never changes unnoticed. Every other
+ * number stays a number.
  *
- * @throws SyntaxError as `JSON.parse` does.
+ * @throws SyntaxError like `JSON.parse`.
  */
 export function parseExactly(text: string): JsonValue {
   if (!NUMBER_AT_RISK.test(text)) return JSON.parse(text) as JsonValue;
@@ -20,7 +23,10 @@ export function parseExactly(text: string): JsonValue {
   }) as JsonValue;
 }
 
-/** Members of all objects in a value: fewer than its text has when a name is repeated, since the last one wins. */
+/**
+ * How many members all objects in a value have. If a name is repeated, this is less than in the text, because only the
+ * last one is kept.
+ */
 export function countMembers(value: JsonValue): number {
   if (typeof value !== 'object' || value === null) return 0;
   let count = 0;
@@ -50,7 +56,7 @@ export function repeatedName(text: string): string | undefined {
   return undefined;
 }
 
-/** True when the object has these members with these values. */
+/** True if the object has these members with these values. */
 export function matches(value: JsonObject, where: JsonObject | undefined): boolean {
   return where === undefined || Object.entries(where).every(([name, wanted]) => value[name] === wanted);
 }

@@ -6,8 +6,8 @@ const LINE_FEED = 0x0a;
 const RAW_BYTES_MAX = 1_000;
 
 /**
- * Cuts NDJSON into lines. At most one line, up to `maxRecordBytes`, and one chunk are held; a longer line is reported
- * with its beginning and passed over. Blank lines are no elements.
+ * Cuts NDJSON into lines. At most one line, up to `maxRecordBytes`, and one chunk are in memory. Of a longer line only
+ * the beginning is reported, and the rest is skipped. Blank lines are not elements.
  */
 export class LineScanner {
   private readonly file: OpenFile;
@@ -30,7 +30,7 @@ export class LineScanner {
     this.final = final;
   }
 
-  /** The next line as an element, or null when more is needed or there are no more. */
+  /** The next line as an element, or null if more text is needed or there are no more lines. */
   next(): Element | null {
     while (this.position < this.buffer.length) {
       const found = this.buffer.indexOf(LINE_FEED, this.position);

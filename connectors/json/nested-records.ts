@@ -1,23 +1,24 @@
 import type { JsonObject, JsonValue } from '../../src/sdk/index.ts';
 import { EACH, type ParentValue, type PathStep } from './document-path.ts';
 
-/** Longer text is no value for every row. */
+/** The longest value that is copied to every row. */
 const VALUE_CHARACTERS_MAX = 10_000;
 
 /** A record within an element. */
 export interface NestedRecord {
   value: JsonValue;
-  /** From the element to the record. */
+  /** The path from the element to the record. */
   steps: readonly (string | number)[];
   /** The elements around it, by the number of inner steps that lead to them. */
   around: ReadonlyMap<number, JsonValue>;
-  /** What should stand here where there is no record. */
+  /** The expected kind of value, if there is another value in the place of a record. */
   expected?: 'a list' | 'an object';
 }
 
 /**
- * Finds the records within an element. A list that is absent or null has none. A value in the place of the list, or of
- * an object on the way to the list, is given as a record, so that it is reported and not passed over.
+ * Finds the records within an element. A list that is absent or null has no records. If there is another value in the
+ * place of the list, or of an object on the path to it, this value is returned as a record, so that it is reported and
+ * not skipped.
  */
 export function* nestedRecords(element: JsonValue, inner: readonly PathStep[]): Generator<NestedRecord> {
   yield* descend({ value: element, steps: [], around: new Map([[0, element]]) }, inner, 0);

@@ -13,7 +13,7 @@ import { LineScanner } from './line-scanner.ts';
 
 export interface JsonRequest {
   format: 'auto' | JsonFormat;
-  /** To the list whose elements are read one by one. */
+  /** The path to the list whose elements are read one by one. */
   outer: readonly (string | number)[];
   rules: ElementRules;
   signal: AbortSignal;
@@ -67,7 +67,7 @@ function* rowsOf(element: Element, rules: ElementRules, format: JsonRequest['for
   }
 }
 
-/** A line that is not JSON costs itself. */
+/** The row for a line that is not JSON. Only this line is lost. */
 function brokenLine({ place, bytes }: Element, error: SyntaxError): SourceRow {
   return brokenRow(place, bytes.toString('utf8'), {
     code: 'row.json',
@@ -76,7 +76,7 @@ function brokenLine({ place, bytes }: Element, error: SyntaxError): SourceRow {
   });
 }
 
-/** After a place that is not JSON, the rest of the document cannot be trusted. */
+/** The error for a document that is not JSON at one place. The rest of such a document cannot be trusted. */
 function brokenDocument({ place: { file, line, path } }: Element, error: SyntaxError): Error {
   return sourceFault(
     `${file ?? ''} is not valid JSON in ${path ?? ''}, which begins at line ${line ?? 0}: ${error.message}.`,

@@ -14,11 +14,11 @@ const SPACE = 0x20;
  * `JSON.parse` then finds out whether the value is valid JSON.
  */
 export class ValueScanner {
-  /** Line feeds seen. */
+  /** How many line feeds were read. */
   lines = 0;
-  /** Members of all objects in the value, repeated names included. */
+  /** How many members all objects in the value have, including repeated names. */
   members = 0;
-  /** How deep the value is nested; 0 for a number or a string. */
+  /** How deeply the value is nested; 0 for a number or a string. */
   deepest = 0;
 
   private depth = 0;
@@ -38,10 +38,10 @@ export class ValueScanner {
   }
 
   /**
-   * Goes on with the value at `from`, which is its first byte or where the last call stopped.
+   * Continues with the value at `from`, which is its first byte or the position at which the last call stopped.
    *
-   * @returns the position after the value, or -1 when it goes on after these bytes. A number or word ends only where
-   *   something follows it, so at the end of the input the caller has to decide that the value is complete.
+   * @returns the position after the value, or -1 if the value continues after these bytes. A number or word ends only
+   *   if something follows it, so at the end of the input the caller has to decide that the value is complete.
    */
   scan(bytes: Uint8Array, from: number): number {
     const end = bytes.length;
@@ -94,7 +94,7 @@ export class ValueScanner {
   }
 }
 
-/** Counts the same as `ValueScanner`, for a value that is in memory as a whole. */
+/** Counts like `ValueScanner`, for a value that is completely in memory. */
 export function measureValue(bytes: Uint8Array): { members: number; deepest: number } {
   const scanner = new ValueScanner();
   let from = 0;

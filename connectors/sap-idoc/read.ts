@@ -14,7 +14,7 @@ import {
 import type { Options, StreamOptions } from './schema.ts';
 import { CONTROL, type FoundSegment, fieldAround, findSegments, segmentOf } from './segments.ts';
 
-/** IDocs of one file whose numbers are remembered. A file of a night has thousands. */
+/** How many numbers of IDocs of one file are remembered. A usual file of one night has thousands. */
 const IDOCS_MAX = 1_000_000;
 
 /** Reads the rows of one file. */
@@ -35,7 +35,7 @@ export function readIdocs(
       return;
     }
     if (options.messages.length > 0 && !options.messages.includes(xmlTextOf(control['MESTYP']))) return;
-    // A middleware that sends an IDoc again sends the same number.
+    // If a middleware sends an IDoc again, it has the same number, so it is skipped.
     if (number !== '' && numbers.has(number)) return;
     if (number !== '') numbers.add(number);
     if (numbers.size > IDOCS_MAX) throw tooMany(file);

@@ -12,10 +12,10 @@ export function segmentOf(element: JsonObject): JsonObject {
   return Object.fromEntries(entries);
 }
 
-/** A segment somewhere in an IDoc. */
+/** A segment at any depth of an IDoc. */
 export interface FoundSegment {
   fields: JsonObject;
-  /** The segments around it by name, the outermost first. */
+  /** The segments around it with their names, the outermost first. */
   around: readonly (readonly [name: string, segment: JsonObject])[];
 }
 
@@ -35,8 +35,8 @@ export function* findSegments(
 }
 
 /**
- * A field of the segments around a row, as `E1STZUM/E1MASTM/MATNR`: each step is a segment around the row, or the first
- * segment of its name beside such a segment. Empty text if there is no such segment.
+ * A field of the segments around a row, such as `E1STZUM/E1MASTM/MATNR`: each step is a segment around the row, or the
+ * first segment of its name beside such a segment. Empty text if there is no such segment.
  */
 export function fieldAround(path: string, { around }: FoundSegment, idoc: JsonObject): string {
   const steps = path.split('/');

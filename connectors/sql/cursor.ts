@@ -7,23 +7,24 @@ const Cursor = z.strictObject({
 });
 
 /**
- * Where a read of changes begins. A read takes the greatest watermark of the source before its first row, and the next
- * read begins there. So the next read finds rows that were committed behind the position of a long read.
+ * The position at which a read of changes begins. A read takes the greatest watermark of the source before its first
+ * row, and the next read begins there. So the next read also finds rows that were committed before the position that a
+ * long read had already reached.
  */
 export type Cursor = {
   /** The columns by which changes are read in order: the watermark first. */
   by: string[];
   /** The greatest watermark when the read began; null if there was none. */
   watermark: string | null;
-  /** The last row that was given, within a read that is not complete. */
+  /** The last row that was passed on by a read that is not complete. */
   after?: string[];
 };
 
 /**
- * Understands a stored cursor. Null means to read from the beginning: there is no cursor yet, or it counts by columns
- * that are not those of the stream any more.
+ * Parses a stored cursor. Null means to read from the beginning: there is no cursor yet, or it belongs to other columns
+ * than those of the stream.
  *
- * @throws a `sourceFault` if it is no cursor of this connector
+ * @throws a `sourceFault` if it is not a cursor of this connector
  */
 export function cursorOf(value: JsonValue | null, by: readonly string[], stream: string): Cursor | null {
   if (value === null) return null;

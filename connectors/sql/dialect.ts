@@ -1,17 +1,17 @@
 import type { FoundRows } from './found-rows.ts';
 import type { Options } from './schema.ts';
 
-/** What a column holds. Everything but `boolean` and `json` is given as text. */
+/** The kind of values in a column. All kinds except `boolean` and `json` are returned as text. */
 export type ColumnKind = 'text' | 'number' | 'float' | 'time' | 'enum' | 'boolean' | 'json' | 'binary';
 
 export interface Column {
   name: string;
   kind: ColumnKind;
-  /** The type in the words of the dialect, where it needs it to read values exactly. */
+  /** The name of the type in the dialect, if the dialect needs it to read values exactly. */
   type?: string;
 }
 
-/** The value of a column by which rows are compared, as it was read. */
+/** The value of a column by which rows are compared. */
 export interface KeyValue {
   column: Column;
   text: string;
@@ -25,14 +25,14 @@ export interface Statement {
 
 /** A connection to a database. One statement runs at a time. */
 export interface Connection {
-  /** The columns of a statement, of which no row is read. */
+  /** Returns the columns of a statement without reading a row. */
   columns(text: string): Promise<Column[]>;
   /**
-   * The first rows of a statement that gives these columns, with values that JSON can hold exactly. No more are held than a page has
-   * room for, and at least two: see `createRowGatherer`.
+   * The first rows of a statement with these columns, with values that JSON can express exactly. At most as many rows
+   * are in memory as a page has room for, but at least two: see `createRowGatherer`.
    */
   rows(statement: Statement, columns: readonly Column[]): Promise<FoundRows>;
-  /** Stops the statement that is running, at the server. */
+  /** Stops the running statement at the server. */
   cancel(): Promise<void>;
   /** Ends the connection in good order. */
   end(): Promise<void>;
@@ -40,43 +40,49 @@ export interface Connection {
   destroy(): void;
 }
 
-/** What went wrong and what to do, where the dialect knows the error. */
+/** The problem and the advice, for an error that the dialect knows. */
 export interface Explanation {
   problem: string;
   cure: string;
 }
 
-/** Rows of a query, in the form that every dialect writes in its own way. */
+/** A selection of rows of a query, for which every dialect has its own form. */
 export interface Selection {
   query: string;
   columns: readonly Column[];
   where: string;
   order: readonly string[];
-  /** The most rows. */
+  /** The most rows that are selected. */
   limit: number;
 }
 
-/** How one kind of database is spoken to. */
+/** The code that is special to one kind of database. */
 export interface Dialect {
-  /** As people call it. */
+  /** The name of the database for people. */
   title: string;
-  /** The port that servers listen on by default. */
+  /** The default port of servers. */
   port: number;
-  /** True if the database compares several columns at once, as `(a, b) > (x, y)`, and uses an index for it. */
+  /** True if the database compares several columns at once, such as `(a, b) > (x, y)`, and uses an index for it. */
   comparesRows: boolean;
   quote: (name: string) => string;
   /** The placeholder of a value; `number` counts from 1. */
   placeholder(value: KeyValue, number: number): string;
   /** An expression whose value can be read exactly. */
   exact: (expression: string, column: Column) => string;
-  /** A condition for rows whose value is of another type than those of the other rows, where a column can hold several. */
+  /**
+   * A condition for rows whose value is of another type than those of the other rows, if a column can hold several
+   * types.
+   */
   isOdd?(column: Column, query: string): string;
   select(selection: Selection): string;
   connect(options: Options, resolvePath: (path: string) => string): Promise<Connection>;
   explain(error: unknown): Explanation | null;
 }
 
-/** `SELECT … LIMIT`, as all but SQL Server have it. The query stands on lines of its own, because it may end with a comment. */
+/**
+ * The form `SELECT … LIMIT` of all databases except SQL Server. The query is on separate lines, because it may end with
+ * a comment.
+ */
 export function selectWithLimit({ quote, exact }: Pick<Dialect, 'quote' | 'exact'>): Dialect['select'] {
   return ({ query, columns, where, order, limit }) => {
     const list = columns.map((column) => exact(quote(column.name), column)).join(', ');
@@ -91,7 +97,7 @@ function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || host.startsWith('/') || /^127(?:\.\d{1,3}){3}$/.test(host);
 }
 
-/** Whether the connection has TLS, by the options. */
+/** True if the options require TLS for the connection. */
 export function hasTls({ tls, host = '' }: Options): boolean {
   return tls === undefined ? !isLoopback(host) : tls === 'verify';
 }

@@ -2,13 +2,13 @@ import { sourceFault } from '../../src/sdk/index.ts';
 import type { Dialect, Explanation } from './dialect.ts';
 import type { Options } from './schema.ts';
 
-/** The database as people know it, without its secrets. */
+/** The name of the database for people, without secrets. */
 export function nameOf({ title }: Pick<Dialect, 'title'>, { host, port, database, file }: Options): string {
   if (file !== undefined) return `The ${title} database ${file}`;
   return `The ${title} database ${database} at ${host}${port === undefined ? '' : `:${port}`}`;
 }
 
-/** The server went away in the middle. */
+/** The explanation if the server has closed the connection during a statement. */
 export const LOST: Explanation = {
   problem: 'has ended the connection',
   cure: 'Check whether the server runs and what its log says, and pull again.',
@@ -33,7 +33,7 @@ const NETWORK: Readonly<Record<string, Explanation>> = {
 
 const TLS = /certificate|self[- ]signed|altnames|SSL|TLS|wrong version number/i;
 
-/** Whether a driver's error is one of the network, for every dialect. */
+/** The explanation of a network error, for all dialects; null for another error. */
 function networkProblem(error: unknown): Explanation | null {
   const code = codeOf(error);
   if (code !== null && Object.hasOwn(NETWORK, code)) return NETWORK[code] ?? null;
@@ -46,8 +46,8 @@ function networkProblem(error: unknown): Explanation | null {
 }
 
 /**
- * The error of a driver as a fault that a person can act on. The driver's own error is not passed on, because it may
- * contain sent values.
+ * Converts the error of a driver to a fault that a person can act on. The driver's own error is not passed on, because
+ * it may contain sent values.
  */
 export function databaseFault(error: unknown, dialect: Dialect, options: Options): Error {
   const known = dialect.explain(error) ?? networkProblem(error);

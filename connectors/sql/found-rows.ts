@@ -13,8 +13,8 @@ export interface FoundRows {
  */
 export interface RowGatherer {
   /**
-   * Adds the next row of the answer. Rows behind the last one that is kept are dropped. Never throws, because drivers call it from
-   * events, where an error would end the process.
+   * Adds the next row of the answer. Rows after the last one that is kept are dropped. Never throws, because drivers
+   * call it from events, where an error would end the process.
    */
   add(read: () => JsonValue[]): void;
   readonly isCut: boolean;
@@ -22,7 +22,7 @@ export interface RowGatherer {
   found(): FoundRows;
 }
 
-/** Two rows are kept in any case: the second one shows where the next page begins. */
+/** At least two rows are kept, because the second one shows where the next page begins. */
 const ROWS_MIN = 2;
 
 export function createRowGatherer(bytesMax = PAGE_BYTES_MAX): RowGatherer {

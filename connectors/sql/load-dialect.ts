@@ -1,7 +1,7 @@
 import type { Dialect } from './dialect.ts';
 import type { Options } from './schema.ts';
 
-/** Loads a dialect with its driver. Drivers that are not used are not loaded. */
+/** Loads a dialect with its driver. Unused drivers are not loaded. */
 export async function loadDialect(name: Options['dialect']): Promise<Dialect> {
   switch (name) {
     case 'postgresql':

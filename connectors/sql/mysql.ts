@@ -21,7 +21,7 @@ const exact = (expression: string): string => expression;
 /** The character set of columns that hold bytes. */
 const BINARY = 63;
 
-/** The numbers of types in the protocol of MySQL, by what the columns hold. All other types are text or bytes. */
+/** The numbers of types in the protocol of MySQL, by the kind of their values. All other types are text or bytes. */
 const KINDS: Readonly<Record<number, ColumnKind>> = {
   0: 'number',
   1: 'number',
@@ -42,10 +42,10 @@ const KINDS: Readonly<Record<number, ColumnKind>> = {
 const BIT = 16;
 const SINGLE = 4;
 
-/** The flags of columns whose values are put in order by their numbers, and compared by their names. */
+/** The flags of columns whose values are sorted by their numbers but compared by their names. */
 const ENUM_OR_SET = 256 | 2048;
 
-/** MySQL and MariaDB, by prepared statements. */
+/** MySQL and MariaDB, with prepared statements. */
 export const mysql: Dialect = {
   title: 'MySQL or MariaDB',
   port: 3306,
@@ -68,7 +68,7 @@ export const mysql: Dialect = {
         `SET SESSION ${limit}`,
         `SET SESSION lock_wait_timeout = ${Math.max(1, Math.ceil(options.connectMs / 1000))}`,
         "SET SESSION time_zone = '+00:00'",
-        // With these modes no comparison with the date 0000-00-00 is true, so a read would find nothing behind this
+        // With these modes no comparison with the date 0000-00-00 is true, so a read would find no rows after this
         // date.
         "SET SESSION sql_mode = REPLACE(REPLACE(@@SESSION.sql_mode, 'NO_ZERO_IN_DATE', ''), 'NO_ZERO_DATE', '')",
       ]) {
@@ -85,7 +85,7 @@ export const mysql: Dialect = {
 
 /**
  * Numbers are compared as numbers and times as times. MySQL compares a number or a time with text as approximate
- * numbers, and large numbers would be equal then.
+ * numbers, and then different large numbers would be equal.
  */
 function boundAs({ column: { kind }, text }: KeyValue): string {
   if (kind === 'time') return text.includes(':') ? 'CAST(? AS DATETIME(6))' : 'CAST(? AS DATE)';
@@ -110,13 +110,13 @@ function newDriver(options: Options): Driver {
     jsonStrings: true,
     rowsAsArray: true,
     enableKeepAlive: true,
-    // The server must not ask for files of this machine.
+    // The server must not be able to read files of this machine.
     flags: ['-LOCAL_FILES'],
     ...(hasTls(options)
       ? { ssl: { rejectUnauthorized: true, verifyIdentity: true, ...(ca === undefined ? {} : { ca }) } }
       : {}),
   });
-  // An error between two statements ends the process unless it is listened to. The next statement reports it.
+  // Without a listener, an error between two statements would end the process. The next statement reports the error.
   driver.on('error', () => {});
   return driver;
 }
@@ -136,14 +136,15 @@ function fieldsOf(driver: Driver, text: string): Promise<FieldPacket[]> {
   return promise;
 }
 
-/** Runs a statement and passes its rows on one by one, so that the driver does not gather them. */
+/** Runs a statement and passes its rows on one by one, so that the driver does not collect them in memory. */
 async function stream(
   driver: Driver,
   { text, values }: { text: string; values: readonly (string | Buffer)[] },
   onRow: (row: unknown[]) => void,
 ): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  // Without a callback, an error of the statement is an event of the command, and a lost connection is one of the driver.
+  // Without a callback, an error of the statement is an event of the command, and a lost connection is an error event
+  // of the driver.
   driver.on('error', reject);
   try {
     driver
@@ -227,7 +228,7 @@ function bitsOf(value: Buffer): JsonValue {
   return BigInt(`0x${value.toString('hex')}`).toString();
 }
 
-/** By the codes of https://mariadb.com/kb/en/mariadb-error-code-reference/. */
+/** Explains an error by the codes of https://mariadb.com/kb/en/mariadb-error-code-reference/. */
 function explain(error: unknown): Explanation | null {
   const code = codeOf(error) ?? '';
   const reason = messageOf(error).replace(/\.$/, '');
@@ -285,7 +286,10 @@ function explain(error: unknown): Explanation | null {
   }
 }
 
-/** The driver has names for MySQL's codes alone: 3024 there, 1969 in MariaDB, and 1317 where someone has stopped it. */
+/**
+ * True for the error of a timeout. The driver only has names for MySQL's codes. The code of a timeout is 3024 in MySQL
+ * and 1969 in MariaDB, and 1317 if the statement was stopped.
+ */
 function isTimeout(error: unknown): boolean {
   const number = typeof error === 'object' && error !== null && 'errno' in error ? error.errno : null;
   return number === 3024 || number === 1969 || number === 1317;

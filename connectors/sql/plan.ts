@@ -8,9 +8,9 @@ import { createStatements, type Statements } from './statements.ts';
 export interface Plan {
   statements: Statements;
   columns: readonly Column[];
-  /** The columns that identify a row. The order of a snapshot. */
+  /** The columns that identify a row. A snapshot is read in the order of these columns. */
   key: readonly Column[];
-  /** Null without a watermark. */
+  /** The watermark; null if the stream has none. */
   watermark: Column | null;
   /** Columns of text that hold JSON. */
   json: ReadonlySet<string>;
@@ -27,7 +27,7 @@ const WITHOUT_PLACE: Readonly<Partial<Record<ColumnKind, string>>> = {
 /**
  * Asks the database for the columns of a query, and finds those in it that the options name.
  *
- * @throws a `sourceFault` if the query is refused, or a column is missing, is there twice or cannot be compared
+ * @throws a `sourceFault` if the query is refused, or a column is missing, occurs twice or cannot be compared
  */
 export async function planStream(
   stream: { name: string; options: StreamOptions; signal: AbortSignal },
@@ -71,14 +71,18 @@ export async function planStream(
   return {
     statements: createStatements(dialect, query, columns),
     columns,
-    // A watermark changes with its row. A row that moves within the order of a snapshot would be read twice.
+    // The watermark is left out of the order of a snapshot. It changes with its row, and a row that moves within the
+    // order would be read twice.
     key: options.page.filter((name) => name !== options.watermark).map((name) => compared(name, 'page')),
     watermark,
     json: new Set(options.json),
   };
 }
 
-/** People end statements with a semicolon, perhaps with comments behind it. Within another statement none may stand. */
+/**
+ * Removes the semicolon at the end of a query, with comments after it. A query that is a part of another statement must
+ * not have one.
+ */
 function withoutEnd(query: string): string {
   return query.trim().replace(/;(?:[\s;]|--[^\n]*(?:\n|$)|\/\*[^]*?\*\/)*$/, '');
 }

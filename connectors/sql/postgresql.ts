@@ -35,7 +35,7 @@ const KINDS: Readonly<Record<number, ColumnKind>> = {
   1184: 'time',
 };
 
-/** PostgreSQL. The server writes every value as text, and nothing here turns it into a number or a time. */
+/** PostgreSQL. The server writes every value as text, and this code does not convert it to a number or a time. */
 export const postgresql: Dialect = {
   title: 'PostgreSQL',
   port: 5432,
@@ -62,7 +62,7 @@ export const postgresql: Dialect = {
   explain,
 };
 
-/** The session is read-only, and writes times, numbers and bytes in one way. */
+/** The settings of a session: it is read-only, and times, numbers and bytes always have the same form. */
 function settingsOf({ statementMs, connectMs }: Options): [string, string][] {
   return [
     ['default_transaction_read_only', 'on'],
@@ -90,7 +90,7 @@ function newClient(options: Options): Client {
     application_name: 'dpp-sync',
     types: { getTypeParser: () => (text: unknown) => text },
   });
-  // An error between two statements ends the process unless it is listened to. The next statement reports it.
+  // Without a listener, an error between two statements would end the process. The next statement reports the error.
   client.on('error', () => {});
   return client;
 }
@@ -106,17 +106,18 @@ function stream(client: Client, statement: QueryArrayConfig, onRow: (row: Row) =
 
 function connectionOf(client: Client, { options, process }: { options: Options; process: string }): Connection {
   /**
-   * Runs one statement and passes its rows on one by one, so that the driver does not gather them. A query could undo
-   * the setting of the session, but not the setting of its own transaction.
+   * Runs one statement and passes its rows on one by one, so that the driver does not collect them in memory. It uses a
+   * read-only transaction, because a query could change the read-only setting of the session, but not that of its own
+   * transaction.
    */
   async function readOnly(statement: QueryArrayConfig, onRow: (row: Row) => void): Promise<ResultBuilder<Row>> {
-    // The extended protocol takes one statement at a time.
+    // The extended protocol accepts only one statement at a time, so a query cannot add another one.
     const extended: QueryArrayConfig & { queryMode: 'extended' } = { ...statement, queryMode: 'extended' };
     await client.query('BEGIN READ ONLY');
     try {
       return await stream(client, extended, onRow);
     } finally {
-      // Where the connection has ended, so has the transaction, and the next statement reports it.
+      // If the connection has ended, the transaction has ended too, and the next statement reports the problem.
       await client.query('ROLLBACK').catch(() => {});
     }
   }
@@ -159,7 +160,7 @@ function valueOf(value: string | null, kind: ColumnKind | undefined): JsonValue 
   return kind === 'binary' ? Buffer.from(value.slice(2), 'hex').toString('base64') : value;
 }
 
-/** By the codes of https://www.postgresql.org/docs/current/errcodes-appendix.html. */
+/** Explains an error by the codes of https://www.postgresql.org/docs/current/errcodes-appendix.html. */
 function explain(error: unknown): Explanation | null {
   const code = codeOf(error) ?? '';
   const reason = messageOf(error).replace(/\.$/, '');

@@ -25,10 +25,10 @@ export interface Read {
   overlap: number;
 }
 
-/** Few at first, because the size of the rows is not known yet. */
+/** The number of rows in the first request. It is small, because the size of the rows is not known yet. */
 const FIRST_ROWS = 8;
 
-/** A row with its values in the columns that the read is ordered by. */
+/** A row, with its values in the columns that determine the order of the read. */
 interface OrderedRow {
   row: SourceRow;
   at: string[];
@@ -36,7 +36,7 @@ interface OrderedRow {
 }
 
 /**
- * Reads everything. With a watermark, the last page has the cursor from which changes are read. The watermark is taken
+ * Reads all rows. With a watermark, the last page has the cursor from which changes are read. The watermark is taken
  * before the first row, so that rows which change during the read are read again.
  */
 export async function* readSnapshot(read: Read): AsyncGenerator<Page> {
@@ -49,11 +49,11 @@ export async function* readSnapshot(read: Read): AsyncGenerator<Page> {
     yield isLast ? { rows, ...cursor } : { rows };
     if (isLast) return;
   }
-  // There are no rows, or the last row was deleted in the meantime.
+  // The last page is empty if there are no rows, or if the last row was deleted meanwhile.
   if (plan.watermark !== null) yield { rows: [], ...cursor };
 }
 
-/** Reads the rows whose watermark has grown. Each page has the cursor behind its last row. */
+/** Reads the rows whose watermark has grown. Each page has the cursor after its last row. */
 export async function* readChanges(
   read: Read,
   { watermark, from }: { watermark: Column; from: JsonValue | null },
@@ -62,7 +62,7 @@ export async function* readChanges(
   const by = [watermark, ...plan.key];
   const cursor = cursorOf(from, namesOf(by), stream);
   const after = cursor?.after;
-  // A read that goes on after an interruption keeps the watermark that it began with.
+  // A read that continues after an interruption keeps the watermark with which it began.
   const end = after === undefined ? await greatest(read, watermark) : (cursor?.watermark ?? null);
   const since = cursor?.watermark ?? null;
   const start: Start =
@@ -71,7 +71,7 @@ export async function* readChanges(
   await assertOrdered(read, start.from ?? null);
   for await (const { rows, at, isLast } of pagesOf(read, { by, ...start })) {
     assertComparable(read, rows, end);
-    // The next read may begin behind the last row of any page. Another row in the same place would be lost then.
+    // The next read may begin after the last row of any page. Then another row at the same position would be lost.
     if (!isLast) await assertAlone(read, by, at);
     yield { rows, cursor: isLast ? last : { ...last, after: at } };
     if (isLast) return;
@@ -92,7 +92,8 @@ async function greatest({ plan, session, signal, overlap }: Read, column: Column
   const [row] = rows;
   const value = row?.[0] ?? null;
   if (value === null) return null;
-  // The next read begins before it. If that start cannot be computed, this read fails before its first row.
+  // The next read begins a little before this watermark. If that position cannot be computed, this read fails before
+  // its first row.
   earlierBy(textOf(value), overlap, column.kind);
   return textOf(value);
 }
@@ -109,21 +110,20 @@ function assertComparable({ plan, stream }: Read, rows: readonly SourceRow[], en
 
 interface PartOfRead {
   rows: SourceRow[];
-  /** The place of the last row in the order. */
+  /** The position of the last row in the order. */
   at: string[];
   isLast: boolean;
 }
 
-/** Where the pages of a read begin: behind a row, or from a first value of the first column. */
+/** The beginning of the pages of a read: after a row, or from a first value of the first column. */
 interface Start {
   after?: readonly string[];
   from?: string;
 }
 
 /**
- * Asks again and again for the rows behind the last row. The number of rows to ask for follows from the size of the
- * earlier rows. If rows are larger than expected, the answer is cut (`createRowGatherer`), and the next page begins
- * there.
+ * Repeatedly requests the rows after the last row. The number of requested rows depends on the size of the earlier
+ * rows. If rows are larger than expected, the answer is cut (`createRowGatherer`), and the next page begins there.
  */
 async function* pagesOf(
   read: Read,
@@ -132,11 +132,11 @@ async function* pagesOf(
   const { plan, session, signal } = read;
   let limit = FIRST_ROWS;
   let place = after;
-  /** The first row that was not given. It has to be the first row of the next page. */
+  /** The first row that was not passed on. It has to be the first row of the next page. */
   let next: OrderedRow | undefined;
   for (;;) {
     const start = place === undefined ? (from === undefined ? {} : { from }) : { after: place };
-    // One more than the page has: it shows that there are more, and which row comes next.
+    // One row more than the page needs: it shows whether there are more rows, and which row comes next.
     const statement = plan.statements.page({ by, ...start, limit: limit + 1 });
     const { rows, isCut } = await session.rows(statement, plan.columns, signal);
     const found = rows.map((values) => orderedRow(read, by, values));
@@ -178,7 +178,7 @@ function orderedRow({ stream, plan }: Read, by: readonly Column[], values: reado
   return { row: { fields, place: { file: stream, path: path.join(', ') } }, at: placeOf(by), bytes };
 }
 
-/** @throws a `sourceFault` if a row has no place in the order of the columns that identify it */
+/** @throws a `sourceFault` if a row has no position in the order of the columns that identify it */
 async function assertOrdered({ plan, session, signal, stream }: Read, from: string | null): Promise<void> {
   const { key, watermark } = plan;
   const compared = watermark === null ? key : [...key, watermark];
@@ -206,7 +206,7 @@ function assertDistinct({ stream }: Read, rows: readonly OrderedRow[]): void {
   if (same !== undefined) throw notDistinct(stream, same.row.place.path);
 }
 
-/** @throws a `sourceFault` if the database takes another row for the one in this place */
+/** @throws a `sourceFault` if the database treats another row as equal to the row at this position */
 async function assertAlone(
   { plan, session, signal, stream }: Read,
   by: readonly Column[],
@@ -217,10 +217,10 @@ async function assertAlone(
 }
 
 /**
- * A row that has stood behind the last page is not in this one. It may have been deleted or changed in the meantime.
+ * Checks a row that came after the last page but is not in this page. It may have been deleted or changed meanwhile.
  *
- * @throws a `sourceFault` if it is still there: the database puts rows in another order than it compares them, or takes two
- *   of them for the same one, and rows would be lost
+ * @throws a `sourceFault` if the row still exists. Then the database sorts rows in another order than it compares them,
+ *   or treats two rows as equal, and rows would be lost
  */
 async function assertGone(
   { plan, session, signal, stream }: Read,

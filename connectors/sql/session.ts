@@ -4,7 +4,10 @@ import { databaseFault, nameOf } from './faults.ts';
 import type { FoundRows } from './found-rows.ts';
 import type { Options } from './schema.ts';
 
-/** The server ends a statement that takes too long. It gets this much longer, before the connection is given up. */
+/**
+ * The server ends a statement that takes too long. If it does not, the connection is given up after this additional
+ * time.
+ */
 const GRACE_MS = 5_000;
 
 /** The one connection of a source: opened by the first statement, and closed with the source. */
@@ -25,7 +28,7 @@ export function createSession({ dialect, options, resolvePath }: SessionSetup): 
   let connection: Connection | null = null;
   let cancelling: Promise<void> = Promise.resolve();
 
-  /** What was asked of a connection that is given up is of no interest any more. */
+  /** Answers of a connection that was given up are ignored. */
   function giveUp(): void {
     const left = connection;
     connection = null;
@@ -70,7 +73,7 @@ export function createSession({ dialect, options, resolvePath }: SessionSetup): 
       await cancelling;
       const left = connection;
       connection = null;
-      // A server that is gone needs no good-bye.
+      // If the server is gone, the connection is destroyed instead.
       await left?.end().catch(() => left.destroy());
     },
   };
@@ -78,7 +81,7 @@ export function createSession({ dialect, options, resolvePath }: SessionSetup): 
 
 const OVERDUE = new Error('The statement is overdue.');
 
-/** Ends with a promise, with the signal or with the time, whichever comes first. */
+/** Waits for a promise, the signal or the end of the time, whichever comes first. */
 async function withinTime<Result>(promise: Promise<Result>, limitMs: number, signal: AbortSignal): Promise<Result> {
   const { promise: stopped, reject } = Promise.withResolvers<never>();
   const stop = (): void => reject(signal.reason as Error);
@@ -89,7 +92,7 @@ async function withinTime<Result>(promise: Promise<Result>, limitMs: number, sig
   } finally {
     clearTimeout(timer);
     signal.removeEventListener('abort', stop);
-    // The rejection of the other promise is ignored.
+    // A later rejection of the promise is ignored.
     promise.catch(() => {});
     stopped.catch(() => {});
   }

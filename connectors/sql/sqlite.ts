@@ -9,7 +9,7 @@ const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 const exact = (expression: string): string => expression;
 const NUMBER = /^-?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i;
 
-/** SQLite files. A statement runs within this process, so that nothing can stop it: its time is not limited. */
+/** SQLite files. A statement runs within this process and cannot be stopped, so its time is not limited. */
 export const sqlite: Dialect = {
   title: 'SQLite',
   port: 0,
@@ -48,7 +48,10 @@ export const sqlite: Dialect = {
   },
 };
 
-/** Whether a value is a number, text or bytes: a column may hold all of them, and one kind stands before the other. */
+/**
+ * Whether a value is a number, text or bytes: a column may have values of all three kinds, and SQLite sorts them by
+ * kind.
+ */
 function classOf(name: string): string {
   return `CASE typeof(${name}) WHEN 'real' THEN 'integer' ELSE typeof(${name}) END`;
 }
@@ -76,7 +79,7 @@ function connectionOf(database: Database.Database): Connection {
   };
 }
 
-/** The types of expressions are those of their values, and a first row shows them. */
+/** The types of expressions, which are known from the values of a first row. */
 function firstTypes(database: Database.Database, shape: string, names: readonly string[]): Record<string, string> {
   const list = names.map((name, at) => `typeof(${quote(name)}) AS t${at}`).join(', ');
   const first = database
@@ -92,7 +95,7 @@ function kindOf(type: string | undefined): ColumnKind {
   return type === 'blob' ? 'binary' : 'text';
 }
 
-/** By the rules of SQLite for the affinity of a declared type. */
+/** The kind of a declared type, by SQLite's rules of affinity. */
 function kindByName(type: string): ColumnKind {
   if (/INT/i.test(type)) return 'number';
   if (/CHAR|CLOB|TEXT/i.test(type)) return 'text';
@@ -100,12 +103,15 @@ function kindByName(type: string): ColumnKind {
   return /BLOB/i.test(type) ? 'binary' : 'number';
 }
 
-/** Comparison depends on the type of a value: a number is less than every text. */
+/**
+ * Converts the text of a key to the type of its column, because comparison depends on the type: a number is less than
+ * every text.
+ */
 function boundValue({ column: { kind }, text }: KeyValue): string | bigint | number | Buffer {
   if (kind === 'binary') return Buffer.from(text, 'base64');
   if (kind !== 'number' || !NUMBER.test(text)) return text;
   const whole = /^-?\d+$/.test(text) ? BigInt(text) : null;
-  // A number with a fraction may be greater than every whole number that SQLite has.
+  // A number that SQLite cannot hold as an integer is bound as a floating-point number.
   return whole !== null && BigInt.asIntN(64, whole) === whole ? whole : Number(text);
 }
 

@@ -16,7 +16,7 @@ import { textOf } from './values.ts';
 
 const quote = (name: string): string => `[${name.replaceAll(']', ']]')}]`;
 
-/** SQL Server. Its driver would turn decimals and times into numbers and dates, so the server writes them as text. */
+/** SQL Server. Its driver would convert decimals and times to numbers and dates, so the server writes them as text. */
 export const sqlserver: Dialect = {
   title: 'SQL Server',
   port: 1433,
@@ -54,7 +54,7 @@ const TYPES_AS_TEXT: Readonly<Record<string, (expression: string) => string>> = 
   real: (expression) => `CONVERT(varchar(41), ${expression}, 3)`,
   date: (expression) => `CONVERT(varchar(10), ${expression}, 23)`,
   time: (expression) => `CONVERT(varchar(16), ${expression}, 121)`,
-  // Style 121 has every digit of the seconds, and a zone where the type has one.
+  // Style 121 has every digit of the seconds, and a zone if the type has one.
   datetime: (expression) => `CONVERT(varchar(27), ${expression}, 121)`,
   datetime2: (expression) => `CONVERT(varchar(27), ${expression}, 121)`,
   smalldatetime: (expression) => `CONVERT(varchar(27), ${expression}, 121)`,
@@ -65,7 +65,7 @@ function exact(expression: string, { type = '' }: Column): string {
   return TYPES_AS_TEXT[type]?.(expression) ?? expression;
 }
 
-/** A value gets the type of its column back, so that it is compared by its value and not as text. */
+/** Converts a value back to the type of its column, so that it is compared by its value and not as text. */
 function boundAs({ column: { kind, type = '' }, text }: KeyValue, number: number): string {
   const name = `@p${number}`;
   if (kind === 'binary') return name;
@@ -90,7 +90,7 @@ function newPool(options: Options): mssql.ConnectionPool {
     options: {
       encrypt: hasTls(options),
       trustServerCertificate: false,
-      // The server may send a reader to a copy.
+      // With this intent the server may connect a reader to a copy of the database.
       readOnlyIntent: true,
       appName: 'dpp-sync',
       enableArithAbort: true,
@@ -103,7 +103,7 @@ function newPool(options: Options): mssql.ConnectionPool {
 
 function connectionOf(pool: mssql.ConnectionPool): Connection {
   let running: mssql.Request | null = null;
-  /** @param onRow gets the rows one by one; the result then has no rows */
+  /** @param onRow called with each row; then the result has no rows */
   const ask = async ({ text, values }: Statement, onRow?: (row: unknown[]) => void) => {
     const request = new mssql.Request(pool);
     const errors: unknown[] = [];
@@ -116,7 +116,7 @@ function connectionOf(pool: mssql.ConnectionPool): Connection {
     running = request;
     try {
       const result = await request.query<unknown[]>(text);
-      // With a listener for rows the driver reports errors as events, and not by the promise.
+      // With a listener for rows the driver reports errors as events, and does not reject the promise.
       if (errors.length > 0) throw errors[0];
       return result;
     } finally {
@@ -173,7 +173,7 @@ function valueOf(value: unknown, column: Column | undefined): JsonValue {
   return textOf(value);
 }
 
-/** By the numbers of `sys.messages`, and the codes of the driver. */
+/** Explains an error by the numbers of `sys.messages` and the codes of the driver. */
 function explain(error: unknown): Explanation | null {
   const code = codeOf(error) ?? '';
   const number = typeof error === 'object' && error !== null && 'number' in error ? error.number : null;

@@ -2,19 +2,19 @@ import type { Column, Dialect, KeyValue, Statement } from './dialect.ts';
 
 /** Makes the statements of one stream. Values are bound, and names are quoted. */
 export interface Statements {
-  /** No rows, for the columns. */
+  /** A statement without rows, which shows the columns. */
   shape(): string;
-  /** The next rows in the order of these columns: behind a row, or from a first value of the first column. */
+  /** The next rows in the order of these columns: after a row, or from a first value of the first column. */
   page(request: { by: readonly Column[]; after?: readonly string[]; from?: string; limit: number }): Statement;
   /** The greatest value of a column, as one row. */
   greatest(column: Column): Statement;
   /**
-   * The key of a row that has no place in the order; none if all rows have one. In such a row a column of the key is
-   * NULL, or the key or the watermark has another type than in other rows. With `from` only rows with this watermark or
-   * a later one count.
+   * Selects the key of a row that has no position in the order; no row if all rows have a position. In such a row a
+   * column of the key is NULL, or the key or the watermark has another type than in other rows. With `from` only rows
+   * with this watermark or a later one count.
    */
   unordered(key: readonly Column[], watermark: Column | null, from: string | null): Statement;
-  /** Up to two rows that the database takes for the same one as a row. */
+  /** Selects up to two rows that the database treats as equal to a row. */
   same(by: readonly Column[], row: readonly string[]): Statement;
 }
 
@@ -81,7 +81,7 @@ function conditionOf({ by, after, from, dialect }: Range, bind: (value: KeyValue
   const [first] = by;
   if (first === undefined) return '';
   if (after === undefined) {
-    // Without this condition, some databases put NULL before all values, and others behind them.
+    // NULL is excluded, because some databases sort it before all values and others after them.
     if (from === undefined) return `${quote(first.name)} IS NOT NULL`;
     return `${quote(first.name)} >= ${bind({ column: first, text: from })}`;
   }
@@ -90,7 +90,8 @@ function conditionOf({ by, after, from, dialect }: Range, bind: (value: KeyValue
     const names = values.map(({ column }) => quote(column.name)).join(', ');
     return `(${names}) > (${values.map(bind).join(', ')})`;
   }
-  // One range for each column: it is greater, and those before it are equal. Databases without row comparison find such ranges in an index.
+  // One range for each column: this column is greater, and the columns before it are equal. Databases without row
+  // comparison can use an index for such ranges.
   const ranges = values.map((value, at) => {
     const equal = values.slice(0, at).map((one) => `${quote(one.column.name)} = ${bind(one)}`);
     return `(${[...equal, `${quote(value.column.name)} > ${bind(value)}`].join(' AND ')})`;

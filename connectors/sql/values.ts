@@ -1,8 +1,8 @@
 import { type JsonValue, normalizeDecimal } from '../../src/sdk/index.ts';
 
 /**
- * JSON of a column. A number that a double cannot hold becomes text, so that it is not rounded. Text that is not JSON
- * stays text.
+ * Parses the JSON of a column. A number that a double cannot hold becomes text, so that it is not rounded. Text that is
+ * not JSON stays text.
  */
 export function jsonOf(text: string): JsonValue {
   try {
@@ -27,7 +27,7 @@ export function singleText(value: number): string {
   return String(value);
 }
 
-/** What a driver gives for a value that is text here: text, or a number that it can hold exactly. */
+/** The text of a value from a driver, which is text or an exact number. */
 export function textOf(value: unknown): string {
   return typeof value === 'object' && value !== null
     ? JSON.stringify(value)

@@ -7,14 +7,19 @@ const NUMBER = /^(-?\d+)(\.\d+)?$/;
 const ZONE = /(?:Z|[+-]\d\d(?::?\d\d){0,2})$/i;
 const DAY_SECONDS = 86_400;
 
-/** Databases know no date before the year 1 or, some of them, before 1753. So an earlier watermark has no overlap. */
+/**
+ * Before this year a watermark has no overlap, because databases have no dates before the year 1 or, in some cases,
+ * before 1753.
+ */
 const FIRST_YEAR = 1900;
 
 /**
- * The watermark that lies `overlap` before another one, in the same notation. The fraction of a second or number and the time zone
- * stay as they are. The database compares it with those of the rows, so it is never later than the watermark.
+ * The watermark that is `overlap` earlier than another one, in the same notation. The fraction of a second or number
+ * and the time zone do not change. The database compares the result with the watermarks of the rows, so the result is
+ * never later than the original one.
  *
- * @throws a `sourceFault` if the watermark is no time, date or number, or a number in text that would be compared wrongly
+ * @throws a `sourceFault` if the watermark is not a time, date or number, or a number in text that would be compared
+ *   wrongly
  */
 export function earlierBy(watermark: string, overlap: number, kind: ColumnKind): string {
   if (overlap === 0) return watermark;
@@ -42,7 +47,7 @@ export function earlierBy(watermark: string, overlap: number, kind: ColumnKind):
   }
   const [, , , , separator = ' ', , , , rest = ''] = time;
   const [year, month, day] = numbersOf(time.slice(1, 4));
-  // Years before Christ count backwards.
+  // Years before Christ count backwards, so such a watermark has no overlap.
   if (year <= FIRST_YEAR || rest.endsWith('BC')) return watermark;
   const [hour, minute, second] = numbersOf(time.slice(5, 8));
   const at = isoOf(Date.UTC(year, month - 1, day, hour, minute, second) - overlap * 1000);
@@ -52,7 +57,7 @@ export function earlierBy(watermark: string, overlap: number, kind: ColumnKind):
 /**
  * Times in text columns are compared as text. With two time zones the later time may then come first.
  *
- * @throws a `sourceFault` if the zone of a watermark is another one than that of the greatest
+ * @throws a `sourceFault` if the zone of a watermark differs from that of the greatest one
  */
 export function assertOneZone(
   watermarks: Iterable<unknown>,
@@ -70,17 +75,20 @@ export function assertOneZone(
   }
 }
 
-/** The zone as it is written; empty for a time without a zone, and null for a text that is no time. */
+/** The zone in the text. Empty for a time without a zone, and null for a text that is not a time. */
 function zoneOf(watermark: string): string | null {
   const rest = TIME.exec(watermark)?.[8];
   return rest === undefined ? null : (ZONE.exec(rest)?.[0] ?? '');
 }
 
-/** A negative number with a fraction begins one lower, because its fraction counts away from zero. */
+/**
+ * Subtracts the overlap from a number. For a negative number with a fraction it subtracts one more, because the
+ * fraction makes such a number smaller.
+ */
 function earlierNumber([, whole = '0', fraction = '']: readonly (string | undefined)[], overlap: number): string {
   if (fraction !== '' && whole.startsWith('-')) return String(BigInt(whole) - BigInt(overlap) - 1n);
   const earlier = BigInt(whole) - BigInt(overlap);
-  // Below zero a fraction would count downwards, so the fraction is left out.
+  // The fraction would make a negative number smaller, so it is left out.
   return earlier < 0n ? String(earlier) : `${earlier}${fraction}`;
 }
 

@@ -5,15 +5,18 @@ import { sourceFault } from '../../src/sdk/index.ts';
 
 const CHUNK_BYTES = 128 * 1024;
 const PARTS_MAX = 10_000;
-/** No real sheet shrinks to less than a 250th of itself. Small ones may, where every row is alike. */
+/**
+ * The greatest ratio of unpacked to packed size. Real sheets have a smaller one, except small sheets with many equal
+ * rows.
+ */
 const RATIO_MAX = 250;
 const RATIO_FROM_BYTES = 64 * 1024 * 1024;
 
-/** The .zip file that a workbook is. */
+/** A workbook as a ZIP archive. */
 export interface Archive {
   file: string;
   has(part: string): boolean;
-  /** The names of the parts as they stand in the file, for messages. */
+  /** The original names of the parts, for messages. */
   names: readonly string[];
   /**
    * The text of a part.
@@ -30,7 +33,7 @@ export interface PartText {
   share: number;
 }
 
-/** @param file what messages call it */
+/** @param file the name of the file in messages */
 export async function openArchive(path: string, file: string): Promise<Archive> {
   const zip = await openPromise(path, { autoClose: false }).catch((error: unknown) => {
     throw damaged(file, error);
@@ -43,7 +46,7 @@ export async function openArchive(path: string, file: string): Promise<Archive> 
   }
 }
 
-/** The parts by their names in lower case: writers do not agree on the case, and Office does not mind. */
+/** The parts by their names in lower case: programs write different cases, and Office accepts all of them. */
 async function entriesOf(zip: ZipFile, file: string): Promise<Map<string, Entry>> {
   const entries = new Map<string, Entry>();
   try {
@@ -84,7 +87,7 @@ function archiveOf(zip: ZipFile, file: string, entries: Map<string, Entry>): Arc
   };
 }
 
-/** The unpacked bytes of a part, and no more of them than the directory says. */
+/** The unpacked bytes of a part, at most as many as the directory states. */
 async function* chunksOf(zip: ZipFile, entry: Entry, file: string): AsyncGenerator<Buffer> {
   const unreadable = (error: unknown): never => {
     throw damaged(file, error);

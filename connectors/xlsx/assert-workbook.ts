@@ -26,7 +26,7 @@ export async function assertWorkbook(path: string, name: string): Promise<void> 
   }
 }
 
-/** The directory of an OLE file may stand anywhere; writers put it at either end. */
+/** The directory of an OLE file may be anywhere, but programs write it at the beginning or the end. */
 async function readEnds(handle: Awaited<ReturnType<typeof open>>, size: number): Promise<Buffer> {
   const length = Math.min(size, SEARCHED_BYTES);
   const ends = Buffer.alloc(2 * length);

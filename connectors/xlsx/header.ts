@@ -1,6 +1,6 @@
 import { columnLettersOf, columnOfLetters, sourceFault } from '../../src/sdk/index.ts';
 
-/** Cells that are shown as one; rows from 1, columns from 0. */
+/** A range of cells that is shown as one cell. Rows count from 1, columns from 0. */
 export interface MergedCells {
   firstRow: number;
   lastRow: number;
@@ -15,11 +15,12 @@ export interface HeaderRow {
 }
 
 /**
- * The names of the columns, by number; a column without a name has its letters, so that nothing of it is lost.
+ * The names of the columns, by number; a column without a name gets its letters as the name, so that its values are not
+ * lost.
  *
  * White space in a name becomes one space: it comes from a line break in the cell, or is an invisible mistake.
  *
- * @throws a `sourceFault` where two columns have one name
+ * @throws a `sourceFault` if two columns have the same name
  */
 export function columnNames(rows: readonly HeaderRow[], merged: readonly MergedCells[], where: string): string[] {
   const names: string[] = [];
@@ -39,7 +40,7 @@ export function columnNames(rows: readonly HeaderRow[], merged: readonly MergedC
   return all;
 }
 
-/** A column beyond the header has its letters for a name, unless a column of the header is called so. */
+/** The name of a column after the header: its letters, unless a column of the header has this name. */
 export function unnamedColumn(column: number, names: readonly (string | undefined)[]): string {
   const letters = columnLettersOf(column);
   return names.includes(letters) ? `column ${letters}` : letters;
@@ -74,7 +75,10 @@ function assertUnique(names: readonly string[], where: string): void {
 
 const MERGED = /<(?:\w+:)?mergeCell\s[^>]*?ref="([A-Z]{1,3})(\d{1,7}):([A-Z]{1,3})(\d{1,7})"/g;
 
-/** Gathers the merged cells of the first rows. They stand behind the rows, so the text of the whole sheet is searched. */
+/**
+ * Finds the merged cells of the first rows. A sheet has them after its rows, so the text of the whole sheet is
+ * searched.
+ */
 export function createMergedCellFinder(lastRow: number): { add(text: string): void; found: readonly MergedCells[] } {
   const found: MergedCells[] = [];
   let rest = '';

@@ -46,7 +46,7 @@ export async function* readXlsx(file: OpenFile, request: XlsxRequest): AsyncGene
         if (row !== null && page.add(row, sizeOf(raw))) yield page.take(done(share));
       }
     }
-    // The path may name another file by now. What was read is then a mixture.
+    // The path may name another file by now. Then the rows are a mixture of two files, so this is checked.
     await file.localPath(request.signal);
     if (!page.empty) yield page.take(done(1));
   });
@@ -74,7 +74,7 @@ interface OpenSheet {
   cells: SpreadsheetContext;
 }
 
-/** Opens a workbook for as long as something is read from it. */
+/** Opens a workbook, and closes it when the reading has ended. */
 async function* withSheet<Result>(
   file: OpenFile,
   { layout, signal }: XlsxRequest,
@@ -109,7 +109,7 @@ interface FoundRows {
   share: number;
 }
 
-/** Gives the rows of a sheet, once its header is complete. */
+/** Gives the rows of a sheet after its header is complete. */
 async function* readRows(open: OpenSheet): AsyncGenerator<FoundRows> {
   const { archive, sheet, layout, limits } = open;
   const { header, headerRows } = layout;
@@ -133,12 +133,12 @@ async function* readRows(open: OpenSheet): AsyncGenerator<FoundRows> {
   }
 }
 
-/** The names of columns, by number; undefined for a column without a name that the first rows have no values in. */
+/** The names of columns, by number; undefined for a column without a name and without values in the first rows. */
 type Names = (string | undefined)[];
 
 /**
- * The names of the header, and letters for the columns beyond it that the first rows have values in. So these columns are known although
- * they may be empty in some rows. Without a header every column up to the last one has letters.
+ * The names of the header. Further columns with values in the first rows get their letters, so that they are known even
+ * if they are empty in some rows. Without a header every column up to the last one gets its letters.
  */
 function namesOf(header: RawRow[], below: RawRow[], merged: MergedCells[], open: OpenSheet): Names {
   const { layout, sheet, archive } = open;
@@ -175,7 +175,7 @@ async function findMergedCells({ archive, sheet, limits }: OpenSheet, lastRow: n
   return [...finder.found];
 }
 
-/** What cells take, for the size of a page. */
+/** The approximate size of the cells of a row, for the size of a page. */
 function sizeOf({ cells }: RawRow): number {
   return cells.reduce((sum, { text }) => sum + (text?.length ?? 0) + 8, 0);
 }

@@ -12,18 +12,19 @@ import type { RawRow } from './sheet-scanner.ts';
 export interface RowContext extends SpreadsheetContext {
   file: string;
   sheet: string;
-  /** By column; undefined where a column has no name yet. */
+  /** The names by column; undefined for a column without a name so far. */
   names: readonly (string | undefined)[];
-  /** Columns that are passed over. */
+  /** True for a column that is skipped. */
   isSkipped: (column: number) => boolean;
 }
 
-/** Makes rows of the rows of a sheet. Null stands for a row without any value. */
+/** Makes source rows from the rows of a sheet. Null stands for a row without any value. */
 export function createRowBuilder(context: RowContext): (row: RawRow) => SourceRow | null {
   const { file, sheet, isSkipped } = context;
   const skipped: boolean[] = [];
   const names = [...context.names];
-  // A copy of one object with all names makes rows that share a hidden class. Parsing makes own properties of all names.
+  // Rows are copies of one object with all names, so that they share a hidden class. JSON.parse makes own properties
+  // for all names.
   const shown = names.filter((name, column) => name !== undefined && !isSkipped(column));
   const template = JSON.parse(`{${shown.map((name) => `${JSON.stringify(name)}:""`).join()}}`) as JsonObject;
 

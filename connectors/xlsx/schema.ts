@@ -44,10 +44,10 @@ export const OPTIONS = {
   maxUnpackedBytes: Fields.shape.maxUnpackedBytes.default(4_294_967_296),
 };
 
-/** How a workbook is read. */
+/** The settings for reading a workbook. */
 export type Layout = z.infer<z.ZodObject<typeof OPTIONS>>;
 
-/** The options of a stream besides its files, where they differ from those of the source. */
+/** The options of a stream besides its files. They replace those of the source. */
 export const STREAM_OPTIONS = Fields.partial().shape;
 type StreamOptions = z.infer<z.ZodObject<typeof STREAM_OPTIONS>>;
 

@@ -2,22 +2,22 @@ import { createTextGatherer } from './text-gatherer.ts';
 import { createTextStore } from './text-store.ts';
 import type { PartHandlers } from './xml-part.ts';
 
-/** Beyond this number of bytes, texts are kept in a temporary file. */
+/** When the texts have more bytes than this, the rest is stored in a temporary file. */
 const MEMORY_BYTES = 32 * 1024 * 1024;
 const STRINGS_MAX = 10_000_000;
 
 /** The texts that cells refer to by number. */
 export interface SharedStrings {
-  /** Undefined for a number that there is no text for. */
+  /** The text with a number; undefined if there is none. */
   get(index: number): string | undefined;
   /** Removes the temporary file. */
   close(): void;
 }
 
-/** The table of a workbook that has none. */
+/** The table for a workbook without shared texts. */
 export const NO_STRINGS: SharedStrings = { get: () => undefined, close() {} };
 
-/** Gathers the texts of `sharedStrings.xml`, of which a workbook may hold gigabytes. */
+/** Collects the texts of `sharedStrings.xml`. A workbook may have gigabytes of them. */
 export function createStringTable(options: { cellMax: number; memoryBytes?: number }): {
   part: PartHandlers;
   strings: SharedStrings;

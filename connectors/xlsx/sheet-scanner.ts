@@ -2,18 +2,18 @@ import type { SpreadsheetCell } from '../../src/sdk/index.ts';
 import { createTextGatherer } from './text-gatherer.ts';
 import type { PartHandlers } from './xml-part.ts';
 
-/** A row as it stands in the sheet. */
+/** A row of the sheet. */
 export interface RawRow {
-  /** As the spreadsheet shows it, from 1. */
+  /** The number that the spreadsheet shows, from 1. */
   number: number;
   hidden: boolean;
-  /** Those that the file has, in their order. */
+  /** The cells in the file, in their order. */
   cells: readonly SpreadsheetCell[];
 }
 
 export interface SheetScanner {
   part: PartHandlers;
-  /** Hidden columns, from 0. Known before the first row. */
+  /** True for a hidden column, from 0. This is known before the first row. */
   isHidden(column: number): boolean;
 }
 
@@ -93,7 +93,9 @@ function emptyCell(): SpreadsheetCell {
   return { column: 0, type: 'n', style: 0, text: null, formula: false };
 }
 
-/** The column of a reference such as `AB12`, from 0. A plain loop, because every cell has one. */
+/**
+ * The column of a reference such as `AB12`, from 0. It is a plain loop for speed, because every cell has a reference.
+ */
 function columnOf(reference: string): number {
   let column = 0;
   let at = 0;

@@ -1,7 +1,7 @@
 import { builtInNumberFormat, type NumberFormat, PLAIN_NUMBER_FORMAT, parseNumberFormat } from '../../src/sdk/index.ts';
 import type { PartHandlers } from './xml-part.ts';
 
-/** Excel itself allows 65,490. */
+/** The most cell styles. Excel itself allows 65,490. */
 const STYLES_MAX = 100_000;
 
 /** The number format of each cell style, by the number that cells refer to. */
@@ -11,7 +11,7 @@ export interface Styles {
 
 export const NO_STYLES: Styles = { formatOf: () => PLAIN_NUMBER_FORMAT };
 
-/** Gathers the number formats of `styles.xml`. */
+/** Collects the number formats of `styles.xml`. */
 export function createStyleReader(): { part: PartHandlers; styles(): Styles } {
   const own = new Map<number, NumberFormat>();
   const ids: number[] = [];

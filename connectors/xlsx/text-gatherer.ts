@@ -1,12 +1,12 @@
 import { unescapeCellText } from '../../src/sdk/index.ts';
 
-/** Puts the text of a cell together: from one `t`, or from the runs of rich text. */
+/** Collects the text of a cell: from one `t`, or from the parts of rich text. */
 export interface TextGatherer {
   begin(): void;
   open(name: string): void;
   add(text: string): void;
   close(name: string): void;
-  /** The text. One that is too long is cut to one character more than the limit. */
+  /** Returns the text. A text that is too long is cut to one character more than the limit. */
   take(): string;
 }
 

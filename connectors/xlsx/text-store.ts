@@ -10,16 +10,16 @@ const STARTS_IN_PIECE = 64 * 1024;
 export interface TextStore {
   readonly count: number;
   add(text: string): void;
-  /** Undefined for a number that there is no text for. */
+  /** The text with a number; undefined if there is none. */
   get(index: number): string | undefined;
   /** Removes the temporary file. */
   close(): void;
 }
 
 /**
- * Keeps texts as bytes in blocks, because a million strings take several times the memory of what they hold. The first blocks
- * stay in memory and the rest goes to a temporary file. A text that is no valid UTF-16 has U+FFFD in the place of each lone
- * surrogate afterwards.
+ * Keeps texts as bytes in blocks, because a million strings take several times the memory of their characters. The
+ * first blocks stay in memory and the rest goes to a temporary file. In a text that is not valid UTF-16, U+FFFD
+ * replaces each lone surrogate.
  */
 export function createTextStore({ memoryBytes }: { memoryBytes: number }): TextStore {
   const starts = createStarts();
@@ -97,7 +97,7 @@ export function createTextStore({ memoryBytes }: { memoryBytes: number }): TextS
   };
 }
 
-/** Positions, each in eight bytes. An array that grows would be copied as a whole each time. */
+/** Stores positions in blocks, each in eight bytes. An array would be copied completely each time it grows. */
 function createStarts(): { readonly count: number; add(start: number): void; get(index: number): number | undefined } {
   const pieces: Float64Array[] = [];
   let last = new Float64Array(0);
@@ -128,7 +128,10 @@ interface BlockFile {
   close(): void;
 }
 
-/** A temporary file of blocks. Those that were read last stay in memory: cells mostly refer to texts in their order. */
+/**
+ * A temporary file of blocks. The blocks that were read last stay in memory, because cells mostly refer to texts in
+ * their order.
+ */
 function createBlockFile(): BlockFile {
   const folder = mkdtempSync(join(tmpdir(), 'dpp-sync-xlsx-'));
   const handle = openSync(join(folder, 'strings'), 'wx+', 0o600);
@@ -140,7 +143,7 @@ function createBlockFile(): BlockFile {
     read(number) {
       const known = kept.get(number);
       if (known !== undefined) return known;
-      // The block that has been kept longest makes room, and its memory is used again.
+      // The block that was kept for the longest time is dropped, and its memory is used again.
       const [oldest] = kept;
       const isFull = kept.size >= BLOCKS_KEPT && oldest !== undefined;
       if (isFull) kept.delete(oldest[0]);

@@ -8,11 +8,11 @@ import { createPartReader, localName, type PartHandlers } from './xml-part.ts';
 export interface Sheet {
   name: string;
   hidden: boolean;
-  /** Its part in the archive. */
+  /** The name of the sheet's part in the archive. */
   part: string;
 }
 
-/** What a workbook states about itself before its sheets are read. */
+/** The facts about a workbook that are read before its sheets. */
 export interface Workbook {
   sheets: readonly Sheet[];
   is1904: boolean;
@@ -27,13 +27,16 @@ export interface PartLimits {
 }
 
 const SHEETS_MAX = 10_000;
-/** Parts other than sheets and texts are small. */
+/** The size limit of parts other than sheets and texts, which are small. */
 const SMALL_PART_BYTES = 64 * 1024 * 1024;
-/** Between two tags stands at most one value, in which each character may be written as `&#x10FFFF;`. */
+/**
+ * How many characters of XML one character of a value may need. There is at most one value between two tags, and each
+ * character may be written as `&#x10FFFF;`.
+ */
 const CHARACTER_MAX = 10;
 const MARKUP_MAX = 1024 * 1024;
 
-/** Reads a part from start to end; between its pieces the caller may take what the handlers found. */
+/** Reads a part from start to end; between two pieces the caller may use the results of the handlers. */
 export async function* readPart(
   archive: Archive,
   part: string,
@@ -64,7 +67,7 @@ async function readWhole(
   for await (const _ of readPart(archive, part, request));
 }
 
-/** @throws a `sourceFault` where the file is another kind of document */
+/** @throws a `sourceFault` if the file is another kind of document */
 export async function openWorkbook(archive: Archive, limits: PartLimits): Promise<Workbook> {
   const small = { ...limits, bytesMax: Math.min(limits.bytesMax, SMALL_PART_BYTES) };
   const main = await mainPart(archive, small);
@@ -87,7 +90,7 @@ export async function openWorkbook(archive: Archive, limits: PartLimits): Promis
   return {
     sheets: sheets.flatMap(({ id, ...sheet }) => {
       const relation = related.find((one) => one.id === id);
-      // Charts and dialogs are sheets too, and have no cells.
+      // Charts and dialogs are sheets too, but have no cells, so they are left out.
       return relation?.kind === 'worksheet' ? [{ ...sheet, part: relation.part }] : [];
     }),
     is1904,
@@ -97,9 +100,9 @@ export async function openWorkbook(archive: Archive, limits: PartLimits): Promis
 }
 
 /**
- * The sheet with a name or a number; without either the first one that is not hidden.
+ * The sheet with a name or a number. Without both, the first sheet that is not hidden.
  *
- * @throws a `sourceFault` that names the sheets there are
+ * @throws a `sourceFault` that names the existing sheets
  */
 export function chooseSheet({ sheets }: Workbook, wanted: string | number | undefined, file: string): Sheet {
   const found =
@@ -122,7 +125,7 @@ export async function readStyles(archive: Archive, { stylesPart }: Workbook, lim
   return reader.styles();
 }
 
-/** Close the table when the cells were read. */
+/** Reads the shared texts. Close the table after the cells were read. */
 export async function readStrings(
   archive: Archive,
   { stringsPart }: Workbook,
@@ -141,7 +144,7 @@ export async function readStrings(
 
 interface Relation {
   id: string;
-  /** The last word of its type, which is the same in the transitional and the strict form. */
+  /** The last part of the relation's type. It is the same in the transitional and the strict form. */
   kind: string;
   part: string;
 }
@@ -166,7 +169,7 @@ async function mainPart(archive: Archive, limits: PartLimits): Promise<string> {
   });
 }
 
-/** The relations of a part, or with an empty name those of the whole file. */
+/** The relations of a part. With an empty name, the relations of the whole file. */
 async function relationsOf(archive: Archive, part: string, limits: PartLimits): Promise<Relation[]> {
   const slash = part.lastIndexOf('/');
   const [folder, name] = [part.slice(0, slash + 1), part.slice(slash + 1)];

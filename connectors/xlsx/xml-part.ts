@@ -1,6 +1,6 @@
 import { SaxesParser } from 'saxes';
 
-/** What happens while a part is read. Names come without their namespace prefix. */
+/** The functions that are called while a part is read. Names have no namespace prefix. */
 export interface PartHandlers {
   open(name: string, attributes: Record<string, string>): void;
   text(text: string): void;
@@ -11,14 +11,14 @@ const DEPTH_MAX = 100;
 
 /** A reader of XML that comes in pieces. */
 export interface PartReader {
-  /** @throws Error with the reason when the XML is broken or exceeds a limit */
+  /** @throws Error with the reason if the XML is broken or exceeds a limit */
   write(text: string): void;
   end(): void;
 }
 
 /**
- * Reads the XML of a workbook. The parser keeps the text between two tags as a whole, so a long part without a tag is
- * refused. A document type is refused too: Office never writes one, and its entities could grow without bound.
+ * Reads the XML of a workbook. The parser keeps the complete text between two tags in memory, so a long part without a
+ * tag is refused. A document type is refused too: Office never writes one, and its entities could grow without bound.
  */
 export function createPartReader(handlers: PartHandlers, { silenceMax }: { silenceMax: number }): PartReader {
   const parser = new SaxesParser({ position: false, xmlns: false });
