@@ -12,7 +12,10 @@ interface Violation {
   nodes: { html: string; failureSummary: string }[];
 }
 
-/** What axe finds on a page that keeps people from using it: its findings of serious and critical impact, each with the element. */
+/**
+ * The problems of serious and critical impact that axe finds on a page, each with its element. They make the page
+ * unusable for some people.
+ */
 export async function seriousFindings(page: Page): Promise<string[]> {
   await page.evaluate(SOURCE);
   const violations: Violation[] = await page.evaluate('axe.run(document).then((result) => result.violations)');

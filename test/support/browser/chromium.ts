@@ -22,7 +22,7 @@ export const browserNote = runsBrowser
   ? ''
   : ` (skipped: there is no ${EXECUTABLE}; install it with \`apt-get install chromium\`; DPP_SYNC_TEST_REQUIRE_BROWSER=1 makes this a failure)`;
 
-/** A browser with a profile of its own. */
+/** A browser with a separate profile. */
 export interface TestBrowser {
   context: BrowserContext;
   close(): Promise<void>;

@@ -10,7 +10,7 @@ export const PASSWORDS = {
   operator: 'operators do the rest',
 } as const;
 
-/** A daemon with a person of each role, and all that its server serves. */
+/** A daemon with one person for each role, and all routes that its server serves. */
 export interface GuardedWeb extends ServedWorld {
   served: readonly ServedRoute[];
   server: DashboardServer;

@@ -10,7 +10,7 @@ export const describePromtool = describeWhere({
   requiredBy: 'DPP_SYNC_TEST_REQUIRE_PROMTOOL',
 });
 
-/** Runs promtool; gives its exit code and what it has printed. */
+/** Runs promtool. Returns its exit code and its output. */
 export function promtool(args: readonly string[], options: { cwd?: string; input?: string } = {}) {
   const { status, stdout, stderr } = spawnSync('promtool', args, { ...options, encoding: 'utf8' });
   return { status, text: `${stdout}${stderr}` };

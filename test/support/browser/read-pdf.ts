@@ -1,14 +1,14 @@
 import { getDocument, OPS } from 'pdfjs-dist/legacy/build/pdf.mjs';
 import { decodeQR } from 'qr/decode.js';
 
-/** A PDF as a viewer sees it. */
+/** The contents of a PDF that a viewer shows. */
 export interface PdfContents {
   title: string;
-  /** In the form of the file: `D:20260101000000Z`. */
+  /** In the date format of PDF: `D:20260101000000Z`. */
   createdAt: string;
-  /** The lines of every page, without empty ones. */
+  /** The lines of every page, without empty lines. */
   pages: string[][];
-  /** The addresses that clicks lead to, each once. */
+  /** The addresses of the links, each once. */
   links: string[];
   /** The text in the QR code on the first page. */
   qr: string;
@@ -45,7 +45,7 @@ export async function readPdf(bytes: Buffer): Promise<PdfContents> {
   }
 }
 
-/** The dark modules of the QR code: the rectangles of the path with most rectangles. */
+/** The dark modules of the QR code: the rectangles of the path with the most rectangles. */
 function modulesIn(operators: number[], args: unknown[]): Box[] {
   const paths = operators.flatMap((operator, index) =>
     operator === OPS.constructPath ? [boxesOf((args[index] as [number, [Float32Array]])[1][0])] : [],
@@ -54,7 +54,8 @@ function modulesIn(operators: number[], args: unknown[]): Box[] {
 }
 
 /**
- * Reads a path of pdf.js: 0 and the first point, 1 and the end of a line, 2 and six numbers for a curve, 4 to close.
+ * Reads a path of pdf.js: 0 is followed by the first point, 1 by the end of a line, 2 by six numbers of a curve, and 4
+ * closes the path.
  */
 function boxesOf(path: Float32Array): Box[] {
   const boxes: Box[] = [];

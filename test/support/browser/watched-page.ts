@@ -3,14 +3,17 @@ import { type ServedWorld, startDaemon, WEB_TOKEN } from '../worlds/daemon-world
 import type { World } from '../worlds/world.ts';
 import { startBrowser, type TestBrowser } from './chromium.ts';
 
-/** Where to keep what the browser shows, for people to look at. */
+/** The folder for screenshots that a person wants to look at. */
 const SHOTS = process.env['DPP_SYNC_TEST_SCREENSHOTS'];
 
-/** A page in its own browser, with the complaints of the browser. */
+/** A page in a separate browser, and the complaints of the browser about it. */
 export interface WatchedPage {
   browser: TestBrowser;
   page: Page;
-  /** Scripts that fail, content that the security policy forbids, and requests to other hosts than the dashboard's. */
+  /**
+   * Scripts that fail, content that the security policy forbids, and requests to hosts other than that of the
+   * dashboard.
+   */
   complaints: string[];
   /** Opens the form, and logs in with the token. */
   logIn(): Promise<void>;
@@ -24,7 +27,7 @@ export interface WatchedDashboard extends ServedWorld, WatchedPage {}
 /**
  * Opens a page to look at the dashboard at `url`.
  *
- * @param isExpected true of a message of the browser that is no complaint
+ * @param isExpected true for a message of the browser that is not a complaint
  */
 export async function openWatchedPage(url: string, isExpected = (_text: string) => false): Promise<WatchedPage> {
   const browser = await startBrowser();

@@ -4,7 +4,7 @@ import { WEB_TOKEN } from '../worlds/daemon-world.ts';
 /** The fields of a form. A list may have a name several times. */
 export type FormFields = Record<string, string> | [name: string, value: string][];
 
-/** Pages and forms of a daemon's dashboard, asked for by an operator. */
+/** Gets pages and sends forms of a daemon's dashboard as an operator. */
 export interface WebForms {
   get(path: string): Promise<{ status: number; text: string }>;
   bytes(path: string): Promise<{ status: number; bytes: Uint8Array; headers: Headers }>;

@@ -13,8 +13,8 @@ export interface WebQuestion {
   /** The fields of a form; they become the body. */
   form?: Record<string, string>;
   /**
-   * The client's address in the loopback network. Different addresses keep the wrong passwords of one test from
-   * delaying another.
+   * The client's address in the loopback network. Use different addresses so that the wrong passwords of one test do
+   * not delay another test.
    */
   from?: string;
 }
@@ -29,7 +29,7 @@ export function askWeb(url: string, path: string, question: WebQuestion = {}): P
   };
   return new Promise((resolve, reject) => {
     const { hostname, port } = new URL(url);
-    // The path is sent as it is, with its dots.
+    // The path is sent unchanged: `.` and `..` stay in it.
     const call = request({ hostname, port, path, method, headers, localAddress: from, agent: false }, (answer) => {
       let body = '';
       answer.setEncoding('utf8').on('data', (part: string) => (body += part));
@@ -41,7 +41,7 @@ export function askWeb(url: string, path: string, question: WebQuestion = {}): P
   });
 }
 
-/** A person with a browser: keeps the session, and sends forms as the pages of the server would. */
+/** A person with a browser: it keeps the session, and sends forms as the pages of the server do. */
 export interface WebVisitor {
   cookie: string;
   csrf: string;
@@ -49,7 +49,7 @@ export interface WebVisitor {
   post(path: string, form: Record<string, string>, headers?: Record<string, string>): Promise<WebReply>;
 }
 
-/** Logs in. Without a name the password is the token. */
+/** Logs in. Without a name, the password is the token. */
 export async function visitWeb(
   url: string,
   { name = '', password }: { name?: string; password: string },

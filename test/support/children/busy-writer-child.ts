@@ -1,4 +1,5 @@
-// A thread of its own for a ledger's file: commits two numbers that are always equal, until it is stopped to stop.
+// A thread that writes to a ledger's file: it commits two numbers that are always equal, until it gets the message to
+// stop.
 
 import { parentPort, workerData } from 'node:worker_threads';
 import Database from 'better-sqlite3';

@@ -1,4 +1,4 @@
-// Reads the products of a BMEcat file and prints how many there are and the most memory that this process had, in bytes.
+// Reads the products of a BMEcat file. Prints their number and the most memory that this process used, in bytes.
 
 import { basename, dirname } from 'node:path';
 import { bmecat } from '../../../connectors/bmecat/index.ts';

@@ -1,4 +1,4 @@
-// Continues after the first signal, like a request that gets no answer.
+// Continues after the first signal, like a program that waits for a request that gets no answer.
 import { interruptible } from '../../../src/cli/interruption.ts';
 
 const [drainMs = ''] = process.argv.slice(2);

@@ -1,4 +1,5 @@
-// Pulls rows in pages of two into the ledger world of `argv[2]`, and ends by SIGKILL once a page is mapped and before it is stored.
+// Pulls rows in pages of two into the ledger world of `argv[2]`, and kills itself with SIGKILL after a page is mapped
+// and before it is stored.
 
 import { createPageWorld, pagesOf, sourceRow } from '../worlds/page-world.ts';
 

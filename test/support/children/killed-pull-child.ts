@@ -1,5 +1,6 @@
-// Pulls a source into the ledger world of a folder, and ends by SIGKILL when it has stored a page and is about to store the next
-// one. Says "complete" when it has read everything: `node killed-pull-child.ts FOLDER CONNECTOR SETTINGS KEY`.
+// Pulls a source into the ledger world of a folder, and kills itself with SIGKILL after it has stored one page and
+// before it stores the next one. Prints "complete" if it has read everything: `node killed-pull-child.ts FOLDER
+// CONNECTOR SETTINGS KEY`.
 
 import { resolve } from 'node:path';
 import { BUILT_IN } from '../../../connectors/index.ts';

@@ -1,4 +1,4 @@
-// Delivers what the ledger of a config holds twice: first without a single file descriptor left, then with them again. Prints
+// Delivers the items in the ledger of a config twice: first without a free file descriptor, then with free ones. Prints
 // both reports as one line of JSON. Run it with a low `ulimit -n`.
 
 import { closeSync, openSync } from 'node:fs';
@@ -26,7 +26,7 @@ const deliver = (waitMs: number) =>
   sync(runtime, { sources: [], waitMs, abort: new AbortController().signal, pull: false }, systemClock);
 const without = await deliver(1500);
 for (const descriptor of taken) closeSync(descriptor);
-// A list that could not be read is tried again after as long as the failed read took, so the wait is long.
+// After a list could not be read, the program waits as long as the failed read took. So this delivery gets a long time.
 const restored = await deliver(60_000);
 await runtime.close();
 const shown = ({ fault, items, requests }: typeof without) => ({

@@ -1,5 +1,6 @@
-// A reading thread that behaves as the test wants: a question for run 1 ends it, run 2 is never answered, run 3 is answered after
-// the file `go` is beside the ledger, and all others are answered at once.
+// A reading thread that fails as the tests need it. A question about run 1 ends the thread, and one about run 2 is
+// never answered. One about run 3 is answered when the file `go` exists beside the ledger. All others are answered at
+// once.
 
 import { existsSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';

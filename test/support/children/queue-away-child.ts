@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { createQueues } from '../../../src/queue/create-queues.ts';
 
-// A process that closes its queues while it handles a job. A test stops Redis meanwhile, and sends a line on stdin when
-// the process is to continue.
+// A process that closes its queues while it handles a job. Meanwhile a test stops Redis. The test sends a line on stdin
+// when the process may continue.
 const say = (line: string) => process.stdout.write(`${line}\n`);
 const lines = createInterface({ input: process.stdin });
 const log = {

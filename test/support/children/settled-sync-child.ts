@@ -7,8 +7,8 @@ import { createLogger } from '../../../src/lib/logging/logging.ts';
 import { createSecretStore } from '../../../src/lib/logging/secrets.ts';
 
 /**
- * `node settled-sync-child.ts CONFIG LOG` syncs as `dpp-sync sync` does, and writes a line into LOG for each decision of the
- * API once the ledger has said that it is stored.
+ * `node settled-sync-child.ts CONFIG LOG` syncs as `dpp-sync sync` does. For each decision of the API, it writes a line
+ * into LOG after the ledger has stored the decision.
  */
 const [configFile = '', logFile = ''] = process.argv.slice(2);
 const secrets = createSecretStore();

@@ -1,4 +1,5 @@
-// Reads the table `pictures` of a database, and prints how many rows there are and the most memory that this process had, in bytes.
+// Reads the table `pictures` of a database. Prints the number of rows and the most memory that this process used, in
+// bytes.
 
 import { sql } from '../../../connectors/sql/index.ts';
 import type { JsonObject } from '../../../src/sdk/index.ts';

@@ -1,5 +1,5 @@
-// Asks the registry that npm is set up with for advisories on what package-lock.json installs: `npm run audit:deps`. Ends
-// with 0 where none of at least moderate severity applies, 1 where one does, and 3 where the registry does not say.
+// Asks npm's registry for advisories about the packages in package-lock.json: `npm run audit:deps`. The exit code is 0
+// if there is no advisory of at least moderate severity, 1 if there is one, and 3 if the registry does not answer.
 
 import { spawnSync } from 'node:child_process';
 
@@ -14,7 +14,9 @@ interface Advisory {
 }
 
 interface Report {
-  /** By package. `via` has its advisories, and the names of its dependencies that have advisories. */
+  /**
+   * The advisories by package. `via` has those of the package itself, and the names of its dependencies that have some.
+   */
   vulnerabilities?: Record<string, { via: (Advisory | string)[]; nodes: string[] }>;
   metadata?: { dependencies: { total: number } };
   message?: string;
@@ -28,7 +30,7 @@ function reportIn(stdout: string): Report {
   try {
     return JSON.parse(stdout) as Report;
   } catch {
-    // npm has printed no report. The reason is on stderr, which the caller shows.
+    // npm has printed no report. The caller shows stderr, which has the reason.
     return {};
   }
 }

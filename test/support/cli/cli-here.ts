@@ -4,8 +4,8 @@ import { runCli } from '../../../src/cli/run.ts';
 import { type CliResult, documentIn } from './cli.ts';
 
 /**
- * Runs a command line in this process, which takes a fraction of the time. Use it for commands that end by themselves,
- * ask no questions and run no workers.
+ * Runs a command line in this process, which is much faster than a separate process. Use it for commands that end by
+ * themselves, ask no questions and run no workers.
  */
 export async function runHere(args: readonly string[]): Promise<CliResult> {
   const stdout = new PassThrough();

@@ -9,15 +9,15 @@ export interface CliResult {
   signal: NodeJS.Signals | null;
   stdout: string;
   stderr: string;
-  /** The one JSON document of stdout. */
+  /** Parses stdout, which must be one JSON document. */
   json: () => Record<string, unknown>;
 }
 
-/** A run of the real bin in a process of its own. */
+/** The program, run in a separate process. */
 export interface CliProcess {
-  /** Resolves when stdout has the text. */
+  /** Resolves when stdout contains the text. */
   said: (text: string) => Promise<void>;
-  /** What stdout has so far. */
+  /** The present content of stdout. */
   output: () => string;
   signal: (name: 'SIGINT' | 'SIGTERM' | 'SIGKILL') => void;
   ended: Promise<CliResult>;
@@ -62,7 +62,7 @@ export function cli(args: readonly string[], options: CliOptions = {}): Promise<
   return startCli(args, options).ended;
 }
 
-/** The one JSON document of a command. */
+/** Parses the output of a command, which must be one JSON document. */
 export function documentIn(stdout: string): Record<string, unknown> {
   const lines = stdout.split('\n').filter((line) => line !== '');
   if (lines.length !== 1) throw new Error(`Expected one JSON document, found ${lines.length} lines:\n${stdout}`);

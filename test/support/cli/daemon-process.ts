@@ -4,23 +4,23 @@ import { join } from 'node:path';
 
 const LAUNCHER = join(import.meta.dirname, '../../../src/launcher.mjs');
 
-/** `dpp-sync start` in a process of its own. */
+/** `dpp-sync start` in a separate process. */
 export interface DaemonProcess {
   pid: number;
-  /** Everything that it has written to stdout so far. */
+  /** Its whole output on stdout so far. */
   stdout(): string;
-  /** Everything that it has written to stderr so far. */
+  /** Its whole output on stderr so far. */
   stderr(): string;
   signal(name: NodeJS.Signals): void;
-  /** Its exit code, or the signal that ended it. */
+  /** The exit code of the process, or the signal that ended it. */
   exited: Promise<number | NodeJS.Signals>;
 }
 
 /**
- * Starts it and waits until it works. It is killed with the test's process.
+ * Starts the daemon and waits until it is ready. It is killed when the test's process ends.
  *
- * @param launcher the program; that of this checkout without it
- * @param options `detached`: in a session of its own, without a terminal
+ * @param launcher the program; by default that of this checkout
+ * @param options with `detached` the daemon has its own session, without a terminal
  */
 export async function startDaemonProcess(
   configFile: string,

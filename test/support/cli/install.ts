@@ -7,10 +7,13 @@ import { describeWhere } from '../runner/describe-where.ts';
 
 export const ROOT = join(import.meta.dirname, '../../..');
 
-/** The messages of npm when it can reach no registry and its cache lacks a package. */
+/** The errors of npm if it reaches no registry and a package is not in its cache. */
 const OUT_OF_REACH = /npm error code (?:ENOTCACHED|ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ENETUNREACH|E?TIMEDOUT)/;
 
-/** The environment of a person who installs: without the variables of `npm test` and the programs of the repository. */
+/**
+ * The environment of a person who installs the program: without the variables of `npm test`, and without the
+ * repository's programs in its PATH.
+ */
 const ENVIRONMENT: NodeJS.ProcessEnv = {
   ...Object.fromEntries(
     Object.entries(process.env).filter(
@@ -41,7 +44,7 @@ export function copyCheckout(): string {
   return folder;
 }
 
-/** Settings of npm: it prefers its cache, and gives up soon if it reaches no registry. */
+/** Settings of npm: it prefers its cache, and stops trying soon if it reaches no registry. */
 const NPM = {
   npm_config_prefer_offline: 'true',
   npm_config_audit: 'false',
@@ -51,8 +54,8 @@ const NPM = {
 };
 
 /**
- * Runs npm under the Node of this machine, or under the Node of the tests as the image does. Returns false if npm can
- * reach no registry and its cache lacks a package.
+ * Runs npm with the Node of this machine, or with the Node of the tests as in the image. Returns false if npm reaches
+ * no registry and a package is not in its cache.
  */
 export async function npmRan(
   cwd: string,
@@ -85,14 +88,17 @@ export interface Run {
   stderr: string;
 }
 
-/** Runs programs in its own folder. If the tests run as root, the programs run as a user that may write only there. */
+/**
+ * Runs programs in a separate folder. If the tests run as root, the programs run as a user who may write only in that
+ * folder.
+ */
 export interface OrdinaryUser {
   folder: string;
-  /** Empty if the tests do not run as root. */
+  /** The ids of that user. Empty if the tests do not run as root. */
   ids: { uid?: number; gid?: number };
   write(path: string, content: string | Uint8Array): void;
   run(command: readonly string[], cwd?: string, env?: Readonly<Record<string, string>>): Run;
-  /** Starts a program that serves. Resolves with the first line that it prints. */
+  /** Starts a server. Resolves with the first line that it prints. */
   serve(command: readonly string[]): Promise<{ line: string; stop(): Promise<void> }>;
 }
 

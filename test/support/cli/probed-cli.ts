@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url';
 
 const LAUNCHER = join(import.meta.dirname, '../../../src/launcher.mjs');
 
-/** Code that runs before the program, and writes at the end which packages Node has loaded. */
+/** Code that runs before the program. At the end it writes the names of the packages that Node has loaded. */
 const PROBE = `data:text/javascript,${encodeURIComponent(`
   import { writeFileSync } from 'node:fs';
   import { getCompileCacheDir, registerHooks } from 'node:module';
@@ -21,9 +21,9 @@ export interface Probed {
   status: number | null;
   stdout: string;
   stderr: string;
-  /** The packages of which a file was loaded. */
+  /** The packages from which Node has loaded a file. */
   packages: string[];
-  /** The folder of Node's compile cache, or null where there is none. */
+  /** The folder of Node's compile cache, or null if there is none. */
   cache: string | null;
 }
 
@@ -32,7 +32,7 @@ export function probedCli(args: readonly string[], env: Record<string, string>, 
   return probed([LAUNCHER, ...args], env, cwd);
 }
 
-/** Runs a module that does nothing but import another one. */
+/** Runs a module that only imports the module at `path`. */
 export function probedImport(path: string, env: Record<string, string>): Probed {
   return probed(['--input-type=module', '--eval', `import ${JSON.stringify(pathToFileURL(path).href)};`], env);
 }

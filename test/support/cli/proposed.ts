@@ -5,11 +5,11 @@ import { proposeMapping } from '../../../src/cli/init/propose-mapping.ts';
 import { sourcesText } from '../../../src/cli/init/write-config.ts';
 import type { JsonObject } from '../../../src/lib/json.ts';
 
-/** Records made by their number. */
+/** Makes records from their numbers. */
 export const rowsOf = (count: number, row: (at: number) => JsonObject) =>
   Array.from({ length: count }, (_, at) => row(at));
 
-/** What `init` proposes for these records. */
+/** The proposal of `init` for these records. */
 export function proposed(rows: JsonObject[], name = 'export.csv') {
   const { columns, repeats } = columnsOf(rows);
   const key = keyColumnsOf(columns, { repeats, isWhole: true, owner: productOfBomItems(columns) });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 const ROOT = join(import.meta.dirname, '../../..');
 
-/** Puts this repository's SDK into the `node_modules` of a folder, from its sources: it needs no build. */
+/** Puts this repository's SDK into the `node_modules` of a folder. It uses the sources, so no build is needed. */
 export function installSdk(folder: string): void {
   const home = join(folder, 'node_modules/dpp-sync');
   rmSync(home, { recursive: true, force: true });

@@ -125,7 +125,7 @@ function sourcesOf(source: object): unknown[] {
   ];
 }
 
-/** Reads the export without code of the project, to compare with. */
+/** Reads the export without the project's code. Tests compare its result with that of the project. */
 export function readAdventureworks(folder: string): {
   products: { id: string; name: string; number: string }[];
   lines: { id: string; assembly: string; component: string; ended: boolean; quantity: string }[];

@@ -25,7 +25,7 @@ interface LargeExport {
 const numbered = (count: number, row: (at: number) => string): string[] =>
   Array.from({ length: count }, (_, at) => row(at + 1));
 
-/** A large export for every connector that reads files. */
+/** A large export for each connector that reads files. */
 const LARGE: Record<string, LargeExport> = {
   csv: {
     stream: { path: 'large.csv' },

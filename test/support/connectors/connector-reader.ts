@@ -60,7 +60,7 @@ export interface TemporaryFolder extends AsyncDisposable {
   path: string;
 }
 
-/** A folder with these files in it, which is gone at the end of the block: `await using`. */
+/** Makes a folder with these files. Use it with `await using`: the folder is removed at the end of the block. */
 export async function temporaryFolder(files: Record<string, string | Uint8Array> = {}): Promise<TemporaryFolder> {
   const path = await mkdtemp(join(tmpdir(), 'dpp-sync-'));
   for (const [name, content] of Object.entries(files)) await writeFile(join(path, name), content);
@@ -72,7 +72,7 @@ export function fixtureFolder(id: string): string {
   return join(dirname(import.meta.dirname), '../..', 'connectors', id, 'fixtures');
 }
 
-/** A value that must be text. */
+/** Returns a value that must be text. */
 export function textOf(value: JsonValue | undefined): string {
   if (typeof value !== 'string') throw new Error(`Text was expected, found ${JSON.stringify(value)}.`);
   return value;

@@ -17,7 +17,7 @@ const TIME_OF: Readonly<Record<string, string>> = {
   sqlite: "datetime('2026-01-01 00:00:00', n || ' seconds')",
 };
 
-/** The numbers from 1, as any server can make them. */
+/** The numbers from 1 to `rows`, in SQL that every server understands. */
 function countedNumbers(rows: number): string {
   const digits = `(SELECT ${Array.from({ length: 10 }, (_, digit) => `${digit}${digit === 0 ? ' AS d' : ''}`).join(' UNION ALL SELECT ')})`;
   const places = ['a', 'b', 'c', 'd', 'e', 'f'];
@@ -51,7 +51,7 @@ const parts = (dialect: string): string[] => [
   "INSERT INTO part VALUES (1, 'Frame', 12.500, '2026-01-01 00:00:00'), (2, NULL, NULL, NULL), (3, 'Wheel', 0.100, '2026-01-02 00:00:00')",
 ];
 
-/** What the kit needs to check the sql connector on a server. */
+/** The fixtures with which the conformance kit checks the sql connector on a server. */
 export async function serverFixtures(server: DatabaseServer, watermark: object): Promise<ConnectorFixtures> {
   const dialect = server.dialect;
   const options = server.options;
@@ -80,7 +80,7 @@ export async function serverFixtures(server: DatabaseServer, watermark: object):
   };
 }
 
-/** What the kit needs to check the sql connector on SQLite files in a folder. */
+/** The fixtures with which the conformance kit checks the sql connector on SQLite files in a folder. */
 export function sqliteFixtures(folder: string, watermark: object): ConnectorFixtures {
   const options = { dialect: 'sqlite', file: 'parts.db' };
   fill(join(folder, 'parts.db'), parts('sqlite'));

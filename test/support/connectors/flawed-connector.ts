@@ -14,7 +14,7 @@ import {
 } from '../../../src/sdk/index.ts';
 import { type ConnectorFixtures, fileDamages } from '../../../src/sdk/testing/index.ts';
 
-/** What can be wrong with a connector. */
+/** The faults that the connector can have. */
 export type Flaw =
   | 'bad id'
   | 'no description'
@@ -53,7 +53,7 @@ interface Reading {
   onRow: () => void;
 }
 
-/** A connector that reads one record from each line of a file, with at most one thing wrong. */
+/** A connector that reads one record from each line of a file, with at most one fault. */
 export function flawedConnector(flaw: Flaw | null, onRow: () => void = () => {}): Connector {
   let reads = 0;
   const options = z.strictObject({
@@ -92,7 +92,7 @@ export function flawedConnector(flaw: Flaw | null, onRow: () => void = () => {})
   return connector as unknown as Connector;
 }
 
-/** Keeps them from being closed by the garbage collection. */
+/** Keeps the handles from being closed by the garbage collection. */
 const leaked: unknown[] = [];
 
 async function sizeOf(path: string, name: string, fail: string): Promise<number> {
@@ -160,7 +160,7 @@ function linesOf(path: string): AsyncIterable<string> {
   return createInterface({ input: createReadStream(path), crlfDelay: Number.POSITIVE_INFINITY });
 }
 
-/** What the kit needs for it. The rows that the connector has taken are counted by `given`. */
+/** The fixtures of the conformance kit for this connector. `given` counts the rows that the connector has taken. */
 export function fixturesFor(folder: string, given: () => number, reset: () => void): ConnectorFixtures {
   const options = { token: SECRET };
   return {

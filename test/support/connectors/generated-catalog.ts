@@ -9,7 +9,7 @@ const HEAD = `<?xml version="1.0" encoding="UTF-8"?>
 `;
 const TAIL = '  </T_NEW_CATALOG>\n</BMECAT>\n';
 
-/** The number of products in a BMEcat file, which is written with at least so many bytes. */
+/** Writes a BMEcat file of at least this many bytes. Returns the number of its products. */
 export function writeCatalog(path: string, bytes: number): number {
   const descriptor = openSync(path, 'w');
   try {

@@ -12,7 +12,7 @@ function definitionsOf(drafts: readonly Draft[]): MappingDefinition[] {
   return drafts.map((draft, index) => ({ stream: 'products', ...draft, path: `sources[0].mappings[${index}]` }));
 }
 
-/** Compiles mappings that are expected to be sound. */
+/** Compiles mappings that must have no problems. */
 export async function mapperOf(
   drafts: readonly Draft[],
   baseDir = import.meta.dirname,
@@ -23,7 +23,7 @@ export async function mapperOf(
   return compiled.value;
 }
 
-/** The problems of mappings that are expected to have some. */
+/** The problems of mappings that must have some. */
 export async function problemsOf(drafts: readonly Draft[], baseDir = import.meta.dirname): Promise<MappingProblem[]> {
   const compiled = await compileMappings({ source: 'erp', definitions: definitionsOf(drafts), baseDir });
   return compiled.ok ? [] : compiled.error;
@@ -33,14 +33,14 @@ export function mapRow(mapper: Mapper, fields: JsonObject, stream = 'products'):
   return mapper.map({ source: 'erp', stream, fields, place: { file: 'rows.csv', line: 2 }, issues: [] });
 }
 
-/** The items of a row that is expected to map. */
+/** The items of a row that must be mapped without an issue. */
 export function itemsOf(mapper: Mapper, fields: JsonObject): MappedItem[] {
   const result = mapRow(mapper, fields);
   if (result.status !== 'mapped') throw new Error(`not mapped: ${JSON.stringify(result)}`);
   return result.items;
 }
 
-/** The issues of a row that is expected to be quarantined. */
+/** The issues of a row that must be quarantined. */
 export function issuesOf(mapper: Mapper, fields: JsonObject): Issue[] {
   const result = mapRow(mapper, fields);
   if (result.status !== 'quarantined') throw new Error(`not quarantined: ${JSON.stringify(result)}`);
@@ -52,12 +52,12 @@ export function productWith(x: string): Draft {
   return { to: 'product', key: '"K"', fields: { sku: '"S"', name: '"N"', x } };
 }
 
-/** What an expression gives as a field; undefined where the field is left out. */
+/** The value of an expression as a field; undefined if the field is left out. */
 export async function valueOf(expression: string, row: JsonObject = {}): Promise<JsonValue | undefined> {
   return itemsOf(await mapperOf([productWith(expression)]), row)[0]?.payload.x;
 }
 
-/** The one issue that an expression gives for a row. */
+/** The issue of an expression for a row. There must be exactly one. */
 export async function issueOf(expression: string, row: JsonObject = {}): Promise<Issue> {
   const issues = issuesOf(await mapperOf([productWith(expression)]), row);
   const [issue] = issues;
@@ -65,7 +65,7 @@ export async function issueOf(expression: string, row: JsonObject = {}): Promise
   return issue;
 }
 
-/** The one problem that an expression has. */
+/** The problem of an expression. There must be exactly one. */
 export async function problemOf(expression: string, baseDir?: string): Promise<MappingProblem> {
   const problems = await problemsOf([productWith(expression)], baseDir);
   const [problem] = problems;

@@ -1,10 +1,10 @@
 import { crc32, deflateRawSync } from 'node:zlib';
 
-/** A part of an archive. `size` and `crc` stand for what the directory says, where that is not the truth. */
+/** A part of an archive. `size` and `crc` replace the true values in the archive's directory. */
 export interface ZipPart {
   name: string;
   data: Buffer;
-  /** Data that is compressed already. */
+  /** Compressed data. */
   deflated?: Buffer;
   size?: number;
   crc?: number;
@@ -43,30 +43,30 @@ export function zip(parts: readonly ZipPart[]): Buffer {
 }
 
 export interface WorkbookParts {
-  /** The content of `sheetData`, or a whole sheet if it begins with `<` before `sheetData`. */
+  /** The content of `sheetData`. If it begins with `<` and contains `sheetData`, it is the whole sheet. */
   sheet?: string;
-  /** The XML before and behind the rows. */
+  /** The XML before the rows. */
   before?: string;
   behind?: string;
-  /** The shared texts, each as what stands in `si`. */
+  /** The shared texts, each as the content of an `si` element. */
   strings?: readonly string[];
   /** Codes of number formats; the cell style 1 has the first one. */
   formats?: readonly string[];
-  /** Ids of number formats that the file does not write out; they follow those of `formats`. */
+  /** Ids of number formats that the file does not define. They follow the formats of `formats`. */
   formatIds?: readonly number[];
   /** Attributes of `workbookPr`. */
   properties?: string;
-  /** Names of the sheets with their attributes; the cells stand in the last one. */
+  /** Names of the sheets with their attributes; the cells are in the last one. */
   sheets?: readonly { name: string; state?: string }[];
   strict?: boolean;
-  /** Parts that are added or replaced. */
+  /** Parts that are added to the workbook, or replace a part of it. */
   parts?: readonly ZipPart[];
 }
 
 const part = (name: string, text: string): ZipPart => ({ name, data: Buffer.from(text) });
 const escapeXml = (text: string) => text.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/"/g, '&quot;');
 
-/** Writes a workbook of one sheet with cells. */
+/** Writes a workbook with one sheet. */
 export function workbook({
   sheet = '',
   before = '',
@@ -136,7 +136,7 @@ export function workbook({
   return zip([...own.filter(({ name }) => !replaced.has(name)), ...parts]);
 }
 
-/** A cell with text that stands in the cell itself. */
+/** A cell that contains its text, not a reference to a shared text. */
 export function textCell(reference: string, text: string): string {
   return `<c r="${reference}" t="inlineStr"><is><t xml:space="preserve">${escapeXml(text)}</t></is></c>`;
 }

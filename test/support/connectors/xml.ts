@@ -1,7 +1,7 @@
 import type { OpenFile } from '../../../src/sdk/files/open-file.ts';
 import { readXmlRecords, type XmlRecord, type XmlRecordOptions } from '../../../src/sdk/index.ts';
 
-/** A file that is made of these chunks while it is read. */
+/** A file whose content is these chunks, made while the file is read. */
 export function madeFile(chunks: Iterable<string | Uint8Array>, name = 'export.xml'): OpenFile {
   let position = 0;
   return {
@@ -20,10 +20,13 @@ export function madeFile(chunks: Iterable<string | Uint8Array>, name = 'export.x
   };
 }
 
-/** The reader gathers the head of a file before it begins, so what comes in pieces has to stand behind it. */
+/**
+ * The reader gathers the beginning of a file before it parses. A test of pieces needs its content behind that
+ * beginning.
+ */
 export const LONG_COMMENT = `<!--${'x'.repeat(1_100)}-->`;
 
-/** All records of a text, fed in pieces of so many bytes. */
+/** All records of a text that is read in pieces of this many bytes. */
 export async function recordsOf(
   text: string | Uint8Array,
   options: XmlRecordOptions,

@@ -5,24 +5,24 @@ import { join } from 'node:path';
 
 export const ROOT = join(import.meta.dirname, '../../..');
 const PAGES = ['README.md', 'CONTRIBUTING.md', 'config/demo/README.md', 'docs/**/*.md'];
-/** Blocks within lists are indented. */
+/** Blocks in lists are indented, so spaces may come first. */
 const BLOCK = /^( *)```(\w*)\n(.*?)^ *```$/gms;
-/** With what a block without a language is a block of commands. */
+/** A block without a language contains commands if it begins with one of these. */
 const COMMAND = /^(?:dpp-sync|npm|npx|node|docker|curl|sqlite3|export|cd|mkdir) /;
 
 export interface Page {
-  /** Relative to the repository. */
+  /** The path of the page, relative to the repository. */
   path: string;
   text: string;
 }
 
 export interface Block {
   page: string;
-  /** The line of its first line. */
+  /** The number of the block's first line. */
   line: number;
   language: string;
   text: string;
-  /** The file that the reader is to write: its path is on the line before. */
+  /** The path of the file that the reader writes. The page has it on the line before the block. */
   file: string | null;
 }
 
@@ -40,12 +40,12 @@ export const blocks: readonly Block[] = pages.flatMap(({ path, text }) =>
   }),
 );
 
-/** The text without blocks of code. */
+/** The text of a page without its blocks of code. */
 export function proseOf({ text }: Page): string {
   return text.replaceAll(BLOCK, '');
 }
 
-/** The ids that a page has for its headings, as GitHub makes them. */
+/** The ids of a page's headings, made by the rules of GitHub. */
 export function anchorsOf(page: Page): Set<string> {
   const found = new Set<string>();
   for (const [, heading = ''] of proseOf(page).matchAll(/^#{1,6} (.+)$/gm)) {

@@ -6,7 +6,7 @@ import { runHere } from '../cli/cli-here.ts';
 import { API_KEY, createWorld, type World } from '../worlds/world.ts';
 import { filesOfPage } from './page-files.ts';
 
-/** The content of the platform after a sync: one text for each item, and BOM items as `A-1 ← 2 KGM A-2`. */
+/** The content of the platform after a sync: one text for each item. A BOM item has the form `A-1 ← 2 KGM A-2`. */
 export interface Delivered {
   products: string[];
   materials: string[];
@@ -14,9 +14,9 @@ export interface Delivered {
 }
 
 export interface ExampleSetup {
-  /** Replaces the options of the source, if the example has those of a server. */
+  /** Replaces the options of the source, if the source of the example is a server. */
   options?: JsonObject;
-  /** Called with the folder and the files of the page before anything reads them. */
+  /** Called with the folder and the files of the page, before the config is checked. */
   prepare?: (folder: string, files: Record<string, string | Uint8Array>) => void | Promise<void>;
 }
 

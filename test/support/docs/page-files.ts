@@ -4,7 +4,7 @@ import { textCell, workbook } from '../connectors/workbook.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 
-/** A block of code, or for a workbook a table, below a line with nothing but the path of the file. */
+/** A block of code, or the table of a workbook, below a line that has only the path of the file. */
 const FILE = /^`([\w./-]+)`:\n\n(?:```\w*\n(.*?)^```$|((?:^\|[^\n]*\|\n)+))/gms;
 
 /** The files that a page of docs/connectors shows, by their paths. */

@@ -5,22 +5,22 @@ import { join } from 'node:path';
 import { type CliProcess, startCli } from '../cli/cli.ts';
 import { openShell, type ShellUser } from './shell.ts';
 
-/** A file below a line with nothing but its path, or a block of commands and their output. */
+/** A file below a line that has only its path, or a block of commands and their output. */
 const STEP = /^`(?<path>[\w./-]+)`:\n\n```\w*\n(?<content>.*?)^```$|^```console\n(?<dialogue>.*?)^```$/gms;
 const SANDBOX = /^dpp-sync (sandbox .*)$/;
 const SANDBOX_ADDRESS = '127.0.0.1:4290';
 const START = 'dpp-sync start';
-/** The daemon runs beside the shell, and this prints what it has printed when it works or has ended. */
+/** Runs the daemon in the background of the shell. Prints the daemon's output when the daemon is ready or has ended. */
 const RUN_DAEMON = `dpp-sync start > "$HOME/.start" 2>&1 & daemon=$!
 until grep -qs Ctrl-C "$HOME/.start" || ! kill -0 $daemon 2> /dev/null; do sleep 0.1; done
 cat "$HOME/.start"`;
 const END_DAEMON = 'kill $daemon; wait $daemon';
 const LOG_LINE = /^\{"level".*\n/gm;
 const DASHBOARD_PORT = 4280;
-/** The folder that the page shows. */
+/** The folder in the examples of the page. */
 const SHOWN_FOLDER = '/home/you/passports';
 
-/** Texts that differ from run to run. */
+/** Texts that differ between runs. */
 const VOLATILE: readonly [RegExp, string][] = [
   [/\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d)?(?:\.\d+Z)?/g, 'TIME'],
   [/\b[\d.]+ m?s\b/g, 'DURATION'],
@@ -31,14 +31,14 @@ const VOLATILE: readonly [RegExp, string][] = [
 ];
 
 export interface Session {
-  /** An empty folder in which everything happens. */
+  /** An empty folder, in which the whole session takes place. */
   folder: string;
-  /** The file that the command `dpp-sync` runs. */
+  /** The file behind the command `dpp-sync`. */
   launcher: string;
   user?: ShellUser;
 }
 
-/** A command of a page, with its output there and its output now. */
+/** A command of a page, with its output on the page and its present output. */
 interface Exchange {
   command: string;
   before: string;
@@ -46,8 +46,8 @@ interface Exchange {
 }
 
 /**
- * Returns the page with the present output of its commands. Output that differs from the page only in times, durations
- * and the like stays as it is.
+ * Returns the page with the present output of its commands. The page keeps its own output if the present one differs
+ * only in times, durations and similar texts.
  */
 export async function followPage(page: string, { folder, launcher, user = {} }: Session): Promise<string> {
   const shell = openShell(folder, { ...user, path: programFolder(folder, launcher) });
@@ -62,7 +62,7 @@ export async function followPage(page: string, { folder, launcher, user = {} }: 
       return printed.replace(/(?<=dashboard is at http:\/\/127\.0\.0\.1:)\d+/, String(DASHBOARD_PORT));
     }
     const [, args] = SANDBOX.exec(command) ?? [];
-    // Another program of this machine may have the port of the page.
+    // Another program on this machine may use the port that the page names.
     if (args === undefined) return shell.run(command.replace(`port: ${DASHBOARD_PORT}`, 'port: 0'));
     const sandbox = startCli([...args.split(' '), '--port', '0']);
     sandboxes.push(sandbox);
@@ -105,7 +105,7 @@ export async function followPage(page: string, { folder, launcher, user = {} }: 
   }
 }
 
-/** Makes `dpp-sync` a command, as npm does by a link, and runs it under the Node of the tests. */
+/** Makes the command `dpp-sync` with a link, as npm does. It runs the launcher with the Node of the tests. */
 function programFolder(folder: string, launcher: string): string {
   const bin = join(folder, '.bin');
   mkdirSync(bin);

@@ -1,11 +1,12 @@
-// Which fault a test causes, and which invariants it then checks. `docs/reliability.md` is made from it.
+// Each test says here which fault it causes and which invariants it checks. A generator makes `docs/reliability.md`
+// from that.
 
 import type { TestOptions } from 'vitest';
 
-/** The invariants of the design, as docs/architecture.md has them. */
+/** The invariants of the design, as docs/architecture.md names them. */
 export type Invariant = 'I1' | 'I2' | 'I3' | 'I4' | 'I5' | 'I6' | 'I7' | 'I8' | 'I9';
 
-/** The faults, in the order and the words of the matrix. */
+/** The faults, in the order and with the words of the table in docs/reliability.md. */
 export const FAULTS = {
   'process-killed': 'The process is killed with SIGKILL at any instant',
   'write-cut': 'The process or Redis is killed at each of its writes and fsyncs',
@@ -51,9 +52,9 @@ declare module 'vitest' {
 }
 
 /**
- * Options of a test: `it('sentence', covers('queue-lost', 'I5', 'I8'), async () => …)`. Name only what the test asserts:
- * each name puts the test into a cell of the matrix. The generator reads the call from the text of the file, so its
- * arguments are literals, or `...ORACLE`; an array names several faults.
+ * Options of a test: `it('sentence', covers('queue-lost', 'I5', 'I8'), async () => …)`. Name only what the test
+ * asserts: each name puts the test into a cell of the table in docs/reliability.md. The generator reads the call from
+ * the text of the file, so write the arguments as literals or `...ORACLE`. An array names several faults.
  */
 export function covers(
   faults: Fault | readonly Fault[],

@@ -3,26 +3,26 @@ import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** The programs that pages name. Each is replaced by a function that notes its arguments, so that nothing is run. */
+/** The programs that pages name. A function that records its arguments replaces each program, so nothing is run. */
 const PROGRAMS =
   'dpp-sync npm npx node docker curl sqlite3 openssl cat cp mv rm ls df mkdir chmod cd date tr fuser redis-cli systemctl'.split(
     ' ',
   );
 
 /**
- * The commands of a script, each with its arguments, as bash reads them: quotes, variables, comments and substitutions. A program
- * that is not known, and a mistake in the syntax, are errors.
+ * The commands of a script, each with its arguments as bash reads them, with quotes, variables, comments and
+ * substitutions. An unknown program or a mistake in the syntax is an error.
  */
 export function commandsOf(script: string): string[][] {
   const folder = mkdtempSync(join(tmpdir(), 'dpp-shell-'));
   try {
     mkdirSync(join(folder, 'secrets'));
-    // A file for each process, because the programs of a pipeline run at the same time.
+    // One file for each process, because the programs of a pipeline run at the same time.
     const functions = PROGRAMS.map(
       (name) => `${name}() { { printf '%s\\x1f' ${name} "$@"; printf '\\n\\x1e'; } >> noted-$BASHPID; }`,
     );
     const text = ['set -e', 'PATH=', ...functions, script].join('\n');
-    // Absolute, because the script has no PATH.
+    // The path is absolute because the script has no PATH.
     execFileSync('bash', ['--norc', '-c', text], { cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] });
     const noted = globSync(join(folder, 'noted-*'))
       .map((file) => readFileSync(file, 'utf8'))

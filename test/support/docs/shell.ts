@@ -2,17 +2,17 @@ import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 
-/** The user who runs the commands, where the tests run as root. */
+/** The user who runs the commands if the tests run as root. */
 export interface ShellUser {
   uid?: number;
   gid?: number;
 }
 
-/** A shell that runs one command line after the other, and keeps its folder and its variables. */
+/** A shell that runs one command line after another. It keeps its present folder and its variables. */
 export interface Shell {
-  /** Resolves with what the command has printed on stdout and stderr. Progress is left out. */
+  /** Resolves with the command's output on stdout and stderr, without its lines of progress. */
   run(command: string): Promise<string>;
-  /** Writes a file relative to the present folder. */
+  /** Writes a file with a path relative to the present folder. */
   write(path: string, content: string): Promise<void>;
   end(): Promise<void>;
 }

@@ -10,13 +10,13 @@ import type { Decision, Settled, Settlement } from '../../../src/domain/ports/de
 import type { SqliteLedger } from '../../../src/ledger/sqlite-ledger.ts';
 import type { JsonValue } from '../../../src/lib/json.ts';
 
-/** The last claim of each delivery, so that a test settles what it has claimed. */
+/** The last claim of each delivery, by ledger. So a test settles the delivery that it has claimed. */
 const claims = new WeakMap<object, Map<number, ClaimName>>();
 
-/** A claimed delivery with the request that it is sent in. */
+/** A claimed delivery, with the request that contains it. */
 export type ClaimedOne = ClaimedDelivery &
   Omit<ClaimedRequest, 'members'> & {
-    /** Whether the request was sent before. */
+    /** True if the request was sent before. */
     again: boolean;
     members: ClaimedDelivery[];
   };
@@ -28,7 +28,7 @@ function nameOf({ views }: Viewed<object>, { id, revision }: { id: number; revis
   return { id, revision: revision ?? views?.delivery(id)?.revision ?? 0 };
 }
 
-/** Deliveries that are claimed as requests of their own; changed products as one import. */
+/** Deliveries that are claimed in separate requests. Changed products are claimed as one import. */
 export function alone(deliveries: readonly DeliveryName[]): ToClaim {
   return { deliveries, asImport: false };
 }
@@ -72,7 +72,7 @@ export async function claimDue(ledger: SqliteLedger): Promise<ClaimedOne> {
   return claimed;
 }
 
-/** Settles one delivery: by its claim if it was claimed, or else as after a read-back. */
+/** Settles one delivery. A claimed delivery is settled by its claim, another one like after a read-back. */
 export async function settleOne(
   ledger: Viewed<Pick<SqliteLedger, 'settle'>>,
   settlement: Omit<Settlement, 'revision'> & { revision?: number },
@@ -86,7 +86,7 @@ export async function settleOne(
   return settled;
 }
 
-/** Claims all due deliveries, and settles each without an answer. Nothing looks for them at the platform. */
+/** Claims all due deliveries, and settles each without an answer. Nothing searches for them on the platform. */
 export async function loseAnswers(ledger: SqliteLedger, decision: Decision = NEVER_ANSWERED): Promise<void> {
   for (const { id } of await ledger.dueDeliveries({ afterId: 0, limit: 100 })) {
     if ((await claimOne(ledger, id)) !== null) await settleOne(ledger, { id, decision });
@@ -117,7 +117,7 @@ export async function deliverAll(
   }
 }
 
-/** The platform has acknowledged a delivery; a create with the id of the item there. */
+/** The platform has acknowledged a delivery. For a create, `remoteId` is the id of the new item on the platform. */
 export function delivered(remoteId: JsonValue = null, by: 'answer' | 'read_back' = 'answer') {
   return { kind: 'delivered', remoteId, contentKnown: true, by } satisfies Decision;
 }
@@ -125,7 +125,7 @@ export function delivered(remoteId: JsonValue = null, by: 'answer' | 'read_back'
 /** The connection was reset before an answer came. */
 export const LOST: Reason = { code: 'reset', message: 'The connection was reset.' };
 
-/** No answer came, and nobody looks for the write at the platform. */
+/** No answer came, and nobody searches for the write on the platform. */
 export const NEVER_ANSWERED = {
   kind: 'unconfirmed',
   nextLookAt: null,

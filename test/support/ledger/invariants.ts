@@ -11,22 +11,22 @@ import { text } from './items.ts';
 import { REVISIONS } from './ledger-revisions.ts';
 import { misplacedReason } from './reason-check.ts';
 
-/** The state after a fault, when all automatic work is done and the processes have ended. */
+/** The state after a fault, when no automatic work is left and the processes have ended. */
 export interface Evidence {
   ledgerFile: string;
-  /** Files and folders in which secrets are looked for. By default it is the folder of the ledger. */
+  /** Files and folders that are searched for secrets. By default it is the folder of the ledger. */
   files?: readonly string[];
   platform: Pick<SandboxSnapshot, 'organizations' | 'writes'>;
   /** The present content of the source. */
   source: SmallExport;
   /**
-   * `delivered`: each BOM item is at the platform once. `or_doubted`: a missing one is listed as unconfirmed (the
-   * exception of I8).
+   * With `delivered` each BOM item is once on the platform. With `or_doubted` a missing BOM item is listed as
+   * unconfirmed (the exception of I8).
    */
   bomItems: 'delivered' | 'or_doubted';
-  /** SKUs whose passport has to be published. Without it the policy publishes nothing. */
+  /** SKUs whose passports have to be published. Without it, the policy publishes nothing. */
   published?: readonly string[];
-  /** Secrets that may be only in the config. */
+  /** Secrets that only the config may contain. */
   secrets: readonly string[];
 }
 
@@ -44,7 +44,7 @@ export function evidenceOf(
   return { ledgerFile, platform: world.sandbox.inspect(), secrets: [API_KEY], ...rest };
 }
 
-/** The SKUs of everything in the source. */
+/** The SKUs of all products in the source. */
 export function allSkus({ products }: SmallExport): string[] {
   return products.map(({ id }) => `SKU-${id}`);
 }
@@ -60,12 +60,12 @@ interface Row {
   reason: string | null;
 }
 
-/** A few violations of one kind are enough. Thousands would hide the others. */
+/** A few violations of one kind are enough. More of them would hide those of other kinds. */
 const PER_INVARIANT_MAX = 5;
 
 /**
- * Compares ledger, platform and source after a fault. It reads the files without the code under test, and knows the
- * source only from the test.
+ * Compares ledger, platform and source after a fault. It reads the files without the code under test. The expected
+ * content of the source comes from the test.
  */
 export function violations(evidence: Evidence): Violation[] {
   const found: Violation[] = [];
@@ -96,7 +96,7 @@ type Say = (invariant: Invariant, message: string) => void;
 const ITEMS = `SELECT i.id, i.kind, i.key, iif(i.acknowledged = 1, i.desired, i.baseline) AS baseline, i.remote_id AS remoteId,
     i.acknowledged = 1 OR i.baseline_hash IS i.desired_hash AS isAcknowledged, i.state, i.reason FROM items i`;
 
-/** The cursor went past every row, so every row has to be stored and accounted for. */
+/** The cursor is behind the last row, so every row has to be stored and accounted for. */
 function recordsAreThere(db: Database.Database, { source }: Evidence, say: Say): void {
   const stored = db
     .prepare<[], { name: string }>('SELECT s.name FROM records r JOIN streams s ON s.id = r.stream_id')
@@ -215,11 +215,11 @@ function platformHasEachOnce(rows: readonly Row[], evidence: Evidence, say: Say)
     say('I6', `${platform.bomItems.length} BOM items there, ${acknowledged} delivered and ${doubted} in doubt here`);
   }
 
-  // Every publication of a passport is an entry of its own there, so a double one shows.
+  // The platform lists each publication of a passport separately, so a second publication can be seen.
   once('publication', published, texts(platform.publications, 'sku'));
 }
 
-/** A write without a natural key of its own would be doubled in silence. */
+/** The platform accepts an item without a natural key a second time, without an error. */
 function writesAreSingle(db: Database.Database, { platform }: Evidence, say: Say): void {
   for (const { operation, naturalKey, count } of platform.writes) {
     if (operation.endsWith('.create') && count > 1) say('I6', `${operation} ${naturalKey} took effect ${count} times`);

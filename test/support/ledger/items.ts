@@ -1,7 +1,7 @@
 import type { Item } from '../../../src/domain/item.ts';
 import type { MapResult } from '../../../src/domain/mapping.ts';
 
-/** What a mapping makes of a record that gives these items. */
+/** The result of a mapping for a record with these items. */
 export function items(...list: Item[]): MapResult {
   return { status: 'mapped', items: list.map((item) => ({ ...item, mapping: 0 })) };
 }

@@ -1,4 +1,4 @@
-// A ledger as years of syncs leave it, written in some seconds by statements instead of by runs.
+// Writes a ledger like one after years of syncs, in some seconds, because SQL statements write it and no runs.
 
 import Database from 'better-sqlite3';
 import { canonicalJson } from '../../../src/lib/canonical-json.ts';
@@ -6,13 +6,13 @@ import { sha256Url } from '../../../src/lib/hash.ts';
 import type { JsonObject } from '../../../src/lib/json.ts';
 import { openLedger } from './ledger.ts';
 
-/** In the past: a process that opens a ledger from the future moves its times back, row by row. */
+/** A time in the past: if a ledger has times in the future, the process that opens it moves them back row by row. */
 const NOW = Date.UTC(2026, 0, 15, 2, 30);
 const NIGHT_MS = 24 * 3_600_000;
 const NIGHTS = 30;
-/** Of so many rows of each source, one is in quarantine. */
+/** One of this many rows of each source is in quarantine. */
 const ROWS_A_QUARANTINED_ONE = 50;
-/** One of this many products was refused, and one has no passport because its row is in quarantine. */
+/** One of this many products was refused. Another one has no passport because its row is in quarantine. */
 const PRODUCTS_A_REJECTED_ONE = 1000;
 const PARTS_OF_PRODUCT = 2;
 const WORDS = ['Alpine', 'Nordic', 'Urban', 'Coastal', 'Forest', 'Granite', 'Sierra', 'Tundra'];
@@ -29,10 +29,10 @@ export interface LargeLedger {
 }
 
 /**
- * Writes a ledger with about so many items: products, materials, BOM items and passports of the sources `erp` and `pim`, with
- * runs, quarantined rows and refused items.
+ * Writes a ledger with about this many items: products, materials, BOM items and passports of the sources `erp` and
+ * `pim`, with runs, quarantined rows and refused items.
  *
- * @param target the API's base URL, to which the ledger is bound
+ * @param target the base URL of the API to which the ledger is bound
  */
 export async function writeLargeLedger(file: string, items: number, target: string): Promise<LargeLedger> {
   await openLedger(file, { target }).close();
@@ -50,7 +50,7 @@ export async function writeLargeLedger(file: string, items: number, target: stri
 }
 
 function write(db: Database.Database, items: number): LargeLedger {
-  // A product comes with its passport, two BOM items, and a fifth of a material.
+  // For each product there are a passport, two BOM items and a fifth of a material.
   const products = Math.max(10, Math.round(items / (2 + PARTS_OF_PRODUCT + 0.2)));
   const materials = Math.max(2, Math.round(products / 5));
   const writer = createWriter(db);
@@ -96,7 +96,7 @@ function word(n: number): string {
   return WORDS[n % WORDS.length] ?? '';
 }
 
-/** What the platform has answered to a refused product. */
+/** The platform's answer to a refused product. */
 const REFUSED = canonicalJson({
   code: 'refused',
   fields: { weight_kg: 'A valid number is required.' },

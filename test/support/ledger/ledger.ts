@@ -14,23 +14,23 @@ import { createManualClock, type ManualClock } from '../time/manual-clock.ts';
 
 export const TARGET = 'http://127.0.0.1:9';
 
-/** Encodes a write as its canonical payload, so that tests see what the ledger has passed. */
+/** Encodes a write as its canonical payload, so that tests see the arguments of the ledger. */
 export const plainEncode: Encode = ({ operation, payload, refs, remoteId }) => ({
   path: `/${operation}/${remoteId === null ? '' : JSON.stringify(remoteId)}`,
   body: JSON.stringify({ ...payload, ...refs }),
 });
 
-/** The payloads of an import as a list, of as many members as the profile allows. */
+/** Makes a list of the payloads of an import, with as many members as the profile allows. */
 export const plainEncodeImport: EncodeImport = (members) => ({
   path: '/product.import/',
   body: JSON.stringify(members),
   memberCount: members.length,
 });
 
-/** For tests that are not about the first contact: every item may be created. */
+/** For tests that do not test the first contact: every item may be created. */
 export const NO_CONTACT: ContactRules = { firstContact: 'assume-empty', bom: 'create' };
 
-/** For tests that are not about the guard: any number of items may be missing. */
+/** For tests that do not test the guard: any number of items may be missing. */
 export const GUARDS_NOTHING: MissingGuard = { maxMissing: 1, maxDrop: 1 };
 
 /** Opens a ledger for writing, by default with the default profile. */
@@ -55,14 +55,14 @@ export interface LedgerFixture {
   clock: ManualClock;
   file: string;
   /**
-   * Closes the ledger and opens it again on the same file, as a new process does; with another profile or other rules
-   * for passports if they are given.
+   * Closes the ledger and opens it again on the same file, as a new process does, with another profile or other rules
+   * for passports if these are given.
    */
   reopen(settings?: z.input<typeof Profile>, rules?: Partial<PassportRules>): Promise<SqliteLedger>;
   remove(): Promise<void>;
 }
 
-/** Passports are neither made nor published. */
+/** No passports are made or published. */
 export const NO_PASSPORTS: PassportRules = {
   isConfigured: true,
   init: 'manual',
@@ -74,7 +74,7 @@ export const NO_PASSPORTS: PassportRules = {
   mappedFields: [],
 };
 
-/** No source gives materials or BOM items. */
+/** No source has materials or BOM items. */
 export const NO_PARTS: Partial<PassportRules> = { partSources: [], bomSources: [] };
 
 export interface LedgerFixtureOptions {

@@ -17,10 +17,10 @@ const line = (product: string, material: string): ItemRef[] => [
 ];
 const toProduct = (key: string): ItemRef[] => [{ role: 'product', kind: 'product', key }];
 const DELIVERED: OldDelivery = { operation: 'product.create', state: 'delivered' };
-/** It was unconfirmed, and is not settled yet. */
+/** The columns of a delivery that was unconfirmed and is not settled yet. */
 const UNCONFIRMED: Columns = { uncertain: 1, settled_at: 1600, due_at: 2000 };
 
-/** Fills a ledger of the last version before deliveries became parts of their items. */
+/** Fills a ledger of the last version in which deliveries had separate rows. */
 export function fillOldLedger(old: OldLedger): void {
   plainProducts(old);
   stuckProducts(old);
@@ -50,7 +50,7 @@ function plainProducts(old: OldLedger): void {
   );
   old.item(fresh('sending'), create('sending', sentBytes('sending')));
   old.item(fresh('readable'), create('in_doubt', { ...sentBytes('readable'), ...UNCONFIRMED, ...reason('timeout') }));
-  // Changed while nobody knows whether the former content arrived.
+  // The item changed while it was unknown whether its former content had arrived.
   old.item(fresh('moved-on'), [
     {
       operation: 'product.create',
@@ -59,7 +59,7 @@ function plainProducts(old: OldLedger): void {
       columns: { ...sentBytes('moved-on'), ...UNCONFIRMED, ...reason('timeout') },
     },
   ]);
-  // Changed back, so that what is desired was acknowledged long ago.
+  // The item changed back, so the API acknowledged its desired content long ago.
   old.item(known('changed-back'), [
     DELIVERED,
     {
@@ -73,7 +73,7 @@ function plainProducts(old: OldLedger): void {
     DELIVERED,
     { operation: 'product.import', state: 'due' },
   ]);
-  // The first revisions of a long history were pruned, and one between them was dropped.
+  // The first revisions of a long history were pruned. One revision between the others was dropped.
   const revisions = [6, 7, 9, 25];
   old.item(
     known('long-lived'),
@@ -109,7 +109,7 @@ function stuckProducts(old: OldLedger): void {
   changed('adopted', { columns: reason('adopted') }, { adopted: 1 });
   changed('unsupported', { operation: 'product.update', columns: reason('unsupported') });
   changed('renamed', { columns: reason('renamed') });
-  // The item changed again, and only a person has another import of it sent.
+  // The item changed again. Only a person can cause another import of it.
   changed('not-upserted', {
     state: 'rejected',
     desired: of('not-upserted', 'between'),
@@ -129,7 +129,7 @@ function stuckProducts(old: OldLedger): void {
   );
 }
 
-/** Imports that are kept, each with its members in another order than that of their ids. */
+/** Imports that are kept, each with its members not in the order of their ids. */
 function imports(old: OldLedger): void {
   const kept = (name: string, state: string, columns: Columns): void => {
     const id = old.insert('imports', {
@@ -148,14 +148,14 @@ function imports(old: OldLedger): void {
       ]);
     }
   };
-  // Numbers that were given and are not in use any more.
+  // Numbers that were used once and are not used any more.
   const gone = old.insert('imports', { idempotency_key: '', path: '', sends: 0, created_at: 0 });
   kept('imp-doubt', 'in_doubt', { ...UNCONFIRMED, ...reason('timeout') });
   kept('imp-due', 'due', { uncertain: 1, due_at: LATER, ...reason('throttled') });
   kept('imp-sending', 'sending', {});
   const last = old.insert('imports', { id: 90, idempotency_key: '', path: '', sends: 0, created_at: 0 });
   for (const id of [gone, last]) old.db.prepare('DELETE FROM imports WHERE id = ?').run(id);
-  // One that was refused as a whole: its member goes alone.
+  // An import that was refused as a whole, so its member is sent alone.
   old.item(
     {
       kind: 'product',
@@ -205,7 +205,7 @@ function materialsAndParts(old: OldLedger): void {
     state: 'blocked',
     columns: reason('adopted_bom'),
   });
-  // Taken to be at the platform without a write.
+  // The item counts as existing on the platform although it was not written.
   const refs = line('long-lived', 'steel');
   old.item({
     kind: 'bom_item',
@@ -317,7 +317,7 @@ function theRest(old: OldLedger): void {
   db.exec(
     "UPDATE items SET was_absent = 1 WHERE key = 'throttled'; UPDATE items SET parts_unknown = 1 WHERE key = 'withdrawn' AND kind = 'product'",
   );
-  // An item that was dropped: its number is never given again.
+  // An item that was dropped. Its number is never used again.
   db.exec(
     "INSERT INTO items (id, kind, key, source, appeared_at, desired, desired_hash) VALUES (500, 'product', 'dropped', 'erp', 0, '{}', ''); DELETE FROM items WHERE id = 500",
   );

@@ -1,4 +1,4 @@
-// Ledgers of older versions, made with the SQL of these versions.
+// Makes ledgers of older versions with the SQL of these versions.
 
 import Database from 'better-sqlite3';
 import { idempotencyKey, type Operation } from '../../../src/domain/delivery/delivery.ts';
@@ -10,7 +10,7 @@ import { sha256Url } from '../../../src/lib/hash.ts';
 import type { JsonObject, JsonValue } from '../../../src/lib/json.ts';
 import { TARGET } from './ledger.ts';
 
-/** The last version in which deliveries had rows of their own. */
+/** The last version in which deliveries had separate rows. */
 export const OLD_VERSION: number = MIGRATIONS.length;
 const BEFORE_PEOPLE = MIGRATIONS.length + 5;
 const OLD_EPOCH = 'd2a9f3c0-1111-4222-8333-444455556666';
@@ -25,7 +25,7 @@ export interface OldItem {
   desired: JsonObject;
   /** The payload that the API has acknowledged, if there is one. */
   baseline?: JsonObject;
-  /** The hash of the baseline, if it is not that of the whole content. */
+  /** The hash of the baseline, if it differs from the hash of the whole content. */
   baselineHash?: string;
   remoteId?: JsonValue;
   refs?: ItemRef[];
@@ -38,7 +38,10 @@ export interface OldDelivery {
   operation: Operation;
   state: string;
   revision?: number;
-  /** The payload that it sends, if that is not the desired one. For a passport it is the status after the write. */
+  /**
+   * The payload that the delivery sends, if it differs from the desired payload. For a passport it is the status after
+   * the write.
+   */
   desired?: JsonObject;
   columns?: Columns;
 }
@@ -152,7 +155,7 @@ function naturalKeyOf(kind: SubjectKind, key: string): string {
   return kind === 'material' ? `M-${key}` : `SKU-${key}`;
 }
 
-/** Makes a present ledger one of the version before the tables of people. */
+/** Changes a ledger of the present version into one of the version before the tables of people. */
 export function undoPeople(db: Database.Database): void {
   dropViews(db);
   db.exec(`DROP TABLE actions; DROP TABLE cause_notes; DROP TABLE lookup_values;

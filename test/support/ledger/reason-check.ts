@@ -2,8 +2,8 @@ import type { DeliveryState } from '../../../src/domain/delivery/delivery.ts';
 import { mayExplain, REASON_CODES } from '../../../src/domain/delivery/reason.ts';
 
 /**
- * Says what is wrong with the reason of a delivery in this state: its code is unknown, or explains another state. Null
- * if it is right.
+ * Returns what is wrong with the reason of a delivery in this state: the code is unknown, or belongs to another state.
+ * Null if the reason is right.
  */
 export function misplacedReason(state: DeliveryState, code: string | null): string | null {
   if (code === null) return null;

@@ -63,7 +63,7 @@ export async function pullAndMap(ledger: SqliteLedger, rows: IncomingRecord[], m
 
 /** Runs one complete pull of rows with these ids, and maps each row to its result. */
 export async function stageRows(ledger: SqliteLedger, results: Record<string, MapResult>): Promise<void> {
-  // The version changes the row when its result changes.
+  // A row gets a new version when its result changes.
   const rows = Object.entries(results).map(([id, result]) => row(id, { version: JSON.stringify(result) }));
   await pullAndMap(ledger, rows, ({ id }) => results[text(id)] ?? { status: 'excluded' });
 }

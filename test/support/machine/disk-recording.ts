@@ -7,12 +7,15 @@ export type DiskEvent =
   | { type: 'append'; path: string; bytes: Buffer }
   | { type: 'truncate'; path: string; size: number };
 
-// Process ids are set in a column, so that short ones are followed by more than one space.
+// strace writes process ids into a column of fixed width, so more than one space follows a short id.
 const CALL = /^(\d+) +(\w+)\((.*)\) += (-?\d+|\?)/;
 const UNFINISHED = /^(\d+) +(\w+\(.*) <unfinished \.\.\.>$/;
 const RESUMED = /^(\d+) +<\.\.\. \w+ resumed>(.*)$/;
 
-/** Reads the calls that `runTraced` has recorded, in the order of their ends. A call that did not end had no effect. */
+/**
+ * Reads the calls that `runTraced` has recorded, in the order in which they ended. A call that did not end had no
+ * effect.
+ */
 export function readDiskRecording(file: string): DiskEvent[] {
   const begun = new Map<string, string>();
   const events: DiskEvent[] = [];

@@ -2,19 +2,19 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DiskEvent } from './disk-recording.ts';
 
-/** The unit that a disk writes whole or not at all. */
+/** The disk writes each unit of this size either completely or not at all. */
 const SECTOR_BYTES = 512;
 
 /**
- * A disk that keeps for certain only what was synced: the content of a file with its own fsync, its name with that of its
- * folder. All else may be there after a power cut, or not, in any combination.
+ * A disk that is certain to keep only synced data. An fsync of a file keeps its content, and one of its folder keeps
+ * its name. After a power cut, any combination of the other changes may be on the disk.
  */
 export interface LossyDisk {
   apply(event: DiskEvent): void;
   /**
-   * What is there after a power cut now, by path; folders are not told.
+   * The files after a power cut at this moment, by path, without folders.
    *
-   * @param kept says of each sector, size and name that was not synced whether it has reached the disk
+   * @param kept decides for each sector, size and name that was not synced whether it has reached the disk
    */
   afterPowerCut(kept: () => boolean): Map<string, Buffer>;
 }
@@ -23,20 +23,20 @@ type Change = { type: 'write'; offset: number; bytes: Buffer } | { type: 'trunca
 
 interface Entry {
   durable: Buffer;
-  /** Changes of the content since it was synced. */
+  /** Changes of the content since the last sync. */
   changes: Change[];
-  /** Whether the name is in the folder on the disk. */
+  /** True if the folder on the disk contains the name. */
   named: boolean;
-  /** Whether it was removed since the folder was synced. */
+  /** True if the file was removed since the last sync of the folder. */
   removed: boolean;
-  /** What was removed under the same name, which the disk may still have in its place. */
+  /** A removed file of the same name. The disk may still have that file instead of this one. */
   before: Entry | null;
 }
 
-/** A disk on which these folders exist already. */
+/** Makes a disk on which these folders exist. */
 export function createLossyDisk(existing: readonly string[]): LossyDisk {
   const files = new Map<string, Entry>();
-  /** Folders that exist, and whether that is certain. */
+  /** Existing folders. The value is true if the folder is certain to survive a power cut. */
   const folders = new Map<string, boolean>(existing.map((path) => [path, true]));
 
   function fileAt(path: string): Entry {
@@ -78,7 +78,7 @@ export function createLossyDisk(existing: readonly string[]): LossyDisk {
           }
           break;
         case 'failed-sync':
-          // Linux tells of the failure once: the pages count as written from then on, and no later fsync writes them.
+          // Linux reports the failure once. After that the pages count as written, and no later fsync writes them.
           if (!folders.has(path)) fileAt(path).changes = [];
           break;
         case 'append':
@@ -101,7 +101,7 @@ export function createLossyDisk(existing: readonly string[]): LossyDisk {
   };
 }
 
-/** The file that has the name after a power cut, if one has. */
+/** The file with this name after a power cut; null if no file has it. */
 function survivorOf(entry: Entry, kept: () => boolean): Entry | null {
   const appeared = entry.named || kept();
   if (!appeared) return entry.before && survivorOf(entry.before, kept);
@@ -112,7 +112,7 @@ function contentOf({ durable, changes }: Entry, kept: () => boolean): Buffer {
   return changes.reduce((content, change) => changed(content, change, kept), durable);
 }
 
-/** Puts files where there are none. */
+/** Writes files into empty folders. */
 export function writeFiles(files: ReadonlyMap<string, Buffer>): void {
   for (const [path, content] of files) {
     mkdirSync(dirname(path), { recursive: true });
@@ -135,7 +135,7 @@ function changed(content: Buffer, change: Change, kept: () => boolean): Buffer {
   return result;
 }
 
-/** A copy of this size, with zeros for what was not there. */
+/** A copy of the content with this size. Zeros fill the added part. */
 function resized(content: Buffer, size: number): Buffer {
   const copy = Buffer.alloc(size);
   content.copy(copy);

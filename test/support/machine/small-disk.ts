@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describeWhere } from '../runner/describe-where.ts';
 
-/** A `describe` that is skipped where nothing may be mounted, which is found out once per test file. */
+/** A `describe` that is skipped if this machine does not allow mounts. Each test file tests that once. */
 export const describeSmallDisk = describeWhere({
   isThere: canMount(),
   what: 'leave to mount a small tmpfs: run the tests as root on Linux',
@@ -12,15 +12,15 @@ export const describeSmallDisk = describeWhere({
 
 /** A disk of a few megabytes. */
 export interface SmallDisk {
-  /** Takes this much of the room, or all that is left. */
+  /** Uses this many bytes of the free space, or all of it. */
   fill(bytes?: number): void;
-  /** Gives it back. */
+  /** Frees that space again. */
   clear(): void;
   makeReadOnly(): void;
   remove(): void;
 }
 
-/** Mounts a small disk on a folder, which is made where there is none. */
+/** Mounts a small disk on a folder. It makes the folder if there is none. */
 export function mountSmallDisk(folder: string, megabytes: number): SmallDisk {
   mkdirSync(folder, { recursive: true });
   if (!mount(folder, megabytes)) throw new Error(`Nothing can be mounted on ${folder}.`);
@@ -38,7 +38,7 @@ export function mountSmallDisk(folder: string, megabytes: number): SmallDisk {
     clear: () => rmSync(ballast, { force: true }),
     makeReadOnly: () => void spawnSync('mount', ['-o', 'remount,ro', folder]),
     remove() {
-      // What has been closed only just now may hold it for a moment: let go of lazily.
+      // A file that was closed just now may keep the disk busy for a moment. `--lazy` unmounts it after that.
       spawnSync('umount', ['--lazy', folder]);
     },
   };

@@ -1,24 +1,24 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { describeWhere } from '../runner/describe-where.ts';
 
-/** Whether a process can be run under strace here, and its system calls tampered with. */
+/** True if strace can run a process here and change its system calls. */
 export const straceAvailable: boolean = canInject();
 
-/** A `describe` that is skipped where nothing can be traced. */
+/** A `describe` that is skipped if strace cannot be used. */
 export const describeStrace = describeWhere({
   isThere: straceAvailable,
   what: 'strace, and the right to trace: install it with `apt-get install strace`',
   requiredBy: 'DPP_SYNC_TEST_REQUIRE_STRACE',
 });
 
-/** What changes a file or makes a change last. Calls of each are counted apart, from 1. */
+/** The calls that change a file, or make a change durable. The calls of each name are counted separately, from 1. */
 export const DISK_CALLS = ['pwrite64', 'write', 'fsync', 'fdatasync', 'ftruncate', 'unlink', 'mkdir'] as const;
 export type DiskCall = (typeof DISK_CALLS)[number];
 
-/** What happens in place of some calls: none of them takes effect. */
+/** A replacement for some calls: none of these calls takes effect. */
 export interface Injection {
   call: DiskCall;
-  /** The call that it happens to, or the first and the last one. */
+  /** The number of the replaced call, or of the first and the last one. */
   when: number | readonly [first: number, last: number];
   effect: 'SIGKILL' | 'EIO';
 }
@@ -31,7 +31,7 @@ export interface Traced {
 }
 
 export interface TraceOptions {
-  /** Files and folders whose calls count; they need not exist yet. */
+  /** Files and folders whose calls count. They do not have to exist yet. */
   paths: readonly string[];
   inject?: readonly Injection[];
   /** A file in which strace records the calls with all their bytes. */
@@ -39,11 +39,12 @@ export interface TraceOptions {
   env?: Record<string, string>;
 }
 
-/** Runs Node on these arguments under strace, to its end. */
+/** Runs Node with these arguments under strace, until Node ends. */
 export function runTraced(args: readonly string[], options: TraceOptions): Promise<Traced> {
   const [command = '', ...traced] = straceCommand(options);
   const child = spawn(command, [...traced, process.execPath, ...args], {
-    // strace counts by thread, and this one does all that Node has done beside its own.
+    // strace counts the calls of each thread separately. With a pool of one thread, one thread does all of Node's
+    // background work.
     env: { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '', UV_THREADPOOL_SIZE: '1', ...options.env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -63,19 +64,20 @@ export function runTraced(args: readonly string[], options: TraceOptions): Promi
 }
 
 /**
- * The beginning of a command line that runs the rest of it traced. A signal that ends the program ends strace as well, in
- * the same way; strace itself passes none on to it.
+ * The beginning of a command line that runs the following program under strace. A signal that ends the program ends
+ * strace in the same way. strace itself passes no signals to the program.
  */
 export function straceCommand({ paths, inject = [], recording }: Omit<TraceOptions, 'env'>): string[] {
   const calls = recording === undefined ? DISK_CALLS : [...DISK_CALLS, 'openat'];
   return [
     'strace',
-    // All threads. Not `--seccomp-bpf`, which is faster: a kernel may let a call through then that was to end the process.
+    // All threads. Not with `--seccomp-bpf`, which is faster: with it a kernel may let a call pass that should end the
+    // process.
     '-f',
     '-qqq',
     '-o',
     recording ?? '/dev/null',
-    // Whole contents, told in one notation for text and bytes; the path of each descriptor.
+    // Records whole contents, text and bytes in the same notation, and the path of each descriptor.
     ...(recording === undefined ? [] : ['-y', '-xx', '-s', '1000000']),
     '-e',
     `trace=${calls.join(',')}`,
@@ -92,7 +94,8 @@ function injectionOf({ call, when, effect }: Injection): string {
 }
 
 function canInject(): boolean {
-  // A kill at the first write to stdout, to see that calls can be filtered, traced and tampered with.
+  // Tries to kill a program at its first write to stdout. That shows whether strace can filter, trace and change calls
+  // here.
   const args = ['-f', '-qqq', '-o', '/dev/null', '-e', 'trace=write', '-e', 'inject=write:signal=SIGKILL:when=1'];
   const { signal } = spawnSync('strace', [...args, 'echo', 'written'], { timeout: 20_000 });
   return signal === 'SIGKILL';

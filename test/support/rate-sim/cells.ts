@@ -32,23 +32,25 @@ export interface Cell {
   seed: number;
 }
 
-/** When the limit of a cell changes, or its outage begins, in seconds from the start. */
+/** The time at which the limit of a cell changes or its outage begins, in seconds from the start. */
 const CHANGE_S = 240;
-/** The length of a cell. */
+/** The length of a cell, in seconds. */
 const LENGTH_S = 600;
 const OUTAGE_S = 60;
 
-/** Seconds in which the rate has to settle: two windows if these are long. */
+/** Seconds in which the rate has to settle: for a limit with long windows, the time of two windows. */
 export function settlingSeconds(limit: LimitName, seconds: number): number {
   return limit.includes('60 s') ? 120 : seconds;
 }
 
 export interface CellResult {
-  /** The share of the final limit that was used, after the time in which clients adapt. */
+  /** The used share of the final limit, after the time in which clients adapt. */
   use: number;
-  /** The refused share of all requests, or of those in the minute (three long windows) after a change. */
+  /**
+   * The share of refused requests: of all requests, or of those in the minute (or three long windows) after a change.
+   */
   refused: number;
-  /** Seconds from the start, or from the change, until nine tenths of the limit are in use; can be infinite. */
+  /** Seconds from the start, or from the change, until nine tenths of the limit are used. It can be infinite. */
   settledS: number;
   /** Jain's index of the processes' shares. */
   jain: number;
@@ -58,11 +60,11 @@ export interface CellResult {
   early: number;
 }
 
-/** Runs one cell. Equal cells give equal results. */
+/** Runs one cell. The same cell always gives the same result. */
 export function runCell(cell: Cell, clientOf: (random: () => number, cell: Cell) => SimClient): CellResult {
   const random = seededRandom(cell.seed);
   const limiter = LIMITS[cell.limit](cell.rate, random());
-  // Each limit has another kind of wrong headers.
+  // Each limit has a different kind of wrong headers.
   const kind = Object.keys(LIMITS).indexOf(cell.limit) * 0.29 + cell.rate * 0.013;
   const headers = headersOf(cell.headers, (random() + kind) % 1);
   const watched = Array.from({ length: cell.processes }, () => watch(clientOf(random, cell)));

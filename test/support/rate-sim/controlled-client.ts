@@ -5,7 +5,7 @@ import type { Observation } from '../../../src/delivery/observation.ts';
 import { createRateController } from '../../../src/delivery/rate/rate-controller.ts';
 import type { SimAnswer, SimClient } from './simulate.ts';
 
-/** The rate controller and the outage detection, combined as the API's health combines them. */
+/** The rate controller together with the outage detection, as the health of the API uses them. */
 export function controlledClient(random: () => number, maxRate: number | null = null): SimClient {
   const controller = createRateController(maxRate, random);
   const outage = createOutage(random);

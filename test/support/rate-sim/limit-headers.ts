@@ -9,7 +9,7 @@ const NOTHING: Record<string, string> = {};
 const EPOCH_MS = Date.UTC(2027, 0, 15);
 
 /**
- * The headers of the answers.
+ * Makes the headers of the answers.
  *
  * @param draw a random number in [0, 1) that selects one of several kinds of wrong headers
  */

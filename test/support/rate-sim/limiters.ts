@@ -1,4 +1,4 @@
-/** The server's decision about one request. */
+/** The server's decision whether it accepts one request. */
 export interface Admission {
   allowed: boolean;
   /** Milliseconds until another request would be accepted; 0 for an accepted request. */
@@ -8,9 +8,9 @@ export interface Admission {
 /** A rate limit of a simulated server. `now` is in milliseconds and does not go backwards. */
 export interface Limiter {
   admit(now: number): Admission;
-  /** Multiplies the limit from now on. Requests that were counted stay counted. */
+  /** Multiplies the limit from now on. The requests so far still count. */
   scale(factor: number): void;
-  /** The limit as RateLimit header fields state it. */
+  /** The limit in the form of the RateLimit header fields. */
   quota(): { requests: number; windowMs: number };
 }
 
@@ -41,7 +41,7 @@ export function fixedWindow(ratePerSecond: number, windowMs: number, offsetMs: n
   };
 }
 
-/** Allows no more than the limit in any window, by a log of requests like the throttles of Django REST Framework. */
+/** Allows no more than the limit in any window, with a log of requests, like the throttles of Django REST Framework. */
 export function slidingWindow(ratePerSecond: number, windowMs: number, { countsRefused = false } = {}): Limiter {
   let limit = countOf(ratePerSecond, windowMs);
   let log: number[] = [];
@@ -66,7 +66,10 @@ export function slidingWindow(ratePerSecond: number, windowMs: number, { countsR
   };
 }
 
-/** The generic cell rate algorithm (ITU-T I.371), which is a token bucket. The burst is given in seconds of the rate, and is two requests at least. */
+/**
+ * The generic cell rate algorithm (ITU-T I.371), which is a token bucket. The size of the burst is given in seconds of
+ * the rate. It is at least two requests.
+ */
 export function gcra(ratePerSecond: number, burstSeconds: number): Limiter {
   let rate = ratePerSecond;
   let fullAt = Number.NEGATIVE_INFINITY;
@@ -80,7 +83,7 @@ export function gcra(ratePerSecond: number, burstSeconds: number): Limiter {
       return ALLOWED;
     },
     scale(factor) {
-      // The bucket is as full as before, in per cent.
+      // The bucket keeps its fill level in per cent.
       rate *= factor;
     },
     quota: () => ({ requests: Math.floor(burst()), windowMs: (burst() * 1000) / rate }),

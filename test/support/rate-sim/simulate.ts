@@ -1,7 +1,7 @@
 import { createEventQueue } from './event-queue.ts';
 import type { Limiter } from './limiters.ts';
 
-/** The answer to a request: its status, null if none came, and the headers that state the limit. */
+/** The answer to a request. `status` is null if no answer came. `headers` state the limit. */
 export interface SimAnswer {
   status: 200 | 429 | null;
   headers: Record<string, string>;
@@ -43,19 +43,19 @@ function delayMs(random: () => number): number {
   return 8 + (random() < 0.01 ? jitter * 8 : jitter);
 }
 
-/** A timer is late by up to a millisecond. Now and then the process is busy with other work and is later. */
+/** A timer is up to a millisecond late. Sometimes the process is busy with other work, and the timer is later. */
 function lateness(random: () => number): number {
   return random() < 0.002 ? 40 * random() : random();
 }
 
-/** Runs clients against a limiter as a simulation of discrete events. Equal seeds give equal traces. */
+/** Runs clients against a limiter as a simulation of discrete events. The same seed gives the same trace. */
 export function simulate(options: Simulation): Trace {
   const { limiter, clients, headers, untilMs, outage, random } = options;
   const seconds = Math.ceil(untilMs / 1000) + 1;
   const accepted = clients.map(() => new Uint32Array(seconds));
   const refused = clients.map(() => new Uint32Array(seconds));
   const inFlight = clients.map(() => 0);
-  /** When each client wakes up next. A wake-up with another time was replaced by an earlier one. */
+  /** When each client wakes up next. An earlier wake-up has replaced one that has another time. */
   const wakeAt = clients.map(() => Number.POSITIVE_INFINITY);
   const events = createEventQueue();
   const changes = [...(options.changes ?? [])];

@@ -1,7 +1,7 @@
 import { onTestFailed } from 'vitest';
 import { chaosSeed, seededRandom } from './chaos.ts';
 
-/** Numbers in [0, 1) drawn from the seed. Where the running test fails, it says which seed that was. */
+/** Random numbers in [0, 1) from the seed. If the running test fails, the seed is printed. */
 export function announcedRandom(): () => number {
   const seed = chaosSeed();
   onTestFailed(() => void process.stderr.write(`DPP_SYNC_TEST_SEED=${seed}\n`));

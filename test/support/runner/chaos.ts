@@ -1,21 +1,22 @@
 /**
- * True under `npm run test:chaos`. `npm run test:slow` runs the same tests on a short slice, drawn from the same seed in each run.
+ * True under `npm run test:chaos`. `npm run test:slow` runs a small part of the same tests, with the same seed in each
+ * run.
  */
 export const IS_FULL = process.env['DPP_SYNC_TEST_CHAOS'] === 'full';
 
-/** How much of something: a little in `npm run test:slow`, all of it under `npm run test:chaos`. */
+/** A number of cases: `slice` in `npm run test:slow`, `full` in `npm run test:chaos`. */
 export function scaled(slice: number, full: number): number {
   return IS_FULL ? full : slice;
 }
 
-/** The seed of what is drawn at random; printed by a failing test, and set with `DPP_SYNC_TEST_SEED`. */
+/** The seed of all random choices. A failing test prints it, and `DPP_SYNC_TEST_SEED` sets it. */
 export function chaosSeed(): number {
   const given = process.env['DPP_SYNC_TEST_SEED'];
   if (given === undefined) return 20_270_218;
   return given === 'random' ? Math.floor(Math.random() * 2 ** 31) : Number(given);
 }
 
-/** Numbers in [0, 1), the same ones for a seed each time (mulberry32). */
+/** Random numbers in [0, 1), always the same for the same seed (mulberry32). */
 export function seededRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

@@ -1,22 +1,23 @@
 import { describe, test } from 'vitest';
 
-/** What a suite needs of the machine. */
+/** Something that a suite needs on the machine. */
 export interface Need {
   isThere: boolean;
-  /** The text behind `needs` in the list of tests that were left out: what is missing, and how to install it. */
+  /** The text after `needs` in the list of skipped tests: the missing thing, and how to install it. */
   what: string;
-  /** The environment variable that makes it a failure, where it is 1, that it is not there. */
+  /** An environment variable. If it is 1, the suite fails instead of being skipped. */
   requiredBy?: string;
 }
 
-/** A `describe` that is skipped, saying what it needs, where that is not there. */
+/** Makes a `describe`. If the need is missing, the suite is skipped and names the need. */
 export function describeWhere({ isThere, what, requiredBy }: Need): (name: string, body: () => void) => void {
   const words = requiredBy === undefined ? what : `${what}; ${requiredBy}=1 makes this a failure`;
   return (name, body) => {
     if (isThere) describe(name, body);
     else if (requiredBy === undefined || process.env[requiredBy] !== '1') {
-      // Not every machine has it, or may have it: there the other tests still say something, and the run's list of what was
-      // left out says what does not hold by it. Where all has to be tested, `requiredBy` turns this into a failure.
+      // A machine may lack the need, and the other tests are still useful there. The list of skipped tests at the end
+      // of the run names the need. If a machine must run all tests, set `requiredBy`, and the missing need is a
+      // failure.
       describe.skip(`${name} (needs ${words})`, body);
     } else {
       describe(name, () => {

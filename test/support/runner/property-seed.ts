@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 
 /**
- * The property tests of the gate draw the same cases in each run, so that it fails on a change and not on a draw.
- * `DPP_SYNC_TEST_SEED=random npm test` draws others, and a failure prints the number that repeats it.
+ * The property tests of `npm test` use the same cases in each run, so that only a change of the code makes them fail.
+ * `DPP_SYNC_TEST_SEED=random npm test` chooses other cases. A failure then prints the number that repeats them.
  */
 const FIXED_SEED = 20_270_218;
 

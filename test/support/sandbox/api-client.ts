@@ -9,11 +9,11 @@ import { type ScriptedServer, startScriptedServer } from '../servers/scripted-se
 
 export const API_KEY = 'dpp_live_4f9a8b7c6d5e4f3a2b1c';
 
-/** A client, and a server that answers as the test says. */
+/** A client, and a server whose answers the test decides. */
 export interface ClientSetup {
   server: ScriptedServer;
   client: ApiClient;
-  /** Lines that were logged. */
+  /** The lines of the log. */
   lines: string[];
   /** The waits of the client, in milliseconds. None of them takes any time. */
   waits: number[];

@@ -1,7 +1,10 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** The least that a JSON API can do: read the body, parse it, answer it. `node bare-server-process.ts` prints its URL. */
+/**
+ * The smallest possible JSON API: it reads the body, parses it and answers. `node bare-server-process.ts` prints its
+ * URL.
+ */
 const server = createServer((request, response) => {
   const chunks: Buffer[] = [];
   request.on('data', (chunk: Buffer) => chunks.push(chunk));

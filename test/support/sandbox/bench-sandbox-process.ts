@@ -1,7 +1,9 @@
 import { systemClock } from '../../../src/lib/clock.ts';
 import { createSandbox } from '../../../src/sandbox/sandbox.ts';
 
-/** A sandbox in memory, in a process of its own, to be measured: `node bench-sandbox-process.ts KEY` prints its URL. */
+/**
+ * A sandbox in memory and in a separate process, for measurements: `node bench-sandbox-process.ts KEY` prints its URL.
+ */
 const [key = ''] = process.argv.slice(2);
 const sandbox = await createSandbox({}, { clock: systemClock });
 sandbox.ensureKey({ organization: 'acme', name: 'bench', scopes: ['read', 'write', 'publish'], key });

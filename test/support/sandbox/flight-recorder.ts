@@ -4,12 +4,18 @@ import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { Agent, request } from 'undici';
 
-/** A server before the sandbox that passes everything on and notes what was in flight with what. */
+/**
+ * A server before the sandbox. It passes every request to the sandbox, and records which requests were in flight at the
+ * same time.
+ */
 export interface FlightRecorder {
   baseUrl: string;
-  /** How many writes have arrived. */
+  /** The number of writes that have arrived. */
   writes(): number;
-  /** Items of which a second write arrived before the first had its answer; as the path and what names them. */
+  /**
+   * Items with overlapping writes: the second write arrived before the answer to the first. An item is the path and its
+   * name.
+   */
   overlaps(): string[];
   close(): Promise<void>;
 }
@@ -43,7 +49,7 @@ export async function startFlightRecorder(target: string): Promise<FlightRecorde
         for (const flight of flights) inFlight.delete(flight);
       }
     };
-    // The client sees what a proxy makes of a server that is gone: a reset.
+    // If the server is gone, the client sees a reset, as behind a proxy.
     pass().catch(() => response.destroy());
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -61,7 +67,10 @@ export async function startFlightRecorder(target: string): Promise<FlightRecorde
   };
 }
 
-/** The path and name of each item that a request writes. The products of an import count as if each was created alone. */
+/**
+ * The path and name of each item that a request writes. Each product of an import counts like one that is created
+ * alone.
+ */
 function flightsOf(url: string, body: Buffer): string[] {
   if (body.length === 0) return [`${url} `];
   const content = JSON.parse(body.toString()) as Record<string, unknown>;

@@ -12,18 +12,22 @@ import { API_KEY } from '../worlds/world.ts';
 
 const SCRIPT = join(import.meta.dirname, 'sandbox-process.ts');
 
-/** A sandbox in a process of its own, whose store outlives it. Its key is the `API_KEY` of the worlds. */
+/**
+ * A sandbox in a separate process. Its store stays when the process is killed. Its key is the `API_KEY` of the worlds.
+ */
 export interface MortalSandbox {
   baseUrl: string;
-  /** How many writes have taken effect. Read from its store, so that it can be asked while the process is dead. */
+  /**
+   * The number of writes that have taken effect. It is read from the store, so it is known while the process is dead.
+   */
   writes(): number;
-  /** Ends it with SIGKILL. */
+  /** Ends the process with SIGKILL. */
   kill(): Promise<void>;
-  /** Starts it again at the same address on the same store. */
+  /** Starts the sandbox again at the same address on the same store. */
   restart(): Promise<void>;
-  /** Ends it with SIGKILL and looks into its store. */
+  /** Ends the process with SIGKILL and reads its store. */
   inspect(): Promise<SandboxSnapshot>;
-  /** Ends it and removes its store. */
+  /** Ends the process and removes its store. */
   stop(): Promise<void>;
 }
 

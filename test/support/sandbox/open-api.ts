@@ -4,13 +4,13 @@ import { ITEM_KINDS, type ItemKind, REF_ROLES } from '../../../src/domain/item.t
 import { allowedFieldsOf, type Profile } from '../../../src/domain/profile.ts';
 import type { JsonObject, JsonValue } from '../../../src/lib/json.ts';
 
-/** An OpenAPI document, as plain data that tests change. */
+/** An OpenAPI document, as data that tests can change. */
 export interface OpenApi extends JsonObject {
   paths: Record<string, Record<string, JsonObject>>;
   components: { schemas: Record<string, JsonObject>; securitySchemes: Record<string, JsonObject> };
 }
 
-/** The document of a platform that is exactly as the profile has it, in the way that drf-spectacular writes one. */
+/** The OpenAPI document of a platform that fits the profile exactly, in the style of drf-spectacular. */
 export function openApiOf(profile: Profile): OpenApi {
   const paths: OpenApi['paths'] = {};
   for (const name of ENDPOINT_NAMES) {

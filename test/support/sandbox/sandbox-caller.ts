@@ -6,7 +6,7 @@ import { refusalsOf } from '../../../src/sandbox/schema/refusals.ts';
 import { type SandboxOptions, SandboxSettings } from '../../../src/sandbox/settings/settings.ts';
 import { createManualClock, type ManualClock } from '../time/manual-clock.ts';
 
-/** The members that tests use. Assertions find out whether they are there. */
+/** The members that tests use. Nothing guarantees them: the assertions of the tests check whether they are there. */
 export interface AnswerBody {
   [name: string]: unknown;
   id: number;
@@ -16,7 +16,7 @@ export interface AnswerBody {
   results: Record<string, unknown>[];
 }
 
-/** An answer with its parsed body. `body` is null if it was no JSON, and `text` is the body as it came. */
+/** An answer with its parsed body. `body` is null if the body is not JSON. `text` is the unparsed body. */
 export interface CallAnswer {
   status: number;
   headers: Record<string, string | string[] | undefined>;
@@ -25,7 +25,7 @@ export interface CallAnswer {
 }
 
 export interface CallOptions {
-  /** A text is sent as it is, anything else as JSON. */
+  /** A text is sent unchanged, and any other value as JSON. */
   body?: unknown;
   key?: string | null;
   headers?: Record<string, string>;
@@ -43,8 +43,8 @@ export interface RunningSandbox {
 }
 
 /**
- * Starts a sandbox and closes it when the test ends. The test fails where an operation of it has refused with a status that
- * its OpenAPI description does not have.
+ * Starts a sandbox and closes it when the test ends. The test fails if the sandbox refused a request with a status that
+ * its OpenAPI description does not contain.
  */
 export async function startSandbox(
   options: SandboxOptions = {},
@@ -87,8 +87,8 @@ export async function startSandbox(
 }
 
 /**
- * Refusals in the journal that the description does not have. Answers of injected faults and failures are not
- * described.
+ * Refusals in the journal whose status the description does not contain. Answers of injected faults and failures are
+ * not described.
  */
 function undescribedRefusals(sandbox: Sandbox, options: SandboxOptions): string[] {
   const settings = SandboxSettings.parse(options);

@@ -1,31 +1,31 @@
 import type { OperationName } from '../../../src/sandbox/api/endpoints.ts';
 import type { RunningSandbox } from './sandbox-caller.ts';
 
-/** A request as a test makes it. The path's parameters are filled in. */
+/** A request of a test. Its path has values in place of parameters. */
 export interface CaseRequest {
   path: string;
   body?: unknown;
 }
 
-/** What one row of the endpoint table does on the ground that `prepareGround` lays. */
+/** The requests that test one row of the endpoint table. They need the items that `prepareGround` creates. */
 export interface OperationCase {
   succeeds: CaseRequest & { status: number };
-  /** Bodies that are JSON and wrong. */
+  /** Bodies that are JSON but invalid. */
   invalid?: unknown[];
-  /** The same request about something that does not exist; `{}` stands for the id. */
+  /** The same request for an item that does not exist. `{}` is replaced by the id. */
   elsewhere?: string;
-  /** Pages that a list does not have. */
+  /** Requests for pages that the list does not have. */
   beyond?: string[];
   /** Requests that a business rule blocks. */
   blocked?: CaseRequest[];
 }
 
-/** Ids of the ground; they are what the sandbox gives out first. */
+/** Ids of the items that `prepareGround` creates: the first ids of a new sandbox. */
 const PLAIN = 1;
 const INITIALIZED = 2;
 const PUBLISHED = 3;
 const INCOMPLETE = 4;
-/** The key that is there to be revoked: the test's own is the first. */
+/** The key that a case revokes. The test's own key is the first one. */
 const SPARE_KEY = 2;
 
 /**

@@ -2,17 +2,17 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** A certificate authority of one's own, and a certificate of this machine that it has signed. */
+/** A certificate authority for tests, and a certificate of this machine that it has signed. */
 export interface Certificates {
   ca: string;
   cert: string;
   key: string;
-  /** Where the certificate and its key are. */
+  /** The files of the certificate and of its key. */
   certFile: string;
   keyFile: string;
 }
 
-/** Makes them in a folder. */
+/** Makes an authority and a certificate in a folder. */
 export function makeCertificates(folder: string): Certificates {
   const at = (name: string) => join(folder, name);
   const openssl = (...args: string[]) => execFileSync('openssl', args, { cwd: folder, stdio: 'pipe' });

@@ -7,11 +7,11 @@ import { describeWhere } from '../runner/describe-where.ts';
 import type { DatabaseServer } from './database-server.ts';
 
 const READY_WITHIN_MS = 180_000;
-/** As SQL Server asks for them: with letters of both cases and digits. */
+/** SQL Server asks for a password with upper case, lower case and digits. */
 const OWNER_PASSWORD = 'The-Passw0rd-of-the-owner';
 const PASSWORD = 'The-Passw0rd-of-the-reader';
 
-/** Someone who may do everything, on a connection of their own. */
+/** A user who may do everything, on a separate connection. */
 interface Owner {
   ask(text: string): Promise<unknown[][]>;
   close(): Promise<void>;
@@ -23,9 +23,9 @@ interface Kind {
   database: string;
   environment: Record<string, string>;
   login(host: string, port: number): Promise<Owner>;
-  /** Makes the user `reader`. */
+  /** The statements that make the user `reader`. */
   users: readonly string[];
-  /** The connections of `reader`, and the statement that ends one of them. */
+  /** A query for the connections of `reader`. */
   connections: string;
   end: (id: string) => string;
 }
@@ -88,7 +88,7 @@ const KINDS: Readonly<Record<DatabaseServer['dialect'], Kind>> = {
     async login(server, port) {
       const user = { user: 'sa', password: OWNER_PASSWORD };
       const options = { encrypt: false, trustServerCertificate: true };
-      // One connection, so that USE holds for all that follows.
+      // A pool of one connection, so that USE counts for all later statements.
       const pool = new mssql.ConnectionPool({
         server,
         port,
@@ -126,14 +126,14 @@ const isDockerThere = await getContainerRuntimeClient().then(
   () => false,
 );
 
-/** A `describe` that is skipped where there is no Docker. */
+/** A `describe` that is skipped if there is no Docker. */
 export const describeContainers = describeWhere({
   isThere: isDockerThere,
   what: 'Docker, to run a database server in a container',
   requiredBy: 'DPP_SYNC_TEST_REQUIRE_DOCKER',
 });
 
-/** Starts a database server in a container of its own. It has no certificate that a test could trust. */
+/** Starts a database server in a separate container. Its certificate cannot be trusted. */
 export async function startContainerDatabase(dialect: DatabaseServer['dialect']): Promise<DatabaseServer> {
   const kind = KINDS[dialect];
   const container = await new GenericContainer(kind.image)
@@ -141,7 +141,7 @@ export async function startContainerDatabase(dialect: DatabaseServer['dialect'])
     .withExposedPorts(kind.port)
     .withStartupTimeout(READY_WITHIN_MS)
     .start();
-  // A name such as localhost may stand for an address of IPv6, on which the port is not.
+  // `localhost` may be resolved to an IPv6 address, where the port is not open.
   const host = container.getHost() === 'localhost' ? '127.0.0.1' : container.getHost();
   const port = container.getMappedPort(kind.port);
   const owner = await untilLoggedIn(() => kind.login(host, port));
@@ -170,7 +170,7 @@ export async function startContainerDatabase(dialect: DatabaseServer['dialect'])
   };
 }
 
-/** A port answers before the server takes logins. */
+/** The port answers before the server accepts logins. */
 async function untilLoggedIn(login: () => Promise<Owner>): Promise<Owner> {
   const end = Date.now() + READY_WITHIN_MS;
   for (;;) {

@@ -1,16 +1,16 @@
 import { createServer, type IncomingMessage, request as requestOf, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 
-/** An HTTP proxy before an API that counts what the API answers. */
+/** An HTTP proxy before an API. It counts the answers of the API. */
 export interface CountingProxy {
   baseUrl: string;
-  /** Names the API. */
+  /** Sets the base URL of the API. */
   passTo(baseUrl: string): void;
-  /** Called when a request has arrived, before it is passed on. */
+  /** Called when a request has arrived, before the API gets it. */
   onRequest: (path: string) => void;
-  /** Requests that the API has answered so far. */
+  /** The number of requests that the API has answered so far. */
   answered(): number;
-  /** Resolves once no connection is open, and all that came over them was read. */
+  /** Resolves when no connection is open and all received data were read. */
   drained(): Promise<void>;
   close(): Promise<void>;
 }

@@ -6,17 +6,17 @@ export interface DatabaseServer {
   port: number;
   /** The certificate of the authority that has signed the certificate of the server. */
   ca: string;
-  /** That of `reader`. */
+  /** The password of `reader`. */
   password: string;
-  /** The options of a source that reads as `reader`. */
+  /** The options of a source that logs in as `reader`. */
   options: JsonObject;
   /** Runs a statement as the owner. */
   run: (text: string) => Promise<void>;
-  /** The rows of a statement, as the owner. */
+  /** Runs a query as the owner. Returns its rows. */
   ask: (text: string) => Promise<unknown[][]>;
   /** Ends all connections of `reader`. */
   endConnections: () => Promise<void>;
-  /** Ends the server at once. */
+  /** Kills the server. */
   kill: () => Promise<void>;
   stop: () => Promise<void>;
 }

@@ -9,7 +9,7 @@ import { freePort } from './redis.ts';
 
 const PROFTPD = '/usr/sbin/proftpd';
 
-/** A `describe` that is skipped where there is no ProFTPD. */
+/** A `describe` that is skipped if there is no ProFTPD. */
 export const describeFtp = describeWhere({
   isThere: hasProgram(PROFTPD, '-v'),
   what: 'ProFTPD with TLS: install it with `apt-get install proftpd-core proftpd-mod-crypto`',
@@ -18,7 +18,7 @@ export const describeFtp = describeWhere({
 
 export interface FtpTestServer {
   port: number;
-  /** The folder of the files on this machine; the server shows it as `/`. */
+  /** The folder of the files on this machine; clients see it as `/`. */
   files: string;
   user: string;
   password: string;
@@ -27,7 +27,10 @@ export interface FtpTestServer {
   stop: () => Promise<void>;
 }
 
-/** Starts ProFTPD on a free port, with a user of its own. `explicit`: with `AUTH TLS`; `implicit`: with TLS from the start. */
+/**
+ * Starts ProFTPD on a free port, with one user. With `explicit` it uses TLS after `AUTH TLS`, with `implicit` from the
+ * start.
+ */
 export async function startFtpServer(tls: 'none' | 'explicit' | 'implicit'): Promise<FtpTestServer> {
   const folder = await mkdtemp(join(tmpdir(), 'dpp-sync-ftp-'));
   const files = join(folder, 'files');

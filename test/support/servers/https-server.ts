@@ -14,14 +14,14 @@ export interface HttpsTestServer {
   address: string;
   /** The certificate of the authority that has signed the certificate of the server. */
   ca: string;
-  /** What came, in order: the requests without their bodies. */
+  /** The requests so far, in order, without their bodies. */
   requests: IncomingMessage[];
-  /** How the requests from now on are answered. */
+  /** Sets the handler that answers all later requests. */
   answer: (handler: Handler) => void;
   stop: () => Promise<void>;
 }
 
-/** Starts a web server with a certificate of its own authority. */
+/** Starts a web server, whose certificate a new authority has signed. */
 export async function startHttpsServer(): Promise<HttpsTestServer> {
   const folder = await mkdtemp(join(tmpdir(), 'dpp-sync-https-'));
   const { ca, cert, key } = makeCertificates(folder);

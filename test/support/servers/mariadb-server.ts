@@ -13,7 +13,7 @@ import { freePort } from './redis.ts';
 
 const MARIADB = ['/usr/sbin/mariadbd', '/usr/sbin/mysqld'].find(existsSync) ?? null;
 
-/** A `describe` that is skipped where there is no MariaDB. */
+/** A `describe` that is skipped if there is no MariaDB. */
 export const describeMariaDb = describeWhere({
   isThere: MARIADB !== null,
   what: 'a MariaDB server: install it with `apt-get install mariadb-server`',
@@ -30,7 +30,7 @@ CREATE USER reader@'%' IDENTIFIED BY '${PASSWORD}';
 GRANT SELECT ON shop.* TO reader@'%';
 `;
 
-/** Starts MariaDB on a free port with a folder of its own, as a user without rights. */
+/** Starts MariaDB on a free port with a new folder, as a user without rights. */
 export async function startMariaDb(): Promise<DatabaseServer> {
   if (MARIADB === null) throw new Error('There is no MariaDB.');
   const folder = await mkdtemp(join(tmpdir(), 'dpp-sync-mariadb-'));

@@ -10,11 +10,11 @@ export function hasProgram(name: string, ...args: string[]): boolean {
   return spawnSync(name, args).error === undefined;
 }
 
-/** A server process of a test, which ends with the tests at the latest. */
+/** A server process of a test. It ends at the end of the tests if it is not killed before. */
 export interface ServerProcess {
-  /** What it has written so far, for failures. */
+  /** Its output so far, to show it after a failure. */
   output: () => string;
-  /** Ends it at once. */
+  /** Kills the process. */
   kill: () => Promise<void>;
   stop: () => Promise<void>;
 }

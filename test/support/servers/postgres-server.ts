@@ -13,7 +13,7 @@ import { freePort } from './redis.ts';
 
 const POSTGRES = globSync('/usr/lib/postgresql/*/bin/postgres').toSorted().at(-1) ?? null;
 
-/** A `describe` that is skipped where there is no PostgreSQL. */
+/** A `describe` that is skipped if there is no PostgreSQL. */
 export const describePostgres = describeWhere({
   isThere: POSTGRES !== null,
   what: 'a PostgreSQL server: install it with `apt-get install postgresql`',
@@ -24,7 +24,10 @@ const SUPERUSER = 'owner';
 const OWNER_PASSWORD = 'the-password-of-the-owner';
 const PASSWORD = 'the-password-of-the-reader';
 
-/** Starts PostgreSQL on a free port with a folder of its own, as a user without rights, because it does not run as root. */
+/**
+ * Starts PostgreSQL on a free port with a new folder. It runs as a user without rights, because PostgreSQL refuses to
+ * run as root.
+ */
 export async function startPostgres(): Promise<DatabaseServer> {
   if (POSTGRES === null) throw new Error('There is no PostgreSQL.');
   const folder = await mkdtemp(join(tmpdir(), 'dpp-sync-postgres-'));

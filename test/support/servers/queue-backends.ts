@@ -4,11 +4,11 @@ import { describe } from 'vitest';
 import { createMemoryBackend } from '../../../src/queue/memory/memory-backend.ts';
 import { describeRedis, type RedisServer, startRedis } from './redis.ts';
 
-/** A place where the queues can live, for suites that run over all of them. */
+/** A backend of the queues, for suites that run with each backend. */
 export interface QueuePlace {
-  /** What `createQueues` takes. */
+  /** The URL for `createQueues`. */
   url: string;
-  /** A BullMQ worker beside ours, on the same queue, that takes a job and lets go of it in whatever way a test wants. */
+  /** A BullMQ worker on the same queue as ours. A test decides how it ends its jobs. */
   foreignWorker(queue: Queue, processor: Processor, lockMs: number): Worker;
   stop(): Promise<void>;
 }
@@ -21,7 +21,7 @@ interface QueueBackendUnderTest {
 
 const FOREIGN = { concurrency: 1, skipLockRenewal: true, skipStalledCheck: true };
 
-/** Every backend of the queues. A new one is tested by being listed here. */
+/** All backends of the queues. Add a new one here to test it. */
 export const QUEUE_BACKENDS: QueueBackendUnderTest[] = [
   {
     name: 'embedded',

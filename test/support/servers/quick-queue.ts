@@ -2,8 +2,8 @@ import { afterAll, beforeAll } from 'vitest';
 import { type RedisServer, redisAvailable, startRedis } from './redis.ts';
 
 /**
- * The queue of a test file that is not about queues: a Redis of its own, and the embedded one where there is none. Gives its
- * URL, from the first test on.
+ * The queue for a test file that does not test queues: a new Redis, or the embedded queue if there is no Redis. Returns
+ * its URL, which is there when the first test begins.
  */
 export function quickQueue(): () => string {
   let redis: RedisServer | null = null;

@@ -11,13 +11,13 @@ import { describeWhere } from '../runner/describe-where.ts';
 const READY_WITHIN_MS = 20_000;
 const CONTAINER_IMAGE = 'redis:7-alpine';
 
-/** How a Redis can be had here, found once per test file. */
+/** The way to start a Redis on this machine. It is determined once for each test file. */
 const redisSource: 'binary' | 'container' | undefined = await findRedis();
 export const redisAvailable = redisSource !== undefined;
-/** Whether it is a program of this machine, which other programs can run and trace. */
+/** True if Redis is a program of this machine. Other programs can then run and trace it. */
 export const redisTraceable = redisSource === 'binary';
 
-/** A `describe` that is skipped where there is no Redis. */
+/** A `describe` that is skipped if there is no Redis. */
 export const describeRedis = describeWhere({
   isThere: redisAvailable,
   what: 'Redis: install it with `apt-get install redis-server`, or let Docker run',
@@ -27,32 +27,35 @@ export const describeRedis = describeWhere({
 export interface RedisOptions {
   appendonly?: boolean;
   password?: string;
-  /** Further settings, as `{ maxmemory: '10mb', 'maxmemory-policy': 'allkeys-lru' }`. */
+  /** Further settings, such as `{ maxmemory: '10mb', 'maxmemory-policy': 'allkeys-lru' }`. */
   settings?: Record<string, string>;
   /**
-   * The beginning of a command line that the server is run by, given the folder of its data; it may end it before it is
-   * ready. `restart` does without. Only where Redis is `redisTraceable`.
+   * The beginning of a command line that runs the server, made from the folder of its data. Its program may end the
+   * server before the server is ready. `restart` does not use it. Only allowed if `redisTraceable` is true.
    */
   under?: (folder: string) => string[];
 }
 
 export interface RedisServer {
-  /** With the password, where one is set. */
+  /** The URL of the server, with the password if there is one. */
   url: string;
   port: number;
-  /** Of the server; undefined when it runs in a container. */
+  /** The process id of the server; undefined if it runs in a container. */
   pid(): number | undefined;
-  /** Waits for the end of the server that was started last, and gives the signal that ended it; never in a container. */
+  /**
+   * Waits until the last started server has ended, and returns the signal that ended it. Not for a server in a
+   * container.
+   */
   ended(): Promise<NodeJS.Signals | null>;
-  /** Ends it at once, as a crash would. Its data stay for `restart`. */
+  /** Kills the server, like a crash. Its data stay for `restart`. */
   kill(): Promise<void>;
-  /** Starts it again on the same port, with the data that it has stored. */
+  /** Starts the server again on the same port with its stored data. */
   restart(): Promise<void>;
-  /** Ends it and removes its data. */
+  /** Ends the server and removes its data. */
   stop(): Promise<void>;
 }
 
-/** Starts a Redis of one's own on a free port, with a directory of its own. */
+/** Starts a new Redis on a free port, with a new directory. */
 export async function startRedis(options: RedisOptions = {}): Promise<RedisServer> {
   const port = await freePort();
   const { appendonly = false, password, settings = {}, under } = options;
@@ -77,7 +80,8 @@ async function startBinary(port: number, args: string[], under?: RedisOptions['u
   const start = async (before: string[]): Promise<Started> => {
     const [command = '', ...rest] = [...before, ...own];
     const isWrapped = before.length > 0;
-    // What runs the server does not pass a SIGKILL on to it: both are then one group, which is killed as a whole.
+    // A program that runs the server does not pass SIGKILL to it. So both are in one process group, and the group is
+    // killed.
     const child = spawn(command, rest, { stdio: 'ignore', detached: isWrapped });
     const kill = () => {
       if (child.pid !== undefined && !hasEnded(child)) process.kill(isWrapped ? -child.pid : child.pid, 'SIGKILL');
@@ -105,7 +109,7 @@ async function startBinary(port: number, args: string[], under?: RedisOptions['u
     },
     async stop() {
       await kill();
-      // A Redis under another command may end a moment after that command, and writes a last file until then.
+      // If another program runs Redis, Redis may end a moment after that program, and may write a file until then.
       await rm(directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
     },
   };
@@ -145,7 +149,7 @@ async function findRedis(): Promise<typeof redisSource> {
     await getContainerRuntimeClient();
     return 'container';
   } catch {
-    // There is no container runtime either: the caller skips its suite and says so.
+    // There is no container runtime, so the caller skips its suite.
     return undefined;
   }
 }
@@ -160,7 +164,7 @@ export async function freePort(): Promise<number> {
   return address.port;
 }
 
-/** Redis answers a PING once it has read its data; asking is the only way to know. */
+/** Waits until Redis answers a PING, which it does after it has read its data. There is no other sign of that. */
 async function untilReady(port: number, mayHaveEnded: () => boolean = () => false): Promise<void> {
   const giveUpAt = Date.now() + READY_WITHIN_MS;
   while (!(mayHaveEnded() || (await answersPing(port)))) {
@@ -177,7 +181,7 @@ function answersPing(port: number): Promise<boolean> {
       resolve(ready);
     };
     socket.once('connect', () => socket.write('PING\r\n'));
-    // If a password is set, a refusal shows too that the server is up.
+    // If there is a password, Redis refuses the PING. That also shows that the server works.
     socket.once('data', (data) => answer(/^(?:\+PONG|-NOAUTH)/.test(data.toString())));
     socket.once('error', () => answer(false));
     socket.setTimeout(1_000, () => answer(false));

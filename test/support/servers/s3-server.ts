@@ -10,14 +10,14 @@ export interface S3TestServer {
   accessKeyId: string;
   secretAccessKey: string;
   put: (key: string, content: string | Uint8Array) => Promise<void>;
-  /** Null where there is no such key. */
+  /** The content of an object; null if there is no such key. */
   get: (key: string) => Promise<string | null>;
   stop: () => Promise<void>;
 }
 
 /**
- * Starts a stand-in for an S3-compatible storage: it speaks the protocol over HTTP and checks the signatures, and keeps the
- * objects in a folder of its own.
+ * Starts a server that replaces an S3-compatible storage: it uses the protocol over HTTP, checks the signatures, and
+ * keeps the objects in a new folder.
  */
 export async function startS3Server(): Promise<S3TestServer> {
   const directory = await mkdtemp(join(tmpdir(), 'dpp-sync-s3-'));

@@ -1,25 +1,25 @@
 import type { AddressInfo } from 'node:net';
 import { createServer, type Socket } from 'node:net';
 
-/** A request as it came over the socket. */
+/** A request that came over the socket. */
 interface SeenRequest {
   method: string;
   path: string;
   headers: Record<string, string>;
   body: string;
-  /** The connection it came over, counted from 1. */
+  /** The number of its connection, counted from 1. */
   connection: number;
 }
 
-/** What a script does with the connection when a request has come in whole. */
+/** Answers a request that has arrived completely, or does something else with its connection. */
 export type Reply = (socket: Socket, request: SeenRequest) => void;
 
-/** A server that does to a connection exactly what a test says, well-formed HTTP or not. */
+/** A server whose replies a test decides. A reply may be invalid HTTP. */
 export interface ScriptedServer {
   baseUrl: string;
   requests: SeenRequest[];
   connections: number;
-  /** The replies to come, in turn; the last one stays. */
+  /** Sets the next replies, one for each request. The last one is used again for all further requests. */
   script(...replies: Reply[]): void;
   /** Ends every connection. Calling it twice is harmless. */
   close(): Promise<void>;
@@ -34,7 +34,7 @@ export async function startScriptedServer(): Promise<ScriptedServer> {
     const connection = self.connections;
     sockets.add(socket);
     socket.on('close', () => sockets.delete(socket));
-    // The script resets connections on purpose.
+    // Scripts reset connections intentionally.
     socket.on('error', () => socket.destroy());
     let received = Buffer.alloc(0);
     socket.on('data', (chunk: Buffer) => {
@@ -88,7 +88,7 @@ function parseRequest(bytes: Buffer, connection: number): { request: SeenRequest
   return { request: { method, path, headers, body, connection }, length };
 }
 
-/** A well-formed answer; an object as body is sent as JSON. */
+/** A reply of valid HTTP. A `body` that is an object is sent as JSON. */
 export function answerWith(status: number, body: unknown = '', headers: Record<string, string> = {}): Reply {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
   const type = typeof body === 'string' ? 'text/html' : 'application/json';
@@ -97,7 +97,7 @@ export function answerWith(status: number, body: unknown = '', headers: Record<s
   return (socket) => void socket.write(`HTTP/1.1 ${status} Words\r\n${lines.join('')}\r\n${text}`);
 }
 
-/** Bytes as they are, then nothing more. */
+/** Sends a text unchanged, and then nothing more. */
 export function sendRaw(text: string): Reply {
   return (socket) => void socket.write(text);
 }

@@ -9,7 +9,7 @@ import { freePort } from './redis.ts';
 
 const SSHD = '/usr/sbin/sshd';
 
-/** A `describe` that is skipped where there is no OpenSSH server. */
+/** A `describe` that is skipped if there is no OpenSSH server. */
 export const describeSftp = describeWhere({
   isThere: hasProgram(SSHD, '-V'),
   what: 'an OpenSSH server: install it with `apt-get install openssh-server`',
@@ -18,7 +18,7 @@ export const describeSftp = describeWhere({
 
 export interface SftpTestServer {
   port: number;
-  /** The folder of the files, as the server has it too. */
+  /** The folder of the files. It has the same path on the server. */
   files: string;
   user: string;
   privateKey: string;
@@ -27,7 +27,7 @@ export interface SftpTestServer {
   stop: () => Promise<void>;
 }
 
-/** Starts an OpenSSH server on a free port, with keys and files of its own. It logs in the user of the tests. */
+/** Starts an OpenSSH server on a free port, with new keys and a new folder. The user of the tests can log in. */
 export async function startSftpServer(): Promise<SftpTestServer> {
   const folder = await mkdtemp(join(tmpdir(), 'dpp-sync-sshd-'));
   const files = join(folder, 'files');
@@ -35,7 +35,7 @@ export async function startSftpServer(): Promise<SftpTestServer> {
   for (const name of ['host', 'user']) {
     execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', join(folder, name)]);
   }
-  // OpenSSH wants this folder where it runs as root.
+  // If OpenSSH runs as root, it needs this folder.
   if (process.getuid?.() === 0) mkdirSync('/run/sshd', { recursive: true, mode: 0o755 });
   const port = await freePort();
   const config = [

@@ -3,13 +3,13 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { setTimeout as delay } from 'node:timers/promises';
 import { seededRandom } from '../runner/chaos.ts';
 
-/** A fault of a network. `toward` is the direction of the data that count. */
+/** A fault of a network. `toward` is the direction of the affected data. */
 export type Toxic =
   /** Each piece of data arrives late. */
   | { kind: 'latency'; ms: number; jitterMs: number }
   /** New connections are refused, and open ones are reset. */
   | { kind: 'down' }
-  /** A connection is reset on both sides after so many bytes toward one side. These bytes are not delivered. */
+  /** A connection is reset on both sides after this many bytes toward one side. These bytes are not delivered. */
   | { kind: 'reset'; toward: 'server' | 'client'; afterBytes: number }
   /** A connection is reset on both sides some time after it was opened. */
   | { kind: 'expire'; afterMs: number }
@@ -17,20 +17,23 @@ export type Toxic =
   | { kind: 'slow-close'; ms: number }
   /** Data are delivered in small pieces. */
   | { kind: 'slicer'; bytes: number; delayMs: number }
-  /** New connections are accepted, and never get an answer or an end. */
+  /** New connections are accepted, and then get neither an answer nor an end. */
   | { kind: 'half-open' }
-  /** Open connections lose one side without a notice: every byte is dropped, and no end is reported, for ever. */
+  /** Open connections lose one side without a notice: from then on every byte is dropped, and no end is reported. */
   | { kind: 'vanished'; toward: 'server' | 'client' | 'both' }
   | { kind: 'bandwidth'; bytesPerSecond: number };
 
-/** A TCP proxy in front of one server, whose toxics are changed while it runs. */
+/** A TCP proxy before one server. A test can change its toxics at any time. */
 export interface TcpProxy {
   port: number;
-  /** Connections that were accepted so far. */
+  /** The number of connections that were accepted so far. */
   accepted(): number;
-  /** How often a toxic did harm so far: a reset, a swallowed piece, a refused or dead connection. */
+  /**
+   * The number of times that a toxic had an effect so far: a reset, a dropped piece of data, a refused or dead
+   * connection.
+   */
   harmed(): number;
-  /** Replaces the present toxics. Without arguments the network works. */
+  /** Replaces the present toxics. Without arguments, the network has no faults. */
   set(...toxics: Toxic[]): Promise<void>;
   close(): Promise<void>;
 }
@@ -39,12 +42,12 @@ interface Link {
   client: Socket;
   server: Socket | null;
   openedAt: number;
-  /** Directions in which nothing is delivered any more, whatever the toxics are. */
+  /** Directions in which nothing is delivered any more, even if the toxics change. */
   dead: Set<'server' | 'client'>;
   bytes: { server: number; client: number };
 }
 
-/** @param target the port on this machine that it leads to */
+/** @param target the port of the server on this machine */
 export async function startTcpProxy(target: number, seed = 1): Promise<TcpProxy> {
   const random = seededRandom(seed);
   const links = new Set<Link>();
@@ -83,7 +86,7 @@ export async function startTcpProxy(target: number, seed = 1): Promise<TcpProxy>
     server.on('error', () => drop(link));
     const ends = [carry(link, client, server, 'server'), carry(link, server, client, 'client')];
     void Promise.all(ends).finally(() => {
-      // A dead link stays open, because both ends must believe that it works.
+      // A dead link stays open, because both of its ends must take it for a working one.
       if (link.dead.size === 0) links.delete(link);
     });
   }

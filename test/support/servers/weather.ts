@@ -7,14 +7,14 @@ import type { TcpProxy, Toxic } from './tcp-proxy.ts';
 export interface Weather {
   what: string;
   toxic: Toxic;
-  /** How long it lasts, and how long it is absent, on average. */
+  /** The average time that the fault lasts, and the average time without it. */
   onMs: number;
   offMs: number;
 }
 
 /**
- * Does the work while the network fails in this way a few times. The faults begin as soon as there are requests to
- * harm.
+ * Does the work while the network has this fault a few times. The first fault begins when there are requests that it
+ * can affect.
  */
 export async function through<T>(
   { toxic, onMs, offMs }: Weather,

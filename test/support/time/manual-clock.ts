@@ -1,12 +1,12 @@
 import type { Clock } from '../../../src/lib/clock.ts';
 
-/** A clock that stands still until a test moves it. */
+/** A clock that only a test moves. */
 export interface ManualClock extends Clock {
   /** Lets `ms` pass, and ends the sleeps that are over. */
   advance(ms: number): void;
   /** Sets the wall clock forward or back by `ms`. Waits take as long as before. */
   jump(ms: number): void;
-  /** Resolves as soon as this many calls of `sleep` have been waiting at once. */
+  /** Resolves when this many calls of `sleep` wait at the same time. */
   sleepers(count: number): Promise<void>;
 }
 

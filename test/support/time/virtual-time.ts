@@ -1,17 +1,20 @@
 import type { Clock } from '../../../src/lib/clock.ts';
 
 /**
- * A clock that moves only when all work has come to rest, from one timer to the next. So days pass in seconds, and nothing
- * depends on the speed of the machine.
+ * A clock that goes from one timer to the next when no other work is left. So days pass in seconds, and the speed of
+ * the machine does not matter.
  */
 export interface VirtualTime extends Clock {
-  /** Calls `callback` after `ms`. The function that it returns cancels that. Timers of one instant run in the order of their setting. */
+  /**
+   * Calls `callback` after `ms`. The returned function cancels the call. Timers of the same instant run in the order in
+   * which they were set.
+   */
   after(ms: number, callback: () => void): () => void;
   /** Reports that something has happened that may lead to further work at this instant. */
   stir(): void;
   /** Waits until all work of this instant is done. */
   settle(): Promise<void>;
-  /** Lets `ms` pass, or less if `isDone` returns true before. */
+  /** Lets `ms` pass, or less if `isDone` returns true earlier. */
   pass(ms: number, isDone?: () => boolean): Promise<void>;
   /** Sets the wall clock forward or back. `ticks` and all waits are as before. */
   set(byMs: number): void;
@@ -23,14 +26,17 @@ interface Timer {
   callback: () => void;
 }
 
-/** The work of one instant takes far fewer rounds of the event loop. */
+/** A limit. The work of one instant needs far fewer rounds of the event loop. */
 const ROUNDS_MAX = 20_000;
 
-/** Rounds of the event loop without a report, after which all work counts as done. A commit of the ledger takes one or two. */
+/**
+ * After this many rounds of the event loop without a call of `stir`, all work counts as done. A commit of the ledger
+ * takes one or two rounds.
+ */
 const QUIET_ROUNDS = 3;
 
 export function createVirtualTime(startMs = Date.UTC(2027, 0, 15)): VirtualTime {
-  /** In ticks. They begin with the wall clock, and `set` moves only the wall clock. */
+  /** The present time in ticks. Ticks begin at the time of the wall clock. `set` moves only the wall clock. */
   let at = startMs;
   let aheadMs = 0;
   let orders = 0;
@@ -65,7 +71,7 @@ export function createVirtualTime(startMs = Date.UTC(2027, 0, 15)): VirtualTime 
   async function runTimersAt(instant: number): Promise<void> {
     at = instant;
     const due = [...timers].filter((timer) => timer.at === at).sort((a, b) => a.order - b.order);
-    // One of them may cancel another.
+    // One timer may cancel another one of the same instant.
     for (const timer of due) if (timers.delete(timer)) timer.callback();
     await settle();
   }

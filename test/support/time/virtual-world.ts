@@ -31,7 +31,10 @@ export interface ModelRequest {
   at: number;
 }
 
-/** How the model fails; null if it does not. `landed` is true if the write takes effect all the same. */
+/**
+ * The failure of a request to the model; null if it succeeds. With `landed` the write takes effect although the request
+ * fails.
+ */
 export type ModelFailure = { outcome: Outcome; landed?: boolean; tookMs?: number } | null;
 
 /** The real engine over a real ledger and a model of the API, in virtual time. */
@@ -50,15 +53,15 @@ export interface VirtualWorld {
   failing: (request: ModelRequest) => ModelFailure;
   /** Encodes each further write when it is claimed. */
   encode: Encode;
-  /** The item that the row with a key makes from now on. By default it is a product with that SKU. */
+  /** The item of the row with this key, from now on. By default it is a product with the key as its SKU. */
   itemOf: (key: string) => Item;
-  /** Whether the list shows a created product from now on. */
+  /** Decides whether the list contains a created product, from now on. */
   shows: (sku: string) => boolean;
   /** Stages one item for each key. */
   stage(keys: readonly string[]): Promise<void>;
-  /** The attempts that each product's last delivery has used up, by key. */
+  /** The number of attempts of each product's last delivery, by key. */
   attempts(): Record<string, number>;
-  /** Products by state. */
+  /** The number of products in each state. */
   states(): Record<string, number>;
   remove(): Promise<void>;
 }

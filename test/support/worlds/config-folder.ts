@@ -15,7 +15,7 @@ import type { Connector } from '../../../src/sdk/connector.ts';
 
 export const REPOSITORY = fileURLToPath(new URL('../../../', import.meta.url));
 
-/** A valid config, for tests that use it or make one mistake in it. */
+/** A valid config. Tests use it, or make one mistake in it. */
 export const SOUND_CONFIG = `target:
   baseUrl: https://dpp.example.com
   apiKey: dpp_0123456789abcdef
@@ -29,7 +29,7 @@ sources:
         fields: { sku: row.SKU, name: row.NAME }
 `;
 
-/** A folder with these files, removed after the test. */
+/** Makes a folder with these files, and removes it after the test. */
 export function configFolder(files: Record<string, string>): string {
   const folder = mkdtempSync(join(tmpdir(), 'dpp-sync-config-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
@@ -64,7 +64,7 @@ export async function loadText(text: string, options: LoadTestOptions = {}): Pro
   });
 }
 
-/** The error of a config that must not load. */
+/** The error of loading a config that must fail to load. */
 export async function faultOf(text: string, options: LoadTestOptions = {}): Promise<Fault> {
   try {
     await loadText(text, options);
@@ -75,7 +75,7 @@ export async function faultOf(text: string, options: LoadTestOptions = {}): Prom
   throw new Error('the config loaded, and should not have');
 }
 
-/** What is wrong with a config, by path. */
+/** The problems of a config, by path. */
 export async function problemsIn(text: string, options: LoadTestOptions = {}): Promise<Record<string, ConfigProblem>> {
   const problems = problemsOf(await faultOf(text, options));
   return Object.fromEntries(problems.map((problem) => [problem.path, problem]));

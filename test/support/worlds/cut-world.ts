@@ -10,21 +10,21 @@ import { API_KEY, createWorld, type World } from './world.ts';
 const ROOT = join(import.meta.dirname, '../../..');
 const LEDGER_FILES = ['', '-wal', '-shm', '-journal', '.lock', '.lock-journal', '.mark'];
 
-/** A world whose sync is interrupted somewhere, and the check of its final state. */
+/** A world whose sync is interrupted at some point, with a check of the final state. */
 export interface CutWorld extends World {
-  /** Where the ledger lies. */
+  /** The folder of the ledger. */
   data: string;
-  /** The files that the ledger may write, and their folder, for tracing. */
+  /** The files that the ledger may write, and their folder. strace traces them. */
   paths: string[];
   /** The arguments of Node for `dpp-sync sync`. */
   syncCommand: string[];
-  /** Syncs what is left to its end, and compares the sandbox with the source. */
+  /** Syncs until nothing is left, and compares the sandbox with the source. */
   finish: () => Promise<void>;
 }
 
 /**
- * With `honoured` the API honours idempotency keys and the profile says so. Without it the API ignores them, under the
- * default profile.
+ * With `honoured` the API and the profile have idempotency keys. Without it, the API ignores the keys, and the profile
+ * is the default one.
  */
 export async function createCutWorld(options: {
   honoured: boolean;
@@ -55,7 +55,7 @@ export async function createCutWorld(options: {
     syncCommand: [join(ROOT, 'src/launcher.mjs'), 'sync', '--json', '-c', world.configFile],
     async finish() {
       const report = await world.sync();
-      // The test decides whether the queue may be out of reach.
+      // Only the test decides whether a queue that cannot be reached is an error.
       if (report.fault?.code === 'queue.unreachable') throw report.fault;
       expect(report.fault).toBeNull();
       expectNothingLostOrDoubled({ world, source, report, honoured });
@@ -88,7 +88,7 @@ function expectNothingLostOrDoubled({ world, source, report, honoured }: Ending)
   expect(sorted(products, 'name')).toEqual(source.products.map(({ name }) => name).toSorted());
   expect(sorted(products, 'sku')).toEqual(source.products.map(({ id }) => `SKU-${id}`).toSorted());
   expect(sorted(materials, 'code')).toEqual(source.materials.map(({ id }) => id).toSorted());
-  // A BOM item that may be at the platform is listed as unconfirmed. None is there twice.
+  // A BOM item that may be on the platform is listed as unconfirmed. No BOM item is there twice.
   expect(bomItems.length).toBeLessThanOrEqual(source.lines.length);
   expect(bomItems.length).toBeGreaterThanOrEqual(source.lines.length - doubted);
   expect(new Set(bomItems.map(({ product, quantity }) => JSON.stringify([product, quantity]))).size).toBe(

@@ -9,7 +9,7 @@ import { createWorld, type World, type WorldOptions } from './world.ts';
 
 export const WEB_TOKEN = 'web-token-0123456789';
 
-/** A source of two products. `status.csv` translates their states. */
+/** A source of two products. `status.csv` translates their statuses. */
 export const PRODUCTS = {
   source: {
     id: 'erp',
@@ -46,8 +46,8 @@ export function createProductsWorld(options: Partial<WorldOptions> = {}): Promis
 }
 
 /**
- * Makes the platform refuse to create products whose request contains a text, until its faults are cleared. So a retry
- * succeeds without a changed file, which a daemon would notice by itself.
+ * Makes the platform refuse to create a product if its request contains this text, until the faults of the sandbox are
+ * cleared. After that a retry succeeds without a changed file. A daemon would read a changed file automatically.
  */
 export function refuseCreates({ sandbox }: Pick<World, 'sandbox'>, match: string): void {
   sandbox.faults.add({ operation: 'product.create', match, kind: 'status', status: 422, body: REFUSAL });
@@ -65,7 +65,7 @@ export interface ServedWorld {
   remove(): Promise<void>;
 }
 
-/** Starts a daemon in this process over a world's config. */
+/** Starts a daemon in this process, with the config of a world. */
 export async function startDaemon(world: World, options: Partial<DaemonOptions> = {}): Promise<ServedWorld> {
   const secrets = createSecretStore();
   const config = await loadRuntimeConfig(world.configFile, secrets);

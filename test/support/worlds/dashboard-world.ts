@@ -1,5 +1,5 @@
-// A world with all that the dashboard shows: passports in each state, rows in quarantine, a product that the API
-// refuses, a missing part, and names that try to inject HTML.
+// A world with everything that the dashboard can show: passports in each state, rows in quarantine, a product that the
+// API refuses, a missing part, and names that try to inject HTML.
 
 import { vi } from 'vitest';
 import { textOf } from '../connectors/connector-reader.ts';

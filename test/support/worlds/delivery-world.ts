@@ -37,19 +37,19 @@ export interface DeliveryWorld {
   ledger: SqliteLedger;
   /** The events since the ledger was opened. */
   events: ProgressEvent[];
-  /** Stages products by id, each with the given fields alone. */
+  /** Stages products by id, each with only the given fields. */
   stage(products: Record<string, JsonObject>): Promise<void>;
   /** Sends these deliveries once, and settles them. */
   send(due: readonly DueDelivery[]): Promise<void>;
   /** Delivers and reads back until all automatic work is done. */
   drain(): Promise<void>;
-  /** Closes the ledger and opens it again, as a new process does; under another profile if one is given. */
+  /** Closes the ledger and opens it again, as a new process does, with another profile if one is given. */
   reopen(settings?: Settings): Promise<void>;
-  /** The sandbox's products by SKU. */
+  /** The products in the sandbox, by SKU. */
   products(): Record<string, JsonObject>;
-  /** Names by SKU. */
+  /** The names of the products in the sandbox, by SKU. */
   names(): Record<string, string>;
-  /** Requests since the last call, by operation. */
+  /** The number of requests since the last call, by operation. */
   requests(): Record<string, number>;
   remove(): Promise<void>;
 }

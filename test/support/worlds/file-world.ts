@@ -2,11 +2,11 @@ import { resolve } from 'node:path';
 import { csv } from '../../../connectors/csv/index.ts';
 import type { Connector, JsonValue, OpenSource, Page } from '../../../src/sdk/index.ts';
 
-/** A source of files, opened in the same way as by a run. */
+/** A source of files, opened as a run opens it. */
 export interface FileWorld {
-  /** Reads a stream to its end: the pages. */
+  /** Reads a stream to its end. Returns its pages. */
   pages(stream?: string, from?: { cursor?: JsonValue; signal?: AbortSignal }): Promise<Page[]>;
-  /** Reads a stream to its end: the values of the column `id`, or `nothing new`. */
+  /** Reads a stream to its end. Returns the values of the column `id`, or `nothing new`. */
   ids(stream?: string, from?: { cursor?: JsonValue }): Promise<unknown[] | 'nothing new'>;
   check(stream?: string): Promise<string>;
   acknowledge(...streams: string[]): Promise<void>;
@@ -50,7 +50,7 @@ export async function openFileWorld({
     const read: Page[] = [];
     for await (const page of source.pull({ ...target, mode, cursor, signal })) {
       read.push(page);
-      // The pipeline asks for no further page either.
+      // Stops here because the pipeline asks for no further page either.
       if (page.nothingNew === true) break;
     }
     return read;

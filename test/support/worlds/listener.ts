@@ -4,11 +4,11 @@ import type { JobResult, ReceivedJob } from '../../../src/domain/ports/queues.ts
 export interface Listener {
   received: ReceivedJob[];
   handle: (job: ReceivedJob) => Promise<JobResult>;
-  /** Resolves when so many jobs were received. Repeated jobs count too. */
+  /** Resolves when this many jobs were received. A job that is repeated counts again. */
   until(count: number): Promise<void>;
 }
 
-/** @param answer how each handler ends; done, where nothing is given */
+/** @param answer how the handler ends a job; done by default */
 export function createListener(
   answer: (job: ReceivedJob) => JobResult | Promise<JobResult> = () => ({ status: 'done' }),
 ): Listener {

@@ -43,11 +43,11 @@ export type ReadFrom = Parameters<SourceStream['pull']>[0];
 
 export interface PageRequest {
   source?: string;
-  /** The pages of each stream; without a name it is `default`. */
+  /** The pages of each stream. A list without names has the pages of the stream `default`. */
   pages: readonly (readonly SourceRow[])[] | ((from: ReadFrom) => AsyncIterable<Page>);
   stream?: string;
   key?: readonly string[];
-  /** By default snapshots. */
+  /** By default the stream reads snapshots. */
   reads?: StreamReads;
   snapshotEveryMs?: number;
   /** Called with the streams that the pull acknowledges. */
@@ -64,15 +64,15 @@ export interface PageWorldOptions {
   clock?: Clock;
   /** The sources of the config. */
   sources?: readonly string[];
-  /** Changes the queues as a pull and the map queue see them. */
+  /** Wraps the queues that the pull and the map queue use. */
   around?: (queues: Queues) => Queues;
-  /** Changes the ledger as a pull and the map queue see it. */
+  /** Wraps the ledger that the pull and the map queue use. */
   aroundLedger?: (ledger: SqliteLedger) => SqliteLedger;
   url?: string;
   handedBytesMax?: number;
 }
 
-/** Makes a product of each row's `id`. */
+/** Makes a product from the `id` of each row. */
 const productMapper: Mapper = mapperOf('r1', ({ id, name }) => items(product(text(id), text(name ?? 'A'))));
 
 export function mapperOf(revision: string, map: (fields: JsonObject) => MapResult): Mapper {
@@ -184,8 +184,8 @@ async function* readPages(pages: readonly (readonly SourceRow[])[]): AsyncGenera
 }
 
 /**
- * Every row of every table of a ledger, without the values that differ between ledgers: its identity, and the
- * idempotency keys made of it.
+ * Every row of every table in a ledger, without values that differ between ledgers: the ledger's identity, and the
+ * idempotency keys that contain it.
  */
 export function contentsOf(file: string): Record<string, unknown[]> {
   const db = new Database(file, { readonly: true });

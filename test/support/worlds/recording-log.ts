@@ -6,7 +6,7 @@ export interface LogLine {
   message: string;
 }
 
-/** A logger that keeps its lines for a test to look at. */
+/** A logger that keeps its lines, so that a test can read them. */
 export interface RecordingLog extends Logger {
   lines: LogLine[];
 }

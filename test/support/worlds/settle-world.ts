@@ -27,8 +27,8 @@ export function createSettleWorld(queue: string, sandbox: SandboxOptions = {}): 
 }
 
 /**
- * Delivers the small export, and then changes the quantities of the BOM items 3 and 4, which the API has no write for.
- * Both are blocked after that.
+ * Delivers the small export, and then changes the quantities of the BOM items 3 and 4. The API has no write for such a
+ * change, so both are blocked.
  */
 export async function syncThenBlock(world: World): Promise<SyncReport> {
   await world.sync();
@@ -42,8 +42,8 @@ export async function syncThenBlock(world: World): Promise<SyncReport> {
 }
 
 /**
- * Stages the named ones of the product P1, the material M1 and their BOM item B1. The answers to the creates of product
- * and material are lost, and the BOM item waits for them.
+ * Stages the items with these keys: the product P1, the material M1 and their BOM item B1. The answers to the creates
+ * of P1 and M1 are lost, and B1 waits for both.
  */
 export function stageLostAnswers(world: World, keys: readonly (keyof typeof KINDS)[]): Promise<void> {
   return withLedger(world, async (ledger) => {
@@ -56,7 +56,7 @@ export function stageLostAnswers(world: World, keys: readonly (keyof typeof KIND
   });
 }
 
-/** Creates an item at the platform without the ledger. Returns its remote id. */
+/** Creates an item on the platform without the ledger. Returns its remote id. */
 export async function createAtPlatform(
   { baseUrl }: World,
   kind: 'products' | 'materials',

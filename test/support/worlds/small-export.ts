@@ -83,7 +83,7 @@ export const SMALL_SOURCES = [
   },
 ];
 
-/** The export with one product, material or line changed, by id. */
+/** The export with a change of one product, material or line, which is found by its id. */
 export function changed<K extends keyof SmallExport>(
   kind: K,
   id: string,
@@ -92,7 +92,7 @@ export function changed<K extends keyof SmallExport>(
   return { ...SMALL, [kind]: SMALL[kind].map((one) => (one.id === id ? { ...one, ...change } : one)) };
 }
 
-/** A larger export of the same kind: `count` products, each with a material of its own and a line for it. */
+/** A larger export of the same kind: `count` products, each with a separate material and a line for that material. */
 export function largeExport(count: number): SmallExport {
   const ids = Array.from({ length: count }, (_, index) => String(index + 1));
   return {

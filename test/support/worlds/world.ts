@@ -19,7 +19,7 @@ export const API_KEY = 'dpp_test0123456789abcdefghij';
 const PROFILES = join(import.meta.dirname, '../../../config/profiles');
 
 export interface WorldOptions {
-  /** The `sources` section, and all else that differs from the plain config. */
+  /** The `sources` section, and all other settings that differ from the default config. */
   config: Record<string, unknown>;
   sandbox?: SandboxOptions;
   /** Further settings of the `target` section. */
@@ -27,7 +27,7 @@ export interface WorldOptions {
   queue?: string;
   /** The clock of dpp-sync. The sandbox uses the clock of the machine. */
   clock?: Clock;
-  /** Files of the folder by relative path. */
+  /** The files in the folder, by relative path. */
   files?: Record<string, string | Uint8Array>;
   /** The changes of a profile that extends the default one. */
   profile?: Record<string, unknown>;
@@ -44,7 +44,7 @@ export interface World {
   /** Opens everything, syncs once, closes everything. */
   sync(options?: { waitMs?: number; abort?: AbortSignal; accept?: string[] }): Promise<SyncReport>;
   contents(): OrganizationSnapshot;
-  /** Requests since the last call, by operation. */
+  /** The number of requests since the last call, by operation. */
   requests(): Record<string, number>;
   remove(): Promise<void>;
 }
