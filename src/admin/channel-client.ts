@@ -68,7 +68,7 @@ function whyNot(error: unknown): string | null {
 function distrust(path: string, ledger: string): string | null {
   const socket = lstatSync(path);
   if (socket.isSocket() && [ROOT, statSync(ledger).uid].includes(socket.uid)) return null;
-  return `${path} is not a socket of the ledger's owner: see who has put it there, remove it and restart the daemon.`;
+  return `${path} is not a socket that the owner of the ledger has made. Find out who has made this file, remove it, and restart the daemon.`;
 }
 
 const ROOT = 0;
@@ -159,7 +159,7 @@ export function createChannelClient(options: ChannelOptions): Admin {
   };
 }
 
-const STOPPED = fault('interrupted', 'Stopped before it was done.');
+const STOPPED = fault('interrupted', 'The command was stopped before its work was done.');
 const STOPPED_WATCHING = fault('interrupted', 'Stopped watching. The daemon finishes the command.', {
   suggestion: 'See `dpp-sync status` for the result.',
 });
@@ -178,23 +178,23 @@ function lostFault({ command }: ChannelOptions, { hasBegun, cause }: { hasBegun:
   if (hasBegun) {
     return fault('daemon.lost', 'The daemon ended during this command.', {
       cause,
-      suggestion: `Nothing is lost: the ledger has the finished work. Start the daemon again if it has to run, and ${again}`,
+      suggestion: `Nothing is lost: the ledger has the finished work. Start the daemon again if you need it, and ${again}`,
     });
   }
   return fault('daemon.lost', 'The daemon closed the connection before it began this command.', {
     cause,
-    suggestion: `The daemon has ended, or too many commands are connected to it. Start the daemon again if it has to run, and ${again}`,
+    suggestion: `The daemon has ended, or too many commands are connected to it. Start the daemon again if you need it, and ${again}`,
   });
 }
 
 function silentFault({ command }: ChannelOptions, socketPath: string): Fault {
-  return fault('daemon.lost', `The daemon at ${socketPath} is connected and sends nothing.`, {
-    suggestion: `The process of the daemon may be stopped (SIGSTOP, a debugger, a paused container), or get no CPU time. It may still run the command when it continues. Let the process continue or restart it, and run \`dpp-sync ${command}\` again.`,
+  return fault('daemon.lost', `The daemon at ${socketPath} accepts the connection, but sends nothing.`, {
+    suggestion: `The process of the daemon may be stopped (SIGSTOP, a debugger, a paused container), or get no CPU time. The daemon may still run the command when its process continues. Let the process continue, or restart the daemon, and run \`dpp-sync ${command}\` again.`,
   });
 }
 
 function strangeFault({ version }: ChannelOptions, socketPath: string, cause: unknown): Fault {
-  return fault('daemon.version', `What answers at ${socketPath} is no daemon of dpp-sync ${version}.`, {
+  return fault('daemon.version', `The program that answers at ${socketPath} is not a daemon of dpp-sync ${version}.`, {
     cause,
     suggestion: 'Restart the daemon with the version that is installed. If another program has the socket, end it.',
   });
@@ -213,7 +213,7 @@ async function* linesOf(response: IncomingMessage): AsyncGenerator<string> {
     const [first = '', ...others] = chunk.split('\n');
     pieces.push(first);
     length += first.length;
-    if (length > FRAME_CHARS_MAX) throw new Error('A frame of the daemon is too long.');
+    if (length > FRAME_CHARS_MAX) throw new Error('A message of the daemon is too long.');
     for (const other of others) {
       yield pieces.join('');
       pieces = [other];

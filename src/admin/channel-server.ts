@@ -44,7 +44,7 @@ export async function openAdminChannel(
   if (reason !== null) {
     log.warn(
       { path },
-      `Commands that write to the ledger cannot be run beside this daemon. ${reason} Until then stop the daemon for them.`,
+      `This daemon cannot run commands that write to the ledger. ${reason} Until then, stop the daemon before you run such a command.`,
     );
     return { close: async () => undefined };
   }
@@ -60,9 +60,9 @@ export async function openAdminChannel(
   };
 }
 
-const STOPPED = fault('daemon.stopped', 'The daemon was stopped before this was done.', {
+const STOPPED = fault('daemon.stopped', 'The daemon was stopped before the work was done.', {
   suggestion:
-    'Nothing is lost: the ledger has the finished work. Run the command again: it continues where it stopped.',
+    'Nothing is lost: the ledger has the finished work. Run the command again: it continues where the work stopped.',
 });
 const GONE = fault('interrupted', 'The command that waited for this answer has ended.');
 const BUSY = fault('daemon.busy', `The daemon runs ${HANDLERS_MAX} commands already.`, {
@@ -91,7 +91,7 @@ async function listen(server: Server, path: string): Promise<string | null> {
     return null;
   } catch (error) {
     server.close();
-    return `Its admin socket ${path} cannot be opened: ${messageOf(error)}. Put the ledger on a file system that has sockets. If another file is at this path, remove it.`;
+    return `The admin socket ${path} of the daemon cannot be opened: ${messageOf(error)}. Put the ledger on a file system that has sockets. If another file is at this path, remove that file.`;
   }
 }
 
@@ -127,7 +127,7 @@ function createAnswer(
     }
     if (bytes > REQUEST_BYTES_MAX) {
       throw fault('usage', `The request has ${bytes} bytes, and the daemon takes at most ${REQUEST_BYTES_MAX}.`, {
-        suggestion: 'Name less at once.',
+        suggestion: 'Name fewer items in one command.',
       });
     }
     const envelope = Envelope.safeParse(parse(Buffer.concat(chunks).toString('utf8')));
@@ -154,7 +154,7 @@ function createAnswer(
     if (gone.aborted) return failureOf(GONE);
     const ledgerFault = ledgerFaultOf(error);
     if (ledgerFault !== null) return failureOf(ledgerFault);
-    log.error({ command: name, err: error }, `${name}, which was asked for by hand, failed.`);
+    log.error({ command: name, err: error }, `The command ${name} of a person failed.`);
     const message = `Something happened that dpp-sync is not prepared for: ${messageOf(error)}`;
     return failureOf(fault('internal', message, { suggestion: "The daemon's log shows where it happened." }));
   }
@@ -173,7 +173,7 @@ function createAnswer(
         if (!response.write(line({ type: 'bytes', base64 }))) await once(response, 'drain', { signal });
       },
     };
-    let name = 'A command';
+    let name = 'unknown';
     let watching: { stop(): void } | null = null;
     let beat: NodeJS.Timeout | undefined;
     let last: Frame;
@@ -183,7 +183,7 @@ function createAnswer(
       name = handler.name;
       const parsed = handler.request.safeParse(envelope.request);
       if (!parsed.success) throw fault('usage', `The daemon cannot read the request: ${parsed.error.message}`);
-      log.info({ command: name }, `${name} is asked for by hand.`);
+      log.info({ command: name }, `A person has started the command ${name}.`);
       send({ type: 'begun', configChanged: envelope.config !== config.digest });
       // A slow client misses progress frames, so that they need no memory.
       beat = setInterval(() => {
@@ -200,11 +200,11 @@ function createAnswer(
         handler.handle(parsed.data, { runtime, clock, abort, who, bytes, goesOn: true }),
       );
       last = { type: 'result', result };
-      log.info({ command: name }, `${name} is done.`);
+      log.info({ command: name }, `The command ${name} is done.`);
     } catch (error) {
       const failure = failed(error, { name, gone: gone.signal });
       last = { type: 'error', failure };
-      log.info({ command: name, code: failure.code }, `${name} ended with an error: ${failure.message}`);
+      log.info({ command: name, code: failure.code }, `The command ${name} ended with an error: ${failure.message}`);
     }
     clearInterval(beat);
     watching?.stop();

@@ -54,7 +54,7 @@ async function readBack(
     abort.throwIfAborted();
     throw outcomeFault(listing.outcome, {
       failure: `The id of "${key}" cannot be read from the platform`,
-      cure: 'Name the id that it has there with --id.',
+      cure: 'Name its id at the platform with --id.',
     });
   }
   const [only] = found;
@@ -95,7 +95,7 @@ const KNOWN_LOOKED_AT = 100;
 export function givenId(text: string, cleanText: CleanText): string {
   // A text with a slash is an address. The id, which is the last part of the address, never has a slash.
   if (isIdText(text, cleanText) && !/[\s/\\]/.test(text)) return text;
-  throw fault('usage', `--id ${JSON.stringify(cleanText(text))} is no id that something can have at the platform.`, {
-    suggestion: 'Name the bare id, as the platform shows it, or leave --id out to have it looked up.',
+  throw fault('usage', `--id ${JSON.stringify(cleanText(text))} cannot be an id at the platform.`, {
+    suggestion: 'Name the id alone, as the platform shows it. Or leave --id out: dpp-sync then looks the id up.',
   });
 }

@@ -19,7 +19,7 @@ export function parseBaseUrl(text: string): BaseUrl {
   const url = URL.parse(text);
   if (url === null) throw invalid('target.baseUrl is not a URL.');
   if (url.username !== '' || url.password !== '') {
-    throw invalid('target.baseUrl carries a user name or password; the API key belongs into target.apiKey.');
+    throw invalid('target.baseUrl carries a user name or password; the API key belongs in target.apiKey.');
   }
   if (url.search !== '' || url.hash !== '') throw invalid('target.baseUrl has a query or fragment.');
   const secure = url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname));

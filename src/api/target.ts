@@ -91,7 +91,10 @@ export function createTarget(session: Session): Target {
       }
       if (answersList(exchange)) return { kind: 'accepted', remoteId: null };
       const { status } = exchange;
-      return foreignAnswer(status, `The API answered with ${status} to the question for a list, and with none.`);
+      return foreignAnswer(
+        status,
+        `The API answered with ${status} to the request for a list, and the answer has no list.`,
+      );
     },
 
     async probe(signal) {

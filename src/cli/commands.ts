@@ -78,12 +78,12 @@ export const COMMANDS: readonly ListedCommand[] = [
   },
   {
     term: 'replay [options]',
-    summary: 'map stored records again, and send what needs it',
+    summary: 'map stored records again, and send the items that result',
     load: async () => (await import('./replay.ts')).addReplayCommand,
   },
   {
     term: 'settle [options] [key...]',
-    summary: 'record what became of a write that needs a person, or what was at the platform before',
+    summary: 'record the result of a write that needs a person, or which items were at the platform before',
     load: async () => (await import('./settle/settle.ts')).addSettleCommand,
   },
   {

@@ -236,7 +236,7 @@ function beginInterruptible(
     onSecond: end,
     drainMs: DRAIN_MS,
     onLate() {
-      output.error('Not everything ended in time. Requests without an answer are looked up by the next sync.');
+      output.error('Some work did not end in time. The next sync looks up the requests that have no answer.');
       end();
     },
   });

@@ -84,7 +84,7 @@ export function createDemoStory(output: Output, command: string): DemoStory {
       const waiting = items.bom_item.waiting ?? 0;
       if (waiting > 0) {
         say(
-          `${countKind(waiting, 'bom_item')} wait for products or materials of such rows. They are sent by themselves once`,
+          `${countKind(waiting, 'bom_item')} wait for products or materials of such rows. dpp-sync sends them once`,
           'those rows are fixed.',
         );
       }
@@ -119,7 +119,7 @@ export function createDemoStory(output: Output, command: string): DemoStory {
       );
       print(...passportLines(passports, table).map((line) => ` ${line}`));
       if (gated.length > 0) {
-        say('', "The platform's gates refuse the other passports and name what is missing, for example");
+        say('', 'The platform refuses the other passports and names what is missing, for example');
         for (const { key, naturalKey, reason } of gated) {
           say(`${paint('yellow', '✗')} ${printable(naturalKey ?? key)}  ${printable(reason?.message ?? '')}`);
         }
@@ -149,7 +149,7 @@ export function createDemoStory(output: Output, command: string): DemoStory {
       print('');
     },
     serving(access) {
-      heading('It stays');
+      heading('The demo goes on');
       const lines = accessLines(access, paint);
       lines.push('', `Edit a file in ${folder}/exports: the daemon reads it within a minute. Ctrl-C ends everything.`);
       // The token and the key may be shown, because they were made for this demo and this reader.

@@ -60,7 +60,10 @@ async function initFrom(file: string, { force = false }: InitOptions, context: C
   const found = await proposeConfig(file, { configFile, root: context.package.root, log, signal });
   writeConfig(configFile, found.text, force);
   output.print(...foundLines(file, found, output), '');
-  output.print(`${output.paint('green', '✓')} wrote ${printable(configFile)}. This is what it gives:`, '');
+  output.print(
+    `${output.paint('green', '✓')} wrote ${printable(configFile)}. This is what the config makes of the file:`,
+    '',
+  );
   const config = await context.loadConfig();
   const source = config.sources.find(({ id }) => id === found.source);
   if (source === undefined) throw new Error(`The config that was written has no source ${found.source}.`);
@@ -73,10 +76,10 @@ async function initFrom(file: string, { force = false }: InitOptions, context: C
     ...(found.todo.length === 0
       ? []
       : [
-          `  look at the ${todo} with TODO in ${printable(configFile)}: correct or keep each, and delete the word TODO`,
+          `  read the ${todo} with TODO in ${printable(configFile)}: correct or keep each line, and delete the word TODO`,
         ]),
     `  dpp-sync preview ${found.source} --issues`,
-    '  set DPP_API_KEY to the key of the platform, and DPP_BASE_URL to its address; without it that is the address of `dpp-sync sandbox`',
+    '  set DPP_API_KEY to the key of the platform, and DPP_BASE_URL to the address of the platform; without DPP_BASE_URL the address is that of `dpp-sync sandbox`',
     '  dpp-sync check',
   );
   return 0;

@@ -8,9 +8,9 @@ Examples:
   $ dpp-sync reload
   $ dpp-sync reload --json | jq .errors
 
-The daemon reads config, mappings, modules, lookup files and the files of secrets again. It does so by itself when one of them
-changes, and on SIGHUP where it has no terminal. A config with a problem is refused as a whole: exit code 2, and the settings
-before it go on.`;
+The daemon reads config, mappings, modules, lookup files and the files of secrets again. It also does so
+when one of them changes, and on SIGHUP where it has no terminal. The daemon refuses a config with a problem as a whole and keeps the
+former settings: exit code 2.`;
 
 export function addReloadCommand(program: Command, run: RunAction): void {
   program
@@ -33,7 +33,7 @@ async function reload(context: CommandContext): Promise<number> {
     for (const error of errors) output.error(`  ${printable(error)}`);
   } else {
     output.print(changed.length === 0 ? 'Nothing has changed.' : `Changed: ${printable(changed.join(', '))}.`);
-    if (after.length > 0) output.print(`After the run that is under way: ${printable(after.join(', '))}.`);
+    if (after.length > 0) output.print(`Used when the current run has ended: ${printable(after.join(', '))}.`);
   }
   return ok ? 0 : 2;
 }

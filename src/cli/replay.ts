@@ -30,8 +30,8 @@ Examples:
   $ dpp-sync replay --key TWZ-180-LS                   an item by key, SKU or code
   $ dpp-sync replay --key 00012001/0010 --force        send again although it may have arrived: look first!
 
-Stored records are mapped anew with the present mapping, so an old mistake is never sent again. Nothing is
-pulled. Without options everything that is blocked, rejected, parked, in doubt or quarantined is taken.`;
+The stored records are mapped again with the present mapping, so an old mistake is never sent again. Nothing is
+pulled. Without options the command replays all that is blocked, rejected, parked, unconfirmed (in_doubt) or quarantined.`;
 
 export function addReplayCommand(program: Command, run: RunAction): void {
   const parseState = (value: string, before?: ReplayState[]): ReplayState[] => {
@@ -45,11 +45,11 @@ export function addReplayCommand(program: Command, run: RunAction): void {
   const parseText = (value: string, before?: string[]): string[] => collect(value, before);
   program
     .command('replay')
-    .description('map stored records again, and send what needs it')
+    .description('map stored records again, and send the items that result')
     .addOption(new Option('--state <state>', `${REPLAY_STATES.join(', ')}; may be repeated`).argParser(parseState))
     .addOption(new Option('--source <id>', 'only records of this source; may be repeated').argParser(parseText))
     .addOption(new Option('--key <key>', 'only these items or records; may be repeated').argParser(parseText))
-    .option('--dry-run', 'only say what would pass')
+    .option('--dry-run', 'only count the records that would pass')
     .option('--force', 'send an unconfirmed delivery again; needs --key')
     .option('--wait <seconds>', 'how long the API or the queue may be out of reach', seconds, WAIT_SECONDS)
     .addHelpText('after', EXAMPLES)
@@ -61,7 +61,7 @@ async function replay(options: ReplayOptions, context: CommandContext): Promise<
   const { state = statesToReplay(keys) } = options;
   const { output } = context;
   if (force && keys.length === 0) {
-    throw fault('usage', '--force sends again a write that may have arrived, so it needs --key.', {
+    throw fault('usage', '--force sends a write again that may have arrived, so it needs --key.', {
       suggestion: 'Look at the platform whether the item is there, then name it with --key.',
     });
   }
@@ -98,22 +98,22 @@ function replayLines(
   const { asked, incomplete } = passports;
   if (records + asked + incomplete + leftUnconfirmed === 0) return ['No record matches: there is nothing to replay.'];
   const failing = records - passing;
-  const looked = `${plural(records, 'record')} mapped anew: ${passing} ${dryRun ? 'would pass' : 'passed'}, ${failing} still ${failing === 1 ? 'fails' : 'fail'}.`;
+  const looked = `${plural(records, 'record')} mapped again: ${passing} ${dryRun ? 'would pass' : 'passed'}, ${failing} still ${failing === 1 ? 'fails' : 'fail'}.`;
   const lines = [
     dryRun ? `${looked} Nothing was stored or sent.` : `${looked} ${plural(staged, 'delivery', 'deliveries')} staged.`,
   ];
   if (asked > 0) {
     const verb = dryRun ? 'would be' : asked === 1 ? 'is' : 'are';
-    lines.push(`${plural(asked, 'passport', 'passports')} ${verb} asked for again.`);
+    lines.push(`${plural(asked, 'passport', 'passports')} ${verb} sent again.`);
   }
   if (incomplete > 0) {
     lines.push(
-      `${plural(incomplete, 'passport is', 'passports are')} left alone, as the product is not complete: dpp-sync items --state incomplete`,
+      `${plural(incomplete, 'passport is', 'passports are')} not sent again, because the product is not complete: dpp-sync items --state incomplete`,
     );
   }
   if (leftUnconfirmed > 0) {
     lines.push(
-      `${plural(leftUnconfirmed, 'delivery is', 'deliveries are')} in doubt and left alone: look whether they arrived, then use --key KEY --force.`,
+      `${plural(leftUnconfirmed, 'delivery is', 'deliveries are')} unconfirmed and not sent again: look at the platform whether each write arrived, then use --key KEY --force.`,
     );
   }
   return lines;

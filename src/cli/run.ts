@@ -65,7 +65,7 @@ export async function runCli(argv: readonly string[], streams: Streams = process
     try {
       exitCode = await action(owned.context);
     } catch (error) {
-      fail(owned.wasStopped(error) ? fault('interrupted', 'Stopped before it was done.') : error);
+      fail(owned.wasStopped(error) ? fault('interrupted', 'The command was stopped before its work was done.') : error);
     } finally {
       owned.dispose();
     }

@@ -161,7 +161,7 @@ function passportLines({ kind, key }: ItemView, passport: PassportView, paint: O
   }
   if (blockers.length > 0 && acknowledged !== 'published') {
     lines.push(
-      '  It can go on once its product is complete:',
+      '  The passport waits until its product is complete:',
       ...blockers.map((blocker) => `  - ${printable(blocker)}`),
     );
   }
@@ -213,9 +213,10 @@ function nextStep({ kind, state, missing, missingAccepted, released, record, rea
   if (released && (state === 'delivered' || state === 'superseded')) return RELEASED_STEP;
   if (missing && !missingAccepted && (state === 'delivered' || state === 'superseded')) return MISSING_STEPS[kind];
   if (missing || (record?.quarantined ?? null) === null) return step;
-  const cure = 'Its row is quarantined: correct the row in the source, or the mapping; the next sync takes it up.';
+  const cure =
+    'Its row is quarantined. Correct the row in the source, or the mapping: the next sync maps the row again.';
   if (state === 'delivered') return `${cure} Until then the platform keeps what it has.`;
-  return `${cure} For the write from before that: ${step}`;
+  return `${cure} For the write from before the quarantine: ${step}`;
 }
 
 /** Lines with each field: one value if desired and baseline are equal, both values if they differ. */

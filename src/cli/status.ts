@@ -31,7 +31,7 @@ Examples:
   $ dpp-sync status
   $ dpp-sync status --json | jq .items
 
-It only reads, so it may run beside a daemon or a sync. Exit code 4: items need a person or wait for other items,
+The command only reads, so it may run beside a daemon or a sync. Exit code 4: items need a person or wait for other items,
 records are quarantined, the guard holds an export, the last run of a source failed, or items are not created because
 a list of the platform cannot be read. Exit code 3: the queue cannot be reached.`;
 

@@ -48,7 +48,7 @@ export async function writeWholeFile<T>(
  */
 async function assertReplaceable(file: string): Promise<void> {
   try {
-    if (!(await stat(file)).isFile()) throw new Error('there is something that is no file');
+    if (!(await stat(file)).isFile()) throw new Error('the path names something that is not a file');
   } catch (error) {
     if (systemCodeOf(error) !== 'ENOENT') throw error;
   }

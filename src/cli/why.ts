@@ -13,7 +13,7 @@ Examples:
   $ dpp-sync why 'A 12/3'                       a key with a space or a slash
   $ dpp-sync why TWZ-180-LS --quiet && echo published
 
-The steps go from the row of the source to the passport. A step with ✗ has to be put right, one with … goes on by itself.
+The steps go from the row of the source to the passport. A person has to correct a step with ✗. A step with … needs no person.
 A product that is only in quarantine has an answer as well.
 
 Exit codes: 0 if the passport is published, 4 if it is not, 2 if no row names the product.`;

@@ -24,7 +24,7 @@ export const settleParts: Handler<SettlePartsRequest, PartsAnswer> = {
     const [first] = answer.unknown;
     if (first !== undefined && answer.products === 0) {
       throw fault('usage', `No BOM items of "${first}" wait for an answer.`, {
-        suggestion: '`dpp-sync items --state blocked --kind bom_item` lists the BOM items that wait for one.',
+        suggestion: '`dpp-sync items --state blocked --kind bom_item` lists the BOM items that wait for an answer.',
       });
     }
     goOn(runtime);

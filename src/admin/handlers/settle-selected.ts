@@ -18,7 +18,7 @@ const SettleSelectedRequest = z
   })
   .refine(
     ({ state, resolution }) => state !== 'missing' || resolution === 'ignored',
-    'What is missing can be ignored.',
+    'A missing item can only be ignored.',
   );
 export type SettleSelectedRequest = z.infer<typeof SettleSelectedRequest>;
 
@@ -78,8 +78,8 @@ async function settleAll(
   }
   // A daemon interrupts its handlers when it is stopped.
   const code = goesOn ? 'daemon.stopped' : 'interrupted';
-  throw fault(code, `Stopped after ${done.settled === 1 ? '1 item' : `${done.settled} items`}.`, {
-    suggestion: 'Run it again for the rest.',
+  throw fault(code, `The command was stopped after ${done.settled === 1 ? '1 item' : `${done.settled} items`}.`, {
+    suggestion: 'Run the command again for the other items.',
   });
 }
 

@@ -218,9 +218,9 @@ function haveChanged(
     const { kind, key, state } = settledItem(subject, views);
     return `the ${kindWord(kind)} "${key}" is ${stateWord(state)} now`;
   });
-  const others = settled === 0 ? 'Nothing was settled.' : 'The others were settled.';
+  const others = settled === 0 ? 'Nothing was settled.' : 'The other deliveries were settled.';
   return fault('item.changed', `Deliveries changed while they were being settled: ${states.join(', ')}. ${others}`, {
-    suggestion: '`dpp-sync show` says where they stand. Settle them again if they still need it.',
+    suggestion: '`dpp-sync show` shows their states. Settle the deliveries again if they still need a person.',
   });
 }
 

@@ -218,7 +218,9 @@ export function createClassifier(options: {
   function redirectMessage(status: number, headers: AnswerHeaders): string {
     const to = headers['location'];
     const where = typeof to === 'string' ? ` to ${to.replace(/[?#].*$/s, '')}` : '';
-    return clean(`The API answered with a redirect (${status})${where}, which is never followed; see target.baseUrl.`);
+    return clean(
+      `The API answered with a redirect (${status})${where}. dpp-sync follows no redirect: correct target.baseUrl.`,
+    );
   }
 
   return {
@@ -255,7 +257,7 @@ function isPage(body: string): boolean {
 }
 
 function notDone(status: number, how: string): string {
-  return `The API answered with ${status} ${how}, so the write cannot be taken as done.`;
+  return `The API answered with ${status} ${how}, so the write does not count as done.`;
 }
 
 function shownAs({ name, sent, shown }: Difference): string {

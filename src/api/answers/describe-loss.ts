@@ -14,13 +14,13 @@ const WORDS: Readonly<Record<string, string>> = {
   ECONNRESET: 'the connection was reset',
   EPIPE: 'the connection was reset',
   UND_ERR_SOCKET: 'the connection was closed',
-  UND_ERR_CLOSED: 'the client has been closed',
-  UND_ERR_DESTROYED: 'the client has been closed',
-  UND_ERR_CONNECT_TIMEOUT: 'no connection to the API came about in time',
+  UND_ERR_CLOSED: 'dpp-sync has closed the connection',
+  UND_ERR_DESTROYED: 'dpp-sync has closed the connection',
+  UND_ERR_CONNECT_TIMEOUT: 'no connection to the API could be opened in time',
   UND_ERR_HEADERS_TIMEOUT: 'the API did not answer in time',
   UND_ERR_BODY_TIMEOUT: 'the rest of the answer did not come in time',
   UND_ERR_HEADERS_OVERFLOW: 'the headers of the answer are too long',
-  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'the answer is not as long as it said',
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'the answer has another length than its header states',
   CERT_HAS_EXPIRED: 'the certificate of the API has expired',
   DEPTH_ZERO_SELF_SIGNED_CERT: 'the certificate of the API is not trusted',
   SELF_SIGNED_CERT_IN_CHAIN: 'the certificate of the API is not trusted',
@@ -35,7 +35,7 @@ export function describeLoss(loss: Loss, clean: CleanText): string {
     case 'deadline':
       return `there was no complete answer within ${loss.totalMs / 1000} s.`;
     case 'abort':
-      return 'the request was given up because the work is being stopped.';
+      return 'the request was stopped because dpp-sync is stopping.';
     case 'key':
       return loss.message;
     case 'size':

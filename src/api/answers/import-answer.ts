@@ -245,7 +245,8 @@ function outcomeOf(
     ...(expectation.uniqueFields.length > 0 && alreadyExists(problems, expectation.uniqueFields) && { exists: true }),
     detail: {
       status: null,
-      message: problems.message === '' ? 'The import refused it and gave no reason.' : sentence(problems.message),
+      message:
+        problems.message === '' ? 'The import refused the product and gave no reason.' : sentence(problems.message),
       ...(Object.keys(problems.fields).length > 0 && { fields: problems.fields }),
     },
   };

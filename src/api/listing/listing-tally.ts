@@ -84,7 +84,7 @@ export function createTally(from?: { ids: Iterable<Id>; state: TallyState }): Ta
       }
       const grown = lastCount - firstCount;
       if (repeats <= grown && strays === 0) return null;
-      const reason = `entries moved while it was read: ${repeats} came twice and ${grown} were added, so others may be missing`;
+      const reason = `entries moved while it was read: ${repeats} came twice and ${grown} were added, so other entries may be missing`;
       return { reason, moved: true };
     },
     confirm(entries) {

@@ -84,7 +84,7 @@ export async function* walk<Entry>(
     const { page } = read;
     if (page.nameless > 0) return unproven(`${page.nameless} of its entries carry no id${WHERE_IDS}`);
     if (before && !place.led && page.words.count === null && isSamePage(page, before)) {
-      return unproven(`page ${place.pages + 1} repeats the one before it${HOW_TO_SAY}`);
+      return unproven(`page ${place.pages + 1} repeats the page before it${HOW_TO_SAY}`);
     }
     if (place.pages === 0) place = { ...place, firstNumber: page.words.number };
     const onward = await onwardFrom(tools, { place, page, known });
@@ -126,7 +126,9 @@ async function onwardFrom<Entry>(tools: WalkTools<Entry>, at: At<Entry>): Promis
   if (follows && page.words.next !== null) return follow(tools, at, page.words.next);
   if (more === false) return END;
   if (paging === 'none')
-    return more === null ? END : fail('it says that there are more pages, although `list.paging` is none');
+    return more === null
+      ? END
+      : fail('it says that there are more pages, but the profile has `list.paging: none`; correct this setting');
   if (paging === 'cursor' || paging === 'link' || (place.led && more === null)) {
     return more === null ? END : fail(`it says that there are more pages, but not where${HOW_TO_SAY}`);
   }
@@ -183,7 +185,7 @@ async function follow<Entry>(
     known.parameters[usual] = name;
     return { to: 'page', path: to(name), led: true, page: read.page };
   }
-  return fail(`it has a cursor, and no parameter that was tried takes it${HOW_TO_SAY}`);
+  return fail(`it has a cursor, but no query parameter that was tried accepts the cursor${HOW_TO_SAY}`);
 }
 
 /** Stores what the search for the paging has found. */
@@ -197,7 +199,9 @@ function learn<Entry>({ page, known }: At<Entry>, more: boolean | null, search: 
       return { to: 'page', path: search.path, led: false, page: search.page };
     case 'end':
       if (more === true)
-        return fail(`it says that there are more pages, but ${search.way.parameter} leads to none${HOW_TO_SAY}`);
+        return fail(
+          `it says that there are more pages, but the parameter ${search.way.parameter} leads to no further page${HOW_TO_SAY}`,
+        );
       known.way = search.way;
       return END;
     case 'whole':
@@ -222,9 +226,9 @@ function learn<Entry>({ page, known }: At<Entry>, more: boolean | null, search: 
 const END = { to: 'end' } as const;
 const OR_ELSE = ', or else say there how the API pages (`list.paging`, `list.pageParameter`, `list.nextAt`)';
 const HOW_TO_SAY = '; say in the profile how the API pages (`list.paging`, `list.pageParameter`, `list.nextAt`)';
-const WHERE_IDS = '; say in the profile where they have it (`idPaths`, `publications`)';
+const WHERE_IDS = '; name the place of the id in the profile (`idPaths`, `publications`)';
 const OUTSIDE =
-  "its next page lies outside of the listing: a link may differ from the list's own path in its query alone";
+  'its link to the next page leads to another path: only the query of a link may differ from the address of the list';
 
 function fail(reason: string): { to: 'fail'; outcome: Outcome } {
   return { to: 'fail', outcome: unproven(reason) };

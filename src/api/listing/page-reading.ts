@@ -51,7 +51,7 @@ async function tryPage<Entry>(tools: PageTools<Entry>, path: string): Promise<At
 }
 
 const NO_LIST =
-  'it is not a list; if its entries stand in a member of their own, name that in the profile (`list.itemsAt`)';
+  'it is not a list; if a member of the answer has the entries, name that member in the profile (`list.itemsAt`)';
 
 /** The message for a listing that proves nothing. */
 export function unreliable(reason: string): string {

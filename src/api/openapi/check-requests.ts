@@ -100,7 +100,13 @@ function checkStatuses(
     }
     if (status === '202' && name !== 'report.create') {
       const expected = 'an answer once the work is done';
-      report({ path: '', what: 'success', found: '202: it may not be done yet', expected, weight: 'note' });
+      report({
+        path: '',
+        what: 'success',
+        found: '202, which does not mean that the work is done',
+        expected,
+        weight: 'note',
+      });
     }
     if (needsId && types.length === 0 && successes.size === 1) {
       const expected = 'a body with the new id; without it every write has to be read back from the list';
@@ -168,7 +174,7 @@ function checkIdempotency(matches: Matches, { document, profile, report }: Idemp
   const isObeyed = isEverywhere && writes.every(([, operation]) => tellsOfReuse(operation, document));
   const evidence = isObeyed
     ? ', with answers for a key that is used again'
-    : ', which does not show whether it is obeyed';
+    : ', and the document does not show whether the API obeys the header';
   const found = isEverywhere ? `on every write${evidence}` : listing.length === 0 ? 'on no write' : listed(names);
   report({
     path: 'parameters',

@@ -12,7 +12,7 @@ Examples:
   $ dpp-sync alerts list
   $ dpp-sync alerts list --json | jq '.alerts[] | select(.firing)'
 
-The daemon watches and notes the alerts; this command reads its last notes.`;
+The daemon checks for alerts and stores them; this command reads what the daemon stored last.`;
 
 const MUTE_EXAMPLES = `
 Examples:

@@ -75,7 +75,10 @@ export function keyColumnsOf(columns: readonly Column[], { repeats, isWhole, own
   const inOrder = combined.toSorted((one, other) => columns.indexOf(one) - columns.indexOf(other));
   const records = `${isWhole ? 'all' : 'the first'} ${plural(combined[0]?.records ?? 0, 'record')}`;
   const reason = `together different in ${records}${repeats.size > 0 ? `, ${EQUAL_COUNTED_ONCE}` : ''}`;
-  const why = owner === null ? 'no column is by itself' : `${owner.label} is a part of it, since the rest may repeat`;
+  const why =
+    owner === null
+      ? 'no single column is different in all of them'
+      : `${owner.label} is a part of it, since the rest may repeat`;
   return { columns: inOrder, reason: `${reason}; ${why}`, isRepeated: false, others: [] };
 }
 

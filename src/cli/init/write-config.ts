@@ -20,7 +20,7 @@ export interface ConfigParts {
 /** The beginning of a config: everything but its sources. */
 export function headText(source: string, about: string): string {
   return `${commentLines(0, about).join('\n')}
-# Look at the reasons. A line with TODO needs you: correct it or keep it, and delete the word TODO. Then run:
+# Read the reasons. A line with TODO needs you: correct it or keep it, and delete the word TODO. Then run:
 ${steps(source).join('\n')}
 # docs/configuration.md describes every key, docs/mapping.md the expressions.
 
@@ -65,8 +65,8 @@ export function sourcesText(parts: ConfigParts): string {
     ...fieldLines(mapping.fields),
     ...nestedLines(parts),
     ...unusedLines(parts),
-    ...yamlLine(4, 'onMissing: flag', 'what vanishes from the export is shown; or ignore, unpublish'),
-    ...yamlLine(4, 'guard: { maxMissing: 5%, maxDrop: 20% }', 'a read beyond these is taken for a broken export'),
+    ...yamlLine(4, 'onMissing: flag', 'an item that is no longer in the export is shown; or ignore, unpublish'),
+    ...yamlLine(4, 'guard: { maxMissing: 5%, maxDrop: 20% }', 'a read beyond these limits counts as a broken export'),
   ];
   return `${lines.join('\n')}\n`;
 }

@@ -9,7 +9,7 @@ Examples:
   $ dpp-sync ledger backup /backup/ledger-2027-01-15.db
   $ dpp-sync ledger backup /backup/ledger.db --force
 
-It may run beside a daemon or a sync, which goes on meanwhile. The backup is verified before it appears.`;
+The command may run beside a daemon or a sync. The backup is verified before it appears.`;
 
 const STEPS = { copy: 'Copying the ledger …', verify: 'Verifying the copy …' } as const;
 

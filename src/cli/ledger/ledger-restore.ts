@@ -10,12 +10,12 @@ Examples:
   $ dpp-sync ledger restore                                   the ledger was put back by other means
 
 Stop the daemon first. The former ledger is kept beside the new one. Then run \`dpp-sync sync\`: it looks up at the platform what
-was sent since the backup. BOM items that may have been sent since the backup stay in doubt until a person settles them.`;
+was sent since the backup. BOM items that may have been sent since the backup stay unconfirmed until a person settles them.`;
 
 export function addLedgerRestoreCommand(ledger: Command, run: RunAction): void {
   ledger
     .command('restore')
-    .description("put a backup in the ledger's place; the next sync looks up what was sent since")
+    .description("put a backup in the ledger's place; the next sync looks up what was sent since the backup")
     .argument('[file]', 'a backup; without it the file that is in place already')
     .addHelpText('after', EXAMPLES)
     .action((file: string | undefined) => run((context) => restore(file, context)));
@@ -31,11 +31,11 @@ async function restore(named: string | undefined, context: CommandContext): Prom
   const count = Object.values(toLookUp).reduce((sum, one) => sum + one, 0);
   output.print(
     `The ledger ${printable(file)} is restored${from === null ? '' : ` from ${printable(from)}`}.`,
-    ...(kept === null ? [] : [`What was there is kept as ${printable(kept)}.`]),
+    ...(kept === null ? [] : [`The former ledger is kept as ${printable(kept)}.`]),
     ...(count === 0 ? [] : [`${plural(count, 'write')} that may have been made since the backup will be looked up.`]),
   );
   output.note(
-    'Run `dpp-sync sync` now: it reads every source, looks up what is at the API, and writes it in full once.',
+    'Run `dpp-sync sync` now: it reads every source, looks up the items at the platform, and sends each item in full once.',
   );
   return 0;
 }

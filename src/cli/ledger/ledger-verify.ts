@@ -10,7 +10,7 @@ Examples:
   $ dpp-sync ledger verify
   $ dpp-sync ledger verify /backup/ledger-2027-01-15.db
 
-It only reads, so it may run beside a daemon or a sync. Exit code 0: the ledger is sound; 1: it is
+The command only reads, so it may run beside a daemon or a sync. Exit code 0: the ledger is sound; 1: it is
 not; 3: it cannot be read.`;
 
 export function addLedgerVerifyCommand(ledger: Command, run: RunAction): void {

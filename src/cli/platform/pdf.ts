@@ -34,7 +34,7 @@ export function addPdfCommand(program: Command, run: RunAction): void {
     .command('pdf')
     .description("save a product's passport as PDF")
     .argument('<sku>', 'the SKU of the product, or its key')
-    .option('--out <file>', 'where to; passport-SKU.pdf in the working folder without it, - for stdout')
+    .option('--out <file>', 'the file to write; without it passport-SKU.pdf in the working folder; - writes to stdout')
     .addHelpText('after', EXAMPLES)
     .action((sku: string, options: PdfOptions) => run((context) => pdf(sku, options, context)));
 }
@@ -76,7 +76,7 @@ function productOf(key: string, views: LedgerViews | null): { productId: RemoteI
   const { remoteId, naturalKey, state } = item;
   if (typeof remoteId !== 'string' && typeof remoteId !== 'number') {
     throw fault('item.unknown', `The platform does not have the product "${key}" yet: it is ${stateWord(state)}.`, {
-      suggestion: `\`dpp-sync show product ${key}\` says what it waits for.`,
+      suggestion: `\`dpp-sync show product ${key}\` shows what the product waits for.`,
     });
   }
   return { productId: remoteId, sku: naturalKey ?? item.key };
@@ -107,7 +107,7 @@ async function readInto(
   if (result.ok) return result.bytes;
   throw outcomeFault(result.outcome, {
     failure: `The passport of ${sku} could not be downloaded`,
-    cure: `A passport has to be initialised first; \`dpp-sync show product ${sku}\` says where the product stands.`,
+    cure: `A passport has to be initialised first; \`dpp-sync show product ${sku}\` shows the state of the product.`,
   });
 }
 

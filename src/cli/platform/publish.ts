@@ -34,7 +34,7 @@ const UNPUBLISH_EXAMPLES = `
 Examples:
   $ dpp-sync unpublish TWZ-180-LS
 
-It stays unpublished until you publish it again: the policy of the config does not.`;
+The passport stays unpublished until you run \`dpp-sync publish\` for it: the policy of the config does not publish it again.`;
 
 type Asked = 'published' | 'unpublished';
 
@@ -71,7 +71,7 @@ export function addPublishCommands(program: Command, run: RunAction): void {
 
 async function publish(skus: string[], { yes, wait }: Options, context: CommandContext): Promise<number> {
   if (skus.length === 0) throw fault('usage', 'Name the products by their SKUs, or use --all.');
-  if (yes === true) throw fault('usage', '--yes goes with --all alone.');
+  if (yes === true) throw fault('usage', '--yes needs --all.');
   return change(skus, { command: 'publish', handler: publishPassports, wait }, context);
 }
 
@@ -99,7 +99,7 @@ async function change(
 }
 
 async function publishAll(skus: string[], { yes = false, wait }: Options, context: CommandContext): Promise<number> {
-  if (skus.length > 0) throw fault('usage', '--all goes without SKUs.', { suggestion: 'Leave one of the two out.' });
+  if (skus.length > 0) throw fault('usage', '--all allows no SKUs.', { suggestion: 'Leave one of the two out.' });
   const { output } = context;
   const config = await context.loadConfig();
   return context.withAdmin(config, 'publish', async (admin) => {

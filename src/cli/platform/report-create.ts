@@ -94,13 +94,13 @@ const UNANSWERED: ReadonlySet<string> = new Set(['daemon.lost', 'interrupted']);
 /** @throws Fault `usage` */
 async function bodyOf({ type, data, dataFile }: CreateOptions): Promise<JsonObject> {
   if (data !== undefined && dataFile !== undefined) {
-    throw fault('usage', '--data and --data-file are two ways to say the same.', { suggestion: 'Leave one out.' });
+    throw fault('usage', '--data and --data-file both give the request.', { suggestion: 'Leave one out.' });
   }
   const text = dataFile === undefined ? data : await readInputFile(dataFile, DATA_BYTES_MAX);
   const body = text === undefined ? {} : parseObject(text, dataFile === undefined ? '--data' : dataFile);
   if (type === undefined) return body;
   if (Object.hasOwn(body, 'type') && body['type'] !== type) {
-    throw fault('usage', '--type names another type than the data.', { suggestion: 'Leave one out.' });
+    throw fault('usage', '--type names another type than the data has.', { suggestion: 'Leave one out.' });
   }
   return { ...body, type };
 }

@@ -26,7 +26,11 @@ export function addSandboxAdminCommands(sandbox: Command, run: RunAction): void 
       .description(description)
       .option('--control <url>', 'the control endpoint of the sandbox', `http://127.0.0.1:${CONTROL_PORT}`);
   const inOrganization = (command: Command): Command =>
-    command.option('--organization <name>', 'the workspace; made when it is new', SANDBOX_ORGANIZATION);
+    command.option(
+      '--organization <name>',
+      'the workspace; the sandbox makes it if there is none',
+      SANDBOX_ORGANIZATION,
+    );
 
   verb('organization', 'make a workspace, or change its plan')
     .argument('<name>')
@@ -42,8 +46,8 @@ export function addSandboxAdminCommands(sandbox: Command, run: RunAction): void 
 
   inOrganization(verb('key', 'make an API key, and print it'))
     .argument('<name>', 'what it is called')
-    .option('--scopes <names>', 'some of read,write,publish; all of them without it', scopeNames)
-    .option('--expires-in <seconds>', 'when it stops working; never without it', seconds)
+    .option('--scopes <names>', 'some of read,write,publish; without this option all', scopeNames)
+    .option('--expires-in <seconds>', 'when the key stops working; without this option never', seconds)
     .addHelpText('after', example('key robot --scopes read,write --expires-in 3600'))
     .action((name: string, options: KeyOptions) => run((context) => key(name, options, context)));
 
@@ -53,7 +57,7 @@ export function addSandboxAdminCommands(sandbox: Command, run: RunAction): void 
     .action((id: string, options: Reach) => run((context) => revoke(id, options, context)));
 
   inOrganization(verb('token', "log a user in, and print the session's token"))
-    .argument('<email>', 'the user; made if there is none')
+    .argument('<email>', 'the user; the sandbox makes the user if there is none')
     .addOption(
       new Option('--role <role>', 'what the user is')
         .choices(['owner', 'administrator', 'member'])
@@ -63,7 +67,7 @@ export function addSandboxAdminCommands(sandbox: Command, run: RunAction): void 
     .addHelpText('after', example('token me@example.com --role owner'))
     .action((email: string, options: TokenOptions) => run((context) => token(email, options, context)));
 
-  inOrganization(verb('approve', 'let a passport through the review gate'))
+  inOrganization(verb('approve', 'approve a passport, where publishing asks for a review'))
     .argument('<sku>')
     .addHelpText('after', example('approve TWZ-180-LS'))
     .action((sku: string, options: Reach) => run((context) => approve(sku, options, context)));
@@ -106,7 +110,9 @@ async function key(
   if (output.json)
     output.document({ ok: true, id: made['id'] ?? null, name, scopes, key: textIn(made, 'key') }, { reveal: true });
   // Only the value is written to stdout, so that `$(…)` can use it.
-  output.note(`Key ${formatValue(made['id'])} of ${of}, for ${scopes.join(', ')}. It is shown this once.`);
+  output.note(
+    `Key ${formatValue(made['id'])} of ${of}, for ${scopes.join(', ')}. The sandbox shows this key only now.`,
+  );
   output.reveal(textIn(made, 'key'));
   return 0;
 }

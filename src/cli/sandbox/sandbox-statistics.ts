@@ -32,7 +32,7 @@ function doubleLines({ duplicates }: SandboxStatistics): string[] {
   const shown = duplicates.slice(0, DOUBLES_SHOWN);
   const more = duplicates.length - shown.length;
   return [
-    `  created more than once: ${plural(duplicates.length, 'thing')}`,
+    `  created more than once: ${plural(duplicates.length, 'item')}`,
     ...shown.map(({ organization, operation, naturalKey, count }) => {
       return `    ${printable(`${operation} ${naturalKey}`)} ×${count} (${printable(organization)})`;
     }),

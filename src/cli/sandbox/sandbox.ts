@@ -64,7 +64,7 @@ export function addSandboxCommand(program: Command, run: RunAction): void {
       ]),
     )
     .addOption(new Option('--ids <kind>', 'the type of ids; numeric without it').choices(['numeric', 'uuid']))
-    .option('--gates <names>', 'what publishing asks for: of product,bom,material,review those, or none', gateNames)
+    .option('--gates <names>', 'what publishing asks for: some of product,bom,material,review, or none', gateNames)
     .option('--review', 'a passport has to be approved before it is published')
     .option('--settings <file>', 'YAML or JSON with any of the settings')
     .option('--set <setting=value>', 'one setting by its path; may be repeated', assignment)
@@ -102,7 +102,7 @@ async function serve(options: SandboxCommandOptions, context: CommandContext): P
     const controlUrl = controlPort === undefined ? null : await sandbox.listenControl({ port: controlPort });
     if (!isLoopback(host)) {
       output.error(
-        `The sandbox listens on ${host}, port ${new URL(baseUrl).port}, so other machines can reach it, in plain HTTP: anybody who reaches it with one of its keys can read and write all that it holds, and the keys can be read on the way. Without --host it listens on this machine alone.`,
+        `The sandbox listens on ${host}, port ${new URL(baseUrl).port}, so other machines can reach the sandbox in plain HTTP. Anybody with one of its keys can read and write all its data, and others on the network can read the keys. Without --host the sandbox listens on this machine alone.`,
       );
     }
     // The keys may be shown, because they were made for the reader and are shown only now.
@@ -144,7 +144,7 @@ function showEnd(sandbox: Sandbox, { output }: CommandContext): number {
 function refuseSameKeys({ key, keyData, keyRead }: SandboxCommandOptions): void {
   const given = [key, keyData, keyRead].filter((one) => one !== undefined);
   if (new Set(given).size === given.length) return;
-  throw fault('usage', 'The options --key, --key-data and --key-read want different keys.');
+  throw fault('usage', 'The options --key, --key-data and --key-read need different keys.');
 }
 
 interface ShownKey {

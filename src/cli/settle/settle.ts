@@ -11,12 +11,12 @@ import { settleAll } from './settle-selected.ts';
 
 const EXAMPLES = `
 Examples:
-  $ dpp-sync items --state in_doubt                            what is in doubt?
+  $ dpp-sync items --state in_doubt                            which writes are unconfirmed?
   $ dpp-sync settle 00012001/0010 --delivered                  it is at the platform
-  $ dpp-sync settle TWZ-180-LS --delivered --id 4711           and this is its id there
+  $ dpp-sync settle TWZ-180-LS --delivered --id 4711           and the platform has it under this id
   $ dpp-sync settle --bom present --all                        BOM items of products that were there before
-  $ dpp-sync settle TWZ-180-LS --kind passport --rejected      it is not; nothing is sent for now
-  $ dpp-sync settle --state blocked --kind bom_item --ignore   leave all these as they are there
+  $ dpp-sync settle TWZ-180-LS --kind passport --rejected      the platform does not have it; nothing is sent for now
+  $ dpp-sync settle --state blocked --kind bom_item --ignore   leave all of them at the platform as they are
 
 Look at the platform first: your answer counts as a fact.
   --delivered  It is not sent again, and the items that waited for it are sent.
@@ -39,7 +39,7 @@ export interface SettleOptions {
 export function addSettleCommand(program: Command, run: RunAction): void {
   program
     .command('settle')
-    .description('record what became of a write that needs a person, or what was at the platform before')
+    .description('record the result of a write that needs a person, or which items were at the platform before')
     .argument('[key...]', 'keys, SKUs or codes; for a passport the key of its product; with --bom products')
     .option('--delivered', 'the platform has it')
     .option('--rejected', 'the platform does not have it')
@@ -75,7 +75,7 @@ async function bom(keys: string[], options: SettleOptions, context: CommandConte
   if (all === keys.length > 0)
     throw fault('usage', 'Say with --bom which products are meant: by their SKUs, or --all.');
   if (Object.values(others).some((value) => value !== undefined))
-    throw fault('usage', '--bom goes with products or --all alone.');
+    throw fault('usage', '--bom needs products or --all, and no other option.');
   return settleBom({ products: all ? null : keys, present: answer === 'present' }, context);
 }
 
@@ -89,12 +89,12 @@ async function settle(keys: string[], options: SettleOptions, context: CommandCo
     throw fault('usage', 'Use --id only with --delivered and exactly one key.');
   }
   if (state === undefined && (source !== undefined || options.yes === true)) {
-    throw fault('usage', '--source and --yes go with --state alone.');
+    throw fault('usage', '--source and --yes need --state.');
   }
   if (state === 'missing' && resolution !== 'ignored') {
-    throw fault('usage', '--state missing goes with --ignore alone: it accepts that the items are gone.');
+    throw fault('usage', '--state missing needs --ignore, which accepts that the items are gone.');
   }
-  if (options.all) throw fault('usage', '--all goes with --bom alone.');
+  if (options.all) throw fault('usage', '--all needs --bom.');
   const config = await context.loadConfig();
   if (source !== undefined) assertSources(config, [source]);
   const { id = null, kind = null, yes = false } = options;

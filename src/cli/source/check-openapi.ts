@@ -63,8 +63,8 @@ function put(into: JsonObject, [name = '', ...rest]: string[], value: JsonValue)
 }
 
 const GROUPS = [
-  { weight: 'breaks', title: 'Breaks requests as things are', colour: 'red' },
-  { weight: 'unread', title: 'Cannot be read, and is not compared', colour: 'red' },
+  { weight: 'breaks', title: 'Requests fail until this is corrected', colour: 'red' },
+  { weight: 'unread', title: 'Not compared, because it cannot be read', colour: 'red' },
   { weight: 'note', title: 'Worth knowing', colour: 'yellow' },
 ] as const;
 

@@ -134,7 +134,7 @@ function printApi({ baseUrl, key, publishKey, plan, scopes, problem }: ApiFindin
   const shown = Object.entries(scopes).map(([scope, answer]) => `${scope} ${answerMark(answer, output)}`);
   output.print(`           scopes: ${shown.join('  ')}`);
   if (scopes.publish === 'no') {
-    const others = scopes.read === 'yes' && scopes.write === 'yes' ? '; all else can be done.' : '.';
+    const others = scopes.read === 'yes' && scopes.write === 'yes' ? '; all other requests can be made.' : '.';
     output.print(`           ${output.paint('dim', `Passports cannot be published with this key${others}`)}`);
   }
 }

@@ -122,7 +122,7 @@ export function countLines(title: string, counts: PreviewCounts, { paint, width:
   }
   if (uncompared > 0) {
     lines.push(
-      `  ${plural(uncompared, 'item is', 'items are')} counted without a look for repetitions: too many came before`,
+      `  ${plural(uncompared, 'item is', 'items are')} counted but not compared with earlier items, because there are too many`,
     );
   }
   const width = formatCount(issues[0]?.records ?? 0).length;

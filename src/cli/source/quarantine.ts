@@ -22,7 +22,7 @@ Examples:
   $ dpp-sync quarantine --out wrong-rows.csv       the original rows with file, line and issues
   $ dpp-sync quarantine --json | jq -r '.issues[].code' | sort | uniq -c
 
-Correct the rows in the source, or the mapping: the next sync takes them up. After you have corrected the
+Correct the rows in the source, or the mapping: the next sync maps them again. After you have corrected the
 mapping, \`dpp-sync replay --state quarantined\` maps the rows without another pull.
 In the file, a value that a spreadsheet would run as a formula has an apostrophe in front.`;
 

@@ -79,7 +79,8 @@ export function acceptedLines({ accepted }: Pick<Report, 'accepted'>): string[] 
   return sources.flatMap((source) => {
     const reads = guarded.filter((one) => one.source === source);
     const changes = adopted.filter((one) => one.source === source);
-    if (reads.length + changes.length === 0) return [`Nothing of ${source} was held, so nothing was accepted.`];
+    if (reads.length + changes.length === 0)
+      return [`No export and no change of ${source} waits for a decision, so nothing was accepted.`];
     const lines = reads.map(({ stream, missing, read, released }) =>
       released > 0
         ? `Accepted of ${source}/${stream}: ${plural(released, 'item')} that no record makes any more.`

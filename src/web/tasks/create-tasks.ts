@@ -47,7 +47,7 @@ export interface TasksOptions {
 const STOPPED = fault('interrupted', 'The task was stopped.', {
   suggestion: 'Nothing is lost: the ledger has the finished work. Start the work again to continue.',
 });
-const CLOSED = fault('daemon.stopped', 'The daemon was stopped before this was done.', {
+const CLOSED = fault('daemon.stopped', 'The daemon was stopped before the work was done.', {
   suggestion: 'Nothing is lost: the ledger has the finished work. Start the work again to continue.',
 });
 

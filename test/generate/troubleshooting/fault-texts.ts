@@ -73,7 +73,7 @@ export const FAULT_TEXTS: Record<FaultCode, CodeText> = {
   },
   'daemon.lost': {
     means: 'The daemon ended, or stopped answering, while it worked for this command.',
-    cure: 'Nothing is lost. Start the daemon if it has to run, and run the command again.',
+    cure: 'Nothing is lost. Start the daemon if you need it, and run the command again.',
   },
   'daemon.stopped': {
     means: 'The daemon was stopped before it was done with this command.',

@@ -182,7 +182,7 @@ describe('dpp-sync check', () => {
     expect(await told([])).toMatch(
       /read ✗ no {2}write ✗ no {2}publish ✗ no\n +Passports cannot be published with this key\.\n/,
     );
-    expect(await told(['read', 'write'])).toContain('with this key; all else can be done.\n');
+    expect(await told(['read', 'write'])).toContain('with this key; all other requests can be made.\n');
   });
 
   it('ends with 3 when the plan does not allow the API', async () => {
@@ -331,7 +331,7 @@ describe('dpp-sync check --openapi', () => {
     world.write('schema.json', text.replaceAll('country_of_origin', 'origin').replaceAll('"sku"', '"article"'));
     const { exitCode, stdout } = await compare(file);
     expect(exitCode).toBe(4);
-    expect(stdout).toMatch(/Breaks requests as things are \(\d+\)\n {2}POST \/api\/products\/\n/);
+    expect(stdout).toMatch(/Requests fail until this is corrected \(\d+\)\n {2}POST \/api\/products\/\n/);
     const pasted = stdout.slice(stdout.indexOf('extends: default'));
     expect(parse(pasted)).toMatchObject({
       extends: 'default',
@@ -355,7 +355,7 @@ describe('dpp-sync check --openapi', () => {
     const { exitCode, stdout } = await compare(file);
     expect(exitCode).toBe(4);
     expect(stdout).toMatch(
-      /Cannot be read, and is not compared \(1\)\n {2}POST \/api\/products\/\n {4}request body: found a ref/,
+      /Not compared, because it cannot be read \(1\)\n {2}POST \/api\/products\/\n {4}request body: found a ref/,
     );
     expect((await compare(file, '--json')).json()).toMatchObject({ ok: false });
   });

@@ -153,7 +153,7 @@ describe('pdf', () => {
     const device = join(world.folder, 'device');
     symlinkSync('/dev/null', device);
     const refused = await run('pdf', 'A-1', '--out', device);
-    expect(refused).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('is no file') });
+    expect(refused).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('is not a file') });
     expect(statSync(device).isCharacterDevice()).toBe(true);
     expect((await run('pdf', 'A-1', '--out', join(world.folder, 'none', 'x.pdf'))).exitCode).toBe(2);
   });
@@ -189,7 +189,7 @@ describe('report', () => {
   it.each([
     [['--data', '{'], 'is not JSON'],
     [['--data', '[]'], 'has to be a JSON object'],
-    [['--data', '{}', '--data-file', 'x'], 'two ways'],
+    [['--data', '{}', '--data-file', 'x'], 'both give the request'],
     [['--data', '{"type": "a"}', '--type', 'b'], 'another type'],
     [['--data-file', '/nowhere/x.json'], '/nowhere/x.json does not exist.'],
     [['--idempotency-key', 'a b'], '1 to 64 characters'],

@@ -69,7 +69,7 @@ describe('dpp-sync publish', () => {
   it('shows what holds a passport beside its product, and its story under its own name', async () => {
     const product = await runHere(['show', 'product', 'P2', '-c', world.configFile]);
     expect(product.stdout).toMatch(
-      /Passport {2}none\n {2}It can go on once its product is complete:\n {2}- A row of it/,
+      /Passport {2}none\n {2}The passport waits until its product is complete:\n {2}- A row of it/,
     );
     const passport = await runHere(['show', 'passport', 'SKU-P3', '--json', '-c', world.configFile]);
     expect(passport.json()).toMatchObject({
@@ -122,7 +122,7 @@ describe('publish with a key that the API refuses', () => {
       expect(`${stdout}${stderr}`.match(/The API key is invalid/g)).toHaveLength(1);
       expect(stderr).toContain('The variable DPP_UNSET_KEY is not set, so the key is the default that the config has');
       const shown = await runHere(['show', 'passport', 'P1', '-c', refused.configFile]);
-      expect(shown.stdout).toMatch(/next step {2}Put the key or its rights in order: `.* check` shows them/);
+      expect(shown.stdout).toMatch(/next step {2}Correct the key or its rights: `.* check` shows them/);
       const check = await cli(['check', '-c', refused.configFile]);
       expect(check.stdout + check.stderr).toContain('The variable DPP_UNSET_KEY is not set');
     } finally {

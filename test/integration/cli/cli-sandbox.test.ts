@@ -74,7 +74,7 @@ describe('the verbs of a sandbox', () => {
     sandbox.faults.add({ operation: 'bom_item.create', kind: 'duplicate', count: 1 });
     await call('POST', '/api/bom-items/', { body: { product: 1, material: 1, quantity: 1, unit: 'kg' } });
     const { stdout } = await verb('stats');
-    expect(stdout).toContain('6 writes\n  created more than once: 1 thing\n');
+    expect(stdout).toContain('6 writes\n  created more than once: 1 item\n');
     expect(stdout).toContain('    bom_item.create ["A","material","Wood",null,"1","kg",null] ×2 (acme)\n');
     expect((await verb('stats', '--json')).json()).toMatchObject({
       statistics: { duplicates: [{ organization: 'acme', operation: 'bom_item.create', count: 2 }] },
@@ -160,8 +160,8 @@ describe('a sandbox that listens beyond this machine', () => {
     const { exitCode, stderr } = await child.ended;
     expect(exitCode).toBe(0);
     if (warns) {
-      expect(stderr).toMatch(/listens on 0\.0\.0\.0, port \d+, so other machines can reach it/);
-      expect(stderr).toContain('anybody who reaches it with one of its keys can read and write');
+      expect(stderr).toMatch(/listens on 0\.0\.0\.0, port \d+, so other machines can reach the sandbox/);
+      expect(stderr).toContain('Anybody with one of its keys can read and write');
     } else expect(stderr).not.toContain('other machines');
   });
 });

@@ -129,7 +129,7 @@ describe('dpp-sync settle of what is blocked', () => {
       [['--ignore'], /either by keys or with --state/],
       [['3', '--state', 'blocked', '--ignore'], /either by keys or with --state/],
       [['3', '4', '--delivered', '--id', '7'], /Use --id only with --delivered and exactly one key/],
-      [['--state', 'missing', '--delivered', '--yes'], /--state missing goes with --ignore/],
+      [['--state', 'missing', '--delivered', '--yes'], /--state missing needs --ignore/],
       [['--state', 'gone', '--ignore'], /Allowed choices are/],
       [['--state', 'blocked', '--ignore', '--source', 'epr'], /Did you mean erp/],
     ];

@@ -82,7 +82,9 @@ describe('dpp-sync settle', () => {
       for (const key of ['P1', 'M1']) {
         const { exitCode, json, stdout } = await settle(key, '--delivered', `--id=${id}`);
         expect(exitCode).toBe(2);
-        expect(json()).toMatchObject({ error: { code: 'usage', message: expect.stringMatching(/^--id .* is no id/) } });
+        expect(json()).toMatchObject({
+          error: { code: 'usage', message: expect.stringMatching(/^--id .* cannot be an id/) },
+        });
         expect(stdout).not.toContain('dpp_test0123456789');
       }
       expect((await runHere(['items', '--state', 'in_doubt', '-c', world.configFile, '--json'])).stdout).toContain(

@@ -62,7 +62,9 @@ describe('init --from, check and preview in an empty folder', () => {
       expect(init).toMatchObject({ exitCode: 0, stderr: '' });
       expect(init.stdout).toContain('erp/artikel  40 records: 40 mapped');
       expect(init.stdout).toContain(' preview erp --issues\n');
-      expect(init.stdout).toContain('  set DPP_API_KEY to the key of the platform, and DPP_BASE_URL to its address;');
+      expect(init.stdout).toContain(
+        '  set DPP_API_KEY to the key of the platform, and DPP_BASE_URL to the address of the platform;',
+      );
       expect(readFileSync(join(folder.path, 'dpp-sync.yaml'), 'utf8')).toContain(
         'gtin: gtin(row.EAN) # 40 of 40 values are GTINs with a right check digit',
       );
@@ -90,7 +92,7 @@ describe('init --from, check and preview in an empty folder', () => {
     const config = join(folder.path, 'todo.yaml');
     const file = write('descripcion.csv', 'Ref;Texto\nA1;Mesa de roble\nA2;Silla de pino\n');
     const { stdout } = await runHere(['init', '--from', file, '-c', config]);
-    expect(stdout).toMatch(/look at the \d lines with TODO in .*: correct or keep each, and delete/);
+    expect(stdout).toMatch(/read the \d lines with TODO in .*: correct or keep each line, and delete/);
     expect(readFileSync(config, 'utf8')).toMatch(/# TODO keep it if the column is right; no column has a known name/);
   });
 

@@ -229,7 +229,7 @@ describe('the admin channel', () => {
     });
     await listen(busy, { ...runtime, views });
     const watcher = stoppedWatcher();
-    await expect.poll(() => log.lines.some(({ message }) => message === 'test is done.'), SOON).toBe(true);
+    await expect.poll(() => log.lines.some(({ message }) => message === 'The command test is done.'), SOON).toBe(true);
     let text = '';
     watcher.setEncoding('utf8').on('data', (chunk: string) => {
       text += chunk;
@@ -296,7 +296,7 @@ describe('the admin channel', () => {
     });
     go();
     await expect.poll(() => ended, SOON).toBe(true);
-    await expect.poll(() => log.lines.some(({ message }) => message === 'test is done.'), SOON).toBe(true);
+    await expect.poll(() => log.lines.some(({ message }) => message === 'The command test is done.'), SOON).toBe(true);
   });
 
   it('the admin channel stops writing a document for a watcher that went away', async () => {
@@ -306,7 +306,7 @@ describe('the admin channel', () => {
     await listen(endless);
     const run = client().run(endless, 'x', { onBytes: async () => clients[0]?.abort() });
     await expect(run).rejects.toMatchObject({ code: 'interrupted' });
-    const ended = 'test ended with an error: The command that waited for this answer has ended.';
+    const ended = 'The command test ended with an error: The command that waited for this answer has ended.';
     await expect.poll(() => log.lines.map(({ message }) => message), SOON).toContain(ended);
     expect(log.lines.filter(({ level }) => level === 'error')).toEqual([]);
   });
@@ -460,7 +460,7 @@ describe('the admin channel', () => {
       await listenAs(place(), answer);
       await expect(run()).rejects.toMatchObject({
         code: 'daemon.version',
-        message: `What answers at ${place()} is no daemon of dpp-sync ${VERSION}.`,
+        message: `The program that answers at ${place()} is not a daemon of dpp-sync ${VERSION}.`,
       });
     });
 
@@ -469,7 +469,7 @@ describe('the admin channel', () => {
       await expect(run(100)).rejects.toMatchObject({
         code: 'daemon.lost',
         exitCode: 3,
-        message: `The daemon at ${place()} is connected and sends nothing.`,
+        message: `The daemon at ${place()} accepts the connection, but sends nothing.`,
       });
     });
 
@@ -478,7 +478,7 @@ describe('the admin channel', () => {
       symlinkSync(`${place()}.other`, place());
       expect(await reachDaemon(runtime.config)).toEqual({
         reachable: false,
-        why: expect.stringContaining("is not a socket of the ledger's owner"),
+        why: expect.stringContaining('is not a socket that the owner of the ledger has made'),
       });
     });
 
@@ -495,7 +495,9 @@ describe('the admin channel', () => {
     await listen(handlerOf(async () => 'done'));
     expect(statSync(place()).size).toBe(8);
     const [warning] = log.lines.filter(({ level }) => level === 'warn');
-    expect(warning?.message).toMatch(/cannot be opened: .*EADDRINUSE.*If another file is at this path, remove it/);
+    expect(warning?.message).toMatch(
+      /cannot be opened: .*EADDRINUSE.*If another file is at this path, remove that file/,
+    );
   });
 
   itWithAnotherUser('lets no other user connect', async () => {

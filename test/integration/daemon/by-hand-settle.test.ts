@@ -81,7 +81,7 @@ describe('settle beside a daemon', () => {
       'Noted. The material M1 is delivered now.\n1 delivery that waited is due: the daemon sends it\n',
     );
     await expect.poll(() => world.contents().bomItems.length, { timeout: 30_000 }).toBe(1);
-    expect(daemon.stderr()).toContain('settle is asked for by hand.');
+    expect(daemon.stderr()).toContain('A person has started the command settle.');
   });
 
   it('settle beside a daemon ends with 2 for a delivery that cannot be settled, as without a daemon', async () => {
@@ -95,7 +95,9 @@ describe('settle beside a daemon', () => {
       },
     });
     const id = await run('settle', 'P1', '--delivered', '--id', API_KEY, '--json');
-    expect(id.json()).toMatchObject({ error: { code: 'usage', message: expect.stringMatching(/^--id .* is no id/) } });
+    expect(id.json()).toMatchObject({
+      error: { code: 'usage', message: expect.stringMatching(/^--id .* cannot be an id/) },
+    });
     expect((await run('show', 'product', 'P1')).stdout).toMatch(/state +in doubt/);
   });
 
@@ -161,7 +163,7 @@ describe('what people ask of the platform beside a daemon', () => {
     expect(written.toString('latin1').trimEnd()).toMatch(/%%EOF$/);
     const piped = await run('pdf', 'SKU-P1', '--out', '-');
     expect(piped).toMatchObject({ exitCode: 0, stderr: '', stdout: expect.stringMatching(/^%PDF-/) });
-    expect(daemon.stderr()).toContain('passport-pdf is asked for by hand.');
+    expect(daemon.stderr()).toContain('A person has started the command passport-pdf.');
 
     world.sandbox.faults.add({ operation: 'passport.pdf', kind: 'status', status: 404 });
     const refused = await run('pdf', 'SKU-P1', '--out', file, '--json');
@@ -181,7 +183,7 @@ describe('what people ask of the platform beside a daemon', () => {
     expect((await run('report', 'list')).stdout).toMatch(/1 +completeness +completed/);
     expect(await run('publications')).toMatchObject({ exitCode: 0, stderr: 'Nothing has been published.\n' });
     for (const name of ['report-create', 'report-list', 'publication-list']) {
-      expect(daemon.stderr()).toContain(`${name} is asked for by hand.`);
+      expect(daemon.stderr()).toContain(`A person has started the command ${name}.`);
     }
   });
 
@@ -196,7 +198,7 @@ describe('what people ask of the platform beside a daemon', () => {
       .poll(() => daemon.stderr(), { timeout: 30_000 })
       .toContain('The command that waited for this answer has ended.');
     expect(world.sandbox.inspect().faults[0]?.used).toBeLessThan(3);
-    expect(daemon.stderr()).not.toContain('which was asked for by hand, failed');
+    expect(daemon.stderr()).not.toContain('of a person failed');
   });
 
   it('a command that gets a 429 makes the daemon wait as well', covers('throttled', 'I5'), async () => {

@@ -92,7 +92,7 @@ describe('a command beside a daemon', () => {
     const withdrawn = await run('unpublish', 'SKU-P1');
     expect(withdrawn).toMatchObject({ exitCode: 0, stdout: '✓ SKU-P1 is not public any more.\n' });
     expect(published()).toEqual([]);
-    expect(daemon?.stderr()).toContain('publish is asked for by hand.');
+    expect(daemon?.stderr()).toContain('A person has started the command publish.');
     expect(daemon?.stderr()).toContain('The source erp is being pulled.');
     expect(once()).toEqual([]);
   });
@@ -326,7 +326,7 @@ describe('runs of sources beside each other', () => {
     expect(json()).toMatchObject({ ok: true, items: { product: { delivered: 5 }, material: {} } });
     expect(exitCode).toBe(0);
     expect(world.contents().materials.length).toBeLessThan(120);
-    expect(log.lines.some(({ message }) => message === 'sync is done.')).toBe(true);
+    expect(log.lines.some(({ message }) => message === 'The command sync is done.')).toBe(true);
   });
 });
 

@@ -190,7 +190,7 @@ describe('the daemon', () => {
     await expect.poll(() => world.sandbox.inspect().faults[0]?.used, SOON).toBe(2);
     controller.abort();
     expect(await ended).toBe(1);
-    expect(logged('Not everything ended in time')).toHaveLength(1);
+    expect(logged('Some work did not end in time')).toHaveLength(1);
   });
 });
 

@@ -75,7 +75,7 @@ describe('settling while workers go on', () => {
     };
     await expect(settleWhile(sendAgain, ['P1', 'M1'])).rejects.toMatchObject({
       code: 'item.changed',
-      message: expect.stringMatching(/product "P1" is sending now\. The others were settled\.$/),
+      message: expect.stringMatching(/product "P1" is sending now\. The other deliveries were settled\.$/),
     });
     expect([stateOf('product', 'P1'), stateOf('material', 'M1')]).toEqual(['sending', 'delivered']);
   });

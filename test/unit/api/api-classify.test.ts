@@ -77,7 +77,11 @@ describe('a status', () => {
     const exchange = answer(302, '', { location: 'https://elsewhere.example/login?token=abc' });
     expect(classifier.outcomeOf(exchange, CREATE)).toMatchObject({
       kind: 'refused',
-      detail: { message: expect.stringMatching(/redirect \(302\) to https:\/\/elsewhere\.example\/login, / as never) },
+      detail: {
+        message: expect.stringMatching(
+          /redirect \(302\) to https:\/\/elsewhere\.example\/login\. dpp-sync follows no redirect/ as never,
+        ),
+      },
     });
   });
 });

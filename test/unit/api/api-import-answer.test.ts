@@ -164,7 +164,7 @@ describe('the answer to an import says what happened to each member', () => {
       'refused(It exists.)',
     );
     expect(read(200, { updated: ['A', 'B'], failed: ['C'] })?.[2]).toBe(
-      'refused(The import refused it and gave no reason.)',
+      'refused(The import refused the product and gave no reason.)',
     );
   });
 

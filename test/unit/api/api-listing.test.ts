@@ -288,7 +288,7 @@ describe('the next page', () => {
   ])('outside of the listing makes it incomplete: %s', async (next) => {
     const { complete, reason, asked } = await list(() => ({ body: { results: [entry(1)], next } }));
     expect(complete).toBe(false);
-    expect(reason).toMatch(/^The listing cannot be relied on: its next page lies outside of the listing/);
+    expect(reason).toMatch(/^The listing cannot be relied on: its link to the next page leads to another path/);
     expect(asked).toHaveLength(1);
   });
 
@@ -468,7 +468,7 @@ describe('the profile', () => {
 
   it('a profile that says there are no pages is not believed where an answer says that there are', async () => {
     const { reason } = await list(() => ({ body: { items: all, hasMore: true } }), { list: { paging: 'none' } });
-    expect(reason).toMatch(/although `list.paging` is none/);
+    expect(reason).toMatch(/but the profile has `list.paging: none`; correct this setting/);
   });
 });
 

@@ -264,7 +264,12 @@ describe('a difference', () => {
       (document) => {
         operation(document, '/api/imports/products/', 'post')['responses'] = { '202': {} };
       },
-      { path: 'POST /api/imports/products/', what: 'success', found: '202: it may not be done yet', weight: 'note' },
+      {
+        path: 'POST /api/imports/products/',
+        what: 'success',
+        found: '202, which does not mean that the work is done',
+        weight: 'note',
+      },
     ],
     [
       'of the body of an import',
@@ -333,7 +338,9 @@ describe('a difference', () => {
         const [difference, ...others] = noted(refusals);
         expect(others).toEqual([]);
         expect(difference).toMatchObject({ weight: 'note', expected: 'on publishing' });
-        expect(difference?.found).toBe('on every write, which does not show whether it is obeyed');
+        expect(difference?.found).toBe(
+          'on every write, and the document does not show whether the API obeys the header',
+        );
         expect(difference).not.toHaveProperty('setting');
         expect(difference).not.toHaveProperty('value');
       }
