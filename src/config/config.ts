@@ -213,14 +213,14 @@ const Lookup = z
 const Guard = z
   .strictObject({
     maxMissing: Share.prefault('5%').describe(
-      'The highest share of the known records that may be missing from a complete read. The same limit applies to the items of one kind that the records no longer make.',
+      'The highest share of the records with items or lookup entries that may be missing from a complete read. The same limit holds for the items of one kind that the records no longer make.',
     ),
     maxDrop: Share.prefault('20%').describe(
-      'The highest share by which the count of records may fall from one read to the next.',
+      'The highest share by which the count of rows may fall from one read to the next, if a record with items or lookup entries is missing.',
     ),
   })
   .describe(
-    'If a read exceeds one of these limits, the export counts as broken: no record and no item becomes missing.',
+    'If a read exceeds one of these limits, the export counts as broken, and no item becomes missing. Quarantined, excluded and repeated rows may vanish.',
   );
 
 const Pause = z

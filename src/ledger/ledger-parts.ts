@@ -38,6 +38,7 @@ import { createGuardedReads } from './records/guarded-reads.ts';
 import { createReleaseLeftStreams } from './records/left-streams.ts';
 import { createPageLooks } from './records/look-up-page.ts';
 import { createLookups } from './records/lookups.ts';
+import { createLosses } from './records/losses.ts';
 import { createPendingRecords, createRecordsByKey } from './records/pending-records.ts';
 import { createRunAccounts } from './records/run-accounts.ts';
 import { createRuns } from './records/runs.ts';
@@ -76,7 +77,14 @@ export function createLedgerParts(
   const lookups = createLookups(db);
   const releaseLeftStreams = createReleaseLeftStreams(context, guardedReads, lookups);
   const runs = createRuns(context, { run, releaseLeftStreams, guardedItems, streams, accounts });
-  const endStream = createEndStream(context, { guardedReads, guardedItems, streams, accounts, lookups });
+  const endStream = createEndStream(context, {
+    guardedReads,
+    guardedItems,
+    streams,
+    accounts,
+    lookups,
+    losses: createLosses(db),
+  });
   const pendingRecords = createPendingRecords(db);
   const recordsByKey = createRecordsByKey(db);
   const staging = createStaging(context, { items, contact, accounts, lookups });

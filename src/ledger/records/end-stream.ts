@@ -3,6 +3,7 @@ import type { LedgerContext } from '../store/context.ts';
 import type { GuardedItems } from './guarded-items.ts';
 import type { GuardedReads } from './guarded-reads.ts';
 import type { Lookups } from './lookups.ts';
+import type { Losses } from './losses.ts';
 import type { RunAccounts } from './run-accounts.ts';
 import type { Streams } from './streams.ts';
 
@@ -11,7 +12,8 @@ interface EndStreamParts {
   guardedItems: Pick<GuardedItems, 'check'>;
   streams: Streams;
   accounts: RunAccounts;
-  lookups: Pick<Lookups, 'recordGone' | 'streamWasRead'>;
+  lookups: Pick<Lookups, 'recordGone' | 'streamWasRead' | 'isLookedUp'>;
+  losses: Losses;
 }
 
 /**
@@ -20,7 +22,7 @@ interface EndStreamParts {
  */
 export function createEndStream(
   { db, clock }: Pick<LedgerContext, 'db' | 'clock'>,
-  { guardedReads, guardedItems, streams, accounts, lookups }: EndStreamParts,
+  { guardedReads, guardedItems, streams, accounts, lookups, losses }: EndStreamParts,
 ): (end: StreamEnd) => { missing: number; guarded: string | null } {
   const sql = {
     presentRecords: db
@@ -59,6 +61,25 @@ export function createEndStream(
     return gone;
   }
 
+  /** The figures of a read by which the guard decides. Records from which nothing comes do not count. */
+  function figuresOf(streamId: number, { lost, guard }: { lost: number; guard: StreamEnd['guard'] }) {
+    // With this many records or more the share is allowed. A guard that allows nothing counts all of them.
+    const enough = guard.maxMissing === 0 ? -1 : Math.ceil(lost / guard.maxMissing) + 1;
+    const present = lost === 0 ? 0 : losses.useful(streamId, enough);
+    return { missing: lost, present, isLookedUp: lookups.isLookedUp(streamId) };
+  }
+
+  function markMissing(gone: readonly number[], flagItems: boolean): void {
+    const now = clock.now();
+    for (const id of gone) {
+      sql.missRecord.run(now, id);
+      lookups.recordGone(id);
+      if (flagItems) sql.missItems.run(now, id);
+      // Another record that makes the same item may own it now.
+      sql.requeueContenders.run(id);
+    }
+  }
+
   return ({ runId, source, stream, seen, read, cursor, missedByChanges, flagItems, guard, uncounted = 0 }) => {
     const row = streams.get(source, stream);
     if (uncounted > 0) accounts.count({ runId, streamId: row.id, ...unchangedRows(uncounted) });
@@ -68,21 +89,19 @@ export function createEndStream(
       const present = sql.presentCount.get({ streamId: row.id }) ?? 0;
       const gone = seen.size() === present ? [] : unseen(row.id, seen);
       missing = gone.length;
+      const { lost, spare } = losses.split(gone);
       const forItems = guardedItems.check(row.id, { runId, guard, gone });
-      const figures = { missing, present, read, before: row.completeRead, isHeld: forItems !== null };
+      const figures = {
+        ...figuresOf(row.id, { lost, guard }),
+        read,
+        before: row.completeRead,
+        isHeld: forItems !== null,
+      };
       const forRecords = guardedReads.check(row.id, { runId, ...figures, guard });
       guarded = [forRecords, forItems].filter((message) => message !== null).join(' ') || null;
-      if (guarded === null) {
-        const now = clock.now();
-        for (const id of gone) {
-          sql.missRecord.run(now, id);
-          lookups.recordGone(id);
-          if (flagItems) sql.missItems.run(now, id);
-          // Another record that makes the same item may become its owner now.
-          sql.requeueContenders.run(id);
-        }
-        sql.completeRead.run(read, flagItems ? 1 : 0, runId, row.id);
-      }
+      // A row that was removed or corrected would be shown as repeated or quarantined for as long as the guard holds.
+      markMissing(guarded === null ? gone : spare, flagItems);
+      if (guarded === null) sql.completeRead.run(read, flagItems ? 1 : 0, runId, row.id);
       sql.countMissing.run(missing, guarded, missedByChanges ?? null, runId, row.id);
     }
     // The records of a guarded snapshot are stored as well, so the next read of changes begins at the end of this

@@ -5,13 +5,15 @@ import type { Sqlite } from '../store/database.ts';
 
 /** The figures of a complete read. */
 interface CompleteRead {
-  /** How many records were present before, and how many of these the export does not have. */
+  /** How many records count, and how many of these are lost with this export. See `Losses`. */
   present: number;
   missing: number;
   /** How many rows the export has, and how many the last whole export had. */
   read: number;
   before: number | null;
   guard: MissingGuard;
+  /** True if mappings look up the records of the stream. */
+  isLookedUp?: boolean;
   /** True if the source does not have the stream any more. The stream then counts as an export without rows. */
   isLeft?: boolean;
   /**
@@ -106,13 +108,16 @@ export function createGuardedReads({ db, clock }: { db: Sqlite; clock: Clock }):
  */
 function guardAgainst(read: CompleteRead): string | null {
   const percent = (share: number) => `${Math.round(share * 1000) / 10} %`;
+  // Fewer rows without a loss: the rows that are gone were quarantined, excluded or repeated.
+  if (read.missing === 0) return null;
   const missingShare = read.present === 0 ? 0 : read.missing / read.present;
-  if (read.missing > 0 && missingShare > read.guard.maxMissing) {
+  if (missingShare > read.guard.maxMissing) {
     if (read.isLeft) {
       return `The config no longer has this stream, and no other stream has ${read.missing} of its ${read.present} records (${percent(missingShare)}, allowed are ${percent(read.guard.maxMissing)}), so none of them was marked as missing.`;
     }
     const are = read.missing === 1 ? 'is' : 'are';
-    return `${read.missing} of ${read.present} records ${are} missing from this export (${percent(missingShare)}, allowed are ${percent(read.guard.maxMissing)}), so none of them was marked as missing.`;
+    const records = read.isLookedUp ? 'records with items or lookup entries' : 'records with items';
+    return `${read.missing} of ${read.present} ${records} ${are} missing from this export (${percent(missingShare)}, allowed are ${percent(read.guard.maxMissing)}), so none of them was marked as missing.`;
   }
   const drop = read.before === null || read.before === 0 ? 0 : 1 - read.read / read.before;
   if (drop > read.guard.maxDrop) {

@@ -2,6 +2,7 @@ import type { LeftStreamRules } from '../../domain/ports/intake.ts';
 import type { LedgerContext } from '../store/context.ts';
 import type { GuardedReads } from './guarded-reads.ts';
 import type { Lookups } from './lookups.ts';
+import { MAKES_ITEM } from './losses.ts';
 
 /** A stream that the config does not have any more, or to which it gives another name. */
 interface LeftStream {
@@ -67,9 +68,7 @@ export function createReleaseLeftStreams(
       .prepare<[{ recordId: number; runId: number; sources: string }], number>(
         `SELECT 1 FROM items i WHERE i.record_id = @recordId AND NOT EXISTS (
            SELECT 1 FROM contenders c JOIN records r ON r.id = c.record_id JOIN streams s ON s.id = r.stream_id
-           WHERE c.kind = i.kind AND c.key = i.key AND r.missing_since IS NULL AND NOT (${isLeft})
-             AND (r.state = 'mapped' OR r.partial = 1 OR (r.state = 'quarantined' AND EXISTS (SELECT 1 FROM json_each(r.issues) e
-               WHERE e.value ->> 'code' = 'claim.conflict' AND e.value ->> 'value' = i.key)))) LIMIT 1`,
+           WHERE c.kind = i.kind AND c.key = i.key AND r.missing_since IS NULL AND NOT (${isLeft}) AND ${MAKES_ITEM}) LIMIT 1`,
       )
       .pluck(),
     missRecord: db.prepare<[number, number]>('UPDATE records SET missing_since = ? WHERE id = ?'),

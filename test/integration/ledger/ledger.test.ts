@@ -101,7 +101,7 @@ describe('intake', () => {
   it('a read marks nothing as missing when most of an export is gone', async () => {
     await sync([row('1'), row('2'), row('3')]);
     const { guarded } = await sync([row('1')]);
-    expect(guarded).toContain('2 of 3 records are missing');
+    expect(guarded).toContain('2 of 3 records with items are missing');
     expect(fixture.ledger.views.item('product', '2')?.missing).toBe(false);
   });
 

@@ -147,6 +147,7 @@ describe('the statements of the ledger', () => {
     ['SELECT count(*) FROM records WHERE stream_id', 'at the end of a whole export'],
     ['SELECT 1 FROM records WHERE stream_id = ? LIMIT 1', 'up to the first one'],
     ['SELECT 1 FROM records r CROSS JOIN items i', 'up to a limit, where records have released items'],
+    ['AND (EXISTS (SELECT 1 FROM items i WHERE i.record_id = r.id)', 'up to a limit, where an export has lost items'],
   ];
 
   it('the statements of the ledger walk neither all items nor all records, but for those that are listed here', () => {

@@ -47,7 +47,7 @@ const GUARDED = {
   stream: 'products',
   missing: 3,
   read: 3,
-  message: expect.stringContaining('3 of 6 records are missing'),
+  message: expect.stringContaining('3 of 6 records with items are missing'),
 };
 
 describe('a guard that held a run', () => {
@@ -64,7 +64,7 @@ describe('a guard that held a run', () => {
     expect(told.exitCode).toBe(4);
     expect(told.stdout).not.toContain('All is delivered');
     for (const { stdout } of [told, await run('sync', '--quiet')]) {
-      expect(stdout).toContain('erp/products: 3 of 6 records are missing');
+      expect(stdout).toContain('erp/products: 3 of 6 records with items are missing');
       expect(stdout).toContain(' sync --accept erp');
     }
   });
@@ -74,7 +74,7 @@ describe('a guard that held a run', () => {
     const status = await look('status', '--json');
     expect(status.exitCode).toBe(4);
     expect(status.json()).toMatchObject({ ok: false, guarded: [GUARDED], causes: [{ cause: 'guarded' }] });
-    expect((await look('status')).stdout).toContain('erp/products: 3 of 6 records are missing');
+    expect((await look('status')).stdout).toContain('erp/products: 3 of 6 records with items are missing');
 
     rmSync(join(world.folder, 'products.csv'));
     expect(exitCodeOf(await world.sync())).toBe(3);
@@ -149,7 +149,7 @@ describe('a guard that held a run', () => {
       await expect
         .poll(() => fetched('/metrics'), { timeout: 60_000 })
         .toContain('dpp_sync_guard_held{source="erp",stream="products"} 1');
-      expect(await fetched('/')).toContain('erp/products: 3 of 6 records are missing');
+      expect(await fetched('/')).toContain('erp/products: 3 of 6 records with items are missing');
 
       world.write('products.csv', products(6));
       await runAgain();

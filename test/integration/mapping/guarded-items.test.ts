@@ -176,7 +176,7 @@ describe('an export in which each record has lost its nested list', () => {
       missing: 3,
       read: 3,
       released: 0,
-      message: expect.stringContaining('3 of 6 records are missing'),
+      message: expect.stringContaining('3 of 6 records with items are missing'),
     };
     const forItems = { released: 6, message: expect.stringContaining('6 of 12 BOM items (50 %)') };
     expect(both.guarded).toMatchObject([forRecords, forItems]);

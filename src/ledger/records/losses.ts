@@ -1,0 +1,79 @@
+// Which records an export must not lose. From some records nothing comes: a quarantined row that never became an item, an
+// excluded row, a row that repeats another one. Such a record may vanish without a loss, however small the file is.
+
+import { LOOKUP_VALUES_MAX } from '../../domain/lookup.ts';
+import type { Sqlite } from '../store/database.ts';
+
+/**
+ * A condition on a contender `c` whose record is `r`: the record makes the item `i` as it is, or conflicts with it. A record
+ * that only has the same natural key makes another item.
+ */
+export const MAKES_ITEM = `(r.state = 'mapped' OR r.partial = 1 OR (r.state = 'quarantined' AND EXISTS
+  (SELECT 1 FROM json_each(r.issues) e WHERE e.value ->> 'code' = 'claim.conflict' AND e.value ->> 'value' = i.key)))`;
+
+/** Call each function inside a transaction. */
+export interface Losses {
+  /**
+   * Splits the records that a read does not have. `lost` are those that took along an item or a key of a lookup table
+   * that no other present record has. `spare` are those with a state that is shown to people, and without a loss.
+   */
+  split(gone: readonly number[]): { lost: number; spare: number[] };
+  /** How many present records of a stream have an item or a lookup entry. Counts no further than `limit`. */
+  useful(streamId: number, limit: number): number;
+}
+
+export function createLosses(db: Sqlite): Losses {
+  const hasItem = 'EXISTS (SELECT 1 FROM items i WHERE i.record_id = r.id)';
+  const hasEntry = 'EXISTS (SELECT 1 FROM lookup_entries e WHERE e.record_id = r.id AND e.record_id > 0)';
+  const sql = {
+    items: db.prepare<[number], { kind: string; key: string }>('SELECT kind, key FROM items WHERE record_id = ?'),
+    makers: db
+      .prepare<[{ kind: string; key: string }], number>(
+        `SELECT r.id FROM items i CROSS JOIN contenders c ON c.kind = i.kind AND c.key = i.key
+         CROSS JOIN records r ON r.id = c.record_id
+         WHERE i.kind = @kind AND i.key = @key AND r.id <> i.record_id AND r.missing_since IS NULL AND ${MAKES_ITEM}`,
+      )
+      .pluck(),
+    entries: db.prepare<[number], { lookupId: number; key: string }>(
+      'SELECT lookup_id AS lookupId, key FROM lookup_entries WHERE record_id = ? AND record_id > 0',
+    ),
+    // A mapping uses no more values of a key than these.
+    holders: db
+      .prepare<[{ lookupId: number; key: string }], number>(
+        `SELECT record_id FROM lookup_entries WHERE lookup_id = @lookupId AND key = @key LIMIT ${LOOKUP_VALUES_MAX + 1}`,
+      )
+      .pluck(),
+    isShown: db
+      .prepare<[number], number>("SELECT 1 FROM records WHERE id = ? AND state IN ('mapped', 'quarantined')")
+      .pluck(),
+    useful: db
+      .prepare<[{ streamId: number; limit: number }], number>(
+        `SELECT count(*) FROM (SELECT 1 FROM records r
+           WHERE r.stream_id = @streamId AND r.missing_since IS NULL AND (${hasItem} OR ${hasEntry}) LIMIT @limit)`,
+      )
+      .pluck(),
+  };
+
+  return {
+    split(gone) {
+      const isGone = new Set(gone);
+      const stays = (ids: Iterable<number>): boolean => {
+        for (const id of ids) if (!isGone.has(id)) return true;
+        return false;
+      };
+      let lost = 0;
+      const spare: number[] = [];
+      for (const id of gone) {
+        const items = sql.items.all(id);
+        const entries = sql.entries.all(id);
+        const isLost =
+          items.some((item) => !stays(sql.makers.iterate(item))) ||
+          entries.some((entry) => !stays(sql.holders.iterate(entry)));
+        if (isLost) lost += 1;
+        else if (items.length + entries.length === 0 && sql.isShown.get(id) !== undefined) spare.push(id);
+      }
+      return { lost, spare };
+    },
+    useful: (streamId, limit) => sql.useful.get({ streamId, limit }) ?? 0,
+  };
+}
