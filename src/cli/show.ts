@@ -3,15 +3,16 @@ import { findPastedItem } from '../admin/pasted-keys.ts';
 import { unknownItem } from '../admin/unknown-item.ts';
 import { passportRulesOf } from '../daemon/passport-rules.ts';
 import type { RuntimeConfig } from '../daemon/sources/open-source.ts';
+import type { Reason } from '../domain/delivery/reason.ts';
 import type { SubjectKind } from '../domain/item.ts';
 import { formatPlace } from '../domain/place.ts';
 import type { ItemView, LedgerViews, PassportView } from '../domain/ports/ledger/ledger-views.ts';
 import { unmappedCure } from '../domain/unmapped-fields.ts';
 import { eventWord, kindWord, stateWord } from '../domain/words.ts';
-import type { JsonObject } from '../lib/json.ts';
 import { shellValue, shellWord } from '../lib/text/shell-word.ts';
 import { subjectKind } from './arguments.ts';
 import type { CommandContext, RunAction } from './context.ts';
+import { fieldLines } from './text/field-lines.ts';
 import type { Output } from './text/output.ts';
 import { formatTime, printable } from './text/style.ts';
 import { formatIssue, formatValue, NEXT_STEPS, PASSPORT_COLOURS, REASON_STEPS, STATE_COLOURS } from './text/words.ts';
@@ -43,18 +44,34 @@ async function show(kind: SubjectKind, key: string, context: CommandContext): Pr
     const passport = ofProduct ? (opened?.views.passport(item.key) ?? null) : null;
     if (output.json)
       output.document({ ok: true, item, ...(ofProduct ? { passport: passportDocument(passport) } : {}) });
-    else
-      output.print(
-        ...itemLines(item, { passport, step: opened === null ? null : ruleStep(item, opened.views, config) }, output),
-      );
+    else {
+      const step = opened === null ? null : ruleStep(item, opened.views, config);
+      const held = opened === null ? null : heldBy(item, opened.views);
+      output.print(...itemLines(item, { passport, step, held }, output));
+    }
     return 0;
   });
 }
 
-/**
- * What to do about a passport that a business rule refuses for a field that no mapping gives; null for any other
- * passport.
- */
+/** What keeps an item from its first attempt although it is due. */
+interface Held {
+  text: string;
+  reason: Reason;
+}
+
+function heldBy(item: ItemView, views: Pick<LedgerViews, 'accessRefusal' | 'suspended'>): Held | null {
+  const { kind, state, remoteId, source } = item;
+  if (state !== 'due' || item.reason !== null) return null;
+  const suspended = remoteId === null && source !== null ? views.suspended([source]) : [];
+  const unlisted = suspended.find((one) => one.kind === kind)?.reason ?? null;
+  if (unlisted !== null) return { text: unlisted.message, reason: unlisted };
+  const refusal = views.accessRefusal(item);
+  return refusal === null
+    ? null
+    : { text: `not sent, because the API refuses other items: ${refusal.message}`, reason: refusal };
+}
+
+/** What to do about a passport that a business rule refuses for a field that no mapping gives; null for all others. */
 function ruleStep(
   { kind, key, state, reason }: ItemView,
   views: Pick<LedgerViews, 'item'>,
@@ -72,10 +89,13 @@ function passportDocument(passport: PassportView | null): object | null {
   return { ...rest, holds: blockers };
 }
 
-/** @param known the passport, and the next step if more is known than the state of the item */
+/**
+ * @param known the passport, the next step where it is known better than by the state of the item, and what keeps the item from
+ *   its first attempt
+ */
 function itemLines(
   item: ItemView,
-  { passport, step }: { passport: PassportView | null; step: string | null },
+  { passport, step, held }: { passport: PassportView | null; step: string | null; held: Held | null },
   { paint }: Output,
 ): string[] {
   const { kind, key, naturalKey, name, state, missing, released, remoteId, reason, record } = item;
@@ -94,8 +114,11 @@ function itemLines(
     for (const [field, message] of Object.entries(reason.fields ?? {}))
       lines.push(`             ${printable(`${field}: ${message}`)}`);
   }
+  if (held !== null) lines.push(`  reason     ${printable(held.text)}`);
   if (item.dueAt !== null) lines.push(`  due        ${formatTime(item.dueAt)}`);
-  lines.push(`  next step  ${printable(withKey(step ?? nextStep(item), key))}`);
+  lines.push(
+    `  next step  ${printable(withKey(step ?? nextStep({ ...item, reason: reason ?? held?.reason ?? null }), key))}`,
+  );
 
   if (passport !== null) lines.push('', ...passportLines(item, passport, paint));
 
@@ -127,7 +150,7 @@ function itemLines(
       '',
       `${paint('bold', 'Record')}  ${record.source}/${record.stream}, ${printable(formatPlace(record.place))}`,
     );
-    lines.push(...fieldLines(record.fields));
+    lines.push(...fieldLines(record.fields, 120).map((line) => `  ${line}`));
     for (const issue of record.quarantined ?? []) lines.push(`  ${paint('red', `quarantined: ${formatIssue(issue)}`)}`);
   }
   lines.push('', paint('bold', 'Timeline'));
@@ -233,10 +256,4 @@ function payloadLines({ desired, baseline }: ItemView, paint: Output['paint']): 
       ...(known === null ? [] : [`${' '.repeat(label.length)}${paint('dim', `the platform has: ${known}`)}`]),
     ];
   });
-}
-
-function fieldLines(fields: JsonObject): string[] {
-  const filled = Object.entries(fields).filter(([, value]) => value !== '' && value !== null);
-  const width = Math.min(20, Math.max(0, ...filled.map(([name]) => name.length)));
-  return filled.map(([name, value]) => `  ${printable(name).padEnd(width)}  ${formatValue(value, 120)}`);
 }

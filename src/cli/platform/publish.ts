@@ -15,6 +15,7 @@ import { WAIT_SECONDS } from '../source/sync.ts';
 import { runShown, shown } from '../text/run-shown.ts';
 import { formatCount, type Paint, plural, printable } from '../text/style.ts';
 import { PASSPORT_COLOURS } from '../text/words.ts';
+import { incompleteLines } from './incomplete-lines.ts';
 
 const PUBLISH_EXAMPLES = `
 Examples:
@@ -161,17 +162,8 @@ function allLines({ found, done }: PublishedComplete, context: CommandContext): 
     );
   }
   if (found.incomplete > 0) {
-    const words =
-      found.incomplete === 1
-        ? '1 product is not complete, so its passport was not published:'
-        : `${formatCount(found.incomplete)} products are not complete, so their passports were not published:`;
-    lines.push(`${paint('yellow', '!')} ${words}`);
-    for (const { key, naturalKey, blockers } of found.firstIncomplete.slice(0, SHOWN_MAX)) {
-      lines.push(`  - ${printable(naturalKey ?? key)}: ${printable(blockers[0] ?? '')}`);
-    }
-    if (found.incomplete > SHOWN_MAX) {
-      lines.push(`  … and ${plural(found.incomplete - SHOWN_MAX, 'more product')}; --json lists up to 1,000.`);
-    }
+    const [first = '', ...more] = incompleteLines(found);
+    lines.push(`${paint('yellow', '!')} ${first}`, ...more);
   }
   if (found.withdrawn > 0) {
     lines.push(

@@ -4,6 +4,7 @@ import { ITEM_KINDS, type ItemRef } from '../../domain/item.ts';
 import type { MappingDefinition } from '../../domain/mapping.ts';
 import { formatPlace } from '../../domain/place.ts';
 import { kindWord } from '../../domain/words.ts';
+import { fieldLines } from '../text/field-lines.ts';
 import type { Output } from '../text/output.ts';
 import { formatCount, plural, printable, shorten, wrap } from '../text/style.ts';
 import { countKind, formatIssue, formatValue } from '../text/words.ts';
@@ -34,7 +35,7 @@ export function recordLines(
   return [
     `${paint(COLOURS[status], `${MARKS[status]} ${status}`)}  ${printable(formatPlace(place))}`,
     ...sideBySide(
-      columnLines(record),
+      fieldLines(record.fields, 200),
       status === 'excluded'
         ? excludedLines(mappings, { paint, width: right })
         : itemLines(record, { paint, width: right }),
@@ -44,14 +45,7 @@ export function recordLines(
   ];
 }
 
-/** The columns that have a value. */
-function columnLines({ fields }: PreviewedRecord): string[] {
-  const filled = Object.entries(fields).filter(([, value]) => value !== '' && value !== null);
-  const width = Math.min(16, Math.max(0, ...filled.map(([name]) => name.length)));
-  return filled.map(([name, value]) => `${printable(name).padEnd(width)}  ${formatValue(value, 200)}`);
-}
-
-/** The width of a cell, and the function that colours it. */
+/** The size of a cell, and how it is coloured. */
 interface Cell {
   paint: Output['paint'];
   width: number;

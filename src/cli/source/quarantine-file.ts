@@ -9,25 +9,40 @@ import { writeWholeFile } from '../whole-file.ts';
 const BYTE_ORDER_MARK = '\ufeff';
 const ADDED = ['file', 'line', 'issues'] as const;
 
+type Pages = () => Iterable<QuarantinedRecord[]>;
+type DelimiterOf = (stream: Pick<QuarantinedRecord, 'source' | 'stream'>) => string;
+
 /**
  * Writes quarantined records as CSV (RFC 4180, UTF-8): every column that one of them has, then the file, line and
  * issues of each. The file appears only when it is complete. Its mode is 0600, because it contains the company's data.
  *
- * @param pages returns all records at each call. It is called once for the columns and once for the rows
+ * @param pages gives the records from the beginning each time: once for the columns, once for the rows
+ * @param delimiterOf the delimiter of a stream's own files; the file has it if all records have the same one, else commas
  * @returns the file's absolute path and how many records are in it
  * @throws Fault `usage` when the file cannot be written
  */
 export async function writeQuarantineFile(
   path: string,
-  pages: () => Iterable<QuarantinedRecord[]>,
+  pages: Pages,
+  delimiterOf: DelimiterOf,
 ): Promise<{ file: string; records: number }> {
-  const { file, written } = await writeWholeFile(path, 0o600, (handle) => writeRows(handle, pages));
+  const { file, written } = await writeWholeFile(path, 0o600, (handle) => writeRows(handle, pages, delimiterOf));
   return { file, records: written };
 }
 
-async function writeRows(handle: FileHandle, pages: () => Iterable<QuarantinedRecord[]>): Promise<number> {
+async function writeRows(handle: FileHandle, pages: Pages, delimiterOf: DelimiterOf): Promise<number> {
   const columns = new Set<string>();
-  for (const page of pages()) for (const { fields } of page) for (const name of Object.keys(fields)) columns.add(name);
+  const delimiters = new Set<string>();
+  for (const page of pages()) {
+    for (const record of page) {
+      for (const name of Object.keys(record.fields)) columns.add(name);
+      delimiters.add(delimiterOf(record));
+    }
+  }
+  const [own = ',', other] = delimiters;
+  const delimiter = other === undefined ? own : ',';
+  const csvLine = (values: readonly string[]) =>
+    `${values.map((value) => csvCell(defuseFormula(value), delimiter)).join(delimiter)}\r\n`;
   const added = ADDED.map((name) => freeName(name, columns));
   await handle.writeFile(BYTE_ORDER_MARK + csvLine([...columns, ...added]));
 
@@ -60,10 +75,6 @@ function textOf(value: JsonValue | undefined): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-function csvLine(values: readonly string[]): string {
-  return `${values.map((value) => csvCell(defuseFormula(value))).join(',')}\r\n`;
-}
-
-function csvCell(text: string): string {
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+function csvCell(text: string, delimiter: string): string {
+  return text.includes(delimiter) || /["\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

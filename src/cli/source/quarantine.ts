@@ -1,5 +1,7 @@
 import type { Command } from 'commander';
 import { assertSources } from '../../admin/named-sources.ts';
+import type { RuntimeConfig } from '../../daemon/sources/open-source.ts';
+import { dialectOf } from '../../daemon/sources/stream-dialect.ts';
 import { formatPlace } from '../../domain/place.ts';
 import type { LedgerViews, QuarantinedRecord } from '../../domain/ports/ledger/ledger-views.ts';
 import { readableKey } from '../../domain/record.ts';
@@ -47,7 +49,11 @@ async function quarantine(options: QuarantineOptions, context: CommandContext): 
   if (source !== undefined) assertSources(config, [source]);
   return context.withViews(config, async (opened) => {
     if (out !== undefined) {
-      const { file, records } = await writeQuarantineFile(out, () => pagesOf(opened?.views ?? null, source));
+      const { file, records } = await writeQuarantineFile(
+        out,
+        () => pagesOf(opened?.views ?? null, source),
+        (of) => delimiterOf(of, config),
+      );
       if (output.json) output.document({ ok: true, file, records });
       else output.print(`${plural(records, 'record')} written to ${file}`);
       return 0;
@@ -56,6 +62,15 @@ async function quarantine(options: QuarantineOptions, context: CommandContext): 
     else await list(opened.views, options, output);
     return 0;
   });
+}
+
+/** A source that the config has lost has a comma. */
+function delimiterOf(
+  { source, stream }: Pick<QuarantinedRecord, 'source' | 'stream'>,
+  { sources }: RuntimeConfig,
+): string {
+  const known = sources.find(({ id }) => id === source);
+  return known === undefined ? ',' : dialectOf(known, stream).delimiter;
 }
 
 async function list(views: LedgerViews, { source, limit }: QuarantineOptions, output: Output): Promise<void> {

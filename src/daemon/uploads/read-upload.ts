@@ -3,22 +3,14 @@ import { basename } from 'node:path';
 import { fault } from '../../domain/faults.ts';
 import type { SourceRow } from '../../domain/ports/source.ts';
 import { Fault } from '../../lib/errors.ts';
-import { isJsonObject } from '../../lib/json.ts';
 import type { Logger } from '../../lib/logging/logging.ts';
 import type { Connector } from '../../sdk/connector.ts';
 import { createTemporaryFiles } from '../../sdk/files/temporary-files.ts';
 import { createFileDecoder } from '../../sdk/text-decoder.ts';
 import { connectorLoader } from '../sources/load-connector.ts';
 import type { ConfiguredSource } from '../sources/open-source.ts';
+import { dialectOf, type StreamDialect } from '../sources/stream-dialect.ts';
 
-/** The parts of a stream's CSV dialect that are used for downloads and uploads of its rows. */
-export interface StreamDialect {
-  delimiter: string;
-  quote: string;
-  encoding: string;
-}
-
-const PLAIN: StreamDialect = { delimiter: ',', quote: '"', encoding: 'utf-8' };
 const DELIMITERS = [';', ',', '\t', '|'];
 /** The most rows that an upload may have. */
 const UPLOAD_ROWS_MAX = 20_000;
@@ -26,25 +18,6 @@ const UPLOAD_ROWS_MAX = 20_000;
 const WORKBOOK_NAME = /\.xls[xmb]?$/i;
 /** The most bytes that a workbook may unpack to. */
 const UNPACKED_BYTES_MAX = 256_000_000;
-
-/**
- * The delimiter, the quote and the encoding of a stream's files. If the files have another format, the values of plain
- * CSV.
- */
-export function dialectOf(source: ConfiguredSource, stream: string): StreamDialect {
-  if (source.connector.id !== 'csv') return PLAIN;
-  const own = source.streams.find(({ name }) => name === stream)?.options;
-  const text = (name: keyof StreamDialect): string => {
-    for (const options of [own, source.options]) {
-      const value = isRecord(options) ? options[name] : undefined;
-      if (typeof value === 'string') return value;
-    }
-    return PLAIN[name];
-  };
-  return { delimiter: text('delimiter'), quote: text('quote'), encoding: text('encoding') };
-}
-
-const isRecord = (value: unknown): value is Record<string, unknown> => isJsonObject(value as never);
 
 /**
  * Reads the rows of an uploaded file with the connector for its format: a workbook (XLSX), or CSV in the dialect of the

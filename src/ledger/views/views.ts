@@ -23,6 +23,7 @@ import { parseJson, parseJsonOrNull } from '../store/context.ts';
 import { readDaemonNote } from '../store/daemon-notes.ts';
 import type { Sqlite } from '../store/database.ts';
 import { createMeta } from '../store/meta.ts';
+import { createAccessRefusal } from './access-refusal.ts';
 import { findCycles } from './bom-cycles.ts';
 import { createContactViews } from './contact-views.ts';
 import { createDuplicateViews } from './duplicate-views.ts';
@@ -127,6 +128,7 @@ export function createViews(db: Sqlite, rules: PassportRules): LedgerViews {
     ...createPassportViews(db, rules),
     ...createContactViews(db),
     ...createDuplicateViews(db),
+    accessRefusal: createAccessRefusal(db),
     apiWait: () => readApiWait(meta),
     daemonNote: (name) => readDaemonNote(meta, name),
     importProof: () => readImportProof(meta),

@@ -351,6 +351,18 @@ describe('why a passport itself stays back', () => {
     expect(why('P1')?.answer).toContain('because the platform refuses the publication of its passport');
   });
 
+  it('waits for the guard first, once the platform has taken a change since its refusal', async () => {
+    const more = { M7: ROWS['M1'] ?? EXCLUDED, M8: items(material('M8')) };
+    await stageRows(fixture.ledger, { ...P1, ...more });
+    await deliverAll(fixture.ledger);
+    await evaluate();
+    await settleNext('passport', delivered());
+    await settleNext('passport', { kind: 'blocked', reason: { code: 'gate', message: 'no origin', status: 409 } });
+    await stageRows(fixture.ledger, { P1: items(product('P1', 'Product with a new name')) });
+    await deliverAll(fixture.ledger);
+    expect(why('P1')?.answer).toContain('because the guard holds the last read of its source erp');
+  });
+
   it('was withdrawn by a person', async () => {
     await stageRows(fixture.ledger, P1);
     await publishAll();

@@ -1,8 +1,9 @@
 import { buffer } from 'node:stream/consumers';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Runtime } from '../../../src/daemon/runtime.ts';
+import { dialectOf } from '../../../src/daemon/sources/stream-dialect.ts';
 import { planCorrections } from '../../../src/daemon/uploads/plan-corrections.ts';
-import { dialectOf, readUpload } from '../../../src/daemon/uploads/read-upload.ts';
+import { readUpload } from '../../../src/daemon/uploads/read-upload.ts';
 import type { JsonObject } from '../../../src/lib/json.ts';
 import { csvFile } from '../../../src/web/files/csv-file.ts';
 import { xlsxFile } from '../../../src/web/files/xlsx-file.ts';

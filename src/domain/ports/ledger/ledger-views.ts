@@ -254,7 +254,9 @@ export interface LedgerViews {
   adoptedChanges(sources?: readonly string[]): AdoptedChanges[];
   /** BOM items of adopted products for which a person has to answer whether the platform has them. */
   unansweredParts(sources?: readonly string[]): { products: number; bomItems: number };
-  /** The last wait of more than a minute that the API has asked for, or null. The wait may be over. */
+  /** Why the API refuses other deliveries of the same kind, so that this item is not sent; null where it refuses none. */
+  accessRefusal(item: Pick<ItemSummary, 'kind' | 'key'>): Reason | null;
+  /** The wait beyond a minute that the API has last asked for, or null; it may have passed since. */
   apiWait(): ApiWait | null;
   /** A note of the last daemon; null if it left none. */
   daemonNote<Name extends keyof DaemonNotes>(name: Name): DaemonNotes[Name] | null;

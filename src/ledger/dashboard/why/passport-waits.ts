@@ -11,6 +11,8 @@ import type { Step } from './step.ts';
 export interface PassportWaits {
   /** @param isComplete true if no earlier step stops the passport */
   stepsOf(product: ItemView, passport: PassportView, isComplete: boolean): Step[];
+  /** True if the platform has taken a change of the product since it last answered a write of the passport. */
+  hasChangedSince(key: string): boolean;
   /**
    * Why the passport of a complete product does not have its desired status, in full sentences; null if no reason is
    * known.
@@ -29,6 +31,10 @@ export function createPassportWaits(
     )
     .pluck();
 
+  const dirty = db
+    .prepare<[string], number>("SELECT 1 FROM items WHERE kind = 'passport' AND key = ? AND dirty = 1")
+    .pluck();
+
   function stepsOf(product: ItemView, passport: PassportView, isComplete: boolean): Step[] {
     const item = views.item('passport', product.key);
     const operation = operationOf.get(product.key) ?? null;
@@ -37,6 +43,7 @@ export function createPassportWaits(
 
   return {
     stepsOf,
+    hasChangedSince: (key) => dirty.get(key) !== undefined,
     waitOf(key) {
       const product = views.item('product', key);
       const passport = product === null ? null : views.passport(product.key);

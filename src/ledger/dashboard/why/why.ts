@@ -21,7 +21,7 @@ const MISSING = {
 export function createWhy(
   db: Sqlite,
   rules: PassportRules,
-  views: Pick<LedgerViews, 'item' | 'passport' | 'apiWait'>,
+  views: Pick<LedgerViews, 'item' | 'passport' | 'apiWait' | 'accessRefusal'>,
 ): DashboardViews['why'] {
   const sources = createSourceSteps(db, rules);
   const rows = createRowSteps(db, rules);
@@ -60,9 +60,10 @@ export function createWhy(
     const published = passport.acknowledged === 'published';
     const { key, naturalKey, name } = product;
     const last = steps.at(-1);
-    // The platform has refused a write of the passport itself. This is the cause, even if other steps stop the product
-    // too.
-    const refused = passport.state === 'blocked' && last?.standing === 'stop' ? last : null;
+    // The platform has refused a write of the passport itself. Whatever else stops the product would not publish it, unless the
+    // product has changed since: then the passport is sent again as soon as nothing else stops it.
+    const isRefused = passport.state === 'blocked' && last?.standing === 'stop' && !waits.hasChangedSince(key);
+    const refused = isRefused ? last : null;
     return answered({ key, naturalKey, name, published, steps }, refused);
   }
 
