@@ -6,6 +6,7 @@ import { formatPlace } from '../../domain/place.ts';
 import { kindWord } from '../../domain/words.ts';
 import { fieldLines } from '../text/field-lines.ts';
 import type { Output } from '../text/output.ts';
+import { repeatedRows } from '../text/repeated-rows.ts';
 import { formatCount, plural, printable, shorten, wrap } from '../text/style.ts';
 import { countKind, formatIssue, formatValue } from '../text/words.ts';
 
@@ -106,13 +107,19 @@ const ISSUES_SHOWN = 20;
 
 /** Lines about all records of a stream or of a source. */
 export function countLines(title: string, counts: PreviewCounts, { paint, width: terminal }: Output): string[] {
-  const { records, items, repeating, uncompared, issues, otherIssues } = counts;
+  const { records, items, repeating, whole, conflicting, conflict, uncompared, issues, otherIssues } = counts;
   const lines = [`${paint('bold', title)}  ${recordWords(counts)}`];
   const made = ITEM_KINDS.filter((kind) => items[kind] > 0).map((kind) => countKind(items[kind], kind));
   if (records > 0) lines.push(`  ${made.length === 0 ? paint('yellow', 'no items') : `items: ${made.join(', ')}`}`);
-  if (repeating > 0) {
-    const repeat = plural(repeating, 'record repeats', 'records repeat');
-    lines.push(`  ${repeat} an item of an earlier record; each item is counted and sent once`);
+  const repeated = repeatedRows({ count: repeating, whole });
+  const said = [repeated.whole, repeated.shared].filter((words) => words !== null);
+  if (said.length > 0) lines.push(`  ${said.join('. ')}. Each item is sent once.`);
+  if (conflict !== null) {
+    const which = `${printable(formatPlace(conflict.place))} (${kindWord(conflict.kind)} ${printable(conflict.key)})`;
+    const more = conflicting === 1 ? '' : ', …';
+    const rows = plural(conflicting, 'row gives an item', 'rows give items');
+    const them = conflicting === 1 ? 'it' : 'them';
+    lines.push(paint('yellow', `  ${rows} of another row other values: ${which}${more}. A sync quarantines ${them}.`));
   }
   if (uncompared > 0) {
     lines.push(

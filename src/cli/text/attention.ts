@@ -6,6 +6,7 @@ import type { ItemCounts } from '../../domain/ports/ledger/ledger-views.ts';
 import { kindWord, stateWord } from '../../domain/words.ts';
 import { shellWord } from '../../lib/text/shell-word.ts';
 import { contactLines } from './contact-lines.ts';
+import { repeatedRows } from './repeated-rows.ts';
 import { formatCount, type Paint, plural, printable, shorten } from './style.ts';
 import { countKind } from './words.ts';
 
@@ -109,16 +110,15 @@ function readLines({ failedRuns, guarded }: Standing, paint: Paint): string[] {
  */
 function duplicateLines({ duplicates: { count, whole, examples } }: Attention): string[] {
   if (count === 0) return [];
-  const shared = count - whole;
-  const sharing = `${plural(shared, 'row shares', 'rows share')} an item with another row, with the same values`;
-  if (whole === 0) return [`${sharing}. Nothing has to be done: each item is sent once.`];
+  const said = repeatedRows({ count, whole });
+  if (said.whole === null) return [`${said.shared}. Nothing has to be done: each item is sent once.`];
   const named = examples.map(
     ({ kind, key, place, first }) =>
       `${printable(formatPlace(place))} (${kindWord(kind)} ${printable(key)}, as ${printable(formatPlace(first))})`,
   );
   const more = whole > named.length ? ', …' : '';
   return [
-    `${plural(whole, 'row repeats', 'rows repeat')} another row: ${named.join(', ')}${more}. Nothing has to be done: each item is sent once.${shared === 0 ? '' : ` ${sharing}.`}`,
+    `${said.whole}: ${named.join(', ')}${more}. Nothing has to be done: each item is sent once.${said.shared === null ? '' : ` ${said.shared}.`}`,
   ];
 }
 

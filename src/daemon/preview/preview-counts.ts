@@ -1,4 +1,4 @@
-import { ITEM_KINDS, type ItemKind } from '../../domain/item.ts';
+import { ITEM_KINDS, type ItemKind, itemHash } from '../../domain/item.ts';
 import type { Place } from '../../domain/place.ts';
 import { createSeenTexts } from '../../lib/seen-texts.ts';
 import type { PreviewedRecord } from './preview.ts';
@@ -22,9 +22,15 @@ export interface PreviewCounts {
   quarantined: number;
   /** The different items that were made, by kind. */
   items: Record<ItemKind, number>;
-  /** Records that make an item which an earlier record has made. */
+  /** Records that make an item which an earlier record has made, with the same values. */
   repeating: number;
-  /** How many of `items` may be repetitions: they were not compared, because too many different items came before. */
+  /** Those of `repeating` that make nothing else. */
+  whole: number;
+  /** Records that give an item of an earlier record other values. A sync quarantines them. */
+  conflicting: number;
+  /** The first of them; null where there is none. */
+  conflict: { place: Place; kind: ItemKind; key: string } | null;
+  /** How many of `items` may be repetitions, because too many different items came before them. */
   uncompared: number;
   /** The kinds of issues, the most frequent one first. */
   issues: IssueCount[];
@@ -34,7 +40,7 @@ export interface PreviewCounts {
 
 /** The most kinds of issues that are counted separately. A module may give any number of codes (I9). */
 const KINDS_MAX = 1_000;
-/** The most items with which further items are compared. They take up to 34 MB (I9). */
+/** The most items with which further items are compared. They take up to 50 MB (I9). */
 const ITEMS_MAX = 2_000_000;
 
 /** Counts previewed records. The memory that it needs is bounded, for any number of records. */
@@ -49,17 +55,29 @@ export function createPreviewCounter(itemsMax = ITEMS_MAX): {
   let otherIssues = 0;
   const seen = createSeenTexts(itemsMax);
   let repeating = 0;
+  let whole = 0;
+  let conflicting = 0;
+  let conflict: PreviewCounts['conflict'] = null;
   let uncompared = 0;
 
-  function addItems(made: PreviewedRecord['items']): void {
-    let repeats = false;
-    for (const { kind, key } of made) {
-      const known = seen(`${kind} ${key}`);
-      if (known === 'before') repeats = true;
-      else items[kind] += 1;
-      if (known === 'unknown') uncompared += 1;
+  function addItems({ place, items: made }: PreviewedRecord): void {
+    const looks = made.map((item) => {
+      const [name, content] = [`${item.kind} ${item.key}`, itemHash(item)];
+      return { item, name, content, known: seen.look(name, content) };
+    });
+    const other = looks.find(({ known }) => known === 'other')?.item;
+    if (other !== undefined) {
+      conflicting += 1;
+      conflict ??= { place, kind: other.kind, key: other.key };
+      return;
     }
-    if (repeats) repeating += 1;
+    for (const { item, name, content, known } of looks) {
+      if (known !== 'same') items[item.kind] += 1;
+      if (known === 'unknown') uncompared += 1;
+      seen.add(name, content);
+    }
+    if (looks.some(({ known }) => known === 'same')) repeating += 1;
+    if (looks.length > 0 && looks.every(({ known }) => known === 'same')) whole += 1;
   }
 
   function addIssues({ place, issues }: PreviewedRecord): void {
@@ -79,7 +97,7 @@ export function createPreviewCounter(itemsMax = ITEMS_MAX): {
     add(record) {
       records += 1;
       statuses[record.status] += 1;
-      addItems(record.items);
+      addItems(record);
       if (record.issues.length > 0) addIssues(record);
     },
     counts: () => ({
@@ -87,6 +105,9 @@ export function createPreviewCounter(itemsMax = ITEMS_MAX): {
       ...statuses,
       items: { ...items },
       repeating,
+      whole,
+      conflicting,
+      conflict,
       uncompared,
       issues: [...kinds.values()].toSorted((one, other) => other.records - one.records),
       otherIssues,

@@ -67,8 +67,7 @@ function materialLine({ fields }: Entity): string {
   const hazardous = member(fields, 'hazardous');
   const composition = member(fields, 'composition');
   return joined([
-    textMember(fields, 'code'),
-    textMember(fields, 'name'),
+    ...codeAndName(textMember(fields, 'code'), textMember(fields, 'name')),
     textMember(fields, 'category'),
     countryOf(textMember(fields, 'origin_country')),
     recycled && `${recycled} recycled`,
@@ -87,11 +86,18 @@ function bomLine({ item: { fields }, part, kind }: BomLine): string {
   const mass = member(fields, 'mass');
   return joined([
     textMember(fields, 'position'),
-    (kind === 'material' ? part && materialKey(part) : textMember(part?.fields, 'sku')) ?? '?',
-    textMember(part?.fields, 'name'),
+    ...codeAndName(
+      (kind === 'material' ? part && materialKey(part) : textMember(part?.fields, 'sku')) ?? '?',
+      textMember(part?.fields, 'name'),
+    ),
     per === undefined ? amount : `${amount} per ${per}`,
     [textMember(mass, 'value'), textMember(mass, 'unit')].filter(Boolean).join(' '),
   ]);
+}
+
+/** Returns a text once if the code and the name are the same, as in exports without codes. */
+function codeAndName(code: string | undefined, name: string | undefined): (string | undefined)[] {
+  return code === name ? [name] : [code, name];
 }
 
 /** A share from 0 to 1 in percent, with the same digits. */

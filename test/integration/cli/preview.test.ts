@@ -52,6 +52,9 @@ describe('preview', () => {
       quarantined: 318 + 1,
       items: { product: ROWS - 318, material: 1, bom_item: 2 },
       repeating: 0,
+      whole: 0,
+      conflicting: 0,
+      conflict: null,
       uncompared: 0,
       issues: [
         {

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runHere } from '../../support/cli/cli-here.ts';
 import { createWorld, type World } from '../../support/worlds/world.ts';
@@ -46,7 +47,7 @@ describe('rows that make items of other rows', () => {
     const { stdout } = await run('preview', 'erp', '--issues');
     expect(stdout).toContain('  items: 5 products, 3 materials, 5 BOM items\n');
     expect(repeating(stdout)).toEqual([
-      '  3 records repeat an item of an earlier record; each item is counted and sent once',
+      '  1 row repeats another row. 2 rows share an item with another row, with the same values. Each item is sent once.',
     ]);
   });
 
@@ -71,5 +72,19 @@ describe('rows that make items of other rows', () => {
     expect(repeating((await run('status')).stdout)).toEqual([
       '2 rows share an item with another row, with the same values. Nothing has to be done: each item is sent once.',
     ]);
+  });
+});
+
+describe('rows that give an item of another row other values', () => {
+  it('are named by preview before a sync quarantines them, and not as rows that are sent once', async () => {
+    world.write('lamps.csv', 'SKU;MATERIAL;NAME\nL1;Steel;Lamp\nL1;Steel;Lamp\nL1;Steel;Lantern\n');
+    const config = readFileSync(world.configFile, 'utf8').replace('name: row.SKU', 'name: row.NAME');
+    world.write('dpp-sync.yaml', config);
+    const { stdout } = await run('preview', 'erp', '--issues');
+    expect(stdout).toContain('  1 row repeats another row. Each item is sent once.\n');
+    expect(stdout).toContain(
+      '  1 row gives an item of another row other values: lamps.csv:4 (product L1). A sync quarantines it.\n',
+    );
+    expect(stdout).toContain('  items: 1 product, 1 material, 1 BOM item\n');
   });
 });

@@ -94,6 +94,17 @@ test('exports a passport with its product, materials, BOM, state and the QR code
   ]);
 });
 
+test('shows a material whose code is its name once', async () => {
+  const { call, read } = await startWithPassport();
+  await call('POST', '/api/materials/', { body: { code: 'Aluminio', name: 'Aluminio', origin_country: 'PT' } });
+  await call('POST', '/api/bom-items/', { body: { product: 1, material: 2, quantity: '1', unit: 'kg' } });
+  const text = (await read()).pages.flat().join('\n');
+  expect(text).toContain('Aluminio · Portugal (PT)');
+  expect(text).toContain('Aluminio · 1 kg');
+  expect(text).not.toContain('Aluminio · Aluminio');
+  expect(text).toContain('ST-1 · Steel');
+});
+
 test('a PDF is the same byte for byte as long as nothing changes, with its font inside', async () => {
   const { download } = await startWithPassport();
   const [first, second] = [await download(), await download()];

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { PreviewedRecord } from '../../../src/daemon/preview/preview.ts';
 import { createPreviewCounter } from '../../../src/daemon/preview/preview-counts.ts';
 import type { Issue } from '../../../src/domain/issue.ts';
-import type { ItemKind } from '../../../src/domain/item.ts';
+import type { Item, ItemKind } from '../../../src/domain/item.ts';
 
 function quarantined(line: number, ...codes: string[]): PreviewedRecord {
   const issues = codes.map((code): Issue => ({ code, field: 'name', message: `${code} at ${line}` }));
@@ -42,7 +42,24 @@ it('counts each item once, by kind and key, and the records that repeat one', ()
     records: 4,
     items: { product: 3, material: 1, bom_item: 2 },
     repeating: 2,
+    whole: 1,
+    conflicting: 0,
+    conflict: null,
     uncompared: 0,
+  });
+});
+
+it('counts a record that gives an item of an earlier one other values apart, and none of its items', () => {
+  const counter = createPreviewCounter();
+  counter.add(making('product L1'));
+  const other = making('material Oak');
+  const lamp: Item = { kind: 'product', key: 'L1', payload: { name: 'Lamp' }, refs: [] };
+  counter.add({ ...other, place: { line: 7 }, items: [...other.items, lamp] });
+  expect(counter.counts()).toMatchObject({
+    items: { product: 1, material: 0 },
+    repeating: 0,
+    conflicting: 1,
+    conflict: { place: { line: 7 }, kind: 'product', key: 'L1' },
   });
 });
 

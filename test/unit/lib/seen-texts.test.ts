@@ -1,14 +1,30 @@
 import { expect, it } from 'vitest';
 import { createSeenTexts } from '../../../src/lib/seen-texts.ts';
 
-it('the seen texts include every text that came before, however often their table has grown', () => {
+it('knows every name that came before and its content, however often its table has grown', () => {
   const seen = createSeenTexts(100_000);
-  const texts = Array.from({ length: 50_000 }, (_, at) => `product ${at}`);
-  expect(texts.every((text) => seen(text) === 'new')).toBe(true);
-  expect(texts.every((text) => seen(text) === 'before')).toBe(true);
+  const names = Array.from({ length: 50_000 }, (_, at) => `product ${at}`);
+  for (const name of names) {
+    expect(seen.look(name, `of ${name}`)).toBe('new');
+    seen.add(name, `of ${name}`);
+  }
+  expect(names.every((name) => seen.look(name, `of ${name}`) === 'same')).toBe(true);
+  expect(names.every((name) => seen.look(name, 'other') === 'other')).toBe(true);
 });
 
-it('the seen texts are no more than their bound, and further texts are reported as not remembered', () => {
+it('keeps the content that a name had first', () => {
+  const seen = createSeenTexts(10);
+  seen.add('A', 'first');
+  seen.add('A', 'second');
+  expect(seen.look('A', 'first')).toBe('same');
+});
+
+it('remembers no more than its bound, and says so of further names', () => {
   const seen = createSeenTexts(2);
-  expect(['A', 'B', 'C', 'A', 'C'].map(seen)).toEqual(['new', 'new', 'unknown', 'before', 'unknown']);
+  const looks = ['A', 'B', 'C', 'A', 'C'].map((name) => {
+    const known = seen.look(name, '');
+    seen.add(name, '');
+    return known;
+  });
+  expect(looks).toEqual(['new', 'new', 'unknown', 'same', 'unknown']);
 });
