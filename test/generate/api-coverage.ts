@@ -27,12 +27,12 @@ const OPERATIONS: Record<EndpointName, { code: string[]; tests: NamedTest[] }> =
   },
   'product.create': {
     code: ['src/api/encode.ts', 'src/api/target.ts'],
-    tests: [client('sends the committed bytes with the headers of the document'), sandboxWalk],
+    tests: [client('the client sends the committed bytes with the headers of the document'), sandboxWalk],
   },
   'bom_item.create': { code: ['src/api/encode.ts', 'src/api/target.ts'], tests: [sandboxWalk] },
   'material.list': {
     code: ['src/api/listing/listing.ts', 'src/api/listing/list-page.ts', 'src/api/answers/remote-item.ts'],
-    tests: [client('asks for the page size of the profile and finds renamed fields')],
+    tests: [client('the client asks for the page size of the profile and finds renamed fields')],
   },
   'material.create': { code: ['src/api/encode.ts', 'src/api/target.ts'], tests: [sandboxWalk] },
   'material.update': {
@@ -40,7 +40,7 @@ const OPERATIONS: Record<EndpointName, { code: string[]; tests: NamedTest[] }> =
     tests: [
       {
         file: 'test/unit/api/api-encode.test.ts',
-        name: 'writes an update with null for each field that is to be cleared',
+        name: 'encodeWrite writes an update with null for each field to clear',
       },
       sandboxWalk,
     ],
@@ -113,7 +113,7 @@ const STATEMENTS: Statement[] = [
     section: 'Endpoints',
     says: 'Bodies are JSON; requests send Accept: application/json.',
     code: ['src/api/credentials.ts'],
-    tests: [client('sends the committed bytes with the headers of the document')],
+    tests: [client('the client sends the committed bytes with the headers of the document')],
   },
   {
     section: 'Payload shapes',
@@ -137,7 +137,7 @@ const STATEMENTS: Statement[] = [
     section: 'Authentication: API key',
     says: 'Every data request has X-API-Key, and keys are sent only in the header.',
     code: ['src/api/credentials.ts'],
-    tests: [client('follows no redirect, so that the key reaches no other host')],
+    tests: [client('the client follows no redirect, so that the key reaches no other host')],
   },
   {
     section: 'Authentication: Scopes',
@@ -168,21 +168,26 @@ const STATEMENTS: Statement[] = [
     says: '409 when a business rule blocks the operation, such as a publication or review gate.',
     code: ['src/api/answers/classify.ts', 'src/api/answers/decode.ts'],
     tests: [
-      passports('a business rule is reported with the words of the API and with what is missing'),
-      classify('is a business rule, unless it says that the idempotency key is still in progress'),
+      passports('a gate is told with its words and with what is missing'),
+      classify('a 409 is a business rule unless it says that the idempotency key is still at work'),
     ],
   },
   {
     section: 'Errors',
     says: '429 when the rate limit is reached; the client applies backoff and retries.',
     code: ['src/api/answers/classify.ts', 'src/api/answers/retry-after.ts', 'src/delivery/rate/rate-controller.ts'],
-    tests: [classify('takes a date relative to the date of the answer')],
+    tests: [classify('Retry-After with a date counts from the date of the answer')],
   },
   {
     section: 'Versioning',
     says: 'A complete machine-readable schema exists and is shared under control.',
     code: ['src/api/openapi/compare.ts'],
-    tests: [{ file: 'test/unit/api/api-openapi.test.ts', name: 'is gone once each setting that it names is set' }],
+    tests: [
+      {
+        file: 'test/unit/api/api-openapi.test.ts',
+        name: 'a difference of an OpenAPI document is gone once everything is set that it names',
+      },
+    ],
   },
 ];
 

@@ -60,7 +60,7 @@ async function setUp(
 const HASTY = { timeouts: { connectMs: 500, headersMs: 5_000, bodyMs: 5_000, totalMs: 1_000 } };
 const CREATED = answerWith(201, { id: 7 });
 
-test('sends the committed bytes with the headers of the document', async () => {
+test('the client sends the committed bytes with the headers of the document', async () => {
   const { server, target } = await setUp();
   server.script(CREATED);
   const { outcome, latencyMs } = await target.send(CREATE);
@@ -80,7 +80,7 @@ test('sends the committed bytes with the headers of the document', async () => {
   });
 });
 
-test('sends no Content-Type without a body, and keeps the prefix of the base URL', async () => {
+test('the client sends no Content-Type without a body, and keeps the prefix of the base URL', async () => {
   const { server, target } = await setUp({ prefix: '/gw/dpp/' });
   server.script(answerWith(204));
   await target.send({ operation: 'material.update', idempotencyKey: 'k', path: '/api/materials/7/', body: null });
@@ -88,7 +88,7 @@ test('sends no Content-Type without a body, and keeps the prefix of the base URL
   expect(server.requests[0]?.headers).not.toHaveProperty('content-type');
 });
 
-test('follows no redirect, so that the key reaches no other host', async () => {
+test('the client follows no redirect, so that the key reaches no other host', async () => {
   const other = await startScriptedServer();
   onTestFinished(() => other.close());
   other.script(CREATED);
@@ -121,7 +121,7 @@ test('a listing stays on its origin even when its next page is elsewhere', async
   expect(other.connections).toBe(0);
 });
 
-test('asks for the page size of the profile and finds renamed fields', async () => {
+test('the client asks for the page size of the profile and finds renamed fields', async () => {
   const profile = { list: { pageSize: 500, sizeParameter: 'limit' }, wireNames: { material: { code: 'number' } } };
   const { server, target } = await setUp({ profile });
   server.script(
@@ -175,7 +175,7 @@ test.each<[string, Reply, object]>([
   ['a page of HTML', answerWith(200, '<html>Scheduled maintenance</html>'), { kind: 'ambiguous' }],
   ['a word', answerWith(200, '"ok"'), { kind: 'ambiguous' }],
   ['nothing', answerWith(200, ''), { kind: 'ambiguous' }],
-])('%s answers the question whether the API is there as it should, or does not', async (_name, reply, expected) => {
+])('%s answers the question whether the API can be reached', async (_name, reply, expected) => {
   const { server, target } = await setUp({ profile: { ...HASTY, answerBytesMax: 1_024 } });
   server.script(reply);
   const outcome = await target.ping();
@@ -184,7 +184,7 @@ test.each<[string, Reply, object]>([
   expect(outcome).not.toHaveProperty('atWork');
 });
 
-test('counts a request as never sent when no connection came about', async () => {
+test('the client counts a request as never sent when no connection came about', async () => {
   const { server, target } = await setUp({ profile: HASTY });
   await server.close();
   const { outcome } = await target.send(CREATE);
@@ -196,7 +196,7 @@ test('counts a request as never sent when no connection came about', async () =>
   server.script(CREATED);
 });
 
-test('counts a request as never sent when the host is unknown or TLS fails', async () => {
+test('the client counts a request as never sent when the host is unknown or TLS fails', async () => {
   const plain = await startScriptedServer();
   onTestFinished(() => plain.close());
   plain.script(silence);
@@ -236,7 +236,7 @@ test('the caller can give up: before it was sent nothing happened, afterwards no
   expect((await target.send(CREATE, controller.signal)).outcome).toMatchObject({ kind: 'ambiguous', cause: 'timeout' });
 });
 
-test('keeps connections and finds a new one when the server has closed it', async () => {
+test('the client keeps connections and opens a new one when the server has closed it', async () => {
   const { server, target } = await setUp({ connections: 1 });
   server.script(CREATED);
   for (let index = 0; index < 5; index += 1) await target.send(CREATE);
@@ -250,7 +250,7 @@ test('keeps connections and finds a new one when the server has closed it', asyn
   expect(server.requests).toHaveLength(7);
 });
 
-test('never sends a write twice, however the connections fail', async () => {
+test('the client never sends a write twice, however the connections fail', async () => {
   const { server, target } = await setUp({ profile: HASTY, connections: 3 });
   const hiccups: Reply[] = [CREATED, reset, CREATED, close, answerWith(503), CREATED, reset];
   server.script(...Array.from({ length: 120 }, (_, index) => hiccups[index % hiccups.length] ?? CREATED));
@@ -266,7 +266,7 @@ test('never sends a write twice, however the connections fail', async () => {
   }
 });
 
-test('reads the key when it is first needed, again when told to, and says whether it is another', async () => {
+test('the client reads the key when it is first needed and again on request, and reports whether it is another', async () => {
   const { server, target, lines } = await setUp({ keys: [`${KEY}\n`, KEY, 'dpp_next_0123456789', ''] });
   server.script(CREATED);
   await target.send(CREATE);
@@ -372,7 +372,7 @@ test('a probe asks about publishing with the key for publishing', async () => {
   });
 });
 
-test('reads an answer that begins with a byte order mark', async () => {
+test('the client reads an answer that begins with a byte order mark', async () => {
   const { server, target } = await setUp();
   server.script(answerWith(201, '\uFEFF{"id": 7}'));
   expect((await target.send(CREATE)).outcome).toEqual({ kind: 'accepted', remoteId: 7 });
@@ -419,7 +419,7 @@ test('the key gets into no outcome, listing, probe or log, whatever an echoing s
   expect(lines.join('')).not.toContain(KEY.slice(8));
 });
 
-test('works with the sandbox: creates, lists, updates and recognises what exists', async () => {
+test('the client works with the sandbox: it creates, lists, updates and recognises existing items', async () => {
   const { baseUrl, key } = await startSandbox({ pageSize: 2 });
   const { target } = await setUp({ baseUrl, keys: [key] });
   const send = (write: Parameters<Target['encode']>[0], idempotencyKey: string) =>

@@ -50,7 +50,7 @@ test.each([
   [{ detail: 'The gates are closed.', missing: ['country_of_origin', 'bom_items'] }, 'country_of_origin, bom_items'],
   [{ detail: 'Not ready.', missing: { materials: ['Steel has no origin.'] } }, 'Steel has no origin.'],
   [{ error: { code: 'gate', message: 'Review pending.', details: [{ field: 'review', message: 'Open.' }] } }, 'Open.'],
-])('a business rule is reported with the words of the API and with what is missing: %j', async (body, words) => {
+])('a business rule is reported with its words and what is missing: %j', async (body, words) => {
   const { server, client } = await setUpClient();
   server.script(answerWith(409, body));
   for (const operation of ['passport.init', 'passport.publish', 'passport.unpublish'] as const) {

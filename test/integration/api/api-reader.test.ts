@@ -137,14 +137,14 @@ test.each([
   [402, { kind: 'denied', by: 'plan' }],
   [404, { kind: 'refused' }],
   [409, { kind: 'gated' }],
-])('%i for a PDF has its meaning', async (status, outcome) => {
+])('the answer %i for a PDF has its meaning', async (status, outcome) => {
   const { server, client } = await setUpClient();
   server.script(answerWith(status, { detail: 'No.' }));
   const result = await client.reader.passportPdf(7, collector().sink);
   expect(result).toMatchObject({ ok: false, outcome: { ...outcome, detail: { status, message: 'No.' } } });
 });
 
-test('what the sink fails with is thrown, and the reading ends', async () => {
+test('an error of the sink of a PDF is thrown, and the reading ends', async () => {
   const { server, client } = await setUpClient();
   server.script(answerBytes(Buffer.concat([PDF, Buffer.alloc(3_000_000), PDF])));
   let writes = 0;

@@ -8,7 +8,7 @@ it.each([
   ['the older draft', { 'ratelimit-policy': '100;w=10' }, 10],
   ['the older draft, in the limit', { 'ratelimit-limit': '100, 100;w=10' }, 10],
   ['the name that was there before it', { 'x-ratelimit-limit': '300;w=60' }, 5],
-])('reads the rate of %s', (_name, headers, rate) => {
+])('the advised rate is read from %s', (_name, headers, rate) => {
   expect(advisedRate(headers)).toBe(rate);
 });
 
@@ -22,6 +22,6 @@ it.each([
   ['a window of years', { 'ratelimit-policy': '"default";q=100;w=99999999' }],
   ['what is no number', { 'ratelimit-policy': '"default";q=1e3;w=ten' }],
   ['what is no policy', { 'ratelimit-policy': ';;=;,,q=w' }],
-])('takes %s for no advice', (_name, headers) => {
+])('the headers of an answer with %s advise no rate', (_name, headers) => {
   expect(advisedRate(headers)).toBeNull();
 });

@@ -9,7 +9,7 @@ describe('parseBaseUrl', () => {
     ['http://127.8.9.1:1', { origin: 'http://127.8.9.1:1', prefix: '' }],
     ['http://localhost:8000', { origin: 'http://localhost:8000', prefix: '' }],
     ['http://[::1]:8000', { origin: 'http://[::1]:8000', prefix: '' }],
-  ])('reads %s', (text, expected) => {
+  ])('parseBaseUrl reads %s', (text, expected) => {
     expect(parseBaseUrl(text)).toEqual(expected);
   });
 
@@ -26,7 +26,7 @@ describe('parseBaseUrl', () => {
     'https://dpp.example.com/#x',
     'dpp.example.com',
     '',
-  ])('refuses %s without repeating it', (text) => {
+  ])('parseBaseUrl refuses %s without repeating it', (text) => {
     expect(() => parseBaseUrl(text)).toThrow(
       expect.objectContaining({ code: 'config.invalid', path: 'target.baseUrl' }) as Error,
     );

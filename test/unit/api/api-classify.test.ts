@@ -58,12 +58,12 @@ describe('a status', () => {
     return status < 500 ? 'refused' : 'ambiguous:server_error';
   };
 
-  it.each(Array.from({ length: 500 }, (_, index) => index + 100))('%i has its one meaning', (status) => {
+  it.each(Array.from({ length: 500 }, (_, index) => index + 100))('the status %i has its one meaning', (status) => {
     const body = status < 300 ? '{"id": 7}' : '{"detail": "words"}';
     expect(wordOf(classified(status, body))).toBe(expected(status));
   });
 
-  it('keeps the words of the API as sentences with every refusal, and finds some where it has none', () => {
+  it('a refusal keeps the words of the API as sentences, and gets some where the API has none', () => {
     expect(classified(403, '{"detail": "Role is not sufficient."}')).toMatchObject({
       detail: { status: 403, message: 'Role is not sufficient.' },
     });
@@ -73,7 +73,7 @@ describe('a status', () => {
     expect(classified(422, '')).toMatchObject({ detail: { message: 'The API answered with 422 and gave no reason.' } });
   });
 
-  it('names the target of a redirect without its query', () => {
+  it('a redirect is reported with its target without the query', () => {
     const exchange = answer(302, '', { location: 'https://elsewhere.example/login?token=abc' });
     expect(classifier.outcomeOf(exchange, CREATE)).toMatchObject({
       kind: 'refused',
@@ -87,12 +87,12 @@ describe('a status', () => {
 });
 
 describe('a success', () => {
-  it('gives the id in its JSON type', () => {
+  it('a success gives the id in its JSON type', () => {
     expect(classified(201, '{"id": 7}')).toEqual({ kind: 'accepted', remoteId: 7 });
     expect(classified(200, '{"data": {"id": "0f9c"}}')).toEqual({ kind: 'accepted', remoteId: '0f9c' });
   });
 
-  it('is no success of a create without an id', () => {
+  it('a success without an id is no success of a create', () => {
     for (const body of ['', '{}', '[]', 'null', '{"id": null}', '{"id": ""}', '{"id": {"a": 1}}', '{"id": 1.5}']) {
       expect(wordOf(classified(201, body)), body).toBe('ambiguous:unreadable_answer');
       // It may still have arrived there: such an API is at work, as one behind a page is not.
@@ -206,7 +206,7 @@ describe('an answer that repeats what was sent', () => {
   });
 });
 
-it('tells a list from a page in its place, as far as either was read', () => {
+it('a list is distinguished from a page in its place, as far as either was read', () => {
   const isList = (body: string, cut: Loss | null = null): boolean =>
     answersList({ kind: 'answer', status: 200, headers: {}, body, cut });
   const long: Loss = { by: 'size', bytesMax: 9 };
@@ -226,7 +226,7 @@ describe('a create of what is there already', () => {
     [409, 'Duplicate entry'],
     [422, '{"errors": {"sku": ["has already been taken"]}}'],
     [422, '{"errors": [{"detail": "is not unique", "source": {"pointer": "/data/attributes/sku"}}]}'],
-  ])('is told by %i %s', (status, body) => {
+  ])('a create of an existing item is recognised by %i %s', (status, body) => {
     expect(classified(status, body).kind).toBe('exists');
   });
 
@@ -237,11 +237,11 @@ describe('a create of what is there already', () => {
     [422, '{"errors": [{"detail": "Nope.", "source": {"pointer": "/data/attributes/sku"}}]}'],
     [409, '{"detail": "Conflict."}'],
     [400, 'Artikel bereits vorhanden'],
-  ])('may be told by %i %s as well', (status, body) => {
+  ])('a create of an existing item may be meant by %i %s as well', (status, body) => {
     expect(classified(status, body)).toMatchObject({ kind: status === 409 ? 'gated' : 'refused', mayExist: true });
   });
 
-  it('is not told by what names other fields alone, by other statuses, or to other writes', () => {
+  it('a create of an existing item is not recognised by errors of other fields, other statuses, or other writes', () => {
     for (const body of [
       '{"country_of_origin": ["Not a country."], "gtin": ["Wrong."]}',
       '{"title": "Bad Request", "detail": "The request is not valid.", "errors": {"gtin": ["Wrong."]}}',
@@ -252,7 +252,7 @@ describe('a create of what is there already', () => {
     expect(classified(400, '{"detail": "Nope."}', UPDATE)).not.toHaveProperty('mayExist');
   });
 
-  it('is not told by the same words about another field, status or operation', () => {
+  it('a create of an existing item is not recognised by the same words about another field, status or operation', () => {
     expect(classified(400, '{"gtin": ["product with this gtin already exists."]}').kind).toBe('refused');
     expect(classified(403, '{"detail": "already exists"}').kind).toBe('denied');
     expect(classified(400, '{"sku": ["already exists"]}', UPDATE).kind).toBe('refused');
@@ -261,7 +261,7 @@ describe('a create of what is there already', () => {
 });
 
 describe('a 409', () => {
-  it('is a business rule, unless it says that the idempotency key is still in progress', () => {
+  it('a 409 is a business rule unless it says that the idempotency key is still at work', () => {
     expect(classified(409, '{"detail": "Publication needs a review."}').kind).toBe('gated');
     expect(classified(409, '{"detail": "The review is in progress."}').kind).toBe('gated');
     for (const body of [
@@ -296,15 +296,15 @@ describe('Retry-After', () => {
     ['Sun, 01 Mar 2026 11:00:00 GMT', 0],
     ['Sun, 01 Mar 2099 12:00:00 GMT', ASKED_WAIT_MAX_MS],
     ['Sun, 99 Mar 2026 12:00:00 GMT', null],
-  ])('%j waits %j ms', (value, expected) => {
+  ])('Retry-After with %j waits %j ms', (value, expected) => {
     expect(wait(value)).toBe(expected);
   });
 
-  it('takes a date relative to the date of the answer', () => {
+  it('Retry-After with a date counts from the date of the answer', () => {
     expect(wait('Sun, 01 Mar 2026 09:00:10 GMT', { date: 'Sun, 01 Mar 2026 09:00:00 GMT' })).toBe(10_000);
   });
 
-  it('counts for 503 as well, and proves nothing there', () => {
+  it('Retry-After counts for a 503 as well, and proves nothing there', () => {
     expect(classifier.outcomeOf(answer(503, '', { 'retry-after': '3' }), CREATE)).toMatchObject({
       kind: 'ambiguous',
       cause: 'timeout',
@@ -343,7 +343,7 @@ describe('a 503', () => {
     expect(wordOf(classified(503, body))).toBe('ambiguous:timeout');
   });
 
-  it('is understood by the words of the profile', () => {
+  it('a 503 is understood by the words of the profile', () => {
     const own = createClassifier({
       clean: createCleanText(createSecretStore()),
       now: () => NOW,
@@ -361,7 +361,7 @@ describe('a limit of this machine', () => {
     loss: { by: 'error', error: Object.assign(new Error(`connect ${code} 192.0.2.1:443`), { code }) },
   });
 
-  it.each(['EMFILE', 'ENFILE', 'ENOBUFS', 'EADDRNOTAVAIL', 'ENOMEM'])('is not blamed on the API: %s', (code) => {
+  it.each(['EMFILE', 'ENFILE', 'ENOBUFS', 'EADDRNOTAVAIL', 'ENOMEM'])('%s is no fault of the API', (code) => {
     const outcome = classifier.outcomeOf(lost(code, false), CREATE);
     expect(outcome).toMatchObject({ kind: 'unavailable', sent: false, local: true });
     expect(outcome).toHaveProperty(
@@ -370,11 +370,11 @@ describe('a limit of this machine', () => {
     );
   });
 
-  it('proves nothing of a request that has begun to go out', () => {
+  it('a limit of this machine proves nothing about a request whose sending has begun', () => {
     expect(wordOf(classifier.outcomeOf(lost('ENOBUFS', true), CREATE))).toBe('ambiguous:reset');
   });
 
-  it('is told from a connection that the API refuses', () => {
+  it('a limit of this machine is distinguished from a connection that the API refuses', () => {
     expect(classifier.outcomeOf(lost('ECONNREFUSED', false), CREATE)).not.toHaveProperty('local');
   });
 });
@@ -427,11 +427,11 @@ describe('a 429 that states when its quota is reset', () => {
     ['words', { 'x-ratelimit-reset': 'soon' }, null],
     ['Retry-After beside it', { 'retry-after': '3', ratelimit: '"default";r=0;t=30' }, 3000],
     ['a Retry-After that says nothing', { 'retry-after': 'soon', 'x-ratelimit-reset': '30' }, 30_000],
-  ])('reads %s', (_, headers, expected) => {
+  ])('a 429 states when its quota is reset: %s', (_, headers, expected) => {
     expect(wait(headers)).toBe(expected);
   });
 
-  it('is of no account for a 503', () => {
+  it('the reset of a quota is of no account for a 503', () => {
     expect(classifier.outcomeOf(answer(503, '', { 'x-ratelimit-reset': '30' }), CREATE)).toMatchObject({
       retryAfterMs: null,
     });
@@ -441,14 +441,14 @@ describe('a 429 that states when its quota is reset', () => {
 describe('an answer that is cut short', () => {
   const lost: Loss = { by: 'error', error: new errors.SocketError('other side closed') };
 
-  it('decides nothing where its body would have', () => {
+  it('an answer that is cut short decides nothing where its body would have', () => {
     for (const status of [200, 201, 400, 404, 409, 422]) {
       const outcome = classifier.outcomeOf(answer(status, '{"id": 7, "sku"', {}, lost), CREATE);
       expect(wordOf(outcome), String(status)).toBe('ambiguous:reset');
     }
   });
 
-  it('counts where its status alone decides', () => {
+  it('an answer that is cut short counts where its status alone decides', () => {
     const word = (status: number) => wordOf(classifier.outcomeOf(answer(status, '{"det', {}, lost), CREATE));
     expect([401, 402, 403, 429, 503, 500].map(word)).toEqual([
       'denied:key',
@@ -460,7 +460,7 @@ describe('an answer that is cut short', () => {
     ]);
   });
 
-  it('is enough of a refusal when it is only too long', () => {
+  it('an answer that is only too long is enough of a refusal', () => {
     const long: Loss = { by: 'size', bytesMax: 10 };
     expect(wordOf(classifier.outcomeOf(answer(400, '<h1>Bad', {}, long), CREATE))).toBe('refused');
     expect(wordOf(classifier.outcomeOf(answer(201, '{"id":', {}, long), CREATE))).toBe('ambiguous:unreadable_answer');
@@ -521,7 +521,7 @@ describe('a failure on the way', () => {
   const silence = (sent: boolean, loss: Loss): string =>
     wordOf(classifier.outcomeOf({ kind: 'silence', sent, loss }, CREATE));
 
-  it('knows every error code of the installed undici', () => {
+  it('a failure on the way has a meaning for every error code of the installed undici', () => {
     const codes = Object.values(errors).flatMap((type) => {
       const error: unknown = Reflect.construct(type as never, ['m', undefined, { headers: {}, data: {} }]);
       return error instanceof Error && 'code' in error && typeof error.code === 'string' ? [error.code] : [];
@@ -530,7 +530,7 @@ describe('a failure on the way', () => {
     expect(codes.filter((code) => !(code in CODES) && !DEFECTS.includes(code))).toEqual([]);
   });
 
-  it.each(Object.entries(CODES))('%s is unavailable before and in doubt after the request went out', (code, doubt) => {
+  it.each(Object.entries(CODES))('%s is unavailable before the request went out, else unconfirmed', (code, doubt) => {
     const loss: Loss = { by: 'error', error: coded(code) };
     expect(silence(false, loss)).toBe('unavailable:unsent');
     expect(silence(true, loss)).toBe(`ambiguous:${doubt}`);
@@ -547,7 +547,7 @@ describe('a failure on the way', () => {
     }
   });
 
-  it('is told in one sentence that begins with a capital and names the code', () => {
+  it('a failure on the way is reported in one sentence that begins with a capital and names the code', () => {
     const outcome = classifier.outcomeOf(
       { kind: 'silence', sent: false, loss: { by: 'error', error: coded('ECONNREFUSED') } },
       CREATE,
@@ -566,7 +566,7 @@ describe('a hostile answer', () => {
   secrets.add(OTHER);
   const wary = createClassifier({ clean: createCleanText(secrets), now: () => NOW, unprocessed });
 
-  it('never gets the key into an outcome, however it repeats it', () => {
+  it('a hostile answer never gets the key into an outcome, however it repeats it', () => {
     const key = fc.constantFrom(KEY, OTHER);
     const text = fc.tuple(fc.string(), key, fc.string()).map((parts) => parts.join(''));
     const tagged = fc
@@ -597,7 +597,7 @@ describe('a hostile answer', () => {
     );
   });
 
-  it('never makes the classification throw, whatever bytes it consists of', () => {
+  it('a hostile answer never makes the classification throw, whatever bytes it consists of', () => {
     const body = fc.oneof(
       fc.string({ unit: 'binary' }),
       fc.json(),

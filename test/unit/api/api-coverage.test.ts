@@ -9,7 +9,7 @@ import { REPOSITORY } from '../../support/worlds/config-folder.ts';
 const DOCUMENT = resolve(REPOSITORY, '../shared/passport-api.md');
 
 describe('the coverage page', () => {
-  it('names code and tests that are there', () => {
+  it('the page about the coverage of the API names code and tests that exist', () => {
     for (const file of namedCode()) expect(existsSync(join(REPOSITORY, file)), file).toBe(true);
     for (const { file, name } of namedTests()) {
       const text = readFileSync(join(REPOSITORY, file), 'utf8').replaceAll("\\'", "'");
@@ -17,13 +17,13 @@ describe('the coverage page', () => {
     }
   });
 
-  it('explains every setting of the profile', () => {
+  it('the page about the coverage of the API explains every setting of the profile', () => {
     expect(explainedSettings().sort()).toEqual(Object.keys(Profile.parse({})).sort());
   });
 });
 
 describe('the endpoint table', () => {
-  it.skipIf(!existsSync(DOCUMENT))('is that of the API document (needs ../shared/passport-api.md)', () => {
+  it.skipIf(!existsSync(DOCUMENT))('the endpoint table fits the API document (needs ../shared/passport-api.md)', () => {
     const rows = readFileSync(DOCUMENT, 'utf8').matchAll(/^\| ([^|]+) \| (GET|POST|PATCH) \| (\S+) \| ([^|]+) \|$/gm);
     const documented = [...rows].map(([, title = '', method, path, scope = '']) => [
       title,

@@ -9,7 +9,7 @@ const clean = createCleanText(createSecretStore());
 const decode = (body: unknown) => decodeError(typeof body === 'string' ? body : JSON.stringify(body), clean);
 
 describe('parseJson', () => {
-  it('keeps every digit of an integer that a double would round', () => {
+  it('parseJson keeps every digit of an integer that a double would round', () => {
     expect(parseJson('{"id": 9007199254740993, "n": [-12345678901234567890]}')).toEqual({
       id: '9007199254740993',
       n: ['-12345678901234567890'],
@@ -21,11 +21,11 @@ describe('parseJson', () => {
     expect(parseJson('[0.1234567890123456789, 1e300]')).toEqual([Number('0.1234567890123456789'), 1e300]);
   });
 
-  it('answers undefined for what is not JSON', () => {
+  it('parseJson answers undefined for text that is not JSON', () => {
     for (const text of ['', '<html>', '{"id": 7', 'NaN', "{'id': 7}"]) expect(parseJson(text), text).toBeUndefined();
   });
 
-  it('agrees with JSON.parse wherever no integer is unsafe', () => {
+  it('parseJson agrees with JSON.parse wherever no integer is unsafe', () => {
     fc.assert(
       fc.property(fc.json(), (text) => {
         const expected: unknown = JSON.parse(text);
@@ -37,7 +37,7 @@ describe('parseJson', () => {
 });
 
 describe('valueAt', () => {
-  it('follows own members only', () => {
+  it('valueAt follows own members only', () => {
     expect(valueAt({ data: { id: 7 } }, 'data.id')).toBe(7);
     expect(valueAt([{ id: 7 }], '0.id')).toBe(7);
     for (const path of ['constructor', '__proto__', 'data.x', 'data.id.y', 'toString.name']) {
@@ -49,14 +49,14 @@ describe('valueAt', () => {
 describe('remoteIdIn', () => {
   const paths = ['id', 'uuid', 'data.id'];
 
-  it('takes the first path that has an id, in its JSON type', () => {
+  it('remoteIdIn takes the first path that has an id, in its JSON type', () => {
     expect(remoteIdIn({ id: 0 }, paths, clean)).toBe(0);
     expect(remoteIdIn({ id: '7' }, paths, clean)).toBe('7');
     expect(remoteIdIn({ id: null, uuid: 'a-b' }, paths, clean)).toBe('a-b');
     expect(remoteIdIn({ data: { id: 3 } }, paths, clean)).toBe(3);
   });
 
-  it('takes nothing that could not be an id', () => {
+  it('remoteIdIn takes nothing that could not be an id', () => {
     for (const id of [null, true, '', '.', '..', 1.5, [], {}, 'x'.repeat(256), 'a\nb', 'dpp_0123456789abcdef']) {
       expect(remoteIdIn({ id }, paths, clean), JSON.stringify(id)).toBeNull();
     }
@@ -66,11 +66,11 @@ describe('remoteIdIn', () => {
 });
 
 describe('decodeError', () => {
-  it('reads the detail of Django REST Framework', () => {
+  it('decodeError reads the detail of Django REST Framework', () => {
     expect(decode({ detail: 'Not found.' })).toMatchObject({ message: 'Not found.', fields: {} });
   });
 
-  it('reads problems by field, nested ones by their path', () => {
+  it('decodeError reads problems by field, nested ones by their path', () => {
     expect(
       decode({
         sku: ['This field is required.', 'Really.'],
@@ -88,7 +88,7 @@ describe('decodeError', () => {
     });
   });
 
-  it('reads problems of fields that are called like members without meaning', () => {
+  it('decodeError reads problems of fields that are called like members without meaning', () => {
     expect(decode({ status: ['"WRONG" is not a valid choice.'] })).toMatchObject({
       message: 'status: "WRONG" is not a valid choice.',
       fields: { status: '"WRONG" is not a valid choice.' },
@@ -99,7 +99,7 @@ describe('decodeError', () => {
     expect(decode({ status: 400, code: 'invalid', detail: 'Nope.' })).toMatchObject({ message: 'Nope.', fields: {} });
   });
 
-  it('reads a problem document', () => {
+  it('decodeError reads a problem document', () => {
     const problem = {
       type: 'about:blank',
       title: 'Conflict',
@@ -126,7 +126,7 @@ describe('decodeError', () => {
     [null, ''],
     [[], ''],
     ['', ''],
-  ])('finds the words in %j', (body, message) => {
+  ])('decodeError finds the words in %j', (body, message) => {
     expect(decode(body)).toMatchObject({ message, fields: {} });
   });
 
@@ -137,28 +137,28 @@ describe('decodeError', () => {
     ['Cannot be published: reviews are missing.', ['review'], ' missing: review'],
     ['Cannot be published without a review.', ['review'], ' missing: review'],
     ['The review is missing.', ['review', '.'], ''],
-  ])('names a field once: %j, %j', (detail, missing, rest) => {
+  ])('decodeError names a field once: %j, %j', (detail, missing, rest) => {
     expect(decode({ detail, missing })).toMatchObject({
       message: `${detail}${rest}`,
       fields: { missing: missing.join(', ') },
     });
   });
 
-  it('takes the text out of HTML, without its scripts', () => {
+  it('decodeError takes the text out of HTML, without its scripts', () => {
     const page =
       '<!DOCTYPE html><html><head><title>502 Bad Gateway</title><style>b{color:red}</style></head>' +
       '<body><script>var x = "<b>";</script><h1>Bad\n Gateway</h1><hr>nginx</body></html>';
     expect(decode(page).message).toBe('502 Bad Gateway Bad Gateway nginx');
   });
 
-  it('shortens what is long and drops what cannot be shown', () => {
+  it('decodeError shortens long text and drops characters that cannot be shown', () => {
     const { message } = decode({ detail: `a\u0000b\u202Ec${'\ud800'}${'x'.repeat(1_000)}` });
     expect(message).toMatch(/^a b c/);
     expect(message.length).toBe(300);
     expect(message.endsWith('…')).toBe(true);
   });
 
-  it('keeps a bounded number of problems, however many there are', () => {
+  it('decodeError keeps a bounded number of problems, however many there are', () => {
     const many = Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`f${index}`, ['x', ['y']]]));
     expect(decode(many).problems.length).toBeLessThanOrEqual(50);
     const deep = (depth: number) => decode(`${'['.repeat(depth)}"x"${']'.repeat(depth)}`);
@@ -167,7 +167,7 @@ describe('decodeError', () => {
     expect(() => deep(200_000)).not.toThrow();
   });
 
-  it('is not misled by the names of object members', () => {
+  it('decodeError is not misled by the names of object members', () => {
     expect(decode('{"__proto__": ["x"], "constructor": ["y"]}').fields).toEqual(
       Object.fromEntries([
         ['__proto__', 'x'],
@@ -178,12 +178,12 @@ describe('decodeError', () => {
 });
 
 describe('clean text', () => {
-  it('masks what looks like a key of the platform, also when it is cut off', () => {
+  it('cleaned text has keys of the platform masked, also when they are cut off', () => {
     expect(clean('key dpp_live_0123456789 rejected')).toBe('key dpp_live… rejected');
     expect(clean(`${'x'.repeat(280)} dpp_live_0123456789abcdef`)).not.toContain('0123');
   });
 
-  it('masks a secret before it is cut in two', () => {
+  it('cleaned text has a secret masked before it is cut in two', () => {
     const secrets = createSecretStore();
     secrets.add('plain-secret-of-some-length');
     const wary = createCleanText(secrets);

@@ -20,7 +20,7 @@ const encodeWrite = (given: Write, under: Profile) => createEncoder(under).encod
 const encodeImport = (members: Write['payload'][], under: Profile) => createEncoder(under).encodeImport(members);
 
 describe('encodeWrite', () => {
-  it('writes a product with its members in the order of the vocabulary', () => {
+  it('encodeWrite writes a product with its members in the order of the vocabulary', () => {
     const payload = { country_of_origin: 'DE', status: 'DRAFT', name: 'Stuhl "Ö"', sku: '00123' };
     expect(encodeWrite(write({ payload }), profile)).toEqual({
       path: '/api/products/',
@@ -28,7 +28,7 @@ describe('encodeWrite', () => {
     });
   });
 
-  it('writes the refs of a BOM item in the JSON type of their ids', () => {
+  it('encodeWrite writes the refs of a BOM item in the JSON type of their ids', () => {
     const bom = write({
       operation: 'bom_item.create',
       payload: { quantity: '2.5', unit: 'KGM' },
@@ -40,7 +40,7 @@ describe('encodeWrite', () => {
     });
   });
 
-  it('writes an update with null for each field that is to be cleared', () => {
+  it('encodeWrite writes an update with null for each field to clear', () => {
     const update = write({ operation: 'material.update', payload: { name: 'Steel', category: null }, remoteId: 12 });
     expect(encodeWrite(update, profile)).toEqual({
       path: '/api/materials/12/',
@@ -48,7 +48,7 @@ describe('encodeWrite', () => {
     });
   });
 
-  it('uses the names of the profile', () => {
+  it('encodeWrite uses the names of the profile', () => {
     const other = Profile.parse({
       wireNames: { product: { sku: 'article_no' }, bom_item: { quantity: 'qty' } },
       refNames: { product: 'parent_id' },
@@ -61,14 +61,14 @@ describe('encodeWrite', () => {
     expect(encodeWrite(bom, other).body).toBe('{"parent_id":3,"component":4,"qty":"1"}');
   });
 
-  it('sends what a payload has beyond the profile, and never two members of one name', () => {
+  it('encodeWrite sends the fields of a payload beyond the profile, and never two members of one name', () => {
     const other = Profile.parse({ wireNames: { product: { sku: 'code' } } });
     expect(encodeWrite(write({ payload: { sku: 'A', code: 'B', zeta: 1, alpha: 2 } }), other).body).toBe(
       '{"code":"A","alpha":2,"zeta":1}',
     );
   });
 
-  it('puts the remote id into the path so that it stays one segment', () => {
+  it('encodeWrite puts the remote id into the path so that it stays one segment', () => {
     const update = (remoteId: string | number | null) =>
       encodeWrite(write({ operation: 'material.update', remoteId }), profile);
     expect(update('a/b?c#d e%ü').path).toBe('/api/materials/a%2Fb%3Fc%23d%20e%25%C3%BC/');
@@ -77,7 +77,7 @@ describe('encodeWrite', () => {
     expect(() => update(null)).toThrow(Fault);
   });
 
-  it('refuses an operation that has no endpoint', () => {
+  it('encodeWrite refuses an operation that has no endpoint', () => {
     for (const operation of ['product.update', 'bom_item.update'] as const) {
       expect(() => encodeWrite(write({ operation, remoteId: 1 }), profile)).toThrow(/no endpoint/);
     }
@@ -87,7 +87,7 @@ describe('encodeWrite', () => {
 describe('decimals', () => {
   const numbers = Profile.parse({ decimals: 'number' });
 
-  it('are written as text by default and as numbers with every digit when the profile says so', () => {
+  it('decimals are written as text by default and as numbers with every digit when the profile says so', () => {
     const payload = {
       quantity: '0.1234567890123456789012345',
       mass: { value: '10', unit: 'KGM' },
@@ -107,7 +107,7 @@ describe('decimals', () => {
     );
   });
 
-  it('are known wherever the vocabulary has one', () => {
+  it('decimals are known wherever the vocabulary has one', () => {
     for (const kind of ITEM_KINDS) {
       const decimal = Object.entries(ITEM_FIELDS[kind]).filter(([, schema]) => schema.safeParse('0.50').data === '0.5');
       const known = [...DECIMAL_PATHS[kind]].filter((path) => !path.includes('.'));
@@ -117,7 +117,7 @@ describe('decimals', () => {
 });
 
 describe('the body', () => {
-  it('is JSON that says what the payload says, the same bytes for any order of members', () => {
+  it('the body of a write is JSON of its payload, with the same bytes for any order of members', () => {
     const payload = fc.dictionary(
       fc.constantFrom('sku', 'name', 'status', 'x', 'y', '__proto__', 'constructor'),
       fc.jsonValue(),
@@ -134,7 +134,7 @@ describe('the body', () => {
 });
 
 describe('the writes of a passport', () => {
-  it('carry the id of their product in the path and no body', () => {
+  it('the writes of a passport have the id of their product in the path and no body', () => {
     const passport = (
       operation: 'passport.init' | 'passport.publish' | 'passport.unpublish',
       remoteId: string | number,
@@ -152,7 +152,7 @@ describe('encodeImport', () => {
     { name: 'Bench', sku: 'B' },
   ];
 
-  it('writes its members under the name of the profile, or as a bare list', () => {
+  it('encodeImport writes its members under the name of the profile, or as a bare list', () => {
     const list = '[{"sku":"A","name":"Ä"},{"sku":"B","name":"Bench"}]';
     expect(encodeImport(members, profile)).toEqual({
       path: '/api/imports/products/',
@@ -163,12 +163,12 @@ describe('encodeImport', () => {
     expect(encodeImport(members, bare).body).toBe(list.replaceAll('"sku"', '"code"'));
   });
 
-  it('never writes one through the encoding of a single item, and none without members', () => {
+  it('encodeImport never writes one through the encoding of a single item, and none without members', () => {
     expect(() => encodeWrite(write({ operation: 'product.import' }), profile)).toThrow(/from its members/);
     expect(() => encodeImport([], profile)).toThrow(Fault);
   });
 
-  it('lets a product that is too large by itself go alone, and ends before the bytes do', () => {
+  it('encodeImport lets a product that is too large by itself go alone, and ends before the bytes do', () => {
     const small = Profile.parse({ imports: { bytesMax: 1_024 } });
     const large = { sku: 'L', name: 'x'.repeat(2_000) };
     const half = { sku: 'H', name: 'x'.repeat(490) };
@@ -178,7 +178,7 @@ describe('encodeImport', () => {
     expect(encodeImport([half, { sku: 'S', name: 'x' }], small).memberCount).toBe(2);
   });
 
-  it('takes the first members that fit, at least one, and never more bytes or members than allowed', () => {
+  it('encodeImport takes the first members that fit, at least one, and never more bytes or members than allowed', () => {
     const product = fc.record({
       sku: fc.string({ maxLength: 20 }),
       name: fc.string({ unit: 'binary', maxLength: 600 }),
@@ -206,7 +206,7 @@ describe('encodeImport', () => {
 });
 
 describe('the endpoint table', () => {
-  it("has the document's 15 operations with the slash that the document ends every path with", () => {
+  it('the endpoint table has the 15 operations of the document, with the slash at the end of every path', () => {
     expect(ENDPOINT_NAMES).toHaveLength(15);
     for (const name of ENDPOINT_NAMES) {
       expect(pathOf(ENDPOINTS[name], 1)).toMatch(

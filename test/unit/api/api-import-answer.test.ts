@@ -121,7 +121,7 @@ describe('the answer to an import says what happened to each member', () => {
       { results: KEYS.map((sku) => ({ sku, result: 'unchanged' })) },
       ['updated', 'updated', 'updated'],
     ],
-  ])('%s', (_name, body, expected) => {
+  ])('an answer to an import gives each member its outcome: %s', (_name, body, expected) => {
     expect(read(200, body)).toEqual(expected);
   });
 
@@ -159,7 +159,7 @@ describe('the answer to an import says what happened to each member', () => {
     expect(read(200, body)).toEqual(expected);
   });
 
-  it('counts what was skipped as refused, since it is not stored as it was sent', () => {
+  it('an answer to an import counts a skipped member as refused, since it is not stored as it was sent', () => {
     expect(read(200, { results: [{ sku: 'A', status: 'skipped', reason: 'It exists.' }] })?.[0]).toBe(
       'refused(It exists.)',
     );
@@ -168,7 +168,7 @@ describe('the answer to an import says what happened to each member', () => {
     );
   });
 
-  it('tells members without a natural key by their place alone', () => {
+  it('an answer to an import identifies members without a natural key by their place alone', () => {
     expect(
       read(
         200,
@@ -211,7 +211,7 @@ describe('a refused import', () => {
       { created: ['A'], failed: [{ sku: 'B', error: 'No.' }] },
       ['created', 'refused(No.)', '?'],
     ],
-  ])('says who is at fault: %s', (_name, body, expected) => {
+  ])('a refused import names who is at fault: %s', (_name, body, expected) => {
     expect(read(400, body)).toEqual(expected);
     expect(read(422, body)).toEqual(expected);
   });
@@ -225,7 +225,7 @@ describe('a refused import', () => {
 });
 
 describe('whatever the answer is', () => {
-  it('there is one outcome for each member, and none claims what was not said', () => {
+  it('an answer to an import gives one outcome for each member, and none claims what was not said', () => {
     const word = fc.constantFrom('created', 'updated', 'failed', 'queued', 'DRAFT', 'A', 'B', 'X');
     const leaf = fc.oneof(word, fc.nat(4), fc.constant(null), fc.boolean());
     const name = fc.constantFrom(

@@ -227,7 +227,7 @@ Object.assign(STYLES, {
 } satisfies typeof STYLES);
 
 describe.each(Object.entries(STYLES))('a listing as %s', (_name, style) => {
-  it('is read to its end, each entry once', async () => {
+  it('a listing is read to its end in each style of pages, each entry once', async () => {
     const catalogue = fc.uniqueArray(fc.oneof(fc.nat(), fc.uuid()), { maxLength: 40 });
     await fc.assert(
       fc.asyncProperty(catalogue, fc.integer({ min: 1, max: 12 }), async (ids, size) => {
@@ -243,7 +243,7 @@ describe.each(Object.entries(STYLES))('a listing as %s', (_name, style) => {
   });
 });
 
-it('gives fields that canonical JSON can express, whatever the platform has put into them', async () => {
+it('a listing gives fields that canonical JSON can express, whatever the platform has put into them', async () => {
   const body = `[{"id":1,"sku":"cut \\ud83d"},{"id":2,"sku":1e999},{"id":3,"sku":${'['.repeat(5_000)}${']'.repeat(5_000)}}]`;
   const { complete, items } = await list((_path, url) => ({ body: url.searchParams.size > 1 ? [] : body }));
   expect(complete).toBe(true);
@@ -254,7 +254,7 @@ it('gives fields that canonical JSON can express, whatever the platform has put 
 });
 
 describe('the next page', () => {
-  it('is asked for on the configured origin, below the configured prefix', async () => {
+  it('the next page of a listing is asked for on the configured origin, below the configured prefix', async () => {
     for (const next of [
       `https://evil.example${PATH}?page=2`,
       `//evil.example${PATH}?page=2`,
@@ -285,7 +285,7 @@ describe('the next page', () => {
     '/login?next=/api/products/',
     'javascript:alert(1)/',
     'http://[bad/',
-  ])('outside of the listing makes it incomplete: %s', async (next) => {
+  ])('a next page outside of the listing makes it incomplete: %s', async (next) => {
     const { complete, reason, asked } = await list(() => ({ body: { results: [entry(1)], next } }));
     expect(complete).toBe(false);
     expect(reason).toMatch(/^The listing cannot be relied on: its link to the next page leads to another path/);
@@ -299,7 +299,7 @@ describe('the next page', () => {
     expect(reason).toMatch(/leads back/);
   });
 
-  it('never ends a listing that goes on for ever with new links', async () => {
+  it('a listing ends where the API gives new links for ever', async () => {
     let page = 0;
     const { complete, reason } = await list(() => {
       page += 1;
@@ -394,7 +394,7 @@ describe('a listing stays complete', () => {
 describe('a list that says nothing of its pages', () => {
   const all = Array.from({ length: 5 }, (_, id) => entry(id));
 
-  it('is whole when page, offset and a larger size change nothing, which is found out once', async () => {
+  it('a list without pages is whole when page, offset and a larger size change nothing, which is found out once', async () => {
     const known = structuredClone(NOTHING_KNOWN);
     const first = await list(() => ({ body: all }), { known, query: 'page_size=500' });
     expect(first.complete).toBe(true);
@@ -409,7 +409,7 @@ describe('a list that says nothing of its pages', () => {
     expect((await list(() => ({ body: [...all, entry(9)] }), { known })).asked.length).toBeGreaterThan(1);
   });
 
-  it('is not believed where a larger page shows more, or where it refuses to be asked', async () => {
+  it('a list without pages is not believed where a larger page shows more, or where it refuses to be asked', async () => {
     const larger = await list((_path, url) => ({ body: all.slice(0, Number(url.searchParams.get('limit') ?? '2')) }));
     expect(larger.reason).toMatch(/a larger page shows more.*`list.sizeParameter`/);
     const strict = (path: string): Page => (path.includes('?') ? { body: {}, status: 400 } : { body: all });
@@ -418,7 +418,7 @@ describe('a list that says nothing of its pages', () => {
     expect([told.complete, told.asked.length]).toEqual([true, 1]);
   });
 
-  it('is asked for further pages until one is short, empty or not there', async () => {
+  it('a list that says nothing of its pages is asked for further pages until one is short, empty or missing', async () => {
     const known = structuredClone(NOTHING_KNOWN);
     const serve = (_path: string, url: URL): Page => ({ body: numbered(all, 2, url).rows });
     expect((await list(serve, { known })).ids).toEqual([0, 1, 2, 3, 4]);
@@ -461,7 +461,7 @@ describe('the profile', () => {
       },
     ],
     [{ paging: 'none' }, () => ({ body: all })],
-  ])('says how a platform pages: %j', async (settings, serve) => {
+  ])('the profile says how a platform pages: %j', async (settings, serve) => {
     const { reason, complete, ids } = await list(serve, { list: settings });
     expect([reason, complete, ids]).toEqual(['', true, [0, 1, 2, 3, 4]]);
   });
@@ -473,7 +473,7 @@ describe('the profile', () => {
 });
 
 describe('the page size', () => {
-  it.each([400, 404, 422])('is left out where the API refuses it with %i', async (status) => {
+  it.each([400, 404, 422])('the page size is left out where the API refuses it with %i', async (status) => {
     const known = structuredClone(NOTHING_KNOWN);
     const serve = (_path: string, url: URL): Page =>
       url.searchParams.has('page_size')
@@ -497,7 +497,7 @@ describe('a list that moves while it is read', () => {
     };
   };
 
-  it('is incomplete when a row moves behind the first count', async () => {
+  it('a list that moves while it is read is incomplete when a row moves behind the first count', async () => {
     // 1 goes to the end, so that 3 comes to the page that was read; a new row makes up for it.
     const { result, reason } = await list(
       moving([
@@ -510,7 +510,7 @@ describe('a list that moves while it is read', () => {
     expect(reason).toMatch(/deleted|came twice|different ones/);
   });
 
-  it('is complete when it only grows', async () => {
+  it('a list that moves while it is read is complete when it only grows', async () => {
     const { result } = await list(
       moving([
         [1, 2, 3],
@@ -520,7 +520,7 @@ describe('a list that moves while it is read', () => {
     expect(result).toEqual({ complete: true, count: 4 });
   });
 
-  it('is read twice if it states no count, and both reads have to agree', async () => {
+  it('a list that moves is read twice if it states no count, and both reads have to agree', async () => {
     const still = await list(moving([[1, 2, 3]], false));
     expect([still.complete, still.asked.length, still.ids]).toEqual([true, 4, [1, 2, 3]]);
     const { result, reason } = await list(
@@ -545,7 +545,7 @@ describe('a listing that was broken off', () => {
     ['DRF with absolute links', '?page=3'],
     ['full pages and not a word', '?page=3'],
     ['Relay', '?after=4'],
-  ])('goes on behind any page: %s', async (style, path) => {
+  ])('a listing that was broken off continues behind any page: %s', async (style, path) => {
     const serve = STYLES[style]?.(all, 2);
     if (serve === undefined) throw new Error(`There is no style ${style}.`);
     const whole = await list(serve);
@@ -556,7 +556,7 @@ describe('a listing that was broken off', () => {
     expect(rest.result).toEqual(whole.result);
   });
 
-  it('begins anew from a position that it does not know, or that leads elsewhere', async () => {
+  it('a listing that was broken off begins anew from a position that it does not know, or that leads elsewhere', async () => {
     const position = JSON.stringify({ place: null });
     const serve = () => ({ body: { count: 7, next: null, results: all } });
     expect((await list(serve, { from: { position, ids: [0, 1] } })).ids).toHaveLength(7);

@@ -42,12 +42,12 @@ function corrected(differences: readonly Difference[], own: Profile): Profile {
 }
 
 describe('a document that agrees with the profile', () => {
-  it('has no differences, as JSON and as YAML', () => {
+  it('an OpenAPI document that agrees with the profile has no differences, as JSON and as YAML', () => {
     expect(compare(openApiOf(profile))).toEqual([]);
     expect(compare(stringify(openApiOf(profile), { aliasDuplicateObjects: false }))).toEqual([]);
   });
 
-  it('has none either where it says less', () => {
+  it('an OpenAPI document that says less than the profile has no differences', () => {
     const { paths } = openApiOf(profile);
     const bare = Object.fromEntries(
       Object.entries(paths).map(([path, item]) => [
@@ -65,7 +65,7 @@ describe('a document that agrees with the profile', () => {
     ]);
   });
 
-  it('may call path parameters as it likes and stand below another path', () => {
+  it('an OpenAPI document that agrees may call path parameters as it likes and stand below another path', () => {
     const document = openApiOf(profile);
     const paths = Object.fromEntries(
       Object.entries(document.paths).map(([path, item]) => [`/v2${path.replace(/\{\w+\}/, '{pk}')}`, item]),
@@ -313,7 +313,7 @@ describe('a difference', () => {
       },
       { what: 'product of an entry', weight: 'breaks', setting: 'publications.productIdPaths' },
     ],
-  ])('%s is found, with what to set', (_name, change, expected) => {
+  ])('the difference of an OpenAPI document in %s is found, with what to set', (_name, change, expected) => {
     expect(after(change)).toContainEqual(expect.objectContaining(expected));
   });
 
@@ -333,7 +333,7 @@ describe('a difference', () => {
       return differences.filter(({ what }) => what === 'Idempotency-Key');
     };
 
-    it('is a note without advice where no answer shows that it is obeyed', () => {
+    it('the difference of the idempotency header is a note without advice where no answer shows that it is obeyed', () => {
       for (const refusals of [{}, { 409: { description: 'A gate.' }, 422: { description: 'Validation Error' } }]) {
         const [difference, ...others] = noted(refusals);
         expect(others).toEqual([]);
@@ -346,18 +346,18 @@ describe('a difference', () => {
       }
     });
 
-    it('names the setting, and leaves it to the operator, where answers show that it is obeyed', () => {
+    it('the difference of the idempotency header names the setting, and leaves it to the operator, where answers show use', () => {
       const [difference] = noted({ 422: { description: 'The idempotency key was used for another request.' } });
       expect(difference).toMatchObject({ weight: 'note', setting: 'idempotency' });
       expect(difference?.found).toContain('used again');
       expect(difference).not.toHaveProperty('value');
     });
 
-    it('is none where the profile has it so already', () => {
+    it('the difference of the idempotency header is none where the profile has it so already', () => {
       expect(noted({}, Profile.parse({ idempotency: 'honoured' }))).toEqual([]);
     });
 
-    it('has a value to be set where it is missing', () => {
+    it('the difference of the idempotency header has a value to be set where it is missing', () => {
       const differences = after(({ paths }) => {
         for (const item of Object.values(paths)) for (const one of Object.values(item)) delete one['parameters'];
       });
@@ -365,7 +365,7 @@ describe('a difference', () => {
     });
   });
 
-  it('is gone once each setting that it names is set', () => {
+  it('a difference of an OpenAPI document is gone once everything is set that it names', () => {
     const other = fc.constantFrom('rows', 'records', 'entries');
     const draft = fc.record(
       {
@@ -486,11 +486,11 @@ describe('what cannot be read', () => {
       },
       { path: 'GET /api/products/', what: 'parameter' },
     ],
-  ])('is told and not passed over: %s', (_what, change, expected) => {
+  ])('an unreadable part of an OpenAPI document is reported: %s', (_what, change, expected) => {
     expect(after(change)).toContainEqual(expect.objectContaining({ weight: 'unread', ...expected }));
   });
 
-  it('is told of a document that is made to explode', () => {
+  it('an OpenAPI document that is made to explode is reported as unreadable', () => {
     const differences = after(({ components }) => {
       const parts = Array.from({ length: 50 }, () => ({ $ref: '#/components/schemas/bom_item' }));
       components.schemas['bom_item'] = { anyOf: parts, allOf: parts };
@@ -500,7 +500,7 @@ describe('what cannot be read', () => {
     );
   });
 
-  it('is not what nothing is compared with', () => {
+  it('an unreadable part of an OpenAPI document is not reported where nothing is compared with it', () => {
     expect(
       after((document) => {
         operation(document, '/api/dpp/{product_id}/init/', 'post')['responses'] = {
@@ -540,7 +540,7 @@ describe('values that cannot be sent', () => {
       { what: 'length of "sku"', found: 'at most 5', expected: 'up to 255', weight: 'note' },
     ],
     ['product', 'gtin', { maxLength: 13 }, { what: 'length of "gtin"', found: 'at most 13', weight: 'breaks' }],
-  ])('are told: of a %s, %s as %j', (kind, name, property, expected) => {
+  ])('a value that cannot be sent is reported: of a %s, %s as %j', (kind, name, property, expected) => {
     expect(withProperty(kind, name, property)).toContainEqual(expect.objectContaining(expected));
   });
 
@@ -551,7 +551,7 @@ describe('values that cannot be sent', () => {
     ['product', 'country_of_origin', { oneOf: [{ enum: ['DE', 'FR'] }, { enum: [null] }], maxLength: 2 }],
     ['bom_item', 'unit', { enum: ['KGM', 'H87'] }],
     ['product', 'sku', { anyOf: [{ maxLength: 5 }, { maxLength: 300 }] }],
-  ])('are not told where there are others: of a %s, %s as %j', (kind, name, property) => {
+  ])('a value that cannot be sent is no difference beside others: of a %s, %s as %j', (kind, name, property) => {
     expect(withProperty(kind, name, property)).toEqual([]);
   });
 });

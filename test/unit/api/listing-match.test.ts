@@ -16,7 +16,7 @@ function match(kind: ListableKind, [field, value]: readonly [string, string], en
   return unclear ?? found.map(({ remoteId }) => remoteId);
 }
 
-it('finds the entry under the key that was sent', () => {
+it('the listing match finds the entry under the key that was sent', () => {
   expect(match('product', ['sku', 'A-1'], [{ sku: 'A-2' }, { sku: 'A-1' }])).toEqual([1]);
   expect(match('product', ['sku', '17'], [{ sku: 17 }])).toEqual([0]);
   expect(match('product', ['sku', 'Mu\u0308ller'], [{ sku: 'M\u00fcller' }])).toEqual([0]);
@@ -24,12 +24,12 @@ it('finds the entry under the key that was sent', () => {
   expect(match('material', ['code', 'S'], [{ code: 'S', name: 'Steel' }])).toEqual([0]);
 });
 
-it('counts an item as absent if no entry shows it and every entry shows its key', () => {
+it('the listing match counts an item as absent if no entry shows it and every entry shows its key', () => {
   expect(match('product', ['sku', 'A-1'], [{ sku: 'A-2' }, { sku: null }, { sku: '' }])).toEqual([]);
   expect(match('material', ['name', 'Steel'], [{ code: 'C', name: 'Copper' }])).toEqual([]);
 });
 
-it('proves nothing if an entry may be the item in another form', covers('answer-lost', 'I6'), () => {
+it('the listing match proves nothing if an entry may be the item in another form', covers('answer-lost', 'I6'), () => {
   expect(match('product', ['sku', 'a-1'], [{ name: 'Fan' }])).toMatch(/does not show the sku/);
   expect(match('product', ['sku', 'a-1'], [{ sku: 'A-1' }])).toMatch(/"A-1", which may be this one/);
   expect(match('product', ['sku', 'a-1'], [{ sku: ' a-1 ' }])).toMatch(/may be this one/);
@@ -37,7 +37,7 @@ it('proves nothing if an entry may be the item in another form', covers('answer-
   expect(match('material', ['name', 'Steel'], coded)).toMatch(/a code that was not sent/);
 });
 
-it('reports an entry that shows none of the natural keys', () => {
+it('the listing match reports an entry that shows none of the natural keys', () => {
   const hides = (fields: JsonObject): boolean => {
     const matches = createListingMatches('material', { fields: FIELDS.material, keys: [] });
     matches.add({ remoteId: 1, naturalKey: null, fields });

@@ -51,7 +51,7 @@ const sections = new Map(
 );
 
 describe('docs/cli.md', () => {
-  it('has every command with its arguments, and no other', () => {
+  it('docs/cli.md has every command with its arguments, and no other', () => {
     const documented = [...PAGE.matchAll(/^### `(.+)`$/gm)].map(([, name]) => name);
     const defined = commands.map(({ name: called, command }) => {
       const args = command.registeredArguments.map((argument) => {
@@ -63,13 +63,13 @@ describe('docs/cli.md', () => {
     expect(new Set(documented)).toEqual(new Set(defined));
   });
 
-  it.each(commands)('has every option of $name', ({ name, command }) => {
+  it.each(commands)('docs/cli.md has every option of $name', ({ name, command }) => {
     const section = sections.get(name) ?? '';
     const shown = command.options.filter(({ hidden }) => !hidden).map(({ flags }) => flags);
     expect(shown.filter((flags) => !section.includes(`\`${flags}\``))).toEqual([]);
   });
 
-  it('has every global option', () => {
+  it('docs/cli.md has every global option', () => {
     const missing = program.options.map(({ flags }) => flags).filter((flags) => !PAGE.includes(flags));
     expect(missing).toEqual([]);
   });
@@ -89,7 +89,7 @@ describe('help', () => {
     return String(stdout.read());
   }
 
-  it.each(commands)('of $name has an example, and fits the terminal', async ({ name }) => {
+  it.each(commands)('the help of $name has an example, and fits the terminal', async ({ name }) => {
     for (const columns of [60, 80]) {
       const help = await helpAt(columns, ...name.split(' '));
       expect(help).toContain('  $ ');
@@ -99,7 +99,7 @@ describe('help', () => {
     }
   });
 
-  it('of the program fits the terminal, and shows each option once', async () => {
+  it('the help of the program fits the terminal, and shows each option once', async () => {
     const help = await helpAt(80);
     expect(help.split('\n').filter((line) => line.length > 80)).toEqual([]);
     expect(help.match(/--log-level/g)).toHaveLength(1);
@@ -107,14 +107,14 @@ describe('help', () => {
   });
 });
 
-it('lists every command as its file defines it', async () => {
+it('the program lists every command as its file defines it', async () => {
   for (const listed of program.commands) {
     const withFile = await programFor(listed.name());
     expect(withFile.helpInformation()).toBe(program.helpInformation());
   }
 });
 
-it('sends nobody to a command that there is not', () => {
+it('the texts of the program send nobody to a command that does not exist', () => {
   const files = globSync(['src/**/*.ts', 'connectors/**/*.{ts,md}', 'docs/**/*.md', '*.md'], { cwd: ROOT });
   const names = new Set(program.commands.map((command) => command.name()));
   const named = files.flatMap((file) =>

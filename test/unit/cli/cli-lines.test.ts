@@ -13,7 +13,7 @@ describe('a command in a text', () => {
   const own = (text: string, configFile: string | null = 'my shop.yaml') =>
     withOwnCommands(text, () => ({ command: 'npm run -s dpp-sync --', configFile }));
 
-  it('is the one that the reader can paste', () => {
+  it('a command in a text is the one that the reader can paste', () => {
     expect(own('Run `dpp-sync show product A-1`.')).toBe(
       "Run `npm run -s dpp-sync -- -c 'my shop.yaml' show product A-1`.",
     );
@@ -22,7 +22,7 @@ describe('a command in a text', () => {
     );
   });
 
-  it('names no config where the command reads none', () => {
+  it('a command in a text names no config where the command reads none', () => {
     expect(own('dpp-sync init --from FILE')).toBe('npm run -s dpp-sync -- init --from FILE');
   });
 
@@ -31,13 +31,13 @@ describe('a command in a text', () => {
     '"dpp-sync start" (process 7)',
     'dpp-sync synchronises',
     'node_modules/dpp-sync sync',
-  ])('leaves %j alone', (text) => {
+  ])('a text without a command is left alone: %j', (text) => {
     expect(own(text)).toBe(text);
   });
 });
 
 describe('a line in a narrow terminal', () => {
-  it('is divided between words, and goes on below its text', () => {
+  it('a line in a narrow terminal is divided between words, and continues below its text', () => {
     expect(fit('  state      blocked, and a person decides about it', 30)).toEqual([
       '  state      blocked, and a',
       '             person decides',
@@ -47,7 +47,7 @@ describe('a line in a narrow terminal', () => {
     expect(fit('one two three', 8)).toEqual(['one two', 'three']);
   });
 
-  it('keeps a command in one piece', () => {
+  it('a line in a narrow terminal keeps a command in one piece', () => {
     const command = 'dpp-sync -c my.yaml items --state blocked';
     expect(fit(`Which ones: ${command}, or ask`, 30)).toEqual(['Which ones:', `${command},`, 'or ask']);
     expect(fit('Look, then run `dpp-sync settle --ignore A-1`.', 35)).toEqual([
@@ -56,12 +56,12 @@ describe('a line in a narrow terminal', () => {
     ]);
   });
 
-  it('counts no colours', () => {
+  it('a line in a narrow terminal counts no colours', () => {
     const line = createPaint(true)('red', 'a red line');
     expect(fit(line, 10)).toEqual([line]);
   });
 
-  it('loses no word', () => {
+  it('a line in a narrow terminal loses no word', () => {
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom('a', 'bc', ' ', '-', '`', '✗') }), fc.nat(20), (text, width) => {
         const words = (line: string) => line.split(/\s+/).filter((word) => word !== '');
@@ -75,14 +75,14 @@ describe('a table in a narrow terminal', () => {
   const columns: Column[] = [{ title: 'key', cut: 'middle' }, { title: 'count', align: 'right' }, { title: 'reason' }];
   const rows = [['4711-a-long-key-of-an-item-0001', 12, 'The platform refused it because its name is taken.']];
 
-  it('shortens keys in their middle and other text at its end', () => {
+  it('a table in a narrow terminal shortens keys in their middle and other text at its end', () => {
     const lines = formatTable(columns, rows, { paint, width: 50 });
     expect(lines[1]).toBe('  4711-a-long…n-item-0001     12  The platform re…');
     for (const line of lines) expect(line.length).toBeLessThanOrEqual(50);
     expect(formatTable(columns, rows, { paint, width: 30 })[1]).toBe('  4711…001     12  The platfo…');
   });
 
-  it('never cuts the text of its last column where people copy that', () => {
+  it('a table in a narrow terminal never cuts the text of its last column where people copy that', () => {
     const withUrl: Column[] = [
       { title: 'key', cut: 'middle' },
       { title: 'url', whole: true },
@@ -91,13 +91,13 @@ describe('a table in a narrow terminal', () => {
     expect(formatTable(withUrl, [['A-1', url]], { paint, width: 30 })[1]).toBe(`  A-1  ${url}`);
   });
 
-  it('has its full text where no terminal shows it', () => {
+  it('a table has its full text where no terminal shows it', () => {
     const [, line] = formatTable([{ title: 'key', max: 10 }, ...columns.slice(1)], rows, { paint, width: null });
     expect(line).toContain('4711-a-long-key-of-an-item-0001');
     expect(line).toContain('because its name is taken.');
   });
 
-  it('has a line for each state where there are many', () => {
+  it('a table in a narrow terminal has a line for each state where there are many', () => {
     const many = { delivered: 1, due: 2, sending: 3, waiting: 4, in_doubt: 5, blocked: 6, rejected: 7, parked: 8 };
     const items = { product: many, material: {}, bom_item: { superseded: 1 } };
     expect(itemLines(items, { paint, width: null })).toHaveLength(4);
@@ -106,7 +106,7 @@ describe('a table in a narrow terminal', () => {
     for (const line of lines) expect(line.length).toBeLessThanOrEqual(60);
   });
 
-  it('keeps times whole, and gives the counts of a run as text where their table is too wide', () => {
+  it('a table of runs keeps times whole, and gives the counts of a run as text where their table is too wide', () => {
     const withTime: Column[] = [{ title: 'last run', fixed: true }, { title: 'result' }];
     const [, line] = formatTable(withTime, [['2026-01-31 02:30:00', 'complete, 357 read in 266 ms']], {
       paint,
@@ -130,7 +130,7 @@ describe('a table in a narrow terminal', () => {
     ]);
   });
 
-  it('cuts a text in its middle to the length that is asked for', () => {
+  it('a text is cut in its middle to the length that is asked for', () => {
     expect([9, 5, 4, 2, 1].map((length) => shortenMiddle('abcdefgh', length))).toEqual([
       'abcdefgh',
       'ab…gh',

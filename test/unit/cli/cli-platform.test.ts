@@ -18,7 +18,7 @@ describe('the file of a passport', () => {
     expect(fileNameOf(sku)).toBe(name);
   });
 
-  it('is a plain, short name for any SKU, and never that of another', () => {
+  it('the file of a passport has a plain, short name for any SKU, and never that of another', () => {
     const sku = fc.string({ unit: 'binary', maxLength: 80 });
     fc.assert(
       fc.property(sku, sku, (one, two) => {
@@ -51,7 +51,7 @@ describe('a question', () => {
     expect(await ask(typed)).toBe(answer);
   });
 
-  it('ends when the person presses Ctrl-C, and shows itself before', async () => {
+  it('a question ends when the person presses Ctrl-C, and shows itself before', async () => {
     const controller = new AbortController();
     const output = new PassThrough();
     const asked = confirm('Sure?', { input: new PassThrough(), output, signal: controller.signal });
@@ -81,7 +81,7 @@ describe('what an outcome ends a command with', () => {
     [{ kind: 'ambiguous', cause: 'reset', detail }, 'api.unreachable', 'api.doubt'],
     [{ kind: 'ambiguous', cause: 'server_error', detail }, 'api.unreachable', 'api.doubt'],
     [{ kind: 'ambiguous', cause: 'unreadable_answer', detail }, 'api.answer', 'api.doubt'],
-  ])('%j is %s for what reads and %s for what writes', (outcome, reading, writing) => {
+  ])('the outcome %j is %s for reads and %s for writes', (outcome, reading, writing) => {
     expect([outcomeFault(outcome, read).code, outcomeFault(outcome, write).code]).toEqual([reading, writing]);
     expect(outcomeFault(outcome, read).message).toContain('Oh. (HTTP 500)');
   });
@@ -90,7 +90,7 @@ describe('what an outcome ends a command with', () => {
 describe('the settings that differences ask for', () => {
   const at = { path: '', what: '', found: '', expected: '', weight: 'breaks' } as const;
 
-  it('stand in their places, lists of one setting together, those of the config apart', () => {
+  it('the settings that differences ask for stand in their places, lists of one setting together, those of the config apart', () => {
     const settings = settingsOf([
       { ...at, setting: 'wireNames.product.sku', value: 'article' },
       { ...at, setting: 'list.itemsAt', value: ['rows', 'results'] },

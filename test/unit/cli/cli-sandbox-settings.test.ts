@@ -21,12 +21,12 @@ describe('a fault on the command line', () => {
       { operation: 'product.import', kind: 'partial-import', rows: 3, ending: 'silence', skip: 1 },
     ],
     ['*:html=502,effect=done,match=12', { operation: '*', kind: 'html', status: 502, effect: 'done', match: '12' }],
-  ])('%s is understood', (text, draft) => {
+  ])('the fault %s on the command line is understood', (text, draft) => {
     expect(faultFlag(text, undefined)).toEqual([draft]);
   });
 
   it.each(['', 'status', 'product.create', 'product.create:', 'x:reset-before=3', '*:latency=200,count'])(
-    '%j is told as none',
+    '%j on the command line is reported as no fault',
     (text) => {
       expect(() => faultFlag(text, undefined)).toThrow(/OPERATION:KIND/);
     },
@@ -44,7 +44,7 @@ describe('a fault on the command line', () => {
     }
   });
 
-  it('is written as it is read', () => {
+  it('a fault on the command line is written as it is read', () => {
     const rule = fc.record(
       {
         operation: fc.constantFrom('*' as const, 'material.update' as const),
@@ -70,11 +70,11 @@ describe('a fault on the command line', () => {
 });
 
 describe('the settings of a sandbox', () => {
-  it('are the assumed ones without flags', async () => {
+  it('the settings of a sandbox are the assumed ones without flags', async () => {
     expect(await sandboxSettings({})).toEqual(SandboxSettings.parse({}));
   });
 
-  it('are those of the file, over them the flags, over them what --set says', async () => {
+  it('the settings of a sandbox are those of the file, over them the flags, over them those of --set', async () => {
     const folder = configFolder({
       'settings.yaml': `
 storage: ./sandbox.db
@@ -121,7 +121,7 @@ faults: [{ operation: "*", kind: duplicate }]
     });
   });
 
-  it('have the rate limit of the last kind that is named, and nothing of one of another form', async () => {
+  it('the settings of a sandbox have the rate limit of the last kind that is named, and nothing of another form', async () => {
     const folder = configFolder({
       'settings.yaml': 'rateLimit: { kind: sliding-window, limit: 10, windowMs: 1000, headers: draft }\n',
     });
@@ -154,7 +154,7 @@ faults: [{ operation: "*", kind: duplicate }]
     expect(gcra.rateLimit).toMatchObject({ kind: 'gcra', ratePerSecond: 50 });
   });
 
-  it('refuse flags that would do nothing', async () => {
+  it('the settings of a sandbox refuse flags that would do nothing', async () => {
     const chance = { operation: '*', kind: 'duplicate', probability: 0.5 };
     for (const idle of [
       { burst: 5 },

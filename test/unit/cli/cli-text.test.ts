@@ -10,15 +10,15 @@ import { fault } from '../../../src/domain/faults.ts';
 import { armFormula, defuseFormula } from '../../../src/lib/text/formula-safety.ts';
 
 describe('values in a spreadsheet', () => {
-  it.each(['=1+1', '+cmd', '@SUM(A1)', '-2+3', '\t=1', '\r=1', "'=1", '=cmd|1'])('makes %j text', (value) => {
+  it.each(['=1+1', '+cmd', '@SUM(A1)', '-2+3', '\t=1', '\r=1', "'=1", '=cmd|1'])('a file makes %j text', (value) => {
     expect(defuseFormula(value)).toBe(`'${value}`);
   });
 
-  it.each(['', '-12,5', '+49 30 123', '1.234,56', '00123', 'A=B', "'quoted'", 'a-b'])('leaves %j alone', (value) => {
+  it.each(['', '-12,5', '+49 30 123', '1.234,56', '00123', 'A=B', "'quoted'", 'a-b'])('a file keeps %j', (value) => {
     expect(defuseFormula(value)).toBe(value);
   });
 
-  it('never leaves what begins a formula, and can be undone', () => {
+  it('a value in a spreadsheet never begins a formula, and can be restored', () => {
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom('=', '+', '-', '@', "'", 'a', '1', ',', '\t') }), (value) => {
         const cell = defuseFormula(value);
@@ -30,7 +30,7 @@ describe('values in a spreadsheet', () => {
 });
 
 describe('text on a terminal', () => {
-  it('shows control characters in place of obeying them', () => {
+  it('text on a terminal shows control characters in place of obeying them', () => {
     expect(printable('a\u001b[2Jb\nc\u202ed')).toBe('a\\u001b[2Jb⏎c\\u202ed');
     // oxlint-disable-next-line no-control-regex
     const control = /[\u0000-\u001f\u007f]/;
@@ -41,7 +41,7 @@ describe('text on a terminal', () => {
     );
   });
 
-  it('has colours on a terminal alone, and not where people do not want them', () => {
+  it('text has colours on a terminal alone, and not where people do not want them', () => {
     expect(wantsColour({ isTTY: true }, {})).toBe(true);
     expect(wantsColour({ isTTY: true }, { NO_COLOR: '1' })).toBe(false);
     expect(wantsColour({ isTTY: true }, { NO_COLOR: '' })).toBe(true);
@@ -49,11 +49,11 @@ describe('text on a terminal', () => {
     expect(wantsColour({}, {})).toBe(false);
   });
 
-  it('counts with a comma after every three digits', () => {
+  it('text on a terminal counts with a comma after every three digits', () => {
     expect([0, 999, 1000, 12_345, 1_234_567].map(formatCount)).toEqual(['0', '999', '1,000', '12,345', '1,234,567']);
   });
 
-  it('lines columns up, whatever their colours', () => {
+  it('text on a terminal lines columns up, whatever their colours', () => {
     const rows = [
       ['a', { text: '1', colour: 'red' as const }],
       ['long\nname', 12_345],
@@ -66,11 +66,11 @@ describe('text on a terminal', () => {
     ]);
   });
 
-  it('tells durations in the unit that fits', () => {
+  it('text on a terminal gives durations in the unit that fits', () => {
     expect([999, 1500, 61_000, 3_700_000].map(formatDuration)).toEqual(['999 ms', '1.5 s', '1 min 1 s', '1 h 1 min']);
   });
 
-  it('tells a line of the log', () => {
+  it('text on a terminal shows a line of the log', () => {
     const line = JSON.stringify({ level: 40, time: 'now', source: 'erp', count: 2, msg: 'It is late.' });
     expect(formatLogLine(line)).toBe('warn: It is late. (source=erp, count=2)');
   });
@@ -98,7 +98,7 @@ describe('what needs a person', () => {
       createPaint(false),
     ).join('\n');
 
-  it('is listed by the states that there are, and by no other', () => {
+  it('the states that need a person are listed, and no other', () => {
     expect(told({ delivered: 3, in_doubt: 2 })).toMatch(
       /2 items need a person:\n.*All that are in doubt: dpp-sync items --state in_doubt$/,
     );
@@ -114,7 +114,7 @@ describe('what needs a person', () => {
 });
 
 describe('failures', () => {
-  it('name code, path, message and suggestion once each', () => {
+  it('failures name code, path, message and suggestion once each', () => {
     const failure = failureOf(
       fault('api.key', 'The key is refused.', { path: 'target.apiKey', suggestion: 'Mend it.' }),
     );

@@ -30,20 +30,20 @@ beforeAll(async () => {
 });
 
 describe('the demo export', () => {
-  it('is committed as the generator writes it, byte for byte', async () => {
+  it('the demo export is committed as the generator writes it, byte for byte', async () => {
     for (const [name, bytes] of demoExport().files) {
       const committed = await readFile(join(FOLDER, 'exports', name));
       expect(committed.equals(bytes), `config/demo/exports/${name} differs: run \`npm run generate\``).toBe(true);
     }
   });
 
-  it('has each flaw on the line that the README names', () => {
+  it('the demo export has each flaw on the line that the README names', () => {
     const written = tableOf('flaw').map(([id, file, line]) => `${id} ${file}:${line}`);
     const placed = demoExport().flaws.map(({ id, file, line }) => `${id} ${file}:${line}`);
     expect(written.toSorted()).toEqual(placed.toSorted());
   });
 
-  it('ends each row with CRLF and breaks lines inside of quotes alone', () => {
+  it('the demo export ends each row with CRLF and breaks lines inside of quotes alone', () => {
     for (const bytes of demoExport().files.values()) {
       const text = bytes.toString('latin1');
       expect(text.endsWith('\r\n')).toBe(true);
@@ -54,7 +54,7 @@ describe('the demo export', () => {
 });
 
 describe('the demo config', () => {
-  it('comes to the counts that the README names', () => {
+  it('the demo config leads to the counts that the README names', () => {
     const written = tableOf('file', 'rows').map(([file, ...counts]) => [file, ...counts.map(Number)]);
     const counted = [...outcome.counts].map(([file, { rows, items, excluded, quarantined, repeated }]) => {
       expect(items + excluded + quarantined + repeated).toBe(rows);
@@ -63,14 +63,14 @@ describe('the demo config', () => {
     expect(written).toEqual(counted);
   });
 
-  it('leaves as many BOM items waiting as the README names', () => {
+  it('the demo config leaves as many BOM items waiting as the README names', () => {
     const waiting = [...outcome.items.values()].filter((item) =>
       item.refs.some(({ kind, key }) => !outcome.items.has(`${kind} ${key}`)),
     );
     expect(README).toContain(`Of the BOM items, ${waiting.length} wait`);
   });
 
-  it('quarantines what is flawed, for the reason it is flawed, and nothing else', () => {
+  it('the demo config quarantines the flawed rows, for the reasons of their flaws, and no other', () => {
     const expected: Record<string, string[]> = {
       'extra-separator': ['row.columns'],
       'country-eu': ['country.unknown'],
@@ -92,7 +92,7 @@ describe('the demo config', () => {
     expect(Object.fromEntries(outcome.issues)).toEqual(Object.fromEntries(placed));
   });
 
-  it('finds the component that is missing, the archived parent and the cycle of two', () => {
+  it('the demo config finds the component that is missing, the archived parent and the cycle of two', () => {
     const lines = new Map([...outcome.places].map(([key, place]) => [formatPlace(place), outcome.items.get(key)]));
     const refsOf = (id: string) => {
       const flaw = demoExport().flaws.find((candidate) => candidate.id === id);
@@ -106,7 +106,7 @@ describe('the demo config', () => {
     expect(childrenOf('BED-02')).toContain('BED-04');
   });
 
-  it('makes fractions of percentages without binary noise, which add up to one', () => {
+  it('the demo config makes fractions of percentages without binary noise, which add up to one', () => {
     const shares = [...outcome.items.values()].map(
       (item) => (item.payload.composition ?? []) as { mass_fraction: string }[],
     );
@@ -122,7 +122,7 @@ describe('the demo config', () => {
     );
   });
 
-  it('gives substances CAS numbers whose check digits are right', () => {
+  it('the demo config gives substances CAS numbers whose check digits are right', () => {
     const numbers = [...outcome.items.values()]
       .flatMap((item) => (item.payload.composition ?? []) as { cas?: string }[])
       .flatMap(({ cas }) => (cas === undefined ? [] : [cas]));
@@ -136,7 +136,7 @@ describe('the demo config', () => {
     }
   });
 
-  it('carries umlauts, signs beyond Latin-1 and line breaks through', () => {
+  it('the demo config keeps umlauts, signs beyond Latin-1 and line breaks', () => {
     const all = [...outcome.items.values()]
       .flatMap(({ payload }) => [payload.name, payload.description])
       .filter((text) => typeof text === 'string')
@@ -146,7 +146,7 @@ describe('the demo config', () => {
     expect(all).not.toMatch(/[\u0080-\u009f\ufffd]/);
   });
 
-  it('goes as deep as the README says', () => {
+  it('the demo config goes as deep as the README says', () => {
     const bomItems = [...outcome.items.values()].filter((item) => item.kind === 'bom_item');
     expect(deepestLevel(bomItems)).toBe(6);
     expect(README).toContain('up to six levels');

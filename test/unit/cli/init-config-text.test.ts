@@ -7,7 +7,7 @@ import type { JsonObject } from '../../../src/lib/json.ts';
 import { partsOf, proposed, rowsOf } from '../../support/cli/proposed.ts';
 
 describe('the text of a config', () => {
-  it('is YAML with every name and value as it was, however odd', () => {
+  it('the text of a config is YAML with every name and value as it was, however odd', () => {
     const odd = [
       'a: b',
       '# c',
@@ -50,14 +50,14 @@ describe('the text of a config', () => {
     ['no key and no names', [{ a: 'x' }, { a: 'y' }, { a: 'x' }, { a: '' }]],
     ['nothing to do', rowsOf(3, (at) => ({ sku: `A${at}`, name: 'x', origin: 'DE' }))],
     ['BOM items without a unit', rowsOf(3, (at) => ({ parent: `P${at}`, component: 'M', qty: '1.250' }))],
-  ])('has as many marks as there are lines with TODO: %s', (_about, rows) => {
+  ])('the text of a config has as many marks as there are lines with TODO: %s', (_about, rows) => {
     const parts = partsOf(rows);
     const option = { name: 'encoding', value: 'cp852', reason: 'a guess', isTodo: true };
     parts.recognised = { ...parts.recognised, options: [option] as never[] };
     expect(sourcesText(parts).match(/# TODO /g)).toHaveLength(todoOf(parts).length);
   });
 
-  it('puts a long comment above its line, and a short one beside it', () => {
+  it('the text of a config has a long comment above its line, and a short one beside it', () => {
     expect(yamlLine(2, 'a: 1', 'short')).toEqual(['  a: 1 # short']);
     const lines = yamlLine(2, 'a: 1', 'word '.repeat(50).trim());
     expect(lines.at(-1)).toBe('  a: 1');

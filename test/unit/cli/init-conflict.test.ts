@@ -79,13 +79,13 @@ const stateAfter = (message: string, uncertain: boolean): string =>
   ).kind;
 
 describe('a 409 to the initialising of a passport', () => {
-  it.each(EXISTS)('counts as success if it says "%s"', (message) => {
+  it.each(EXISTS)('a 409 to an initialising counts as success if it says "%s"', (message) => {
     expect(readInitConflict(message)).toBe('exists');
     expect([stateAfter(message, false), stateAfter(message, true)]).toEqual(['delivered', 'delivered']);
   });
 
   it.each(BUSINESS_RULES)(
-    'is a business rule, also after a lost answer, if it says "%s"',
+    'a 409 to an initialising is a business rule, also after a lost answer, if it says "%s"',
     covers('gate', 'I4', 'I5'),
     (message) => {
       expect(readInitConflict(message)).toBe('business_rule');
@@ -93,12 +93,12 @@ describe('a 409 to the initialising of a passport', () => {
     },
   );
 
-  it.each(UNCLEAR)('counts as success only after a lost answer if it says "%s"', (message) => {
+  it.each(UNCLEAR)('a 409 to an initialising is success after a lost answer if it says "%s"', (message) => {
     expect(readInitConflict(message)).toBe('unclear');
     expect([stateAfter(message, false), stateAfter(message, true)]).toEqual(['blocked', 'delivered']);
   });
 
-  it('counts as success for each message of the sandbox that refuses a second initialising', () => {
+  it('a 409 to an initialising counts as success for each message of the sandbox that refuses a second initialising', () => {
     for (const state of PASSPORT_STATES) {
       const next = nextState(state, 'init');
       if (!next.ok) expect(readInitConflict(next.error)).toBe('exists');

@@ -4,7 +4,7 @@ import { keyColumnsOf } from '../../../src/cli/init/key-columns.ts';
 import { proposed, rowsOf, textOf } from '../../support/cli/proposed.ts';
 
 describe('the key of records', () => {
-  it('is the column that is filled and different in all records; a number of articles goes before other columns', () => {
+  it('the proposed key is the column that is filled and different in all records; a number of articles goes before others', () => {
     const rows = rowsOf(6, (at) => ({
       name: `x${at}`,
       uuid: `u${at}`,
@@ -16,13 +16,13 @@ describe('the key of records', () => {
     expect(key?.others.map(({ label }) => label)).toEqual(['uuid', 'name']);
   });
 
-  it('is two columns if only both together are different', () => {
+  it('the proposed key is two columns if only both together are different', () => {
     const rows = rowsOf(12, (at) => ({ STLNR: `B${Math.floor(at / 3)}`, POSNR: `${at % 3}0`, qty: '1' }));
     expect(proposed(rows).key).toMatchObject({ columns: [{ label: 'STLNR' }, { label: 'POSNR' }] });
     expect(proposed(rows).line('key')?.expression).toBe('row.STLNR + "/" + row.POSNR');
   });
 
-  it('of a BOM item has its product in it, although other columns may be different in all records of a small file', () => {
+  it('the proposed key of a BOM item has its product in it, although others may be different in all records of a small file', () => {
     const line = (at: number) => ({ STLNR: `B${at % 2}`, POSNR: `${at}0`, IDNRK: `M${at}`, MENGE: '1' });
     expect(proposed(rowsOf(6, line)).key).toMatchObject({ columns: [{ label: 'STLNR' }, { label: 'POSNR' }] });
     const rows = ['a', 'b'].flatMap((part) =>
@@ -32,14 +32,14 @@ describe('the key of records', () => {
     expect(proposed(rowsOf(6, (at) => ({ ID: `${at}`, ...line(at) }))).line('key')?.expression).toBe('row.ID');
   });
 
-  it('is none if a column has a value twice or none once, and the line says so', () => {
+  it('the proposed key is none if a column has a value twice or none once, and the line says so', () => {
     const rows = [{ sku: 'A' }, { sku: 'A' }, { sku: '' }];
     expect(proposed(rows).key).toBeNull();
     expect(proposed(rows).line('key')).toMatchObject({ expression: 'row.sku', isTodo: true });
     expect(proposed([{ sku: 'A' }, { sku: 'B' }, { sku: 'A ' }]).key).toBeNull();
   });
 
-  it('is a number of articles of which a few are there twice, before names and prices that happen to differ', () => {
+  it('the proposed key is a number of articles of which a few are there twice, before names and prices that happen to differ', () => {
     const numbers = ['M-1', 'M-2', 'M-3', 'M-2', 'M-4', 'M-5'];
     const rows = numbers.map((number, at) => ({ 'Art.-Nr.': number, Bezeichnung: `Stuhl ${at}`, Preis: `${at},50` }));
     const { line, key } = proposed(rows);
@@ -52,7 +52,7 @@ describe('the key of records', () => {
     expect(line('sku')).toMatchObject({ expression: 'row["Art.-Nr."]', isTodo: false });
   });
 
-  it('is no number of articles that is there twice if another column is an id, or if the rows have quantities', () => {
+  it('the proposed key is no number of articles with doubles if another column is an id, or if the rows have quantities', () => {
     const numbers = ['M-1', 'M-2', 'M-3', 'M-2', 'M-4', 'M-5'];
     const withIds = numbers.map((number, at) => ({ 'Art.-Nr.': number, uuid: `u${at}` }));
     expect(proposed(withIds).key).toMatchObject({ columns: [{ label: 'uuid' }], isRepeated: false });
@@ -60,7 +60,7 @@ describe('the key of records', () => {
     expect(proposed(bom).key).toMatchObject({ columns: [{ label: 'MATNR' }, { label: 'IDNRK' }], isRepeated: false });
   });
 
-  it('says when it has seen only a part of the file', () => {
+  it('the proposed key has a note when only a part of the file was seen', () => {
     const rows = rowsOf(3, (at) => ({ sku: `A${at}` }));
     const { columns, repeats } = columnsOf(rows);
     expect(keyColumnsOf(columns, { repeats, isWhole: false, owner: null })?.reason).toContain('the first 3 records');
@@ -68,7 +68,7 @@ describe('the key of records', () => {
 
   const lamp = (at: number) => ({ Indeks: `LMP-00${at}`, Nazwa: `Lampa ${at}`, Masa: `${at},45` });
 
-  it('counts records that are equal in all columns once', () => {
+  it('the proposed key counts records that are equal in all columns once', () => {
     const { line } = proposed([...rowsOf(6, lamp), lamp(3)]);
     const reason = 'filled and different in all 7 records, equal ones counted once';
     expect(line('key')).toMatchObject({ expression: 'row.Indeks', isTodo: false, reason: `${reason}; so is Nazwa` });
@@ -77,7 +77,7 @@ describe('the key of records', () => {
     expect(proposed([...pairs, ...pairs]).key?.columns.map(({ label }) => label)).toEqual(['list', 'place']);
   });
 
-  it('is a column of codes of which a few are there twice, whatever it is called, and the SKU follows it', () => {
+  it('the proposed key is a column of codes with a few doubles, whatever its name, and the SKU follows it', () => {
     const coded = (at: number) => ({ Coś: `LMP-${100 + at}`, Nazwa: 'Lampa', Kolor: at % 2 === 0 ? 'biały' : 'szary' });
     const { line } = proposed([...rowsOf(11, coded), { ...coded(3), Nazwa: 'Kinkiet' }]);
     expect(line('key')).toMatchObject({ expression: 'row["Coś"]', isTodo: true });
@@ -91,17 +91,17 @@ describe('the key of records', () => {
     ).not.toHaveLength(1);
   });
 
-  it('is an id of which a few are there twice', () => {
+  it('the proposed key is an id of which a few are there twice', () => {
     const rows = [...rowsOf(6, (at) => ({ id: `${at * 50}`, text: 'some words' })), { id: '50', text: 'other words' }];
     expect(proposed(rows).line('key')).toMatchObject({ expression: 'row.id', isTodo: true });
   });
 
-  it('is no column with prices or weights', () => {
+  it('the proposed key is no column with prices or weights', () => {
     const rows = rowsOf(6, (at) => ({ price: `${at},45`, name: at < 2 ? 'Lamp' : `Lamp ${at}` }));
     expect(proposed(rows).key).toBeNull();
   });
 
-  it('is left to a person with an example if there is none', () => {
+  it('the proposed key is left to a person with an example if there is none', () => {
     const rows = [
       { Indeks: 'A', Nazwa: '' },
       { Indeks: '', Nazwa: 'x' },

@@ -50,7 +50,7 @@ describe('the names of columns', () => {
     ['Izcelsmes valsts', 'country'],
     ['Kilmės šalis', 'country'],
     ['Pajjiż tal-oriġini', 'country'],
-  ] as const)('%s is known', (label, concept) => {
+  ] as const)('the name of the column %s is known', (label, concept) => {
     expect(rankOf(label, concept)).toBeLessThan(1_000);
   });
 
@@ -74,7 +74,7 @@ describe('the proposed mapping', () => {
     Status: at % 2 === 0 ? 'aktiv' : 'neu',
   });
 
-  it('has a line for each field that a column fits, with what shows it', () => {
+  it('the proposed mapping has a line for each field that a column fits, with the evidence', () => {
     const { mapping, line } = proposed(rowsOf(10, article));
     expect(mapping).toMatchObject({ to: 'product' });
     expect(line('gtin')).toMatchObject({
@@ -87,7 +87,7 @@ describe('the proposed mapping', () => {
     });
   });
 
-  it('marks what not all values fit, and shows some that do not', () => {
+  it('the proposed mapping marks a column that not all values fit, and shows some that do not', () => {
     const { line } = proposed(rowsOf(10, article));
     expect(line('country_of_origin')).toEqual({
       name: 'country_of_origin',
@@ -97,7 +97,7 @@ describe('the proposed mapping', () => {
     });
   });
 
-  it('takes a column for the country of which most values are countries, whatever it is called', () => {
+  it('the proposed mapping takes a column for the country of which most values are countries, whatever its name', () => {
     const lands = ['Polska', 'Polska', 'Czechy', 'Plska'];
     const { line } = proposed(rowsOf(4, (at) => ({ sku: `A${at}`, name: 'x', Skąd: lands[at] ?? '' })));
     expect(line('country_of_origin')).toEqual({
@@ -112,7 +112,7 @@ describe('the proposed mapping', () => {
     expect(short.line('country_of_origin')?.expression).toBeNull();
   });
 
-  it('says that the platform asks for a country where no column has one, and sends records without it', () => {
+  it('the proposed mapping sends records without a country where no column has one, and says that the platform asks for it', () => {
     const rows = rowsOf(4, (at) => ({ sku: `A${at}`, name: 'Pump' }));
     expect(proposed(rows).line('country_of_origin')).toMatchObject({ expression: null, isTodo: true });
     expect(textOf(rows)).toContain(
@@ -121,7 +121,7 @@ describe('the proposed mapping', () => {
     expect(parse(textOf(rows)).sources[0].mappings[0].fields).not.toHaveProperty('country_of_origin');
   });
 
-  it('leaves a required field to a person if no column fits, and names the columns that could', () => {
+  it('the proposed mapping leaves a required field to a person if no column fits, and names the columns that could', () => {
     const { line } = proposed(rowsOf(4, (at) => ({ sku: `A${at}`, one: 'some words here', two: 'more words here' })));
     expect(line('name')).toMatchObject({
       expression: null,
@@ -130,7 +130,7 @@ describe('the proposed mapping', () => {
     });
   });
 
-  it('names the other columns that could be it too', () => {
+  it('the proposed mapping names the other columns that could be it too', () => {
     const { line } = proposed(
       rowsOf(4, (at) => ({ sku: `A${at}`, name: 'Pump', 'name-de': 'Pumpe', title: 'The pump' })),
     );
@@ -140,7 +140,7 @@ describe('the proposed mapping', () => {
     });
   });
 
-  it('takes numbers with a right check digit for GTINs, whatever their column is called', () => {
+  it('the proposed mapping takes numbers with a right check digit for GTINs, whatever their column is called', () => {
     const { line } = proposed(rowsOf(6, (at) => ({ sku: `A${at}`, name: 'x', custom1: '4006381333931' })));
     expect(line('gtin')?.expression).toBe('gtin(row.custom1)');
     expect(
@@ -148,7 +148,7 @@ describe('the proposed mapping', () => {
     ).toBeNull();
   });
 
-  it('makes BOM items of records that name a product, a part and a quantity', () => {
+  it('the proposed mapping makes BOM items of records that name a product, a part and a quantity', () => {
     const rows = rowsOf(6, (at) => ({
       parent: `P${at}`,
       component: 'M1',
@@ -165,26 +165,26 @@ describe('the proposed mapping', () => {
     expect(line('valid_from')?.expression).toBe('date(row.valid_from, "DD.MM.YYYY")');
   });
 
-  it('asks about numbers that can be read in two ways', () => {
+  it('the proposed mapping asks about numbers that can be read in two ways', () => {
     const { line } = proposed(rowsOf(4, (at) => ({ parent: `P${at}`, component: 'M', qty: '1.250' })));
     expect(line('quantity')).toMatchObject({ isTodo: true, reason: expect.stringContaining('or 1250?') });
   });
 
-  it('takes the kind from the name of the file where the columns do not say it', () => {
+  it('the proposed mapping takes the kind from the name of the file where the columns do not show it', () => {
     const rows = rowsOf(3, (at) => ({ column1: `${at}` }));
     expect(proposed(rows, 'BillOfMaterials.csv').mapping.to).toBe('bom_item');
     expect(proposed(rows, 'materials-2024.csv').mapping.to).toBe('material');
     expect(proposed(rows, 'bombs.csv').mapping.to).toBe('product');
   });
 
-  it('asks for members that not every record has, and reads members of objects', () => {
+  it('the proposed mapping asks for members that not every record has, and reads members of objects', () => {
     const rows = rowsOf(4, (at) => ({ id: at, data: { name: 'Pump' }, ...(at === 1 ? { ean: '4006381333931' } : {}) }));
     const { line } = proposed(rows);
     expect(line('name')?.expression).toBe('row.data.name');
     expect(line('gtin')?.expression).toBe('has(row.ean) ? gtin(row.ean) : null');
   });
 
-  it('takes the tags out of a description', () => {
+  it('the proposed mapping takes the tags out of a description', () => {
     const withText = (text: string) =>
       proposed(rowsOf(3, (at) => ({ sku: `A${at}`, name: 'x', description: text }))).line('description');
     expect(withText('<p>Oak &amp; beech</p>')).toMatchObject({
@@ -195,7 +195,7 @@ describe('the proposed mapping', () => {
     expect(withText('1 < 2 & 3 > 2')?.expression).toBe('row.description');
   });
 
-  it('says why a column with the right name is left out', () => {
+  it('the proposed mapping says why a column with the right name is left out', () => {
     const { line } = proposed(rowsOf(6, (at) => ({ sku: `A${at}`, ean: `400638133393${at}`, origin: 'Moon' })));
     expect(line('gtin')).toMatchObject({ expression: null, isTodo: false });
     expect(line('gtin')?.reason).toMatch(
@@ -206,7 +206,7 @@ describe('the proposed mapping', () => {
     );
   });
 
-  it('takes false for no value where other records have one', () => {
+  it('the proposed mapping takes false for no value where other records have one', () => {
     const rows = rowsOf(8, (at) => ({
       id: at,
       default_code: at === 2 || at === 3 ? false : `A${at}`,
@@ -219,7 +219,7 @@ describe('the proposed mapping', () => {
     expect(line('gtin')?.expression).toBe('row.barcode != false ? gtin(row.barcode) : null');
   });
 
-  it('makes a fraction of a share in percent', () => {
+  it('the proposed mapping makes a fraction of a share in percent', () => {
     const rows = rowsOf(3, (at) => ({ code: `M${at}`, name: 'Steel', REZANT: '28' }));
     expect(proposed(rows, 'materials.csv').line('recycled_mass_fraction')).toMatchObject({
       expression: 'row.REZANT == "" ? null : double(decimal(row.REZANT)) / 100',

@@ -29,18 +29,18 @@ describe('the encoding of a text', () => {
     ['UTF-16 with a byte order mark', Buffer.from(`\ufeff${GERMAN}`, 'utf16le'), 'utf-16le'],
     ['UTF-16 without one', Buffer.from(GERMAN, 'utf16le'), 'utf-16le'],
     ['UTF-16 in the other order', Buffer.from(`\ufeff${GERMAN}`, 'utf16le').swap16(), 'utf-16be'],
-  ])('%s', (_about, bytes, name) => {
+  ])('the encoding of a text is recognised: %s', (_about, bytes, name) => {
     const found = recogniseEncoding(bytes);
     expect(found?.name).toBe(name);
     expect(GERMAN.startsWith(found?.text ?? '?') || found?.text === 'a;b\n1;2\n' || found?.text === GERMAN).toBe(true);
   });
 
-  it('is UTF-8 if only a few of its characters are broken, and the reason says so', () => {
+  it('the encoding of a text is UTF-8 if only a few of its characters are broken, and the reason says so', () => {
     const bytes = Buffer.concat([Buffer.from(GERMAN), Buffer.from([0x33, 0x3b, 0xe4, 0x0a])]);
     expect(recogniseEncoding(bytes)).toMatchObject({ name: 'utf-8', reason: expect.stringContaining('1 broken') });
   });
 
-  it('shows words as evidence where it cannot be known for certain', () => {
+  it('the encoding of a text has words as evidence where it cannot be known for certain', () => {
     expect(recogniseEncoding(iconv.encode(GERMAN, 'windows-1252'))?.reason).toContain('Lüfter, groß, grün');
   });
 
@@ -66,11 +66,11 @@ describe('the encoding of a text', () => {
     ['Italian of DOS', 'cp850', 'Caffè;città;perché;più'],
     ['Danish', 'windows-1252', 'Bøg;træ;stål'],
     ['German with units', 'windows-1252', 'Lüfter groß;Ø 30 mm;20 °C;5 m³;¼ Zoll'],
-  ])('of a text in %s is %s', (_language, name, text) => {
+  ])('the encoding of a text in %s is %s', (_language, name, text) => {
     expect(recogniseEncoding(iconv.encode(text, name))).toMatchObject({ name, text });
   });
 
-  it('is a guess where another encoding would do as well, and the reason says what to do', () => {
+  it('the encoding of a text is a guess where another would do as well, and the reason says what to do', () => {
     expect(recogniseEncoding(iconv.encode(POLISH, 'windows-1250'))).toMatchObject({
       isGuess: false,
       reason: expect.stringMatching(/it gives Materiał, stołowa, .*; if words look wrong, write another encoding/),
@@ -83,7 +83,7 @@ describe('the encoding of a text', () => {
     );
   });
 
-  it('is none for bytes that are no text', () => {
+  it('the encoding of bytes that are no text is none', () => {
     expect(recogniseEncoding(Buffer.from(Array.from({ length: 1_000 }, (_, at) => at % 256)))).toBeNull();
     expect(recogniseEncoding(Buffer.alloc(500))).toBeNull();
   });
@@ -108,23 +108,23 @@ describe('the dialect of a delimited text', () => {
     ],
     ["SQL Server's signs", '1+|a&|\n2+|b\nc&|\n3+|d&|\n', { delimiter: '+|', header: false, recordDelimiter: '&|\n' }],
     ['a text that is cut off', 'sku;name\nA;x\nB;y\nC', { delimiter: ';' }],
-  ])('%s', (about, text, options) => {
+  ])('the dialect of a delimited text is recognised: %s', (about, text, options) => {
     expect(recogniseCsv(text, !about.includes('cut off'))?.options).toEqual(options);
   });
 
-  it('has a reason for each option', () => {
+  it('the dialect of a delimited text has a reason for each option', () => {
     const found = recogniseCsv('Export\nsku;name;name\nA;x;y\nB;x;z\n', true);
     expect(Object.keys(found?.reasons ?? {}).toSorted()).toEqual(Object.keys(found?.options ?? {}).toSorted());
   });
 
-  it('is none where no delimiter gives a table', () => {
+  it('the dialect of a text is none where no delimiter gives a table', () => {
     expect(optionsOf('sku\nA\nB\n')).toBeUndefined();
     expect(optionsOf('Some words, and more.\nNo table here\nat all, as, one sees\n')).toBeUndefined();
   });
 });
 
 describe('the lists of a JSON text', () => {
-  it('are found wherever they are, the one with the most records first', () => {
+  it('the lists of a JSON text are found wherever they are, the one with the most records first', () => {
     const text = JSON.stringify({
       meta: { tags: ['a', 'b'] },
       groups: [{ g: 1 }],
@@ -142,7 +142,7 @@ describe('the lists of a JSON text', () => {
     ]);
   });
 
-  it('are the lines of JSON lines', () => {
+  it('the lists of a JSON text are the lines of JSON lines', () => {
     const text = '{"sku":"A","tags":[{"t":1}]}\n{"sku":"B"}\n{"sku":';
     expect(recogniseJson(text, 'x.txt')).toMatchObject([
       { at: '$', objects: 3, members: ['sku', 'tags'] },
@@ -150,7 +150,7 @@ describe('the lists of a JSON text', () => {
     ]);
   });
 
-  it('are found in a text that is cut off, and in one that nests beyond measure', () => {
+  it('the lists of a JSON text are found in one that is cut off, and in one that nests beyond measure', () => {
     expect(recogniseJson('[{"a":"}]\\"","b":{"c":1}},{"a":"unclo', 'x.json')).toMatchObject([{ at: '$', objects: 2 }]);
     expect(recogniseJson(`[{"a":${'['.repeat(100_000)}`, 'x.json')).toMatchObject([{ at: '$', objects: 1 }]);
     expect(recogniseJson(`[{"a":${'[{"b":'.repeat(1_000)}1${'}]'.repeat(1_000)}},{"a":2}]`, 'x')[0]).toMatchObject({
@@ -160,7 +160,7 @@ describe('the lists of a JSON text', () => {
 });
 
 describe('the records of an XML text', () => {
-  it('are the outermost elements that are repeated, and not what is repeated within them', () => {
+  it('the records of an XML text are the outermost elements that are repeated, and none repeated within them', () => {
     const product = (id: number) => `<p:item id="${id}"><name>x</name><f k="1">a</f><f k="2">b</f></p:item>`;
     const text = `<?xml version="1.0"?><p:shop version="2"><info><v>1</v></info><p:items>${[1, 2].map(product).join('')}`;
     const found = recogniseXml(text);
@@ -168,7 +168,7 @@ describe('the records of an XML text', () => {
     expect(found?.elements[0]).toEqual({ at: '/shop/items/item', count: 2, members: ['@id', 'name', 'f'] });
   });
 
-  it('are found in a text that is cut off, is not well-formed, or declares entities without end', () => {
+  it('the records of an XML text are found in one that is cut off, not well-formed, or declares entities without end', () => {
     const bomb = '<!DOCTYPE r [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">]>';
     const text = `${bomb}<r><i><a>&b;</a><b>2</b></i><i><a>&unknown;</a><b>2</b></j></i><i><a`;
     expect(recogniseXml(text)?.elements[0]).toMatchObject({ at: '/r/i', count: 2 });
@@ -184,7 +184,7 @@ describe('the header of a sheet', () => {
       fields: Object.fromEntries(row.map((cell, column) => [`C${column}`, cell])),
     }));
 
-  it('is the first wide row that has only names', () => {
+  it('the header of a sheet is the first wide row that has only names', () => {
     expect(recogniseHeader(rows(['sku', 'name'], ['A', '1']))).toBeNull();
     expect(recogniseHeader(rows(['Export'], [], ['sku', 'name', 'qty'], ['A', 'x', '1']))).toMatchObject({ value: 3 });
     expect(recogniseHeader(rows(['1', '2'], ['3', '4']))).toMatchObject({ value: false });
@@ -213,7 +213,7 @@ describe('the format of a file', () => {
     ['an IDoc without a preset', '<ORDERS05><IDOC><a>1</a><b>2</b></IDOC></ORDERS05>', { connector: 'xml' }],
     ['JSON', '{"d":{"parts":[{"id":1}]}}', { connector: 'json', stream: [{ name: 'at', value: '$.d.parts' }] }],
     ['CSV', 'sku;name\nA;x\n', { connector: 'csv' }],
-  ])('%s', (_about, content, expected) => {
+  ])('the format of a file is recognised: %s', (_about, content, expected) => {
     expect(recogniseFormat(head(content))).toMatchObject(expected);
   });
 
@@ -226,7 +226,7 @@ describe('the format of a file', () => {
     ['JSON in UTF-16', Buffer.from('\ufeff[{"a": 1}]', 'utf16le'), 'JSON in UTF-16', 'UTF-8'],
     ['XML without records', '<a>text</a>', 'nothing in <a> looks like a record', 'docs/connectors'],
     ['bytes', Buffer.alloc(300), 'no text', 'Export it as'],
-  ])('%s is refused with what to do', (_about, content, message, cure) => {
+  ])('the file %s is refused with what to do', (_about, content, message, cure) => {
     const refused = expect(() => recogniseFormat(head(content)));
     refused.toThrow(expect.objectContaining({ code: 'usage', message: expect.stringContaining(message) }));
     refused.toThrow(expect.objectContaining({ suggestion: expect.stringContaining(cure) }));

@@ -19,7 +19,7 @@ async function stopped(drainMs: number, again?: NodeJS.Signals): Promise<{ said:
   return { said, exitCode };
 }
 
-it('ends what does not end by itself within the time that it is given', async () => {
+it('an interruption ends a process that does not end by itself within the time that it is given', async () => {
   expect(await stopped(50)).toEqual({ said: 'ready\nstopping\n', exitCode: 3 });
 });
 
@@ -27,7 +27,7 @@ it('an interruption does not keep a process that is done in time from ending', a
   expect(await stopped(60_000)).toEqual({ said: 'ready\nstopping\n', exitCode: 0 });
 });
 
-it('ends at once when it is told so a second time, though not by another terminal that closes', async () => {
+it('a second interruption ends a process at once, though not another terminal that closes', async () => {
   expect(await stopped(1500, 'SIGTERM')).toEqual({ said: 'ready\nstopping\n', exitCode: 2 });
   expect(await stopped(1500, 'SIGHUP')).toEqual({ said: 'ready\nstopping\n', exitCode: 3 });
 });

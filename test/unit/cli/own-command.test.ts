@@ -38,7 +38,7 @@ describe('the command that starts the program again', () => {
       expected: `'${local}/dpp-sync'`,
     },
     { where: 'in the folder of the bin itself', file: join(bin, 'dpp-sync'), cwd: bin, expected: './dpp-sync' },
-  ])('$where is $expected', ({ file, cwd = folder, path = '', expected }) => {
+  ])('the command that starts the program again $where is $expected', ({ file, cwd = folder, path = '', expected }) => {
     expect(ownCommand({ file, cwd, path, root })).toBe(expected);
   });
 });

@@ -18,13 +18,13 @@ function pruned(files: string[]): string[] {
   return left.map(({ parentPath, name }) => relative(folder, join(parentPath, name))).toSorted();
 }
 
-it('removes what no program reads, and nothing else', () => {
+it('pruning of modules removes what no program reads, and nothing else', () => {
   const kept = ['a/index.js', 'a/index.mjs', 'a/data.json', 'a/treasure.map', 'a/LICENSE', '@b/c/d.css', '@b/c/chart'];
   const removed = ['a/index.d.ts', 'a/index.d.mts', 'a/index.js.map', '@b/c/d.css.map', 'a/src/x.cpp', 'a/binding.gyp'];
   expect(pruned([...kept, ...removed])).toEqual(kept.toSorted());
 });
 
-it('keeps the native modules of the platform that runs it, whether named by files or by folders', () => {
+it('pruning of modules keeps the native ones of the platform that runs it, whether named by files or by folders', () => {
   const { glibcVersionRuntime } = (process.report.getReport() as { header: Record<string, string> }).header;
   const musl = process.platform === 'linux' && glibcVersionRuntime === undefined ? 'musl' : '';
   const here = `${process.platform}${musl}-${process.arch}`;

@@ -3,19 +3,19 @@ import { describe, expect, it } from 'vitest';
 import { shellValue, shellWord } from '../../../src/lib/text/shell-word.ts';
 
 describe('a word of a command line', () => {
-  it('is left as it is where a shell takes it as it is', () => {
+  it('a word of a command line is left as it is where a shell takes it as it is', () => {
     expect(shellWord('00012001/0010')).toBe('00012001/0010');
   });
 
-  it.each(['a b', "it's", '$(id)', '`id`', 'a"b', 'Größe', '', 'a;b', '*'])('comes back from a shell as %j', (text) => {
+  it.each(['a b', "it's", '$(id)', '`id`', 'a"b', 'Größe', '', 'a;b', '*'])('a shell gives back %j', (text) => {
     expect(execFileSync('sh', ['-c', `printf %s ${shellWord(text)}`], { encoding: 'utf8' })).toBe(text);
   });
 
-  it('ends the options before what looks like one', () => {
+  it('a word of a command line ends the options before it where it looks like one', () => {
     expect(shellWord('-x')).toBe('-- -x');
   });
 
-  it('may look like an option where it is the value of one', () => {
+  it('a word of a command line may look like an option where it is the value of one', () => {
     expect(shellValue('-x')).toBe('-x');
     expect(shellValue('-x y')).toBe("'-x y'");
   });

@@ -7,7 +7,7 @@ const HOOK = 'https://hooks.example.com/services/T0PSECRETx42x/Bxyz0123456789?ke
 const withAlerts = (text: string) => `${SOUND_CONFIG}alerts:\n${text.replace(/^/gm, '  ')}\n`;
 
 describe('the alerts of a config', () => {
-  it('are watched by default, and reported to nobody', async () => {
+  it('alerts are watched by default, and reported to nobody', async () => {
     const { alerts } = await loadText(SOUND_CONFIG);
     expect(alerts).toEqual({
       channels: [],
@@ -24,7 +24,7 @@ describe('the alerts of a config', () => {
     });
   });
 
-  it('are turned off one by one', async () => {
+  it('alerts are turned off one by one', async () => {
     const text =
       'when: { runFailed: false, quarantineAbove: false, nothingSynced: false, apiDown: 2h, backupOld: false }';
     const { alerts } = await loadText(withAlerts(text));
@@ -37,7 +37,7 @@ describe('the alerts of a config', () => {
     });
   });
 
-  it('reach people by webhook, mail and program, whose secrets are read when they are needed', async () => {
+  it('alerts reach people by webhook, mail and program, whose secrets are read when they are needed', async () => {
     const text = `channels:
   - { id: team, webhook: { url: "\${file:hook}", format: slack, token: bearer-token-1 } }
   - { id: mail, email: { host: mail.example.com, user: dpp, password: "\${MAIL_PASSWORD}", from: dpp@example.com, to: [a@example.com] } }
@@ -63,7 +63,7 @@ describe('the alerts of a config', () => {
     expect(JSON.stringify(config.alerts)).not.toMatch(/T0PSECRET|mail-pass|bearer-token/);
   });
 
-  it('keep the path and the query of a webhook out of every text, and leave its host', async () => {
+  it('alerts keep the path and the query of a webhook out of every text, and leave its host', async () => {
     const secrets = createSecretStore();
     const text = `channels: [{ id: team, webhook: { url: "${HOOK}" } }]`;
     const config = await loadText(withAlerts(text), { secrets });
@@ -74,7 +74,7 @@ describe('the alerts of a config', () => {
     expect(scrubbed).toContain('at https://hooks.example.com failed');
   });
 
-  it('are refused where a channel is no channel, is there twice, or would be heard by others', async () => {
+  it('alerts are refused where a channel is no channel, is there twice, or could be read by others', async () => {
     const text = `channels:
   - { id: a }
   - { id: b, exec: { program: x }, webhook: { url: "${HOOK}" } }

@@ -16,7 +16,7 @@ function problemsOfText(text: string): { line: number | null; message: string }[
 }
 
 describe('the parsing of a config file', () => {
-  it('keeps numbers that YAML would rewrite as they were written', () => {
+  it('a config file keeps numbers that YAML would rewrite as they were written', () => {
     expect(valueOf('[0123, 0x10, .5, 12345678901234567890, 1.50, -7, 1e3, true]')).toEqual([
       '0123',
       '0x10',
@@ -30,7 +30,7 @@ describe('the parsing of a config file', () => {
     expect(valueOf('0012: x')).toEqual({ '0012': 'x' });
   });
 
-  it('takes placeholders without quotes, within braces too', () => {
+  it('a config file may have placeholders without quotes, within braces too', () => {
     expect(valueOf('{ a: ${file:/run/x}, b: [${A:-x, y}, "${B:-#1}"], c: p${C}s }')).toEqual({
       a: '${file:/run/x}',
       b: ['${A:-x, y}', '${B:-#1}'],
@@ -47,16 +47,16 @@ describe('the parsing of a config file', () => {
     ['a second document', 'a: 1\n---\nb: 2', 2],
     ['a key that is a list', 'a: 1\n? [b]\n: c', 2],
     ['a missing space after a colon', 'a:\n  b:c\n  d: e', 2],
-  ])('rejects %s and names the line', (_what, text, line) => {
+  ])('a config file with %s is rejected and the line is named', (_what, text, line) => {
     expect(problemsOfText(text)[0]).toMatchObject({ line });
   });
 
-  it('tells the first syntax error alone, and every repeated key', () => {
+  it('a config file with syntax errors is rejected with the first one alone, and with every repeated key', () => {
     expect(problemsOfText('a: }\nb: }\nc: }\nd: 1\nd: 2').length).toBeLessThanOrEqual(2);
     expect(problemsOfText('a: 1\na: 2\na: 3').map(({ line }) => line)).toEqual([2, 3]);
   });
 
-  it('tells every value with brackets or commas that needs quotes at once', () => {
+  it('a config file is rejected with all values at once whose brackets or commas need quotes', () => {
     const text = [
       'fields: { name: row["Materiał"], sku: row.SKU }',
       'key: row["Sort Fld"]',
@@ -69,7 +69,7 @@ describe('the parsing of a config file', () => {
     expect(unclosed).toMatchObject([{ message: expect.stringContaining('missing here or before') }]);
   });
 
-  it('survives alias bombs, deep nesting and files that are too large', async () => {
+  it('the parser of a config file survives alias bombs, deep nesting and files that are too large', async () => {
     const levels = Array.from(
       { length: 9 },
       (_, level) => `l${level + 1}: &l${level + 1} [${`*l${level},`.repeat(9)}]`,
@@ -80,11 +80,11 @@ describe('the parsing of a config file', () => {
     expect((await faultOf(`a: ${'x'.repeat(1_100_000)}`)).message).toContain('larger than');
   });
 
-  it('keeps a member called __proto__ a member', () => {
+  it('a config file keeps a member called __proto__ a member', () => {
     expect(Object.keys(valueOf('__proto__: { a: 1 }') as object)).toEqual(['__proto__']);
   });
 
-  it('reads every JSON text as JSON.parse does, but for integers that would lose digits', () => {
+  it('the parser of a config file reads every JSON text as JSON.parse does, but for integers that would lose digits', () => {
     const safe = (value: unknown): boolean =>
       typeof value === 'object' && value !== null
         ? Object.values(value).every(safe)
@@ -99,7 +99,7 @@ describe('the parsing of a config file', () => {
     );
   });
 
-  it('never throws, whatever the text', () => {
+  it('the parser of a config file never throws, whatever the text', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: fc.constantFrom(...'a: -\n[]{}"\'#&*!|>%@`?,$\t\\~<'.split('')), maxLength: 60 }),
@@ -111,7 +111,7 @@ describe('the parsing of a config file', () => {
     );
   });
 
-  it('finds the line of a path, or of the part of it that is there', () => {
+  it('the parser of a config file finds the line of a path, or of the part of it that is there', () => {
     const document = parseDocumentText('a:\n  - b: 1\n    c: { d: 2 }\n  - e: 3\n');
     if (!document.ok) throw new Error('not parsed');
     expect(document.value.lineOf(['a', 0, 'c', 'd'])).toBe(3);
@@ -120,7 +120,7 @@ describe('the parsing of a config file', () => {
     expect(document.value.lineOf(['nope'])).toBe(1);
   });
 
-  it('writes paths as people do', () => {
+  it('paths in a config file are written as people write them', () => {
     expect(formatPath(['sources', 0, 'streams', 'a b', 'key', 1])).toBe('sources[0].streams["a b"].key[1]');
   });
 });

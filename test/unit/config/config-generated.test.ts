@@ -111,11 +111,11 @@ function violations(tree: SchemaTree, value: unknown, path = ''): string[] {
 const connectors = await loadBuiltIn();
 
 describe('what is generated from the config tree', () => {
-  it.each(Object.keys(generatedFiles()))('%s is what the code says (else: npm run generate)', (path) => {
+  it.each(Object.keys(generatedFiles()))('%s is as the code says (else: npm run generate)', (path) => {
     expect(readFileSync(join(REPOSITORY, path), 'utf8')).toBe(generatedFiles()[path]);
   });
 
-  it('describes every key of the config, the profile and the connectors', () => {
+  it('the generated documents describe every key of the config, the profile and the connectors', () => {
     const trees = [Config, Profile, ...connectors.flatMap((connector) => [connector.options, connector.streamOptions])];
     expect(trees.flatMap((tree) => undescribed(schemaTreeOf(tree), ''))).toEqual([]);
   });
@@ -128,7 +128,7 @@ describe('the JSON Schema', () => {
     never
   >;
 
-  it('fits the example', () => {
+  it('the JSON Schema fits the example config', () => {
     expect(violations(schema, example)).toEqual([]);
   });
 
@@ -140,7 +140,7 @@ describe('the JSON Schema', () => {
     ['a value that is none', ['passports', 'publish'], 'maybe', 'publish: no form fits'],
     ['a number out of range', ['web', 'port'], 70_000, 'port: no form fits'],
     ['a mapping without fields', ['sources', '0', 'mappings', '0', 'fields'], undefined, 'mappings[0]: no form fits'],
-  ])('rejects %s', (_what, path, value, violation) => {
+  ])('the JSON Schema rejects %s', (_what, path, value, violation) => {
     const changed = structuredClone(example);
     const holder = path
       .slice(0, -1)
@@ -151,7 +151,7 @@ describe('the JSON Schema', () => {
     expect(violations(schema, changed).join('\n')).toContain(violation);
   });
 
-  it('lets a placeholder stand for any value', () => {
+  it('the JSON Schema lets a placeholder stand for any value', () => {
     const changed = { ...example, web: { port: '${PORT}', token: '${T}' }, passports: { publish: '${PUBLISH:-auto}' } };
     expect(violations(schema, changed)).toEqual([]);
   });

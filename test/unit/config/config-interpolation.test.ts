@@ -11,7 +11,7 @@ async function expand(value: unknown, env: Record<string, string> = {}, files: R
 }
 
 describe('placeholders', () => {
-  it('stand for environment variables, defaults and files, in any text and more than once', async () => {
+  it('placeholders stand for environment variables, defaults and files, in any text and more than once', async () => {
     const { value, problems } = await expand(
       { a: ['x${A}y${B:-z}', { b: '${file:k/s}' }], c: 1, d: '${EMPTY:-filled}', e: '${EMPTY}', f: '${A:-}' },
       { A: '1', EMPTY: '' },
@@ -33,16 +33,16 @@ describe('placeholders', () => {
     ]);
   });
 
-  it('are not looked for in what comes in, nor in keys', async () => {
+  it('placeholders are not looked for in values of placeholders, nor in keys', async () => {
     const { value } = await expand({ '${A}': '${A}' }, { A: '${B}', B: 'x' });
     expect(value).toEqual({ '${A}': '${B}' });
   });
 
-  it('are escaped with a second dollar sign', async () => {
+  it('placeholders are escaped with a second dollar sign', async () => {
     expect((await expand('$${A} costs $5 and $${B', { A: '1' })).value).toBe('${A} costs $5 and ${B');
   });
 
-  it('leave every text without a placeholder as it is', async () => {
+  it('a text without a placeholder is left as it is', async () => {
     await fc.assert(
       fc.asyncProperty(fc.jsonValue(), async (value) => {
         if (JSON.stringify(value).includes('${')) return;
@@ -51,7 +51,7 @@ describe('placeholders', () => {
     );
   });
 
-  it('are problems at their path when the variable or file is missing or the form is unknown', async () => {
+  it('placeholders are problems at their path when the variable or file is missing or the form is unknown', async () => {
     const text = SOUND_CONFIG.replace('products.csv', '${EXPORTS}/products.csv')
       .replace('dpp_0123456789abcdef', '${file:nowhere/key}')
       .replace('id: erp', 'id: erp\n    timezone: "${1}"');
@@ -65,12 +65,12 @@ describe('placeholders', () => {
     expect(Object.keys(problems)).toHaveLength(3);
   });
 
-  it('are one problem, not two, where the place has a rule of its own too', async () => {
+  it('placeholders are one problem, not two, where the place has a rule of its own too', async () => {
     const json = SOUND_CONFIG.replace('csv', 'json').replace('{ path', '{ at: "${NOPE}", path');
     expect(problemsOf(await faultOf(json))).toHaveLength(1);
   });
 
-  it('take the type of their place', async () => {
+  it('placeholders take the type of their place', async () => {
     const text = SOUND_CONFIG.replace('{ path', '{ skipLines: "${SKIP}", header: ${HEADER:-false}, path');
     const config = await loadText(`web: { port: ${'${PORT}'}, token: ${'${TOKEN}'} }\n${text}`, {
       env: { PORT: '8080', SKIP: '2', TOKEN: '1234567890123456' },
@@ -81,7 +81,7 @@ describe('placeholders', () => {
     expect(await config.web?.token?.read()).toBe('1234567890123456');
   });
 
-  it('give no type to what is no number', async () => {
+  it('placeholders give no type to a text that is no number', async () => {
     const fault = await faultOf(`web: { port: ${'${PORT}'}, token: 0123456789abcdefg }\n${SOUND_CONFIG}`, {
       env: { PORT: 'eighty' },
     });
@@ -90,7 +90,7 @@ describe('placeholders', () => {
 });
 
 describe('a secret', () => {
-  it('is read again from its file and from its variable', async () => {
+  it('a secret of the config is read again from its file and from its variable', async () => {
     const env: Record<string, string> = { PUBLISH: 'dpp_publish_one' };
     const text = SOUND_CONFIG.replace('dpp_0123456789abcdef', '${file:key}\n  publishKey: ${PUBLISH:-}');
     const config = await loadText(text, { env, files: { key: 'dpp_first_key_1\r\n' } });

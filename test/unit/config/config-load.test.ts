@@ -59,7 +59,7 @@ const SECRET_FILES = { 'secrets/dpp_api_key': 'dpp_fromfile0123\n', 'secrets/web
 const HOOK_FILE = { 'secrets/chat_webhook': 'https://chat.example.com/hooks/0123456789\n' };
 
 describe('a sound config', () => {
-  it('loads the example of the interface contract', async () => {
+  it('a sound config is loaded: the example of the interface contract', async () => {
     const config = await loadText(CONTRACT, { files: SECRET_FILES });
     expect(config.target.maxRate).toBe(50);
     expect(config.target.publishKey).toBeNull();
@@ -96,14 +96,14 @@ describe('a sound config', () => {
     });
   });
 
-  it('loads the example that is shipped', async () => {
+  it('a sound config is loaded: the example that is shipped', async () => {
     const text = readFileSync(join(REPOSITORY, 'config/dpp-sync.example.yaml'), 'utf8').replaceAll('/run/', './');
     const config = await loadText(text, { files: { ...SECRET_FILES, ...HOOK_FILE } });
     expect(config.sources[0]?.mappings).toHaveLength(3);
     expect(config.warnings).toEqual([]);
   });
 
-  it('fills in every default', async () => {
+  it('a sound config has every default filled in', async () => {
     const config = await loadText(SOUND_CONFIG);
     expect(config.target).toMatchObject({ publishKey: null, maxRate: null });
     expect(config.queue).toEqual({ kind: 'embedded' });
@@ -120,7 +120,7 @@ describe('a sound config', () => {
     });
   });
 
-  it('takes the stream out of options when there is only one', async () => {
+  it('a sound config has its stream taken out of options when there is only one', async () => {
     const [source] = (await loadText(SOUND_CONFIG)).sources;
     expect(source?.streams).toEqual([
       {
@@ -134,7 +134,7 @@ describe('a sound config', () => {
     expect(source?.options).not.toHaveProperty('key');
   });
 
-  it('loads the same config as JSON, indented with tabs', async () => {
+  it('a sound config is loaded the same from JSON, indented with tabs', async () => {
     const value = {
       target: { baseUrl: 'http://[::1]:8080/', apiKey: 'dpp_0123456789abcdef' },
       sources: [
@@ -151,7 +151,7 @@ describe('a sound config', () => {
     expect(config.sources[0]?.streams[0]?.key).toEqual([]);
   });
 
-  it('makes the paths of ledger and modules absolute', async () => {
+  it('a sound config has the paths of ledger and modules made absolute', async () => {
     const text = SOUND_CONFIG.replace(
       / {6}- to: product[^]*/,
       '      - { module: ./maps/erp.ts, when: row.SKU != "" }\n',
@@ -167,7 +167,7 @@ describe('a sound config', () => {
     });
   });
 
-  it('takes bare numbers and booleans for constant expressions, and keeps a code with a leading zero as it was written', async () => {
+  it('a config may have bare numbers and booleans as constant expressions, and keeps a code with a leading zero as written', async () => {
     const text = SOUND_CONFIG.replace('row.SKU\n        fields', 'row.SKU\n        when: true\n        fields').replace(
       'name: row.NAME',
       'name: 007, status: 1.5',
@@ -176,7 +176,7 @@ describe('a sound config', () => {
     expect(source?.mappings[0]).toMatchObject({ when: 'true', fields: { name: '007', status: '1.5' } });
   });
 
-  it('warns of a stream that no mapping uses', async () => {
+  it('a config with a stream that no mapping uses gets a warning', async () => {
     const config = await loadText(CONTRACT.replace('      boms:', '      extra: { path: x.csv }\n      boms:'), {
       files: SECRET_FILES,
     });
@@ -185,7 +185,7 @@ describe('a sound config', () => {
 });
 
 describe('a config with problems', () => {
-  it('reports five problems at once, each with its path, its line and what was expected', async () => {
+  it('a config with five problems has all reported at once, each with its path, its line and what was expected', async () => {
     const text = SOUND_CONFIG.replace('https:', 'http:')
       .replace('connector: csv', 'connector: cvs\n    schedule: "99 2 * * *"')
       .replace('to: product', 'to: prodct')
@@ -207,7 +207,7 @@ describe('a config with problems', () => {
     expect(fault.message).toContain('Did you mean csv?');
   });
 
-  it('says where a file was looked for and what to do when there is none', async () => {
+  it('a config that is missing is reported with the place where it was looked for and what to do', async () => {
     const file = join(configFolder({}), 'dpp-sync.yaml');
     const options = {
       file,
@@ -226,7 +226,7 @@ describe('a config with problems', () => {
     expect(String(error)).toContain(file);
   });
 
-  it('takes users without a token, and hashes from files', async () => {
+  it('a config may have users without a token, and hashes from files', async () => {
     const config = await loadText(
       `web: { host: 0.0.0.0, allowedHosts: [a.example], users: [${USER}] }\n${SOUND_CONFIG}`,
     );
@@ -323,20 +323,20 @@ describe('a config with problems', () => {
       'sources[0].mappings[0].key',
     ],
     ['an empty expression', (text: string) => text.replace('key: row.SKU', 'key: ""'), 'sources[0].mappings[0].key'],
-  ])('rejects %s', async (_what, change, path) => {
+  ])('a config is rejected for %s', async (_what, change, path) => {
     const text = change(SOUND_CONFIG);
     expect(text).not.toBe(SOUND_CONFIG);
     expect(Object.keys(await problemsIn(text))).toContain(path);
   });
 
-  it('accepts http towards loopback', async () => {
+  it('a config may have http towards loopback', async () => {
     for (const host of ['127.0.0.1:1', '127.9.9.9', 'localhost:8080', '[::1]']) {
       const config = await loadText(SOUND_CONFIG.replace('https://dpp.example.com', `http://${host}`));
       expect(config.target.baseUrl).toBe(`http://${host}`);
     }
   });
 
-  it('asks of a BOM item its product and a part', async () => {
+  it('a config has to give a BOM item its product and a part', async () => {
     const bom = SOUND_CONFIG.replace(
       /to: product[^]*/,
       'to: bom_item\n        key: row.K\n        fields: { quantity: 1 }\n',
@@ -348,7 +348,7 @@ describe('a config with problems', () => {
     expect((await loadText(both)).sources[0]?.mappings[0]?.refs).toHaveProperty('component', 'row.C');
   });
 
-  it('suggests what was meant, for keys, fields, streams and time zones', async () => {
+  it('a config with a mistyped key, field, stream or time zone is rejected with what was meant', async () => {
     const text = CONTRACT.replace('baseUrl', 'baseURL')
       .replace('delimiter', 'delimter')
       .replace('files: all', 'flies: all')
@@ -364,7 +364,7 @@ describe('a config with problems', () => {
     expect(problems['sources[0].timezone']?.cure).toBe('Did you mean Europe/Berlin?');
   });
 
-  it('knows which encodings there are, for a source, a stream and a single stream', async () => {
+  it('a config may name the known encodings, for a source, a stream and a single stream', async () => {
     const text = CONTRACT.replace('windows-1252', 'klingon').replace('files: all', 'encoding: vulcan');
     const problems = await problemsIn(text, { files: SECRET_FILES });
     expect(Object.keys(problems)).toEqual(['sources[0].options.encoding', 'sources[0].streams.boms.encoding']);
@@ -375,20 +375,20 @@ describe('a config with problems', () => {
     expect(single['sources[0].options.encoding']?.message).toContain('found empty text, expected text');
   });
 
-  it('says that a stream option beside streams belongs under them', async () => {
+  it('a config with a stream option beside streams is rejected with the place where it belongs', async () => {
     const problems = await problemsIn(CONTRACT.replace('{ delimiter', '{ path: x.csv, delimiter'), {
       files: SECRET_FILES,
     });
     expect(problems['sources[0].options.path']?.cure).toContain('belongs under each');
   });
 
-  it('names the first of two sources with one id', async () => {
+  it('a config with two sources of one id is rejected with the name of the first', async () => {
     const second = SOUND_CONFIG.slice(SOUND_CONFIG.indexOf('  - id'));
     const problems = await problemsIn(SOUND_CONFIG + second);
     expect(problems['sources[1].id']).toMatchObject({ line: 12, message: expect.stringContaining('sources[0]') });
   });
 
-  it('says what a path, an empty file and a config that is a list lack', async () => {
+  it('a config with a path without a value, an empty file or a list is rejected with what it lacks', async () => {
     expect((await faultOf('')).message).toContain('found nothing, expected named values');
     expect((await faultOf('[1]')).message).toContain('found a list, expected named values');
   });
@@ -398,7 +398,7 @@ describe('the password of the queue', () => {
   const load = (text: string, password: string) =>
     loadText(`${text}\nqueuePassword: \${file:pw:-}\n${SOUND_CONFIG}`, { files: { pw: password } });
 
-  it('is put into the URL as it has to be written there, and is none where it is empty', async () => {
+  it('the password of the queue is put into the URL as it has to be written there, and is none where it is empty', async () => {
     const { queue } = await load('queue: redis://worker@h:6380/2', "p@ss:w/o%r+d#?'");
     const url = new URL(queue.kind === 'redis' ? queue.url : '');
     expect(decodeURIComponent(url.password)).toBe("p@ss:w/o%r+d#?'");
@@ -407,7 +407,7 @@ describe('the password of the queue', () => {
     expect((await load('queue: embedded', '')).queue).toEqual({ kind: 'embedded' });
   });
 
-  it('is one, for a queue that takes one', async () => {
+  it('the password of the queue is accepted for a queue that takes one', async () => {
     for (const queue of ['queue: redis://:other@h', 'queue: embedded', '']) {
       const text = `${queue}\nqueuePassword: hunter2hunter2\n${SOUND_CONFIG}`;
       const problems = await problemsIn(text);

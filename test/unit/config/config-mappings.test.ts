@@ -26,7 +26,7 @@ sources:
 const changed = (from: string, to: string) => problemsIn(JOINED.replace(from, to));
 
 describe('mappings that need no scripts', () => {
-  it('are loaded with their lookup tables, units and rules', async () => {
+  it('mappings without scripts are loaded with their lookup tables, units and rules', async () => {
     const config = await loadText(JOINED);
     const [pim, erp] = config.sources;
     expect(pim?.mappings).toEqual([]);
@@ -47,11 +47,11 @@ describe('mappings that need no scripts', () => {
     ['Stk: C62', 'Stk: piece', 'sources[1].units.Stk'],
     ['rules: { name', 'rules: { nmae', 'sources[1].mappings[0].rules.nmae'],
     ['empty: [n/a]', 'min: many', 'sources[1].mappings[0].rules.sku.min'],
-  ])('are refused with the place of the mistake: %s as %s', async (from, to, path) => {
+  ])('mappings are refused with the place of the mistake: %s as %s', async (from, to, path) => {
     expect(Object.keys(await changed(from, to))).toContain(path);
   });
 
-  it('are at least one, unless another source looks the source up', async () => {
+  it('a source needs at least one mapping, unless another source looks it up', async () => {
     const alone = SOUND_CONFIG.replace(/ {4}mappings:[\s\S]*$/, '');
     expect(Object.keys(await problemsIn(alone))).toEqual(['sources[0].mappings']);
   });

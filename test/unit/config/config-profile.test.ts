@@ -19,14 +19,14 @@ async function load(text: string, files: Record<string, string> = {}) {
 }
 
 describe('a profile', () => {
-  it('called default says explicitly what the schema assumes', async () => {
+  it('the profile called default has all values that the schema assumes', async () => {
     const empty = await load('{}');
     const shipped = await loadProfile({ name: 'default', folder: '/', profilesDir });
     expect(shipped).toEqual(empty);
     expect(shipped).toEqual({ ok: true, value: Profile.parse({}) });
   });
 
-  it('is merged over the one that it extends', async () => {
+  it('a profile is merged over the one that it extends', async () => {
     const profile = await load(
       'extends: ./base.yaml\nidempotency: honoured\nnaturalKeys: { material: [name] }\nwireNames: { product: { gtin: ean } }\n',
       {
@@ -65,7 +65,7 @@ describe('a profile', () => {
     expect(profile.ok ? '' : profile.error.join('\n')).toContain(message);
   });
 
-  it('can allow more fields, with names of their own', async () => {
+  it('a profile can allow more fields, with names of their own', async () => {
     const own = 'extends: default\nextraFields: { product: [colour] }\nwireNames: { product: { colour: color } }\n';
     const text = SOUND_CONFIG.replace('name: row.NAME', 'name: row.NAME, colour: row.C');
     expect(Object.keys(await problemsIn(text))).toEqual(['sources[0].mappings[0].fields.colour']);

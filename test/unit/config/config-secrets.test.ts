@@ -41,7 +41,7 @@ const placements: ((secret: string) => string)[] = [
 ];
 
 describe('the messages about a config', () => {
-  it('never hold a secret, however it and other things in the file are wrong', async () => {
+  it('the messages about a config never hold a secret, however it and other things in the file are wrong', async () => {
     await fc.assert(
       fc.asyncProperty(
         secretText,
@@ -61,14 +61,14 @@ describe('the messages about a config', () => {
     );
   });
 
-  it('show neither the credentials nor the query of a URL', async () => {
+  it('the messages about a config show neither the credentials nor the query of a URL', async () => {
     const text = SOUND_CONFIG.replace('https://', 'https://joe:hunter22@').replace('.com', '.com/?token=abcdef');
     const { message } = await faultOf(`queue: postgres://u:pa/ss@h/db\n${text}`);
     expect(message).not.toMatch(/hunter22|abcdef|ss@/);
     expect(message).toContain('target.baseUrl');
   });
 
-  it('shorten a key that stands where no key belongs', async () => {
+  it('the messages about a config shorten a key that stands where no key belongs', async () => {
     const { message } = await faultOf(SOUND_CONFIG.replace('connector: csv', 'connector: dpp_9876543210fedcba'));
     expect(message).toContain('dpp_9876…');
     expect(message).not.toContain('dpp_98765');
@@ -76,7 +76,7 @@ describe('the messages about a config', () => {
 });
 
 describe('a secret of a config that loads', () => {
-  it('is in no object of the config, and scrubbed from every log line', async () => {
+  it('a secret of a config that loads is in no object of the config, and scrubbed from every log line', async () => {
     const secrets = createSecretStore();
     const text = `queue: rediss://u:p%40ssw0rd@h\nweb: { token: web-token-0123456789 }\n${SOUND_CONFIG}`;
     const config = await loadText(text, { secrets });
@@ -86,7 +86,7 @@ describe('a secret of a config that loads', () => {
     );
   });
 
-  it('is known from the schema of a connector too', () => {
+  it('a secret of a config that loads is known from the schema of a connector too', () => {
     const secrets = createSecretStore();
     const value = { auth: { password: 'hunter2hunter2' }, size: 'hunter2hunter2' };
     const document = { value, lineOf: () => null };
@@ -116,7 +116,7 @@ describe('a mark of a schema is found', () => {
     ['behind a transformation', z.preprocess(String, secret)],
     ['in a schema that is made later', z.lazy(() => secret)],
     ['and kept by a later check', secret.refine(() => true).min(3)],
-  ])('%s', (_, schema) => {
+  ])('the mark of a secret in a schema is found %s', (_, schema) => {
     expect(secretPathsIn(schema, 'hunter2')).toEqual([[]]);
     expect(secretPathsIn(z.object({ a: schema }).loose(), { b: 1, a: 'hunter2' })).toEqual([['a']]);
     expect(secretPathsIn(z.object({}).catchall(schema), { a: 'hunter2' })).toEqual([['a']]);

@@ -17,20 +17,20 @@ const UNUSED: Record<string, string> = {
 };
 
 describe('a command that only looks into the ledger', () => {
-  it.each(Object.entries(UNUSED))('does without %s', async (_, text) => {
+  it.each(Object.entries(UNUSED))('a command that only looks into the ledger needs no %s', async (_, text) => {
     await expect(loadText(text)).rejects.toMatchObject({ code: 'config.invalid' });
     for (const needs of ['ledger', 'ledger_and_queue'] as const) {
       expect(await loadText(text, { needs })).toMatchObject({ sources: [{ id: 'erp' }], web: null });
     }
   });
 
-  it('does without the password of the queue, unless it asks the queue', async () => {
+  it('a command that only looks into the ledger does without the password of the queue, unless it asks the queue', async () => {
     const text = `queue: redis://127.0.0.1:1\nqueuePassword: "${MISSING}"\n${SOUND_CONFIG}`;
     expect((await loadText(text, { needs: 'ledger' })).queue).toMatchObject({ kind: 'redis' });
     await expect(loadText(text, { needs: 'ledger_and_queue' })).rejects.toMatchObject({ path: 'queuePassword' });
   });
 
-  it('needs the name of the ledger, and a sound config', async () => {
+  it('a command that only looks into the ledger needs the name of the ledger, and a sound config', async () => {
     const needs = 'ledger';
     await expect(loadText(`ledger: "\${LEDGER}"\n${SOUND_CONFIG}`, { needs })).rejects.toMatchObject({
       path: 'ledger',
@@ -38,7 +38,7 @@ describe('a command that only looks into the ledger', () => {
     await expect(loadText(`colour: red\n${WITHOUT_KEY}`, { needs })).rejects.toMatchObject({ code: 'config.invalid' });
   });
 
-  it('gives the fault of a secret that is read after all', async () => {
+  it('a command that only looks into the ledger gives the fault of a secret that is read after all', async () => {
     const { target } = await loadText(WITHOUT_KEY, { needs: 'ledger' });
     await expect(target.apiKey.read()).rejects.toMatchObject({ code: 'config.invalid', path: 'target.apiKey' });
   });

@@ -55,7 +55,7 @@ function advising(
 }
 
 describe('npm run audit:deps', () => {
-  it('ends with 0 where nothing is known of the versions that are installed, having asked about each', async () => {
+  it('npm run audit:deps ends with 0 where no advisory is about the installed versions, having asked about each', async () => {
     let asked: Record<string, string[]> = {};
     const earlier = { undici: [advisory(1, 'critical', `<${dependencies['undici']}`)] };
     const { code, stdout } = await audit(
@@ -67,7 +67,7 @@ describe('npm run audit:deps', () => {
     for (const [name, version] of Object.entries(dependencies)) expect(asked[name]).toContain(version);
   });
 
-  it('ends with 1 and a table of the advisories of moderate or higher severity', async () => {
+  it('npm run audit:deps ends with 1 and a table of the advisories of moderate or higher severity', async () => {
     const { code, stdout } = await audit(
       advising({
         undici: [advisory(1, 'critical', `<=${dependencies['undici']}`), advisory(2, 'low', '>=1')],
@@ -89,7 +89,7 @@ describe('npm run audit:deps', () => {
     ]);
   });
 
-  it('ends with 3 and a sentence where the registry has no advisories to give', async () => {
+  it('npm run audit:deps ends with 3 and a sentence where the registry has no advisories to give', async () => {
     const { code, stdout } = await audit((_request, response) => void response.writeHead(405).end());
     expect(code).toBe(3);
     expect(stdout).toMatch(/^The dependencies were not checked, .*405 Method Not Allowed.*\.\nRun this where npm/);

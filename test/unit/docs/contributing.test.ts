@@ -28,12 +28,12 @@ const lists = page
   .map((section) => ({ title: section.split('\n', 1)[0] ?? '', steps: stepsOf(section) }));
 
 describe('CONTRIBUTING.md', () => {
-  it('lists what to do for each kind of addition', () => {
+  it('CONTRIBUTING.md lists what to do for each kind of addition', () => {
     expect(lists.length).toBeGreaterThan(6);
     for (const { title, steps } of lists) expect(steps.length, title).toBeGreaterThan(3);
   });
 
-  it.each(lists)('$title: each file is there and has the example', ({ steps }) => {
+  it.each(lists)('CONTRIBUTING.md names files that exist and have the example: $title', ({ steps }) => {
     for (const { file, example } of steps) {
       expect(example, file).not.toBe('');
       expect(existsSync(join(ROOT, file)), file).toBe(true);

@@ -30,11 +30,11 @@ describe('the dependencies of package.json', () => {
     dependencies: Record<string, string>;
   };
 
-  it('are what the program loads, and nothing else', () => {
+  it('the dependencies of package.json are the packages that the program loads, and no others', () => {
     expect(packagesOf(['src/**/*.{ts,mjs}', 'connectors/**/*.ts'])).toEqual(Object.keys(dependencies).toSorted());
   });
 
-  it('are found in every form in which a package can be loaded', () => {
+  it('the packages that the program loads are found in every form in which a package can be loaded', () => {
     const text = [
       "import { a } from 'one';",
       "import {\n  b,\n} from '@two/of-it/inner';",

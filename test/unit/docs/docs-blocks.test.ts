@@ -65,7 +65,7 @@ function isOnlyShown({ language, text }: Pick<Block, 'language' | 'text'>): bool
 }
 
 describe('the blocks of code on pages', () => {
-  it('are all found, also those within lists', () => {
+  it('the blocks of code on pages are all found, also those within lists', () => {
     const missed = pages.flatMap(({ path, text }) => {
       const fences = [...text.matchAll(/^[ >\t]*(?:`{3}|~{3})/gm)].length;
       return fences === 2 * blocks.filter(({ page }) => page === path).length ? [] : [path];
@@ -73,13 +73,13 @@ describe('the blocks of code on pages', () => {
     expect(missed).toEqual([]);
   });
 
-  it('are all taken by a test', () => {
+  it('the blocks of code on pages are all taken by a test', () => {
     const untaken = blocks.filter((block) => !isOnlyShown(block) && readerOf(block) === undefined);
     expect(untaken.map(({ page, line, language }) => `${page}:${line} ${language}`)).toEqual([]);
     for (const part of Object.keys(SHOWN)) expect(blocks.filter(({ text }) => text.includes(part))).toHaveLength(1);
   });
 
-  it('are taken by tests that there are, and that take blocks still', () => {
+  it('the blocks of code on pages are taken by tests that exist, and that still take blocks', () => {
     for (const reader of READERS) {
       expect(existsSync(join(ROOT, reader.test)), reader.test).toBe(true);
       expect(
@@ -89,7 +89,7 @@ describe('the blocks of code on pages', () => {
     }
   });
 
-  it('are found to be untaken where a page has a block of another kind', () => {
+  it('a block of another kind on a page is found to be taken by no test', () => {
     const block = { page: 'docs/cli.md', line: 1, language: 'csv', text: 'a\n', file: null };
     expect(readerOf(block)).toBeUndefined();
     expect(readerOf({ ...block, page: 'docs/getting-started.md' })).toBeUndefined();
@@ -102,7 +102,7 @@ const ofLanguage = (language: string, page?: string) =>
     .filter((block) => block.language === language && (page === undefined || block.page === page))
     .map((block) => ({ ...block, where: `${block.page}:${block.line}` }));
 
-it.each(ofLanguage('json', 'docs/cli.md'))('$where is a document of JSON, or members of one', ({ text }) => {
+it.each(ofLanguage('json', 'docs/cli.md'))('the block at $where is JSON, or members of it', ({ text }) => {
   const document = text.trimStart().startsWith('{') ? text : `{${text}}`;
   expect(JSON.parse(document)).toBeTypeOf('object');
 });
@@ -113,14 +113,14 @@ const SYSTEMD =
     ' ',
   );
 
-it.each(ofLanguage('ini'))('$where has settings that systemd knows', ({ text }) => {
+it.each(ofLanguage('ini'))('the block at $where has settings that systemd knows', ({ text }) => {
   for (const line of text.trim().split('\n').filter(Boolean)) {
     if (/^\[(?:Unit|Service|Install)\]$/.test(line)) continue;
     expect(SYSTEMD).toContain(/^(\w+)=/.exec(line)?.[1]);
   }
 });
 
-it('The program that the unit of docs/installing.md starts is the one of the package', () => {
+it('the unit of docs/installing.md starts the program of the package', () => {
   const { bin } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { bin: Record<string, string> };
   const [, program] =
     /^ExecStart=\S+\/node_modules\/\.bin\/(\S+) start -c /m.exec(ofLanguage('ini')[0]?.text ?? '') ?? [];

@@ -64,7 +64,7 @@ const scripts = blocks
   .map((block) => ({ where: `${block.page}:${block.line}`, script: scriptOf(block) }));
 
 describe('the blocks of commands', () => {
-  it('are found on many pages, and every other block has a language that is known', () => {
+  it('the blocks of commands are found on many pages, and every other block has a language that is known', () => {
     expect(scripts.length).toBeGreaterThan(40);
     const unknown = blocks.filter(({ language }) => !['sh', 'console', ...OTHER_LANGUAGES].includes(language));
     expect(unknown).toEqual([]);
@@ -72,7 +72,7 @@ describe('the blocks of commands', () => {
     expect(Object.keys(NOT_COMMANDS).filter((text) => !texts.has(text))).toEqual([]);
   });
 
-  it('are refused where an option, a command or a script is unknown', async () => {
+  it('a block of commands is refused where an option, a command or a script is unknown', async () => {
     await expect(parse(['items', '--stat', 'due'])).rejects.toThrow(/--stat/);
     expect(() => commandsOf('dppsync check')).toThrow(/dppsync: No such/);
     expect(commandsOf(`dpp-sync items --search "a b" | cat # ${'`'}x`)).toContainEqual([
@@ -83,7 +83,7 @@ describe('the blocks of commands', () => {
     ]);
   });
 
-  it.each(scripts)('$where has commands with options that there are', async ({ script }) => {
+  it.each(scripts)('the block at $where has commands with options that exist', async ({ script }) => {
     const commands = commandsOf(script);
     for (const command of commands) {
       const args = argumentsIn(command);
@@ -98,7 +98,7 @@ const inline = pages.flatMap((page) =>
   [...proseOf(page).matchAll(/`dpp-sync ([^`\n]+)`/g)].map(([, text = '']) => ({ where: page.path, text })),
 );
 
-it.each(inline)('$where names `dpp-sync $text`, which there is', async ({ text }) => {
+it.each(inline)('the text at $where names `dpp-sync $text`, which exists', async ({ text }) => {
   for (const [, ...args] of commandsOf(`dpp-sync ${text.replaceAll('…', '')}`)) {
     try {
       await parse(args);

@@ -108,7 +108,7 @@ function isListed({ text }: Pick<Block, 'text'>, list: Record<string, string>): 
 }
 
 describe('the configs on pages', () => {
-  it('are many, and each exception is there', () => {
+  it('the configs on pages are many, and each exception is there', () => {
     expect(loaded.length).toBeGreaterThan(25);
     for (const part of Object.keys({ ...OTHER_YAML, ...NOT_LOADED }))
       expect(
@@ -117,14 +117,14 @@ describe('the configs on pages', () => {
       ).toBe(true);
   });
 
-  it('are refused where a key or an expression is wrong', async () => {
+  it('a config on a page is refused where a key or an expression is wrong', async () => {
     await expect(problemsOf('wbe: { port: 80 }')).rejects.toThrow();
     expect(
       await problemsOf('mappings: [{ to: product, key: row.a, fields: { sku: row.a, name: nmae(row.b) } }]'),
     ).not.toEqual([]);
   });
 
-  it.each(loaded)('$where has no problem', async ({ text }) => {
+  it.each(loaded)('the config at $where has no problem', async ({ text }) => {
     expect(await problemsOf(text)).toEqual([]);
   });
 });

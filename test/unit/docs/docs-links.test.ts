@@ -30,17 +30,17 @@ describe('the links of the pages', () => {
     ),
   );
 
-  it('lead to pages and headings that there are', () => {
+  it('the links of the pages lead to pages and headings that exist', () => {
     expect(links.length).toBeGreaterThan(150);
     expect(links.map(flawOf).filter((flaw) => flaw !== null)).toEqual([]);
   });
 
-  it('are found to be wrong where page or heading is missing', () => {
+  it('a link of a page is found to be wrong where page or heading is missing', () => {
     expect(flawOf({ file: 'docs/cli.md', target: 'nowhere.md' })).toContain('there is no nowhere.md');
     expect(flawOf({ file: 'docs/cli.md', target: 'mapping.md#nothing' })).toContain('no heading');
   });
 
-  it('lead to each page from the first one', () => {
+  it('the links of the pages lead to each page from the first one', () => {
     const reached = new Set(['README.md']);
     for (const file of reached) {
       for (const link of links.filter((one) => one.file === file)) {
@@ -52,7 +52,7 @@ describe('the links of the pages', () => {
   });
 });
 
-it('names no page in code, config or test that there is not', () => {
+it('code, configs and tests name no page that does not exist', () => {
   const files = globSync(['src/**/*.{ts,mjs}', 'connectors/**/*.ts', 'config/**/*', '*.ts', 'test/**/*.ts'], {
     cwd: ROOT,
   });

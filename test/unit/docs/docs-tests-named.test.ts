@@ -23,12 +23,12 @@ const named: NamedTest[] = pages
   );
 
 describe('the tests that pages name', () => {
-  it('are many, some of them by their names', () => {
+  it('the tests that pages name are many, some of them by their names', () => {
     expect(named.length).toBeGreaterThan(50);
     expect(named.filter(({ name }) => name !== null).length).toBeGreaterThan(20);
   });
 
-  it('are there', () => {
+  it('the tests that pages name exist', () => {
     const missing = named.filter(({ file, name }) => {
       if (!existsSync(join(ROOT, file))) return true;
       return name !== null && !readFileSync(join(ROOT, file), 'utf8').replaceAll("\\'", "'").includes(name);

@@ -24,11 +24,11 @@ describe('the page on where files come from', () => {
   const key = 'a-secret-of-some-length';
   const env = { DPP_BASE_URL: 'https://dpp.example.com', DPP_API_KEY: key, PIM_KEY: key, S3_ID: key, S3_KEY: key };
 
-  it('has examples for servers', () => {
+  it('the page on where files come from has examples for servers', () => {
     expect(examples.length).toBeGreaterThan(1);
   });
 
-  it.each(examples)('has a config without a problem (%#)', async (example) => {
+  it.each(examples)('the page on where files come from has a sound config (%#)', async (example) => {
     const files = { 'secrets/sftp_key': key };
     const text = example.replaceAll('/run/secrets/', './secrets/');
     const { sources, warnings } = await loadText(text, { env, files });
@@ -41,7 +41,7 @@ describe('the page on where files come from', () => {
     }
   });
 
-  it('mentions every option', () => {
+  it('the page on where files come from mentions every option', () => {
     const schemas = z.toJSONSchema(z.object({ ...FILE_SOURCE, ...FILE_STREAM }), { io: 'input' });
     const names = namesIn(schemas);
     expect(names).toContain('secretAccessKey');

@@ -67,16 +67,16 @@ const TERMS = [...GLOSSARY.matchAll(/^\| ([^|]+?) \| ([^|]+?) \|$/gm)].flatMap((
 describe('the glossary', () => {
   const source = wordsOf(globSync('src/**/*.ts', { cwd: ROOT }).map(read).join('\n'));
 
-  it('has each word once', () => {
+  it('the glossary has each word once', () => {
     expect(TERMS.length).toBeGreaterThan(50);
     expect(new Set(TERMS.map(({ term }) => term)).size).toBe(TERMS.length);
   });
 
-  it.each(TERMS)('describes "$term" in one sentence', ({ meaning }) => {
+  it.each(TERMS)('the glossary describes "$term" in one sentence', ({ meaning }) => {
     expect(meaning.replaceAll(/`[^`]*`/g, 'NAME')).toMatch(/^[A-Z][^.]*\.$/);
   });
 
-  it.each(TERMS)('has "$term", which the code uses', ({ term }) => {
+  it.each(TERMS)('the glossary has "$term", which the code uses', ({ term }) => {
     const isUsed = new RegExp(`\\b${wordsOf(term)}(?:s|es|d|ed|ing)?\\b`).test(source);
     expect(isUsed).toBe(true);
   });
@@ -87,13 +87,13 @@ describe('retired words', () => {
     (file) => !UNCHECKED_FILES.includes(file),
   );
 
-  it('are found in names and in texts, so that the check can fail', () => {
+  it('retired words are found in names and in texts, so that the check can fail', () => {
     expect(retiredIn('const heardJobs = 1;')).toEqual(['const heardJobs = 1; (use: receive, handle)']);
     expect(retiredIn('// It is put aside, and goes out anew.')).toHaveLength(3);
     expect(retiredIn("state = 'in_doubt'; ring_for(string); recommended")).toHaveLength(1);
   });
 
-  it.each(files)('are not in %s', (file) => {
+  it.each(files)('retired words are not in %s', (file) => {
     expect(retiredIn(read(file))).toEqual([]);
   });
 });

@@ -113,7 +113,7 @@ function circles(files: readonly string[], importedBy: (file: string) => string[
 }
 
 describe('imports', () => {
-  it('go one way', () => {
+  it('imports of the layers go one way', () => {
     const files = sources();
     expect(files.length).toBeGreaterThan(100);
     const problems = files.flatMap((file) =>
@@ -122,12 +122,12 @@ describe('imports', () => {
     expect(problems).toEqual([]);
   });
 
-  it('go in no circle, those of types included', () => {
+  it('imports go in no circle, those of types included', () => {
     const found = circles(sources(), filesImportedBy);
     expect(found.map((circle) => circle.map((file) => relative(ROOT, file)))).toEqual([]);
   });
 
-  it('lead in no circle from one folder of the sandbox to another', () => {
+  it('imports lead in no circle from one folder of the sandbox to another', () => {
     const folders = Map.groupBy(
       sources().filter((file) => file.includes('/src/sandbox/')),
       (file) => dirname(file),
@@ -146,7 +146,7 @@ describe('imports', () => {
     expect(circles(['a', 'b', 'c', 'd'], (file) => imports[file] ?? [])).toEqual([['b', 'c']]);
   });
 
-  it('are found in every form, so that the check can fail', () => {
+  it('imports are found in every form, so that the check can fail', () => {
     const text = [
       "import { a } from '../ledger/schema.ts';",
       "import type {\n  B,\n} from '../queue/backend.ts';",
@@ -160,7 +160,7 @@ describe('imports', () => {
     expect(problems).toHaveLength(6);
   });
 
-  it('name a part of the ledger, unless they put the process together or are the ledger', () => {
+  it('imports name a part of the ledger only where the process is put together, or in the ledger', () => {
     const whole = join(ROOT, 'src/domain/ports/ledger/ledger.ts');
     const users = sources().filter((file) => filesImportedBy(file).includes(whole));
     expect(users.map((file) => relative(ROOT, file)).sort()).toEqual([
@@ -169,17 +169,17 @@ describe('imports', () => {
     ]);
   });
 
-  it('leave the environment to the config', () => {
+  it('imports leave the environment to the config', () => {
     const readers = sources().filter((file) => /process\.env\b/.test(readFileSync(file, 'utf8')));
     expect(readers.map((file) => relative(ROOT, file))).toEqual(['src/config/environment.ts']);
   });
 
-  it('load what draws documents when the first one is drawn', () => {
+  it('the library that draws documents is imported when the first one is drawn', () => {
     const early = sources().filter((file) => /^(?!import type).*\bfrom 'pdfkit'/m.test(readFileSync(file, 'utf8')));
     expect(early).toEqual([]);
   });
 
-  it('stay within what connectors and sandbox are given', () => {
+  it('imports stay within what connectors and sandbox are given', () => {
     const parts = new Set(sources().map(partOf));
     for (const part of parts) expect(Object.keys(ALLOWED), `a rule for ${part}`).toContain(part);
   });

@@ -8,7 +8,7 @@ describe('markup as a line of text', () => {
     ['P-6.', html`<ul><li><a href="/items/product/P-6">P-6</a></li></ul>`],
     ['a < b & "c".', html`<p>${'a < b & "c"'}</p>`],
     ['Done.', html`<p>Done.</p> <p> <a href="/passports">Passports</a> </p>`],
-  ])('is: %s', (text, markup) => {
+  ])('a line of text from markup is: %s', (text, markup) => {
     expect(plainText(markup)).toBe(text);
   });
 });

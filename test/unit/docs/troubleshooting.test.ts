@@ -13,12 +13,12 @@ const page = readFileSync(join(ROOT, 'docs/troubleshooting.md'), 'utf8');
 const described = ISSUE_GROUPS.flatMap(({ codes }) => Object.keys(codes));
 
 describe('docs/troubleshooting.md', () => {
-  it('has each code of an error and of a delivery', () => {
+  it('docs/troubleshooting.md has each code of an error and of a delivery', () => {
     const codes = [...Object.keys(FAULT_EXIT_CODES), ...REASON_CODES];
     expect(codes.filter((code) => !page.includes(`| \`${code}\` |`))).toEqual([]);
   });
 
-  it('has each code of the sandbox, with its exit code', () => {
+  it('docs/troubleshooting.md has each code of the sandbox, with its exit code', () => {
     const found = globSync('src/sandbox/**/*.ts', { cwd: ROOT }).flatMap((file) => [
       ...readFileSync(join(ROOT, file), 'utf8').matchAll(/new Fault\(\s*'([a-z.]+)', (\d)/g),
     ]);
@@ -27,13 +27,13 @@ describe('docs/troubleshooting.md', () => {
     expect(Object.fromEntries(documented)).toEqual(exitCodes);
   });
 
-  it('has each issue that the code can report once, and no other', () => {
+  it('docs/troubleshooting.md has each issue that the code can report once, and no other', () => {
     const found = issueCodes();
     expect(found.length).toBeGreaterThan(60);
     expect(described.toSorted()).toEqual(found);
   });
 
-  it('says in full sentences what each code means and what to do', () => {
+  it('docs/troubleshooting.md says in full sentences what each code means and what to do', () => {
     const issues = ISSUE_GROUPS.flatMap(({ codes }) => Object.values(codes));
     const texts = [
       ...Object.values(FAULT_TEXTS),
