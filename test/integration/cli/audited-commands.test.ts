@@ -35,7 +35,7 @@ async function actions() {
 }
 
 describe('commands on the terminal', () => {
-  it('are in the audit log with their user and what came of them', async () => {
+  it('commands on the terminal are in the audit log with their user and their result', async () => {
     await run('sync', 'erp', '--wait', '5');
     await run('sync', 'nowhere');
     expect(await actions()).toEqual([
@@ -55,7 +55,7 @@ describe('commands on the terminal', () => {
     });
   });
 
-  it('are there as well where a daemon does the work, and so is who has asked for a run', async () => {
+  it('commands on the terminal are in the audit log where a daemon does the work, and so is who has asked for a run', async () => {
     const { daemon } = await startDaemon(world, { version: findPackage().version });
     stops.push(() => daemon.stop());
     await run('sync');
@@ -69,7 +69,7 @@ describe('commands on the terminal', () => {
     expect((await dashboard.runs({}, { limit: 1 })).rows).toMatchObject([{ trigger: 'cli', askedBy: ME }]);
   });
 
-  it('are not in the audit log where they only read', async () => {
+  it('commands on the terminal that only read are not in the audit log', async () => {
     await run('sync');
     const { daemon } = await startDaemon(world, { version: findPackage().version });
     stops.push(() => daemon.stop());

@@ -25,7 +25,7 @@ const run = (...args: string[]) => cli([...args, '-c', world.configFile]);
 const look = (...args: string[]) => runHere([...args, '-c', world.configFile]);
 
 describe('why a command ends with 4', () => {
-  it('is said by a sync of an unchanged night, with counts and the commands that show it', async () => {
+  it('a sync of an unchanged night says why it ends with 4, with counts and the commands that show it', async () => {
     world = await createWorld({ queue: queue(), config: { sources: EXPORT_SOURCES }, files: FLAWED_FILES });
     await world.sync();
     const { exitCode, json } = await run('sync', '--json');
@@ -38,7 +38,7 @@ describe('why a command ends with 4', () => {
     expect((await look('status', '--json')).json()).toMatchObject({ ok: false, causes });
   });
 
-  it('is a last run that failed, which status names with its error until the source is read again', async () => {
+  it('status ends with 4 and names the error of a failed last run until the source is read again', async () => {
     world = await createWorld({ queue: queue(), config: { sources: twoSources() }, files: GOOD_FILES });
     expect(exitCodeOf(await world.sync())).toBe(0);
     rmSync(join(world.folder, 'materials.csv'));
@@ -66,7 +66,7 @@ describe('why a command ends with 4', () => {
     expect((await look('status')).exitCode).toBe(0);
   });
 
-  it('names nothing of sources that are not selected', async () => {
+  it('a command that ends with 4 names nothing of sources that are not selected', async () => {
     world = await createWorld({ queue: queue(), config: { sources: twoSources() }, files: FLAWED_FILES });
     await world.sync();
     const { exitCode, stdout } = await run('sync', 'pim');
@@ -83,7 +83,7 @@ describe('what is missing from its source', () => {
       .filter((line) => !line.startsWith(`${id},`))
       .join('\n');
 
-  it('is shown each time until a person accepts it, and again when it goes missing again', async () => {
+  it('a missing item is shown each time until a person accepts it, and again when it goes missing again', async () => {
     const guard = { maxMissing: '100%', maxDrop: '100%' };
     world = await createWorld({
       queue: queue(),
@@ -117,7 +117,7 @@ describe('what is missing from its source', () => {
     expect((await run('sync', '--json')).json()).toMatchObject({ missing: { product: 1 } });
   });
 
-  it('is not counted where its operator does not care', async () => {
+  it('a missing item is not counted where the config ignores missing items', async () => {
     const source = { ...EXPORT_SOURCES[0], guard: { maxMissing: '100%', maxDrop: '100%' }, onMissing: 'ignore' };
     world = await createWorld({ queue: queue(), config: { sources: [source] }, files: GOOD_FILES });
     await world.sync();

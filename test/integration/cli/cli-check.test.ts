@@ -27,11 +27,11 @@ function writeConfig(changes: Record<string, unknown>): void {
 }
 
 describe('dpp-sync check', () => {
-  it('takes dpp-sync.yaml of the working folder where no file is named', async () => {
+  it('check takes dpp-sync.yaml of the working folder where no file is named', async () => {
     expect(await cli(['check'], { cwd: world.folder })).toMatchObject({ exitCode: 0 });
   });
 
-  it('ends with 0 and tells what the key may do, without a ledger and without its whole value', async () => {
+  it('check ends with 0 and shows what the key may do, without a ledger and without the whole key', async () => {
     const { exitCode, stdout, stderr } = await check();
     expect(exitCode).toBe(0);
     expect(stdout).toContain('✓ source   erp/products: 1 file');
@@ -43,7 +43,7 @@ describe('dpp-sync check', () => {
     expect(world.contents()).toMatchObject({ products: [], materials: [], bomItems: [] });
   });
 
-  it('gives one document', async () => {
+  it('check gives one document', async () => {
     const document = (await check('--json')).json();
     expect(Object.keys(document)).toEqual(['ok', 'config', 'sources', 'queue', 'api', 'alerts']);
     expect(document).toMatchObject({
@@ -61,7 +61,7 @@ describe('dpp-sync check', () => {
     });
   });
 
-  it('reports five errors of a config at once, and ends with 2', async () => {
+  it('check reports five errors of a config at once, and ends with 2', async () => {
     const [source] = EXPORT_SOURCES;
     writeConfig({
       target: { baseUrl: 'http://dpp.example.com', apiKey: API_KEY },
@@ -80,7 +80,7 @@ describe('dpp-sync check', () => {
     expect(json()).toMatchObject({ ok: false, error: { code: 'config.invalid', path: 'target.baseUrl' } });
   });
 
-  it('reports expressions that do not compile, and ends with 2', async () => {
+  it('check reports expressions that do not compile, and ends with 2', async () => {
     const [source] = EXPORT_SOURCES;
     const mappings = [
       { stream: 'products', to: 'product', key: 'row.ID +', fields: { sku: 'row.SKU', name: 'nmae(1)' } },
@@ -92,7 +92,7 @@ describe('dpp-sync check', () => {
     expect(stderr).toContain('sources[0].mappings[0].fields.name');
   });
 
-  it('reports expressions that do not compile beside the other errors of a config', async () => {
+  it('check reports expressions that do not compile beside the other errors of a config', async () => {
     const [source] = EXPORT_SOURCES;
     const [products, materials] = source?.mappings ?? [];
     const mappings = [
@@ -129,14 +129,14 @@ describe('dpp-sync check', () => {
     });
   });
 
-  it('ends with 2 without a config', async () => {
+  it('check ends with 2 without a config', async () => {
     const { exitCode, stderr } = await runHere(['check', '-c', join(world.folder, 'other.yaml')]);
     expect(exitCode).toBe(2);
     expect(stderr).toContain('There is no config file');
     expect(stderr).toContain('config/dpp-sync.example.yaml');
   });
 
-  it('tells every source that cannot be read, and still asks the API', async () => {
+  it('check reports every source that cannot be read, and still asks the API', async () => {
     const [source] = EXPORT_SOURCES;
     writeConfig({
       sources: [
@@ -155,7 +155,7 @@ describe('dpp-sync check', () => {
     expect((document['sources'] as object[]).at(-1)).toMatchObject({ error: { path: 'sources[1].streams.boms' } });
   });
 
-  it('ends with 3 when the API refuses the key', async () => {
+  it('check ends with 3 when the API refuses the key', async () => {
     const wrong = 'dpp_wrong-0123456789abcdefghij';
     writeConfig({ target: { baseUrl: world.baseUrl, apiKey: wrong } });
     const { exitCode, stdout, stderr } = await check();
@@ -165,7 +165,7 @@ describe('dpp-sync check', () => {
     expect(stdout + stderr).not.toContain(wrong);
   });
 
-  it('ends with 3 when the key may not write', async () => {
+  it('check ends with 3 when the key may not write', async () => {
     const { key } = world.sandbox.issueKey({ organization: 'acme', name: 'reader', scopes: ['read'] });
     writeConfig({ target: { baseUrl: world.baseUrl, apiKey: key } });
     const { exitCode, json } = await check('--json');
@@ -173,7 +173,7 @@ describe('dpp-sync check', () => {
     expect(json()).toMatchObject({ api: { scopes: { read: 'yes', write: 'no' } }, error: { code: 'api.key' } });
   });
 
-  it('says of publishing no more than what is so', async () => {
+  it('check says of publishing no more than it knows', async () => {
     const told = async (scopes: ('read' | 'write')[]) => {
       const { key } = world.sandbox.issueKey({ organization: 'acme', name: 'k', scopes });
       writeConfig({ target: { baseUrl: world.baseUrl, apiKey: key } });
@@ -185,7 +185,7 @@ describe('dpp-sync check', () => {
     expect(await told(['read', 'write'])).toContain('with this key; all other requests can be made.\n');
   });
 
-  it('ends with 3 when the plan does not allow the API', async () => {
+  it('check ends with 3 when the plan does not allow the API', async () => {
     world.sandbox.setPlan('acme', 'standard');
     expect((await check('--json')).json()).toMatchObject({
       ok: false,
@@ -194,7 +194,7 @@ describe('dpp-sync check', () => {
     });
   });
 
-  it('ends with 3 when nobody answers', async () => {
+  it('check ends with 3 when the API does not answer', async () => {
     await world.sandbox.close();
     const { exitCode, json } = await check('--json');
     expect(exitCode).toBe(3);
@@ -203,7 +203,7 @@ describe('dpp-sync check', () => {
 });
 
 describe('dpp-sync check of a queue that nobody answers for', () => {
-  it('ends with 3, says where, and still asks the API', async () => {
+  it('check of a queue that does not answer ends with 3, says where, and still asks the API', async () => {
     writeConfig({ queue: 'redis://user:hunter22@127.0.0.1:1' });
     const { exitCode, stdout, stderr } = await check();
     expect(exitCode).toBe(3);
@@ -236,7 +236,7 @@ describeRedis('dpp-sync check of a queue on Redis', () => {
     return check('--json');
   }
 
-  it('says which one it is, with the password of the config and without showing it', async () => {
+  it('check says which Redis the queue is, with the password of the config and without showing it', async () => {
     const { exitCode, stdout, json } = await checkRedis({ appendonly: true, password: 'hunter22' });
     expect(exitCode).toBe(0);
     expect(json()['queue']).toEqual({
@@ -249,7 +249,7 @@ describeRedis('dpp-sync check of a queue on Redis', () => {
     expect(stdout).not.toContain('hunter22');
   });
 
-  it('warns of settings with which Redis loses jobs, as the daemon does, and ends with 0', async () => {
+  it('check warns of settings with which Redis loses jobs, as the daemon does, and ends with 0', async () => {
     const { exitCode, json } = await checkRedis({ settings: { 'maxmemory-policy': 'allkeys-lru' } });
     expect(exitCode).toBe(0);
     expect(json()).toMatchObject({
@@ -258,7 +258,7 @@ describeRedis('dpp-sync check of a queue on Redis', () => {
     expect((await check()).stdout).toMatch(/✓ queue .*\n +warning: .*noeviction.*\n +warning: .*appendonly/);
   });
 
-  it('ends with 3 where the password is wrong', async () => {
+  it('check ends with 3 where the password of the queue is wrong', async () => {
     const { exitCode, stdout, json } = await checkRedis({ password: 'hunter22' }, (url) => url.replace('22', '33'));
     expect(exitCode).toBe(3);
     expect(json()).toMatchObject({
@@ -267,7 +267,7 @@ describeRedis('dpp-sync check of a queue on Redis', () => {
     expect(stdout).not.toMatch(/hunter[23]/);
   });
 
-  it('leaves nothing in Redis', async () => {
+  it('check leaves nothing in Redis', async () => {
     await checkRedis({});
     const client = new Redis(redis?.url ?? '');
     expect(await client.dbsize()).toBe(0);
@@ -289,7 +289,7 @@ describe('dpp-sync check --openapi', () => {
     return join(world.folder, 'schema.json');
   }
 
-  it('has nothing to say of the sandbox as it comes, and asks neither API nor sources', async () => {
+  it('check --openapi finds no difference of the sandbox with its defaults, and asks neither API nor sources', async () => {
     const file = await schemaOf({});
     rmSync(join(world.folder, 'products.csv'));
     world.requests();
@@ -304,7 +304,7 @@ describe('dpp-sync check --openapi', () => {
     expect(world.requests()).toEqual({});
   });
 
-  it('says of every style of the sandbox what is different there, and of keys only what is so', async () => {
+  it('check --openapi names the differences of every style of the sandbox, and of keys only what it knows', async () => {
     const differencesOf = async (options: SandboxOptions) => {
       const { openapi } = (await compare(await schemaOf(options), '--json')).json();
       return (openapi as { differences: object[] }).differences;
@@ -325,7 +325,7 @@ describe('dpp-sync check --openapi', () => {
     expect(stdout).not.toContain('To be set');
   });
 
-  it('ends with 4 and the profile that makes up for the differences, ready to be pasted', async () => {
+  it('check --openapi ends with 4 and the profile that makes up for the differences, ready to be pasted', async () => {
     const file = await schemaOf({ reportCreateScope: 'write' });
     const text = readFileSync(file, 'utf8');
     world.write('schema.json', text.replaceAll('country_of_origin', 'origin').replaceAll('"sku"', '"article"'));
@@ -345,7 +345,7 @@ describe('dpp-sync check --openapi', () => {
     expect(JSON.stringify(after)).not.toContain('scopes.reportCreate');
   });
 
-  it('ends with 4 where a part cannot be read, and shows it', async () => {
+  it('check --openapi ends with 4 where a part cannot be read, and shows it', async () => {
     const file = await schemaOf({});
     const text = readFileSync(file, 'utf8');
     const document = JSON.parse(text) as { paths: Record<string, { post: { requestBody: object } }> };
@@ -360,14 +360,14 @@ describe('dpp-sync check --openapi', () => {
     expect((await compare(file, '--json')).json()).toMatchObject({ ok: false });
   });
 
-  it('ends with 4 for a mere note too, where it has a value to be set', async () => {
+  it('check --openapi ends with 4 for a mere note too, where it has a value to be set', async () => {
     const { exitCode, stdout } = await compare(await schemaOf({ reportCreateScope: 'write' }));
     expect(exitCode).toBe(4);
     expect(stdout).not.toContain('Breaks');
     expect(stdout).toContain('reportCreate: write');
   });
 
-  it('ends with 2 for what cannot be read, or is no such document', async () => {
+  it('check --openapi ends with 2 for a file that cannot be read, or is no OpenAPI document', async () => {
     world.write('swagger.yaml', 'swagger: "2.0"\npaths: {}\n');
     for (const file of ['none.yaml', 'swagger.yaml', 'products.csv']) {
       const { exitCode, json } = await compare(join(world.folder, file), '--json');

@@ -44,7 +44,7 @@ describe('a ledger that cannot be used', () => {
   beforeEach(createFilledLedger);
 
   it(
-    'is named as damaged, with its cure, by every command, which ends with 3 and changes nothing',
+    'a damaged ledger is named with its cure by every command, which ends with 3 and changes nothing',
     covers('ledger-corrupt', 'I8'),
     async () => {
       damageLedger();
@@ -60,7 +60,7 @@ describe('a ledger that cannot be used', () => {
     },
   );
 
-  it('can be put right with a backup once it is damaged', covers('ledger-corrupt', 'I5', 'I8'), async () => {
+  it('a damaged ledger can be replaced by a backup', covers('ledger-corrupt', 'I5', 'I8'), async () => {
     const backup = join(world.folder, 'backup.db');
     expect((await run('ledger', 'backup', backup)).exitCode).toBe(0);
     damageLedger();
@@ -71,7 +71,7 @@ describe('a ledger that cannot be used', () => {
   });
 
   it(
-    'is named as from a newer version by every command, which ends with 3 and changes nothing',
+    'a ledger from a newer version is named by every command, which ends with 3 and changes nothing',
     covers('ledger-newer', 'I8'),
     async () => {
       const db = new Database(ledgerFile());
@@ -102,7 +102,7 @@ describe('a ledger of an older version', () => {
     old.close();
   }
 
-  it('is left as it is by what only reads, and can be checked and backed up', async () => {
+  it('a ledger of an older version is left as it is by commands that only read, and can be checked and backed up', async () => {
     await createOlderLedger();
     for (const args of [['status'], ['items'], ['show', 'product', 'old']]) {
       expect((await run(...args)).json()).toMatchObject({ ok: false, error: { code: 'ledger.older' } });
@@ -116,7 +116,7 @@ describe('a ledger of an older version', () => {
     expect((await run('items')).json()).toMatchObject({ key: 'old', state: 'in_doubt' });
   });
 
-  it('is brought up to date by the next sync, which names the backup and sends what was due', async () => {
+  it('a ledger of an older version is upgraded by the next sync, which names the backup and sends what was due', async () => {
     await createOlderLedger();
     const { exitCode, stderr, stdout } = await cli(['sync', '-c', world.configFile, '--json']);
     const [backup = ''] = readdirSync(join(world.folder, 'data')).filter((name) => name.includes('backup'));
@@ -132,7 +132,7 @@ describe('a ledger of an older version', () => {
 });
 
 describe('an item whose row has become unusable', () => {
-  it('is shown as delivered, with its row to be corrected as the next step', async () => {
+  it('an item whose row has become unusable is shown as delivered, with its row to be corrected as the next step', async () => {
     const guard = { maxMissing: '100%', maxDrop: '100%' };
     world = await createWorld({
       config: { sources: EXPORT_SOURCES.map((source) => ({ ...source, guard })) },

@@ -25,7 +25,7 @@ afterAll(() => world.remove());
 const run = (...args: string[]) => runHere([...args, '-c', world.configFile]);
 
 describe('before the first sync', () => {
-  it('preview shows records beside items and issues, and stores nothing', async () => {
+  it('before the first sync preview shows records beside items and issues, and stores nothing', async () => {
     const { exitCode, json } = await run('preview', 'erp', '--stream', 'products', '--limit', '2', '--json');
     expect(exitCode).toBe(0);
     expect(json()).toMatchObject({
@@ -54,13 +54,13 @@ describe('before the first sync', () => {
     expect(world.requests()).toEqual({});
   });
 
-  it('preview ends with 2 for a stream that does not exist', async () => {
+  it('before the first sync preview ends with 2 for a stream that does not exist', async () => {
     const { exitCode, stderr } = await run('preview', 'erp', '--stream', 'product');
     expect(exitCode).toBe(2);
     expect(stderr).toContain('Did you mean products?');
   });
 
-  it('status, items and quarantine say that there is no ledger yet, and end with 0', async () => {
+  it('before the first sync status, items and quarantine say that there is no ledger yet, and end with 0', async () => {
     expect(await run('status')).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('no ledger yet') });
     expect((await run('status', '--json')).json()).toMatchObject({ ok: true, ledger: { exists: false } });
     for (const command of ['items', 'quarantine']) {
@@ -159,7 +159,7 @@ describe('after a sync', () => {
     [['show', 'material', '3'], 'material "3"', 'quarantine --source erp'],
     [['pdf', 'product 3'], 'product "product 3"', 'why 3'],
     [['publish', 'A-3'], 'product "A-3"', 'why A-3'],
-  ])('%j says that the row with the key is in quarantine, and guesses no other key', async (args, what, command) => {
+  ])('%j says that the key is one of a row in quarantine, and guesses no other key', async (args, what, command) => {
     const { exitCode, stderr } = await run(...args);
     expect(exitCode).toBe(2);
     expect(stderr).toContain(

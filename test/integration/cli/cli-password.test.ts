@@ -42,7 +42,7 @@ describe('`password`', () => {
     return { stdout, stderr, exitCode: child.exitCode };
   };
 
-  it('prints the hash of a line of the standard input, with another salt each time', async () => {
+  it('`password` prints the hash of a line of the standard input, with another salt each time', async () => {
     const [first, second] = await Promise.all([run(`${PASSWORD}\n`), run(PASSWORD)]);
     for (const { stdout, stderr } of [first, second]) {
       expect(stdout).toMatch(new RegExp(`^${HASH.source}\n$`));
@@ -55,7 +55,7 @@ describe('`password`', () => {
     expect(JSON.parse(stdout)).toEqual({ ok: true, password: expect.stringMatching(HASH) });
   });
 
-  it('refuses a short password and more than one line, and repeats neither', async () => {
+  it('`password` refuses a short password and more than one line, and repeats neither', async () => {
     for (const input of ['hunter2', `${PASSWORD}\nanother line\n`]) {
       const { stdout, stderr, exitCode } = await run(input);
       expect([stdout, exitCode]).toEqual(['', 2]);
@@ -76,14 +76,14 @@ describeWhere({
     return text(child.stdout);
   };
 
-  it('asks twice and shows nothing of what is typed', async () => {
+  it('`password` asks twice and shows nothing of what is typed', async () => {
     const shown = await type(PASSWORD, PASSWORD);
     expect(shown).toMatch(/0$/);
     expect(shown).not.toContain('horse');
     expect(await isPassword(PASSWORD, HASH.exec(shown)?.[0] ?? '')).toBe(true);
   });
 
-  it('refuses two that differ', async () => {
+  it('`password` refuses two passwords that differ', async () => {
     const shown = await type(PASSWORD, `${PASSWORD}!`);
     expect(shown).toContain('The two passwords differ.');
     expect(shown).toMatch(/2$/);

@@ -60,7 +60,7 @@ function assertNoSecret({ stdout, stderr }: { stdout: string; stderr: string }):
 }
 
 describe('publications', () => {
-  it('lists every page as one table, whoever published', async () => {
+  it('publications lists every page as one table, whoever published', async () => {
     const result = await run('publications');
     expect(result).toMatchObject({ exitCode: 0, stderr: '' });
     const lines = result.stdout.trimEnd().split('\n');
@@ -72,20 +72,20 @@ describe('publications', () => {
     assertNoSecret(result);
   });
 
-  it('gives one document', async () => {
+  it('publications gives one document', async () => {
     const { exitCode, json } = await run('publications', '--json');
     expect(exitCode).toBe(0);
     expect(json()).toMatchObject({ ok: true, publications: [{ sku: 'A-1', isPublic: true }, { isPublic: false }] });
   });
 
-  it('ends with 3 where the API is out of reach, and with no half of a document', async () => {
+  it('publications ends with 3 where the API is out of reach, and with no half of a document', async () => {
     world.sandbox.faults.add({ operation: 'publication.list', kind: 'status', status: 503, retryAfterSeconds: 0 });
     const { exitCode, json } = await run('publications', '--json');
     expect(exitCode).toBe(3);
     expect(json()).toEqual({ ok: false, error: expect.objectContaining({ code: 'api.unreachable' }) });
   });
 
-  it('ends with 1 where what comes is no list', async () => {
+  it('publications ends with 1 where the answer is no list', async () => {
     const { exitCode, json } = await runHere(['publications', '--json', '-c', await configFor(answerWith(200, {}))]);
     expect(exitCode).toBe(1);
     expect(json()).toMatchObject({ error: { code: 'api.answer' } });
@@ -93,7 +93,7 @@ describe('publications', () => {
 });
 
 describe('pdf', () => {
-  it('saves the passport whole, by SKU or by key', async () => {
+  it('pdf saves the passport whole, by SKU or by key', async () => {
     const file = join(world.folder, 'pump.pdf');
     const result = await run('pdf', 'A-1', '--out', file);
     expect(result).toMatchObject({ exitCode: 0, stdout: expect.stringContaining(file) });
@@ -107,7 +107,7 @@ describe('pdf', () => {
     assertNoSecret(result);
   });
 
-  it('takes its name from the SKU, in the working folder; - is stdout and carries the PDF alone', async () => {
+  it('pdf names its file by the SKU, in the working folder; - is stdout and has the PDF alone', async () => {
     const named = await cli(['pdf', 'A-1', '-c', world.configFile], { cwd: world.folder });
     expect(named.exitCode).toBe(0);
     const written = readFileSync(join(world.folder, 'passport-A-1.pdf'));
@@ -117,13 +117,13 @@ describe('pdf', () => {
     expect(piped.stdout.length).toBeGreaterThan(written.length / 2);
   });
 
-  it('does not take stdout together with --json', async () => {
+  it('pdf does not take stdout together with --json', async () => {
     const { exitCode, json } = await run('pdf', 'A-1', '--out', '-', '--json');
     expect(exitCode).toBe(2);
     expect(json()).toMatchObject({ error: { code: 'usage' } });
   });
 
-  it('ends with 2 for a product that the ledger does not know, and says what is near', async () => {
+  it('pdf ends with 2 for a product that the ledger does not know, and names near ones', async () => {
     const { exitCode, stderr } = await run('pdf', 'A-');
     expect(exitCode).toBe(2);
     expect(stderr).toContain('Did you mean 1, 2?');
@@ -149,7 +149,7 @@ describe('pdf', () => {
     expect(readFileSync(file, 'utf8')).toBe('before');
   });
 
-  it('replaces no device, and writes into no folder that is not there', async () => {
+  it('pdf replaces no device, and writes into no folder that does not exist', async () => {
     const device = join(world.folder, 'device');
     symlinkSync('/dev/null', device);
     const refused = await run('pdf', 'A-1', '--out', device);
@@ -160,7 +160,7 @@ describe('pdf', () => {
 });
 
 describe('report', () => {
-  it('create sends what it is given, with the key that it prints; list shows it', async () => {
+  it('report create sends the given data, with the key that it prints; report list shows the report', async () => {
     const made = await run('report', 'create');
     expect(made).toMatchObject({
       exitCode: 0,
@@ -193,14 +193,14 @@ describe('report', () => {
     [['--data', '{"type": "a"}', '--type', 'b'], 'another type'],
     [['--data-file', '/nowhere/x.json'], '/nowhere/x.json does not exist.'],
     [['--idempotency-key', 'a b'], '1 to 64 characters'],
-  ])('create %j is bad usage, and sends nothing', async (args, words) => {
+  ])('report create %j is bad usage, and sends nothing', async (args, words) => {
     world.requests();
     const { exitCode, stderr } = await run('report', 'create', ...args);
     expect({ exitCode, stderr }).toMatchObject({ exitCode: 2, stderr: expect.stringContaining(words) });
     expect(world.requests()).toEqual({});
   });
 
-  it('create sends what was asked for once, under the key that it prints', async () => {
+  it('report create sends the request once, under the key that it prints', async () => {
     const { server, configFile } = await platformOf(answerWith(201, {}));
     const create = (...args: string[]) => runHere(['report', 'create', '--json', '-c', configFile, ...args]);
     expect((await create('--idempotency-key', 'mine')).json()).toEqual({ ok: true, id: null, idempotencyKey: 'mine' });
@@ -211,13 +211,13 @@ describe('report', () => {
     ]);
   });
 
-  it('create tells the fields that the platform refuses', async () => {
+  it('report create names the fields that the platform refuses', async () => {
     const { exitCode, stderr, stdout } = await run('report', 'create', '--type', 'quarterly');
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
     expect(stderr).toMatch(/type: .* is not a valid choice/);
   });
 
-  it('create says where nobody knows whether it arrived, and how to go on with the same key', async () => {
+  it('report create reports an unconfirmed request, and how to go on with the same key', async () => {
     world.sandbox.faults.add({ operation: 'report.create', kind: 'reset-after', count: 1 });
     const lost = await run('report', 'create', '--idempotency-key', 'again-1', '--json');
     expect(lost.exitCode).toBe(1);
@@ -226,7 +226,7 @@ describe('report', () => {
     expect(lost.stderr).toContain('--idempotency-key again-1');
   });
 
-  it('create ends with 3 where the key may not, or the API has no time', async () => {
+  it('report create ends with 3 where the key may not, or the API has no time', async () => {
     world.sandbox.faults.add({ operation: 'report.create', kind: 'status', status: 403, count: 1 });
     expect((await run('report', 'create', '--json')).json()).toMatchObject({ error: { code: 'api.key' } });
     world.sandbox.faults.add({ operation: 'report.create', kind: 'status', status: 429, retryAfterSeconds: 7 });
@@ -237,7 +237,7 @@ describe('report', () => {
 });
 
 describe('beside a command that holds the ledger and is no daemon', () => {
-  it('a passport, the reports and the publications can be had', async () => {
+  it('a passport, the reports and the publications can be read beside a command that holds the ledger', async () => {
     await withLedger(world, async () => {
       expect((await run('settle', 'A-1', '--rejected', '--json')).json()).toMatchObject({
         error: { code: 'ledger.held' },
@@ -259,7 +259,7 @@ describe('keys revoke', () => {
   const isRevoked = (id: string) =>
     world.sandbox.inspect().keys.find((key) => String(key.id) === id)?.revokedAt !== null;
 
-  it('takes the token from the variable or from a file, and says what became of the key', async () => {
+  it('keys revoke takes the token from the variable or from a file, and reports the state of the key', async () => {
     const [one, two] = [issue(), issue()];
     vi.stubEnv('DPP_ADMIN_TOKEN', token);
     const first = await run('keys', 'revoke', one.id, '--yes');
@@ -272,7 +272,7 @@ describe('keys revoke', () => {
     expect([isRevoked(one.id), isRevoked(two.id)]).toEqual([true, true]);
   });
 
-  it('asks for a yes where there is nobody to ask, and sends nothing', async () => {
+  it('keys revoke asks for a yes where there is nobody to ask, and sends nothing', async () => {
     const { id } = issue();
     vi.stubEnv('DPP_ADMIN_TOKEN', token);
     const { exitCode, stderr } = await run('keys', 'revoke', id);
@@ -281,7 +281,7 @@ describe('keys revoke', () => {
   });
 
   it.each([[['--token', GIVEN]], [[`--token=${GIVEN}`]], [['--token', GIVEN, '--json']]])(
-    'refuses a token on the command line, without repeating it (%#)',
+    'keys revoke refuses a token on the command line, without repeating it (%#)',
     async (args) => {
       const { id } = issue();
       vi.stubEnv('DPP_ADMIN_TOKEN', token);
@@ -296,14 +296,14 @@ describe('keys revoke', () => {
   it.each([
     ['no token at all', '', 'is not set'],
     ['an API key in its place', KEY, 'a key manages no keys'],
-  ])('ends with 2 with %s', async (_what, given, words) => {
+  ])('keys revoke ends with 2 with %s', async (_what, given, words) => {
     vi.stubEnv('DPP_ADMIN_TOKEN', given);
     const result = await run('keys', 'revoke', '1', '--yes');
     expect(result).toMatchObject({ exitCode: 2, stderr: expect.stringContaining(words) });
     assertNoSecret(result);
   });
 
-  it('takes no key for an id, since an id stands in logs', async () => {
+  it('keys revoke takes no key for an id, since an id stands in logs', async () => {
     vi.stubEnv('DPP_ADMIN_TOKEN', token);
     const result = await run('keys', 'revoke', KEY, '--yes');
     expect(result).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('not the id of a key') });
@@ -311,7 +311,7 @@ describe('keys revoke', () => {
     expect((await run('keys', 'revoke', '..', '--yes')).exitCode).toBe(2);
   });
 
-  it('tells a token that does not work from a role that may not, and from a key that is not there', async () => {
+  it('keys revoke distinguishes a token that does not work, a role that may not, and a key that does not exist', async () => {
     const { id } = issue();
     vi.stubEnv('DPP_ADMIN_TOKEN', 'no-token-of-this-platform');
     const invalid = await run('keys', 'revoke', id, '--yes', '--json');
@@ -333,7 +333,7 @@ describe('keys revoke', () => {
     expect(isRevoked(id)).toBe(false);
   });
 
-  it('tells where nobody knows whether the key is revoked', async () => {
+  it('keys revoke reports where nobody knows whether the key is revoked', async () => {
     const { id } = issue();
     vi.stubEnv('DPP_ADMIN_TOKEN', token);
     world.sandbox.faults.add({ operation: 'api_key.revoke', kind: 'reset-before', count: 1 });
@@ -347,7 +347,7 @@ describe('keys revoke', () => {
     [409, 'The key has already been revoked.', 0],
     [400, 'This key was revoked already.', 0],
     [409, 'The key may not be revoked.', 1],
-  ])('takes a %i that says "%s" for exit code %i', async (status, detail, exitCode) => {
+  ])('keys revoke takes a %i that says "%s" for exit code %i', async (status, detail, exitCode) => {
     vi.stubEnv('DPP_ADMIN_TOKEN', token);
     const configFile = await configFor(answerWith(status, { detail }));
     const result = await runHere(['keys', 'revoke', '7', '--yes', '--json', '-c', configFile]);

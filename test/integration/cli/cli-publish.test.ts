@@ -32,7 +32,7 @@ const published = () =>
     .map(({ sku }) => text(sku));
 
 describe('dpp-sync publish', () => {
-  it('publishes what is complete, and says of the rest what is missing', async () => {
+  it('publish publishes complete products, and names for each other one what is missing', async () => {
     const { exitCode, json, stderr } = await run('publish', 'SKU-P1', 'P2', 'P3', '--json');
     expect(exitCode).toBe(4);
     expect(json()).toMatchObject({
@@ -47,7 +47,7 @@ describe('dpp-sync publish', () => {
     expect(`${JSON.stringify(json())}${stderr}`).not.toContain(API_KEY);
   });
 
-  it('tells people the same', async () => {
+  it('publish reports the same to people as in its document', async () => {
     const { exitCode, stdout } = await run('publish', 'P1', 'P2', 'P3');
     expect(exitCode).toBe(4);
     expect(stdout).toContain('✓ P1 is published already.');
@@ -58,7 +58,7 @@ describe('dpp-sync publish', () => {
     expect(published()).toEqual(['SKU-P1']);
   });
 
-  it('does nothing at all where a product is unknown', async () => {
+  it('publish does nothing at all where a product is unknown', async () => {
     world.requests();
     const { exitCode, json } = await run('publish', 'P1', 'SKU-P', '--json');
     expect(exitCode).toBe(2);
@@ -66,7 +66,7 @@ describe('dpp-sync publish', () => {
     expect(world.requests()).toEqual({});
   });
 
-  it('shows what holds a passport beside its product, and its story under its own name', async () => {
+  it('publish shows why a passport waits beside its product, and its history under its own name', async () => {
     const product = await runHere(['show', 'product', 'P2', '-c', world.configFile]);
     expect(product.stdout).toMatch(
       /Passport {2}none\n {2}The passport waits until its product is complete:\n {2}- A row of it/,
@@ -79,7 +79,7 @@ describe('dpp-sync publish', () => {
   });
 
   it(
-    'publishes once the gate is open, though the API repeats its refusal for the key that it was given',
+    'publish succeeds once the business rule allows it, though the API repeats its refusal for the key that it was given',
     covers(['cached-refusal', 'gate'], 'I6'),
     async () => {
       world.sandbox.approvePassport('acme', 'SKU-P3');
@@ -92,7 +92,7 @@ describe('dpp-sync publish', () => {
 });
 
 describe('dpp-sync unpublish', () => {
-  it('withdraws what is public, once', async () => {
+  it('unpublish withdraws a public passport, once', async () => {
     expect((await run('unpublish', 'SKU-P1')).stdout).toContain('SKU-P1 is not public any more.');
     expect(published()).toEqual(['SKU-P3']);
     const again = await run('unpublish', 'P1', 'P2', '--json');
@@ -102,7 +102,7 @@ describe('dpp-sync unpublish', () => {
 });
 
 describe('publish with a key that the API refuses', () => {
-  it('reports the key once, with the variable that is not set, and each passport as not published', async () => {
+  it('publish with a key that the API refuses reports the key once, with the unset variable, and no passport as published', async () => {
     const refused = await createWorld({
       queue: queue(),
       config: { sources: SMALL_SOURCES },

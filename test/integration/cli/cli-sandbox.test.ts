@@ -11,7 +11,7 @@ describe('the verbs of a sandbox', () => {
     return { ...running, control, verb };
   }
 
-  it('make keys that work, for the scopes and the time that is asked for', async () => {
+  it('the commands of a sandbox make keys that work, for the scopes and the time that is asked for', async () => {
     const { call, clock, verb } = await started();
     const { exitCode, stdout, stderr } = await verb('key', 'robot', '--organization', 'acme', '--scopes', 'read');
     const key = stdout.trim();
@@ -30,7 +30,7 @@ describe('the verbs of a sandbox', () => {
     expect((await call('GET', '/api/products/', { key })).status).toBe(401);
   });
 
-  it('sign users in, and change plans', async () => {
+  it('the commands of a sandbox sign users in, and change plans', async () => {
     const { call, clock, verb } = await started();
     const issued = (await verb('key', 'other', '--organization', 'acme', '--json')).json();
     const path = `/api/api-keys/${String(issued['id'])}/revoke/`;
@@ -50,7 +50,7 @@ describe('the verbs of a sandbox', () => {
     expect((await call('GET', '/api/products/')).status).toBe(200);
   });
 
-  it('approve passports, and say what was asked', async () => {
+  it('the commands of a sandbox approve passports, and show its requests', async () => {
     const { call, verb } = await started();
     await call('POST', '/api/products/', { body: { sku: 'A', name: 'x' } });
     const early = await verb('approve', 'A', '--organization', 'acme', '--json');
@@ -63,7 +63,7 @@ describe('the verbs of a sandbox', () => {
     expect((await verb('stats', '--json')).json()).toMatchObject({ statistics: { requests: { 'passport.init': {} } } });
   });
 
-  it('show what was created twice', async () => {
+  it('the commands of a sandbox show what was created twice', async () => {
     const { call, sandbox, verb } = await started();
     expect((await verb('stats')).stdout).not.toContain('write');
     await call('POST', '/api/products/', { body: { sku: 'A', name: 'x' } });
@@ -81,7 +81,7 @@ describe('the verbs of a sandbox', () => {
     });
   });
 
-  it('end with 3 where no sandbox answers, and with 2 for what they do not take', async () => {
+  it('the commands of a sandbox end with 3 where no sandbox answers, and with 2 for bad usage', async () => {
     const { control, sandbox, verb } = await started();
     expect((await verb('key', 'x', '--scopes', 'admin')).exitCode).toBe(2);
     expect((await verb('token', 'x@example.com', '--role', 'king')).exitCode).toBe(2);
@@ -94,7 +94,7 @@ describe('the verbs of a sandbox', () => {
 });
 
 describe('a sandbox', () => {
-  it('does not start with one key for two sets of scopes, or with flags that do nothing', async () => {
+  it('a sandbox does not start with one key for two sets of scopes, or with flags that do nothing', async () => {
     const key = 'dpp_one-and-the-same-key';
     for (const args of [
       ['--key', key, '--key-read', key],
@@ -110,7 +110,7 @@ describe('a sandbox', () => {
 });
 
 describe('a sandbox with faults', () => {
-  it('says at its end what happened, and ends with 4 where one never did', async () => {
+  it('a sandbox with faults reports at its end which happened, and ends with 4 where one never did', async () => {
     const rules = ['product.list:status=503,count=1', 'report.list:reset-before', 'material.list:latency=600000'];
     const faults = rules.flatMap((rule) => ['--fault', rule]);
     const child = startCli(['sandbox', '--port', '0', '--control-port', '0', '--gates', 'none', ...faults, '--json']);
@@ -153,7 +153,7 @@ describe('a sandbox that listens beyond this machine', () => {
     ['0.0.0.0', true],
     ['127.0.0.1', false],
     ['localhost', false],
-  ])('warns of it: %s', async (host, warns) => {
+  ])('a sandbox that listens beyond this machine warns of it: %s', async (host, warns) => {
     const child = startCli(['sandbox', '--host', host, '--port', '0', '--quiet']);
     await child.said('Ctrl-C ends it');
     child.signal('SIGINT');

@@ -43,7 +43,7 @@ async function changeInLedger(keys: readonly string[] = ['3', '4']): Promise<voi
 const run = (...args: string[]): Promise<CliResult> => runHere([...args, '-c', world.configFile]);
 
 describe('dpp-sync settle of what is blocked', () => {
-  it('takes the command that the reason names, and the passport can be published then', async () => {
+  it('settle of a blocked item is done by the command that the reason names, and its passport can be published then', async () => {
     await syncThenChange();
     const { item } = (await run('show', 'bom_item', '3', '--json')).json() as { item: { reason: { message: string } } };
     const [, command = ''] = /`dpp-sync (settle --delivered \S+)`/.exec(item.reason.message) ?? [];
@@ -63,7 +63,7 @@ describe('dpp-sync settle of what is blocked', () => {
     expect(published.json()).toMatchObject({ passports: [{ asked: 'SKU-P2', state: 'published' }] });
   });
 
-  it('ignores all in a state once a person has confirmed how many, and a sync is well then', async () => {
+  it('settle ignores all in a state once a person has confirmed how many, and a sync ends well then', async () => {
     await syncThenChange();
     const unasked = await run('settle', '--state', 'blocked', '--ignore', '--json');
     expect(unasked.exitCode).toBe(2);
@@ -95,7 +95,7 @@ describe('dpp-sync settle of what is blocked', () => {
     expect([exitCodeOf(back), back.items.bom_item]).toEqual([0, { delivered: 4 }]);
   });
 
-  it('is shown with commands that a shell takes as they are, whatever the key', async () => {
+  it('settle of a blocked item is shown with commands that a shell takes as they are, whatever the key', async () => {
     await changeInLedger(["it's", '-7']);
     const about = (...args: string[]) => runHere(['-c', world.configFile, ...args]);
     const stepOf = async (key: string) =>
@@ -106,7 +106,7 @@ describe('dpp-sync settle of what is blocked', () => {
     expect(await stepOf('-7')).toContain(' replay --key -7`');
   });
 
-  it('settles several keys, or none where one of them is wrong', async () => {
+  it('settle of blocked items settles several keys, or none where one of them is wrong', async () => {
     await changeInLedger();
     const wrong = await run('settle', '3', 'nothing', '--ignore', '--json');
     expect(wrong.exitCode).toBe(2);
@@ -122,7 +122,7 @@ describe('dpp-sync settle of what is blocked', () => {
     });
   });
 
-  it('ends with 2 and says what to do where that cannot be said', async () => {
+  it('settle of a blocked item ends with 2 and says what to do where the resolution does not fit', async () => {
     await changeInLedger();
     const refused: [string[], RegExp][] = [
       [['P1', '--kind', 'product', '--delivered'], /the product is delivered/],

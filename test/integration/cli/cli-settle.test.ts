@@ -22,7 +22,7 @@ const settle = (...args: string[]): Promise<CliResult> =>
   runHere(['settle', ...args, '-c', world.configFile, '--json']);
 
 describe('dpp-sync settle', () => {
-  it('binds under the id that is given, in the type that the platform uses', covers('answer-lost', 'I4'), async () => {
+  it('settle binds under the given id, in the type that the platform uses', covers('answer-lost', 'I4'), async () => {
     const { exitCode, json } = await settle('SKU-P1', '--delivered', '--id', '4711');
     expect(json()).toEqual({
       ok: true,
@@ -43,7 +43,7 @@ describe('dpp-sync settle', () => {
   });
 
   it(
-    'reads the id back where none is given, and asks for it where the platform shows none',
+    'settle reads the id back where none is given, and asks for it where the platform shows none',
     covers('answer-lost', 'I4', 'I6'),
     async () => {
       const missing = await settle('P1', '--delivered');
@@ -56,13 +56,13 @@ describe('dpp-sync settle', () => {
     },
   );
 
-  it('says rejected of what is not there, which a replay may send', covers('answer-lost', 'I6'), async () => {
+  it('settle marks an absent item rejected, which a replay may send', covers('answer-lost', 'I6'), async () => {
     expect((await settle('P1', '--rejected')).json()).toMatchObject({ ok: true, state: 'rejected', released: 0 });
     const replay = await runHere(['replay', '--state', 'rejected', '--dry-run', '-c', world.configFile, '--json']);
     expect(replay.json()).toMatchObject({ ok: true, records: 1 });
   });
 
-  it('takes an id for no two items', async () => {
+  it('settle takes an id for no two items', async () => {
     await settle('P1', '--delivered', '--id', '7');
     await withLedger(world, async (ledger) => {
       await pullRows(ledger, { stream: 'more', rows: [row('P2')] });
@@ -77,7 +77,7 @@ describe('dpp-sync settle', () => {
   });
 
   it.each(['', '.', '..', '/api/products/12/', 'a b', 'a\nb', 'dpp_test0123456789abcdefghij', 'x'.repeat(256)])(
-    'ends with 2 for "%s", which is no id, and settles nothing',
+    'settle ends with 2 for "%s", which is no id, and settles nothing',
     async (id) => {
       for (const key of ['P1', 'M1']) {
         const { exitCode, json, stdout } = await settle(key, '--delivered', `--id=${id}`);
@@ -93,7 +93,7 @@ describe('dpp-sync settle', () => {
     },
   );
 
-  it('asks which one is meant where several are in doubt', async () => {
+  it('settle asks which item is meant where several are unconfirmed', async () => {
     await withLedger(world, async (ledger) => {
       await pullRows(ledger, { stream: 'more', rows: [row('X')] });
       await mapRows(ledger, () => items({ ...material('P1'), payload: { code: 'other', name: 'P1' } }));
@@ -110,7 +110,7 @@ describe('dpp-sync settle', () => {
     });
   });
 
-  it('ends with 2 for what is not in doubt, what is unknown, and words that do not say one thing', async () => {
+  it('settle ends with 2 for an item that is not unconfirmed or unknown, and for contradictory options', async () => {
     const refused: [string[], RegExp][] = [
       [['B1', '--delivered'], /the BOM item is waiting/],
       [['P', '--rejected'], /Did you mean P1/],
@@ -126,7 +126,7 @@ describe('dpp-sync settle', () => {
     }
   });
 
-  it('ends with 3 and names the holder while another process works on the ledger', async () => {
+  it('settle ends with 3 and names the holder while another process works on the ledger', async () => {
     await withLedger(world, async () => {
       const { exitCode, json } = await settle('P1', '--rejected');
       expect(exitCode).toBe(3);

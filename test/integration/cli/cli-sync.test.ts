@@ -15,7 +15,7 @@ async function begin(options: Partial<WorldOptions> = {}): Promise<World> {
 const sync = (...args: string[]) => cli(['sync', '-c', world.configFile, ...args]);
 
 describe('dpp-sync sync', () => {
-  it('ends with 0 and the document of the contract when all is delivered, and then sends nothing more', async () => {
+  it('sync ends with 0 and the document of the contract when all is delivered, and then sends nothing more', async () => {
     await begin();
     const first = await sync('--json');
     expect(first.exitCode).toBe(0);
@@ -42,7 +42,7 @@ describe('dpp-sync sync', () => {
     expect(await sync('--quiet')).toMatchObject({ exitCode: 0, stdout: '', stderr: '' });
   });
 
-  it('ends with 4 and says what waits and what is quarantined', async () => {
+  it('sync ends with 4 and reports which items wait and which rows are quarantined', async () => {
     await begin({ files: FLAWED_FILES });
     const { exitCode, stdout } = await sync();
     expect(exitCode).toBe(4);
@@ -56,7 +56,7 @@ describe('dpp-sync sync', () => {
     expect(quiet.stdout).toContain('2 records are quarantined');
   });
 
-  it('ends with 3 when the API refuses the key, which is shown nowhere', async () => {
+  it('sync ends with 3 when the API refuses the key, which is shown nowhere', async () => {
     await begin();
     const [key] = world.sandbox.inspect().keys;
     world.sandbox.revokeKey(key?.id ?? 0);
@@ -67,7 +67,7 @@ describe('dpp-sync sync', () => {
     expect(stderr).toContain('error: ');
   });
 
-  it('ends with 3 when the API cannot be reached within --wait, and all stays due', async () => {
+  it('sync ends with 3 when the API cannot be reached within --wait, and all stays due', async () => {
     await begin();
     await world.sandbox.close();
     const { exitCode, json } = await sync('--json', '--wait', '1');
@@ -79,7 +79,7 @@ describe('dpp-sync sync', () => {
     });
   });
 
-  it('ends with 3 when a source cannot be read', async () => {
+  it('sync ends with 3 when a source cannot be read', async () => {
     await begin({
       files: { 'products.csv': GOOD_FILES['products.csv'], 'materials.csv': GOOD_FILES['materials.csv'] },
     });
@@ -90,7 +90,7 @@ describe('dpp-sync sync', () => {
     expect(stderr).not.toMatch(/\n\s+at /);
   });
 
-  it('ends with 2 for a source that does not exist, and suggests the one that was meant', async () => {
+  it('sync ends with 2 for a source that does not exist, and suggests the one that was meant', async () => {
     await begin();
     const { exitCode, stderr, stdout } = await sync('epr');
     expect(exitCode).toBe(2);
@@ -98,7 +98,7 @@ describe('dpp-sync sync', () => {
     expect(stdout).toBe('');
   });
 
-  it('ends with 3 and names the holder while another process works on the ledger', async () => {
+  it('sync ends with 3 and names the holder while another process works on the ledger', async () => {
     await begin();
     const runtime = await world.open();
     try {
@@ -113,7 +113,7 @@ describe('dpp-sync sync', () => {
     }
   });
 
-  it('finishes what is under way at the first SIGINT, ends with 1, and doubles nothing when it is run again', async () => {
+  it('sync finishes what is in flight at the first SIGINT, ends with 1, and doubles nothing when it is run again', async () => {
     const rows = Array.from({ length: 200 }, (_, index) => `${index + 1},A-${index + 1},Pump ${index + 1},DE\n`);
     const files = { ...GOOD_FILES, 'products.csv': `ID,SKU,NAME,COUNTRY\n${rows.join('')}` };
     await begin({ files, profile: { imports: { creates: 'off' } } });
@@ -139,7 +139,7 @@ describe('dpp-sync sync', () => {
     expect(world.contents().products).toHaveLength(200);
   });
 
-  it('tells bad usage as a document too', async () => {
+  it('sync reports bad usage as a document too', async () => {
     await begin();
     for (const args of [['sync', '--wait', 'soon'], ['snyc'], ['sync', '--colour'], ['--log-level', 'loud', 'sync']]) {
       const { exitCode, json } = await cli([...args, '--json']);
@@ -149,7 +149,7 @@ describe('dpp-sync sync', () => {
     }
   });
 
-  it('takes global flags before and after the command', async () => {
+  it('sync takes global flags before and after the command', async () => {
     await begin();
     const before = await cli(['--json', '-c', world.configFile, 'status']);
     const after = await cli(['status', '-c', world.configFile, '--json']);

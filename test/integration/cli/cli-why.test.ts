@@ -28,14 +28,14 @@ afterAll(() => world.remove());
 const run = (...args: string[]) => runHere([...args, '-c', world.configFile]);
 
 describe('dpp-sync why', () => {
-  it('says that there is no ledger yet, with 2', async () => {
+  it('why says that there is no ledger yet, with 2', async () => {
     expect(await run('why', 'A-1')).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('no ledger yet') });
   });
 
   describe('after a sync', () => {
     beforeAll(() => world.sync());
 
-    it('ends with 0 for a published passport', async () => {
+    it('why ends with 0 for a published passport', async () => {
       const { exitCode, stdout } = await run('why', 'A-1');
       expect({ exitCode, first: stdout.split('\n')[0] }).toEqual({
         exitCode: 0,
@@ -44,7 +44,7 @@ describe('dpp-sync why', () => {
       expect(stdout).toContain('\n  ✓ Its row was read (erp/products, products.csv:2) and mapped.\n');
     });
 
-    it('ends with 4 for one that waits, and shows for what', async () => {
+    it('why ends with 4 for a passport that waits, and shows for what', async () => {
       const { exitCode, stdout } = await run('why', 'A/4 x');
       expect(exitCode).toBe(4);
       expect(stdout).toContain('  … Its BOM item 2 waits for an item that it refers to.\n');
@@ -53,7 +53,7 @@ describe('dpp-sync why', () => {
       );
     });
 
-    it('answers for a product that only its row in quarantine has, as one document', async () => {
+    it('why answers for a product that only its row in quarantine has, as one document', async () => {
       const { exitCode, json } = await run('why', 'A-3', '--json');
       expect(exitCode).toBe(4);
       expect(json()).toMatchObject({
@@ -65,12 +65,12 @@ describe('dpp-sync why', () => {
       });
     });
 
-    it('says that the row is corrected before its source is read again', async () => {
+    it('why says that a row in quarantine is corrected before its source is read again', async () => {
       const { stdout } = await run('why', 'A-3');
       expect(stdout).toMatch(/\n {2}✗ The row of A-3 is in quarantine .*\n {6}then: .*dpp-sync.* sync erp\n$/);
     });
 
-    it('names what may be meant by a product that nothing names, with 2', async () => {
+    it('why names what may be meant by a product that nothing names, with 2', async () => {
       const { exitCode, stdout, stderr } = await run('why', 'A-1x');
       expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
       expect(stderr).toContain('There is no product "A-1x" in the ledger.');
@@ -80,7 +80,7 @@ describe('dpp-sync why', () => {
 });
 
 describe('dpp-sync items', () => {
-  it('lists products whose passports wait, with what is missing first', async () => {
+  it('items lists products whose passports wait, with what is missing first', async () => {
     const { exitCode, stdout, stderr } = await run('items', '--state', 'incomplete');
     expect(exitCode).toBe(0);
     expect(stdout.trim().split('\n')).toHaveLength(2);
@@ -90,7 +90,7 @@ describe('dpp-sync items', () => {
     expect(JSON.parse(lines)).toMatchObject({ kind: 'product', key: '4', missingFirst: 'Its BOM item 2 is waiting.' });
   });
 
-  it('shows and finds passports by the names of their products', async () => {
+  it('items shows and finds passports by the names of their products', async () => {
     const { stdout } = await run('items', '--kind', 'passport', '--search', 'pump', '--json');
     expect(JSON.parse(stdout)).toMatchObject({ kind: 'passport', key: '1', name: 'Pump' });
   });

@@ -29,30 +29,30 @@ describe('completion in bash', () => {
     return stdout.split('\n').filter((line) => line !== '');
   }
 
-  it('offers the commands that begin as the word does', async () => {
+  it('completion in bash offers the commands that begin as the word does', async () => {
     expect(await offered('qu')).toEqual(['quarantine']);
   });
 
-  it('offers the commands below a command', async () => {
+  it('completion in bash offers the commands below a command', async () => {
     expect(await offered('ledger', 'ba')).toEqual(['backup']);
   });
 
-  it('offers options of the command and those of every command', async () => {
+  it('completion in bash offers options of the command and those of every command', async () => {
     expect(await offered('report', 'create', '--ty')).toEqual(['--type']);
     expect(await offered('report', 'create', '--conf')).toEqual(['--config']);
   });
 
-  it('offers the values of an option, whether a space or an equals sign comes before them', async () => {
+  it('completion in bash offers the values of an option, whether a space or an equals sign comes before them', async () => {
     expect(await offered('items', '--state', 'bl')).toEqual(['blocked']);
     expect(await offered('items', '--state', '=', 'bl')).toEqual(['blocked']);
     expect(await offered('items', '--state', '=')).toContain('rejected');
   });
 
-  it('offers files where nothing else fits', async () => {
+  it('completion in bash offers files where nothing else fits', async () => {
     expect(await offered('check', 'dpp-sync.b')).toEqual(['dpp-sync.bash']);
   });
 
-  it('refuses another shell, and names those that it knows', async () => {
+  it('completion refuses another shell, and names those that it knows', async () => {
     const { exitCode, stderr } = await runHere(['completion', 'tcsh']);
     expect(exitCode).toBe(2);
     expect(stderr).toContain('bash, zsh, fish');

@@ -52,7 +52,7 @@ const ARTICLES = [
 ].join('\r\n');
 
 describe('init --from, check and preview in an empty folder', () => {
-  it('go from a file to products at the platform', async () => {
+  it('init --from, check and preview in an empty folder go from a file to products at the platform', async () => {
     const world = await createWorld({ config: { sources: [] } });
     try {
       write('exports/artikel.csv', iconv.encode(ARTICLES, 'windows-1252'));
@@ -80,7 +80,7 @@ describe('init --from, check and preview in an empty folder', () => {
     }
   });
 
-  it('need neither address nor key until the platform is asked', async () => {
+  it('init --from, check and preview need neither address nor key until the platform is asked', async () => {
     write('artikel.csv', ARTICLES);
     const run = (...args: string[]) => cli(args, { cwd: folder.path });
     expect(await run('init', '--from', 'artikel.csv')).toMatchObject({ exitCode: 0, stderr: '' });
@@ -88,7 +88,7 @@ describe('init --from, check and preview in an empty folder', () => {
     expect(existsSync(join(folder.path, 'data'))).toBe(false);
   });
 
-  it('say what to do with a line that needs a person', async () => {
+  it('init --from, check and preview say what to do with a line that needs a person', async () => {
     const config = join(folder.path, 'todo.yaml');
     const file = write('descripcion.csv', 'Ref;Texto\nA1;Mesa de roble\nA2;Silla de pino\n');
     const { stdout } = await runHere(['init', '--from', file, '-c', config]);
@@ -96,7 +96,7 @@ describe('init --from, check and preview in an empty folder', () => {
     expect(readFileSync(config, 'utf8')).toMatch(/# TODO keep it if the column is right; no column has a known name/);
   });
 
-  it('leave a config that is there alone, unless they are to replace it', async () => {
+  it('init --from leaves a config that is there alone, unless it is to replace it', async () => {
     const file = write('artikel.csv', ARTICLES);
     const config = write('mine.yaml', 'mine');
     const refused = await runHere(['init', '--from', file, '-c', config, '--json']);
@@ -108,7 +108,7 @@ describe('init --from, check and preview in an empty folder', () => {
     expect(readFileSync(config, 'utf8')).toContain('Artikelnummer');
   });
 
-  it('write the example config without a file', async () => {
+  it('init writes the example config without a file', async () => {
     const config = join(folder.path, 'new.yaml');
     expect((await runHere(['init', '-c', config, '--json'])).json()).toEqual({ ok: true, file: config, from: null });
     expect(readFileSync(config, 'utf8')).toContain('An example of a config');
@@ -116,7 +116,7 @@ describe('init --from, check and preview in an empty folder', () => {
 });
 
 describe('init --from recognises', () => {
-  it('the same in a packed file', async () => {
+  it('init --from recognises the same in a packed file', async () => {
     const text = Buffer.from(ARTICLES);
     const packed = [write('a.csv.gz', gzipSync(text)), write('b.zip', zip([{ name: 'in/a.csv', data: text }]))];
     for (const file of packed) {
@@ -125,7 +125,7 @@ describe('init --from recognises', () => {
     }
   });
 
-  it('the row of the header in a workbook', async () => {
+  it('init --from recognises the row of the header in a workbook', async () => {
     const sheet =
       textRow(1, 'Export') +
       textRow(3, 'sku', 'name', 'EAN') +
@@ -136,7 +136,7 @@ describe('init --from recognises', () => {
     expect(found).toMatchObject({ key: ['sku'], counts: { records: 2, mapped: 2 } });
   });
 
-  it('the sheet with the records behind a cover, and names the other sheets', async () => {
+  it('init --from recognises the sheet with the records behind a cover, and names the other sheets', async () => {
     const sheets = [{ name: 'Cover' }, { name: 'Codes' }, { name: 'Old', state: 'hidden' }, { name: 'Articles: all' }];
     const sheet = textRow(1, 'sku', 'name', 'EAN') + textRow(2, 'A', 'Pump', '1') + textRow(3, 'B', 'Fan', '2');
     const small = (rows: string) => Buffer.from(`<worksheet><sheetData>${rows}</sheetData></worksheet>`);
@@ -161,12 +161,12 @@ describe('init --from recognises', () => {
     ['sap-idoc', 'bommat.xml', 'sap-idoc', { bom_item: 2 }],
     ['xml', 'parts.xml', null, {}],
     ['json', 'products-1.ndjson', null, {}],
-  ])('%s: %s', async (connector, name, preset, items) => {
+  ])('init --from recognises %s: %s', async (connector, name, preset, items) => {
     const found = await initFrom(join(fixtureFolder(connector), name));
     expect(found).toMatchObject({ recognised: { connector, preset }, counts: { items } });
   });
 
-  it('a large file by its first records, and says so', async () => {
+  it('init --from recognises a large file by its first records, and says so', async () => {
     const rows = Array.from({ length: 20_050 }, (_, at) => `A${at};Pump\n`);
     const found = await initFrom(write('large.csv', `sku;name\n${rows.join('')}`));
     expect(found).toMatchObject({
@@ -176,7 +176,7 @@ describe('init --from recognises', () => {
     });
   });
 
-  it('a Polish export with a doubled row, an unknown country and an empty name', async () => {
+  it('init --from recognises a Polish export with a doubled row, an unknown country and an empty name', async () => {
     const lamps = [
       'Indeks;Nazwa wyrobu;Kraj pochodzenia;Materiał;Masa [kg];Cena netto',
       'LMP-001;Lampa stołowa „Żuraw”;Polska;Stal;1,450;149,00',
@@ -201,7 +201,7 @@ describe('init --from recognises', () => {
     expect(text.match(/# TODO /g)).toHaveLength(found.todo.length);
   });
 
-  it('a file without a column for a name, of which nothing is then sent by a guess', async () => {
+  it('init --from recognises a file without a column for a name, and the config then sends no name by a guess', async () => {
     const found = await initFrom(write('x.csv', 'sku;a;b\n1;some words;other words\n2;more words;and others\n'));
     expect(found.todo).toEqual([
       expect.stringContaining('name: required'),
@@ -229,7 +229,7 @@ describe('init --from refuses, and writes nothing,', () => {
     ['a zip bomb', () => gzipSync(Buffer.alloc(100_000_000, 'a')), 'not recognised'],
   ];
 
-  it.each(hostile)('%s', async (_about, content, message) => {
+  it.each(hostile)('init --from refuses, and writes nothing: %s', async (_about, content, message) => {
     const file = write('hostile.csv', content());
     const config = join(folder.path, 'dpp-sync.yaml');
     const { exitCode, json } = await runHere(['init', '--from', file, '-c', config, '--json']);
@@ -238,7 +238,7 @@ describe('init --from refuses, and writes nothing,', () => {
     expect(existsSync(config)).toBe(false);
   });
 
-  it('a folder, and a file that is not there', async () => {
+  it('init --from refuses a folder, and a file that does not exist, and writes nothing', async () => {
     for (const file of [folder.path, join(folder.path, 'nowhere.csv')]) {
       const { exitCode, json } = await runHere(['init', '--from', file, '-c', join(folder.path, 'x.yaml'), '--json']);
       expect(exitCode).toBe(2);
@@ -279,7 +279,7 @@ describeRealExport('.', 'init --from real exports', (exports) => {
     ['bmecat/sap_sample.xml', {}, { recognised: { preset: 'bmecat-1.2' } }, 7, 4],
     ['bmecat/crossbase_kstools_dtd.xml', {}, { recognised: { preset: 'bmecat-1.2' } }, 14, 14],
     ['inventree/inventree_parts_company_bom.json', {}, { recognised: { preset: 'inventree' } }, 642, 639],
-  ])('%s', async (file, options, expected, records, mapped) => {
+  ])('init --from reads the real export %s', async (file, options, expected, records, mapped) => {
     const found = await from(file);
     expect(optionsOf(found)).toMatchObject(options);
     expect(found).toMatchObject(expected);

@@ -40,7 +40,7 @@ const stage = () =>
   });
 
 describe('a key as a command prints it', () => {
-  it('is found as it is, with the kind in front, with the natural key behind, and with its escapes', async () => {
+  it('a key as a command prints it is found as it is, with the kind in front, the natural key behind, and its escapes', async () => {
     await stage();
     for (const { kind, key, payload } of ITEMS) {
       const word = kind === 'bom_item' ? 'BOM item' : kind;
@@ -57,12 +57,12 @@ describe('a key as a command prints it', () => {
     expect(await find('  4711 ')).toBe('4711');
   });
 
-  it('is found for a row of several key columns, as the list of the quarantine shows it', async () => {
+  it('a pasted key is found for a row of several key columns, as the list of the quarantine shows it', async () => {
     await stage();
     expect(await find(readableKey('P1\u001f10'))).toBe('P1\u001f10');
   });
 
-  it('is found where it was shortened, if it fits one item', async () => {
+  it('a pasted key is found where it was shortened, if it fits one item', async () => {
     await stage();
     expect(await find(shorten(LONG, 36))).toBe(LONG);
     expect(await find(`product ${shorten(LONG, 36)}`)).toBe(LONG);
@@ -75,7 +75,7 @@ describe('a key as a command prints it', () => {
     });
   });
 
-  it('is found of an item of one kind, and is left as it is where no item has it', async () => {
+  it('a pasted key is found of an item of one kind, and is left as it is where no item has it', async () => {
     await stageRows(fixture.ledger, { one: items(product('10\u001f20')), two: items(material('only a material')) });
     const ofProduct = (text: string) => findPastedItem(text, fixture.ledger.views, ['product']);
     expect(ofProduct(readableKey('10\u001f20'))).toBe('10\u001f20');
@@ -83,7 +83,7 @@ describe('a key as a command prints it', () => {
     expect(ofProduct('only a material')).toBe('only a material');
   });
 
-  it('is refused where nothing has it, with keys that are near', async () => {
+  it('a pasted key is refused where nothing has it, with keys that are near', async () => {
     await stage();
     await expect(find('471')).rejects.toMatchObject({
       code: 'item.unknown',

@@ -42,7 +42,7 @@ async function preview(...args: string[]): Promise<Shown> {
 }
 
 describe('preview', () => {
-  it('counts records, items and issues over the whole source, the most frequent issue first', async () => {
+  it('preview counts records, items and issues over the whole source, the most frequent issue first', async () => {
     await begin();
     const { counts, streams } = await preview('--limit', '2');
     expect(counts).toEqual({
@@ -76,7 +76,7 @@ describe('preview', () => {
     expect(streams[1]?.counts).toMatchObject({ records: 1, mapped: 1, issues: [] });
   });
 
-  it('shows with --issues only records that something is wrong with, however late they come', async () => {
+  it('preview shows with --issues only records that have an issue, however late they come', async () => {
     await begin();
     const { streams } = await preview('--issues', '--limit', '2');
     expect(streams.map(({ matching, records }) => [matching, records.map(({ key }) => key)])).toEqual([
@@ -86,7 +86,7 @@ describe('preview', () => {
     ]);
   });
 
-  it('shows with --key the record with this key, also of several columns', async () => {
+  it('preview shows with --key the record with this key, also of several columns', async () => {
     await begin();
     const keysWith = async (key: string) =>
       (await preview('--key', key)).streams.flatMap(({ records }) => records.map((record) => record.key));
@@ -96,7 +96,7 @@ describe('preview', () => {
     expect(await keysWith('B1')).toEqual([]);
   });
 
-  it('shows with --item the records that make the item, by key or natural key', async () => {
+  it('preview shows with --item the records that make the item, by key or natural key', async () => {
     await begin();
     const placesOf = async (item: string) =>
       (await preview('--item', item)).streams.flatMap(({ stream, records }) => records.map(({ key }) => [stream, key]));
@@ -106,7 +106,7 @@ describe('preview', () => {
     expect(await placesOf('B210')).toEqual([['boms', 'B2\u001f10']]);
   });
 
-  it('says so where no record fits', async () => {
+  it('preview says so where no record fits', async () => {
     await begin();
     const { exitCode, stderr } = await runHere(['preview', 'erp', '--item', 'A-9999', '-c', world.configFile]);
     expect(exitCode).toBe(0);
@@ -118,19 +118,19 @@ describe('preview', () => {
     [['--issues', '--stream', 'materials'], 'No record has a problem.'],
     [['--issues', '--key', '1'], 'No record with the key 1 has a problem.'],
     [['--key', '9999'], 'No record with the key 9999 was found.'],
-  ])('says with %j that no record fits', async (args, words) => {
+  ])('preview says with %j that no record fits', async (args, words) => {
     await begin();
     const { stderr } = await runHere(['preview', 'erp', '-c', world.configFile, ...args]);
     expect(stderr.split('\n')).toContain(words);
   });
 
-  it('shows what fits all filters that are given', async () => {
+  it('preview shows the records that fit all given filters', async () => {
     await begin();
     const { streams } = await preview('--issues', '--key', '8', '--stream', 'products');
     expect(streams).toMatchObject([{ matching: 0, records: [], counts: { records: ROWS } }]);
   });
 
-  it('reads no further than the shown records with --no-counts', async () => {
+  it('preview reads no further than the shown records with --no-counts', async () => {
     await begin();
     const { counts, streams } = await preview('--no-counts', '--stream', 'products', '--limit', '3');
     expect(counts).toBeNull();
@@ -139,7 +139,7 @@ describe('preview', () => {
     ]);
   });
 
-  it('tells people the records, the items and the issues of each stream', async () => {
+  it('preview shows people the records, the items and the issues of each stream', async () => {
     await begin();
     const { stdout } = await runHere(['preview', 'erp', '--issues', '--limit', '1', '-c', world.configFile]);
     expect(stdout).toContain('erp/products  2,100 records: 1,782 mapped, 318 quarantined');
@@ -149,7 +149,7 @@ describe('preview', () => {
     expect(stdout).toContain('erp  2,104 records: 1,785 mapped, 319 quarantined');
   });
 
-  it('names the condition that excludes a record', async () => {
+  it('preview names the condition that excludes a record', async () => {
     const [source] = EXPORT_SOURCES;
     const mappings = source?.mappings.filter((one) => one.stream === 'products');
     const excluding = mappings?.map((one) => ({ ...one, when: 'row.ID != "1"' }));

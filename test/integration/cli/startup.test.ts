@@ -35,11 +35,11 @@ afterEach(() => rmSync(folder, { recursive: true }));
 describe('a command loads no more packages than it needs:', () => {
   const isOurs = (name: string): boolean => Object.hasOwn(dependencies, name);
 
-  it.each([['--help'], ['--version'], ['help'], ['nope']])('%s, the parser of the command line', (...args) => {
+  it.each([['--help'], ['--version'], ['help'], ['nope']])('%s loads the command line parser alone', (...args) => {
     expect(probedCli(args, { NODE_DISABLE_COMPILE_CACHE: '1' }).packages).toEqual(['commander']);
   });
 
-  it('status with the embedded queue, what reads the config and the ledger', () => {
+  it('status with the embedded queue loads no more packages than the config and the ledger need', () => {
     for (const [file, text] of Object.entries(GOOD_FILES)) writeFileSync(join(folder, file), text);
     const target = { baseUrl: 'https://dpp.example.com', apiKey: API_KEY };
     const sources = EXPORT_SOURCES.map((source) => ({ ...source, schedule: '30 2 * * *' }));
@@ -52,7 +52,7 @@ describe('a command loads no more packages than it needs:', () => {
 });
 
 describe('the SDK', () => {
-  it('loads no parser and no client of a server before a connector uses one', () => {
+  it('the SDK loads no parser and no client of a server before a connector uses one', () => {
     const { status, stderr, packages } = probedImport(join(ROOT, 'src/sdk/index.ts'), {
       NODE_DISABLE_COMPILE_CACHE: '1',
     });
@@ -80,7 +80,7 @@ describe('compiled code is kept', () => {
     expect(dirname(run({ HOME: folder, XDG_CACHE_HOME: 'caches' }).cache ?? '')).toBe(join(folder, '.cache/dpp-sync'));
   });
 
-  it('below a sticky folder, in which others cannot replace what is not theirs', () => {
+  it('compiled code is kept below a sticky folder, in which others cannot replace what is not theirs', () => {
     chmodSync(folder, 0o1777);
     expect(run({ XDG_CACHE_HOME: folder }).cache).not.toBeNull();
   });

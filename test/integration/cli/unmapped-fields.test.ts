@@ -29,7 +29,7 @@ async function begin(files: Record<string, string>, country: boolean): Promise<v
   await world.sync();
 }
 
-it('says of a field that no mapping gives where to add it, and a sync with it publishes the passports', async () => {
+it('a sync says of a field that no mapping gives where to add it, and a sync with it publishes the passports', async () => {
   await begin(GOOD_FILES, false);
   const all = await run('publish', '--all', '--yes');
   expect(all.exitCode).toBe(4);
@@ -56,7 +56,7 @@ it('says of a field that no mapping gives where to add it, and a sync with it pu
   expect(world.contents().publications).toHaveLength(2);
 });
 
-it('leaves an empty value of a mapped field to the person who corrects the source', async () => {
+it('a sync leaves an empty value of a mapped field to the person who corrects the source', async () => {
   await begin({ ...GOOD_FILES, 'products.csv': 'ID,SKU,NAME,COUNTRY\n1,A-1,Pump,\n' }, true);
   const { stdout } = await run('publish', '--all', '--yes');
   expect(stdout).toContain('✗ The passport was not published:\n✗ 1 is blocked: ');

@@ -78,7 +78,7 @@ async function publishAll(): Promise<void> {
 }
 
 describe('why a passport is not published', () => {
-  it('begins with the source and ends with the passport, in one sentence and its steps', async () => {
+  it('the answer to why begins with the source and ends with the passport, in one sentence and its steps', async () => {
     await stageRows(fixture.ledger, ROWS);
     await publishAll();
     expect(why('P1')).toEqual({
@@ -98,17 +98,17 @@ describe('why a passport is not published', () => {
     });
   });
 
-  it('finds the product by its natural key', async () => {
+  it('the answer to why finds the product by its natural key', async () => {
     await stageRows(fixture.ledger, ROWS);
     expect(why('SKU-P1')?.key).toBe('P1');
   });
 
-  it('knows nothing of a product that no row names', async () => {
+  it('the answer to why has nothing about a product that no row names', async () => {
     await stageRows(fixture.ledger, ROWS);
     expect(why('P9')).toBeNull();
   });
 
-  it('names field, value, rule and place of a row in quarantine, and what to do', async () => {
+  it('the answer to why names field, value, rule and place of a row in quarantine, and what to do', async () => {
     await stageRows(fixture.ledger, ROWS);
     await publishAll();
     await stageRows(fixture.ledger, { ...ROWS, B2: WRONG });
@@ -120,7 +120,7 @@ describe('why a passport is not published', () => {
     );
   });
 
-  it('finds a product that exists in quarantine alone, by its key and by a value of its row', async () => {
+  it('the answer to why finds a product that exists in quarantine alone, by its key and by a value of its row', async () => {
     await pullRows(fixture.ledger, { rows: [row('P1', { MATNR: 'A-1' })] });
     const [record] = await fixture.ledger.pendingRecords({ source: 'erp', afterId: 0, limit: 1 });
     await fixture.ledger.stage([{ id: record?.id ?? 0, version: record?.version ?? 0, result: WRONG }]);
@@ -134,21 +134,21 @@ describe('why a passport is not published', () => {
     }
   });
 
-  it('finds a row that no mapping wants', async () => {
+  it('the answer to why finds a row that no mapping wants', async () => {
     await stageRows(fixture.ledger, { ...ROWS, P2: EXCLUDED });
     expect(open('P2')).toEqual([
       'stop: No mapping wants the row of P2 (erp/default, test.csv:1): the condition `when` of each mapping is false for it. If it should become a product, correct the row or the condition. [dpp-sync preview erp]',
     ]);
   });
 
-  it('finds a row that waits to be mapped', async () => {
+  it('the answer to why finds a row that waits to be mapped', async () => {
     await pullRows(fixture.ledger, { rows: [row('P1')] });
     expect(why('P1')?.answer).toBe(
       'The passport of P1 is not published, because not all rows of its source erp are mapped yet.',
     );
   });
 
-  it('shows that the source no longer has the product', async () => {
+  it('the answer to why shows that the source no longer has the product', async () => {
     const others = { P2: items(product('P2')), P3: items(product('P3')) };
     await stageRows(fixture.ledger, { P1: items(product('P1')), ...others });
     await deliverAll(fixture.ledger);
@@ -158,7 +158,7 @@ describe('why a passport is not published', () => {
     );
   });
 
-  it('shows the guard that holds the read of its source', async () => {
+  it('the answer to why shows the guard that holds the read of its source', async () => {
     await stageRows(fixture.ledger, ROWS);
     await stageRows(fixture.ledger, { M1: ROWS['M1'] ?? EXCLUDED });
     expect(open()[0]).toMatch(
@@ -168,7 +168,7 @@ describe('why a passport is not published', () => {
     expect(open()[0]).toMatch(/ A person has accepted it at .* \[dpp-sync sync erp]$/);
   });
 
-  it('follows what an item waits for to the cause, through what waits itself', async () => {
+  it('the answer to why follows the chain of waiting items to the cause', async () => {
     await stageRows(fixture.ledger, ROWS);
     await settleNext('product', delivered(1));
     await settleNext('material', { kind: 'rejected', reason: { code: 'refused', message: 'The name is taken.' } });
@@ -181,7 +181,7 @@ describe('why a passport is not published', () => {
     );
   });
 
-  it('names an item that no row gives, and the row in quarantine that would give it', async () => {
+  it('the answer to why names an item that no row gives, and the row in quarantine that would give it', async () => {
     const { M1: _, ...without } = ROWS;
     await stageRows(fixture.ledger, without);
     await deliverAll(fixture.ledger);
@@ -192,7 +192,7 @@ describe('why a passport is not published', () => {
     );
   });
 
-  it('ends where components refer to each other, and where many parts are incomplete', async () => {
+  it('the answer to why ends where components refer to each other, and where many parts are incomplete', async () => {
     const parts = Array.from({ length: 8 }, (_, n) => [`C${n}`, items(bomItem(`C${n}`, 'P1', `none-${n}`))] as const);
     await stageRows(fixture.ledger, { ...ROWS, ...Object.fromEntries(parts) });
     await deliverAll(fixture.ledger);
@@ -263,7 +263,7 @@ describe('why a delivery keeps a passport back', () => {
     expect(why('P1')?.published).toBe(false);
   });
 
-  it('due, while the API refuses the key for others', async () => {
+  it('the answer to why shows a delivery that is due, while the API refuses the key for others', async () => {
     await stageRows(fixture.ledger, { P1: items(product('P1')), P2: items(product('P2')) });
     await settleNext('product', { kind: 'retry', dueAt: LATER, spend: false, reason: reason('denied_scope') });
     const [other = ''] = ['P1', 'P2'].filter((key) => fixture.ledger.views.item('product', key)?.reason === null);
@@ -272,7 +272,7 @@ describe('why a delivery keeps a passport back', () => {
     ]);
   });
 
-  it('due, and being sent', async () => {
+  it('the answer to why shows a delivery that is due, and one that is being sent', async () => {
     await stageRows(fixture.ledger, { P1: items(product('P1')) });
     expect(open()).toEqual(['waits: The product is due. The daemon or the next sync sends it.']);
     await fixture.ledger.noteApiWait({ since: 0, until: LATER, askAgainAt: LATER, message: 'Slow down.' });
@@ -289,7 +289,7 @@ describe('why nothing is created before the first contact', () => {
       ?.steps.filter(({ standing }) => standing !== 'ok')
       .map(({ standing, text }) => `${standing}: ${text}`);
 
-  it('waits for the list, and stops where the list cannot be used', async () => {
+  it('the answer to why waits for the list of the first contact, and stops where the list cannot be used', async () => {
     await stageRows(first.ledger, { P1: items(product('P1')) });
     const clause = "The product is created only after the platform's list of products was read";
     expect(openThere()).toEqual([`waits: ${clause}.`]);
@@ -317,7 +317,7 @@ describe('why a passport itself stays back', () => {
     expect(open('P1', rules)[0]).toMatch(/^stop: .* \[dpp-sync publish SKU-P1]$/);
   });
 
-  it('waits for its evaluation, for its turn, and for a business rule', async () => {
+  it('the answer to why shows a passport that waits for its evaluation, for its slot, and for a business rule', async () => {
     await stageRows(fixture.ledger, P1);
     await deliverAll(fixture.ledger);
     expect(open()).toEqual([
@@ -336,7 +336,7 @@ describe('why a passport itself stays back', () => {
     );
   });
 
-  it('waits for a business rule first, whatever the guard holds', async () => {
+  it('the answer to why shows a passport that waits for a business rule first, whatever the guard holds', async () => {
     const more = { M7: ROWS['M1'] ?? EXCLUDED, M8: ROWS['M1'] ?? EXCLUDED };
     await stageRows(fixture.ledger, { ...P1, ...more });
     await deliverAll(fixture.ledger);
@@ -351,7 +351,7 @@ describe('why a passport itself stays back', () => {
     expect(why('P1')?.answer).toContain('because the platform refuses the publication of its passport');
   });
 
-  it('waits for the guard first, once the platform has taken a change since its refusal', async () => {
+  it('the answer to why names the guard first once the platform has taken a change since its refusal', async () => {
     const more = { M7: ROWS['M1'] ?? EXCLUDED, M8: items(material('M8')) };
     await stageRows(fixture.ledger, { ...P1, ...more });
     await deliverAll(fixture.ledger);
@@ -363,7 +363,7 @@ describe('why a passport itself stays back', () => {
     expect(why('P1')?.answer).toContain('because the guard holds the last read of its source erp');
   });
 
-  it('was withdrawn by a person', async () => {
+  it('the answer to why shows a passport that a person has withdrawn', async () => {
     await stageRows(fixture.ledger, P1);
     await publishAll();
     await fixture.ledger.askForPassports({ products: ['P1'], status: 'unpublished' });
@@ -373,7 +373,7 @@ describe('why a passport itself stays back', () => {
     ]);
   });
 
-  it('was withdrawn because its product is missing', async () => {
+  it('the answer to why shows a passport that was withdrawn because its product is missing', async () => {
     const rules = { withdrawMissingOf: ['erp'] };
     await fixture.reopen(undefined, rules);
     await stageRows(fixture.ledger, { ...P1, P2: items(product('P2')) });
@@ -386,7 +386,7 @@ describe('why a passport itself stays back', () => {
     );
   });
 
-  it('waits for a source of parts that failed, was never read, or is not in the config', async () => {
+  it('the answer to why shows a passport that waits for a source of parts that failed, was never read, or left the config', async () => {
     await stageRows(fixture.ledger, P1);
     await deliverAll(fixture.ledger);
     const other = { sources: ['erp', 'pim'], partSources: ['erp', 'pim'] };
@@ -428,7 +428,7 @@ describe('whatever has happened to a product', () => {
     B1: fc.constantFrom(items(bomItem('B1', 'P1', 'M1')), EXCLUDED, WRONG),
   });
 
-  it('the answer agrees with the passport and with completeness, and each step is a sentence', async () => {
+  it('the answer to why agrees with the passport and with completeness, whatever has happened to a product', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.tuple(results, decisions), { minLength: 1, maxLength: 3 }), async (rounds) => {
         const one = createLedgerFixture({ rules: AUTO });

@@ -8,7 +8,7 @@ function keyRequest(scopes: Scope[], expiresAt?: number) {
   return { organization: 'acme', name: 'k', scopes, ...(expiresAt !== undefined && { expiresAt }) };
 }
 
-test('answers 401 with a challenge to no key, an unknown key and a key in the query string', async () => {
+test('the sandbox answers 401 with a challenge to no key, an unknown key and a key in the query string', async () => {
   const { call, key } = await startSandbox();
   const missing = await call('GET', '/api/products/', { key: null });
   expect(missing).toMatchObject({ status: 401, body: { detail: 'Authentication credentials were not provided.' } });
@@ -24,7 +24,7 @@ test('answers 401 with a challenge to no key, an unknown key and a key in the qu
   expect(bearer.status).toBe(401);
 });
 
-test('lets a key in until the instant of its expiry', async () => {
+test('the sandbox lets a key in until the instant of its expiry', async () => {
   const { call, clock, sandbox } = await startSandbox();
   const { key } = sandbox.issueKey(keyRequest(['read'], clock.now() + DAY_MS));
   clock.advance(DAY_MS - 1);
@@ -36,7 +36,7 @@ test('lets a key in until the instant of its expiry', async () => {
   });
 });
 
-test('refuses a revoked key from the next request on', async () => {
+test('the sandbox refuses a revoked key from the next request on', async () => {
   const { call, sandbox } = await startSandbox();
   const { id, key } = sandbox.issueKey(keyRequest(['read']));
   expect((await call('GET', '/api/products/', { key })).status).toBe(200);
@@ -48,7 +48,7 @@ test('refuses a revoked key from the next request on', async () => {
   expect(sandbox.revokeKey(999)).toBe(false);
 });
 
-test('answers 402 while the plan is not enterprise', async () => {
+test('the sandbox answers 402 while the plan is not enterprise', async () => {
   const { call, sandbox } = await startSandbox();
   sandbox.setPlan('acme', 'standard');
   expect(await call('GET', '/api/products/')).toMatchObject({
@@ -66,7 +66,7 @@ test.each<[string, string, Scope]>([
   ['POST', '/api/materials/', 'write'],
   ['PATCH', '/api/materials/1/', 'write'],
   ['POST', '/api/bom-items/', 'write'],
-])('%s %s wants the scope %s and no other', async (method, path, scope) => {
+])('the request %s %s needs the scope %s and no other', async (method, path, scope) => {
   const { call, sandbox } = await startSandbox();
   const others = (['read', 'write', 'publish'] as const).filter((other) => other !== scope);
   const body = method === 'GET' ? {} : { body: {} };
@@ -79,7 +79,7 @@ test.each<[string, string, Scope]>([
   expect([200, 400, 404]).toContain((await call(method, path, { ...body, key: enough })).status);
 });
 
-test('checks key, plan, scope and rate in this order, all of them before path, body and method', async () => {
+test('the sandbox checks key, plan, scope and rate in this order, all of them before path, body and method', async () => {
   const { call, sandbox, clock } = await startSandbox({
     rateLimit: { kind: 'fixed-window', limit: 1, windowMs: 1000 },
   });
@@ -101,7 +101,7 @@ test('checks key, plan, scope and rate in this order, all of them before path, b
   expect(await statusOf(null, '/api/products/', 'PUT')).toBe(401);
 });
 
-test('issues keys of the documented form and shows only their first 8 characters afterwards', async () => {
+test('the sandbox issues keys of the documented form and shows only their first 8 characters afterwards', async () => {
   const { sandbox, key } = await startSandbox();
   expect(key).toMatch(/^dpp_[A-Za-z0-9_-]{43}$/);
   const snapshot = sandbox.inspect();
@@ -119,7 +119,7 @@ test('issues keys of the documented form and shows only their first 8 characters
   expect(JSON.stringify(snapshot)).not.toContain(key.slice(0, 12));
 });
 
-test('takes a key of the caller’s choice, and updates it when it comes again', async () => {
+test('the sandbox takes a key of the caller’s choice, and updates it when it comes again', async () => {
   const { call, sandbox } = await startSandbox();
   const key = 'dpp_demo-key-0123456789';
   const first = sandbox.ensureKey({ ...keyRequest(['read']), key });
@@ -131,7 +131,7 @@ test('takes a key of the caller’s choice, and updates it when it comes again',
   expect((await call('GET', '/api/products/', { key })).status).toBe(401);
 });
 
-test('refuses to ensure a malformed key or one of another organisation, without repeating it', async () => {
+test('the sandbox refuses to ensure a malformed key or one of another organisation, without repeating it', async () => {
   const { sandbox } = await startSandbox();
   const key = 'dpp_demo-key-0123456789';
   sandbox.ensureKey({ ...keyRequest(['read']), key });

@@ -12,7 +12,7 @@ async function startWithParts(options: SandboxOptions = {}): Promise<RunningSand
   return running;
 }
 
-test('creates an item of a material with every field, decimals as text', async () => {
+test('the sandbox creates a BOM item of a material with every field, decimals as text', async () => {
   const { call } = await startWithParts();
   const body = {
     product: 1,
@@ -38,13 +38,13 @@ test('creates an item of a material with every field, decimals as text', async (
   });
 });
 
-test('creates an item of a component', async () => {
+test('the sandbox creates a BOM item of a component', async () => {
   const { call } = await startWithParts();
   const created = await call('POST', PATH, { body: { product: 1, component: 2, material: null, quantity: '4' } });
   expect(created).toMatchObject({ status: 201, body: { product: 1, component: 2, material: null, quantity: '4' } });
 });
 
-test('makes two rows of the same body sent twice, so that a double shows', async () => {
+test('the sandbox makes two BOM items of the same body sent twice, so that a double shows', async () => {
   const { call, sandbox } = await startWithParts();
   const body = { product: 1, material: 1, quantity: '2.50', position: '10', unit: 'KGM', valid_from: '2026-01-01' };
   const first = await call('POST', PATH, { body });
@@ -108,7 +108,7 @@ test.each([
     { ...part, valid_from: '2026-02-02', valid_to: '2026-02-01' },
     { valid_to: ['Ensure this date is not before valid_from.'] },
   ],
-])('refuses %s', async (_what, body, errors) => {
+])('the sandbox refuses a BOM item with %s', async (_what, body, errors) => {
   const { call, sandbox } = await startWithParts();
   const refused = await call('POST', PATH, { body });
   expect(refused.status).toBe(400);
@@ -116,7 +116,7 @@ test.each([
   expect(sandbox.inspect().organizations.acme?.bomItems).toEqual([]);
 });
 
-test('refers by UUID where ids are UUIDs', async () => {
+test('a BOM item of the sandbox refers by UUID where ids are UUIDs', async () => {
   const { call, sandbox } = await startWithParts({ ids: 'uuid' });
   const acme = sandbox.inspect().organizations.acme;
   const body = { product: acme?.products[0]?.id, material: acme?.materials[0]?.id, quantity: '1' };

@@ -22,7 +22,7 @@ function isRaw(body: unknown): body is string | Buffer {
 
 const RULE = { operation: 'product.list', kind: 'status', status: 500, count: 1 };
 
-test('sets, adds, shows and drops faults while the sandbox serves', async () => {
+test('the control server sets, adds, shows and drops faults while the sandbox serves', async () => {
   const { call, control } = await startWithControl();
   expect(await control('PUT', '/faults', [RULE])).toMatchObject({ status: 200, body: { unused: [RULE] } });
   expect((await call('GET', '/api/products/')).status).toBe(500);
@@ -43,7 +43,7 @@ test('sets, adds, shows and drops faults while the sandbox serves', async () => 
   expect(await control('GET', '/faults')).toMatchObject({ body: { faults: [], unused: [{ status: 502 }] } });
 });
 
-test('shows statistics and contents, without a full key', async () => {
+test('the control server shows statistics and contents, without a full key', async () => {
   const { call, control, key } = await startWithControl();
   await call('POST', '/api/products/', { body: { sku: 'A', name: 'x' } });
   const stats = await control('GET', '/stats');
@@ -53,7 +53,7 @@ test('shows statistics and contents, without a full key', async () => {
   expect(JSON.stringify(inspected.body)).not.toContain(key.slice(0, 12));
 });
 
-test('approves a passport for the review gate', async () => {
+test('the control server approves a passport for the review gate', async () => {
   const { call, control } = await startWithControl();
   await call('POST', '/api/products/', { body: { sku: 'A', name: 'x' } });
   const approval = { organization: 'acme', sku: 'A' };
@@ -88,7 +88,7 @@ test.each([
   ['an unknown method', 'PATCH', '/faults', undefined, {}, 404],
   ['a name from the network', 'GET', '/inspect', undefined, { host: 'sandbox.example.com' }, 403],
   ['a huge body', 'PUT', '/faults', ' '.repeat(1_100_000), {}, 413],
-])('refuses %s and keeps the faults as they are', async (_what, method, path, body, headers, status) => {
+])('the control server refuses %s and keeps its faults', async (_what, method, path, body, headers, status) => {
   const { control, sandbox } = await startWithControl();
   sandbox.faults.add({ operation: '*', kind: 'duplicate' });
   const answer = await control(method, path, body, headers);
@@ -119,17 +119,17 @@ test.each([
     [RULE, { operation: '*', kind: 'boom' }],
     '[1].kind: Expected one of status, html, reset-before, reset-after, truncate, slow-body, duplicate, crossed, partial-import, outage, latency, move, shuffle, lag.',
   ],
-])('%s %s says in words what is wrong with %j', async (method, path, body, detail) => {
+])('the control server explains %s %s with the body %j', async (method, path, body, detail) => {
   const { control } = await startWithControl();
   expect((await control(method, path, body)).body['detail']).toBe(detail);
 });
 
-test.each(['application/json ; charset=utf-8', 'Application/JSON'])('takes a body of the type %s', async (type) => {
+test.each(['application/json ; charset=utf-8', 'Application/JSON'])('a control body may be %s', async (type) => {
   const { control } = await startWithControl();
   expect((await control('POST', '/organizations', { name: 'Z\u00fcrich' }, { 'content-type': type })).status).toBe(200);
 });
 
-test('makes workspaces, keys, tokens and limits', async () => {
+test('the control server makes workspaces, keys, tokens and limits', async () => {
   const { call, control, key } = await startWithControl();
   await control('POST', '/organizations', { name: 'other', plan: 'standard' });
   expect(await control('GET', '/organizations')).toMatchObject({
@@ -165,7 +165,7 @@ test('makes workspaces, keys, tokens and limits', async () => {
   expect([await products(key), await products(key)]).toEqual([200, 429]);
 });
 
-test('replaces the settings of the bulk import', async () => {
+test('the control server replaces the settings of the bulk import', async () => {
   const { call, control, clock, sandbox } = await startWithControl();
   const put = await control('PUT', '/import', { answer: 'later', storesAfterMs: 1000 });
   expect(put).toMatchObject({ status: 200, body: { answer: 'later', storesAfterMs: 1000, upserts: true } });
@@ -183,7 +183,7 @@ test('the control server is no part of the API', async () => {
   expect((await call('GET', '/inspect')).status).toBe(404);
 });
 
-test('says which port it cannot have', async () => {
+test('the control server that cannot have its port says which', async () => {
   const { sandbox } = await startSandbox();
   const { controlUrl } = await startWithControl();
   await expect(sandbox.listenControl({ port: Number(new URL(controlUrl).port) })).rejects.toMatchObject({

@@ -7,7 +7,7 @@ import { startSandbox } from '../../support/sandbox/sandbox-caller.ts';
 const PATH = '/api/products/';
 const product = (sku: string) => ({ body: { sku, name: 'x' } });
 
-test('keeps the effect when it resets the connection afterwards', async () => {
+test('a fault that resets the connection afterwards keeps the effect of the request', async () => {
   const { call, sandbox } = await startSandbox();
   sandbox.faults.add({ operation: 'product.create', kind: 'reset-after', count: 1 });
   await expect(call('POST', PATH, product('A'))).rejects.toMatchObject({ code: 'ECONNRESET' });
@@ -26,7 +26,7 @@ test('a reset before the effect has no effect', async () => {
   expect((await call('POST', PATH, product('A'))).status).toBe(201);
 });
 
-test('answers a status as often as told, then works again', async () => {
+test('a fault answers a status as often as it was told, then the sandbox works again', async () => {
   const { call, sandbox } = await startSandbox({
     faults: [
       { operation: 'product.create', kind: 'status', status: 503, count: 2 },
@@ -39,7 +39,7 @@ test('answers a status as often as told, then works again', async () => {
   expect(sandbox.inspect().faults.map(({ used }) => used)).toEqual([2, 1]);
 });
 
-test('applies a rule only to its operation and to bodies with its text', async () => {
+test('a fault applies only to its operation and to bodies with its text', async () => {
   const { call, sandbox } = await startSandbox();
   sandbox.faults.add({ operation: 'product.create', kind: 'status', status: 500, match: '"B"' });
   expect((await call('POST', PATH, product('A'))).status).toBe(201);
@@ -49,7 +49,7 @@ test('applies a rule only to its operation and to bodies with its text', async (
   expect((await call('POST', PATH, product('B'))).status).toBe(201);
 });
 
-test('applies a rule for every operation to each of them', async () => {
+test('a fault for every operation applies to each of them', async () => {
   const { call, sandbox } = await startSandbox();
   sandbox.faults.add({ operation: '*', kind: 'status', status: 502 });
   expect((await call('GET', PATH)).status).toBe(502);
@@ -57,7 +57,7 @@ test('applies a rule for every operation to each of them', async () => {
   expect((await call('GET', '/api/nothing/')).status).toBe(404);
 });
 
-test('delays a request before its effect, and combines that with an outcome', async () => {
+test('a fault delays a request before its effect, and can have an outcome as well', async () => {
   const { call, clock, sandbox } = await startSandbox();
   sandbox.faults.add({ operation: 'product.create', kind: 'latency', ms: 1000 });
   sandbox.faults.add({ operation: 'product.create', kind: 'reset-after', match: '"B"' });
@@ -71,12 +71,12 @@ test('delays a request before its effect, and combines that with an outcome', as
   expect(sandbox.inspect().organizations.acme?.products).toHaveLength(2);
 });
 
-test('refuses a rule that makes no sense', async () => {
+test('the sandbox refuses a fault that makes no sense', async () => {
   const { sandbox } = await startSandbox();
   expect(() => sandbox.faults.add({ operation: '*', kind: 'status', status: 200 })).toThrow();
 });
 
-test('counts requests by operation and status, and shows the last ones', async () => {
+test('the sandbox counts requests by operation and status, and shows the last ones', async () => {
   const { call, sandbox } = await startSandbox({ eventsMax: 3 });
   await call('POST', PATH, product('A'));
   await call('POST', PATH, product('A'));
@@ -101,21 +101,21 @@ test('counts requests by operation and status, and shows the last ones', async (
 test.each([
   ['none', 0],
   ['done', 1],
-] as const)('answers 500 with the effect %s', async (effect, products) => {
+] as const)('a fault answers 500 with the effect %s', async (effect, products) => {
   const { call, sandbox } = await startSandbox();
   sandbox.faults.add({ operation: 'product.create', kind: 'status', status: 500, effect });
   expect((await call('POST', PATH, product('A'))).status).toBe(500);
   expect(sandbox.inspect().organizations.acme?.products).toHaveLength(products);
 });
 
-test('answers 503 with Retry-After', async () => {
+test('a fault answers 503 with Retry-After', async () => {
   const { call } = await startSandbox({
     faults: [{ operation: '*', kind: 'status', status: 503, retryAfterSeconds: 7 }],
   });
   expect(await call('GET', PATH)).toMatchObject({ status: 503, headers: { 'retry-after': '7' } });
 });
 
-test.each([200, 502])('answers %i with HTML in place of JSON', async (status) => {
+test.each([200, 502])('a fault answers %i with HTML in place of JSON', async (status) => {
   const { call, sandbox } = await startSandbox();
   sandbox.faults.add({ operation: 'product.create', kind: 'html', status, effect: 'done' });
   const answer = await call('POST', PATH, product('A'));
@@ -124,7 +124,7 @@ test.each([200, 502])('answers %i with HTML in place of JSON', async (status) =>
   expect(sandbox.inspect().organizations.acme?.products).toHaveLength(1);
 });
 
-test('breaks off amid the body, after the effect', async () => {
+test('a fault breaks an answer off amid its body, after the effect', async () => {
   const { baseUrl, key, sandbox } = await startSandbox();
   sandbox.faults.add({ operation: 'product.create', kind: 'truncate' });
   const answer = await request(`${baseUrl}${PATH}`, {
@@ -139,7 +139,7 @@ test('breaks off amid the body, after the effect', async () => {
   expect(requests).toEqual({ 'product.create': { truncated: 1 } });
 });
 
-test('sends a body in pieces over the time that it is told, and all of it', async () => {
+test('a fault sends a body in pieces over its time, and all of it', async () => {
   const { call, clock, sandbox } = await startSandbox();
   sandbox.faults.add({ operation: 'product.list', kind: 'slow-body', ms: 1000, count: 1 });
   const slow = call('GET', PATH);
@@ -150,7 +150,7 @@ test('sends a body in pieces over the time that it is told, and all of it', asyn
   expect(await slow).toMatchObject({ status: 200, body: { count: 0, results: [] } });
 });
 
-test('takes effect twice, which shows in the counts', async () => {
+test('a fault makes a request take effect twice, which shows in the counts', async () => {
   const { call, sandbox } = await startSandbox();
   await call('POST', PATH, product('A'));
   await call('POST', '/api/materials/', { body: { name: 'Steel' } });
@@ -175,7 +175,7 @@ test('the sandbox is out of reach for a while from the first request that an out
   expect((await call('GET', PATH)).body.count).toBe(0);
 });
 
-test('resets every connection while an outage lasts, whatever is asked and by whom', async () => {
+test('an outage of the sandbox resets every connection, whatever is asked and by whom', async () => {
   const { baseUrl, call, clock, sandbox } = await startSandbox({
     faults: [
       { operation: 'material.create', kind: 'outage', ms: 1000, match: 'Steel' },
@@ -205,7 +205,7 @@ test('resets every connection while an outage lasts, whatever is asked and by wh
   });
 });
 
-test('enters a request that an outage broke off amid its body as reset', async () => {
+test('the sandbox enters a request as reset that an outage broke off amid its body', async () => {
   const { baseUrl, call, key, sandbox } = await startSandbox();
   sandbox.faults.add({ operation: 'product.list', kind: 'outage', ms: 1000 });
   const socket = connect(Number(new URL(baseUrl).port), '127.0.0.1');
@@ -219,7 +219,7 @@ test('enters a request that an outage broke off amid its body as reset', async (
   expect(sandbox.statistics().requests).toEqual({ 'product.list': { reset: 1 }, 'product.create': { reset: 1 } });
 });
 
-test('ends an outage early when it has hit as many as it was told, or when it is dropped', async () => {
+test('an outage of the sandbox ends early when it has hit its number of requests, or when it is dropped', async () => {
   const { call, sandbox } = await startSandbox();
   sandbox.faults.add({ operation: '*', kind: 'outage', ms: 1000, count: 2 });
   for (let index = 0; index < 2; index += 1) await expect(call('GET', PATH)).rejects.toThrow();
@@ -230,7 +230,7 @@ test('ends an outage early when it has hit as many as it was told, or when it is
   expect((await call('GET', PATH)).status).toBe(200);
 });
 
-test('counts a duplicate as used only where something was done twice', async () => {
+test('the sandbox counts a duplicate as used only where a request took effect twice', async () => {
   const { call, sandbox } = await startSandbox({ idempotency: 'honoured' });
   const duplicate = { operation: '*', kind: 'duplicate', count: 1 } as const;
   const headers = { 'idempotency-key': 'k' };
@@ -248,7 +248,7 @@ test('counts a duplicate as used only where something was done twice', async () 
   expect(sandbox.inspect().organizations.acme?.bomItems).toHaveLength(2);
 });
 
-test('names a duplicate that was dropped amid a request to which it did nothing', async () => {
+test('the sandbox names a duplicate that was dropped amid a request to which it did nothing', async () => {
   const { call, clock, sandbox } = await startSandbox();
   sandbox.faults.add({ operation: '*', kind: 'latency', ms: 10, count: 1 });
   sandbox.faults.add({ operation: '*', kind: 'duplicate' });
@@ -260,7 +260,7 @@ test('names a duplicate that was dropped amid a request to which it did nothing'
   expect(sandbox.faults.unused()).toMatchObject([{ kind: 'duplicate' }]);
 });
 
-test('draws other chances for each of two rules without a seed, and the same in every run', async () => {
+test('two faults without a seed draw different chances, and the same in every run', async () => {
   const run = async () => {
     const rule = { kind: 'status', status: 500, probability: 0.5 } as const;
     const { call } = await startSandbox({
@@ -280,7 +280,7 @@ test('draws other chances for each of two rules without a seed, and the same in 
   expect(await run()).toEqual(first);
 });
 
-test('draws the same chances from the same seed, about as many as the probability says', async () => {
+test('faults draw the same chances from the same seed, about as many as the probability says', async () => {
   const run = async (seed: number) => {
     const { call } = await startSandbox({
       faults: [{ operation: 'product.list', kind: 'status', status: 500, probability: 0.3, seed }],
@@ -297,7 +297,7 @@ test('draws the same chances from the same seed, about as many as the probabilit
   expect(failures).toBeLessThan(90);
 });
 
-test('names the faults that were asked for and never happened, dropped ones included', async () => {
+test('the sandbox names the faults that were asked for and never happened, dropped ones included', async () => {
   const { call, sandbox } = await startSandbox();
   const never = { operation: 'material.create', kind: 'reset-before' } as const;
   sandbox.faults.add({ operation: 'product.list', kind: 'status', status: 500 });
@@ -308,7 +308,7 @@ test('names the faults that were asked for and never happened, dropped ones incl
   expect(sandbox.statistics()).toMatchObject({ faults: [], unusedFaults: [never] });
 });
 
-test('shows lists that moved, have no order or lag behind, and no other answer', async () => {
+test('faults show lists that moved, have no order or lag behind, and change no other answer', async () => {
   const { call, sandbox, clock } = await startSandbox({ pageSize: 2, pageSizeMax: 2 });
   const listed = async (query = '') => (await call('GET', `${PATH}${query}`)).body.results.map(({ sku }) => sku);
   for (const sku of ['A', 'B', 'C', 'D']) await call('POST', PATH, product(sku));
@@ -332,7 +332,7 @@ test('shows lists that moved, have no order or lag behind, and no other answer',
   expect(sandbox.faults.unused()).toEqual([]);
 });
 
-test('answers in the words that it was told, as plain text', async () => {
+test('a fault answers in its own words, as plain text', async () => {
   const { call, sandbox } = await startSandbox();
   const body = 'upstream connect error or disconnect/reset before headers';
   sandbox.faults.add({ operation: 'product.create', kind: 'status', status: 503, effect: 'done', body, count: 1 });
@@ -345,7 +345,7 @@ test('answers in the words that it was told, as plain text', async () => {
   expect(sandbox.inspect().organizations['acme']?.products).toMatchObject([{ sku: 'A' }]);
 });
 
-test('gives the answer of another request once there is one, and takes effect all the same', async () => {
+test('a fault gives the answer of another request once there is one, and the request takes effect all the same', async () => {
   const { call, sandbox } = await startSandbox();
   sandbox.faults.add({ operation: 'product.create', kind: 'crossed', count: 1 });
   const answers = [];
@@ -355,7 +355,7 @@ test('gives the answer of another request once there is one, and takes effect al
   expect(sandbox.inspect().organizations['acme']?.products).toHaveLength(3);
 });
 
-test('gives no answer about the same thing, and none in place of a refusal', async () => {
+test('a fault gives no answer about the same item, and none in place of a refusal', async () => {
   const { call, sandbox } = await startSandbox();
   const results = async (...names: string[]) => {
     const products = names.map((name) => ({ sku: name.slice(0, 1), name, ...(name.endsWith('!') && { gtin: '1' }) }));
@@ -372,7 +372,7 @@ test('gives no answer about the same thing, and none in place of a refusal', asy
   expect(sandbox.inspect().faults).toMatchObject([{ used: 1 }]);
 });
 
-test('refuses what exists in the words and with the status that it was told', async () => {
+test('the sandbox refuses an existing item in the words and with the status of its settings', async () => {
   const { call } = await startSandbox({ duplicates: { status: 422, detail: 'Nope.' } });
   await call('POST', PATH, product('A'));
   expect(await call('POST', PATH, product('A'))).toMatchObject({ status: 422, body: { detail: 'Nope.' } });

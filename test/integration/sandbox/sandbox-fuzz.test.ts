@@ -71,7 +71,7 @@ test.each(STRICT_ROUTES)('%s %s answers any bytes with 4xx', async (method, path
   );
 });
 
-test('lists answer any query with a decision', async () => {
+test('lists of the sandbox answer any query with a decision', async () => {
   const { call } = await startSandbox();
   const query = fc.dictionary(fc.constantFrom('page', 'page_size', 'x'), fc.string({ unit: 'grapheme' }));
   await fc.assert(

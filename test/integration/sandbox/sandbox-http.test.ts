@@ -18,7 +18,7 @@ test.each([
   '/API/products/',
   '/api/products/1/',
   '/api/materials/1/x/',
-])('answers the unknown path %s with 404', async (path) => {
+])('the sandbox answers the unknown path %s with 404', async (path) => {
   const { call } = await startSandbox();
   for (const method of ['GET', 'POST']) {
     const answer = await call(method, path, { headers: { 'content-type': 'text/plain' } });
@@ -39,7 +39,7 @@ test.each([
   ['POST', '/api/docs/', 'GET, HEAD'],
   ['DELETE', '/api/schema/', 'GET, HEAD'],
   ['PROPFIND', '/api/schema/', 'GET, HEAD'],
-])('answers %s %s with 405 and says what is allowed', async (method, path, allow) => {
+])('the sandbox answers %s %s with 405 and says what is allowed', async (method, path, allow) => {
   const { call } = await startSandbox();
   const answer = await call(method, path);
   expect(answer).toMatchObject({ status: 405, headers: { allow } });
@@ -49,20 +49,20 @@ test.each([
   expect((await call(method, `${path}?a=b`, { key: null })).status).toBe(isOpen ? 405 : 401);
 });
 
-test('judges the method before the body', async () => {
+test('the sandbox checks the method before the body', async () => {
   const { call } = await startSandbox({ bodyBytesMax: 10 });
   const text = { body: 'x'.repeat(100), headers: { 'content-type': 'text/plain' } };
   expect((await call('PUT', PATH, text)).status).toBe(405);
   expect((await call('POST', '/api/nothing/', { body: 'x'.repeat(100) })).status).toBe(404);
 });
 
-test('answers HEAD where it answers GET', async () => {
+test('the sandbox answers HEAD where it answers GET', async () => {
   const { call } = await startSandbox();
   expect(await call('HEAD', PATH)).toMatchObject({ status: 200, body: null });
 });
 
 test.each(['text/plain', 'application/x-www-form-urlencoded', 'application/xml', 'json', ''])(
-  'answers a body of the type "%s" with 415',
+  'the sandbox answers a body of the type "%s" with 415',
   async (type) => {
     const { call } = await startSandbox();
     const answer = await call('POST', PATH, { body: '{"sku":"A","name":"x"}', headers: { 'content-type': type } });
@@ -71,7 +71,7 @@ test.each(['text/plain', 'application/x-www-form-urlencoded', 'application/xml',
   },
 );
 
-test.each(['gzip', 'br', 'identity, gzip'])('answers a body that is encoded as %s with 415', async (encoding) => {
+test.each(['gzip', 'br', 'identity, gzip'])('the sandbox answers the encoding %s with 415', async (encoding) => {
   const { call } = await startSandbox();
   const body = { sku: 'A', name: 'x' };
   expect(await call('POST', PATH, { body, headers: { 'content-encoding': encoding } })).toMatchObject({
@@ -82,33 +82,33 @@ test.each(['gzip', 'br', 'identity, gzip'])('answers a body that is encoded as %
   expect((await call('POST', PATH, { body, headers: { 'content-encoding': 'Identity' } })).status).toBe(201);
 });
 
-test('takes JSON with a charset', async () => {
+test('the sandbox takes JSON with a charset', async () => {
   const { call } = await startSandbox();
   const type = 'application/json; charset=utf-8';
   const answer = await call('POST', PATH, { body: { sku: 'Ä', name: 'ß' }, headers: { 'content-type': type } });
   expect(answer).toMatchObject({ status: 201, body: { sku: 'Ä', name: 'ß' } });
 });
 
-test.each(['{', '{"sku":}', "{'sku':1}", 'NaN', '{"a":1}x'])('answers the malformed body %s with 400', async (body) => {
+test.each(['{', '{"sku":}', "{'sku':1}", 'NaN', '{"a":1}x'])('the malformed body %s gets 400', async (body) => {
   const { call } = await startSandbox();
   const answer = await call('POST', PATH, { body });
   expect(answer.status).toBe(400);
   expect(answer.body.detail).toMatch(/^JSON parse error/);
 });
 
-test('answers a body that is not UTF-8 with 400', async () => {
+test('the sandbox answers a body that is not UTF-8 with 400', async () => {
   const { call } = await startSandbox();
   const answer = await call('POST', PATH, { body: Buffer.from('{"sku":"\u00e4","name":"x"}', 'latin1') });
   expect(answer).toMatchObject({ status: 400, body: { detail: 'JSON parse error - the body is not UTF-8.' } });
 });
 
-test('asks for the required fields when there is no body', async () => {
+test('the sandbox asks for the required fields when there is no body', async () => {
   const { call } = await startSandbox();
   const answer = await call('POST', PATH);
   expect(answer).toMatchObject({ status: 400, body: { sku: ['This field is required.'] } });
 });
 
-test('answers a body above the limit with 413, and takes one of exactly the limit', async () => {
+test('the sandbox answers a body above the limit with 413, and takes one of exactly the limit', async () => {
   const { call } = await startSandbox({ bodyBytesMax: 100 });
   const sized = (bytes: number) => `{"sku":"A","name":"x"}${' '.repeat(bytes - 22)}`;
   const refused = await call('POST', PATH, { body: sized(101) });
@@ -118,7 +118,7 @@ test('answers a body above the limit with 413, and takes one of exactly the limi
 });
 
 test.each([`/api/pro%ZZducts/`, `/api/materials/${'x'.repeat(2000)}/`])(
-  'answers the broken path %.30s… with 4xx',
+  'the sandbox answers the broken path %.30s… with 4xx',
   async (path) => {
     const { call } = await startSandbox();
     const answer = await call('PATCH', path, { body: {} });
@@ -151,7 +151,7 @@ test.each([
     '417 Expectation Failed',
     'The only expectation that can be met is 100-continue.',
   ],
-])('answers %s in the form of every error', async (what, text, status, detail) => {
+])('the sandbox answers %s in the form of every error', async (what, text, status, detail) => {
   const { baseUrl, sandbox } = await startSandbox({ errors: 'problem' });
   const answer = await exchange(baseUrl, text);
   expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status}\\r\\n`));
@@ -161,13 +161,13 @@ test.each([
   expect(sandbox.statistics().requests).toEqual(entered);
 });
 
-test('answers headers that are too large with 431 and JSON', async () => {
+test('the sandbox answers headers that are too large with 431 and JSON', async () => {
   const { call } = await startSandbox();
   const answer = await call('GET', PATH, { headers: { 'x-long': 'x'.repeat(20_000) } });
   expect(answer).toMatchObject({ status: 431, body: { detail: 'The headers are too large.' } });
 });
 
-test('builds next links from the host that the client addressed, whatever it is', async () => {
+test('the sandbox builds next links from the host that the client addressed, whatever it is', async () => {
   const { call } = await startSandbox({ pageSize: 1 });
   for (const sku of ['A', 'B']) await call('POST', PATH, { body: { sku, name: 'x' } });
   const answer = await call('GET', PATH, { headers: { host: 'dpp.example.com:8443' } });
@@ -175,7 +175,7 @@ test('builds next links from the host that the client addressed, whatever it is'
   expect((await call('GET', PATH, { headers: { host: '%%%' } })).status).toBe(200);
 });
 
-test('serves many requests over one connection', async () => {
+test('the sandbox serves many requests over one connection', async () => {
   const { baseUrl, key } = await startSandbox();
   let connections = 0;
   const agent = new Agent({ connections: 1 }).on('connect', () => {
@@ -193,7 +193,7 @@ test('serves many requests over one connection', async () => {
   expect(connections).toBe(1);
 });
 
-test('closes at once although clients keep idle connections', async () => {
+test('the sandbox closes at once although clients keep idle connections', async () => {
   const { call, sandbox } = await startSandbox();
   await Promise.all(Array.from({ length: 5 }, () => call('GET', PATH)));
   const begun = performance.now();
@@ -204,7 +204,7 @@ test('closes at once although clients keep idle connections', async () => {
   await expect(call('GET', PATH)).rejects.toThrow();
 });
 
-test('cuts delays short when it closes, and answers what was in progress', async () => {
+test('the sandbox cuts delays short when it closes, and answers what was in progress', async () => {
   const { call, clock, sandbox } = await startSandbox({
     faults: [{ operation: 'product.create', kind: 'latency', ms: 3_600_000 }],
   });
@@ -219,7 +219,7 @@ test('cuts delays short when it closes, and answers what was in progress', async
   });
 });
 
-test('closes although a client never finishes its request', async () => {
+test('the sandbox closes although a client never finishes its request', async () => {
   const { baseUrl, key, sandbox } = await startSandbox();
   const socket = connect(Number(new URL(baseUrl).port), '127.0.0.1');
   const head = `POST ${PATH} HTTP/1.1\r\nHost: x\r\nX-API-Key: ${key}\r\nExpect: 100-continue\r\n`;
@@ -232,7 +232,7 @@ test('closes although a client never finishes its request', async () => {
   await closed;
 });
 
-test('answers 500 in JSON, and shows the reason in its events, when its own storage fails', async () => {
+test('the sandbox answers 500 in JSON, and shows the reason in its events, when its own storage fails', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'sandbox-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const storage = join(folder, 'sandbox.db');
@@ -248,7 +248,7 @@ test('answers 500 in JSON, and shows the reason in its events, when its own stor
   expect((await call('POST', PATH, { body })).status).toBe(201);
 });
 
-test('lets nobody without a key hold connections with bodies that never come', async () => {
+test('the sandbox lets nobody without a key hold connections with bodies that never come', async () => {
   const { baseUrl, call } = await startSandbox();
   const { hostname, port } = new URL(baseUrl);
   const head = `POST ${PATH} HTTP/1.1\r\nHost: ${hostname}\r\nContent-Type: application/json\r\nContent-Length: 9000\r\n\r\n{`;
@@ -264,7 +264,7 @@ test('lets nobody without a key hold connections with bodies that never come', a
   expect((await call('GET', PATH)).status).toBe(200);
 });
 
-test('takes a bounded number of connections', async () => {
+test('the sandbox takes a bounded number of connections', async () => {
   const { baseUrl } = await startSandbox();
   const { hostname, port } = new URL(baseUrl);
   const states = Array.from({ length: 700 }, () => {

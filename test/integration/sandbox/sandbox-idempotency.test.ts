@@ -10,7 +10,7 @@ const PATH = '/api/products/';
 const body = { sku: 'SKU-1', name: 'Bucket' };
 const headers = { 'idempotency-key': 'k-1' };
 
-test('replays the first answer to the same request, and has no second effect', async () => {
+test('the sandbox replays the first answer to the same request, and has no second effect', async () => {
   const { call, sandbox } = await startSandbox({ idempotency: 'honoured' });
   const first = await call('POST', PATH, { body, headers });
   const second = await call('POST', PATH, { body, headers });
@@ -22,7 +22,7 @@ test('replays the first answer to the same request, and has no second effect', a
   expect(snapshot.writes.map(({ count }) => count)).toEqual([1]);
 });
 
-test('makes one BOM item of a body that is sent twice with one key', async () => {
+test('the sandbox makes one BOM item of a body that is sent twice with one key', async () => {
   const { call, sandbox } = await startSandbox({ idempotency: 'honoured' });
   await call('POST', PATH, { body });
   await call('POST', '/api/materials/', { body: { name: 'Steel' } });
@@ -32,7 +32,7 @@ test('makes one BOM item of a body that is sent twice with one key', async () =>
   expect(sandbox.inspect().organizations.acme?.bomItems).toHaveLength(1);
 });
 
-test('replays a refusal too, even when the request would succeed by now', async () => {
+test('the sandbox replays a refusal too, even when the request would succeed by now', async () => {
   const { call } = await startSandbox({ idempotency: 'honoured' });
   const item = { product: 1, component: 2, quantity: 1 };
   const first = await call('POST', '/api/bom-items/', { body: item, headers });
@@ -48,7 +48,7 @@ test.each([
   ['another body', 'POST', PATH, { ...body, name: 'Pail' }],
   ['the same members in another order', 'POST', PATH, { name: body.name, sku: body.sku }],
   ['another operation', 'POST', '/api/materials/', body],
-])('answers 422 to a key that comes again with %s', async (_what, method, path, other) => {
+])('the sandbox answers 422 to a key that comes again with %s', async (_what, method, path, other) => {
   const { call } = await startSandbox({ idempotency: 'honoured' });
   await call('POST', PATH, { body, headers });
   expect(await call(method, path, { body: other, headers })).toMatchObject({
@@ -57,14 +57,14 @@ test.each([
   });
 });
 
-test('answers 422 to a key that comes again for another resource', async () => {
+test('the sandbox answers 422 to a key that comes again for another resource', async () => {
   const { call } = await startSandbox({ idempotency: 'honoured' });
   for (const name of ['A', 'B']) await call('POST', '/api/materials/', { body: { name } });
   expect((await call('PATCH', '/api/materials/1/', { body: { category: 'c' }, headers })).status).toBe(200);
   expect((await call('PATCH', '/api/materials/2/', { body: { category: 'c' }, headers })).status).toBe(422);
 });
 
-test('answers 409 while the first request with the key is in progress', async () => {
+test('the sandbox answers 409 while the first request with the key is in progress', async () => {
   const { call, clock, sandbox } = await startSandbox({ idempotency: 'honoured' });
   sandbox.faults.add({ operation: 'product.create', kind: 'latency', ms: 5000, count: 1 });
   const slow = call('POST', PATH, { body, headers });
@@ -90,7 +90,7 @@ test('many duplicates at once have one effect', async () => {
   expect(sandbox.inspect().organizations.acme?.products).toHaveLength(1);
 });
 
-test('replays the answer that a reset connection swallowed', async () => {
+test('the sandbox replays the answer that a reset connection swallowed', async () => {
   const { call, sandbox } = await startSandbox({ idempotency: 'honoured' });
   sandbox.faults.add({ operation: 'product.create', kind: 'reset-after', count: 1 });
   await expect(call('POST', PATH, { body, headers })).rejects.toThrow();
@@ -101,7 +101,7 @@ test('replays the answer that a reset connection swallowed', async () => {
   });
 });
 
-test('records neither a throttled request nor a status that stands in front of the platform', async () => {
+test('the sandbox records neither a throttled request nor a status that stands in front of the platform', async () => {
   const { call, clock, sandbox } = await startSandbox({
     idempotency: 'honoured',
     rateLimit: { kind: 'fixed-window', limit: 1, windowMs: 1000 },
@@ -116,7 +116,7 @@ test('records neither a throttled request nor a status that stands in front of t
   expect(sandbox.inspect().organizations.acme?.products).toHaveLength(1);
 });
 
-test('keeps the keys of two organisations apart', async () => {
+test('the sandbox keeps the keys of two organisations apart', async () => {
   const { call, sandbox } = await startSandbox({ idempotency: 'honoured' });
   const other = sandbox.issueKey({ organization: 'rival', name: 'k', scopes: ['write'] }).key;
   await call('POST', PATH, { body, headers });
@@ -124,7 +124,7 @@ test('keeps the keys of two organisations apart', async () => {
   expect(theirs).toMatchObject({ status: 201, body: { sku: 'X' } });
 });
 
-test('forgets a key after its retention', async () => {
+test('the sandbox forgets a key after its retention', async () => {
   const { call, clock } = await startSandbox({ idempotency: 'honoured', idempotencyRetentionMs: 1000 });
   await call('POST', PATH, { body, headers });
   clock.advance(999);
@@ -133,7 +133,7 @@ test('forgets a key after its retention', async () => {
   expect((await call('POST', PATH, { body, headers })).status).toBe(400);
 });
 
-test('removes the records whose retention has passed as new ones come in', () => {
+test('the sandbox removes the records whose retention has passed as new ones come in', () => {
   const database = openDatabase({ storage: ':memory:', ids: 'numeric' });
   database.exec("INSERT INTO organization (id, name, plan) VALUES (1, 'acme', 'enterprise')");
   const records = createIdempotencyRecords(database, { retentionMs: 1000, keysMax: null });
@@ -147,14 +147,14 @@ test('removes the records whose retention has passed as new ones come in', () =>
   database.close();
 });
 
-test.each(['', 'x'.repeat(256)])('refuses a key of no or too many characters', async (key) => {
+test.each(['', 'x'.repeat(256)])('a key of no or too many characters is refused', async (key) => {
   const { call } = await startSandbox({ idempotency: 'honoured' });
   const refused = await call('POST', PATH, { body, headers: { 'idempotency-key': key } });
   expect(refused).toMatchObject({ status: 400, body: { detail: 'Idempotency-Key must have 1 to 255 characters.' } });
 });
 
 test.each(['publish-only', 'ignored'] as const)(
-  'takes no notice of the key where the mode is %s',
+  'the sandbox takes no notice of the key where the mode is %s',
   async (idempotency) => {
     const { call } = await startSandbox({ idempotency });
     expect((await call('POST', PATH, { body, headers })).status).toBe(201);
@@ -163,7 +163,7 @@ test.each(['publish-only', 'ignored'] as const)(
   },
 );
 
-test('forgets a key once as many others came as it remembers, each organisation for itself', async () => {
+test('the sandbox forgets a key once as many others came as it remembers, each organisation for itself', async () => {
   const { call, sandbox } = await startSandbox({ idempotency: 'honoured', idempotencyKeysMax: 2 });
   const rival = sandbox.issueKey({ organization: 'rival', name: 'k', scopes: ['write'] }).key;
   const send = (name: string, key?: string) =>
@@ -180,7 +180,7 @@ test('forgets a key once as many others came as it remembers, each organisation 
   expect(await send('a')).toMatchObject({ status: 400, body: { sku: ['product with this sku already exists.'] } });
 });
 
-test('replays successes alone where told to', async () => {
+test('the sandbox replays successes alone where told to', async () => {
   const { call } = await startSandbox({ idempotency: 'honoured', idempotencyReplays: 'successes' });
   const item = { product: 1, component: 2, quantity: 1 };
   expect((await call('POST', '/api/bom-items/', { body: item, headers })).status).toBe(400);
@@ -193,7 +193,7 @@ test('replays successes alone where told to', async () => {
 });
 
 test.each(['none', 'done'] as const)(
-  'replays a server error for ever where it replays everything, whether the effect was %s',
+  'the sandbox that replays everything replays a server error for ever, whether the effect was %s',
   async (effect) => {
     const { call, sandbox } = await startSandbox({
       idempotency: 'honoured',
@@ -206,7 +206,7 @@ test.each(['none', 'done'] as const)(
   },
 );
 
-test('replays the answer behind a server error that came after the effect, where it does not replay errors', async () => {
+test('the sandbox replays the answer behind a server error that came after the effect, where it does not replay errors', async () => {
   const { call } = await startSandbox({
     idempotency: 'honoured',
     faults: [{ operation: 'product.create', kind: 'status', status: 500, effect: 'done', count: 1 }],
@@ -218,7 +218,7 @@ test('replays the answer behind a server error that came after the effect, where
   });
 });
 
-test('keeps the answer of a key whatever failures come after it, where it replays everything', async () => {
+test('the sandbox keeps the answer of a key whatever failures come after it, where it replays everything', async () => {
   const { call, sandbox } = await startSandbox({ idempotency: 'honoured', idempotencyReplays: 'everything' });
   const fail = (effect: 'none' | 'done') =>
     sandbox.faults.add({ operation: 'product.create', kind: 'status', status: 500, effect, count: 1 });
@@ -235,7 +235,7 @@ test('keeps the answer of a key whatever failures come after it, where it replay
   });
 });
 
-test.each(['in memory', 'in a file'])('replays a failure with its headers and its page, %s', async (where) => {
+test.each(['in memory', 'in a file'])('the sandbox replays a failure with its headers, %s', async (where) => {
   const folder = mkdtempSync(join(tmpdir(), 'sandbox-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const { call } = await startSandbox({

@@ -4,7 +4,7 @@ import { startSandbox } from '../../support/sandbox/sandbox-caller.ts';
 const PATH = '/api/imports/products/';
 const row = (sku: string, more: object = {}) => ({ sku, name: 'x', ...more });
 
-test('stores every new product twice, under two ids, and updates one that exists', async () => {
+test('a doubling import stores every new product twice, under two ids, and updates one that exists', async () => {
   const { call, sandbox } = await startSandbox({ import: { doublesNew: true } });
   await call('POST', '/api/products/', { body: row('A') });
   const answer = await call('POST', PATH, { body: [row('A', { name: 'y' }), row('B')] });
@@ -27,7 +27,7 @@ test('stores every new product twice, under two ids, and updates one that exists
 });
 
 test.each([true, false])(
-  'makes a second product of an SKU that exists, whether it upserts or not: %s',
+  'a doubling import makes a second product of an SKU that exists, whether it upserts or not: %s',
   async (upserts) => {
     const { call } = await startSandbox({ import: { doublesExisting: true, upserts } });
     await call('POST', '/api/products/', { body: row('A') });
@@ -42,7 +42,7 @@ test.each([true, false])(
   },
 );
 
-test('stores late doubles, too', async () => {
+test('a doubling import stores late doubles, too', async () => {
   const { call, clock, sandbox } = await startSandbox({
     import: { answer: 'later', storesAfterMs: 1000, doublesNew: true },
   });
@@ -52,7 +52,7 @@ test('stores late doubles, too', async () => {
 });
 
 test.each(['doublesNew', 'doublesExisting'] as const)(
-  'refuses %s with a file, which keeps SKUs unique',
+  'the sandbox refuses %s with a file, which keeps SKUs unique',
   async (name) => {
     const options = { storage: '/nowhere/sandbox.db', import: { [name]: true } };
     await expect(startSandbox(options)).rejects.toThrow(new RegExp(`"${name}"[\\s\\S]*a file keeps SKUs unique`));

@@ -10,7 +10,7 @@ function skusOf({ sandbox }: Pick<RunningSandbox, 'sandbox'>): unknown[] {
   return sandbox.inspect().organizations['acme']?.products.map(({ sku }) => sku) ?? [];
 }
 
-test.each([0, 2, 3])('answers 500 after %i rows were stored', async (stored) => {
+test.each([0, 2, 3])('an import that fails answers 500 after %i rows were stored', async (stored) => {
   const running = await startSandbox({ faults: [{ ...FAULT, rows: stored }] });
   const { status, body } = await running.call('POST', PATH, rows('A', 'B', 'C'));
   expect([status, body]).toEqual([500, { detail: 'Internal server error.' }]);
@@ -20,21 +20,21 @@ test.each([0, 2, 3])('answers 500 after %i rows were stored', async (stored) => 
   expect(unusedFaults).toEqual([]);
 });
 
-test('counts good rows alone', async () => {
+test('an import that fails counts good rows alone', async () => {
   const running = await startSandbox({ faults: [{ ...FAULT, rows: 2 }] });
   const body = [{ sku: 'A' }, ...rows('B').body, { sku: 'C' }, ...rows('D', 'E').body];
   expect((await running.call('POST', PATH, { body })).status).toBe(500);
   expect(skusOf(running)).toEqual(['B', 'D']);
 });
 
-test('cuts the connection after so many rows', async () => {
+test('an import that fails cuts the connection after its number of rows', async () => {
   const running = await startSandbox({ faults: [{ ...FAULT, rows: 1, ending: 'reset' }] });
   await expect(running.call('POST', PATH, rows('A', 'B'))).rejects.toMatchObject({ code: 'ECONNRESET' });
   expect(skusOf(running)).toEqual(['A']);
   expect(running.sandbox.statistics().requests).toEqual({ 'product.import': { reset: 1 } });
 });
 
-test('never answers after so many rows, and closes at once all the same', async () => {
+test('an import that fails never answers after its number of rows, and the sandbox closes at once all the same', async () => {
   const { baseUrl, key, sandbox } = await startSandbox({ faults: [{ ...FAULT, rows: 1, ending: 'silence' }] });
   const unanswered = request(`${baseUrl}${PATH}`, {
     method: 'POST',
@@ -51,7 +51,7 @@ test('never answers after so many rows, and closes at once all the same', async 
   expect(performance.now() - before).toBeLessThan(1900);
 });
 
-test('leaves a silent connection to the client, which can give up', async () => {
+test('an import that fails leaves a silent connection to the client, which can give up', async () => {
   const { call, baseUrl, key } = await startSandbox({ faults: [{ ...FAULT, rows: 0, ending: 'silence', count: 1 }] });
   const unanswered = request(`${baseUrl}${PATH}`, {
     method: 'POST',
@@ -63,7 +63,7 @@ test('leaves a silent connection to the client, which can give up', async () => 
   expect((await call('POST', PATH, rows('A'))).status).toBe(200);
 });
 
-test('fails at the import that it is told, and at no other', async () => {
+test('an import fails at its own turn, and no other does', async () => {
   const running = await startSandbox({ faults: [{ ...FAULT, rows: 1, skip: 2, count: 1 }] });
   const statuses: number[] = [];
   for (const sku of ['A', 'B', 'C', 'D']) {
@@ -74,7 +74,7 @@ test('fails at the import that it is told, and at no other', async () => {
   expect(skusOf(running)).toEqual(['A', 'A2', 'B', 'B2', 'C', 'D', 'D2']);
 });
 
-test('succeeds with fewer good rows, and waits for another import', async () => {
+test('an import that would fail succeeds with fewer good rows, and the fault waits for another import', async () => {
   const running = await startSandbox({ faults: [{ ...FAULT, rows: 2, count: 1 }] });
   const body = [...rows('A').body, { sku: 'no name' }];
   expect((await running.call('POST', PATH, { body })).status).toBe(200);
@@ -83,7 +83,7 @@ test('succeeds with fewer good rows, and waits for another import', async () => 
   expect((await running.call('POST', PATH, rows('D', 'E'))).status).toBe(200);
 });
 
-test('stores the first rows late where all would be stored late', async () => {
+test('an import that fails stores its first rows late where all would be stored late', async () => {
   const running = await startSandbox({ import: { answer: 'later', storesAfterMs: 1000 } });
   running.sandbox.faults.add({ ...FAULT, rows: 1 });
   expect((await running.call('POST', PATH, rows('A', 'B'))).status).toBe(500);
@@ -95,7 +95,7 @@ test('stores the first rows late where all would be stored late', async () => {
 test.each([
   ['answers', 200],
   ['everything', 500],
-] as const)('replays the failure for its key where it replays %s', async (idempotencyReplays, second) => {
+] as const)('the failure is replayed for its key where it replays %s', async (idempotencyReplays, second) => {
   const { call } = await startSandbox({
     idempotency: 'honoured',
     idempotencyReplays,
@@ -106,7 +106,7 @@ test.each([
   expect((await call('POST', PATH, sent)).status).toBe(second);
 });
 
-test('counts for `skip` also the requests that an earlier rule has the better of', async () => {
+test('the `skip` of a failing import counts the requests of an earlier rule too', async () => {
   const { call } = await startSandbox({
     faults: [
       { operation: 'product.list', kind: 'status', status: 502, count: 1 },

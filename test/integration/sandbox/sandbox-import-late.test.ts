@@ -13,7 +13,7 @@ async function startLate(answer: 'later' | 'none' | 'summary') {
   return { ...running, listed };
 }
 
-test('answers with the id of a job and nothing else', async () => {
+test('a late import answers with the id of a job and nothing else', async () => {
   const { call } = await startSandbox({ import: { answer: 'later' } });
   const answer = await call('POST', PATH, { body: [row('A'), { sku: 1 }] });
   expect(answer.status).toBe(202);
@@ -23,7 +23,7 @@ test('answers with the id of a job and nothing else', async () => {
 });
 
 test.each(['later', 'none'] as const)(
-  'stores the rows of an import when their time has come, with %s',
+  'a late import stores its rows when their time has come, with %s',
   async (answer) => {
     const { call, clock, listed, sandbox } = await startLate(answer);
     expect((await call('POST', PATH, { body: [row('A'), row('B'), { sku: 'C' }] })).status).toBe(202);
@@ -38,7 +38,7 @@ test.each(['later', 'none'] as const)(
   },
 );
 
-test('shows late rows to those who look into the sandbox, as created when their time came', async () => {
+test('a late import is shown to people who look into the sandbox, with rows created when their time came', async () => {
   const { call, clock, sandbox } = await startLate('later');
   const products = () => sandbox.inspect().organizations.acme?.products;
   await call('POST', PATH, { body: [row('A')] });
@@ -48,7 +48,7 @@ test('shows late rows to those who look into the sandbox, as created when their 
   expect(products()).toMatchObject([{ sku: 'A', created_at: new Date(due).toISOString() }]);
 });
 
-test('counts in a summary what will be stored', async () => {
+test('a late import counts in a summary what will be stored', async () => {
   const { call, clock, listed } = await startLate('summary');
   await call('POST', '/api/products/', { body: row('A') });
   const body = [row('A', { name: 'y' }), row('B'), row('B'), { sku: 'C' }];
@@ -61,7 +61,7 @@ test('counts in a summary what will be stored', async () => {
   expect((await call('GET', '/api/products/')).body.results).toMatchObject([{ sku: 'A', name: 'y' }, { sku: 'B' }]);
 });
 
-test('stores waiting imports in the order of their times, and updates what came to exist meanwhile', async () => {
+test('late imports are stored in the order of their times, and update products that were created meanwhile', async () => {
   const { call, clock, sandbox } = await startLate('later');
   await call('POST', PATH, { body: [row('A', { name: 'slow' })] });
   sandbox.setImport({ answer: 'later', storesAfterMs: 10_000 });
@@ -74,7 +74,7 @@ test('stores waiting imports in the order of their times, and updates what came 
   ]);
 });
 
-test('stores no late row of a product that came to exist meanwhile where it does not upsert', async () => {
+test('a late import stores no row of a product that was created meanwhile where it does not upsert', async () => {
   const { call, clock, sandbox } = await startSandbox({
     import: { answer: 'later', storesAfterMs: 1000, upserts: false },
   });
@@ -84,7 +84,7 @@ test('stores no late row of a product that came to exist meanwhile where it does
   expect(sandbox.inspect().organizations.acme?.products).toMatchObject([{ sku: 'A', name: 'own' }, { sku: 'B' }]);
 });
 
-test('knows a late import for one that a fault can do twice', async () => {
+test('a late import counts as one that a fault can do twice', async () => {
   const { call, clock, sandbox } = await startLate('later');
   sandbox.faults.add({ operation: 'product.import', kind: 'duplicate' });
   await call('POST', PATH, { body: [row('A')] });
@@ -92,7 +92,7 @@ test('knows a late import for one that a fault can do twice', async () => {
   expect(sandbox.statistics()).toMatchObject({ writes: [{ naturalKey: 'A', count: 2 }], unusedFaults: [] });
 });
 
-test('stores what is due before it works on any request, in a file, too', async () => {
+test('a late import stores its due rows before the sandbox works on any request, in a file, too', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'sandbox-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const { call, clock } = await startSandbox({
@@ -107,7 +107,7 @@ test('stores what is due before it works on any request, in a file, too', async 
   expect((await addItem()).status).toBe(201);
 });
 
-test('refuses rows that are stored late with answers that have their ids', async () => {
+test('the sandbox refuses late imports with answers that have their ids', async () => {
   await expect(startSandbox({ import: { answer: 'per-row', storesAfterMs: 1 } })).rejects.toThrow(
     /storesAfterMs[\s\S]*a per-row answer has the ids of stored rows/,
   );

@@ -9,7 +9,7 @@ test.each([
   [400, { products: ['Ensure this field has no more than 2 elements.'] }],
   [413, { detail: 'Request entity too large: an import has at most 2 rows.' }],
   [422, { products: ['Ensure this field has no more than 2 elements.'] }],
-] as const)('refuses too many rows with %i, and stores none', async (rowsMaxStatus, body) => {
+] as const)('too many rows of an import get %i, and none is stored', async (rowsMaxStatus, body) => {
   const { call, sandbox } = await startSandbox({ import: { rowsMax: 2, rowsMaxStatus } });
   for (const rows of [[row('A'), row('B'), row('C')], { products: [row('A'), row('B'), row('C')] }]) {
     const { status, body: said } = await call('POST', PATH, { body: rows });
@@ -20,7 +20,7 @@ test.each([
   expect((await call('POST', PATH, { body: {} })).status).toBe(400);
 });
 
-test('refuses too many bytes of an import with 413, and of nothing else', async () => {
+test('the sandbox refuses too many bytes of an import with 413, and of nothing else', async () => {
   const body = JSON.stringify([row('Ä')]);
   const bytesMax = Buffer.byteLength(body);
   const { call, sandbox } = await startSandbox({ import: { bytesMax } });
@@ -31,7 +31,7 @@ test('refuses too many bytes of an import with 413, and of nothing else', async 
   expect((await call('POST', '/api/products/', { body: row('B'.repeat(bytesMax)) })).status).toBe(201);
 });
 
-test('refuses too many bytes with the page of an nginx in front of the platform', async () => {
+test('the sandbox refuses too many bytes of an import with the page of an nginx in front of the platform', async () => {
   const { call } = await startSandbox({ import: { bytesMax: 10, bytesMaxAnswer: 'nginx' }, errors: 'problem' });
   const refused = await call('POST', PATH, { body: [row('A')] });
   expect(refused).toMatchObject({ status: 413, headers: { 'content-type': 'text/html' } });
@@ -43,7 +43,7 @@ const BAD = { sku: ['This field may not be null.'] };
 test.each([
   ['refuses-all', { detail: 'Invalid input.' }, { detail: 'Invalid input.' }],
   ['refuses-all-named', [{}, BAD, {}, { name: ['This field is required.'] }], undefined],
-] as const)('refuses the whole import because of its bad rows, with %s', async (badRow, bare, wrapped) => {
+] as const)('an import with bad rows is refused as a whole, with %s', async (badRow, bare, wrapped) => {
   const { call, sandbox } = await startSandbox({ import: { badRow } });
   const rows = [row('A'), { ...row('B'), sku: null }, row('C'), { sku: 'D' }];
   const answers: CallAnswer[] = [];
@@ -57,7 +57,7 @@ test.each([
   expect(await call('POST', PATH, { body: [row('A'), row('C')] })).toMatchObject({ status: 200, body: { created: 2 } });
 });
 
-test('refuses the whole import because of an SKU that exists where it does not upsert', async () => {
+test('the sandbox refuses the whole import because of an SKU that exists where it does not upsert', async () => {
   const { call } = await startSandbox({ import: { badRow: 'refuses-all-named', upserts: false } });
   await call('POST', '/api/products/', { body: row('B') });
   const { status, body } = await call('POST', PATH, { body: [row('A'), row('B')] });
@@ -65,14 +65,14 @@ test('refuses the whole import because of an SKU that exists where it does not u
   expect((await call('GET', '/api/products/')).body.count).toBe(1);
 });
 
-test.each(['problem', 'message'] as const)('names bad rows in errors of the form %s, too', async (errors) => {
+test.each(['problem', 'message'] as const)('bad rows have errors of the form %s, too', async (errors) => {
   const { call } = await startSandbox({ import: { badRow: 'refuses-all-named' }, errors });
   const { body } = await call('POST', PATH, { body: [row('A'), { ...row('B'), sku: null }] });
   expect(body['errors']).toEqual([{}, BAD]);
   expect(await describes(call, body)).toBe(true);
 });
 
-test('describes its list of errors', async () => {
+test('the sandbox describes the list of errors of an import', async () => {
   const { call } = await startSandbox({ import: { badRow: 'refuses-all-named' } });
   const { body } = await call('POST', PATH, { body: [{ ...row('B'), sku: null }] });
   expect([body, await describes(call, body)]).toEqual([[BAD], true]);
@@ -85,7 +85,7 @@ async function describes(call: Call, body: unknown): Promise<boolean> {
   return z.fromJSONSchema(schemas.Error).safeParse(body).success;
 }
 
-test('takes other settings while it serves', async () => {
+test('the sandbox takes other settings of imports while it serves', async () => {
   const { call, sandbox } = await startSandbox();
   sandbox.setImport({ rowsMax: 1, rowsMaxStatus: 413 });
   expect((await call('POST', PATH, { body: [row('A'), row('B')] })).status).toBe(413);

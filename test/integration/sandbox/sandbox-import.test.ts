@@ -4,7 +4,7 @@ import { startSandbox } from '../../support/sandbox/sandbox-caller.ts';
 const PATH = '/api/imports/products/';
 const row = (sku: string, more: object = {}) => ({ sku, name: 'x', ...more });
 
-test('creates, updates and refuses row by row, and keeps what a row does not name', async () => {
+test('an import creates, updates and refuses row by row, and keeps fields that a row does not name', async () => {
   const { call } = await startSandbox();
   await call('POST', '/api/products/', { body: row('A', { description: 'old', country_of_origin: 'DE' }) });
   const products = [row('A', { name: 'y', country_of_origin: null }), row('B'), { sku: 'C', colour: 1 }, 7, row('B')];
@@ -35,12 +35,12 @@ test('creates, updates and refuses row by row, and keeps what a row does not nam
   ]);
 });
 
-test('takes a bare array too', async () => {
+test('an import may be a bare array too', async () => {
   const { call } = await startSandbox();
   expect(await call('POST', PATH, { body: [row('A')] })).toMatchObject({ status: 200, body: { created: 1 } });
 });
 
-test('fails a row with an SKU that exists where it does not upsert', async () => {
+test('an import fails a row with an SKU that exists where it does not upsert', async () => {
   const { call } = await startSandbox({ import: { upserts: false } });
   await call('POST', '/api/products/', { body: row('A') });
   const { body } = await call('POST', PATH, { body: [row('A', { name: 'y' }), row('B')] });
@@ -51,7 +51,7 @@ test('fails a row with an SKU that exists where it does not upsert', async () =>
   expect((await call('GET', '/api/products/')).body.results[0]?.name).toBe('x');
 });
 
-test('says less where the settings say so', async () => {
+test('an import answers less where the settings say so', async () => {
   const summary = await startSandbox({ import: { answer: 'summary' } });
   const body = [row('A'), { sku: 1 }];
   expect(await summary.call('POST', PATH, { body })).toMatchObject({
@@ -71,14 +71,14 @@ test.each([
   [{ products: [1], rows: [] }, { rows: ['Unknown field.'] }],
   ['text', { non_field_errors: ['Invalid data. Expected a dictionary, but got str.'] }],
   [{ products: [1, 2, 3] }, { products: ['Ensure this field has no more than 2 elements.'] }],
-])('refuses %j as a whole', async (body, errors) => {
+])('an import of %j is refused as a whole', async (body, errors) => {
   const { call } = await startSandbox({ import: { rowsMax: 2 } });
   const refused = await call('POST', PATH, { body: JSON.stringify(body) });
   expect(refused.status).toBe(400);
   expect(refused.body).toEqual(errors);
 });
 
-test('counts a write for every row that it wrote, under its SKU', async () => {
+test('an import counts a write for every row that it wrote, under its SKU', async () => {
   const { call, sandbox } = await startSandbox();
   await call('POST', PATH, { body: [row('A'), row('B'), row('A'), { sku: 'C' }] });
   expect(sandbox.inspect().writes.map(({ naturalKey, count }) => [naturalKey, count])).toEqual([
@@ -88,7 +88,7 @@ test('counts a write for every row that it wrote, under its SKU', async () => {
   expect(sandbox.inspect().events[0]?.naturalKey).toBe('A and 3 more');
 });
 
-test('imports once for two requests with one key where keys are honoured', async () => {
+test('an import is done once for two requests with one key where keys are honoured', async () => {
   const { call, sandbox } = await startSandbox({ idempotency: 'honoured' });
   const request = { body: [row('A')], headers: { 'idempotency-key': 'k' } };
   const first = await call('POST', PATH, request);

@@ -22,7 +22,7 @@ async function startWithVictim(options = {}) {
 }
 
 test.each(['owner', 'administrator'] as const)(
-  'lets an %s revoke a key, which is refused from then on',
+  'the sandbox lets an %s revoke a key, which is refused from then on',
   async (role) => {
     const { sandbox, revoke, victim, call } = await startWithVictim();
     expect((await call('GET', '/api/products/', { key: victim.key })).status).toBe(200);
@@ -44,7 +44,7 @@ test.each(['owner', 'administrator'] as const)(
   },
 );
 
-test('keeps the time of the first revocation when it is asked again', async () => {
+test('a revoked key keeps the time of its first revocation when it is revoked again', async () => {
   const { sandbox, revoke, clock } = await startWithVictim();
   const token = sandbox.openSession(session('owner'));
   const first = await revoke(token);
@@ -52,7 +52,7 @@ test('keeps the time of the first revocation when it is asked again', async () =
   expect(await revoke(token)).toMatchObject({ status: 200, body: first.body });
 });
 
-test('refuses a member with 403, and goes by the role that the user has now', async () => {
+test('a revocation is refused for a member with 403, by the role that the user has now', async () => {
   const { sandbox, revoke } = await startWithVictim();
   const token = sandbox.openSession(session('member'));
   expect(await revoke(token)).toMatchObject({
@@ -63,7 +63,7 @@ test('refuses a member with 403, and goes by the role that the user has now', as
   expect((await revoke(token)).status).toBe(200);
 });
 
-test('refuses an API key in either header, whatever its scopes are', async () => {
+test('a revocation is refused for an API key in either header, whatever its scopes are', async () => {
   const { revoke, key, victim } = await startWithVictim();
   expect(await revoke(null, victim.id, key)).toMatchObject({
     status: 403,
@@ -76,13 +76,13 @@ test('refuses an API key in either header, whatever its scopes are', async () =>
   expect((await revoke(null)).status).toBe(401);
 });
 
-test('takes no token in place of an API key', async () => {
+test('the sandbox takes no token in place of an API key', async () => {
   const { sandbox, call } = await startWithVictim();
   const authorization = `Bearer ${sandbox.openSession(session('owner'))}`;
   expect((await call('GET', '/api/products/', { key: null, headers: { authorization } })).status).toBe(401);
 });
 
-test('refuses a token that is expired, altered, signed by another or not signed at all', async () => {
+test('a revocation is refused for a token that is expired, altered, signed by another or not signed at all', async () => {
   const { sandbox, revoke, clock } = await startWithVictim();
   const token = sandbox.openSession({ ...session('owner'), lifetimeMs: HOUR_MS });
   const [header = '', payload = '', signature = ''] = token.split('.');
@@ -122,7 +122,7 @@ function encode(value: object): string {
   return Buffer.from(JSON.stringify(value)).toString('base64url');
 }
 
-test('takes an expiry that the API can show, and shows the last one', async () => {
+test('the sandbox takes an expiry of a key that the API can show, and shows the last one', async () => {
   const { sandbox, revoke } = await startWithVictim();
   const request = { organization: 'acme', name: 'k', scopes: ['read' as const] };
   const last = Date.parse('9999-12-31T23:59:59.999Z');
@@ -136,7 +136,7 @@ test('takes an expiry that the API can show, and shows the last one', async () =
   });
 });
 
-test('knows no key of another organisation', async () => {
+test('a revocation does not find a key of another organisation', async () => {
   const { sandbox, revoke, call, victim } = await startWithVictim();
   const rival = sandbox.openSession(session('owner', 'rival'));
   const answer = await revoke(rival);
@@ -144,20 +144,20 @@ test('knows no key of another organisation', async () => {
   expect((await call('GET', '/api/products/', { key: victim.key })).status).toBe(200);
 });
 
-test('wants the enterprise plan of an administrator too', async () => {
+test('a revocation needs the enterprise plan of an administrator too', async () => {
   const { sandbox, revoke } = await startWithVictim();
   sandbox.setPlan('acme', 'standard');
   expect((await revoke(sandbox.openSession(session('owner')))).status).toBe(402);
 });
 
-test('limits the rate of a user as that of a key', async () => {
+test('a revocation has the rate limit of its user, as of a key', async () => {
   const { sandbox, revoke } = await startWithVictim({ rateLimit: { kind: 'fixed-window', limit: 1, windowMs: 1000 } });
   const token = sandbox.openSession(session('owner'));
   expect((await revoke(token)).status).toBe(200);
   expect((await revoke(token)).status).toBe(429);
 });
 
-test('sees a changed plan, scope or revocation at the next request, although it remembers keys', async () => {
+test('the sandbox sees a changed plan, scope or revocation at the next request, although it remembers keys', async () => {
   const { sandbox, call } = await startSandbox();
   const request = { organization: 'acme', name: 'k', key: 'dpp_a-key-of-my-choosing' };
   const statusOf = async () => (await call('GET', '/api/products/', { key: request.key })).status;

@@ -13,7 +13,7 @@ const STEEL = {
   composition: [{ name: 'Iron', cas: '7439-89-6', mass_fraction: '0.98' }],
 };
 
-test('creates a material with every field and lists it', async () => {
+test('the sandbox creates a material with every field and lists it', async () => {
   const { call } = await startSandbox();
   const created = await call('POST', PATH, { body: STEEL });
   expect(created.status).toBe(201);
@@ -21,7 +21,7 @@ test('creates a material with every field and lists it', async () => {
   expect((await call('GET', PATH)).body.results).toEqual([created.body]);
 });
 
-test('takes decimals as numbers and echoes them as text', async () => {
+test('the sandbox takes decimals as numbers and echoes them as text', async () => {
   const { call } = await startSandbox();
   const body = { name: 'A', recycled_mass_fraction: 0.5, composition: [{ name: 'B', mass_fraction: 1e-7 }] };
   const created = await call('POST', PATH, { body });
@@ -80,14 +80,14 @@ test.each([
     { name: 'A', composition: Array.from({ length: 5000 }, () => 0) },
     { composition: ['Ensure this field has no more than 200 elements.'] },
   ],
-])('refuses %s', async (_what, body, errors) => {
+])('the sandbox refuses a material with %s', async (_what, body, errors) => {
   const { call } = await startSandbox();
   const refused = await call('POST', PATH, { body });
   expect(refused.status).toBe(400);
   expect(refused.body).toEqual(errors);
 });
 
-test('wants a code to be unique, and the name among materials without a code', async () => {
+test('the sandbox wants a material code to be unique, and the name among materials without a code', async () => {
   const { call } = await startSandbox();
   const codeTaken = { code: ['material with this code already exists.'] };
   const nameTaken = { name: ['material with this name already exists.'] };
@@ -103,7 +103,7 @@ test('wants a code to be unique, and the name among materials without a code', a
   expect(await call('PATCH', `${PATH}2/`, { body: { code: null } })).toMatchObject({ status: 400, body: nameTaken });
 });
 
-test('changes only the fields that a PATCH names, and clears those that it sets to null', async () => {
+test('a PATCH of a material changes only the fields that it names, and clears those that it sets to null', async () => {
   const { call, clock } = await startSandbox();
   const created = await call('POST', PATH, { body: STEEL });
   clock.advance(1000);
@@ -125,7 +125,7 @@ test.each([
   [{ name: '' }, { name: ['This field may not be blank.'] }],
   [{ weight: 1 }, { weight: ['Unknown field.'] }],
   [{ origin_country: 'XX' }, { origin_country: ['"XX" is not a valid choice.'] }],
-])('refuses the PATCH %j and changes nothing', async (body, errors) => {
+])('the PATCH %j of a material is refused', async (body, errors) => {
   const { call } = await startSandbox();
   const created = await call('POST', PATH, { body: STEEL });
   expect(await call('PATCH', `${PATH}1/`, { body })).toMatchObject({ status: 400, body: errors });
@@ -133,7 +133,7 @@ test.each([
 });
 
 test.each(['2', '0', '-1', 'abc', '1.0', '9'.repeat(30), '%20'])(
-  'answers a PATCH of the id %s with 404',
+  'the sandbox answers a PATCH of a material with the id %s with 404',
   async (id) => {
     const { call } = await startSandbox();
     await call('POST', PATH, { body: STEEL });
@@ -144,7 +144,7 @@ test.each(['2', '0', '-1', 'abc', '1.0', '9'.repeat(30), '%20'])(
   },
 );
 
-test('patches by UUID where ids are UUIDs', async () => {
+test('the sandbox patches a material by UUID where ids are UUIDs', async () => {
   const { call } = await startSandbox({ ids: 'uuid' });
   const { body } = await call('POST', PATH, { body: STEEL });
   expect((await call('PATCH', `${PATH}${body.id}/`, { body: { name: 'Iron' } })).body.name).toBe('Iron');

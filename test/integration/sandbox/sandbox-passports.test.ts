@@ -17,7 +17,7 @@ async function startWithProduct(options: SandboxOptions = {}): Promise<RunningSa
 
 const act = (call: Call, action: string, id: number | string = 1) => call('POST', `/api/dpp/${id}/${action}/`);
 
-test('initialises, publishes and unpublishes a passport, and shows each publication', async () => {
+test('the sandbox initialises, publishes and unpublishes a passport, and shows each publication', async () => {
   const { call, clock } = await startWithProduct();
   const initialized = await act(call, 'init');
   expect(initialized).toMatchObject({
@@ -65,7 +65,7 @@ const WAYS = {
 const SENSIBLE = ['none init', 'initialized publish', 'published unpublish', 'unpublished publish'];
 
 test.each(PASSPORT_STATES.flatMap((state) => PASSPORT_ACTIONS.map((action) => [action, state] as const)))(
-  'answers %s of a passport that is in the state %s with success or 409, as the table has it',
+  'the sandbox answers %s of a passport in the state %s with success or 409, as the table has it',
   async (action, state) => {
     const { call, sandbox } = await startWithProduct();
     for (const step of WAYS[state]) expect((await act(call, step)).status).toBeLessThan(300);
@@ -80,7 +80,7 @@ test.each(PASSPORT_STATES.flatMap((state) => PASSPORT_ACTIONS.map((action) => [a
   },
 );
 
-test('publishes a product with a GTIN at its GS1 Digital Link', async () => {
+test('the sandbox publishes a product with a GTIN at its GS1 Digital Link', async () => {
   const { call } = await startWithProduct({ publicBaseUrl: 'https://id.example.com/' });
   await call('POST', '/api/products/', { body: { ...PRODUCT, sku: 'BIKE-2', gtin: '04012345678901' } });
   await call('POST', '/api/bom-items/', { body: { product: 2, material: 1, quantity: 1 } });
@@ -88,7 +88,7 @@ test('publishes a product with a GTIN at its GS1 Digital Link', async () => {
   expect((await act(call, 'publish', 2)).body.public_url).toBe('https://id.example.com/01/04012345678901');
 });
 
-test('blocks the publication of an incomplete product with everything that is missing, until it is there', async () => {
+test('the sandbox blocks the publication of an incomplete product with all that is missing, until it is there', async () => {
   const { call, sandbox } = await startSandbox();
   await call('POST', '/api/products/', { body: { sku: 'A', name: 'x' } });
   await act(call, 'init');
@@ -117,7 +117,7 @@ test.each<[string, SandboxOptions['gates'], string[]]>([
   ['these products', { ...off(), bomPresent: { match: 'B*K*-*1' } }, ['bom_items']],
   ['one SKU', { ...off(), bomPresent: { match: 'BIKE-1' } }, ['bom_items']],
   ['a SKU that only begins like it', { ...off(), bomPresent: { match: 'BIKE' } }, []],
-])('judges by the gates that are set: %s', async (_what, gates, missing) => {
+])('a publication obeys the gates that are set: %s', async (_what, gates, missing) => {
   const { call } = await startSandbox({ gates });
   await call('POST', '/api/products/', { body: PRODUCT });
   await act(call, 'init');
@@ -130,7 +130,7 @@ function off() {
   return { productComplete: { enabled: false }, bomPresent: { enabled: false }, materialData: { enabled: false } };
 }
 
-test('wants every field of every material on the BOM that the gate names, each once', async () => {
+test('the BOM gate wants every field of every material on it, each once', async () => {
   const { call } = await startWithProduct({
     gates: { materialData: { fields: ['recycled_mass_fraction', 'category'] } },
   });
@@ -142,7 +142,7 @@ test('wants every field of every material on the BOM that the gate names, each o
   ]);
 });
 
-test('lets a passport through the review gate once it is approved', async () => {
+test('the sandbox lets a passport through the review gate once it is approved', async () => {
   const { call, sandbox } = await startWithProduct({ gates: { review: { enabled: true } } });
   expect(sandbox.approvePassport('acme', 'BIKE-1')).toBe(false);
   await act(call, 'init');
@@ -153,7 +153,7 @@ test('lets a passport through the review gate once it is approved', async () => 
 });
 
 test.each(['2', '0', 'abc', '1.0', '..%2f1', '%00', '9'.repeat(30)])(
-  'answers every passport operation on the product %s with 404',
+  'the sandbox answers every passport operation on the product %s with 404',
   async (id) => {
     const { call } = await startWithProduct();
     for (const action of PASSPORT_ACTIONS) expect((await act(call, action, id)).status).toBe(404);
@@ -161,7 +161,7 @@ test.each(['2', '0', 'abc', '1.0', '..%2f1', '%00', '9'.repeat(30)])(
   },
 );
 
-test('refuses a body where none is stated', async () => {
+test('the sandbox refuses a body of a passport operation where none is stated', async () => {
   const { call } = await startWithProduct();
   expect(await call('POST', '/api/dpp/1/init/', { body: { force: true } })).toMatchObject({
     status: 400,
@@ -170,7 +170,7 @@ test('refuses a body where none is stated', async () => {
   expect((await call('POST', '/api/dpp/1/init/', { body: {} })).status).toBe(201);
 });
 
-test('publishes once for two requests with one key by default, and replays the refusal of a gate', async () => {
+test('the sandbox publishes once for two requests with one key by default, and replays the refusal of a gate', async () => {
   const { call, sandbox } = await startWithProduct();
   await act(call, 'init');
   const headers = { 'idempotency-key': 'k-1' };

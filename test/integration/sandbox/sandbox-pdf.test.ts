@@ -25,7 +25,7 @@ async function startWithPassport(product: object = {}, options: SandboxOptions =
   return { ...running, download, read };
 }
 
-test('exports a passport with its product, materials, BOM, state and the QR code of its GS1 Digital Link', async () => {
+test('a PDF shows its product, materials, BOM, state and the QR code of its GS1 Digital Link', async () => {
   const { call, clock, download } = await startWithPassport({
     gtin: '04012345678901',
     status: 'ACTIVE',
@@ -112,7 +112,7 @@ test('a PDF is the same byte for byte as long as nothing changes, with its font 
   expect(first.bytes.toString('latin1').match(/\/FontFile2 /g)).toHaveLength(1);
 });
 
-test('leads to where the passport was published, without a GTIN and after the product has got one', async () => {
+test('the code of a PDF leads to where the passport was published, without a GTIN and after the product has got one', async () => {
   const { call, read } = await startWithPassport({}, { publicBaseUrl: 'https://id.example.com/äö' });
   const before = await read();
   expect(before.qr).toBe('https://id.example.com/äö/passports/1');
@@ -137,12 +137,12 @@ test.each([
   'İstanbul ışığı, şoför, çağ',
   'Příliš žluťoučký kůň, őszi tűz, ģērbt',
   'Tiếng Việt: xe đạp',
-])('writes the letters of other languages: %s', async (name) => {
+])('a PDF has the letters of other languages: %s', async (name) => {
   const { read } = await startWithPassport({ name });
   expect((await read()).pages.flat()).toContain(`Name: ${name}`);
 });
 
-test('breaks off a document where a fault says so', async () => {
+test('a PDF is broken off where a fault says so', async () => {
   const { download, sandbox } = await startWithPassport();
   const { bytes } = await download();
   sandbox.faults.add({ operation: 'passport.pdf', kind: 'truncate' });
@@ -151,7 +151,7 @@ test('breaks off a document where a fault says so', async () => {
   expect((await download()).bytes.equals(bytes)).toBe(true);
 });
 
-test('answers 404 for a product without a passport', async () => {
+test('the sandbox answers 404 for the PDF of a product without a passport', async () => {
   const { call } = await startWithPassport();
   expect(await call('GET', '/api/exports/passport/2.pdf')).toMatchObject({
     status: 404,
@@ -164,7 +164,7 @@ test.each([
   '/api/exports/passport/.pdf',
   '/api/exports/passport/1.PDF',
   '/api/exports/passport/1.pdf/',
-])('answers the path %s with 404', async (path) => {
+])('the path %s of a PDF gets 404', async (path) => {
   const { call } = await startWithPassport();
   expect((await call('GET', path)).status).toBe(404);
 });

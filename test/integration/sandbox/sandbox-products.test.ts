@@ -3,7 +3,7 @@ import { startSandbox } from '../../support/sandbox/sandbox-caller.ts';
 
 const PATH = '/api/products/';
 
-test('answers a created product with 201, the whole object and an id', async () => {
+test('the sandbox answers a created product with 201, the whole object and an id', async () => {
   const { call } = await startSandbox();
   const full = {
     sku: 'SKU-1',
@@ -24,13 +24,13 @@ test('answers a created product with 201, the whole object and an id', async () 
   });
 });
 
-test('gives a product without optional fields the status DRAFT and nulls', async () => {
+test('the sandbox gives a product without optional fields the status DRAFT and nulls', async () => {
   const { call } = await startSandbox();
   const created = await call('POST', PATH, { body: { sku: 'SKU-1', name: 'Bucket', description: null } });
   expect(created.body).toMatchObject({ status: 'DRAFT', country_of_origin: null, description: null, gtin: null });
 });
 
-test('shows UUIDs in place of numbers when told to', async () => {
+test('the sandbox shows UUIDs in place of numbers when told to', async () => {
   const { call } = await startSandbox({ ids: 'uuid' });
   const created = await call('POST', PATH, { body: { sku: 'SKU-1', name: 'Bucket' } });
   expect(created.body.id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4/);
@@ -38,7 +38,7 @@ test('shows UUIDs in place of numbers when told to', async () => {
   expect(listed.body.results).toEqual([created.body]);
 });
 
-test('refuses a SKU that the organisation has already', async () => {
+test('the sandbox refuses an SKU that the organisation has already', async () => {
   const { call, sandbox } = await startSandbox();
   await call('POST', PATH, { body: { sku: 'SKU-1', name: 'Bucket' } });
   const again = await call('POST', PATH, { body: { sku: 'SKU-1', name: 'Other' } });
@@ -79,7 +79,7 @@ test.each([
   ['a field of the server', { ...valid, id: 1 }, { id: ['Unknown field.'] }],
   ['a list', [valid], { non_field_errors: ['Invalid data. Expected a dictionary, but got list.'] }],
   ['null', null, { non_field_errors: ['Invalid data. Expected a dictionary, but got NoneType.'] }],
-])('refuses %s', async (_what, body, errors) => {
+])('the sandbox refuses a product with %s', async (_what, body, errors) => {
   const { call, sandbox } = await startSandbox();
   const refused = await call('POST', PATH, { body: JSON.stringify(body) });
   expect(refused).toMatchObject({ status: 400 });
@@ -87,20 +87,20 @@ test.each([
   expect(sandbox.inspect().organizations.acme?.products).toEqual([]);
 });
 
-test('names every field that is wrong at once', async () => {
+test('the sandbox names every wrong field of a product at once', async () => {
   const { call } = await startSandbox();
   const refused = await call('POST', PATH, { body: { status: 'x', colour: 1 } });
   expect(Object.keys(refused.body).sort()).toEqual(['colour', 'name', 'sku', 'status']);
 });
 
-test('takes names like __proto__ for unknown fields', async () => {
+test('the sandbox takes names like __proto__ for unknown fields', async () => {
   const { call } = await startSandbox();
   const refused = await call('POST', PATH, { body: '{"sku":"a","name":"b","__proto__":{"x":1},"toString":2}' });
   expect(refused.status).toBe(400);
   expect(Object.keys(refused.body)).toEqual(['__proto__', 'toString']);
 });
 
-test('names at most 50 unknown fields', async () => {
+test('the sandbox names at most 50 unknown fields', async () => {
   const { call } = await startSandbox();
   const unknown = Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`x${index}`, 1]));
   const refused = await call('POST', PATH, { body: { ...valid, ...unknown } });
@@ -108,7 +108,7 @@ test('names at most 50 unknown fields', async () => {
   expect(Object.keys(refused.body)).toHaveLength(50);
 });
 
-test('pages through 250 products by the next links, each product once and in order', async () => {
+test('the sandbox pages through 250 products by the next links, each product once and in order', async () => {
   const { call, baseUrl } = await startSandbox();
   const skus = Array.from({ length: 250 }, (_, index) => `SKU-${index}`);
   for (const sku of skus) await call('POST', PATH, { body: { sku, name: 'x' } });
@@ -129,7 +129,7 @@ test('pages through 250 products by the next links, each product once and in ord
   expect(seen).toEqual(skus);
 });
 
-test('obeys page and page_size, and keeps other query parameters in its links', async () => {
+test('the sandbox obeys page and page_size, and keeps other query parameters in its links', async () => {
   const { call, baseUrl } = await startSandbox({ pageSizeMax: 4 });
   for (let index = 0; index < 9; index += 1) await call('POST', PATH, { body: { sku: `S${index}`, name: 'x' } });
   const middle = await call('GET', `${PATH}?page_size=3&page=2&lang=de`);
@@ -142,20 +142,20 @@ test('obeys page and page_size, and keeps other query parameters in its links', 
   expect(last.body.next).toBeNull();
 });
 
-test('answers an empty list with one empty page', async () => {
+test('the sandbox answers an empty list with one empty page', async () => {
   const { call } = await startSandbox();
   expect((await call('GET', PATH)).body).toEqual({ count: 0, next: null, previous: null, results: [] });
 });
 
 test.each(['0', '-1', 'x', '2', '1e1', '99999999999999999999'])(
-  'answers page=%s of a single page with 404',
+  'the sandbox answers page=%s of a single page with 404',
   async (page) => {
     const { call } = await startSandbox();
     expect(await call('GET', `${PATH}?page=${page}`)).toMatchObject({ status: 404, body: { detail: 'Invalid page.' } });
   },
 );
 
-test('keeps organisations apart: lists, SKUs and ids of one mean nothing to another', async () => {
+test('the sandbox keeps organisations apart: lists, SKUs and ids of one mean nothing to another', async () => {
   const { call, sandbox } = await startSandbox();
   const other = sandbox.issueKey({ organization: 'rival', name: 'k', scopes: ['read', 'write'] }).key;
   const mine = await call('POST', PATH, { body: valid });

@@ -3,7 +3,7 @@ import { startSandbox } from '../../support/sandbox/sandbox-caller.ts';
 
 const PATH = '/api/products/';
 
-test('throttles a token bucket after its burst, and lets in one request per interval after that', async () => {
+test('a token bucket throttles after its burst, and lets in one request per interval after that', async () => {
   const { call, clock, sandbox } = await startSandbox({
     rateLimit: { kind: 'token-bucket', ratePerSecond: 0.5, burst: 2 },
   });
@@ -21,7 +21,7 @@ test('throttles a token bucket after its burst, and lets in one request per inte
   expect(sandbox.inspect().throttled).toBe(3);
 });
 
-test('renews a fixed window at its end', async () => {
+test('a fixed window is renewed at its end', async () => {
   const { call, clock } = await startSandbox({
     rateLimit: { kind: 'fixed-window', limit: 3, windowMs: 60_000 },
   });
@@ -31,7 +31,7 @@ test('renews a fixed window at its end', async () => {
   expect((await call('GET', PATH)).status).toBe(200);
 });
 
-test('counts each key by itself', async () => {
+test('the rate limit counts each key by itself', async () => {
   const { call, sandbox } = await startSandbox({ rateLimit: { kind: 'fixed-window', limit: 1, windowMs: 1000 } });
   const other = sandbox.issueKey({ organization: 'acme', name: 'k', scopes: ['read'] }).key;
   expect((await call('GET', PATH)).status).toBe(200);
@@ -39,7 +39,7 @@ test('counts each key by itself', async () => {
   expect((await call('GET', PATH, { key: other })).status).toBe(200);
 });
 
-test('leaves the client to guess when told to give no Retry-After', async () => {
+test('the rate limit gives no Retry-After when told so', async () => {
   const { call } = await startSandbox({
     rateLimit: { kind: 'fixed-window', limit: 1, windowMs: 1000, retryAfter: 'none' },
   });
@@ -56,7 +56,7 @@ test('a throttled request has no effect', async () => {
   expect(sandbox.inspect().organizations.acme?.products).toEqual([]);
 });
 
-test('takes a new limit while it runs', async () => {
+test('the rate limit takes a new setting while it runs', async () => {
   const { call, sandbox } = await startSandbox();
   for (let index = 0; index < 5; index += 1) expect((await call('GET', PATH)).status).toBe(200);
   sandbox.setRateLimit({ kind: 'fixed-window', limit: 1, windowMs: 1000, retryAfter: 'seconds' });
@@ -68,7 +68,7 @@ test('takes a new limit while it runs', async () => {
   expect((await call('GET', PATH)).status).toBe(200);
 });
 
-test('counts the requests of a whole organisation together where told to', async () => {
+test('the rate limit counts the requests of a whole organisation together where told to', async () => {
   const { call, sandbox } = await startSandbox({
     rateLimit: { kind: 'sliding-window', limit: 2, windowMs: 1000, per: 'organization' },
   });
@@ -86,14 +86,14 @@ test.each([
   ['date', 'Thu, 01 Jan 2026 00:00:02 GMT'],
   ['wrong', '0'],
   ['none', undefined],
-] as const)('says when to come back in the form "%s"', async (retryAfter, expected) => {
+] as const)('the rate limit says when to come back in the form "%s"', async (retryAfter, expected) => {
   const { call } = await startSandbox({ rateLimit: { kind: 'gcra', ratePerSecond: 0.5, burst: 1, retryAfter } });
   await call('GET', PATH);
   const refused = await call('GET', PATH);
   expect([refused.status, refused.headers['retry-after']]).toEqual([429, expected]);
 });
 
-test('never dates the end of a wait too early', async () => {
+test('the rate limit never dates the end of a wait too early', async () => {
   const { call, clock } = await startSandbox({
     rateLimit: { kind: 'fixed-window', limit: 1, windowMs: 1500, retryAfter: 'date' },
   });
@@ -104,7 +104,7 @@ test('never dates the end of a wait too early', async () => {
   expect((await call('GET', PATH)).status).toBe(200);
 });
 
-test('tells the allowance with every answer in the fields of the IETF draft', async () => {
+test('the rate limit is in every answer in the fields of the IETF draft', async () => {
   const { call } = await startSandbox({
     rateLimit: { kind: 'fixed-window', limit: 2, windowMs: 60_000, headers: 'draft' },
   });
@@ -117,7 +117,7 @@ test('tells the allowance with every answer in the fields of the IETF draft', as
   });
 });
 
-test('tells the allowance in the older fields', async () => {
+test('the rate limit is in every answer in the older fields', async () => {
   const { call, clock } = await startSandbox({
     rateLimit: { kind: 'token-bucket', ratePerSecond: 1, burst: 3, headers: 'legacy' },
   });

@@ -3,7 +3,7 @@ import { startSandbox } from '../../support/sandbox/sandbox-caller.ts';
 
 const PATH = '/api/reports/';
 
-test('counts what there is, at the time of its creation', async () => {
+test('a report counts what there is, at the time of its creation', async () => {
   const { call } = await startSandbox();
   for (const sku of ['A', 'B']) await call('POST', '/api/products/', { body: { sku, name: 'x' } });
   await call('POST', '/api/dpp/1/init/');
@@ -27,7 +27,7 @@ test('counts what there is, at the time of its creation', async () => {
   expect((await call('GET', PATH)).body.results).toEqual([created.body]);
 });
 
-test('lists the products that the gates would stop', async () => {
+test('a report lists the products that the gates would stop', async () => {
   const { call } = await startSandbox();
   await call('POST', '/api/products/', { body: { sku: 'A', name: 'x', country_of_origin: 'DE' } });
   await call('POST', '/api/products/', { body: { sku: 'B', name: 'x' } });
@@ -40,7 +40,7 @@ test('lists the products that the gates would stop', async () => {
   });
 });
 
-test('refuses a type that it does not know', async () => {
+test('the sandbox refuses a report of a type that it does not know', async () => {
   const { call } = await startSandbox();
   expect(await call('POST', PATH, { body: { type: 'everything' } })).toMatchObject({
     status: 400,
@@ -48,7 +48,7 @@ test('refuses a type that it does not know', async () => {
   });
 });
 
-test('takes read to create one, or write where the settings say so', async () => {
+test('the creation of a report needs read, or write where the settings say so', async () => {
   const reading = await startSandbox();
   const { key } = reading.sandbox.issueKey({ organization: 'acme', name: 'r', scopes: ['read'] });
   expect((await reading.call('POST', PATH, { key })).status).toBe(201);

@@ -37,7 +37,7 @@ async function startDescribed(options: SandboxOptions = {}) {
   return { ...running, description: body as unknown as Description };
 }
 
-test('describes every operation once, with its scope, in OpenAPI 3.1', async () => {
+test('the OpenAPI document of the sandbox describes every operation once, with its scope, in version 3.1', async () => {
   const { description } = await startDescribed({ reportCreateScope: 'write' });
   expect(description.openapi).toMatch(/^3\.1\./);
   const described = Object.entries(description.paths).flatMap(([path, methods]) =>
@@ -74,7 +74,7 @@ const STYLES: [string, SandboxOptions][] = [
   ['not a word on pages', { paging: 'silent', envelope: 'data' }],
 ];
 
-test.each(STYLES)('describes what it answers and refuses in %s', async (_what, options) => {
+test.each(STYLES)('the OpenAPI document has the answers and refusals in %s', async (_what, options) => {
   const running = await startDescribed(options);
   const { call, sandbox, description } = running;
   // With UUIDs the ground's numbers name nothing; lists and creations are enough to compare there.
@@ -165,7 +165,7 @@ class AskedQuery extends URLSearchParams {
   }
 }
 
-test.each(VARIANTS)('lists the query parameters that an operation reads, and no others, with %s', (_what, options) => {
+test.each(VARIANTS)('the OpenAPI document lists the query parameters read, with %s', (_what, options) => {
   const settings = SandboxSettings.parse(options);
   const storage = openStorage(settings);
   const { collections, database, ids, organizations } = storage;
@@ -183,7 +183,7 @@ test.each(VARIANTS)('lists the query parameters that an operation reads, and no 
   database.close();
 });
 
-test('lists Idempotency-Key where it is obeyed, and nowhere else', async () => {
+test('the OpenAPI document lists Idempotency-Key where it is obeyed, and nowhere else', async () => {
   for (const idempotency of ['publish-only', 'honoured', 'ignored'] as const) {
     const { call, description, sandbox } = await startDescribed({ idempotency });
     const token = sandbox.openSession({ organization: 'acme', email: 'o@example.com', role: 'owner' });
@@ -199,7 +199,7 @@ test('lists Idempotency-Key where it is obeyed, and nowhere else', async () => {
   }
 });
 
-test('describes bodies by what validates them: what succeeds is described as right, unknown fields as wrong', async () => {
+test('the OpenAPI document describes bodies by their validation: what succeeds as right, unknown fields as wrong', async () => {
   const { description } = await startDescribed();
   for (const name of OPERATION_NAMES) {
     const { method, path } = ENDPOINTS[name];
@@ -214,7 +214,7 @@ test('describes bodies by what validates them: what succeeds is described as rig
   }
 });
 
-test('shows the elements of lists, the choices and the bounds of texts', async () => {
+test('the OpenAPI document shows the elements of lists, the choices and the bounds of texts', async () => {
   const { description } = await startDescribed();
   const bodyOf = (path: string) =>
     JSON.stringify(description.paths[path]?.['post']?.requestBody?.content['application/json'].schema);
@@ -224,7 +224,7 @@ test('shows the elements of lists, the choices and the bounds of texts', async (
   expect(bodyOf('/api/materials/')).toMatch(/"composition".*"mass_fraction"/);
 });
 
-test('serves a readable page that names every operation and loads nothing', async () => {
+test('the sandbox serves a readable page that names every operation and loads nothing', async () => {
   const { call } = await startSandbox();
   const page = await call('GET', '/api/docs/', { key: null });
   expect(page).toMatchObject({ status: 200, headers: { 'content-type': 'text/html; charset=utf-8' } });

@@ -26,7 +26,7 @@ function temporaryFile(): string {
   return join(folder, 'sandbox.db');
 }
 
-test('keeps data, keys, counts and idempotency records over a restart', async () => {
+test('the sandbox keeps data, keys, counts and idempotency records over a restart', async () => {
   const storage = temporaryFile();
   const first = await startSandbox({ storage, idempotency: 'honoured' });
   const headers = { 'idempotency-key': 'k-1' };
@@ -49,7 +49,7 @@ test('keeps data, keys, counts and idempotency records over a restart', async ()
   expect(next.body.id).toBe(created.body.id + 1);
 });
 
-test('keeps what it acknowledged when it is killed, and doubles nothing that is sent again', async () => {
+test('the sandbox keeps what it acknowledged when it is killed, and doubles nothing that is sent again', async () => {
   const mortal = await startMortalSandbox({ idempotency: 'honoured' });
   onTestFinished(() => mortal.stop());
   const acknowledged: string[] = [];
@@ -83,7 +83,7 @@ test('keeps what it acknowledged when it is killed, and doubles nothing that is 
   expect((await mortal.inspect()).writes.every(({ count }) => count === 1)).toBe(true);
 });
 
-test('takes the effect and its count back when the idempotency record cannot be stored', async () => {
+test('the sandbox takes the effect and its count back when the idempotency record cannot be stored', async () => {
   const storage = temporaryFile();
   const { call, sandbox } = await startSandbox({ storage, idempotency: 'honoured' });
   const vandal = new Database(storage);
@@ -100,7 +100,7 @@ test('takes the effect and its count back when the idempotency record cannot be 
   expect(created.headers['idempotent-replayed']).toBeUndefined();
 });
 
-test('stores no key in full', async () => {
+test('the sandbox stores no key in full', async () => {
   const storage = temporaryFile();
   const { key, sandbox } = await startSandbox({ storage });
   await sandbox.close();
@@ -109,7 +109,7 @@ test('stores no key in full', async () => {
   expect(bytes).not.toContain(key.slice(0, 12));
 });
 
-test('refuses a file whose ids are of another kind, and says that it may be deleted', async () => {
+test('the sandbox refuses a file whose ids are of another kind, and says that it may be deleted', async () => {
   const storage = temporaryFile();
   const clock = createManualClock();
   await (await createSandbox({ storage }, { clock })).close();
@@ -119,7 +119,7 @@ test('refuses a file whose ids are of another kind, and says that it may be dele
   });
 });
 
-test('leaves a file alone that is not a sandbox’s, and never tells anybody to delete it', async () => {
+test('the sandbox leaves a file alone that is not its own, and never tells anybody to delete it', async () => {
   const clock = createManualClock();
   const foreign = (name: string, prepare: (database: Database.Database) => void): string => {
     const file = `${temporaryFile()}.${name}`;
@@ -152,7 +152,7 @@ test('leaves a file alone that is not a sandbox’s, and never tells anybody to 
   }
 });
 
-test('takes an empty file, and one of the time before sandboxes marked theirs', async () => {
+test('the sandbox takes an empty file, and one of the time before sandboxes marked theirs', async () => {
   const storage = temporaryFile();
   writeFileSync(storage, '');
   const first = await startSandbox({ storage });
@@ -166,7 +166,7 @@ test('takes an empty file, and one of the time before sandboxes marked theirs', 
   expect((await second.call('GET', '/api/products/', { key: first.key })).body.count).toBe(1);
 });
 
-test('lets no second sandbox on its file, by whatever name, until it is closed', async () => {
+test('the sandbox lets no second sandbox on its file, by whatever name, until it is closed', async () => {
   const storage = temporaryFile();
   const alias = join(dirname(storage), 'alias.db');
   const clock = createManualClock();
@@ -183,7 +183,7 @@ test('lets no second sandbox on its file, by whatever name, until it is closed',
   await (await createSandbox({ storage: alias }, { clock })).close();
 });
 
-test('says which address it cannot have', async () => {
+test('the sandbox that cannot have its address says which', async () => {
   const { baseUrl } = await startSandbox();
   const other = await createSandbox({}, { clock: createManualClock() });
   onTestFinished(() => other.close());
@@ -194,13 +194,13 @@ test('says which address it cannot have', async () => {
   });
 });
 
-test('refuses a setting that it does not know', async () => {
+test('the sandbox refuses a setting that it does not know', async () => {
   await expect(
     createSandbox({ storage: ':memory:', speed: 1 } as object, { clock: createManualClock() }),
   ).rejects.toThrow('speed');
 });
 
-test('lets nobody but its owner read what it keeps, whatever the umask', async () => {
+test('the sandbox lets nobody but its owner read its files, whatever the umask', async () => {
   const storage = temporaryFile();
   const umask = process.umask(0);
   onTestFinished(() => void process.umask(umask));

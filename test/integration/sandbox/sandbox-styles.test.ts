@@ -15,7 +15,7 @@ async function startWithProducts(options: SandboxOptions, count = 5) {
 const skusOf = (entries: unknown) => (entries as { sku: string }[]).map(({ sku }) => sku);
 const ALL = ['S0', 'S1', 'S2', 'S3', 'S4'];
 
-test('pages by a cursor that says nothing of its own', async () => {
+test('the sandbox pages by a cursor that means nothing to the client', async () => {
   const { call } = await startWithProducts({ paging: 'cursor', envelope: 'data' });
   const seen: string[] = [];
   let cursor: string | null = null;
@@ -31,7 +31,7 @@ test('pages by a cursor that says nothing of its own', async () => {
   expect((await call('GET', `${PATH}?cursor=bm9uc2Vuc2U`)).status).toBe(404);
 });
 
-test('pages by Link headers over bare arrays', async () => {
+test('the sandbox pages by Link headers over bare arrays', async () => {
   const { call, baseUrl } = await startWithProducts({ paging: 'link-header' });
   const first = await call('GET', PATH);
   expect(first.headers).toMatchObject({ link: `<${baseUrl}${PATH}?page=2>; rel="next"`, 'x-total-count': '5' });
@@ -43,12 +43,12 @@ test('pages by Link headers over bare arrays', async () => {
   expect((await call('GET', `${PATH}?page=4`)).status).toBe(404);
 });
 
-test('answers everything in one bare array where it does not page', async () => {
+test('the sandbox answers all entries in one bare array where it does not page', async () => {
   const { call } = await startWithProducts({ paging: 'none' });
   expect(skusOf((await call('GET', PATH)).body)).toEqual(ALL);
 });
 
-test.each(['results', 'data', 'items'] as const)('puts the entries of a page under "%s"', async (envelope) => {
+test.each(['results', 'data', 'items'] as const)('entries of a page may be under "%s"', async (envelope) => {
   const { call } = await startWithProducts({ envelope });
   const { body } = await call('GET', PATH);
   expect(Object.keys(body)).toEqual(['count', 'next', 'previous', envelope]);
@@ -57,7 +57,7 @@ test.each(['results', 'data', 'items'] as const)('puts the entries of a page und
 
 const create = (call: Call, sku = 'NEW') => call('POST', PATH, { body: { sku, name: 'x' } });
 
-test.each(['uuid', 'pk'] as const)('shows ids as "%s" in objects, pages, bare arrays and import rows', async (idAt) => {
+test.each(['uuid', 'pk'] as const)('ids may be shown as "%s" in objects, pages and import rows', async (idAt) => {
   const { call } = await startSandbox({ idAt });
   const created = await create(call);
   expect(created.body[idAt]).toBe(1);
@@ -70,7 +70,7 @@ test.each(['uuid', 'pk'] as const)('shows ids as "%s" in objects, pages, bare ar
   expect((await bare.call('GET', PATH)).body).toMatchObject([{ [idAt]: 1 }]);
 });
 
-test('nests an answered object in "data" where ids are there, with UUIDs too', async () => {
+test('the sandbox nests an answered object in "data" where ids are there, with UUIDs too', async () => {
   const { call } = await startSandbox({ idAt: 'data.id', ids: 'uuid', envelope: 'items' });
   const created = await create(call);
   const data = created.body['data'] as { id: string };
@@ -84,7 +84,7 @@ test.each([
   ['created', 201, 200],
   ['ok', 200, 200],
   ['accepted', 202, 202],
-] as const)('answers success as "%s"', async (successCodes, creation, change) => {
+] as const)('success may be answered as "%s"', async (successCodes, creation, change) => {
   const { call } = await startSandbox({ successCodes, idempotency: 'honoured' });
   expect((await create(call)).status).toBe(creation);
   expect((await call('POST', '/api/materials/', { body: { name: 'x' } })).status).toBe(creation);
@@ -96,7 +96,7 @@ test.each([
   expect(statuses).toEqual([creation, creation]);
 });
 
-test('writes errors as problems of RFC 9457', async () => {
+test('the sandbox writes errors as problems of RFC 9457', async () => {
   const { call } = await startSandbox({ errors: 'problem' });
   const invalid = await call('POST', PATH, { body: {} });
   expect(invalid.headers['content-type']).toContain('application/problem+json');
@@ -121,7 +121,7 @@ test('writes errors as problems of RFC 9457', async () => {
   expect((await call('GET', '/api/nothing/')).body).toMatchObject({ status: 404 });
 });
 
-test('writes errors as a message with errors by field', async () => {
+test('the sandbox writes errors as a message with errors by field', async () => {
   const { call } = await startSandbox({ errors: 'message' });
   expect((await call('POST', PATH, { body: {} })).body).toMatchObject({
     message: 'Bad Request',
@@ -130,7 +130,7 @@ test('writes errors as a message with errors by field', async () => {
   expect((await call('GET', '/api/nothing/')).body).toEqual({ message: 'Not found.' });
 });
 
-test('narrows lists by SKU and code where filters are on, and ignores them where they are off', async () => {
+test('the sandbox narrows lists by SKU and code where filters are on, and ignores them where they are off', async () => {
   const { call } = await startWithProducts({ listFilters: true });
   await call('POST', '/api/materials/', { body: { code: 'M1', name: 'x' } });
   await call('POST', '/api/materials/', { body: { code: 'M2', name: 'x' } });
