@@ -26,7 +26,7 @@ export async function* readFixedWidth(
   if (!page.empty) yield page.take({ done: file.position(), total: file.bytes });
 }
 
-/** The names of the columns. Throws first if the file is not text. */
+/** The names of the columns. Throws if the file is not text. */
 export async function readColumnNames(
   file: OpenFile,
   { layout, signal }: { layout: Layout; signal: AbortSignal },

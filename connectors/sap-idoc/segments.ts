@@ -15,7 +15,7 @@ export function segmentOf(element: JsonObject): JsonObject {
 /** A segment at any depth of an IDoc. */
 export interface FoundSegment {
   fields: JsonObject;
-  /** The segments around it with their names, the outermost first. */
+  /** The segments around this segment, with their names, the outermost first. */
   around: readonly (readonly [name: string, segment: JsonObject])[];
 }
 

@@ -1,6 +1,6 @@
-// The wire format of the admin channel: HTTP over a Unix domain socket beside the ledger. A request is `POST /v1/NAME` with
-// one JSON document; its answer is a stream of frames, one JSON document a line. The last frame is a result or an error, so
-// that an answer without one comes from a daemon that has died.
+// The wire format of the admin channel: HTTP over a Unix domain socket beside the ledger. A request is `POST /v1/NAME`
+// with one JSON document; its answer is a stream of frames, one JSON document a line. The last frame is a result or an
+// error. If an answer has neither, the daemon has died.
 
 import { z } from 'zod';
 import type { RuntimeConfig } from '../daemon/sources/open-source.ts';

@@ -4,7 +4,7 @@ import { isJsonObject } from './json.ts';
 
 /** The installed package of this program. */
 export interface Package {
-  /** The folder of its package.json, which also has `config/`. */
+  /** The folder of the program's package.json, which also has `config/`. */
   root: string;
   version: string;
 }

@@ -45,7 +45,7 @@ function steps(source: string): string[] {
   return commands.map(([command = '', what = '']) => `#   ${command.padEnd(width)}   ${what}`);
 }
 
-/** The \`sources\` section with one source. */
+/** The `sources` section with one source. */
 export function sourcesText(parts: ConfigParts): string {
   const { source, recognised, stream, mapping } = parts;
   const lines = [

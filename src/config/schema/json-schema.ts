@@ -22,7 +22,8 @@ export function configJsonSchema(connectors: readonly ConnectorSchemas[]): Schem
   mapping.anyOf = [{ required: ['module'] }, { required: ['to', 'key', 'fields'] }];
   mapping.allOf = ITEM_KINDS.map((kind) => ({
     if: { properties: { to: { const: kind } }, required: ['to'] },
-    // Other fields are allowed too, because a profile may add fields. oxlint-disable-next-line unicorn/no-thenable
+    // Other fields are allowed too, because a profile may add fields.
+    // oxlint-disable-next-line unicorn/no-thenable
     then: { properties: { fields: { properties: Object.fromEntries(fieldNamesOf(kind).map((name) => [name, {}])) } } },
   }));
   return {

@@ -23,7 +23,7 @@ export interface PreviewedRecord {
   issues: Issue[];
 }
 
-/** A bounded piece of a stream, mapped. */
+/** A page of a stream with the items of its mapping. Its size is limited. */
 export interface PreviewedPage {
   records: PreviewedRecord[];
   /** How much was read, if the connector knows: bytes of files, rows of tables. */

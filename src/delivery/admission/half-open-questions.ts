@@ -74,7 +74,8 @@ export function createHalfOpenQuestions(options: {
     isAnswered,
     mayProbe: async (abort) => (await isAnswered(abort)) || isWorthADelivery(),
     deliveryEnded({ kind }) {
-      // The question was at fault. In the next outage a delivery is sent after the first failed question.
+      // The API answers deliveries although the questions fail. In the next outage a delivery is sent after the first
+      // failed question.
       if (kind === 'answered' && needed !== FAILED_MAX) needed = 1;
     },
   };

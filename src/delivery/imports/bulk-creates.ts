@@ -58,7 +58,7 @@ export interface BulkCreatesOptions {
 
 /** Whether imports save requests is decided again after this time. */
 const LOOK_AGAIN_MS = 10_000;
-/** For this long after an import was split, its members are expected back, to be sent again in smaller imports. */
+/** For this long after an import was split, its members may be due again for smaller imports. */
 const SPLIT_MS = 600_000;
 /** At most this many due products are counted. */
 const DUE_MAX = 10_000;

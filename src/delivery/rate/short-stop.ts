@@ -19,7 +19,10 @@ import { STEP } from './trial-length.ts';
 const AFTER_REFUSAL = 0.25;
 /** The lower bound is at least this share of the refused rate, because other clients may have caused the refusal. */
 const LOW_MIN = 0.25;
-/** The weight of a refusal that has another possible cause: a raise had gained something, or no rate was steady yet. */
+/**
+ * The weight of a refusal that has another possible cause: the search gives back a part of an earlier raise, or no rate
+ * was steady yet.
+ */
 const WEIGHT = { gained: 0.5, unsure: 0.75 };
 /** While the limit is shared, up to this many refusals in a row do not prove that the limit has dropped. */
 const STREAK_MAX = 3;

@@ -46,7 +46,7 @@ const CREATES = "'product.create', 'material.create', 'bom_item.create'";
 
 export function createRestored({ db, clock }: Pick<LedgerContext, 'db' | 'clock'>): Restored {
   const meta = createMeta(db);
-  // The ledger is accepted as restored before this process opens it for its work.
+  // This value does not change later: a restored ledger has to be accepted before this process can open it.
   const isRestored = meta.get(RESTORED_AT) !== null;
   const sql = {
     wasAbsent: db.prepare<[number], number>('SELECT was_absent FROM items WHERE id = ?').pluck(),

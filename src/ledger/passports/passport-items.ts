@@ -65,7 +65,7 @@ export function createPassportItems({ db, clock }: Pick<LedgerContext, 'db' | 'c
     ),
   };
 
-  // False while there is no passport at all, so that none has to be marked.
+  // False while there is no passport. Then no passport has to be marked.
   let hasAny = db.prepare("SELECT 1 FROM items WHERE kind = 'passport' LIMIT 1").get() !== undefined;
 
   function put({ key, naturalKey, source }: PassportOwner, desire: PassportDesire): number {

@@ -35,7 +35,8 @@ export function watchLedger(
     lost = look();
     if (lost === null) return null;
     try {
-      // A supervisor may start the next process at once. The mark shows the next process that a ledger was here.
+      // A supervisor may start the next process at once. The high-water mark shows the next process that a ledger was
+      // here.
       highWater.putBack();
     } catch (error) {
       lost = withoutMark(lost, error);

@@ -10,8 +10,8 @@ export interface StyledAnswer extends Answer {
 }
 
 /**
- * Gives answers the form of the settings, just before they are sent. Stored and replayed answers always have the form
- * of Django REST Framework.
+ * Changes answers to the form that the settings choose, just before they are sent. Stored and replayed answers always
+ * have the form of Django REST Framework.
  */
 export function createStyle({
   successCodes,

@@ -1,4 +1,4 @@
-// Writes a ledger like one after years of syncs, in some seconds, because SQL statements write it and no runs.
+// Writes a ledger like one after years of syncs. SQL statements write it, not runs, so it takes only some seconds.
 
 import Database from 'better-sqlite3';
 import { canonicalJson } from '../../../src/lib/canonical-json.ts';

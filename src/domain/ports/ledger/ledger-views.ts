@@ -147,7 +147,7 @@ export interface Deferred {
   count: number;
   /** When the first of these deliveries began to fail. */
   since: number;
-  /** Why the delivery failed that has failed for the longest time. */
+  /** The error of the delivery that has failed for the longest time. */
   message: string;
 }
 
