@@ -203,7 +203,7 @@ const MISSING_BECAUSE = {
   row_changed: 'missing from its source: no row makes it any more',
 } as const;
 
-const RELEASED = 'no row makes it any more, and the guard has not decided whether it is missing';
+const RELEASED = 'no row makes it any more, and the guard has not decided whether the item is missing';
 
 function missingText({ missingBecause, missingAccepted }: ItemView): string {
   const why = missingBecause === null ? '' : MISSING_BECAUSE[missingBecause];
@@ -211,7 +211,8 @@ function missingText({ missingBecause, missingAccepted }: ItemView): string {
 }
 
 const KEPT = 'The platform keeps it, since no write of the API deletes it.';
-const ACCEPT = 'To accept that, run `dpp-sync settle --ignore KEY`. It counts as present again when a row makes it.';
+const ACCEPT =
+  'To accept that, run `dpp-sync settle --ignore KEY`. The item counts as present again when a row makes it.';
 
 /** What a person can do about an item that the platform has and its source does not. */
 const MISSING_STEPS: Record<SubjectKind, string> = {
@@ -223,7 +224,7 @@ const MISSING_STEPS: Record<SubjectKind, string> = {
 
 /** What a person can do about an item about which the guard has not decided. */
 const RELEASED_STEP =
-  'It counts as present until the guard allows for the items that no row makes any more. `dpp-sync status` shows why the guard holds them, and what to do.';
+  'The item counts as present until the guard has decided about the items that no row makes any more. `dpp-sync status` shows why the guard holds them, and what to do.';
 
 /**
  * The next step for a person. An item with a quarantined row keeps its former state, so its next step begins with the

@@ -162,8 +162,8 @@ const OLD_NEWS_MS = 60_000;
 function waitLine(wait: ApiWait, now: number): string {
   const next =
     wait.askAgainAt > now
-      ? `It is asked again at ${formatTime(wait.askAgainAt)}`
-      : 'The daemon or the next sync asks again';
+      ? `The API is asked again at ${formatTime(wait.askAgainAt)}`
+      : 'The daemon or the next sync asks the API again';
   return `${printable(describeWait(wait, formatTime))} ${next}; everything stays due.`;
 }
 
@@ -340,7 +340,7 @@ function roomBeside(ledger: string): number | null {
 
 function roomLine(freeBytes: number): string {
   const left = freeBytes < FULL_BYTES ? 'is full' : `has ${formatBytes(freeBytes)} left`;
-  return `Ledger: its disk ${left}. While the disk is full, nothing is read or sent. When it has room again, the work continues by itself.`;
+  return `Ledger: its disk ${left}. While the disk is full, nothing is read or sent. When the disk has room again, the work continues automatically.`;
 }
 
 const FULL_BYTES = 64 * 1024;

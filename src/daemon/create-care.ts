@@ -48,10 +48,10 @@ export function requestLeftRuns(
     const last = lastRun(id);
     const isScheduled = schedule !== null && last !== undefined;
     let why: string;
-    if (due.includes(id)) why = 'was due when the last daemon ended, and is started now';
-    else if (isScheduled && wasCutShort(last)) why = 'was cut short and is repeated';
+    if (due.includes(id)) why = 'was due when the last daemon ended, and starts now';
+    else if (isScheduled && wasCutShort(last)) why = 'was interrupted, and is repeated';
     else if (isScheduled && scheduler.missed(id, last.startedAt))
-      why = 'was missed while no daemon ran and is started now';
+      why = 'was missed while no daemon ran, and starts now';
     else continue;
     log.info({ source: id, ...(last === undefined ? {} : { run: last.id }) }, `A run of ${id} ${why}.`);
     scheduler.request(id);

@@ -190,7 +190,9 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
       watching.signal,
     );
   } catch (error) {
-    await stop().catch((second: unknown) => log.error({ err: second }, 'What was opened could not be closed again.'));
+    await stop().catch((second: unknown) =>
+      log.error({ err: second }, 'Connections and files of the daemon could not be closed.'),
+    );
     throw error;
   }
   return {

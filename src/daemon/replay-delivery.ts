@@ -15,7 +15,8 @@ export async function replayDelivery(
     dryRun: false,
   });
   if (passports.asked > 0) return { staged, message: 'The passport is sent again.' };
-  if (passports.incomplete > 0) return { staged, message: 'Its product is not complete now; see `dpp-sync show`.' };
+  if (passports.incomplete > 0)
+    return { staged, message: 'The product of the passport is not complete now; see `dpp-sync show`.' };
   if (staged > 0) return { staged, message: 'The stored record was mapped again and is sent again.' };
   if (leftUnconfirmed === 0 && (quarantined > 0 || passing === 0)) {
     return { staged, message: 'The stored record was mapped again and still fails; see `dpp-sync quarantine`.' };
@@ -23,7 +24,7 @@ export async function replayDelivery(
   if (leftUnconfirmed > 0) {
     return {
       staged,
-      message: 'It is unknown whether the write arrived, so it is not sent again without `replay --force`.',
+      message: 'It is unknown whether the write arrived, so only `replay --force` sends the write again.',
     };
   }
   return { staged, message: 'The stored record was mapped again, and there is nothing to send.' };

@@ -36,7 +36,7 @@ export async function runDaemon(options: RunDaemonOptions): Promise<0 | 1> {
   onReady?.(daemon);
   const lost = await stopped(daemon, signal, clock);
 
-  if (lost) log.error({ error: lost.message }, 'Stopping: this process may write to the ledger no more.');
+  if (lost) log.error({ error: lost.message }, 'Stopping: this process may no longer write to the ledger.');
   else log.info({ drainMs }, 'Stopping: requests in flight are finished, everything else stays due in the ledger.');
   const timer = new AbortController();
   const late = clock.sleep(drainMs, timer.signal).then(() => 'late' as const);
@@ -52,7 +52,7 @@ export async function runDaemon(options: RunDaemonOptions): Promise<0 | 1> {
   timer.abort();
   if (lost) throw lost;
   if (outcome === 'late') {
-    log.warn({ drainMs }, 'Not everything ended in time. What has no answer yet is looked up at the next start.');
+    log.warn({ drainMs }, 'Some work did not end in time. The next start looks up the requests that have no answer.');
     return 1;
   }
   log.info({}, 'Stopped.');

@@ -102,7 +102,7 @@ export function createScheduler(options: {
         due.set(source, until);
         log.info(
           { source, until: new Date(until).toISOString() },
-          `The run of ${source} is due and waits for the end of its pause at ${new Date(until).toISOString()}.`,
+          `The run of ${source} is due, and begins when the pause of the source ends at ${new Date(until).toISOString()}.`,
         );
         onDue(source);
       }
@@ -114,7 +114,10 @@ export function createScheduler(options: {
     while (!abort.signal.aborted) {
       const now = clock.now();
       if (now < latest - CORRECTION_MS) {
-        log.warn({ byMs: latest - now }, 'The clock was set back: the scheduled times since then come again.');
+        log.warn(
+          { byMs: latest - now },
+          'The clock was set back, so the scheduled times after the new time come a second time.',
+        );
         latest = now;
         plan(now);
         for (const source of due.keys()) due.set(source, now);

@@ -223,7 +223,7 @@ const AUTHORIZATION_ADVICE = {
   },
   plan: {
     path: 'target.apiKey',
-    suggestion: 'API access needs the Enterprise plan: activate it. Everything is still due.',
+    suggestion: 'API access needs the Enterprise plan: activate this plan. Everything is still due.',
   },
 } as const;
 

@@ -98,10 +98,10 @@ const LISTS: Record<ListName, string> = { product: 'products', material: 'materi
 const capitalised = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 function suspendedSentence(kind: ListableKind): string {
-  return `No ${kind} is created before the platform's own ${LISTS[kind]} are known.`;
+  return `No ${kind} is created before dpp-sync has read the platform's list of ${LISTS[kind]}.`;
 }
 
-const ASSUME_EMPTY = 'If the platform has none of yours, set `target.firstContact: assume-empty`.';
+const ASSUME_EMPTY = 'If the platform has none of your items, set `target.firstContact: assume-empty`.';
 
 /**
  * @param lasts false for a failure that passes without a change, such as an outage; the reason then suggests no setting
@@ -118,7 +118,7 @@ function unreadReason(kind: ListableKind, list: ListName, cause: string, lasts: 
 function uselessReason(kind: ListableKind, why: 'unusable' | 'unclear_publications'): Reason {
   const message =
     why === 'unusable'
-      ? `The platform's list of ${LISTS[kind]} does not show the natural key, so it is unknown which entries are yours. In the profile, name a field that the list shows (\`naturalKeys\`, \`wireNames\`).`
+      ? `The platform's list of ${LISTS[kind]} does not show the natural key, so it is unknown which entries are your items. In the profile, name a field that the list shows (\`naturalKeys\`, \`wireNames\`).`
       : `The platform's list of publications does not show to whom its entries belong. Name the field that shows it in the profile (\`publications\`).`;
   return { code: 'unlisted', message: `${message} ${suspendedSentence(kind)} ${ASSUME_EMPTY}` };
 }

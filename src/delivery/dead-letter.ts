@@ -56,7 +56,8 @@ export function createDeadLetter(options: {
       }
       return null;
     } catch (second) {
-      if (!isLedgerFault(second)) log.error({ err: second }, 'A delivery cannot be dead-lettered. It stays as it is.');
+      if (!isLedgerFault(second))
+        log.error({ err: second }, 'A delivery cannot be dead-lettered. The delivery stays as it is.');
       return second instanceof Error ? second : new Error(messageOf(second));
     }
   };

@@ -89,7 +89,7 @@ export function createEngine(options: EngineOptions): Engine {
     ...sideWork,
     work: (signal) => options.contact.advance(signal),
     onTrouble: (error) =>
-      log.error({ error: error.message }, 'The lists of the platform cannot be stored for now; trying again.'),
+      log.error({ error: error.message }, 'The lists of the platform cannot be stored for now; dpp-sync tries again.'),
   });
 
   async function round(): Promise<void> {

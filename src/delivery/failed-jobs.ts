@@ -66,7 +66,7 @@ export function createFailedJobs({ queues, views, replay }: FailedJobsOptions): 
       if (id !== null) enqueued.delete(id);
       // The ledger decides. If the delivery has changed its state since, the job has nothing to do.
       if (!delivery?.needsPerson || !shows(job, delivery)) {
-        return { status: 'done', note: 'The delivery needs no person any more.' };
+        return { status: 'done', note: 'The delivery no longer needs a person.' };
       }
       const reason = `${delivery.state}: ${delivery.reason.message}`;
       if (!job.retried) return { status: 'failed', reason };

@@ -64,7 +64,7 @@ export function createJobIntake(options: {
     const { waiting, active } = await queues.counts('deliver');
     const isProcessedSoon = active > 0 && clock.ticks() - movedAt < UNPROCESSED_MS;
     if (waiting > 0 || isProcessedSoon || processing > 0 || awaited() !== before) return;
-    log.warn({ outstanding: before }, 'The queue has lost its jobs; they are enqueued again from the ledger.');
+    log.warn({ outstanding: before }, 'The queue has lost its jobs; dpp-sync enqueues them again from the ledger.');
     dispatcher.lost();
     failedJobs?.queueLost();
     onChanged();

@@ -20,13 +20,13 @@ export function createTroubleLog(log: Logger, clock: Pick<Clock, 'ticks'>): { up
         isNews = kind !== last?.kind || clock.ticks() - last.at >= NEWS_AFTER_MS;
         if (isNews) last = { kind, at: clock.ticks() };
       }
-      if (trouble === null) log[isNews ? 'info' : 'debug']({}, 'Deliveries go on.');
+      if (trouble === null) log[isNews ? 'info' : 'debug']({}, 'Deliveries continue.');
       // The queue itself logs why it cannot be reached.
       else if (!isQueueFault(trouble)) {
         const cure = trouble instanceof Fault && trouble.suggestion ? ` ${trouble.suggestion}` : '';
         log[isNews ? 'error' : 'debug'](
           { error: trouble.message },
-          `Deliveries cannot go on for now: ${trouble.message}${cure}`,
+          `Deliveries cannot continue for now: ${trouble.message}${cure}`,
         );
       }
     },

@@ -16,16 +16,16 @@ const TROUBLES: Readonly<Record<string, LocalTrouble>> = {
   },
   ENFILE: {
     what: 'This machine has as many files open as it can (ENFILE).',
-    cure: 'Raise `fs.file-max`, or see which program holds so many files.',
+    cure: 'Raise `fs.file-max`, or find the program that has so many files open.',
   },
   ENOBUFS: {
     what: 'This machine has no memory left for network buffers (ENOBUFS).',
-    cure: 'See which program holds so many connections, or give the machine more memory.',
+    cure: 'Find the program that has so many connections open, or give the machine more memory.',
   },
-  ENOMEM: { what: 'This machine has no memory left (ENOMEM).', cure: 'Free memory, or give the machine more of it.' },
+  ENOMEM: { what: 'This machine has no memory left (ENOMEM).', cure: 'Free memory, or give the machine more memory.' },
   EADDRNOTAVAIL: {
     what: 'This machine has no local address or port left for a connection (EADDRNOTAVAIL).',
-    cure: 'See which program holds so many connections, or widen `net.ipv4.ip_local_port_range`.',
+    cure: 'Find the program that has so many connections open, or widen `net.ipv4.ip_local_port_range`.',
   },
 };
 

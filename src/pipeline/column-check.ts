@@ -86,7 +86,7 @@ export function missingColumns(
   const message = where === undefined ? sentence.replace(/^t/, 'T') : `${where}: ${sentence}`;
   return fault('source.unreadable', `${message} ${columnsThere(present)}`, {
     path: first.path,
-    suggestion: `Correct the name in the config, or have the column exported.${otherCure(first, present)}`,
+    suggestion: `Correct the name in the config, or export the column.${otherCure(first, present)}`,
   });
 }
 
@@ -103,10 +103,10 @@ function columnsThere(present: readonly string[]): string {
 
 function otherCure({ name, path }: NamedColumn, present: readonly string[]): string {
   // With a wrong delimiter or encoding there is only one column, and its name contains the names of all columns.
-  if (present.length === 1) return ' Where the file has more columns, check `delimiter` and `encoding`.';
+  if (present.length === 1) return ' If the file has more columns, check `delimiter` and `encoding`.';
   // The config names the columns of a key without an expression, so `has(…)` cannot be used there.
   if (path.endsWith('.key')) return '';
-  return ` If it may be absent, ask for it in the expression: ${memberPresence('row', name)}.`;
+  return ` If the column may be absent, write in the expression: ${memberPresence('row', name)}.`;
 }
 
 /** Makes sentences about needed columns that no row has had so far, if the rows have a column with a similar name. */

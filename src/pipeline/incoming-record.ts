@@ -71,7 +71,7 @@ function malformedKeyIssue(row: SourceRow, keyColumns: readonly string[]): Issue
   return {
     code: 'record.key',
     field: columns,
-    message: `The key column ${columns} has a character in it that no text has: ${characters}.`,
+    message: `The key column ${columns} has a character that is not allowed in a text: ${characters}.`,
     cure: 'Correct the text in the source, or give the right encoding in the options of the source.',
   };
 }

@@ -38,7 +38,7 @@ export function startConsumer({ backend, name, concurrency, handle, log, onError
   const backendWorker = backend.startWorker(name, processor, concurrency);
   backendWorker.worker.on('error', (error) => onError(`worker ${name}`, error));
   backendWorker.worker.on('stalled', (jobId) => {
-    log.warn({ queue: name, jobId }, 'The worker that took this job is gone. Another worker takes the job.');
+    log.warn({ queue: name, jobId }, 'The worker that took this job has ended. Another worker takes the job.');
   });
 
   return {
@@ -49,7 +49,8 @@ export function startConsumer({ backend, name, concurrency, handle, log, onError
   };
 }
 
-const FOREIGN = 'Dropped: another version of dpp-sync wrote this job. What is due is enqueued again from the ledger.';
+const FOREIGN =
+  'Dropped: another version of dpp-sync wrote this job. dpp-sync enqueues all due work again from the ledger.';
 
 interface JobProcessorOptions {
   handle: (job: ReceivedJob) => Promise<JobResult>;

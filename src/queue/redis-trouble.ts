@@ -18,16 +18,19 @@ const REFUSAL = /^(?:NOAUTH|WRONGPASS|NOPERM|ERR AUTH|ERR invalid password)/;
 const WORDS: Readonly<Record<string, { what: string; cure: string }>> = {
   OOM: {
     what: 'it is out of memory.',
-    cure: 'Free some of its memory, or raise its maxmemory. The work then continues by itself.',
+    cure: 'Free some of its memory, or raise its maxmemory. The work then continues automatically.',
   },
   MISCONF: {
     what: 'it cannot write its data to disk.',
-    cure: 'Check the log and the disk of Redis. When the cause is fixed, the work continues by itself.',
+    cure: 'Check the log and the disk of Redis. When the cause is fixed, the work continues automatically.',
   },
-  READONLY: { what: 'it is a replica, which takes no writes.', cure: 'In `queue`, name the Redis that takes writes.' },
+  READONLY: {
+    what: 'it is a replica, which accepts no writes.',
+    cure: 'In `queue`, name the Redis that accepts writes.',
+  },
   LOADING: {
     what: 'it is still reading its data.',
-    cure: 'The work continues by itself when Redis has read its data.',
+    cure: 'The work continues automatically when Redis has read its data.',
   },
 };
 
@@ -36,7 +39,7 @@ const PASSWORD = {
   cure: 'Put the present user and password of Redis into `queue` and start dpp-sync again. Due deliveries stay due.',
 };
 const UNREACHABLE_CURE =
-  'Check that Redis runs and can be reached from here, and that host and port in `queue` are right. The work continues by itself when Redis is back.';
+  'Check that Redis runs and can be reached from here, and that host and port in `queue` are right. The work continues automatically when Redis is back.';
 
 /** The beginnings of those messages of ioredis that report a missing or lost connection and have no code. */
 const LOST = /^(?:Connection is closed|Socket |Command timed out|connect ETIMEDOUT|Reached the max retries|no answer)/;

@@ -57,7 +57,10 @@ export function startRedisWorker({
   worker.on('closed', () => connection.disconnect());
 
   function abandon(): void {
-    log.warn({ queue: name }, 'Redis is out of reach while closing: the jobs that were just handled run again.');
+    log.warn(
+      { queue: name },
+      'Redis is out of reach while the worker closes, so the jobs that were just handled run again.',
+    );
     abandoned = true;
     // Disconnecting a connection that reconnects would stop it without rejecting the commands that wait.
     if (connection.status !== 'reconnecting') connection.disconnect();

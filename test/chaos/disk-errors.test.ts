@@ -24,7 +24,7 @@ async function exitCodeUnder(injection: Injection): Promise<number | null> {
     expect([0, 3, 4], stderr).toContain(exitCode);
     if (exitCode === 3) {
       expect(documentIn(stdout)).toMatchObject({ ok: false, error: { code: 'ledger.unwritable', path: 'ledger' } });
-      expect(stderr).toContain('The disk fails the ledger');
+      expect(stderr).toContain('The disk reports an error for the ledger');
     }
     await world.finish();
     return exitCode;

@@ -18,7 +18,7 @@ const WORDS: Readonly<Record<string, string>> = {
   UND_ERR_DESTROYED: 'dpp-sync has closed the connection',
   UND_ERR_CONNECT_TIMEOUT: 'no connection to the API could be opened in time',
   UND_ERR_HEADERS_TIMEOUT: 'the API did not answer in time',
-  UND_ERR_BODY_TIMEOUT: 'the rest of the answer did not come in time',
+  UND_ERR_BODY_TIMEOUT: 'the rest of the answer did not arrive in time',
   UND_ERR_HEADERS_OVERFLOW: 'the headers of the answer are too long',
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'the answer has another length than its header states',
   CERT_HAS_EXPIRED: 'the certificate of the API has expired',

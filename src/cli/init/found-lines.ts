@@ -16,7 +16,7 @@ export function foundLines(file: string, found: ProposedConfig, output: Output):
   const lines = [`${paint('bold', printable(file))} is ${recognised.title}.`];
   for (const option of [...recognised.options, ...recognised.stream]) lines.push(...optionLines(option, output));
   if (sample !== null) lines.push(`  ${sampleWords(sample)}`);
-  if (recognised.preset !== undefined) lines.push(`  The mapping is that of config/presets/${recognised.preset}.yaml.`);
+  if (recognised.preset !== undefined) lines.push(`  The mapping comes from config/presets/${recognised.preset}.yaml.`);
   if (mapping !== null) {
     const isTodo = false;
     const kind = { name: 'becomes', expression: kindWord(mapping.to), reason: mapping.reason, isTodo };

@@ -78,7 +78,7 @@ export function keyColumnsOf(columns: readonly Column[], { repeats, isWhole, own
   const why =
     owner === null
       ? 'no single column is different in all of them'
-      : `${owner.label} is a part of it, since the rest may repeat`;
+      : `${owner.label} is a part of the key, since the other columns may repeat`;
   return { columns: inOrder, reason: `${reason}; ${why}`, isRepeated: false, others: [] };
 }
 

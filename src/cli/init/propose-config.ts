@@ -44,7 +44,7 @@ export async function proposeConfig(
   const about = `A first config for ${basename(head.path)}, written by \`dpp-sync init --from\`.`;
   const withPreset = (found: Recognised): ProposedConfig => {
     const { source, text } = presetSources(found, path, root);
-    const note = `The mapping is that of config/presets/${found.preset}.yaml, which fits ${found.title}.`;
+    const note = `The mapping comes from config/presets/${found.preset}.yaml, which fits ${found.title}.`;
     const config = `${headText(source, `${about} ${note}`)}${text}`;
     return { source, recognised: found, mapping: null, key: [], sample: null, todo: [], text: config };
   };

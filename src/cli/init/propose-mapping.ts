@@ -179,6 +179,6 @@ function recycledLine(columns: readonly Column[]): ProposedLine | null {
   return lineOf(
     'recycled_mass_fraction',
     { ...choice, checked: inPercent },
-    'some are above 1, so they are taken for percent',
+    'some are above 1, so they are read as percent',
   );
 }

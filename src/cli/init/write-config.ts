@@ -50,7 +50,7 @@ export function sourcesText(parts: ConfigParts): string {
   const { source, recognised, stream, mapping } = parts;
   const lines = [
     'sources:',
-    ...yamlLine(2, `- id: ${source}`, 'a name of your choosing; it stays with the records for good'),
+    ...yamlLine(2, `- id: ${source}`, 'a name of your choice, which cannot be changed later'),
     ...yamlLine(4, `connector: ${recognised.connector}`, recognised.title),
     ...yamlLine(4, '# schedule: "30 2 * * *"', 'every night at half past two'),
     ...optionLines(4, recognised.options),

@@ -34,7 +34,7 @@ export function addKeysCommand(program: Command, run: RunAction): void {
   const keys = program.command('keys').description("revoke API keys, with an administrator's token");
   keys
     .command('revoke')
-    .description('revoke an API key, for good')
+    .description('revoke an API key permanently')
     .argument('<key-id>', "the key's id at the platform, not the key")
     .option('--token-file <file>', `a file that holds the token; the variable ${TOKEN_VARIABLE} without it`)
     .option('--yes', 'do not ask')

@@ -43,7 +43,7 @@ async function pdf(key: string, { out }: PdfOptions, context: CommandContext): P
   const { output } = context;
   if (out === STDOUT && output.json) {
     throw fault('usage', 'With `--out -` the PDF takes stdout, where --json would put its document.', {
-      suggestion: 'Leave one of the two out.',
+      suggestion: 'Use either `--out -` or `--json`.',
     });
   }
   const config = await context.loadConfig();

@@ -100,7 +100,7 @@ async function change(
 }
 
 async function publishAll(skus: string[], { yes = false, wait }: Options, context: CommandContext): Promise<number> {
-  if (skus.length > 0) throw fault('usage', '--all allows no SKUs.', { suggestion: 'Leave one of the two out.' });
+  if (skus.length > 0) throw fault('usage', '--all allows no SKUs.', { suggestion: 'Use either --all or SKUs.' });
   const { output } = context;
   const config = await context.loadConfig();
   return context.withAdmin(config, 'publish', async (admin) => {
@@ -237,7 +237,7 @@ function outcomeLines(
   const failed = `was not ${status === 'published' ? 'published' : 'withdrawn'}`;
   // One failure stops all passports, so it is shown once, below the lines.
   if (failure !== null && (reason === null || hasTrait(reason, 'access_denied'))) {
-    return [`${paint('red', '✗')} ${name} ${failed}, because of the error below. It stays due.`];
+    return [`${paint('red', '✗')} ${name} ${failed}, because of the error below. The passport stays due.`];
   }
   const words = state === 'blocked' ? `is ${paint(PASSPORT_COLOURS[state], state)}` : failed;
   return [

@@ -50,8 +50,8 @@ async function create(options: CreateOptions, context: CommandContext): Promise<
   const { idempotencyKey: key = randomUUID() } = options;
   const again =
     config.profile.idempotency === 'honoured'
-      ? `With --idempotency-key ${key} it can be sent again without harm.`
-      : `If it is not there, send it again with --idempotency-key ${key}.`;
+      ? `With --idempotency-key ${key} the request can be sent again without harm.`
+      : `If the platform does not have the report, send the request again with --idempotency-key ${key}.`;
   const unconfirmedCure = `\`dpp-sync report list\` shows whether the platform has the report. ${again}`;
   let failure: Failure;
   try {

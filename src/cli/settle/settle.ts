@@ -57,9 +57,9 @@ export function addSettleCommand(program: Command, run: RunAction): void {
     )
     .addOption(new Option('--kind <kind>', `only ${SUBJECT_KINDS.join(', ')}`).argParser(subjectKind))
     .addOption(
-      new Option('--state <state>', 'all in this state, in place of keys').choices([...SETTLE_STATES, 'missing']),
+      new Option('--state <state>', 'all items in this state, instead of keys').choices([...SETTLE_STATES, 'missing']),
     )
-    .option('--source <id>', 'only of this source, with --state')
+    .option('--source <id>', 'with --state: only items of this source')
     .option('--yes', 'with --state: do not ask')
     .addHelpText('after', EXAMPLES)
     .action((keys: string[], options: SettleOptions) =>

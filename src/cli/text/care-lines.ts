@@ -9,8 +9,10 @@ export function careLines(
 ): string[] {
   const paused = sources.flatMap(({ source, pausedUntil }) => {
     if (pausedUntil === null) return [];
-    const due = dueRuns.includes(source) ? ' A run is due and begins then.' : '';
-    return [`The source ${source} is paused until ${formatTime(pausedUntil)}: no run of it begins by itself.${due}`];
+    const due = dueRuns.includes(source) ? ' A run is due and begins when the pause ends.' : '';
+    return [
+      `The source ${source} is paused until ${formatTime(pausedUntil)}: no run of this source begins automatically.${due}`,
+    ];
   });
   return [...paused, ...reloadLines(reload), ...backupLines(backup, makesBackups)];
 }

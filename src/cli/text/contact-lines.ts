@@ -29,7 +29,7 @@ export function contactLines(
     );
   }
   for (const source of new Set(adopted.map((one) => one.source))) {
-    lines.push(`  Nothing of it is written before you accept it: dpp-sync sync --accept ${source}`);
+    lines.push(`  dpp-sync writes none of these changes before you accept them: dpp-sync sync --accept ${source}`);
   }
   if (parts.bomItems > 0) {
     lines.push(

@@ -53,7 +53,7 @@ export function createBackups(options: {
   function settings(): { folder: BackupFolder; keep: number } {
     if (config.backups === null) {
       throw fault('usage', 'The config has no section `backups`.', {
-        suggestion: 'Add one with a folder, or make a single backup with `dpp-sync ledger backup FILE`.',
+        suggestion: 'Add the section with a folder, or make a single backup with `dpp-sync ledger backup FILE`.',
       });
     }
     return { folder: createBackupFolder({ folder: config.backups.folder, ledgerId }), keep: config.backups.keep };

@@ -44,7 +44,7 @@ export async function awayFault(runtime: Asked, limit: WaitLimit): Promise<Fault
       const message = `The API at ${baseUrl} can be read. ${describeFailingWrites(writes)}`;
       return fault('api.unreachable', message, { path: 'target.baseUrl', suggestion: WRITES_ADVICE });
     }
-    const message = `The API at ${baseUrl} has taken no request ${forAs}.`;
+    const message = `The API at ${baseUrl} has accepted no request ${forAs}.`;
     return fault('api.unreachable', message, { path: 'target.baseUrl', suggestion: AWAY_ADVICE });
   }
   const throttled = runtime.api.throttled();
@@ -70,7 +70,7 @@ function throttledFault(
   if (askAgainInMs <= dueInMs && now - since < waitMs + answerMs) return null;
   const end = wait?.until ?? null;
   const until = end === null ? '' : ` until ${new Date(end).toISOString()}`;
-  const asked = `has asked to wait${until} (429) and has accepted nothing for ${seconds(now - since)}`;
+  const asked = `has asked to wait${until} (429) and has accepted no request for ${seconds(now - since)}`;
   return fault('api.unreachable', `The API at ${config.target.baseUrl} ${asked}: ${message}`, {
     path: 'target.baseUrl',
     suggestion: THROTTLED_ADVICE,
@@ -103,10 +103,13 @@ export async function leftAwayFault(
   if (left === null) return null;
   const { kind, key, reason, dueAt } = left.first;
   const others = left.count === 1 ? '' : ` and ${left.count - 1} more`;
-  const message = `The API at ${config.target.baseUrl} answers, but cannot take the ${kind.replace('_', ' ')} ${key}${others}: ${reason.message}`;
+  const message = `The API at ${config.target.baseUrl} answers, but cannot accept the ${kind.replace('_', ' ')} ${key}${others}: ${reason.message}`;
   const path = { path: 'target.baseUrl' };
   const at = new Date(dueAt).toISOString();
-  return fault('api.unreachable', message, { ...path, suggestion: `${LEFT_AWAY_ADVICE} It is due again at ${at}.` });
+  return fault('api.unreachable', message, {
+    ...path,
+    suggestion: `${LEFT_AWAY_ADVICE} dpp-sync sends the item again at ${at}.`,
+  });
 }
 
 /** The fault for unconfirmed deliveries that wait for an unreadable list, if nothing else is left to do. */
@@ -132,8 +135,9 @@ async function unreadableFault(
 
 function waitWords(unconfirmed: number, suspended: number): string {
   const deliveries = (count: number) => (count === 1 ? '1 delivery waits' : `${count} deliveries wait`);
-  const waiting = unconfirmed === 0 ? [] : [`${deliveries(unconfirmed)} unconfirmed because of it.`];
-  const creates = suspended === 0 ? [] : [`${deliveries(suspended)} for it, so that no item is created twice.`];
+  const waiting =
+    unconfirmed === 0 ? [] : [`${deliveries(unconfirmed)} unconfirmed because dpp-sync cannot read the list.`];
+  const creates = suspended === 0 ? [] : [`${deliveries(suspended)} for the list, so that no item is created twice.`];
   return [...waiting, ...creates].join(' ');
 }
 
@@ -141,11 +145,11 @@ const LISTS: Record<ListName, string> = { product: 'products', material: 'materi
 
 const AWAY_ADVICE = 'Check the address and the network, and run the sync again; everything is still due.';
 const WRITES_ADVICE =
-  'Either the platform can store nothing now, or these rows are at fault. `dpp-sync items --state in_doubt` and `dpp-sync show` have its answers. Then run the sync again; everything is still due.';
+  'Either the platform can store nothing now, or these rows are wrong. `dpp-sync items --state in_doubt` and `dpp-sync show` show the answers of the platform. Then run the sync again; everything is still due.';
 const THROTTLED_ADVICE =
   'Run the sync again when the wait is over, or wait longer with `--wait`; everything is still due. If the wait is a mistake, ask the operator of the platform to check the limit of the key or the organisation.';
 const LEFT_AWAY_ADVICE =
-  'See `dpp-sync show` for it and why the platform cannot take it, and run the sync again; everything else was synced.';
+  '`dpp-sync show` shows this item and why the platform cannot accept it. Correct the cause, and run the sync again; everything else was synced.';
 const LIST_ADVICE = 'Fix what the message names and run the sync again; everything is still due.';
 const UNCONFIRMED_ADVICE =
   'Fix what the message names and run the sync again. Or look at the platform and record what is there with `dpp-sync settle`.';

@@ -17,14 +17,17 @@ export function deniedFault(
   if (by === 'plan') {
     return fault('api.plan', `The API refuses the organisation's plan: ${answer}`, {
       path: 'target.apiKey',
-      suggestion: 'API access needs the Enterprise plan: activate it.',
+      suggestion: 'API access needs the Enterprise plan: activate this plan.',
     });
   }
   return fault('api.key', `The API refuses the key: ${answer}`, {
     path: 'target.apiKey',
     suggestion:
       by === 'key'
-        ? keyAdvice(key, 'Check that the key is complete, neither expired nor revoked, and of this platform.')
+        ? keyAdvice(
+            key,
+            'Check that the key is complete, belongs to this platform, and is neither expired nor revoked.',
+          )
         : 'Give the key more scopes.',
   });
 }

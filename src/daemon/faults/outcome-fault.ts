@@ -19,7 +19,7 @@ interface Attempted {
  * request may have taken effect.
  */
 export function outcomeFault(outcome: Outcome, { failure, cure, unconfirmedCure }: Attempted): Fault {
-  if (outcome.kind === 'accepted') return fault('internal', `${failure}, although the API took the request.`);
+  if (outcome.kind === 'accepted') return fault('internal', `${failure}, although the API accepted the request.`);
   const { detail } = outcome;
   const said = `${detail.message}${detail.status === null ? '' : ` (HTTP ${detail.status})`}`;
   const message = `${failure}: ${said}`;
@@ -61,6 +61,8 @@ function fieldLines({ message, fields = {} }: OutcomeDetail): string[] {
 
 function waitAdvice(outcome: Outcome): string {
   const waitMs = askedWaitMs(outcome);
-  if (waitMs !== null && waitMs > 0) return `Run it again in ${Math.ceil(waitMs / 1000)} s.`;
-  return outcome.kind === 'in_flight' ? 'Run it again in a moment.' : 'Run it again when the API can be reached.';
+  if (waitMs !== null && waitMs > 0) return `Run the command again in ${Math.ceil(waitMs / 1000)} s.`;
+  return outcome.kind === 'in_flight'
+    ? 'Run the command again in a moment.'
+    : 'Run the command again when the API can be reached.';
 }

@@ -180,7 +180,7 @@ export function createReload(options: ReloadOptions): Reload {
 
 function messageFor(changed: readonly string[], after: readonly string[]): string {
   if (changed.length === 0) return 'The config was reloaded: nothing has changed.';
-  const later = after.length === 0 ? '' : ` ${after.join(', ')} follows when its run has ended.`;
+  const later = after.length === 0 ? '' : ` ${after.join(', ')} is used when the current run has ended.`;
   return `The config was reloaded. Changed: ${changed.join(', ')}.${later}`;
 }
 

@@ -51,7 +51,7 @@ export function createReplaceSettings(parts: {
     } catch (error) {
       log.warn(
         { source: id, error: messageOf(error) },
-        `The new mapping of ${id} takes effect with its next run, because the ledger could not be written: ${messageOf(error)}`,
+        `The daemon uses the new mapping of ${id} from its next run on, because the ledger could not be written: ${messageOf(error)}`,
       );
     }
   }

@@ -18,7 +18,7 @@ export function restartNeeded(present: RuntimeConfig, next: RuntimeConfig): stri
     .filter(([, before, after]) => !isDeepStrictEqual(before, after))
     .map(
       ([path]) =>
-        `${path}: This value has changed, and a daemon keeps the value that it was started with. Restart the daemon, or undo this change.`,
+        `${path}: This value has changed, but the daemon keeps the value with which it was started. Restart the daemon, or undo this change.`,
     );
 }
 

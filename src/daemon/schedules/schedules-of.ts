@@ -14,6 +14,6 @@ export function warnIfIdle({ sources, web }: Pick<RuntimeConfig, 'sources' | 'we
   if (web !== null || sources.some(({ schedule, watch }) => schedule !== null || watch)) return;
   log.warn(
     {},
-    'No source has a `schedule` or `watch: true`, and the config has no `web`: this daemon sends due deliveries, and starts no run by itself. `dpp-sync sync` starts a run in it.',
+    'No source has a `schedule` or `watch: true`, and the config has no `web`: this daemon sends due deliveries, and starts no run automatically. `dpp-sync sync` starts a run in this daemon.',
   );
 }

@@ -31,7 +31,7 @@ export function announced(
     } catch (error) {
       log.warn(
         { source, error: messageOf(error) },
-        `Tidying up after the run of ${source} failed: ${messageOf(error)}`,
+        `Cleaning up after the run of ${source} failed: ${messageOf(error)}`,
       );
     }
   }
@@ -42,7 +42,7 @@ export function announced(
     ...[source, cause, abort, waitMs]: Parameters<Runtime['pull']>
   ): ReturnType<Runtime['pull']> {
     const isBusy = runtime.pulling().includes(source);
-    const begins = isBusy ? 'is pulled again when the run that is under way has ended' : 'is being pulled';
+    const begins = isBusy ? 'is pulled again when its current run has ended' : 'is being pulled';
     log.info({ source, ...cause }, `The source ${source} ${begins}.`);
     try {
       const pulled = await runtime.pull(source, cause, abort, waitMs);

@@ -29,13 +29,13 @@ export async function* checkedPages(
   let empty = 0;
   const overdue = (): Error =>
     sourceFault(`The connector ${connector} did not stop within ${STOP_WITHIN_MS / 1000} s.`, {
-      suggestion: 'Correct the connector: it has to pass its signal to everything that it waits for.',
+      suggestion: 'Correct the connector: it has to pass its signal to each call that it waits for.',
     });
   for await (const page of untilStopped(pages, signal, overdue)) {
     if (!isJsonObject(page as unknown as JsonValue) || !Array.isArray(page.rows)) throw wrong('a page without rows');
     count += 1;
     empty = page.rows.length === 0 ? empty + 1 : 0;
-    if (empty > EMPTY_PAGES_MAX) throw wrong(`${EMPTY_PAGES_MAX} pages without a row, one behind the other,`);
+    if (empty > EMPTY_PAGES_MAX) throw wrong(`${EMPTY_PAGES_MAX} successive pages without a row`);
     if (page.nothingNew === true && (count > 1 || page.rows.length > 0)) {
       throw wrong('rows together with `nothingNew: true`');
     }
@@ -43,7 +43,10 @@ export async function* checkedPages(
     if (mode === 'changes' && page.cursor === undefined && page.nothingNew !== true) {
       throw wrong('changes without a cursor');
     }
-    yield { ...page, rows: page.rows.map((row, at) => checkedRow(row, () => wrong(`no row at place ${at + 1}`))) };
+    yield {
+      ...page,
+      rows: page.rows.map((row, at) => checkedRow(row, () => wrong(`a value that is no row at place ${at + 1}`))),
+    };
   }
 }
 
@@ -70,7 +73,7 @@ const isObject = (value: unknown): value is JsonObject =>
 function issueOf(field: string, what: string): Issue {
   return {
     code: 'row.value',
-    message: `The connector gave ${what} for ${field}, and an export cannot have such a value.`,
+    message: `The connector gave ${what} for ${field}, but no export can have such a value.`,
     field,
     cure: 'Correct the connector: it has to give text, a number, true, false, null, a list or a plain object.',
   };

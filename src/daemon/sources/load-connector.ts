@@ -91,8 +91,8 @@ function importFlaw(error: unknown, specifier: string, what: string): ConnectorF
   }
   if (code === 'ERR_UNSUPPORTED_NODE_MODULES_TYPE_STRIPPING') {
     return {
-      message: `${what} holds TypeScript, which Node does not run within node_modules.`,
-      cure: 'Its author has to publish it as JavaScript.',
+      message: `${what} has TypeScript files, which Node does not run within node_modules.`,
+      cure: 'The author of the package has to publish it as JavaScript.',
     };
   }
   if (isEsModuleReadAsCommonJs(error)) return commonJsFlaw(what);

@@ -94,7 +94,7 @@ async function inTime<Result>(promise: Promise<Result>, connector: string): Prom
   const { promise: late, reject } = Promise.withResolvers<never>();
   const seconds = CHECK_WITHIN_MS / 1000;
   const timer = setTimeout(() => {
-    const suggestion = 'Check whether the source answers, and whether the connector waits for something for ever.';
+    const suggestion = 'Check whether the source answers, and whether the connector waits without a time limit.';
     reject(sourceFault(`The connector ${connector} has not checked its source within ${seconds} s.`, { suggestion }));
   }, CHECK_WITHIN_MS);
   try {

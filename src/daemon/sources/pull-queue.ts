@@ -54,7 +54,7 @@ export function createPullQueue(options: PullQueueOptions): PullQueue {
   async function handle(job: ReceivedJob): Promise<JobResult> {
     const { source } = job.data;
     if (typeof source !== 'string' || !options.hasSource(source)) {
-      return { status: 'done', note: 'The config has no such source any more.' };
+      return { status: 'done', note: 'The config no longer has this source.' };
     }
     // A run reads the whole source, so a second run at the same time would find the same rows.
     wanted.delete(source);

@@ -68,7 +68,7 @@ export function createPulls({ config, beforeRun, mapperOf, clock, log, onEnd, ..
   function reportPause(source: string, reason: Fault | null): void {
     if (reason === null) resting.delete(source);
     else resting.set(source, { reason, since: clock.ticks() });
-    if (reason === null) log.info({ source }, `The run of ${source} goes on.`);
+    if (reason === null) log.info({ source }, `The run of ${source} continues.`);
     else log.error({ source, error: reason.message }, `The run of ${source} is paused: ${reason.message}`);
   }
 

@@ -159,16 +159,16 @@ function refusalOf(row: SourceRow, { identity, candidates, isRepeated, isSame, k
   const { isShared, mayBeCorrected } = candidates;
   const [record] = candidates.records;
   if (row.issues !== undefined && row.issues.length > 0) return row.issues.map(issueText).join(' ');
-  if (identity === null) return `The key column ${key.join(', ')} is empty or missing. Nothing is stored of the row.`;
+  if (identity === null) return `The key column ${key.join(', ')} is empty or missing. Nothing of the row is stored.`;
   if (isShared && isSame) return null;
   if (isShared)
-    return 'Several rows of the source have this key, so it is not known which row is meant. Correct the row in the source.';
-  if (isRepeated) return 'The file has this key more than once. Only its first row is used.';
+    return 'Several rows of the source have this key, so dpp-sync does not know which row is meant. Correct the row in the source.';
+  if (isRepeated) return 'The file has this key more than once. Only the first row with this key is used.';
   if (record === undefined)
     return 'No row of the source has this key, and an upload adds no rows. Add the row in the source.';
   if (record.missing) return 'The source no longer has this row. An upload does not bring it back.';
   if (mayBeCorrected || isSame) return null;
-  return 'The row with this key is not one of the rows of this cause. Correct it in the source.';
+  return 'The row with this key is not one of the rows of this cause. Correct this row in the source.';
 }
 
 function fateOf({ status }: MapResult): CorrectionFate {

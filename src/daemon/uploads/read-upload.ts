@@ -118,6 +118,6 @@ function delimiterOf(bytes: Uint8Array, { delimiter, quote, encoding }: StreamDi
 
 function tooMany(): Error {
   return fault('usage', `The file has more than ${UPLOAD_ROWS_MAX} rows.`, {
-    suggestion: 'Upload only the rows that you have corrected. A whole export belongs where the source is read from.',
+    suggestion: 'Upload only the rows that you have corrected. Put a whole export where the source reads its files.',
   });
 }

@@ -28,12 +28,12 @@ export function createApiWaitWatch(options: {
     waiting = wait !== null;
     emit({ type: 'api_wait', wait });
     if (wait === null) {
-      log.info({}, 'The wait that the API asked for is over; deliveries go on.');
+      log.info({}, 'The wait that the API asked for is over; deliveries continue.');
       return;
     }
     const { since, until, askAgainAt } = wait;
     const times = { since: isoOf(since), until: until === null ? null : isoOf(until), askAgainAt: isoOf(askAgainAt) };
-    log.warn(times, `${describeWait(wait)} It is asked again at ${isoOf(askAgainAt)}; everything stays due.`);
+    log.warn(times, `${describeWait(wait)} dpp-sync asks the API again at ${isoOf(askAgainAt)}; everything stays due.`);
   }
 
   return {

@@ -111,7 +111,7 @@ export function createAuthorizationWatch(options: AuthorizationWatchOptions): Au
     lastEnds.set(scope, { message: reason.message, at: clock.ticks() });
     emit({ type: 'resumed', scope });
     const what = scope === null ? '' : ` the scope ${scope}`;
-    log[onTrial ? 'debug' : 'info']({ by, scope }, `Deliveries go on, as the API no longer refuses${what}.`);
+    log[onTrial ? 'debug' : 'info']({ by, scope }, `Deliveries continue, because the API no longer refuses${what}.`);
     options.onReopen();
   }
 
@@ -133,7 +133,10 @@ export function createAuthorizationWatch(options: AuthorizationWatchOptions): Au
       return await target.probe(abort.signal);
     } catch (error) {
       // An answer that did not come shows nothing about the key, so the API is asked again later.
-      log.debug({ error: messageOf(error) }, 'The API gave no answer to the question whether it accepts the key.');
+      log.debug(
+        { error: messageOf(error) },
+        'The API did not answer the request that asks whether it accepts the key.',
+      );
       return null;
     }
   }

@@ -21,11 +21,11 @@ export function createOutageWatch(options: {
       away = since !== null;
       const writes = api.failsAtWrites();
       emit({ type: 'outage', away, writesAlone: writes !== null });
-      if (since === null) log.info({}, 'The API answers again; deliveries go on.');
+      if (since === null) log.info({}, 'The API answers again; deliveries continue.');
       else {
         log.error(
           { since: new Date(clock.now() - (clock.ticks() - since)).toISOString() },
-          `${writes === null ? 'The API does not answer, or fails for every request.' : `The API can be read. ${describeFailingWrites(writes)}`} Due deliveries stay due and use no attempts. dpp-sync asks the API at intervals.`,
+          `${writes === null ? 'The API does not answer, or fails for every request.' : `The API can be read. ${describeFailingWrites(writes)}`} Due deliveries stay due and use no attempts. dpp-sync asks the API again at intervals.`,
         );
       }
     },

@@ -181,7 +181,7 @@ function anotherId({ naturalKey, key }: UnconfirmedDelivery, answered: JsonValue
 }
 
 function seconds({ naturalKey, key }: UnconfirmedDelivery, count: number): string {
-  return `The platform's list shows ${count} products with the key ${naturalKey ?? key} after an import of one.`;
+  return `The platform's list shows ${count} products with the key ${naturalKey ?? key} after an import of one product.`;
 }
 
 function neverShown({ naturalKey, key }: UnconfirmedDelivery): string {

@@ -142,7 +142,7 @@ function notBefore(decision: Decision, at: number): Decision {
   return { ...decision, nextLookAt: Math.max(decision.nextLookAt, at) };
 }
 
-const ID_NOT_NAMED = 'The import has taken this product, and its answer does not name the id.';
+const ID_NOT_NAMED = 'The import has stored this product, but its answer does not name the id.';
 const NOT_NAMED = 'The answer to the import does not say whether this product was stored.';
 const UNTOUCHED = 'Other products in the same import were refused.';
 

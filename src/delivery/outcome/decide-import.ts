@@ -112,7 +112,7 @@ function decideByAnswer(
 
 /** Sends the members of a refused import again in halves. */
 function split(detail: OutcomeDetail, { members }: Request, { now }: ImportContext): ImportDecision {
-  const message = `An import of ${members.length} products was refused as a whole: ${detail.message} The products are sent again in smaller imports to find the one at fault.`;
+  const message = `An import of ${members.length} products was refused as a whole: ${detail.message} The products are sent again in smaller imports to find the product that the platform refuses.`;
   const reason: Reason = { ...reasonOf('refused', detail), message };
   return { ...each(members, () => ({ kind: 'retry', dueAt: now, spend: false, reason })), groupMax: half(members) };
 }

@@ -50,7 +50,7 @@ function unclear(message: string, { attempts }: ClaimedDelivery, { profile, now 
 
 /** The reason of a product that an import has created a second time. Waiting does not fix this, so a person has to. */
 export function notUpserted(known: JsonValue, second: JsonValue): Reason {
-  const message = `The import did not update the product ${show(known)}. The platform created a second product, ${show(second)}. Remove the second product at the platform, and set \`productUpdate: none\` in the profile unless the platform can be made to update by SKU.`;
+  const message = `The import did not update the product ${show(known)}. The platform created a second product, ${show(second)}. Remove the second product at the platform. Set \`productUpdate: none\` in the profile, unless the platform can be set to update products by SKU.`;
   return { code: 'not_upserted', message };
 }
 

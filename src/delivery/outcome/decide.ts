@@ -112,7 +112,7 @@ function decideAway(outcome: Outcome & { kind: 'unavailable' }, context: Attempt
 /** Parks a write that the API never took. The write had no effect, unless an earlier attempt had one. */
 function exhausted(reason: Reason, context: AttemptContext): Decision {
   if (context.uncertain) return { kind: 'unconfirmed', nextLookAt: context.now, spend: true, reason };
-  const message = `The API was not able to take this write for more than a day, while it took other writes. The last answer: ${reason.message}`;
+  const message = `The API was not able to accept this write for more than a day, while it accepted other writes. The last answer: ${reason.message}`;
   return { kind: 'parked', reason: { ...reason, code: 'exhausted', message } };
 }
 

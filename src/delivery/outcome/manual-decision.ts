@@ -42,7 +42,7 @@ export function kindToBind(operation: Operation): ListableKind | null {
 const NOT_ARRIVED: Reason = {
   code: 'person',
   message:
-    'A person has reported that the write did not arrive. It is sent again when its row changes, or by a replay.',
+    'A person has reported that the write did not arrive. The item is sent again when its row changes, or by a replay.',
 };
 
 function ignoredReason({ message }: Reason): Reason {

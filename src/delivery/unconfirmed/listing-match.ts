@@ -84,9 +84,9 @@ function hiddenKey(kind: ListableKind, field: string): string {
 }
 
 function similarKey(kind: ListableKind, field: string, value: string): string {
-  return `The listing shows a ${kind} with the ${field} ${JSON.stringify(value)}, which may be this one in another form.`;
+  return `The listing shows a ${kind} with the ${field} ${JSON.stringify(value)}, which may be this ${kind} in another form.`;
 }
 
 function otherKey(kind: ListableKind, field: string, preferred: string): string {
-  return `The listing shows a ${kind} with the same ${field} and a ${preferred} that was not sent, which may be this one.`;
+  return `The listing shows a ${kind} with the same ${field} and a ${preferred} that was not sent. That entry may be this ${kind}.`;
 }

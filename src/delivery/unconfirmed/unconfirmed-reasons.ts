@@ -11,14 +11,14 @@ export function unprovenReason(reason: Reason, unclear: string): Reason {
   return { ...reason, message: `${reason.message} ${sentences}` };
 }
 
-const COULD_DOUBLE = 'sending it again could double it.';
+const COULD_DOUBLE = 'a second request could create the item twice.';
 
 /** Adds a sentence to a reason, once. */
 export function withSentence(reason: Reason, sentence: string): Reason {
   return reason.message.endsWith(sentence) ? reason : { ...reason, message: `${reason.message} ${sentence}` };
 }
 
-const NOT_SHOWN = "The platform's listing does not show the item to this key.";
+const NOT_SHOWN = "The platform's list does not show the item to this API key.";
 
 /** The reason of a create that was refused because its item exists, although the list does not show the item. */
 export function notShownReason(reason: Reason): Reason {
@@ -35,7 +35,7 @@ const MAY_COME = 'The list of products does not show this product, and the impor
 
 /** The reason of an imported product that no list shows, if it is unknown how long an import may take. */
 export function lateReason(reason: Reason): Reason {
-  const sentences = `${MAY_COME} It is looked up again by the next run. Set \`imports.settlesWithinMs\` in the profile, or record what is there with \`dpp-sync settle\`.`;
+  const sentences = `${MAY_COME} The next run looks up the product again. Set \`imports.settlesWithinMs\` in the profile, or record what is there with \`dpp-sync settle\`.`;
   return withSentence(reason, sentences);
 }
 

@@ -66,7 +66,7 @@ export function backUpLedger({ file, to, force, now, onStep }: BackupRequest): B
     if (damage?.code === 'ledger.unreadable') throw damage;
     throw fault('ledger.unwritable', `The backup ${backup} cannot be made: ${messageOf(error)}.`, {
       suggestion:
-        'Name a file in a folder that exists, may be written and has room. `dpp-sync ledger verify` says whether the ledger is sound.',
+        'Name a file in a folder that exists, may be written and has room. `dpp-sync ledger verify` shows whether the ledger is sound.',
       cause: error,
     });
   } finally {

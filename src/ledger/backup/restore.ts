@@ -77,7 +77,7 @@ function assertUsable(file: string, target: string): void {
     if (damage !== 'ok') {
       throw fault('ledger.unreadable', `${file} is damaged: ${String(damage)}.`, {
         path: 'ledger',
-        suggestion: 'Take another backup: `dpp-sync ledger verify FILE` says whether one is sound.',
+        suggestion: 'Name another backup: `dpp-sync ledger verify FILE` shows whether a backup is sound.',
       });
     }
   } finally {

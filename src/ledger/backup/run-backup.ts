@@ -46,7 +46,7 @@ export async function runBackup(task: BackupTask, abort: AbortSignal): Promise<{
     else resolve(message);
   });
   worker.once('error', reject);
-  worker.once('exit', () => reject(failedFault('the thread that makes it has ended')));
+  worker.once('exit', () => reject(failedFault('the thread that makes the backup has ended')));
   try {
     const answer = await promise;
     if (!answer.ok) throw failedFault(answer.message);
@@ -65,10 +65,10 @@ function threadFile(): URL {
 function failedFault(reason: string): Error {
   return fault('ledger.unwritable', `The ledger could not be backed up: ${sentence(reason)}`, {
     path: 'backups',
-    suggestion: 'Check that the folder of `backups` can be written and has room. The backups before it are kept.',
+    suggestion: 'Check that the folder of `backups` can be written and has room. The earlier backups are kept.',
   });
 }
 
 function interruptedFault(): Error {
-  return fault('interrupted', 'The backup was stopped before it was done.');
+  return fault('interrupted', 'The backup was stopped before it was complete.');
 }

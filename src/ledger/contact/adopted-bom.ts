@@ -105,5 +105,5 @@ export function createAdoptedBom({ db, contactRules }: Pick<LedgerContext, 'db' 
 export const ADOPTED_BOM: Reason = {
   code: 'adopted_bom',
   message:
-    'Its product was at the platform before, and the API cannot be asked whether this BOM item is there as well. Look at the platform, and say so with `dpp-sync settle --bom present SKU` or `dpp-sync settle --bom absent SKU`, or with --all for all products.',
+    'Its product was at the platform before, and the API cannot show whether the platform has this BOM item. Look at the platform, and record what is there with `dpp-sync settle --bom present SKU` or `dpp-sync settle --bom absent SKU`, or with --all for all products.',
 };

@@ -67,7 +67,7 @@ export function createAdoptionByHand(
       const rows = sql.adopted.all({ source, afterId, upTo });
       for (const { id } of rows) {
         sql.unadopt.run(id);
-        items.note(id, null, 'accepted', { message: 'A person has accepted its changes.' });
+        items.note(id, null, 'accepted', { message: 'A person has accepted the changes of the item.' });
         items.reconcile(id, true);
       }
       return { kinds: rows.map(({ kind }) => kind), lastId: rows.length < PAGE ? null : (rows.at(-1)?.id ?? null) };
@@ -108,5 +108,5 @@ function otherForm(id: string | number): string {
   return typeof id === 'number' ? JSON.stringify(String(id)) : id;
 }
 
-const PART_PRESENT = 'A person has said that it is at the platform.';
-const PART_ABSENT = 'A person has said that it is not at the platform.';
+const PART_PRESENT = 'A person has reported that the item is at the platform.';
+const PART_ABSENT = 'A person has reported that the item is not at the platform.';

@@ -77,7 +77,7 @@ export function createAdoption(
     // A person may name an entry that cannot be compared. The item's content at the platform is unknown then.
     const known = knownContent(kind, parseJson<JsonObject>(item.desired), fields) ?? NOTHING_KNOWN;
     sql.bind.run({ id: itemId, baseline: known.payload, hash: known.hash, remoteId });
-    items.note(itemId, null, 'adopted', { message: `It was at the platform before, as ${remoteId}.` });
+    items.note(itemId, null, 'adopted', { message: `The item was at the platform before, with the id ${remoteId}.` });
     listed.remove(kind, remoteId);
     items.reconcile(itemId);
     if (kind === 'product') adoptProduct(itemId, item.key, remoteId);

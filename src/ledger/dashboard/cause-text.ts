@@ -40,9 +40,9 @@ const ISSUES: Readonly<Record<string, string>> = {
   'row.object': 'Value where an object is expected',
   'row.parent': 'Record around the row that is missing or too long',
   'row.quote': 'Value with a quote in the wrong place',
-  'row.value': 'Value that no export can hold',
+  'row.value': 'Value that no export can have',
   'row.encoding': 'Row in another encoding',
-  'row.duplicate': 'Name that stands twice in the row',
+  'row.duplicate': 'Name that is in the row twice',
   'rule.max': 'Value above the limit of the mapping',
   'rule.min': 'Value below the limit of the mapping',
   'rule.number': 'Text that is no number',
@@ -56,7 +56,7 @@ const ISSUES: Readonly<Record<string, string>> = {
   'module.result': 'Result of a mapping module that cannot be used',
   'module.threw': 'Mapping module that failed',
   'claim.twice': 'Item that one row makes twice',
-  'claim.conflict': 'Item that two rows make with other content',
+  'claim.conflict': 'Item that two rows make with different content',
   'natural_key.taken': 'Natural key that another item has',
   'refs.cycle': 'Product that contains itself',
   'refs.part': 'Unknown part',
@@ -65,29 +65,29 @@ const ISSUES: Readonly<Record<string, string>> = {
   'cell.error': 'Cell with an error',
   'cell.formula': 'Formula without a value',
   'cell.date': 'Unreadable date',
-  'cell.number': 'Cell marked as a number that holds none',
+  'cell.number': 'Cell that is marked as a number and has none',
   'cell.shortened': 'Number that has lost its last digits',
   'cell.text': 'Cell whose text the workbook does not have',
   'refs.unexpected': 'Ref that this kind of item does not have',
 };
 
 const REASONS: Partial<Record<ReasonCode, string>> = {
-  forbidden: 'The platform forbids it.',
+  forbidden: 'The platform forbids this write.',
   refused: 'The platform refused the content.',
   exists: 'The item exists at the platform already.',
-  unsupported: 'The API has no such write.',
+  unsupported: 'The API has no request for this write.',
   renamed: 'The natural key has changed.',
-  not_upserted: 'The platform does not take changes by the import.',
+  not_upserted: 'The platform does not accept changes through the import.',
   adopted: 'A person has to accept a change of an adopted item.',
   adopted_bom: 'A person has to say whether the BOM items exist at the platform.',
   ambiguous_key: 'Several items at the platform have this natural key.',
   shared_id: 'Two items have the same id.',
-  exhausted: 'The API did not take it, and the retry limit is spent.',
-  internal: 'dpp-sync failed at it.',
-  crash: 'The process ended while it was sent.',
+  exhausted: 'The API did not accept the write, and the retry limit is reached.',
+  internal: 'An error in dpp-sync stopped the write.',
+  crash: 'The process ended while the request was in flight.',
   timeout: 'The platform did not answer in time.',
   reset: 'The connection broke before the answer.',
-  restored: 'It may have been written since the backup.',
+  restored: 'The write may have been sent since the backup.',
 };
 
 const TITLE_MAX = 160;
@@ -123,7 +123,7 @@ const CURES: Partial<Record<ReasonCode, string>> = {
   adopted: 'Look at the difference, and accept the changes of the source.',
   adopted_bom: 'Look at the platform, and say whether the BOM items are there.',
   unsupported: 'Make the change at the platform, and settle the item.',
-  exhausted: 'See whether the API works again, and replay.',
+  exhausted: 'Check whether the API works again, and replay.',
 };
 
 /** What to do about a reason, if the message of the reason does not say it. */

@@ -24,7 +24,9 @@ export function placeOf({ after }: ListPage): Place {
   const [phase, ...rest] = Array.isArray(parts) ? (parts as unknown[]) : [];
   const isSound = (part: unknown) => typeof part === 'string' || typeof part === 'number';
   if (typeof phase !== 'number' || !Number.isInteger(phase) || phase < 0 || !rest.every(isSound)) {
-    throw fault('usage', 'The list has no such place to continue at.', { suggestion: 'Begin at the first page.' });
+    throw fault('usage', 'The list does not have the position at which this page begins.', {
+      suggestion: 'Begin at the first page.',
+    });
   }
   return { phase, after: rest.length === 0 ? null : (rest as (string | number)[]) };
 }

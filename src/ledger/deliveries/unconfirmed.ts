@@ -87,7 +87,7 @@ export function createUnconfirmed(
       const now = clock.now();
       const reason: Reason = {
         code: 'crash',
-        message: 'The process ended between sending this and receiving the answer.',
+        message: 'The process ended after it had sent this request and before it received the answer.',
         since: now,
       };
       const rows = sql.sending.all();

@@ -85,7 +85,7 @@ export function createHighWater(db: Sqlite, file: string, ledgerId: string): Hig
 }
 
 function busyFault(file: string): Error {
-  return fault('ledger.held', `The new ledger ${file} cannot be completed, since another program reads it.`, {
+  return fault('ledger.held', `The new ledger ${file} cannot be completed, because another program reads it.`, {
     path: 'ledger',
     suggestion:
       'Close other programs that have the file open, such as a database browser or a backup, and run the command again.',

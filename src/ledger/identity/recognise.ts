@@ -22,7 +22,7 @@ export function assertNotRestored(db: Sqlite, file: string): void {
   if (mark === null) return;
   if (meta.get('id') === null) {
     throw restoredFault(
-      `The ledger ${file} is empty, and the mark beside it says that it was not: it has lost its -wal file, or was created again`,
+      `The ledger ${file} is empty, but the mark beside it shows that the ledger had content: the ledger has lost its -wal file, or was created again`,
     );
   }
   assertIsMarked(db, file, mark);
@@ -34,7 +34,7 @@ function assertIsMarked(db: Sqlite, file: string, mark: Mark): void {
   if (meta.get('id') !== mark.ledgerId) throw foreignFault(file);
   const generation = Number(meta.get('generation') ?? '0');
   if (generation >= mark.generation) return;
-  throw restoredFault(`The ledger ${file} is an older copy of the one that was here, or has lost its -wal file`);
+  throw restoredFault(`The ledger ${file} is older than the ledger that was here, or has lost its -wal file`);
 }
 
 /**
@@ -72,25 +72,25 @@ export function openToRead(file: string): Sqlite | null {
 function goneFault(file: string): Fault {
   return fault(
     'ledger.restored',
-    `The ledger ${file} is gone or empty, and the mark beside it says that there was one.`,
+    `The ledger ${file} is gone or empty, but the mark beside it shows that there was a ledger.`,
     {
       path: 'ledger',
-      suggestion: `Put it back, or run \`dpp-sync ledger restore BACKUP\`. To start with a new ledger, remove ${markOf(file)}: the next sync lists the platform first and adopts what is there.`,
+      suggestion: `Put the ledger back, or run \`dpp-sync ledger restore BACKUP\`. To start with a new ledger, remove ${markOf(file)}: the next sync lists the platform first and adopts what is there.`,
     },
   );
 }
 
 function foreignFault(file: string): Fault {
-  return fault('ledger.restored', `The ledger ${file} is not the one that the mark beside it names.`, {
+  return fault('ledger.restored', `The ledger ${file} is not the ledger that the mark beside it names.`, {
     path: 'ledger',
-    suggestion: `This ledger does not know what the former ledger wrote to the API. Put the former ledger back, or run \`dpp-sync ledger restore\`: every item is then looked up at the API before it is written again. If this ledger belongs here and is the latest one, remove ${markOf(file)}.`,
+    suggestion: `This ledger does not know what the former ledger wrote to the API. Put the former ledger back, or run \`dpp-sync ledger restore\`: dpp-sync then looks up every item at the platform before it writes the item again. If this ledger belongs here and is the latest one, remove ${markOf(file)}.`,
   });
 }
 
 function restoredFault(what: string): Fault {
-  return fault('ledger.restored', `${what}: it does not know what was written to the API since.`, {
+  return fault('ledger.restored', `${what}: this ledger does not know what was written to the API later.`, {
     path: 'ledger',
     suggestion:
-      'If the later ledger still exists, put it back. Else run `dpp-sync ledger restore`, which has everything looked up at the API before it is written again.',
+      'If the later ledger still exists, put it back. Otherwise run `dpp-sync ledger restore`: dpp-sync then looks up every item at the platform before it writes the item again.',
   });
 }

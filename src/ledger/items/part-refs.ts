@@ -105,7 +105,7 @@ function bothIssue({ key }: ItemRef): Issue {
     code: 'refs.ambiguous',
     field: 'refs.part',
     value: key,
-    message: `There are both a product and a material with the key ${JSON.stringify(key)}, so it is unknown which of the two the part is.`,
-    cure: 'Name it under refs.component or refs.material, or give the product or the material another key.',
+    message: `There are both a product and a material with the key ${JSON.stringify(key)}, so it is unknown whether the part is the product or the material.`,
+    cure: 'Name the part under refs.component or refs.material, or give the product or the material another key.',
   };
 }

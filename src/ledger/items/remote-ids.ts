@@ -68,7 +68,7 @@ export function createRemoteIds({ db, clock }: Pick<LedgerContext, 'db' | 'clock
     holderKey: string,
     decision: Extract<Decision, { kind: 'delivered' }>,
   ): Decision {
-    const message = `The ledger has the id ${JSON.stringify(decision.remoteId)} for the BOM item ${holderKey}, so it is not stored here.`;
+    const message = `The ledger has the id ${JSON.stringify(decision.remoteId)} for the BOM item ${holderKey}, so this item does not get the id.`;
     items.note(id, revision, 'id_not_stored', { message });
     return { ...decision, remoteId: null };
   }
@@ -90,7 +90,9 @@ export function createRemoteIds({ db, clock }: Pick<LedgerContext, 'db' | 'clock
         sql.giveAway.run(holder.id);
         // If a delivery of the holder may have arrived, it is settled first. The holder is then reconciled again.
         items.reconcile(holder.id);
-        items.note(holder.id, null, 'id_left', { message: `Its id at the platform belongs to ${row.key} now.` });
+        items.note(holder.id, null, 'id_left', {
+          message: `The id of this item at the platform belongs to ${row.key} now.`,
+        });
         return null;
       }
       if (decision.by === 'person' && row.kind === 'bom_item') return withoutId(row, holder.key, decision);
@@ -105,6 +107,6 @@ export function createRemoteIds({ db, clock }: Pick<LedgerContext, 'db' | 'clock
 
 function sharedReason({ kind, key }: DeliveryRow, other: string, remoteId: JsonValue): Reason {
   const noun = kindWord(kind);
-  const message = `The id ${JSON.stringify(remoteId)} was given for the ${noun} ${key}, and the ${noun} ${other} has it already. An answer may have been mixed up. Look at the platform which of the two has this id, and say so with \`dpp-sync settle KEY --delivered --id ID\`.`;
+  const message = `The id ${JSON.stringify(remoteId)} was given for the ${noun} ${key}, and the ${noun} ${other} has it already. An answer may have been mixed up. Look at the platform which of the two has this id, and record that with \`dpp-sync settle KEY --delivered --id ID\`.`;
   return { code: 'shared_id', message };
 }

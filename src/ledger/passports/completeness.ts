@@ -58,7 +58,8 @@ const RECORD_STATE = `CASE WHEN r.missing_since IS NOT NULL THEN NULL WHEN ${IS_
 /** If the guard holds a read of a source, parts of any product may be missing. */
 function guardBlocker(source: string, { message, acceptedAt }: { message: string; acceptedAt: number | null }): string {
   const held = `The guard holds the source ${source}, so it is not known whether the product has all its parts: ${message}`;
-  if (acceptedAt !== null) return `${held} A person has accepted it. Read it again: \`dpp-sync sync ${source}\`.`;
+  if (acceptedAt !== null)
+    return `${held} A person has accepted this export. Read the source again: \`dpp-sync sync ${source}\`.`;
   return `${held} Write the whole export again, or accept this one: \`dpp-sync sync --accept ${source}\`.`;
 }
 
@@ -126,7 +127,7 @@ export function createCompleteness(db: Sqlite, rules: PassportRules): Completene
     const unread = rules.partSources.map(sourceBlocker).filter((blocker) => blocker !== null);
     const rows = sql.rowsOfAny
       .all({ sources: listed, limit })
-      .map((row) => `A quarantined row may be a part of it: ${rowText(row)}`);
+      .map((row) => `A quarantined row may belong to the product: ${rowText(row)}`);
     return [...unread, ...rows].slice(0, limit);
   }
 
@@ -134,16 +135,18 @@ export function createCompleteness(db: Sqlite, rules: PassportRules): Completene
     const found: string[] = [];
     const listed = JSON.stringify(rules.sources);
     const product = sql.product.get(id);
-    if (product?.missing === 1) found.push('Its source no longer has the product.');
-    if (product?.released === 1) found.push('No row of its source makes the product any more.');
+    if (product?.missing === 1) found.push('The source no longer has the product.');
+    if (product?.released === 1) found.push('No row of the source makes the product any more.');
     if (product) found.push(...partBlockers('The product', product));
     for (const row of sql.rowsOf.all({ sources: listed, key, limit }))
-      found.push(`A row of it is quarantined: ${rowText(row)}`);
+      found.push(`A row of the product is quarantined: ${rowText(row)}`);
     for (const part of sql.parts.all(key, limit)) found.push(...partBlockers(`Its BOM item ${part.key}`, part));
     if (!sql.anyPart.get(key)) {
       for (const source of rules.bomSources) {
         if ((sql.lastRun.get(source)?.endedAt ?? 0) >= appearedAt) continue;
-        found.push(`No BOM item of it is known, and the source ${source} has not been read since it came.`);
+        found.push(
+          `No BOM item of the product is known, and the source ${source} has not been read since the product was first read.`,
+        );
       }
     }
     return found.slice(0, limit);
@@ -156,7 +159,7 @@ export function createCompleteness(db: Sqlite, rules: PassportRules): Completene
   };
 }
 
-const ENDINGS: Record<string, string> = { failed: 'failed', interrupted: 'was cut short' };
+const ENDINGS: Record<string, string> = { failed: 'failed', interrupted: 'was interrupted' };
 
 function partBlockers(what: string, { state, reason, recordState, place }: PartRow): string[] {
   const blockers: string[] = [];

@@ -24,7 +24,7 @@ export interface People {
  * further action.
  */
 const LEFT =
-  'The process ended before this action was complete. The stored part continues by itself. Look at what is left, and start the action again.';
+  'The process ended before this action was complete. dpp-sync continues the part that was stored. Look at what is left, and start the action again.';
 
 export function createPeople(
   { db, clock }: Pick<LedgerContext, 'db' | 'clock'>,

@@ -194,23 +194,23 @@ function endedFault(error: unknown): Fault {
   const cause = error === null ? '' : ` (${messageOf(error)})`;
   return fault('ledger.reader_lost', `The thread that reads the ledger has ended before it answered${cause}.`, {
     path: 'ledger',
-    suggestion: 'Ask again: the next question starts another thread. Nothing was written or lost.',
+    suggestion: 'Try again: the next request starts another thread. Nothing was written or lost.',
   });
 }
 
 function lateFault(withinMs: number): Fault {
   return fault('ledger.reader_lost', `The ledger was not read within ${withinMs / 1000} s.`, {
     path: 'ledger',
-    suggestion: 'Ask again, with a narrower filter. If this repeats, check the disk.',
+    suggestion: 'Try again, with a narrower filter. If this error comes again, check the disk.',
   });
 }
 
 function busyFault(): Fault {
-  return fault('daemon.busy', `${WAITING_MAX} questions wait for the ledger already.`, {
-    suggestion: 'Wait a moment, and ask again.',
+  return fault('daemon.busy', `${WAITING_MAX} requests wait for the ledger already.`, {
+    suggestion: 'Wait a moment, and try again.',
   });
 }
 
 function closedFault(): Fault {
-  return fault('daemon.stopped', 'The process is about to end, and reads the ledger no more.');
+  return fault('daemon.stopped', 'The process is stopping, and no longer reads the ledger.');
 }

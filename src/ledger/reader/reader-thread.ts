@@ -58,7 +58,7 @@ function lostFault(change: string): Error {
   return fault('ledger.lost', `${file} ${change} while this process worked on it.`, {
     path: 'ledger',
     suggestion:
-      'Stop all that use the ledger. Put the file back if it still exists, else run `dpp-sync ledger restore BACKUP`. Then start again.',
+      'Stop every process that uses the ledger. If the file still exists, put it back. Otherwise run `dpp-sync ledger restore BACKUP`. Then start again.',
   });
 }
 

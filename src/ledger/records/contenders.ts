@@ -63,7 +63,7 @@ export function createContenders({ db, profile }: Pick<LedgerContext, 'db' | 'pr
     const isMappedStill = record.mapped.some(({ kind, key }) => kind === item.kind && key === other.key);
     const hasNewKey = other.recordId === record.id && !isMappedStill;
     const cure = hasNewKey
-      ? `This record has made it under that key, and the mapping gives another one now. A ${item.kind} keeps the key under which it was delivered, so put \`key\` of the mapping back.`
+      ? `This record has made the ${item.kind} under that key, and the mapping gives another key now. A ${item.kind} keeps the key under which it was delivered, so put \`key\` of the mapping back.`
       : `Give each ${item.kind} a ${field} of its own.`;
     const issue: Issue = {
       code: 'natural_key.taken',

@@ -121,7 +121,7 @@ function guardAgainst(read: CompleteRead): string | null {
   }
   const drop = read.before === null || read.before === 0 ? 0 : 1 - read.read / read.before;
   if (drop > read.guard.maxDrop) {
-    return `This export has ${read.read} rows where the last one had ${read.before} (${percent(drop)} less, allowed are ${percent(read.guard.maxDrop)}), so no record was marked as missing.`;
+    return `This export has ${read.read} rows where the last export had ${read.before} (${percent(drop)} less, allowed are ${percent(read.guard.maxDrop)}), so no record was marked as missing.`;
   }
   return null;
 }

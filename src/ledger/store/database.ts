@@ -81,7 +81,7 @@ function shutFolderFault(file: string, cause: unknown): Fault {
     {
       path: 'ledger',
       suggestion:
-        'Run the command while the daemon runs, or where the folder may be written: to read, SQLite makes the files -wal and -shm beside the ledger.',
+        'Run the command while the daemon runs, or as a user who may write to the folder: to read a ledger, SQLite makes the files -wal and -shm beside it.',
       cause,
     },
   );
@@ -109,7 +109,7 @@ export function assertOneName(file: string): void {
   if (links <= 1) return;
   throw fault(
     'ledger.linked',
-    `The ledger ${file} has ${links} names (hard links), and its lock is for one name only.`,
+    `The ledger ${file} has ${links} names (hard links), but its lock protects only one name.`,
     {
       path: 'ledger',
       suggestion: `Stop every process that uses the ledger, find the other names with \`find FOLDER -samefile ${file}\` and remove them. A copy is made with \`dpp-sync ledger backup\`, never with a hard link.`,
@@ -133,7 +133,7 @@ export function assertPresentSchema(db: Sqlite, file: string): void {
   throw fault('ledger.older', `The ledger ${file} was last written by an older version of dpp-sync.`, {
     path: 'ledger',
     suggestion:
-      'Start the daemon, or run `dpp-sync sync`, with this version: that brings the ledger up to date. `dpp-sync ledger restore` does so with a backup.',
+      'Start the daemon, or run `dpp-sync sync`, with this version: that brings the ledger up to date. `dpp-sync ledger restore` brings a backup up to date.',
   });
 }
 
@@ -175,7 +175,7 @@ function openFault(file: string, error: unknown): unknown {
   if (systemCodeOf(error) === 'SQLITE_NOTADB') {
     return fault('ledger.unreadable', `The file ${file} is not a ledger: ${messageOf(error)}.`, {
       path: 'ledger',
-      suggestion: 'Name another file, or put the right one back from a backup.',
+      suggestion: 'Name another file, or put the right file back from a backup.',
       cause: error,
     });
   }

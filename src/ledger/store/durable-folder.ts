@@ -43,9 +43,9 @@ export function syncFolder(folder: string): void {
 
 /** The fault of a disk that fails to sync a file or a folder. */
 export function diskFault(error: unknown): Fault {
-  return fault('ledger.unwritable', `The disk fails the ledger: ${messageOf(error)}.`, {
+  return fault('ledger.unwritable', `The disk reports an error for the ledger: ${messageOf(error)}.`, {
     path: 'ledger',
-    suggestion: 'Check the disk: is it full, read-only, failing, or a network share that has gone away?',
+    suggestion: 'Check whether the disk is full, read-only or failing, or is a network share that is no longer there.',
     cause: error,
   });
 }

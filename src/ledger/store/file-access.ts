@@ -54,10 +54,14 @@ export function accessFault(path: string, error: unknown): Fault {
   const code = systemCodeOf(error) ?? '';
   const details = { path: 'ledger', cause: error };
   if (code === 'EIO') {
-    return fault('ledger.unwritable', `The disk fails the ledger: ${path} cannot be used: ${messageOf(error)}.`, {
-      ...details,
-      suggestion: 'Check the disk: is it failing, or a network share that has gone away?',
-    });
+    return fault(
+      'ledger.unwritable',
+      `The disk reports an error for the ledger: ${path} cannot be used: ${messageOf(error)}.`,
+      {
+        ...details,
+        suggestion: 'Check whether the disk is failing, or is a network share that is no longer there.',
+      },
+    );
   }
   const foreign = ['EACCES', 'EPERM'].includes(code) ? foreignOwnerOf(path) : null;
   if (foreign === null) {
@@ -73,7 +77,7 @@ export function accessFault(path: string, error: unknown): Fault {
     `${path} cannot be used: ${place} belongs to user ${owner}, and this process runs as user ${user} (${messageOf(error)}).`,
     {
       ...details,
-      suggestion: `Run every dpp-sync command as user ${owner}, or name a ledger in a folder that is yours. To take the files over, stop all that use them and run \`chown ${user}\` on the folder ${dirname(path)} and the ledger's files in it.`,
+      suggestion: `Run every dpp-sync command as user ${owner}, or name a ledger in a folder that is yours. To take the files over, stop every process that uses them and run \`chown ${user}\` on the folder ${dirname(path)} and the ledger's files in it.`,
     },
   );
 }
@@ -97,6 +101,6 @@ function notAFileFault(path: string): Fault {
   return fault('ledger.unwritable', `${path} is no regular file.`, {
     path: 'ledger',
     suggestion:
-      'dpp-sync creates this file itself and does not follow a link in its place. Find out who has made the link, and remove it while no process uses the ledger.',
+      'dpp-sync creates this file itself and does not follow a link in its place. Find out who has made the link, and remove the link while no process uses the ledger.',
   });
 }

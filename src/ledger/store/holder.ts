@@ -32,19 +32,19 @@ export function thisHolder({ command, now }: { command: string; now: number }): 
 /** Describes the owner of the lock as the end of a sentence, and says how to find it if it is not known. */
 export function describeHolder(holder: LedgerHolder | null, lockFile: string): { who: string; find: string } {
   const find = `\`fuser -v ${lockFile}\` or \`lsof ${lockFile}\` names the process that holds it, if the process runs on this machine.`;
-  if (holder === null) return { who: 'another process; which one could not be determined', find };
+  if (holder === null) return { who: 'another process, which could not be determined', find };
   const { pid, command, since, host } = holder;
   switch (standingOf(holder)) {
     case 'alive':
       return { who: `"dpp-sync ${command}" (process ${pid}, since ${since})`, find: '' };
     case 'elsewhere':
       return {
-        who: `another process; the last one that left a note is "dpp-sync ${command}" (process ${pid} on host ${host}, since ${since}). That process belongs to another machine or container, so this command cannot check whether it still runs`,
-        find: `Look there. ${find}`,
+        who: `another process; the last process that left a note is "dpp-sync ${command}" (process ${pid} on host ${host}, since ${since}). That process belongs to another machine or container, so this command cannot check whether it still runs`,
+        find: `Look on that machine or in that container. ${find}`,
       };
     case 'ended':
       return {
-        who: 'another process; which one could not be determined, because the last one that left a note has ended',
+        who: 'another process, which could not be determined, because the last process that left a note has ended',
         find,
       };
   }

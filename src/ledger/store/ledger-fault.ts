@@ -15,7 +15,7 @@ export function ledgerFaultOf(error: unknown): Fault | null {
       return fault('ledger.unreadable', `The ledger is damaged: ${messageOf(error)}.`, {
         ...details,
         suggestion:
-          'Stop every process that uses it, and put a backup in its place: `dpp-sync ledger restore FILE`. `dpp-sync ledger verify` says what is wrong.',
+          'Stop every process that uses the ledger, and put a backup in its place: `dpp-sync ledger restore FILE`. `dpp-sync ledger verify` shows what is wrong.',
       });
     case 'FULL':
       return fault('ledger.unwritable', `The ledger cannot be written: ${messageOf(error)}.`, {
@@ -31,9 +31,10 @@ export function ledgerFaultOf(error: unknown): Fault | null {
           'Check that the file, the files beside it and their folder may be written, and that the disk is not read-only.',
       });
     case 'IOERR':
-      return fault('ledger.unwritable', `The disk fails the ledger: ${messageOf(error)}.`, {
+      return fault('ledger.unwritable', `The disk reports an error for the ledger: ${messageOf(error)}.`, {
         ...details,
-        suggestion: 'Check the disk: is it full, read-only, failing, or a network share that has gone away?',
+        suggestion:
+          'Check whether the disk is full, read-only or failing, or is a network share that is no longer there.',
       });
     case 'BUSY':
     case 'LOCKED':

@@ -49,12 +49,12 @@ function lostFault(path: string, what: string): Fault {
   return fault('ledger.lost', `${path} ${what} while this process worked on it.`, {
     path: 'ledger',
     suggestion:
-      'Later writes of this process would be lost, so it sends and writes no more. Stop every process that uses the ledger. Put the file back if it still exists, else run `dpp-sync ledger restore BACKUP`. If the file has a second name, remove that name. Then start again.',
+      'Later writes of this process would be lost, so this process no longer sends and writes. Stop every process that uses the ledger. If the file still exists, put it back. Otherwise run `dpp-sync ledger restore BACKUP`. If the file has a second name, remove that name. Then start again.',
   });
 }
 
 function withoutMark({ message, suggestion }: Fault, error: unknown): Fault {
-  const more = `The mark beside it could not be put back (${messageOf(error)}): the next process would take the ledger for a new one.`;
+  const more = `The mark beside the ledger could not be put back (${messageOf(error)}), so the next process would treat the ledger as a new one.`;
   return fault('ledger.lost', `${message} ${more}`, {
     path: 'ledger',
     ...(suggestion === undefined ? {} : { suggestion }),

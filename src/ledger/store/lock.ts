@@ -60,7 +60,7 @@ function lostFault(place: string, what: string): Fault {
   return fault('ledger.lock_lost', `${place} ${what} while this process held it.`, {
     path: 'ledger',
     suggestion:
-      'Another process may write to the ledger now, so this process writes no more. Stop every process that uses the ledger, then start one again. Never remove the lock file: the lock ends with its process.',
+      'Another process may write to the ledger now, so this process no longer writes. Stop every process that uses the ledger, then start one again. Never remove the lock file: the lock ends with its process.',
   });
 }
 
@@ -68,8 +68,8 @@ function lockedFault(ledgerFile: string, { place, holder }: { place: string; hol
   const { who, find } = describeHolder(holder, place);
   const cure =
     holder?.command === 'start'
-      ? 'If the daemon is just starting or stopping, run the command again in a moment. Otherwise stop the daemon, run the command, and start the daemon again.'
-      : 'Wait until it is done, or stop it.';
+      ? 'If the daemon starts or stops at this moment, run the command again in a moment. Otherwise stop the daemon, run the command, and start the daemon again.'
+      : 'Wait until that process has ended, or stop it.';
   return fault('ledger.held', `The ledger ${ledgerFile} is in use by ${who}.`, {
     path: 'ledger',
     suggestion: `${cure} Only one process may write to a ledger. ${find}`.trimEnd(),

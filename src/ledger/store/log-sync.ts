@@ -54,10 +54,10 @@ export function createLogSync(db: Sqlite, file: string): LogSync {
 }
 
 function diskFault(error: unknown): Fault {
-  return fault('ledger.unwritable', `The disk fails the ledger: ${messageOf(error)}.`, {
+  return fault('ledger.unwritable', `The disk reports an error for the ledger: ${messageOf(error)}.`, {
     path: 'ledger',
     suggestion:
-      'Check the disk: is it full, failing, or a network share that has gone away? Then run the command again.',
+      'Check whether the disk is full or failing, or is a network share that is no longer there. Then run the command again.',
     cause: error,
   });
 }

@@ -162,10 +162,10 @@ function assertNoneLost(db: Database.Database): void {
   if (before === after) return;
   throw fault(
     'ledger.unreadable',
-    `The ledger is not sound: ${before - after} open deliveries are not their items' latest.`,
+    `The ledger is not sound: ${before - after} open deliveries are not the latest deliveries of their items.`,
     {
       path: 'ledger',
-      suggestion: 'Nothing of it was changed. Put a sound backup in its place: `dpp-sync ledger restore FILE`.',
+      suggestion: 'Nothing of the ledger was changed. Put a sound backup in its place: `dpp-sync ledger restore FILE`.',
     },
   );
 }

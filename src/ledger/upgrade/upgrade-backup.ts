@@ -106,7 +106,7 @@ function assertSound(file: string): void {
     throw fault('ledger.unreadable', `The ledger is damaged, and was not changed: ${String(found)}.`, {
       path: 'ledger',
       suggestion:
-        'Put a sound backup in its place: `dpp-sync ledger restore FILE`. `dpp-sync ledger verify FILE` says whether one is sound.',
+        'Put a sound backup in its place: `dpp-sync ledger restore FILE`. `dpp-sync ledger verify FILE` shows whether a backup is sound.',
     });
   } finally {
     copy.close();

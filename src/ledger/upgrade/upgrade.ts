@@ -96,7 +96,7 @@ function keepBackup(
 ): void {
   const { file, isThere } = backup;
   if (!isThere) backUpBeforeUpgrade(db, { place, file, now });
-  const made = isThere ? 'The interrupted upgrade has made a backup of it' : 'A backup of it was made';
+  const made = isThere ? 'The interrupted upgrade has made a backup of the ledger' : 'A backup of the ledger was made';
   report(
     { backup: file },
     `${made}: ${file}. Nothing removes this file: remove it yourself when you no longer need it.`,

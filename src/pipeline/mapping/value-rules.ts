@@ -75,7 +75,7 @@ function requiredIssue({ name }: FieldRule): Issue {
     code: 'rule.required',
     field: name,
     message: `${name} is required by the rules of the mapping, and the row gave no value for it.`,
-    cure: 'Fill it in the source, or exclude such rows with "when".',
+    cure: 'Fill this field in the source, or exclude such rows with "when".',
   };
 }
 
@@ -85,7 +85,7 @@ function checkValue(rule: FieldRule, value: JsonValue, matches: (rule: FieldRule
   const text = typeof value === 'number' ? numberText(value) : value;
   if (min !== undefined || max !== undefined) {
     const number = typeof text === 'string' ? normalizeDecimal(text) : null;
-    if (number === null) return issue('rule.number', `${name} has to be a number, and it is ${valueText(value)}.`);
+    if (number === null) return issue('rule.number', `${name} has to be a number, but it is ${valueText(value)}.`);
     if (min !== undefined && compareDecimals(number, min) < 0)
       return issue('rule.min', `${name} is ${number}, and the rules of the mapping allow no less than ${min}.`);
     if (max !== undefined && compareDecimals(number, max) > 0)

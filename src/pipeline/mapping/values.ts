@@ -43,7 +43,7 @@ export function argumentText(name: string, value: unknown): string | null {
     if (text.length > ARGUMENT_LENGTH_MAX) {
       throw new MappingError(
         `${name}.long`,
-        `${name}() takes text of at most ${ARGUMENT_LENGTH_MAX} characters, and this has ${text.length}.`,
+        `${name}() takes text of at most ${ARGUMENT_LENGTH_MAX} characters, but this text has ${text.length}.`,
         'Correct the value in the source, or give the function a part of it.',
       );
     }
@@ -104,7 +104,7 @@ function finite(value: number): number {
   if (Number.isFinite(value)) return value === 0 ? 0 : value;
   throw new MappingError(
     'number.infinite',
-    `The result ${value} is no number: something was divided by 0, or text was taken for a number.`,
+    `The result ${value} is no number: something was divided by 0, or a text was used as a number.`,
   );
 }
 
@@ -118,7 +118,7 @@ function toPayloadObject(value: object, calculated: boolean, depth: number): Jso
   let empty = true;
   for (const [name, member] of value instanceof Map ? value : Object.entries(value)) {
     if (typeof name !== 'string' || name === '__proto__') {
-      throw new MappingError('value.type', 'The names in an object are text.');
+      throw new MappingError('value.type', 'The names in an object have to be text.');
     }
     const converted = toPayload(member, calculated, depth + 1);
     if (converted === null) continue;

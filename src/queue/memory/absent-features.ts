@@ -128,6 +128,6 @@ async function refuse(feature: string): Promise<never> {
 function unsupported(feature: string): Fault {
   return fault('queue.unsupported', `The embedded queue has no ${feature}.`, {
     path: 'queue',
-    suggestion: 'Set `queue` to a Redis URL to use them.',
+    suggestion: 'Set `queue` to a Redis URL to use this feature.',
   });
 }

@@ -120,7 +120,7 @@ describe('a ledger of an older version', () => {
     await createOlderLedger();
     const { exitCode, stderr, stdout } = await cli(['sync', '-c', world.configFile, '--json']);
     const [backup = ''] = readdirSync(join(world.folder, 'data')).filter((name) => name.includes('backup'));
-    expect(stderr).toContain(`A backup of it was made: ${ledgerFile().replace('ledger.db', backup)}.`);
+    expect(stderr).toContain(`A backup of the ledger was made: ${ledgerFile().replace('ledger.db', backup)}.`);
     // Its stream is not in the config, so the guard holds its one record until a person accepts that.
     expect(exitCode).toBe(4);
     expect(JSON.parse(stdout)).toMatchObject({

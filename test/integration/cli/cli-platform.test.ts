@@ -232,7 +232,7 @@ describe('report', () => {
     world.sandbox.faults.add({ operation: 'report.create', kind: 'status', status: 429, retryAfterSeconds: 7 });
     const { exitCode, stderr } = await run('report', 'create');
     expect(exitCode).toBe(3);
-    expect(stderr).toContain('Run it again in 7 s.');
+    expect(stderr).toContain('Run the command again in 7 s.');
   });
 });
 

@@ -52,7 +52,7 @@ describe('dpp-sync publish', () => {
     expect(exitCode).toBe(4);
     expect(stdout).toContain('✓ P1 is published already.');
     expect(stdout).toMatch(
-      /! P2 is not complete, so its passport was not published:\n {2}- A row of it is quarantined: bom\.csv:4/,
+      /! P2 is not complete, so its passport was not published:\n {2}- A row of the product is quarantined: bom\.csv:4/,
     );
     expect(stdout).toContain('✗ P3 is blocked: The passport cannot be published: review is missing.');
     expect(published()).toEqual(['SKU-P1']);
@@ -69,7 +69,7 @@ describe('dpp-sync publish', () => {
   it('publish shows why a passport waits beside its product, and its history under its own name', async () => {
     const product = await runHere(['show', 'product', 'P2', '-c', world.configFile]);
     expect(product.stdout).toMatch(
-      /Passport {2}none\n {2}The passport waits until its product is complete:\n {2}- A row of it/,
+      /Passport {2}none\n {2}The passport waits until its product is complete:\n {2}- A row of the product/,
     );
     const passport = await runHere(['show', 'passport', 'SKU-P3', '--json', '-c', world.configFile]);
     expect(passport.json()).toMatchObject({
@@ -116,7 +116,7 @@ describe('publish with a key that the API refuses', () => {
       const { exitCode, stdout, stderr } = await cli(['publish', '--all', '--yes', '-c', refused.configFile]);
       expect(exitCode).toBe(3);
       expect(stdout).toMatch(
-        /✗ P1 was not published, because of the error below\. It stays due\.\n✗ P2 was not published/,
+        /✗ P1 was not published, because of the error below\. The passport stays due\.\n✗ P2 was not published/,
       );
       expect(stdout).not.toContain('is none');
       expect(`${stdout}${stderr}`.match(/The API key is invalid/g)).toHaveLength(1);

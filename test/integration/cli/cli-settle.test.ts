@@ -39,7 +39,7 @@ describe('dpp-sync settle', () => {
       released: 1,
     });
     const shown = await runHere(['show', 'product', 'P1', '-c', world.configFile]);
-    expect(shown.stdout).toContain('A person has said that it arrived.');
+    expect(shown.stdout).toContain('A person has reported that the write arrived.');
   });
 
   it(

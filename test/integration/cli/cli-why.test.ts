@@ -49,7 +49,7 @@ describe('dpp-sync why', () => {
       expect(exitCode).toBe(4);
       expect(stdout).toContain('  … Its BOM item 2 waits for an item that it refers to.\n');
       expect(stdout).toContain(
-        '  ✗ No usable row gives the material none. Add it to the source, or correct the ref.\n',
+        '  ✗ No usable row gives the material none. Add the row to the source, or correct the ref.\n',
       );
     });
 

@@ -90,7 +90,7 @@ describe('why a passport is not published', () => {
       steps: [
         'Its source erp was read completely at 2027-01-15 02:30 UTC.',
         'Its row was read (erp/default, test.csv:1) and mapped.',
-        'The platform has the product as its source wants it.',
+        'The platform has the product as its source has it.',
         'Its BOM item is at the platform.',
         'The product is complete.',
         'Its passport is published.',
@@ -137,7 +137,7 @@ describe('why a passport is not published', () => {
   it('the answer to why finds a row that no mapping wants', async () => {
     await stageRows(fixture.ledger, { ...ROWS, P2: EXCLUDED });
     expect(open('P2')).toEqual([
-      'stop: No mapping wants the row of P2 (erp/default, test.csv:1): the condition `when` of each mapping is false for it. If it should become a product, correct the row or the condition. [dpp-sync preview erp]',
+      'stop: No mapping wants the row of P2 (erp/default, test.csv:1): the condition `when` of each mapping is false for it. If the row should become a product, correct the row or the condition. [dpp-sync preview erp]',
     ]);
   });
 
@@ -154,7 +154,7 @@ describe('why a passport is not published', () => {
     await deliverAll(fixture.ledger);
     await stageRows(fixture.ledger, others);
     expect(open()[0]).toBe(
-      'stop: Its source no longer has the product: its row is gone. If it should be there, correct the export. The next sync takes it up.',
+      'stop: Its source no longer has the product: its row is gone. If the row should be there, correct the export. The next sync reads the row.',
     );
   });
 
@@ -165,7 +165,7 @@ describe('why a passport is not published', () => {
       /^stop: The guard holds the last read of its source erp: 2 of 3 records .* accept this one\. \[dpp-sync sync --accept erp]$/,
     );
     await fixture.ledger.accept({ sources: ['erp'] });
-    expect(open()[0]).toMatch(/ A person has accepted it at .* \[dpp-sync sync erp]$/);
+    expect(open()[0]).toMatch(/ A person has accepted this read at .* \[dpp-sync sync erp]$/);
   });
 
   it('the answer to why follows the chain of waiting items to the cause', async () => {
@@ -174,7 +174,7 @@ describe('why a passport is not published', () => {
     await settleNext('material', { kind: 'rejected', reason: { code: 'refused', message: 'The name is taken.' } });
     expect(open()).toEqual([
       'waits: Its BOM item B1 waits for an item that it refers to.',
-      'stop: The material M1 is rejected: The name is taken. Correct the row in the source, or the mapping. The next sync takes it up. [dpp-sync sync erp]',
+      'stop: The material M1 is rejected: The name is taken. Correct the row in the source, or the mapping. The next sync maps the row again. [dpp-sync sync erp]',
     ]);
     expect(why('P1')?.answer).toBe(
       'The passport of SKU-P1 is not published, because the material M1 is rejected: The name is taken.',
@@ -185,7 +185,7 @@ describe('why a passport is not published', () => {
     const { M1: _, ...without } = ROWS;
     await stageRows(fixture.ledger, without);
     await deliverAll(fixture.ledger);
-    expect(open()[1]).toBe('stop: No usable row gives the material M1. Add it to the source, or correct the ref.');
+    expect(open()[1]).toBe('stop: No usable row gives the material M1. Add the row to the source, or correct the ref.');
     await stageRows(fixture.ledger, { ...without, M1: { ...WRONG, blockedProducts: [] } as MapResult });
     expect(open()[1]).toContain(
       'stop: The row of the material M1 is in quarantine (erp/default, test.csv:1): "XX" is no',
@@ -224,7 +224,7 @@ describe('why a delivery keeps a passport back', () => {
     [
       'blocked by a business rule',
       { kind: 'blocked', reason: reason('gate', { status: 409 }) },
-      /^stop: The platform refuses the product by a business rule \(409\): The API says so\. Correct what the platform names in the source or the mapping, and the next sync sends it\. Only after a change at the platform, send it again\. \[dpp-sync replay --key P1]$/,
+      /^stop: The platform refuses the product by a business rule \(409\): The API says so\. Correct what the platform names in the source or the mapping, and the next sync sends the item\. Only after a change at the platform, send it again\. \[dpp-sync replay --key P1]$/,
     ],
     [
       'blocked, because the API has no such write',
@@ -239,7 +239,7 @@ describe('why a delivery keeps a passport back', () => {
     [
       'unconfirmed, and looked up by itself',
       { kind: 'unconfirmed', nextLookAt: LATER, spend: false, reason: reason('timeout') },
-      /^waits: The product was sent and no answer came back: The API says so\. It is looked up by itself at 2027-01-15 03:00 UTC\.$/,
+      /^waits: The product was sent and no answer came back: The API says so\. At 2027-01-15 03:00 UTC, dpp-sync looks the write up\.$/,
     ],
     [
       'unconfirmed, with nothing left to look up',
@@ -249,7 +249,7 @@ describe('why a delivery keeps a passport back', () => {
     [
       'due again later',
       { kind: 'retry', dueAt: LATER, spend: true, reason: reason('throttled') },
-      /^waits: The product could not be sent yet: The API says so\. It is sent again by itself at 2027-01-15 03:00 UTC\.$/,
+      /^waits: The product could not be sent yet: The API says so\. At 2027-01-15 03:00 UTC, dpp-sync sends it again\.$/,
     ],
     [
       'due, while the API refuses the key',
@@ -321,7 +321,7 @@ describe('why a passport itself stays back', () => {
     await stageRows(fixture.ledger, P1);
     await deliverAll(fixture.ledger);
     expect(open()).toEqual([
-      'waits: Its passport is evaluated as soon as no other work is left. The daemon or the next sync does that.',
+      'waits: Its passport is evaluated when no other work is left. The daemon or the next sync evaluates the passport.',
     ]);
     await evaluate();
     expect(open()[0]).toContain('waits: The initialisation of its passport is due.');
@@ -380,7 +380,7 @@ describe('why a passport itself stays back', () => {
     await publishAll();
     await stageRows(fixture.ledger, { P2: items(product('P2')) });
     await publishAll();
-    expect(open('P1', rules)[0]).toContain('Its source no longer has the product');
+    expect(open('P1', rules)[0]).toContain('The source no longer has the product');
     expect(open('P1', rules)[1]).toContain(
       'stop: Its passport is withdrawn, since its source no longer has the product',
     );
@@ -399,7 +399,7 @@ describe('why a passport itself stays back', () => {
       streams: ['default'],
       mappingRevision: 'r1',
     });
-    expect(open()[0]).toBe('waits: Its source erp is being read since 2027-01-15 02:30 UTC.');
+    expect(open()[0]).toBe('waits: Its source erp is being read, since 2027-01-15 02:30 UTC.');
     await fixture.ledger.endRun({ runId, result: 'failed', error: 'The file is not there.' });
     expect(open()[0]).toMatch(/^stop: The last read of its source erp failed at .*: The file is not there\. Put right/);
     expect(open('P1', { partSources: [], bomSources: [] })[0]).toMatch(

@@ -258,7 +258,7 @@ describe('a program', () => {
     await run(script('exit 0')).send(NOTICE, NEVER);
     await expect(run(join(folder, 'nothing')).send(NOTICE, NEVER)).rejects.toThrow(/could not be run: .*ENOENT/);
     await expect(run(join(folder, 'nothing')).check(NEVER)).rejects.toThrow(/cannot be run/);
-    await expect(run(folder).check(NEVER)).rejects.toThrow('it is no file');
+    await expect(run(folder).check(NEVER)).rejects.toThrow('the path names no file');
     await run(script('exit 1')).check(NEVER);
   });
 });

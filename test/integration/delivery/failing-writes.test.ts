@@ -31,5 +31,5 @@ it('a sync whose last rows always fail reports what was accepted and what failed
   expect(report.fault?.message).toMatch(
     /can be read\. It accepted the last write at 20.*Z, and has failed for each of \d+ different writes since\.$/,
   );
-  expect(report.fault?.suggestion).toMatch(/these rows are at fault.*everything is still due\.$/);
+  expect(report.fault?.suggestion).toMatch(/these rows are wrong.*everything is still due\.$/);
 });

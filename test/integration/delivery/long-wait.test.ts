@@ -37,7 +37,7 @@ describe('an API that asks to wait for a day', () => {
       expect(document).toMatchObject({ error: { code: 'api.unreachable' }, items: { product: { due: 2 } } });
       const { message } = document['error'] as { message: string };
       expect(message).toMatch(
-        /has asked to wait until 20\d\d-\d\d-\d\dT[\d:.]+Z \(429\) and has accepted nothing for 2 s: /,
+        /has asked to wait until 20\d\d-\d\d-\d\dT[\d:.]+Z \(429\) and has accepted no request for 2 s: /,
       );
       // The first request of a scope goes out alone.
       expect(document).toMatchObject({ requests: { sent: 1, throttled: 1 } });

@@ -188,7 +188,7 @@ describe('a product that is not complete', () => {
     expect(publications()).toEqual(['SKU-P1', 'SKU-P3']);
     const held = await passportOf('P2');
     expect(held.state).toBe('incomplete');
-    expect(held.blockers.join('\n')).toMatch(/A row of it is quarantined: bom\.csv:4/);
+    expect(held.blockers.join('\n')).toMatch(/A row of the product is quarantined: bom\.csv:4/);
 
     replaceExport(SMALL);
     const second = await world.sync();
@@ -204,7 +204,7 @@ describe('a product that is not complete', () => {
     const first = await world.sync();
     expect(first.passports).toEqual({ incomplete: 3 });
     expect(world.contents().passports).toEqual([]);
-    expect((await passportOf('P1')).blockers.join('\n')).toMatch(/may be a part of it: bom\.csv:6/);
+    expect((await passportOf('P1')).blockers.join('\n')).toMatch(/may belong to the product: bom\.csv:6/);
     replaceExport(SMALL);
     expect((await world.sync()).passports).toEqual({ published: 3 });
   });
@@ -239,7 +239,7 @@ describe('a product that is not complete', () => {
       expect(first.passports).toEqual({ incomplete: 3 });
       expect(runtime.views.passport('P1')?.blockers).toEqual([
         'The source boms gives parts and has never been read.',
-        'No BOM item of it is known, and the source boms has not been read since it came.',
+        'No BOM item of the product is known, and the source boms has not been read since the product was first read.',
       ]);
       await syncOf('boms');
       expect(publications()).toEqual(['SKU-P1', 'SKU-P2', 'SKU-P3']);

@@ -209,7 +209,7 @@ describe('a daemon with a key that may not publish', () => {
     await expect.poll(asked, SOON).toBeGreaterThan(before + 3);
     expect(hurried - begun).toBeLessThan(50);
     expect(await (await fetch(`${url}/healthz`)).json()).toMatchObject({ status: 'degraded', api: 'denied_scope' });
-    expect(await get('/')).toMatch(/Deliveries that take the scope <b>publish<\/b> stay due; all others are sent/);
+    expect(await get('/')).toMatch(/Deliveries that need the scope <b>publish<\/b> stay due; all others are sent/);
     const metrics = await get('/metrics');
     expect(metrics).toContain('dpp_sync_api_scope_refused{scope="publish"} 1');
     expect(metrics).toContain('dpp_sync_api_scope_refused{scope="write"} 0');

@@ -486,8 +486,8 @@ it('a sync ends with 3 and names the items that the platform cannot accept', cov
   expect(exitCodeOf(report)).toBe(3);
   expect(report.fault).toMatchObject({
     code: 'api.unreachable',
-    message: expect.stringContaining('answers, but cannot take the product P1: '),
-    suggestion: expect.stringContaining('It is due again at '),
+    message: expect.stringContaining('answers, but cannot accept the product P1: '),
+    suggestion: expect.stringContaining('dpp-sync sends the item again at '),
   });
   expect(report.items.product).toEqual({ due: 1, delivered: 2 });
 });

@@ -187,7 +187,12 @@ describe('the causes of what is stuck', () => {
     await reject('3', { message: 'Something else is wrong.' });
     const [first, second] = views().causes({ type: 'rejected' });
     expect([first?.count, second?.count]).toEqual([2, 1]);
-    expect(first).toMatchObject({ code: 'internal', passportsHeld: 2, title: 'dpp-sync failed at it.', example: '1' });
+    expect(first).toMatchObject({
+      code: 'internal',
+      passportsHeld: 2,
+      title: 'An error in dpp-sync stopped the write.',
+      example: '1',
+    });
     expect(keys({ cause: first?.id })).toEqual(['1', '2']);
     await fixture.ledger.noteCause(first?.id ?? '', { text: 'Known.', owner: 'anna', by: 'ben' });
     expect(views().cause(first?.id ?? '')?.note).toMatchObject({ text: 'Known.', owner: 'anna', by: 'ben' });
@@ -336,9 +341,7 @@ describe('the list of passports', () => {
     await deliverAll(ledger);
     const waitsFor = () => views().passports({}, { limit: 1 }).rows[0]?.blockers;
     const lastStep = () => views().why('1')?.steps.at(-1)?.text;
-    expect(waitsFor()).toEqual([
-      expect.stringMatching(/^Its passport is evaluated as soon as no other work is left\./),
-    ]);
+    expect(waitsFor()).toEqual([expect.stringMatching(/^Its passport is evaluated when no other work is left\./)]);
     expect(waitsFor()).toEqual([lastStep()]);
     await ledger.evaluatePassports({ afterKey: null, limit: 100 });
     expect(waitsFor()).toEqual([expect.stringMatching(/^The initialisation of its passport is due\./)]);

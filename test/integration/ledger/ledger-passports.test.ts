@@ -103,7 +103,9 @@ describe('the judgement of passports', () => {
     };
     await stageRows(fixture.ledger, { ...ROWS, B2: wrong });
     expect(await deliverAndEvaluate()).toEqual(['passport.init P2', 'passport.publish P2']);
-    expect(fixture.ledger.views.passport('P1')?.blockers).toEqual(['A row of it is quarantined: test.csv:1: wrong']);
+    expect(fixture.ledger.views.passport('P1')?.blockers).toEqual([
+      'A row of the product is quarantined: test.csv:1: wrong',
+    ]);
     await stageRows(fixture.ledger, { ...ROWS, B2: items(bomItem('B2', 'P1', 'M1')) });
     expect(await deliverAndEvaluate()).toEqual(['passport.init P1', 'passport.publish P1']);
   });

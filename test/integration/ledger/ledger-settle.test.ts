@@ -94,7 +94,7 @@ describe('a manual resolution that a write arrived', () => {
     await say('P1', { said: 'delivered', remoteId: 7 });
     expect(
       fixture.ledger.views.item('product', 'P1')?.timeline.map(({ what, detail }) => [what, detail]),
-    ).toContainEqual(['person', 'A person has said that it arrived.']);
+    ).toContainEqual(['person', 'A person has reported that the write arrived.']);
   });
 
   it('a write settled as arrived stages what is desired by now', covers('changed-amid', 'I4'), async () => {

@@ -839,7 +839,7 @@ describe('the file', () => {
     // One that holds the lock, and has not written itself down.
     const lock = acquireLock(fixture.file, () => null);
     try {
-      expect(() => open()).toThrow(/in use by another process; which one could not be determined/);
+      expect(() => open()).toThrow(/in use by another process, which could not be determined/);
       expect(() => open()).not.toThrow(/dpp-sync start/);
     } finally {
       lock.release();

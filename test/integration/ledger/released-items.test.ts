@@ -156,7 +156,7 @@ describe('a released item', () => {
     expect(held()).toEqual([10]);
     expect(await ledger.evaluatePassports({ afterKey: null, limit: 100 })).toMatchObject({ staged: 0 });
     expect(ledger.views.passport('P1')).toMatchObject({ acknowledged: 'published' });
-    expect(ledger.views.passport('P2')?.blockers).toContain('No row of its source makes the product any more.');
+    expect(ledger.views.passport('P2')?.blockers).toContain('No row of the source makes the product any more.');
   });
 
   it('a released item is not decided about after a read that the guard holds for its records, until a whole export', async () => {

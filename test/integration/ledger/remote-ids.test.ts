@@ -96,7 +96,7 @@ describe('a remote id', () => {
       expect(stateOf('bom_item', 'B2')?.timeline).toContainEqual(
         expect.objectContaining({
           what: 'id_not_stored',
-          detail: 'The ledger has the id 7 for the BOM item B1, so it is not stored here.',
+          detail: 'The ledger has the id 7 for the BOM item B1, so this item does not get the id.',
         }),
       );
       expect(stateOf('bom_item', 'B1')).toMatchObject({ state: 'delivered', remoteId: 7 });

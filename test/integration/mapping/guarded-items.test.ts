@@ -128,7 +128,9 @@ describe('an export in which each record has lost its nested list', () => {
     expect(status.stdout).toContain('The guard holds erp/assemblies: The records that are still there no longer make');
     expect(status.stdout).toContain(' sync --accept erp');
     const shown = await look('show', 'bom_item', 'A1/1');
-    expect(shown.stdout).toContain('no row makes it any more, and the guard has not decided whether it is missing');
+    expect(shown.stdout).toContain(
+      'no row makes it any more, and the guard has not decided whether the item is missing',
+    );
     expect((await look('items', '--state', 'missing', '--json')).stdout).not.toContain('A1/1');
 
     const blocked = (await look('show', 'product', 'A1', '--json')).json();

@@ -133,7 +133,7 @@ describe('the embedded queue', () => {
     await expect(queue?.add('job', {}, options)).rejects.toMatchObject({
       code: 'queue.unsupported',
       message: `The embedded queue has no ${feature}.`,
-      suggestion: 'Set `queue` to a Redis URL to use them.',
+      suggestion: 'Set `queue` to a Redis URL to use this feature.',
     });
     expect(await queue?.getJobCountByTypes('waiting', 'delayed', 'prioritized')).toBe(0);
   });

@@ -12,7 +12,8 @@ import { PRODUCTS, startDaemon } from '../../support/worlds/daemon-world.ts';
 import { createWorld, type World } from '../../support/worlds/world.ts';
 
 const SOON = { timeout: 20_000 };
-const DROPPED = 'Dropped: another version of dpp-sync wrote this job. What is due is enqueued again from the ledger.';
+const DROPPED =
+  'Dropped: another version of dpp-sync wrote this job. dpp-sync enqueues all due work again from the ledger.';
 
 vi.setConfig({ testTimeout: 60_000 });
 

@@ -110,7 +110,7 @@ describe('the pull queue', () => {
   it('the pull queue has nothing to do for a source that the config no longer has', async () => {
     await start();
     await queues.enqueue('pull', [{ name: 'pull crm', data: { source: 'crm' } }]);
-    await expect.poll(completed, SOON).toEqual(['pull crm: The config has no such source any more.']);
+    await expect.poll(completed, SOON).toEqual(['pull crm: The config no longer has this source.']);
     expect(begun).toEqual([]);
   });
 

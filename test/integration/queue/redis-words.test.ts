@@ -84,7 +84,7 @@ describeRedis('Redis', () => {
     await redis.kill();
     await expect.poll(async () => (await daemon.runtime.engine.status()).trouble, SOON).not.toBeNull();
     await redis.restart();
-    const reportsOfReturn = () => log.lines.filter(({ message }) => message === 'Deliveries go on.').length;
+    const reportsOfReturn = () => log.lines.filter(({ message }) => message === 'Deliveries continue.').length;
     await expect.poll(reportsOfReturn, SOON).toBe(1);
     await daemon.stop();
   });

@@ -465,5 +465,5 @@ function copyLedger(from: string, to: string): void {
 }
 
 function circles(errors: readonly string[]): string[] {
-  return errors.filter((error) => error.startsWith('Deliveries cannot go on'));
+  return errors.filter((error) => error.startsWith('Deliveries cannot continue'));
 }

@@ -94,7 +94,7 @@ describe('the conditions of alerts', () => {
   it('each condition of an alert is described in full sentences with what to do', () => {
     const [one] = holdingOf({ ...WELL, apiDownSince: NOW - HOUR }, RULES);
     expect(one?.message).toBe(
-      'The API has not taken a request since 1970-02-11 15:00 UTC. Nothing is lost, and dpp-sync asks it again by itself.',
+      'The API has accepted no request since 1970-02-11 15:00 UTC. Nothing is lost, and dpp-sync asks the API again at intervals.',
     );
   });
 });

@@ -127,7 +127,7 @@ describe('the gate watch', () => {
     expect([api.allows('write'), told]).toEqual([true, ['paused write', 'resumed write', 'reopened']]);
     expect(log.lines.map(({ level, message }) => `${level}: ${message}`)).toEqual([
       'error: The API refuses the scope write; deliveries that need it stay due, and all others are sent. The scope is not accepted.',
-      'info: Deliveries go on, as the API no longer refuses the scope write.',
+      'info: Deliveries continue, because the API no longer refuses the scope write.',
     ]);
   });
 

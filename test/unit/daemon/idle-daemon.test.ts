@@ -15,7 +15,7 @@ function warnings(config: object): string[] {
 describe('a daemon', () => {
   it('a daemon warns where no run begins by itself and nobody can start one in a dashboard', () => {
     expect(warnings({ sources: [SOURCE], web: null })).toEqual([
-      expect.stringMatching(/^warn: No source has a `schedule`.*`dpp-sync sync` starts a run in it\.$/),
+      expect.stringMatching(/^warn: No source has a `schedule`.*`dpp-sync sync` starts a run in this daemon\.$/),
     ]);
   });
 

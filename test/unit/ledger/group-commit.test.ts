@@ -115,7 +115,7 @@ describe('the group commit', () => {
     const failing = write('failing');
     await turn();
     const waiting = write('waiting');
-    syncs[0]?.reject(fault('ledger.unwritable', 'The disk fails the ledger: EIO.'));
+    syncs[0]?.reject(fault('ledger.unwritable', 'The disk reports an error for the ledger: EIO.'));
     await expect(failing).rejects.toMatchObject({ code: 'ledger.unwritable' });
     await expect(waiting).rejects.toMatchObject({ code: 'ledger.unwritable' });
     await expect(write('later')).rejects.toMatchObject({ code: 'ledger.unwritable' });

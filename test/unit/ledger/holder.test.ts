@@ -49,6 +49,6 @@ describe('the message about who holds a ledger', () => {
     const { who, find } = described(holder);
     expect(who).toContain(`"dpp-sync start" (process ${process.pid} on host ${holder.host}`);
     expect(who).toContain('cannot check whether it still runs');
-    expect(find).toContain('Look there.');
+    expect(find).toContain('Look on that machine or in that container.');
   });
 });

@@ -62,7 +62,7 @@ describe('lookup files', () => {
   it.each([
     ['missing.csv', null, /does not exist/],
     ['t.txt', 'key,value\n', /\.csv or a \.json/],
-    ['t.csv', 'code,name\n1,a\n', /first line that says so: key,value/],
+    ['t.csv', 'code,name\n1,a\n', /this first line: key,value/],
     ['t.csv', 'key,value,more\n1,a,b\n', /two columns/],
     ['t.csv', 'key,value\n1,a\n1,b\n', /two values for the key "1" \(line 3\)/],
     ['t.csv', 'key,value\n1\n', /not valid CSV/],

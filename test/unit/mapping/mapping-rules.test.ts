@@ -17,7 +17,7 @@ describe('value rules', () => {
   it.each([
     [{ min: '0' }, '-3.2', 'rule.min', 'weight is -3.2, and the rules of the mapping allow no less than 0.'],
     [{ max: '100' }, 130, 'rule.max', 'weight is 130, and the rules of the mapping allow no more than 100.'],
-    [{ min: '0' }, 'heavy', 'rule.number', 'weight has to be a number, and it is "heavy".'],
+    [{ min: '0' }, 'heavy', 'rule.number', 'weight has to be a number, but it is "heavy".'],
     [{ pattern: '^[0-9]+ kg$' }, '3 lb', 'rule.pattern', 'weight is "3 lb", which does not match ^[0-9]+ kg$.'],
     [{ required: true }, '', 'rule.required', 'weight is required by the rules of the mapping'],
     [{ required: true, empty: ['n/a'] }, ' n/a', 'rule.required', 'weight is required by the rules of the mapping'],

@@ -87,7 +87,7 @@ describe('messages about what is not there', () => {
       'row.x[0]',
       { x: [] },
       'row.x is empty, so there is no entry 0; the first one has the number 0.',
-      'first(row.x) is null where there is none.',
+      'first(row.x) is null if the list is empty.',
     ],
     [
       'row.x[2]',
@@ -95,7 +95,7 @@ describe('messages about what is not there', () => {
       'row.x has 2 entries, so there is no entry 2; the first one has the number 0.',
       'size(row.x) > 2 ? row.x[2] : null',
     ],
-    ['row.x[0]', { x: 'text' }, 'row.x is text, so it has no member "0".', 'ask first'],
+    ['row.x[0]', { x: 'text' }, 'row.x is text, so it has no member "0".', 'check first'],
     ['row.x.y', { x: null }, 'row.x is null, so it has no member "y".', 'has(row.x.y) ? row.x.y : null'],
     ['row.x.nmae', { x: { name: 1 } }, 'row.x has no member "nmae"; it has name.', 'Did you mean "name"?'],
     [
@@ -105,9 +105,9 @@ describe('messages about what is not there', () => {
       '"urn:samm:x" in row ? row["urn:samm:x"] : null',
     ],
     ['row.a["b c"]', { a: { d: 1 } }, 'row.a has no member "b c"', '"b c" in row.a ? row.a["b c"] : null'],
-    ['row.x.map(v, v)', { x: null }, 'A loop needs a list or an object, and this is null.', 'as_list'],
+    ['row.x.map(v, v)', { x: null }, 'A loop needs a list or an object, but this is null.', 'as_list'],
     ['row.x.substring(0, 9)', { x: 'short' }, 'The text is shorter than', 'size(row.X)'],
-    ['1 / 0', {}, 'A number is divided by zero.', 'Ask first'],
+    ['1 / 0', {}, 'A number is divided by zero.', 'Check first'],
   ])('a missing value in %s over %j is reported: %s', async (expression, fields, message, cure) => {
     const issue = await issueOf(expression, fields);
     expect(issue.message).toContain(message);
@@ -118,7 +118,7 @@ describe('messages about what is not there', () => {
     'messages about a missing column named %j have cures that compile',
     async (name) => {
       const { cure = '' } = await issueOf(`row[${JSON.stringify(name)}]`, { other: 1 });
-      const expression = /ask first: (.*)\.$/.exec(cure)?.[1] ?? '';
+      const expression = /check first: (.*)\.$/.exec(cure)?.[1] ?? '';
       expect(await valueOf(expression, { other: 1 })).toBeUndefined();
       expect(await valueOf(expression, { [name]: 'there' })).toBe('there');
     },

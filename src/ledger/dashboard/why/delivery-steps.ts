@@ -49,7 +49,7 @@ export function createDeliverySteps(given: {
     if (refused !== null) {
       return step('stop', `the API refuses ${what}: ${refused.message}`, {
         ...rest,
-        cure: 'Put the key or its rights in order. What is due is sent then.',
+        cure: 'Correct the key or its rights. Then dpp-sync sends all due deliveries.',
         command: 'dpp-sync check',
       });
     }
@@ -62,7 +62,7 @@ export function createDeliverySteps(given: {
         cure: 'The daemon or the next sync sends it.',
       });
     }
-    const again = dueAt === null ? 'It is sent again by itself.' : `It is sent again by itself at ${utc(dueAt)}.`;
+    const again = dueAt === null ? 'dpp-sync sends it again.' : `At ${utc(dueAt)}, dpp-sync sends it again.`;
     return step('waits', `${what} could not be sent yet${waits}: ${reason.message}`, { ...rest, cure: again });
   }
 
@@ -72,14 +72,14 @@ export function createDeliverySteps(given: {
     const message = reason === null || reason.message === '' ? '' : `: ${reason.message}`;
     switch (state) {
       case 'delivered':
-        return step('ok', `the platform has ${what} as its source wants it`, rest);
+        return step('ok', `the platform has ${what} as its source has it`, rest);
       case 'superseded': {
         const clause = `a person has ended the last write of ${what}`;
         const command = `dpp-sync replay --key ${shellValue(key)}`;
         if (remoteId !== null) return step('ok', `${clause}, and the platform keeps what it has`, { ...rest, command });
         return step('stop', `${clause}, and the platform does not have it`, {
           ...rest,
-          cure: 'Send it again, or change its row.',
+          cure: 'Send the item again, or change its row.',
           command,
         });
       }
@@ -95,7 +95,7 @@ export function createDeliverySteps(given: {
       case 'rejected':
       case 'parked': {
         const { cure, command } = known ?? CURES[reason?.code ?? 'unknown'] ?? CURES_OF_STATES[state];
-        const again = state === 'blocked' && dueAt !== null ? ` It is asked again by itself at ${utc(dueAt)}.` : '';
+        const again = state === 'blocked' && dueAt !== null ? ` dpp-sync sends the write again at ${utc(dueAt)}.` : '';
         return step('stop', refusedClause(state, what, reason), {
           ...rest,
           cure: `${cure}${again}`,
@@ -111,11 +111,11 @@ export function createDeliverySteps(given: {
 function ofUnconfirmed({ kind, key, dueAt }: Delivered, what: string, message: string): Step {
   const clause = `${what} was sent and no answer came back${message}`;
   if (dueAt !== null) {
-    return step('waits', clause, { ...about(kind, key), cure: `It is looked up by itself at ${utc(dueAt)}.` });
+    return step('waits', clause, { ...about(kind, key), cure: `At ${utc(dueAt)}, dpp-sync looks the write up.` });
   }
   return step('stop', clause, {
     ...about(kind, key),
-    cure: 'Nothing more can be looked up. Look at the platform, and state what became of it.',
+    cure: 'dpp-sync cannot look up more. Look at the platform, and record whether the write arrived.',
     command: `dpp-sync settle --delivered ${shellWord(key)}`,
   });
 }
@@ -147,33 +147,33 @@ export interface Cure {
 
 const CURES: Partial<Record<ReasonCode, Cure>> = {
   adopted: {
-    cure: 'The platform had it before. Compare the two, then accept the changes, or correct the source.',
+    cure: 'The platform had the item before. Compare the item with its row, then accept the changes, or correct the source.',
     command: 'dpp-sync sync --accept SOURCE',
   },
   adopted_bom: {
-    cure: 'Look at the platform, and state whether the BOM items of this product are there.',
+    cure: 'Look at the platform, and record whether the BOM items of this product are there.',
     command: 'dpp-sync settle --bom present SKU',
   },
   unsupported: {
-    cure: 'Make the change at the platform by hand, and state it.',
+    cure: 'Make the change at the platform by hand, and record that you have made it.',
     command: 'dpp-sync settle --delivered KEY',
   },
   ambiguous_key: {
-    cure: 'Several items at the platform may be this one. Name the right one.',
+    cure: 'Several items at the platform may be this item. Name the right item.',
     command: 'dpp-sync settle --delivered --id ID KEY',
   },
 };
 
 const CURES_OF_STATES: Record<Refused, Cure> = {
   blocked: {
-    cure: 'Correct what the platform names in the source or the mapping, and the next sync sends it. Only after a change at the platform, send it again.',
+    cure: 'Correct what the platform names in the source or the mapping, and the next sync sends the item. Only after a change at the platform, send the item again.',
     command: 'dpp-sync replay --key =KEY',
   },
   rejected: {
-    cure: 'Correct the row in the source, or the mapping. The next sync takes it up.',
+    cure: 'Correct the row in the source, or the mapping. The next sync maps the row again.',
     command: 'dpp-sync sync SOURCE',
   },
-  parked: { cure: 'Look at the reason, then send it again.', command: 'dpp-sync replay --key =KEY' },
+  parked: { cure: 'Look at the reason, then send the item again.', command: 'dpp-sync replay --key =KEY' },
 };
 
 function filled(command: string, { key, naturalKey, source }: Delivered): string {

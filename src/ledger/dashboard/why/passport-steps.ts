@@ -58,9 +58,9 @@ export function passportSteps(
   // The product is complete and published passports are wanted: the evaluation stages the next write.
   if (isComplete) {
     steps.push(
-      step('waits', 'its passport is evaluated as soon as no other work is left', {
+      step('waits', 'its passport is evaluated when no other work is left', {
         ...about('passport', key),
-        cure: 'The daemon or the next sync does that.',
+        cure: 'The daemon or the next sync evaluates the passport.',
       }),
     );
   }
@@ -86,7 +86,7 @@ function withdrawnStep({ desired }: PassportView, { key }: ItemView, sku: string
         'its passport is withdrawn, since its source no longer has the product (`onMissing: unpublish`)',
         {
           ...rest,
-          cure: 'It is published again when the product is back in the source.',
+          cure: 'The passport is published again when the product is back in the source.',
         },
       );
     case 'policy': {

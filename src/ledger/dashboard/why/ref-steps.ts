@@ -49,7 +49,7 @@ export function createRefSteps(
     const [row] = rows.naming(key);
     const none = `no usable row gives the ${what} ${key}`;
     if (row === undefined) {
-      return [step('stop', none, { cure: 'Add it to the source, or correct the ref.', ...about(kind, key) })];
+      return [step('stop', none, { cure: 'Add the row to the source, or correct the ref.', ...about(kind, key) })];
     }
     return rows
       .stepsOf(row, `the row of the ${what} ${key}`)
@@ -63,7 +63,7 @@ export function createRefSteps(
   /** The steps for an item whose own row is in quarantine: that row has to be corrected. */
   function quarantinedSteps({ kind, key, record }: ItemView): Step[] {
     if ((record?.quarantined ?? null) === null) return [];
-    return [step('unknown', `the row of the ${kindWord(kind)} ${key} is in quarantine by now`, about(kind, key))];
+    return [step('unknown', `the row of the ${kindWord(kind)} ${key} is in quarantine now`, about(kind, key))];
   }
 
   return (of, what, seen) => walk(of, what, seen, DEPTH_MAX);

@@ -62,7 +62,7 @@ function rowSteps(row: StoredRow, what: string): Step[] {
   const place = `${source}/${stream}, ${formatPlace(parseJson<Place>(row.place))}`;
   const of = { record: id };
   if (missing === 1) {
-    const cure = 'If it should be there, correct the export. The next sync takes the row up.';
+    const cure = 'If the row should be there, correct the export. The next sync reads the row.';
     return [step('stop', `${what} is gone from its source; it was at ${place}`, { ...of, cure })];
   }
   switch (state) {
@@ -70,9 +70,9 @@ function rowSteps(row: StoredRow, what: string): Step[] {
       return quarantineSteps(row, what, place).map((one) => (partial === 1 ? { ...one, standing: 'unknown' } : one));
     case 'excluded':
       return [
-        step('stop', `no mapping wants ${what} (${place}): the condition \`when\` of each mapping is false for it`, {
+        step('stop', `no mapping uses ${what} (${place}): the condition \`when\` of each mapping is false for it`, {
           ...of,
-          cure: 'If it should become a product, correct the row or the condition.',
+          cure: 'If the row should become a product, correct the row or the condition.',
           command: `dpp-sync preview ${source}`,
         }),
       ];
@@ -86,7 +86,7 @@ function rowSteps(row: StoredRow, what: string): Step[] {
 function quarantineSteps(row: StoredRow, what: string, place: string): Step[] {
   const issues = parseJsonOrNull<Issue[]>(row.issues) ?? [];
   const steps = issues.slice(0, ISSUES_MAX).map((issue) => {
-    const correct = issue.cure ?? 'Correct the row in the source, or the mapping. The next sync takes the row up.';
+    const correct = issue.cure ?? 'Correct the row in the source, or the mapping. The next sync maps the row again.';
     return step('stop', `${what} is in quarantine (${place}): ${issueText(issue)}`, {
       record: row.id,
       cure: correct,

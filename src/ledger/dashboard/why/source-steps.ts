@@ -49,10 +49,10 @@ export function createSourceSteps(db: Sqlite, rules: PassportRules): SourceSteps
     }
     const run = sql.lastRun.get(source);
     if (run === undefined) return step(held, `${name} has never been read`, { cure: 'Read it.', command: sync });
-    if (run.result === null) return step(gives ? 'waits' : 'ok', `${name} is being read since ${utc(run.startedAt)}`);
+    if (run.result === null) return step(gives ? 'waits' : 'ok', `${name} is being read, since ${utc(run.startedAt)}`);
     const at = utc(run.endedAt ?? run.startedAt);
     if (run.result === 'failed') {
-      const cure = 'Put right what the message names, and read the source again.';
+      const cure = 'Correct what the message names, and read the source again.';
       return step(held, `the last read of ${name} failed at ${at}: ${run.error ?? 'no message was kept'}`, {
         cure,
         command: sync,
@@ -87,7 +87,7 @@ function guardStep(
   { message, acceptedAt }: { message: string; acceptedAt: number | null },
 ): Step {
   if (acceptedAt !== null) {
-    const cure = `A person has accepted it at ${utc(acceptedAt)}, and the next read of the source acts on that.`;
+    const cure = `A person has accepted this read at ${utc(acceptedAt)}. The next read of the source uses that decision.`;
     return step(held, `the last read of ${name} looked broken: ${message}`, {
       cure,
       command: `dpp-sync sync ${source}`,

@@ -37,10 +37,11 @@ export function createWhy(
     const steps: Step[] = [];
     if (source !== null) steps.push(sources.of(source, true));
     if (missing) {
-      const cure = 'If it should be there, correct the export. The next sync takes it up.';
+      const cure = 'If the row should be there, correct the export. The next sync reads the row.';
       steps.push(step('stop', MISSING[missingBecause ?? 'row_gone'], { ...about('product', key), cure }));
     } else if (released) {
-      const clause = 'no row of its source makes the product any more, and the guard has not decided about it';
+      const clause =
+        'no row of its source makes the product any more, and the guard has not decided whether the product is missing';
       steps.push(step('stop', clause, { ...about('product', key), command: 'dpp-sync status' }));
     } else if (row !== undefined) steps.push(...rows.stepsOf(row, 'its row'));
     steps.push(...sources.others(source), ...rows.heldBy(key, row?.id ?? null), ...rows.heldByAny());

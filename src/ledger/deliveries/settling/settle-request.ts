@@ -16,7 +16,7 @@ import { DECISION_CHANGES } from './decision-changes.ts';
 import type { Deliver } from './deliver.ts';
 
 /** The text that the timeline shows for a manual resolution. */
-const ARRIVED = { message: 'A person has said that it arrived.' };
+const ARRIVED = { message: 'A person has reported that the write arrived.' };
 
 /**
  * Settles the members of one request, whatever was decided about them. Call it inside a transaction.

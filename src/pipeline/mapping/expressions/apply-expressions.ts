@@ -64,8 +64,8 @@ function entriesOf(each: Expression, scope: Scope): Result<readonly unknown[], I
     if (!Array.isArray(entries)) {
       throw new MappingError(
         'each.type',
-        `"each" has to be a list, and here it is ${kindOf(value)}.`,
-        'as_list(…) makes a list of one entry of a single value.',
+        `"each" has to be a list, but here it is ${kindOf(value)}.`,
+        'as_list(…) makes a list with one entry of a single value.',
       );
     }
     if (entries.length <= ENTRIES_MAX) return ok(entries);
@@ -84,7 +84,7 @@ function sameKey(item: Item | null, firstWith: ReadonlyMap<string, number>, key:
     field: 'key',
     value: item.key,
     message: `The key ${JSON.stringify(item.key)} is also the key of entry ${before}.`,
-    cure: 'Make the key of more members of the entry, so that each entry of a row has a key of its own.',
+    cure: 'Use more members of the entry for the key, so that each entry of a row has a key of its own.',
   };
   return [withSource(issue, key, scope)];
 }
@@ -135,7 +135,7 @@ export function evaluateWhen(when: Expression | null, scope: Scope): Result<bool
     if (typeof value === 'boolean') return ok(value);
     throw new MappingError(
       'when.type',
-      `"when" has to be true or false, and here it is ${kindOf(value)}.`,
+      `"when" has to be true or false, but here it is ${kindOf(value)}.`,
       'Compare with something, for example row.ACTIVE == "1".',
     );
   } catch (error) {

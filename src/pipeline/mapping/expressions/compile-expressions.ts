@@ -47,7 +47,7 @@ export function compileExpressions(definition: MappingDefinition, compilation: C
       message: `The mapping has no "${missing}".`,
       cure:
         missing === 'to'
-          ? 'Say what it makes: product, material or bom_item; or name a module.'
+          ? 'Set `to` to what the mapping makes: product, material or bom_item. Or name a module.'
           : 'Give an expression for a stable id, for example row.MATNR.',
     });
   }
@@ -76,7 +76,7 @@ export function compileWhen(definition: MappingDefinition, compilation: Compilat
   if (when === null || when.type === 'bool' || when.type.startsWith('dyn')) return when;
   compilation.problems.push({
     path,
-    message: `"when" has to be true or false, and this is of type ${when.type}.`,
+    message: `"when" has to be true or false, but this is of type ${when.type}.`,
     expression: when.text,
     cure: 'Compare with something, for example row.MTART == "FERT".',
   });
@@ -103,17 +103,17 @@ function checkShape(definition: MappingDefinition, kind: ItemKind, problems: Map
   }
   if (kind !== 'bom_item') {
     if (Object.keys(refs).length > 0) {
-      problems.push({ path: `${path}.refs`, message: `Only BOM items have refs, and this makes a ${kind}.` });
+      problems.push({ path: `${path}.refs`, message: `Only BOM items have refs, but this mapping makes a ${kind}.` });
     }
     return;
   }
   if (refs.product === undefined) {
-    problems.push({ path: `${path}.refs.product`, message: 'A BOM item names the product that it belongs to.' });
+    problems.push({ path: `${path}.refs.product`, message: 'A BOM item must name the product to which it belongs.' });
   }
   if (refs.part === undefined && refs.material === undefined && refs.component === undefined) {
     problems.push({
       path: `${path}.refs`,
-      message: 'A BOM item names what it consists of: a material, or a component (a product).',
+      message: 'A BOM item must name its part: a material, or a component (a product).',
       cure: 'Give refs.material or refs.component; or refs.part for whichever of the two has the key.',
     });
   }

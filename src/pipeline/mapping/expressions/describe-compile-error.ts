@@ -44,7 +44,7 @@ function describe(environment: Environment, code: string, summary: string): Expr
       };
     case 'unexpected_token':
     case 'expected_token':
-      return { message: `The expression ends early or has something out of place: ${summary}.`, cure: ODD_NAME };
+      return { message: `The expression is incomplete or has a syntax error: ${summary}.`, cure: ODD_NAME };
     default:
       return { message: `${summary}.` };
   }

@@ -53,22 +53,22 @@ function describe(error: unknown, scope: Scope): Described {
     case 'index_out_of_range':
       return {
         code: 'expression.failed',
-        message: 'The text is shorter than the part that the expression takes of it.',
-        cure: 'Ask for the length first: size(row.X) >= 4 ? row.X.substring(0, 4) : row.X.',
+        message: 'The text is shorter than the part that the expression reads.',
+        cure: 'Check the length first: size(row.X) >= 4 ? row.X.substring(0, 4) : row.X.',
       };
     case 'double_conversion_error':
     case 'int_conversion_error':
       return {
         code: 'expression.number',
         message: 'The text is not a number.',
-        cure: 'Use double(decimal(row.X)), which says what it found, or double(decimal(row.X, ",")) for a decimal comma.',
+        cure: 'Use double(decimal(row.X)), which reports the text that it found, or double(decimal(row.X, ",")) for a decimal comma.',
       };
     case 'division_by_zero':
     case 'modulo_by_zero':
       return {
         code: 'expression.failed',
         message: 'A number is divided by zero.',
-        cure: 'Ask first: row.N == 0 ? null : row.M / row.N.',
+        cure: 'Check first: row.N == 0 ? null : row.M / row.N.',
       };
     case 'invalid_timestamp':
       return { code: 'expression.failed', message: 'The text is not a time.', cure: TIMES };
@@ -83,7 +83,7 @@ function describeLoop(summary: string): Described {
   const found = type === 'null' ? 'null' : wordOf(type);
   return {
     code: 'expression.types',
-    message: `A loop needs a list or an object, and this is ${found}.`,
+    message: `A loop needs a list or an object, but this is ${found}.`,
     cure: 'as_list(row.X) is a list in any case: empty for null, and with one entry for a single value.',
   };
 }
@@ -109,8 +109,8 @@ function describeIndex(error: CelError, scope: Scope): Described {
     message: `${what} ${has}, so there is no entry ${index}; the first one has the number 0.`,
     cure:
       index === '0'
-        ? `first(${list}) is null where there is none.`
-        : `Ask for the length first: size(${list}) > ${index} ? ${list}[${index}] : null.`,
+        ? `first(${list}) is null if the list is empty.`
+        : `Check the length first: size(${list}) > ${index} ? ${list}[${index}] : null.`,
   };
 }
 
@@ -139,15 +139,15 @@ function describeMissing(error: CelError, scope: Scope): Described {
 
 function absentCure(path: string | null, name: string): string {
   const member = shown(name);
-  if (path === null) return `Where it may be absent, ask first with has(…) or ${JSON.stringify(member)} in ….`;
+  if (path === null) return `If the member may be absent, check first with has(…) or ${JSON.stringify(member)} in ….`;
   const presence = memberPresence(path, member);
-  return `Where it may be absent, ask first: ${presence} ? ${memberAccess(path, member)} : null.`;
+  return `If the member may be absent, check first: ${presence} ? ${memberAccess(path, member)} : null.`;
 }
 
 function describeMissingColumn(name: string, row: JsonObject): Described {
   const columns = Object.keys(row);
   const near = suggest(name, columns);
-  const absent = `where it may be absent, ask first: ${memberPresence('row', shown(name))} ? ${memberAccess('row', shown(name))} : null`;
+  const absent = `if the column may be absent, check first: ${memberPresence('row', shown(name))} ? ${memberAccess('row', shown(name))} : null`;
   return {
     code: 'column.missing',
     message: `The column "${shown(name)}" does not exist; the row has ${columns.length === 0 ? 'none' : listOf(columns)}.`,

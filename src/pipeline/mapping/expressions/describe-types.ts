@@ -24,7 +24,7 @@ export function describeTypes(summary: string): ExpressionProblem {
   if (unary) return { message: `${unary[1]} cannot be applied to ${wordOf(unary[2] ?? '')}.` };
   const operand = /, got '(.+)'$/.exec(summary);
   if (operand) {
-    const message = `A condition must be true or false, and this is ${wordOf(operand[1] ?? '')}.`;
+    const message = `A condition must be true or false, but this is ${wordOf(operand[1] ?? '')}.`;
     return { message, cure: 'Compare with something, for example row.FLAG == "X".' };
   }
   return { message: `${summary}.` };
@@ -36,7 +36,7 @@ function describeOperator(left: string, operator: string, right: string): Expres
     return { message, cure: 'Give a fallback for empty values, for example row.X == null ? "" : row.X.' };
   }
   if (left === 'text' || right === 'text') {
-    return { message, cure: 'Make a number of the text first: double(row.X), or double(decimal(row.X, ",")).' };
+    return { message, cure: 'Convert the text to a number first: double(row.X), or double(decimal(row.X, ",")).' };
   }
   return { message };
 }

@@ -50,7 +50,7 @@ export function compileExpression(
   if (text.length > LENGTH_MAX) {
     return err([{ message: `The expression is ${text.length} characters long; at most ${LENGTH_MAX} are allowed.` }]);
   }
-  if (!text.isWellFormed()) return err([{ message: 'The expression has half a character in it (a lone surrogate).' }]);
+  if (!text.isWellFormed()) return err([{ message: 'The expression has half a character (a lone surrogate).' }]);
   try {
     const parsed = environment.parse(text);
     const survey = createSurvey(findings, (text) => environment.parse(text).ast);

@@ -25,7 +25,7 @@ export function compileLinearPattern(pattern: string): Result<LinearPattern, str
   const program = compiled.value;
   const instructions = program.programSize();
   if (instructions > INSTRUCTIONS_MAX)
-    return err('The pattern is too large. Repeat less, or check a part of the text.');
+    return err('The pattern is too large. Use fewer repetitions, or check only a part of the text.');
   return ok((text, spend) => {
     spend((text.length + 1) * instructions);
     return program.test(text);
@@ -51,6 +51,6 @@ const HINTS: Readonly<Record<string, string>> = {
   'missing closing )': 'a group is never closed',
   'unexpected )': 'there is one `)` too many',
   'missing argument to repetition operator': 'a repetition has nothing before it to repeat',
-  'invalid repeat count': 'a repetition that is too often, or whose limits are the wrong way round',
+  'invalid repeat count': 'a repetition with a limit that is too high, or whose first limit is above the second',
   'missing closing ]': 'a class is never closed',
 };

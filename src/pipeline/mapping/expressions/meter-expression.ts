@@ -71,7 +71,8 @@ export function meterExpression(root: ASTNode, meter: Meter): void {
     if (reach === 'everything') meter.weigh(value);
   }
 
-  if (!isNode(root, root)) throw new Error('The CEL library does not let its expressions be metered.');
+  if (!isNode(root, root))
+    throw new Error('The CEL library does not allow dpp-sync to count the steps of its expressions.');
   visit(root, 'text');
 }
 

@@ -94,6 +94,6 @@ function costly(): MappingError {
   return new MappingError(
     'expression.costly',
     `The values of the row are so long that its expressions would take more than ${ROW_STEPS_MAX.toLocaleString('en-US')} steps.`,
-    'Shorten the value in the source, look at a part of it alone with substring(), or write the mapping as a TypeScript module.',
+    'Shorten the value in the source, use only a part of it with substring(), or write the mapping as a TypeScript module.',
   );
 }

@@ -36,7 +36,7 @@ export function country(value: unknown): string | null {
     throw new MappingError(
       'country.ambiguous',
       `"${shown(text)}" is the name of more than one country: ${named.join(', ')}.`,
-      `Say which, for example row.X == ${JSON.stringify(shown(text))} ? "${only}" : country(row.X).`,
+      `Name the right country, for example row.X == ${JSON.stringify(shown(text))} ? "${only}" : country(row.X).`,
     );
   }
   throw new MappingError(

@@ -49,7 +49,7 @@ export function date(value: unknown, format?: unknown): string | null {
   if (parts === null) {
     const expected =
       format === undefined ? 'as YYYY-MM-DD or YYYYMMDD' : `as ${typeof format === 'string' ? format : 'YYYY-MM-DD'}`;
-    const cure = format === undefined ? 'Say how it is written, for example date(x, "DD.MM.YYYY").' : undefined;
+    const cure = format === undefined ? 'Name the form of the date, for example date(x, "DD.MM.YYYY").' : undefined;
     throw new MappingError('date.format', `"${shown(text)}" is not a date ${expected}.`, cure);
   }
   const [year, month, day] = parts;

@@ -59,14 +59,14 @@ function failure(text: string, signed: string, mark: DecimalMark | undefined): M
     const call = others.length === 1 ? `decimal(x, "${other}")` : 'decimal(x, ",") or decimal(x, ".")';
     return new MappingError(
       'decimal.ambiguous',
-      `"${shown(text)}" is not a plain decimal number such as 1234.56, and is not guessed at.`,
-      `Say which sign is the decimal mark: ${call}.`,
+      `"${shown(text)}" is not a plain decimal number such as 1234.56, and dpp-sync does not guess.`,
+      `Name the decimal mark: ${call}.`,
     );
   }
   const hint = mark === undefined ? 'such as 1234.56' : `with "${mark}" as decimal mark`;
   return new MappingError(
     'decimal.format',
     `"${shown(text)}" is not a decimal number ${hint}.`,
-    other === undefined ? 'Correct the value in the source.' : `Here the decimal mark would have to be "${other}".`,
+    other === undefined ? 'Correct the value in the source.' : `If the value is right, the decimal mark is "${other}".`,
   );
 }

@@ -25,7 +25,7 @@ export function gtin(value: unknown): string | null {
     throw new MappingError(
       'gtin.format',
       `"${shown(text)}" is not a GTIN: it has 8, 12, 13 or 14 digits.`,
-      'Look whether leading zeros were lost on the way, or whether the column holds another kind of number.',
+      'Check whether leading zeros were lost in the export, or whether the column has another kind of number.',
     );
   }
   const padded = digits.padStart(14, '0');

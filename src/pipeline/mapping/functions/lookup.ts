@@ -24,7 +24,7 @@ export function lookup(tables: LookupTables, name: unknown, key: unknown, ...fal
     throw new MappingError(
       'lookup.ambiguous',
       `The ${named.title} has ${differing.length + 1} rows with different values for "${shownKey(text)}".`,
-      'Make the key of more columns, or take all values with lookup_all().',
+      'Use more columns for the key, or read all values with lookup_all().',
     );
   }
   if (fallback.length > 0) return fallback[0];
@@ -53,7 +53,7 @@ function tableNamed(tables: LookupTables, name: unknown): NamedTable {
   throw new MappingError(
     'lookup.table',
     `The lookup table ${typeof name === 'string' ? `"${shown(name)}"` : kindOf(name)} was not loaded.`,
-    'Write its name as a literal text in the call, so that it can be found before any row is read.',
+    'Write the name of the table as a literal text in the call, so that dpp-sync can load the table before it reads any row.',
   );
 }
 
@@ -68,14 +68,14 @@ function valuesOf(tables: LookupTables, { table, title }: NamedTable, key: strin
     throw new MappingError(
       'lookup.unread',
       `The ${title} has not been read to its end yet, so it is unknown whether it has "${shownKey(key)}".`,
-      'If a later run reads the table, the row is mapped again by itself. Otherwise sync the source of the table.',
+      'If a later run reads the table, dpp-sync maps the row again. Otherwise sync the source of the table.',
     );
   }
   if (entry.values.length <= LOOKUP_VALUES_MAX) return entry.values;
   throw new MappingError(
     'lookup.many',
     `The ${title} has more than ${LOOKUP_VALUES_MAX} rows for "${shownKey(key)}".`,
-    'Make the key of more columns.',
+    'Use more columns for the key.',
   );
 }
 

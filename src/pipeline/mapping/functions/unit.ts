@@ -44,7 +44,7 @@ export function unit(value: unknown, table?: UnitTable): string | null {
     throw new MappingError(
       'unit.ambiguous',
       `The unit "${shown(text)}" can mean ${meanings}.`,
-      `Say which in the source's table of units, for example units: { ${JSON.stringify(shown(text))}: ${/\((\w+)\)/.exec(meanings)?.[1]} }.`,
+      `Name the right unit in the source's table of units, for example units: { ${JSON.stringify(shown(text))}: ${/\((\w+)\)/.exec(meanings)?.[1]} }.`,
     );
   }
   const code = UNITS.get(name);

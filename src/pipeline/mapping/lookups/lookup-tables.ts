@@ -50,7 +50,7 @@ type Rows = Result<{ fields: JsonObject; line: number }[], string>;
 
 function entriesOfCsv(text: string): Entries {
   const header = /^key([,;\t])value$/i.exec(text.split(/\r?\n/, 1)[0]?.replaceAll('"', '').replaceAll(' ', '') ?? '');
-  if (!header) return err('needs the two columns key and value, and a first line that says so: key,value.');
+  if (!header) return err('needs the two columns key and value, and this first line: key,value.');
   let rows: unknown;
   try {
     rows = parse(text, { delimiter: header[1] ?? ',', trim: true, skip_empty_lines: true, info: true });

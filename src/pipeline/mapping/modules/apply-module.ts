@@ -32,7 +32,10 @@ const DraftItem = z.strictObject({
       }),
     )
     .refine((refs) => refs.every(({ role, kind }) => REF_KINDS[role] === kind), 'a ref has the wrong kind for its role')
-    .refine((refs) => refs.every(({ role, either }) => !either || role === 'component'), 'either is for a component')
+    .refine(
+      (refs) => refs.every(({ role, either }) => !either || role === 'component'),
+      '`either` is only for a ref with the role component',
+    )
     .default([]),
 });
 
@@ -86,7 +89,9 @@ export function applyModule(
       return refuse([{ code, message, ...(cure === undefined ? {} : { cure }) }]);
     }
     const message = `The mapping module threw: ${shown(messageOf(error))}`;
-    return refuse([{ code: 'module.threw', message, cure: 'Correct the module, or the row if the module is right.' }]);
+    return refuse([
+      { code: 'module.threw', message, cure: 'Correct the module. If the module is right, correct the row.' },
+    ]);
   }
 }
 
@@ -169,6 +174,6 @@ function nonsense(given: unknown, error: z.ZodError): Issue {
 /** The first problem of the result with its path, such as `0.kind: expected one of product, material`. */
 function complaintOf(error: z.ZodError): string {
   const [first] = error.issues;
-  if (first === undefined) return 'it is not sound';
+  if (first === undefined) return 'it has an invalid value';
   return [first.path.map(String).join('.'), first.message].filter((part) => part !== '').join(': ');
 }
