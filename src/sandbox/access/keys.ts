@@ -13,7 +13,9 @@ const LAST_INSTANT = Date.UTC(10_000, 0) - 1;
 
 /** The properties of a new key. */
 export const KeyRequest = z.strictObject({
-  organization: Label.describe('Name of the workspace; created on the enterprise plan when it is new.'),
+  organization: Label.describe(
+    'Name of the workspace. If there is none of this name, the sandbox creates it on the enterprise plan.',
+  ),
   name: Label.describe('What the key is called in the administrator panel.'),
   scopes: z.array(z.enum(SCOPES)).describe('What the key may do.'),
   expiresAt: z
@@ -21,7 +23,7 @@ export const KeyRequest = z.strictObject({
     .min(0)
     .max(LAST_INSTANT)
     .optional()
-    .describe('When it stops working, in milliseconds since the Unix epoch; up to the end of the year 9999.'),
+    .describe('When the key stops working, in milliseconds since the Unix epoch; up to the end of the year 9999.'),
 });
 export type KeyRequest = z.infer<typeof KeyRequest>;
 

@@ -11,9 +11,11 @@ export type Role = (typeof ROLES)[number];
 
 /** The user to be signed in. If needed, the user is created or gets this role. */
 export const SessionRequest = z.strictObject({
-  organization: Label.describe('Name of the workspace; created on the enterprise plan when it is new.'),
-  email: Label.describe('What the user signs in with.'),
-  role: z.enum(ROLES).describe('What the user is in the organisation.'),
+  organization: Label.describe(
+    'Name of the workspace. If there is none of this name, the sandbox creates it on the enterprise plan.',
+  ),
+  email: Label.describe('The email address with which the user signs in.'),
+  role: z.enum(ROLES).describe('The role of the user in the organisation.'),
   lifetimeMs: z.int().min(1).default(3_600_000).describe('How long the token works, in milliseconds.'),
 });
 export type SessionRequest = z.input<typeof SessionRequest>;

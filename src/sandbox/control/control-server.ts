@@ -28,11 +28,12 @@ export function createControlServer(parts: ControlParts): ControlServer {
 
   const answer = async (request: IncomingMessage): Promise<ControlAnswer> => {
     const host = URL.parse(`http://${request.headers.host ?? ''}`)?.hostname ?? '';
-    if (!isLoopback(host)) return problem(403, 'The control endpoint answers to loopback names alone.');
+    if (!isLoopback(host))
+      return problem(403, 'The control endpoint answers only to the names of the loopback address.');
     const path = request.url?.split('?')[0] ?? '';
     const name = `${request.method ?? ''} ${path}`;
     const route = Object.hasOwn(routes, name) ? routes[name] : undefined;
-    if (!route) return problem(404, `There is no ${request.method ?? ''} ${path.slice(0, 100)} here.`);
+    if (!route) return problem(404, `The control endpoint has no ${request.method ?? ''} ${path.slice(0, 100)}.`);
     const body = await readBody(request);
     if (body === null) return problem(413, 'The body is too large.');
     if (!isUtf8(body)) return problem(400, 'The body is not UTF-8.');

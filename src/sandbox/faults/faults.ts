@@ -6,21 +6,31 @@ import { createRandom } from './random.ts';
 const WHERE = {
   operation: z
     .enum([...OPERATION_NAMES, '*'])
-    .describe('The operation that goes wrong, as `product.create`, or `*` for every one.'),
+    .describe('The operation that fails, such as `product.create`, or `*` for every operation.'),
   skip: z
     .int()
     .min(1)
     .optional()
-    .describe('How many requests that fit pass before the rule applies for the first time.'),
-  count: z.int().min(1).optional().describe('How often the rule applies before it is used up; without it, always.'),
+    .describe('How many matching requests pass before the rule applies for the first time.'),
+  count: z
+    .int()
+    .min(1)
+    .optional()
+    .describe('How often the rule applies before it is used up. Without this setting it always applies.'),
   match: z.string().min(1).optional().describe('Applies only to requests whose body contains this text.'),
   probability: z
     .number()
     .gt(0)
     .max(1)
     .optional()
-    .describe('How likely the rule applies to a request that fits; without it, for certain.'),
-  seed: z.int().min(0).optional().describe('Where the chances of `probability` begin; the same seed, the same run.'),
+    .describe(
+      'The probability with which the rule applies to a matching request. Without this setting it always applies.',
+    ),
+  seed: z
+    .int()
+    .min(0)
+    .optional()
+    .describe('The seed of the random numbers for `probability`. The same seed gives the same run.'),
 };
 
 const ms = z.int().min(0).max(3_600_000);
@@ -38,13 +48,15 @@ export const FaultRule = z.discriminatedUnion('kind', [
       status: z.int().min(200).max(599).describe('The HTTP status to answer.'),
       effect,
       body: z.string().min(1).max(2_000).optional().describe('The answer’s body, as plain text in place of JSON.'),
-      retryAfterSeconds: z.int().min(0).max(86_400).optional().describe('What Retry-After says.'),
+      retryAfterSeconds: z.int().min(0).max(86_400).optional().describe('The value of the header Retry-After.'),
     })
     .refine(({ status, body }) => status >= 400 || body !== undefined, {
       path: ['status'],
       error: 'A status below 400 takes a body.',
     })
-    .describe('Answers with a status, like a proxy in front of the platform, or a platform that fails half-way.'),
+    .describe(
+      'Answers with a status, as a proxy in front of the platform does, or a platform that fails during the work.',
+    ),
   z
     .strictObject({ ...WHERE, kind: z.literal('html'), status: z.int().min(200).max(599), effect })
     .describe('Answers with a page of HTML in place of JSON.'),
@@ -53,7 +65,7 @@ export const FaultRule = z.discriminatedUnion('kind', [
     .describe('Resets the connection before anything was done.'),
   z
     .strictObject({ ...WHERE, kind: z.literal('reset-after') })
-    .describe('Resets the connection when the effect is committed, in place of the answer.'),
+    .describe('Resets the connection instead of an answer, after the effect was committed.'),
   z
     .strictObject({ ...WHERE, kind: z.literal('truncate') })
     .describe('Takes effect, sends half of the answer’s body and resets the connection.'),
@@ -70,19 +82,19 @@ export const FaultRule = z.discriminatedUnion('kind', [
   z
     .strictObject({ ...WHERE, kind: z.literal('crossed') })
     .describe(
-      'Takes effect, and gives the answer that the operation’s last success had, which was about other things.',
+      'Takes effect, and sends the answer of the last successful request for the same operation, which was about another item.',
     ),
   z
     .strictObject({
       ...WHERE,
-      operation: z.literal('product.import').describe('The bulk import alone has rows.'),
+      operation: z.literal('product.import').describe('Only the bulk import has rows.'),
       kind: z.literal('partial-import'),
       rows: z.int().min(0).max(100_000).describe('How many rows are stored before the import fails.'),
       ending: z
         .enum(['error', 'reset', 'silence'])
         .optional()
         .describe(
-          'How the client gets to know: by a 500, by a reset of the connection, or never, since no answer is sent; `error` where this is left out.',
+          'How the import ends for the client: with a 500, with a reset of the connection, or without any answer. The default is `error`.',
         ),
     })
     .describe('Stores the first good rows of an import and fails. An import with fewer good rows succeeds.'),
@@ -90,27 +102,31 @@ export const FaultRule = z.discriminatedUnion('kind', [
     .strictObject({
       ...WHERE,
       kind: z.literal('outage'),
-      ms: ms.describe('How long it lasts from the first request that it hits, in milliseconds.'),
+      ms: ms.describe('How long the outage lasts, from the first request that it hits, in milliseconds.'),
     })
-    .describe('Resets every connection for a while, before anything is done, from the first request that fits.'),
+    .describe(
+      'Resets every connection for a time, before anything is done. The time begins with the first matching request.',
+    ),
   z
     .strictObject({
       ...WHERE,
       kind: z.literal('latency'),
-      ms: ms.describe('How long the request lies before it is worked on, in milliseconds.'),
+      ms: ms.describe('How long the request waits before the sandbox processes it, in milliseconds.'),
     })
-    .describe('Delays the request. The effect happens afterwards, even if the client has hung up by then.'),
+    .describe('Delays the request. The effect happens after the delay, even if the client has closed the connection.'),
   z
     .strictObject({ ...WHERE, kind: z.literal('move') })
-    .describe('Moves the first row of a list to its end, for good, once the request for a page of it was answered.'),
-  z.strictObject({ ...WHERE, kind: z.literal('shuffle') }).describe('Gives a list another order at every request.'),
+    .describe(
+      'Moves the first row of a list permanently to its end, after a request for a page of the list was answered.',
+    ),
+  z.strictObject({ ...WHERE, kind: z.literal('shuffle') }).describe('Gives a list in another order at every request.'),
   z
     .strictObject({
       ...WHERE,
       kind: z.literal('lag'),
-      ms: ms.describe('How far the list lags behind, in milliseconds.'),
+      ms: ms.describe('How far the list lags behind the writes, in milliseconds.'),
     })
-    .describe('Leaves recently created entries out of a list, like a replica that lags behind.'),
+    .describe('Leaves recently created entries out of a list, as a replica that lags behind does.'),
 ]);
 export type FaultRule = z.infer<typeof FaultRule>;
 

@@ -7,7 +7,7 @@ export const Duplicates = z.strictObject({
     .boolean()
     .default(false)
     .describe(
-      'Whether a second product or material with the same SKU, code or name is accepted as a new item. It needs storage in memory.',
+      'Whether a second product or material with the same SKU, code or name is accepted as a new item. This setting needs storage in memory.',
     ),
   status: z
     .union([z.literal(400), z.literal(409), z.literal(422)])

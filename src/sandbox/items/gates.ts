@@ -7,10 +7,12 @@ const match = z
   .string()
   .min(1)
   .optional()
-  .describe('The SKUs that the gate is for, `*` standing for any text, as `BIKE-*`; without it, all.');
+  .describe(
+    'The SKUs for which the condition holds, such as `BIKE-*`; `*` stands for any text. Without this setting it holds for all.',
+  );
 
 const gate = (enabled: boolean) => ({
-  enabled: z.boolean().default(enabled).describe('Whether the gate is there.'),
+  enabled: z.boolean().default(enabled).describe('Whether publishing asks for this condition.'),
   match,
 });
 
@@ -28,7 +30,7 @@ export const Gates = z.strictObject({
       fields: fields(['sku', 'name', 'country_of_origin', 'description', 'gtin'], ['sku', 'name', 'country_of_origin']),
     })
     .prefault({})
-    .describe('The product itself says what a passport must show.'),
+    .describe('The product has a value in each of these fields.'),
   bomPresent: z.strictObject(gate(true)).prefault({}).describe('The product has at least one BOM item.'),
   materialData: z
     .strictObject({
@@ -39,7 +41,7 @@ export const Gates = z.strictObject({
       ),
     })
     .prefault({})
-    .describe('Every material on the product’s own BOM says what is required of it.'),
+    .describe('Every material on the product’s own BOM has a value in each of these fields.'),
   review: z
     .strictObject(gate(false))
     .prefault({})

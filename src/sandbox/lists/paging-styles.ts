@@ -30,7 +30,7 @@ const SIZE = sizeNamed('page_size');
 const NUMBER = { name: 'page', description: 'The number of the page, from 1.', schema: COUNT };
 const cursorNamed = (name: string, from: string): QueryParameter => ({
   name,
-  description: `The \`${from}\` of the page before; without it, the first page.`,
+  description: `The \`${from}\` of the page before. Without this parameter the answer is the first page.`,
   schema: { type: 'string' },
 });
 

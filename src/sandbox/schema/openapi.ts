@@ -48,7 +48,7 @@ export function describeApi(operations: Record<OperationName, Operation>, settin
       title: 'Enterprise Passport Integration API, sandbox',
       version: '1',
       description:
-        'What this sandbox serves with the settings that it was started with. Headers and query parameters that are not listed are ignored.',
+        'The API that this sandbox serves with its present settings. Headers and query parameters that are not listed are ignored.',
     },
     paths,
     components: {

@@ -46,7 +46,7 @@ export function refusalsOf(
   const obeysKeys = honoursKeys(idempotency, endpoint);
   const absent = [
     ...(endpoint.path.includes('{')
-      ? ['The organisation has no such thing. Things of other organisations do not count.']
+      ? ['The organisation has no item with this id. Items of other organisations do not count.']
       : []),
     ...(operation.endsWith('.list') && MISSES_PAGES.has(paging) ? ['There is no such page.'] : []),
   ];
@@ -58,7 +58,7 @@ export function refusalsOf(
   ];
   const tellsApart = ['product.create', 'material.create', 'material.update'].includes(operation);
   const exists = (status: number): string[] =>
-    tellsApart && duplicates.status === status ? ['It exists already.'] : [];
+    tellsApart && duplicates.status === status ? ['The item exists already.'] : [];
   const conflicts = [...blocked, ...exists(409)];
   const tooManyRows = operation === 'product.import' && imports.rowsMaxStatus === 422;
   const unprocessable = [

@@ -30,7 +30,7 @@ function resourceShapes({ ids, import: { answer } }: Pick<SandboxSettings, 'ids'
     sku: optional,
     status: z.enum(['created', 'updated', 'failed']),
     id: id.nullable(),
-    errors: z.record(text, z.unknown()).describe('Messages by field; empty where the row did not fail.'),
+    errors: z.record(text, z.unknown()).describe('Messages by field; empty if the row did not fail.'),
   });
   const importAnswers = {
     'per-row': z.strictObject({ results: z.array(row), ...counts }),

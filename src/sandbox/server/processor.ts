@@ -166,13 +166,13 @@ function insteadOf(outcome: Exclude<NonNullable<FaultPlan['outcome']>, { kind: '
     case 'status': {
       const { status, retryAfterSeconds, body } = outcome;
       const headers = retryAfterSeconds === undefined ? undefined : { 'retry-after': String(retryAfterSeconds) };
-      const answer = refusal(status, `The sandbox answers ${status} by a fault rule.`, headers);
+      const answer = refusal(status, `A fault rule makes the sandbox answer with ${status}.`, headers);
       return body === undefined
         ? answer
         : { ...answer, document: { type: 'text/plain; charset=utf-8', bytes: Buffer.from(body) } };
     }
     case 'html': {
-      const page = `<!doctype html>\n<title>${outcome.status}</title>\n<p>The sandbox answers with HTML by a fault rule.</p>\n`;
+      const page = `<!doctype html>\n<title>${outcome.status}</title>\n<p>A fault rule makes the sandbox answer with HTML.</p>\n`;
       return {
         status: outcome.status,
         body: null,

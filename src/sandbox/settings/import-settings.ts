@@ -6,7 +6,7 @@ export const ImportSettings = z
     upserts: z
       .boolean()
       .default(true)
-      .describe('Whether a row with an SKU that exists updates its product; if not, the row fails.'),
+      .describe('Whether a row whose SKU exists updates the product. If not, the row fails.'),
     answer: z
       .enum(['per-row', 'summary', 'none', 'later'])
       .default('per-row')
@@ -19,9 +19,9 @@ export const ImportSettings = z
       .max(86_400_000)
       .default(0)
       .describe(
-        'How long after the answer the rows are stored, in milliseconds. Until then no list has them. Needs another answer than `per-row`.',
+        'How long after the answer the rows are stored, in milliseconds. Until then no list has the new products. This setting needs another `answer` than `per-row`.',
       ),
-    rowsMax: z.int().min(1).max(100_000).default(1000).describe('The most rows of one import.'),
+    rowsMax: z.int().min(1).max(100_000).default(1000).describe('The highest number of rows of one import.'),
     rowsMaxStatus: z
       .union([z.literal(400), z.literal(413), z.literal(422)])
       .default(400)
@@ -31,12 +31,14 @@ export const ImportSettings = z
       .min(1)
       .nullable()
       .default(null)
-      .describe('The largest body of an import; a larger one is answered 413. Null for `bodyBytesMax` alone.'),
+      .describe(
+        'The highest number of bytes of the body of an import. The answer to a larger body is 413. With null only `bodyBytesMax` limits it.',
+      ),
     bytesMaxAnswer: z
       .enum(['json', 'nginx'])
       .default('json')
       .describe(
-        'The body of the answer 413 to a large import: JSON as from the application, or the page of an nginx in front of it.',
+        'The body of the answer 413 to a large import: JSON, as the application sends it, or the page of an nginx in front of the application.',
       ),
     badRow: z
       .enum(['fails-alone', 'refuses-all', 'refuses-all-named'])
@@ -47,18 +49,20 @@ export const ImportSettings = z
     doublesNew: z
       .boolean()
       .default(false)
-      .describe('Whether every new product of an import is stored twice, under two ids. Needs storage in memory.'),
+      .describe(
+        'Whether every new product of an import is stored twice, under two ids. This setting needs storage in memory.',
+      ),
     doublesExisting: z
       .boolean()
       .default(false)
       .describe(
-        'Whether a row with an SKU that exists makes a second product in place of an update. Needs storage in memory.',
+        'Whether a row whose SKU exists creates a second product instead of an update. This setting needs storage in memory.',
       ),
   })
   .refine(({ answer, storesAfterMs }) => answer !== 'per-row' || storesAfterMs === 0, {
     path: ['storesAfterMs'],
     message:
-      'found a delay with the answer per-row, expected 0 or another answer: a per-row answer has the ids of stored rows',
+      'found a delay with the answer per-row, expected 0 or another answer, because a per-row answer has the ids of stored rows',
   });
 export type ImportSettings = z.infer<typeof ImportSettings>;
 /** The settings of the import from a caller. A setting that is left out gets its default. */

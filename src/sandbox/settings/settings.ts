@@ -9,9 +9,7 @@ const HOW = {
   retryAfter: z
     .enum(['seconds', 'date', 'wrong', 'none'])
     .default('seconds')
-    .describe(
-      'The value of Retry-After in a 429: whole seconds, rounded up; an HTTP date; 0, however long it takes; or nothing.',
-    ),
+    .describe('The value of Retry-After in a 429: whole seconds, rounded up; an HTTP date; always 0; or no header.'),
   headers: z
     .enum(['none', 'draft', 'legacy'])
     .default('none')
@@ -30,10 +28,14 @@ export const RateLimit = z.discriminatedUnion('kind', [
     .strictObject({
       kind: z.enum(['token-bucket', 'gcra']),
       ratePerSecond: z.number().min(1e-5).max(1e6).describe('Requests per second in the long run.'),
-      burst: z.int().min(1).max(1_000_000).describe('Requests that may come at once after a rest.'),
+      burst: z
+        .int()
+        .min(1)
+        .max(1_000_000)
+        .describe('How many requests may come at once after a time without requests.'),
       ...HOW,
     })
-    .describe('An even rate with some slack. The generic cell rate algorithm is a token bucket by another name.'),
+    .describe('An even rate that allows bursts (a token bucket, also called generic cell rate algorithm).'),
   z
     .strictObject({
       kind: z.literal('fixed-window'),
@@ -46,10 +48,10 @@ export const RateLimit = z.discriminatedUnion('kind', [
     .strictObject({
       kind: z.literal('sliding-window'),
       limit: z.int().min(1).max(100_000).describe('Requests in any period of `windowMs`.'),
-      windowMs: z.int().min(1).max(WINDOW_MS_MAX).describe('The length of that time in milliseconds.'),
+      windowMs: z.int().min(1).max(WINDOW_MS_MAX).describe('The length of the period in milliseconds.'),
       ...HOW,
     })
-    .describe('A quota over the time just passed.'),
+    .describe('A quota over a sliding period.'),
 ]);
 /** The settings of a limit from a caller. */
 export type RateLimit = z.input<typeof RateLimit>;
@@ -168,13 +170,13 @@ export const SandboxSettings = z
   })
   .refine(({ duplicates, storage }) => !duplicates.taken || storage === ':memory:', {
     path: ['duplicates', 'taken'],
-    message: 'found true with a storage file, expected one or the other: a file keeps keys unique',
+    message: 'found true with a storage file, expected only one of the two, because a file keeps keys unique',
   })
   .superRefine((settings, context) => {
     if (settings.storage === ':memory:') return;
     for (const name of ['doublesNew', 'doublesExisting'] as const) {
       if (!settings.import[name]) continue;
-      const message = 'found true with a storage file, expected one or the other: a file keeps SKUs unique';
+      const message = 'found true with a storage file, expected only one of the two, because a file keeps SKUs unique';
       context.addIssue({ code: 'custom', path: ['import', name], message });
     }
   });

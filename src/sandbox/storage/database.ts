@@ -123,7 +123,7 @@ export function openDatabase({ storage, ids }: Pick<SandboxSettings, 'storage' |
   try {
     if (isSandbox(database)) suggestion = NAME_OR_DELETE;
     else if (!isEmpty(database))
-      throw storageFault(storage, { reason: 'it holds the data of something else', suggestion });
+      throw storageFault(storage, { reason: 'the file has data of another program', suggestion });
     // The mark is set before the WAL is turned on. Otherwise a crash could leave the mark only in the WAL and not in
     // the file.
     database.pragma(`application_id = ${APPLICATION_ID}`);
@@ -173,7 +173,7 @@ function tablesOf(database: Database.Database): string[] {
 function prepare(database: Database.Database, storage: string, ids: SandboxSettings['ids']): void {
   const version = Number(database.pragma('user_version', { simple: true }));
   if (version > FORMATS.length) {
-    const reason = `it has format ${version}, and this is ${FORMATS.length}`;
+    const reason = `the file has format ${version}, but this version of the sandbox has format ${FORMATS.length}`;
     throw storageFault(storage, { reason, suggestion: NAME_OR_DELETE });
   }
   for (const statements of FORMATS.slice(version)) database.exec(statements);
@@ -181,7 +181,7 @@ function prepare(database: Database.Database, storage: string, ids: SandboxSetti
   if (version === 0) database.prepare(`INSERT INTO setting (name, value) VALUES ('ids', ?)`).run(ids);
   const stored = database.prepare(`SELECT value FROM setting WHERE name = 'ids'`).pluck().get();
   if (stored === ids) return;
-  const reason = `its ids are ${String(stored)}, and the settings say ${ids}`;
+  const reason = `the ids in the file are ${String(stored)}, but the settings have ${ids}`;
   throw storageFault(storage, { reason, suggestion: NAME_OR_DELETE });
 }
 

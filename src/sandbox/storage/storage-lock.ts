@@ -30,10 +30,10 @@ export function lockStorage(storage: string): StorageLock {
   } catch (error) {
     database?.close();
     const isBusy = systemCodeOf(error)?.startsWith('SQLITE_BUSY') === true;
-    const reason = isBusy ? 'another sandbox is serving from it' : `${file} cannot be locked (${messageOf(error)})`;
+    const reason = isBusy ? 'another sandbox uses this file' : `${file} cannot be locked (${messageOf(error)})`;
     throw new Fault('sandbox.storage', 3, `The sandbox cannot use ${storage}: ${reason}.`, {
       suggestion: isBusy
-        ? 'Stop the other one, or name another file.'
+        ? 'Stop the other sandbox, or name another file.'
         : 'Name a file in a folder that can be written to.',
       cause: error,
     });

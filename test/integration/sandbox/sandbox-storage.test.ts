@@ -175,8 +175,8 @@ test('the sandbox lets no second sandbox on its file, by whatever name, until it
   for (const name of [storage, alias]) {
     await expect(createSandbox({ storage: name }, { clock })).rejects.toMatchObject({
       code: 'sandbox.storage',
-      message: `The sandbox cannot use ${name}: another sandbox is serving from it.`,
-      suggestion: 'Stop the other one, or name another file.',
+      message: `The sandbox cannot use ${name}: another sandbox uses this file.`,
+      suggestion: 'Stop the other sandbox, or name another file.',
     });
   }
   await first.close();
