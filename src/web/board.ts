@@ -14,10 +14,10 @@ import { errorStatus } from './error-status.ts';
 export const BOARD_PATH = '/queues/board';
 
 const DESCRIPTIONS: Record<QueueName, string> = {
-  pull: 'Runs: a failed one says why its source could not be read, and Retry pulls it again.',
+  pull: 'Runs. A failed job shows why its source could not be read, and Retry pulls the source again.',
   map: 'Changed records that are mapped onto items.',
   deliver:
-    'Writes to the API. What needs a person is among the failed: Retry maps the stored record anew and sends it.',
+    'Writes to the API. The failed jobs are the writes that need a person. Retry maps the stored record again and sends the item.',
 };
 
 /** The changes that the board may make. Every other change is made through the ledger. */
@@ -32,7 +32,7 @@ const RETRY_ALL = '/api/queues/:queueName/retry/:queueStatus';
  * "Retry all" of the board is refused, because the board would only report that the jobs were enqueued again, and not
  * their results.
  */
-const RETRY_ALL_ELSEWHERE = 'Use "Retry all" on the page "Queues in short": it reports what came of each delivery.';
+const RETRY_ALL_ELSEWHERE = 'Use "Retry all" on the page "Queues in short": it reports the result of each delivery.';
 
 /**
  * Adds bull-board for the queues. The ledger is the truth and not the queues, so no action on the board can lose or
@@ -76,7 +76,7 @@ export async function addBoard(
   // The error handler of the board would show internal messages of the queue's datastore.
   serverAdapter.setErrorHandler((error) => {
     if (errorStatus(error) < 500) return refused(400, messageOf(error));
-    if (isOvertaken(error)) return refused(409, 'The job has changed meanwhile. Look at the list again.');
+    if (isOvertaken(error)) return refused(409, 'The job has changed meanwhile. Load the list again.');
     const trouble = knownTroubleOf(error);
     if (trouble !== null) return unavailable(`Redis cannot be used: ${trouble.what} ${trouble.cure}`);
     log.error({ error: messageOf(error) }, `The board could not answer: ${messageOf(error)}`);

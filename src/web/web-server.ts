@@ -104,7 +104,7 @@ export const openWeb = (async (context, web): Promise<DashboardServer> => {
   // The first question starts the reading thread. Between questions the thread then reads what lists need in memory, which takes
   // seconds with a large ledger.
   dashboard.lookupValues().catch((error: unknown) => {
-    log.debug({ err: error }, 'The reading thread could not be started ahead of the first page.');
+    log.debug({ err: error }, 'The thread that reads the ledger could not be started before the first page.');
   });
   return {
     url,
@@ -148,7 +148,7 @@ async function listen(
       `The dashboard cannot listen on ${host}:${port} (${systemCodeOf(error) ?? messageOf(error)}).`,
       {
         path: 'web',
-        suggestion: 'Name an address of this machine and a port that is free, or leave the section out.',
+        suggestion: 'Name an address of this machine and a free port, or remove the section `web` from the config.',
         cause: error,
       },
     );
@@ -168,8 +168,8 @@ async function listen(
 
 function hostsOf(allowedHosts: readonly string[]): string {
   return allowedHosts.length === 0
-    ? 'It refuses requests that name any other host than the configured one or localhost: add the names under which people reach it to web.allowedHosts.'
-    : `Hosts that it answers to, besides the configured one and localhost: ${allowedHosts.join(', ')}.`;
+    ? 'The dashboard refuses requests that name another host than the configured host or localhost. Add the names under which people reach the dashboard to web.allowedHosts.'
+    : `The dashboard also answers under these host names: ${allowedHosts.join(', ')}.`;
 }
 
 /**

@@ -31,7 +31,7 @@ export function createWrongTokens({ clock, log }: { clock: Clock; log: Logger })
     warnedAt = now;
     log.warn(
       { address },
-      `Many wrong tokens for the dashboard come from ${address}: somebody is guessing, or a script has an old token.`,
+      `Many wrong tokens for the dashboard come from ${address}: somebody tries tokens, or a script has an old token.`,
     );
   }
 

@@ -41,14 +41,14 @@ const Status = z.strictObject({
     z.strictObject({
       source: z.string(),
       completeAt: Time.nullable().describe('The end of the last complete run.'),
-      nextRunAt: Time.nullable().describe('Null where no run begins by itself.'),
+      nextRunAt: Time.nullable().describe('Null if no run begins automatically.'),
       pausedUntil: Time.nullable(),
     }),
   ),
   pausedQueues: z.array(z.enum(QUEUE_NAMES)).nullable().describe('Null while the queue is out of reach.'),
   requestsPerSecond: z.strictObject({
     now: z.number(),
-    allowed: z.number().nullable().describe('What the API allows as far as it is known.'),
+    allowed: z.number().nullable().describe('The rate that the API allows, as far as dpp-sync knows it.'),
   }),
   lastReload: z.strictObject({ at: Time, ok: z.boolean(), errors: z.array(z.string()) }).nullable(),
 });
@@ -170,7 +170,7 @@ export const DAEMON_OPERATIONS: readonly ApiOperation[] = [
     method: 'GET',
     path: '/alerts',
     id: 'listAlerts',
-    summary: 'Lists the alerts, the firing ones first, and what became of their notices.',
+    summary: 'Lists the alerts, those that fire first, and the state of their notices.',
     tag: 'daemon',
     role: 'viewer',
     params: Nothing,

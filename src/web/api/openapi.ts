@@ -32,7 +32,7 @@ export function openApiDocument(operations: readonly ApiOperation[], version: st
       title: 'Admin API of dpp-sync',
       version,
       description:
-        'All that the ledger can show and a person can do. The token of `web.token` goes into the header `Authorization: Bearer …`. Errors are problem documents (RFC 9457).',
+        'Everything that the ledger can show, and every action of a person. The token of `web.token` goes into the header `Authorization: Bearer …`. Errors are problem documents (RFC 9457).',
     },
     tags: TAGS.map((name) => ({ name, description: TAG_TEXTS[name] })),
     security: [{ token: [] }],

@@ -5,7 +5,7 @@ import { LookupValue } from './schemas.ts';
 const Nothing = z.strictObject({});
 const Done = z.strictObject({ done: z.boolean() });
 const Affected = z.strictObject({
-  records: z.number().int().describe('Records that use the value and are mapped again.'),
+  records: z.number().int().describe('The records that use the value and are mapped again.'),
 });
 const Name = z.strictObject({
   lookup: z.string().describe('The name of the lookup table.'),
@@ -36,7 +36,7 @@ export const PEOPLE_OPERATIONS: readonly ApiOperation[] = [
     path: '/lookup-values/:lookup/:key',
     id: 'setLookupValue',
     summary:
-      'Adds or changes a value of a lookup table. Records that use it are mapped again by the next run or replay.',
+      'Adds or changes a value of a lookup table. The next run or replay maps the records that use the value again.',
     tag: 'attention',
     role: 'editor',
     action: 'lookup.set',

@@ -85,7 +85,7 @@ export const PLATFORM_OPERATIONS: readonly ApiOperation[] = [
             if (result.ok) return;
             throw outcomeFault(result.outcome, {
               failure: `The passport of ${product} cannot be read`,
-              cure: 'See whether the passport was initialised.',
+              cure: 'Check whether the passport was initialised.',
             });
           },
         },

@@ -16,30 +16,31 @@ interface Described {
 /** Describes the handlers of the admin channel, except those that read the platform. A test compares this list with the handlers. */
 export const WORK: Readonly<Record<string, Described>> = {
   sync: { summary: 'Pulls, maps, sends and publishes.', tag: 'work', role: 'operator' },
-  replay: { summary: 'Maps stored records again and sends what needs it.', tag: 'attention', role: 'operator' },
+  replay: { summary: 'Maps stored records again and sends the items that result.', tag: 'attention', role: 'operator' },
   'replay-cause': {
-    summary: 'Maps all records of a cause again and sends what needs it.',
+    summary: 'Maps all records of a cause again and sends the items that result.',
     tag: 'attention',
     role: 'editor',
   },
   'correct-rows': {
-    summary: 'Stores corrected rows of a stream, until its next export brings others.',
+    summary: 'Stores corrected rows of a stream. The next export of the stream can replace them.',
     tag: 'attention',
     role: 'editor',
   },
   'retry-deliveries': {
-    summary: 'Maps the records of stuck deliveries again, sends what passes, and reports what came of each.',
+    summary:
+      'Maps the records of stuck deliveries again, sends the items that pass, and reports the result of each delivery.',
     tag: 'attention',
     role: 'operator',
   },
   backup: { summary: 'Makes a backup of the ledger and verifies it.', tag: 'daemon', role: 'operator' },
-  reload: { summary: 'Reads the config and all that it names again.', tag: 'daemon', role: 'operator' },
-  'mute-alert': { summary: 'Has an alert send no notices for a time, or again.', tag: 'daemon', role: 'operator' },
+  reload: { summary: 'Reads the config and all files that it names again.', tag: 'daemon', role: 'operator' },
+  'mute-alert': { summary: 'Mutes the notices of an alert for a time, or ends that.', tag: 'daemon', role: 'operator' },
   settle: { summary: 'Settles named deliveries by hand.', tag: 'attention', role: 'operator' },
   'settle-selected': { summary: 'Settles all deliveries in a state by hand.', tag: 'attention', role: 'operator' },
   'settle-cause': { summary: 'Settles the items of a cause by hand.', tag: 'attention', role: 'operator' },
   'settle-parts': {
-    summary: 'Says whether BOM items of adopted products are at the platform.',
+    summary: 'Records whether the BOM items of adopted products are at the platform.',
     tag: 'attention',
     role: 'operator',
   },
@@ -120,7 +121,7 @@ export const WORK_OPERATIONS: readonly ApiOperation[] = [
     method: 'GET',
     path: '/operations/:id',
     id: 'showOperation',
-    summary: 'Shows how an operation stands, and its result once it has ended.',
+    summary: 'Shows the state of an operation, and its result once it has ended.',
     tag: 'work',
     role: 'viewer',
     params: Id,

@@ -11,7 +11,7 @@ export function liveRoutes({ hub, access }: { hub: LiveHub; access: Access }): R
       path: '/live',
       role: 'viewer',
       async handle({ person, headers, ip }) {
-        if (!hub.hasRoom()) throw new WebFault(503, 'Too many pages are open. This one is not renewed by itself.');
+        if (!hub.hasRoom()) throw new WebFault(503, 'Too many pages are open. This page does not update itself.');
         const mayGoOn = () => access.recognise({ headers: { ...headers, 'x-live': '1' }, ip }).ok;
         const signal = access.signal({ headers, ip });
         return {

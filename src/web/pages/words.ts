@@ -12,24 +12,24 @@ export const KINDS: Record<SubjectKind, { one: string; many: string }> = {
 
 /** What each state of an item means, in the order in which pages show them. */
 export const ITEM_STATES: Record<ItemState, string> = {
-  delivered: 'The platform has it as the source wants it.',
-  superseded: 'A person has ended its last write.',
-  due: 'It is sent next.',
-  sending: 'Its request is under way.',
-  waiting: 'It waits for an item that it refers to.',
+  delivered: 'The platform has the item as the source has it.',
+  superseded: 'A person has ended the last write of the item.',
+  due: 'dpp-sync sends the item next.',
+  sending: 'The request is in flight.',
+  waiting: 'The item waits for another item to which it refers.',
   in_doubt: 'The request went out and no answer came back.',
-  blocked: 'A business rule of the platform refuses it.',
+  blocked: 'A business rule of the platform refuses the write.',
   rejected: 'The platform does not take this data.',
-  parked: 'It was tried too often. A person has to decide.',
+  parked: 'The write failed too often. A person has to decide.',
 };
 
 /** What each state of a passport means. */
 export const PASSPORT_MEANS: Record<PassportState, string> = {
-  published: 'Everybody can see it.',
-  initialized: 'The platform has it, and it is not published.',
-  unpublished: 'It was published and is withdrawn.',
-  incomplete: 'Its product lacks something.',
-  blocked: 'It needs a person.',
+  published: 'Everybody can see the passport.',
+  initialized: 'The passport is initialised at the platform, and not published.',
+  unpublished: 'The passport was published and is withdrawn.',
+  incomplete: 'The product is not complete.',
+  blocked: 'The passport needs a person.',
   none: 'There is no passport.',
 };
 

@@ -28,7 +28,7 @@ const STATUSES: Record<string, number> = {
 };
 
 const REFUSED: Record<number, string> = {
-  413: 'The request is larger than this server takes.',
+  413: 'The request is larger than this server accepts.',
   415: 'The server cannot read this kind of content.',
 };
 

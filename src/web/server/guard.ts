@@ -56,7 +56,7 @@ export function addGuard(app: FastifyInstance, guard: Guard): void {
       return refuse(request, reply, 403, 'This request does not come from a page of this server.');
     }
     if (role !== 'open' && (person === undefined || !mayDo(person, role))) {
-      return refuse(request, reply, 403, `Your role does not allow this: it takes the role ${role}.`);
+      return refuse(request, reply, 403, `Your role does not allow this. You need the role ${role}.`);
     }
     return undefined;
   });
@@ -76,7 +76,7 @@ export function addGuard(app: FastifyInstance, guard: Guard): void {
 }
 
 const FOREIGN_HOST =
-  'The request names a host that is not one of this server. To serve under that name, add it to web.allowedHosts in the config.';
+  'The request names a host that this server does not know. To open the dashboard under that name, add the name to web.allowedHosts in the config.';
 
 /** The role for requests outside of the route table, such as those to the board of the queues. */
 export const DEFAULT_ROLE: Role = 'operator';

@@ -110,7 +110,7 @@ export function createTasks(options: TasksOptions): Tasks {
       if (closed) throw CLOSED;
       if (running().length >= RUNNING_MAX) {
         throw fault('daemon.busy', `${RUNNING_MAX} tasks run already.`, {
-          suggestion: 'Wait until one of them has ended, or stop one.',
+          suggestion: 'Wait until one of the tasks has ended, or stop one.',
         });
       }
       const parsed = handler.request.safeParse(request);

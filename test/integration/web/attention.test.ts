@@ -48,7 +48,7 @@ describe('what needs attention', () => {
     const { id } = await causeOf('quarantine', 'lookup.unknown');
     const { text } = await web.get(`/attention/${id}`);
     expect(text.match(/<td class="wrong" /g)).toHaveLength(3);
-    expect(text).toContain('At fault: </span>99</td>');
+    expect(text).toContain('Wrong: </span>99</td>');
     expect(text).toContain('products.csv:3');
     expect(await web.get('/attention/0123abcd')).toMatchObject({ status: 404 });
   });
@@ -108,7 +108,7 @@ describe('what needs attention', () => {
     served.world.write('dpp-sync.yaml', 'sources: 1\n');
     expect(await served.daemon.reload('person')).toMatchObject({ ok: false });
     const { to } = await web.post(`/attention/${id}/replay/try`);
-    expect((await web.get(to)).text).toContain('refused the present config, so the mapping before it was used');
+    expect((await web.get(to)).text).toContain('refused the present config, so it used the former mapping');
     expect(await web.taskPage(`/tasks/${to.split('tried=')[1]}`)).toContain('refused the present config');
   });
 
@@ -200,7 +200,7 @@ describe('the files of a cause', () => {
     expect(preview.text).toMatch(/A-2[\s\S]*passes[\s\S]*STATE[\s\S]*99[\s\S]*10/);
     expect(preview.text).toContain('1 row</li>');
     expect(preview.text).toContain('an upload adds no rows');
-    expect(preview.text).toContain('The next export of the source wins');
+    expect(preview.text).toContain('If the next export of the source still has the old rows, they replace');
     expect(preview.text).toContain('Store 2 rows');
     expect(served.daemon.runtime.views.quarantinedCount()).toBe(4);
     const { to } = await web.post(sent.to);

@@ -99,9 +99,9 @@ describe('the pages to look at', () => {
         'erp /products: products.csv, line 3'.replace('erp /', 'erp/'),
         'COUNTRY',
         'country_of_origin',
-        'The platform has acknowledged the same.',
+        'The platform has acknowledged the same values.',
       );
-      await expectAll('/items/product/P-5', 'The platform has not acknowledged anything of it yet.', 'RETIRED');
+      await expectAll('/items/product/P-5', 'The platform has not acknowledged this item yet.', 'RETIRED');
     });
 
     it('show the parts as a tree, what they refer to and what uses them', async () => {
@@ -145,7 +145,7 @@ describe('the pages to look at', () => {
         'Lamp without a known country',
       );
       expect(markup).toMatch(/<a href="\/attention\/[0-9a-f]+">Quarantined row<\/a>/);
-      expect(markup).toContain('<span class="unseen">At fault: </span>Atlantis</td>');
+      expect(markup).toContain('<span class="unseen">Wrong: </span>Atlantis</td>');
     });
 
     it('are not found where the ledger has no such item', async () => {
@@ -162,7 +162,7 @@ describe('the pages to look at', () => {
         '4 initialised',
         '2 incomplete',
         'Kettle',
-        'Nobody has published it',
+        'Nobody has published the passport',
       );
       expect(markup).toContain('href="/passports?state=incomplete"');
       await expectAll('/passports?state=incomplete', '2 of 2', 'P-5', 'P-6');

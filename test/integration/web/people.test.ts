@@ -78,7 +78,7 @@ describe('people of the dashboard', () => {
         who: 'the-operator',
         via: 'web',
         detail: { source: 'nowhere' },
-        outcome: 'Failed: The config has no such source.',
+        outcome: 'Failed: The config has no source with this name.',
       }),
       expect.objectContaining({
         who: 'the-operator',
@@ -92,7 +92,8 @@ describe('people of the dashboard', () => {
     expect((await operator.get('/runs')).body).toContain('data-label="asked for by">the-operator</td>');
     expect((await web.people.viewer.get('/audit')).status).toBe(403);
     const { body } = await operator.get('/audit');
-    for (const text of ['the-operator', 'The config has no such source.', 'login']) expect(body).toContain(text);
+    for (const text of ['the-operator', 'The config has no source with this name.', 'login'])
+      expect(body).toContain(text);
   });
 
   it('may stop their own tasks, and those of others as operators alone', async () => {

@@ -84,7 +84,7 @@ describe('everything that the server serves', () => {
         const { cookie, csrf } = web.people[role];
         const { status, body } = await ask(route, { cookie, origin: web.url, 'x-csrf-token': csrf });
         expect([nameOf(route), role, status]).toEqual([nameOf(route), role, 403]);
-        expect(body).toContain(`it takes the role ${route.role}`);
+        expect(body).toContain(`You need the role ${route.role}`);
         refused += 1;
       }
     }

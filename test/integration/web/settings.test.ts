@@ -51,7 +51,7 @@ describe('the settings', () => {
     expect(text).toContain('1.2.3');
     expect(text).toContain(process.version);
     expect(text).toMatch(/SQLite<\/dt><dd>3\./);
-    expect(text).toContain('The token counts as an operator.');
+    expect(text).toContain('Whoever logs in with the token is an operator.');
     expect(text).toContain('The config has no <code>backups</code>');
   });
 

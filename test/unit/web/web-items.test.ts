@@ -116,7 +116,7 @@ describe('the tree of BOM items', () => {
     expect(text(markup)).toContain('and 12 more BOM items');
     expect(text(markup)).toContain('contains itself');
     expect(markup).not.toContain('href="/items/product/gone"');
-    expect(text(bomTree(node('leaf')).markup)).toBe('It has no BOM items.');
+    expect(text(bomTree(node('leaf')).markup)).toBe('The product has no BOM items.');
   });
 });
 

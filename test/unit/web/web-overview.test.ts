@@ -215,13 +215,13 @@ describe('the overview', () => {
         },
       }).markup,
     );
-    expect(shown).toContain('The ledger was removed. Nothing is sent any more, and the daemon ends.');
+    expect(shown).toContain('The ledger was removed. dpp-sync sends nothing more, and the daemon ends.');
     expect(shown).toContain('The disk is full. Everything stays due');
     expect(shown).toContain('The API refuses the key.');
-    expect(shown).toContain('No publishing. Deliveries that take the scope publish stay due');
+    expect(shown).toContain('No publishing. Deliveries that need the scope publish stay due');
     expect(shown).toContain('Paused: deliver');
     expect(shown).toContain('The API has asked to wait until 2026-03-01 07:00 UTC (429): Slow down.');
-    expect(shown).toContain('The causes could not be read just now.');
+    expect(shown).toContain('The causes could not be read at the moment.');
   });
 });
 

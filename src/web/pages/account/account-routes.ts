@@ -93,7 +93,7 @@ function loginPage({ next, problem, ways, ...answer }: LoginPage): WebAnswer {
   <input name="next" type="hidden" value="${next}" />
   <button type="submit">Log in</button>
   ${problem === null ? null : html`<p class="bad" role="alert">${problem}</p>`}
-  ${ways.users ? null : html`<p class="quiet">The token is what <code>web.token</code> in the config stands for.</p>`}
+  ${ways.users ? null : html`<p class="quiet">The token is the value of <code>web.token</code> in the config.</p>`}
 </form>`;
   return { type: 'page', title: 'Log in', at: '', body, ...answer };
 }

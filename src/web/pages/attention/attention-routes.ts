@@ -109,7 +109,7 @@ export function attentionRoutes(context: PageContext): Route[] {
     const { form, person } = request;
     const cause = await causeOf(request);
     const resolution = form.get('resolution') ?? '';
-    if (!isResolution(resolution)) throw badRequest('Say whether it arrived.');
+    if (!isResolution(resolution)) throw badRequest('Choose whether the write arrived.');
     const [kind, key] = [form.get('kind'), form.get('key')];
     const item = kind !== null && key !== null && isSubjectKind(kind) ? { kind, key } : null;
     const what = item === null ? membersText(cause) : item.key;

@@ -68,7 +68,7 @@ function replayCard({ cause, tried, mayEdit }: CauseView, request: Pick<WebReque
     cause.type === 'quarantine'
       ? 'Correct the mapping, a value of a lookup table, or the rows. A replay then maps the stored rows again.'
       : 'A replay maps the stored records again with the present mapping, and sends them as new revisions.';
-  const effect = `${membersText(cause)} ${cause.count === 1 ? 'is' : 'are'} mapped again, not only those on this page. What passes is sent to the platform.`;
+  const effect = `${membersText(cause)} ${cause.count === 1 ? 'is' : 'are'} mapped again, not only those on this page. The items that pass are sent to the platform.`;
   return card('Replay', [
     html`<p class="quiet">${text}</p>`,
     html`<div id="tried" data-live>${triedText(tried, cause, replayed)}</div>`,
@@ -90,7 +90,7 @@ function triedText(tried: Task | null, { type }: Pick<Cause, 'type'>, replayed: 
   if (tried === null) return null;
   const { outcome, id } = tried;
   if (outcome === null)
-    return html`<p role="status">This is being found out. <a href="/tasks/${id}">Watch it</a>, or load the page again.</p>`;
+    return html`<p role="status">dpp-sync counts the rows that would pass. <a href="/tasks/${id}">Open the task</a>, or load the page again.</p>`;
   if (!outcome.ok) return html`<p class="bad" role="status">${outcome.message} ${outcome.suggestion}</p>`;
   if (replayed === null) return null;
   const text = type === 'quarantine' ? passingText(replayed) : askedText(replayed);
@@ -126,7 +126,7 @@ function lookupCard({ cause, lookups, mayEdit }: CauseView, request: Pick<WebReq
   if (!mayEdit || cause.code !== 'lookup.unknown' || lookups.length === 0) return null;
   const options = lookups.map((name) => html`<option value="${name}">${name}</option>`);
   return card('Add a value to a lookup table', [
-    html`<p class="quiet">It wins over the table's file or stream until somebody removes it. Rows that have used the key are mapped again.</p>`,
+    html`<p class="quiet">The value replaces the value of the table's file or stream until somebody removes it. Rows that have used the key are mapped again.</p>`,
     html`<form class="stack" method="post" action="${causePath(cause.id)}/lookup">${csrfField(request)}
 <div class="field"><label for="lookup">Table</label><select id="lookup" name="lookup">${options}</select></div>
 <div class="field"><label for="lookup-key">Key</label><input id="lookup-key" name="key" required maxlength="1000" value="${cause.example ?? ''}" /></div>
@@ -136,8 +136,16 @@ function lookupCard({ cause, lookups, mayEdit }: CauseView, request: Pick<WebReq
 }
 
 const SETTLED = [
-  { value: 'delivered', name: 'It arrived', text: 'The platform has it. Its baseline becomes what was sent.' },
-  { value: 'rejected', name: 'It did not arrive', text: 'The platform does not have it. The next change is sent.' },
+  {
+    value: 'delivered',
+    name: 'It arrived',
+    text: 'The platform has what was sent. dpp-sync stores that as the acknowledged payload.',
+  },
+  {
+    value: 'rejected',
+    name: 'It did not arrive',
+    text: 'The platform does not have the write. dpp-sync sends the next change.',
+  },
   { value: 'ignored', name: 'Ignore', text: 'The platform stays as it is, until the source changes.' },
 ] as const;
 
@@ -153,7 +161,7 @@ function settleCard({ cause, mayDecide }: CauseView, request: Pick<WebRequest, '
       }),
   );
   return card('Settle by hand', [
-    html`<p class="quiet">Look at the platform first. What you say here is believed.</p>`,
+    html`<p class="quiet">Look at the platform first: dpp-sync believes your answer.</p>`,
     html`<div class="row">${forms}</div>`,
   ]);
 }
@@ -167,7 +175,7 @@ function settleForm(
   const options = SETTLED.filter(({ value }) => type !== 'unconfirmed' || value !== 'ignored').map(
     ({ value, name: text }) => html`<option value="${value}">${text}</option>`,
   );
-  return html`<form class="inline" method="post" action="${causePath(id)}/settle">${csrfField(request)}<input type="hidden" name="kind" value="${kind}" /><input type="hidden" name="key" value="${key}" /><select name="resolution" aria-label="What became of ${name}">${options}</select> <button class="plain" aria-label="Settle ${name}">Settle</button></form>`;
+  return html`<form class="inline" method="post" action="${causePath(id)}/settle">${csrfField(request)}<input type="hidden" name="kind" value="${kind}" /><input type="hidden" name="key" value="${key}" /><select name="resolution" aria-label="Result of ${name}">${options}</select> <button class="plain" aria-label="Settle ${name}">Settle</button></form>`;
 }
 
 function fileCard({ cause, hasRows, noUpload, mayEdit }: CauseView, request: Pick<WebRequest, 'csrf'>): Html | null {
@@ -179,7 +187,7 @@ function fileCard({ cause, hasRows, noUpload, mayEdit }: CauseView, request: Pic
       : html`<form class="stack" method="post" action="${path}/upload" enctype="multipart/form-data">${csrfField(request)}
 <div class="field"><label for="file">The corrected file (CSV or XLSX)</label><input id="file" type="file" name="file" accept=".csv,.txt,.tsv,.xlsx" required /></div>
 <button class="plain">Upload and look at what would happen</button></form>
-<p class="quiet">Nothing is stored before you have seen it. The next export of the source wins: to make a correction permanent, correct the source.</p>`;
+<p class="quiet">Nothing is stored before you have confirmed it. The next export of the source replaces these rows: to make a correction permanent, correct the source.</p>`;
   return card('Correct the rows in a spreadsheet', [
     html`<p class="row"><a class="button plain" href="${path}/rows.xlsx">Download as XLSX</a> <a class="button plain" href="${path}/rows.csv">Download as CSV</a></p>`,
     mayEdit ? upload : null,
@@ -196,7 +204,7 @@ function noteCard({ cause, mayEdit }: CauseView, request: Pick<WebRequest, 'csrf
   }
   return card('Note and owner', [
     html`<form class="stack" method="post" action="${causePath(id)}/note">${csrfField(request)}
-<div class="field"><label for="owner">Who takes care of it</label><input id="owner" name="owner" maxlength="200" value="${note?.owner ?? ''}" /></div>
+<div class="field"><label for="owner">Who takes care of the cause</label><input id="owner" name="owner" maxlength="200" value="${note?.owner ?? ''}" /></div>
 <div class="field"><label for="note">Note</label><textarea id="note" name="text" rows="3" maxlength="4000">${note?.text ?? ''}</textarea></div>
 <button class="plain">Save the note</button></form>`,
     by,

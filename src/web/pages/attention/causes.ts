@@ -14,9 +14,9 @@ const NOUNS: Record<CauseType, string> = {
 
 export const CAUSE_TYPES: Record<CauseType, { name: string; badge: string; means: string }> = {
   quarantine: { name: 'Quarantine', badge: 'quarantined', means: 'Rows that the mapping or a rule does not accept.' },
-  blocked: { name: 'Blocked', badge: 'blocked', means: 'A business rule of the platform refuses them.' },
-  rejected: { name: 'Rejected', badge: 'rejected', means: 'The platform does not take their data.' },
-  parked: { name: 'Parked', badge: 'parked', means: 'They were tried too often.' },
+  blocked: { name: 'Blocked', badge: 'blocked', means: 'A business rule of the platform refuses these writes.' },
+  rejected: { name: 'Rejected', badge: 'rejected', means: 'The platform does not accept the data of these items.' },
+  parked: { name: 'Parked', badge: 'parked', means: 'These writes failed too often.' },
   unconfirmed: {
     name: 'Unconfirmed',
     badge: 'unconfirmed',

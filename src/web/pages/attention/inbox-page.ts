@@ -50,7 +50,7 @@ ${filterForm({ action: '/attention', fields })}${partsCard(view, request)}${list
 }
 
 function leadText(causes: readonly Cause[]): string {
-  if (causes.length === 0) return 'What needs a person is listed here, grouped by its cause.';
+  if (causes.length === 0) return 'This page lists what needs a person, grouped by cause.';
   return `${counted(causes.length, 'cause')}, the largest first. Correct the cause, and replay the whole group.`;
 }
 
@@ -82,7 +82,7 @@ function partsCard({ parts, mayDecide }: InboxView, request: Pick<WebRequest, 'c
       button: present ? `They are there: ${what}` : `They are not there: ${what}`,
       text: present
         ? 'They count as delivered, and nothing is sent.'
-        : 'They are created at the platform. A BOM item that is there after all would be there twice.',
+        : 'dpp-sync creates them at the platform. A BOM item that is already there is then there twice.',
       tone: present ? 'usual' : 'grave',
     });
   return card('Are these BOM items at the platform?', [

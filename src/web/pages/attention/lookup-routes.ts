@@ -104,7 +104,7 @@ function valuesPage(
     rows,
     empty: 'Nobody has added a value.',
   });
-  return html`${pageHead('Values of lookup tables', { lead: 'These values win over the files and streams of the tables.' })}
+  return html`${pageHead('Values of lookup tables', { lead: 'These values replace the values of the files and streams of the tables.' })}
 ${card(null, table)}${mayEdit && names.length > 0 ? addCard(names, request) : null}`;
 }
 

@@ -45,7 +45,7 @@ export function recordTable(records: readonly QuarantinedRecord[]): Html {
 <tr class="issues"><td colspan="${Math.max(1, columns.length)}"><ul>${issues}</ul></td></tr>`;
   });
   return html`<div class="scroll" role="region" aria-label="Rows" tabindex="0"><table class="rows stacks">
-<caption class="unseen">The rows as the source gave them. Cells at fault are marked.</caption>
+<caption class="unseen">The rows as the source gave them. Wrong cells are marked.</caption>
 <thead><tr><th scope="col">place and key</th>${heads}</tr></thead><tbody>${body}</tbody></table></div>`;
 }
 
@@ -58,7 +58,7 @@ function cell(column: string, text: string, isWrong: boolean): Html {
   const label = html` data-label="${columnName(column)}"`;
   if (!isWrong) return html`<td${label}>${shown}</td>`;
   const empty = html`<span class="quiet">(empty)</span>`;
-  return html`<td class="wrong"${label}><span class="unseen">At fault: </span>${shown.trim() === '' ? empty : shown}</td>`;
+  return html`<td class="wrong"${label}><span class="unseen">Wrong: </span>${shown.trim() === '' ? empty : shown}</td>`;
 }
 
 function itemTable(items: readonly StuckItem[], controls: (item: StuckItem) => Html | null): Html {

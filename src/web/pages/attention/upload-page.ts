@@ -42,7 +42,7 @@ ${card(null, [
   stored === 0
     ? html`<p>${count('refused') === 0 ? NO_DIFFERENCE : 'There is nothing that can be stored.'} <a href="${causePath(cause)}">Back to the cause</a></p>`
     : html`${confirmForm(request, { action: `${causePath(cause)}/uploads/${upload.id}`, button: `Store ${counted(stored, 'row')}` })}
-<p class="quiet">They take the place of the rows of ${source}/${stream} with the same key, and are mapped and sent. The next export of the source wins: if it still has the old rows, they replace the uploaded ones.</p>`,
+<p class="quiet">These rows replace the rows of ${source}/${stream} with the same key, and are mapped and sent. If the next export of the source still has the old rows, they replace the uploaded rows.</p>`,
 ])}
 ${card('Rows', [
   dataTable({

@@ -9,7 +9,7 @@ const OPEN_LEVELS = 2;
 
 /** The parts of a product as a tree that opens and closes without a script. */
 export function bomTree(root: BomNode): Html {
-  if (root.children.length === 0 && root.cut === 0) return html`<p class="quiet">It has no BOM items.</p>`;
+  if (root.children.length === 0 && root.cut === 0) return html`<p class="quiet">The product has no BOM items.</p>`;
   return html`<div class="tree">${branches(root, 1)}</div>`;
 }
 
@@ -17,7 +17,7 @@ function branches({ children, cut, key }: BomNode, level: number): Html {
   const rest =
     cut === 0
       ? null
-      : html`<li class="quiet">and ${counted(cut, 'more BOM item')}: <a href="${itemsPath({ kind: 'bom_item', search: key })}">look for them</a></li>`;
+      : html`<li class="quiet">and ${counted(cut, 'more BOM item')}: <a href="${itemsPath({ kind: 'bom_item', search: key })}">search for them</a></li>`;
   return html`<ul>${children.map((child) => html`<li>${branch(child, level)}</li>`)}${rest}</ul>`;
 }
 

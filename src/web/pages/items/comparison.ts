@@ -44,9 +44,9 @@ function mappedSide({ desired, baseline }: ItemDetail): Html {
   const differ = fields.filter(({ difference }) => difference !== 'same').length;
   const said =
     baseline === null
-      ? 'The platform has not acknowledged anything of it yet.'
+      ? 'The platform has not acknowledged this item yet.'
       : differ === 0
-        ? 'The platform has acknowledged the same.'
+        ? 'The platform has acknowledged the same values.'
         : `${differ} of ${fields.length} fields differ.`;
   return html`<section><h3>Mapped and acknowledged</h3><p class="quiet">${said}</p>
 <div class="scroll" tabindex="0" role="region" aria-label="Mapped and acknowledged"><table class="stacks"><thead><tr><th scope="col">field</th><th scope="col">mapped</th><th scope="col">acknowledged</th></tr></thead><tbody>${fields.map((field) => fieldRow(field, baseline !== null))}</tbody></table></div></section>`;

@@ -52,8 +52,8 @@ ${records.length === 0 ? null : card(records.length === 1 ? 'Row in quarantine' 
 }
 
 const MISSING_BECAUSE = {
-  row_gone: 'Its row is gone from the source.',
-  row_changed: 'No row of the source makes it any more.',
+  row_gone: 'The row of the item is gone from the source.',
+  row_changed: 'No row of the source makes the item any more.',
 } as const;
 
 function facts(item: ItemDetail): Html {
@@ -76,7 +76,10 @@ function facts(item: ItemDetail): Html {
         : html`<ul>${fields.map(([field, message]) => html`<li>${field}: ${message}</li>`)}</ul>`,
     ],
     ['missing', gone === null ? null : `${gone}${missingAccepted ? ' A person has accepted that.' : ''}`],
-    ['released', released ? 'No row makes it any more, and the guard has not decided whether it is missing.' : null],
+    [
+      'released',
+      released ? 'No row makes the item any more, and the guard has not decided whether the item is missing.' : null,
+    ],
     ['next attempt', timeOf(item.dueAt)],
     [
       'source',
@@ -92,9 +95,9 @@ function facts(item: ItemDetail): Html {
 }
 
 const WANTED_BY = {
-  policy: 'the config wants that for complete products',
-  person: 'a person has asked for it',
-  missing: 'the source no longer has the product',
+  policy: 'because the config says so for complete products',
+  person: 'because a person has asked for it',
+  missing: 'because the source no longer has the product',
 } as const;
 
 function passportPart({ kind, key }: ItemDetail, passport: PassportView, actions: Html | null): Html {
@@ -129,7 +132,7 @@ function refs({ refs: to, usedBy }: ItemDetail): Html | null {
   );
   const more = usedBy.count - usedBy.rows.length;
   return card('Refers to, and used by', [
-    html`<div class="sides"><section><h3>Refers to</h3>${to.length === 0 ? html`<p class="quiet">It refers to nothing.</p>` : html`<ul>${outgoing}</ul>`}</section>`,
+    html`<div class="sides"><section><h3>Refers to</h3>${to.length === 0 ? html`<p class="quiet">The item refers to no other item.</p>` : html`<ul>${outgoing}</ul>`}</section>`,
     html`<section><h3>Used by</h3>${usedBy.count === 0 ? html`<p class="quiet">Nothing.</p>` : html`<ul>${incoming}</ul>`}${more > 0 ? html`<p class="quiet">and ${counted(more, 'more item')}</p>` : null}</section></div>`,
   ]);
 }

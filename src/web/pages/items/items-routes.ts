@@ -29,7 +29,7 @@ export function itemsRoutes(context: PageContext): Route[] {
   }
 
   async function one(kind: string, key: string, { person, csrf }: WebRequest): Promise<WebAnswer> {
-    if (!isSubjectKind(kind)) throw notFound('There is no such kind of item.');
+    if (!isSubjectKind(kind)) throw notFound('There is no kind of item with this name.');
     const item = await dashboard.itemDetail(kind, key);
     const ofProduct = kind === 'product' || kind === 'passport';
     const why = ofProduct ? await dashboard.why(item?.key ?? key) : null;

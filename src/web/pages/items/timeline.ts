@@ -16,7 +16,7 @@ interface Line {
 /** The events of an item and the actions of people about it, the newest first. */
 export function timelineOf(entries: readonly TimelineEntry[], actions: readonly ActionRow[]): Html {
   const lines = [...entries.map(entryLine), ...actions.map(actionLine)];
-  if (lines.length === 0) return html`<p class="quiet">Nothing has happened to it yet.</p>`;
+  if (lines.length === 0) return html`<p class="quiet">Nothing has happened to this item yet.</p>`;
   // Lines are sorted by time. Of two lines with the same time the action comes first, because it is the cause.
   const newest = lines.toSorted((a, b) => a.at - b.at).toReversed();
   const rest = newest.slice(SHOWN);

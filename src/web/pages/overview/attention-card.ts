@@ -21,7 +21,7 @@ ${nothing ? html`<p class="quiet">Nothing.</p>` : null}${notes}${causeTable(view
 
 function causeTable({ causes, causeCount }: AttentionView): Html | null {
   if (causes === null) {
-    return html`<p class="warn">The causes could not be read just now. Load the page again, or look at <a href="/attention">needs attention</a>.</p>`;
+    return html`<p class="warn">The causes could not be read at the moment. Load the page again, or look at <a href="/attention">needs attention</a>.</p>`;
   }
   if (causes.length === 0) return null;
   const more =
@@ -79,7 +79,7 @@ function stuckTable({ stuck }: AttentionView): Html | null {
     ({ kind, key, naturalKey, operation, state, reason }) =>
       html`<tr><th scope="row"><a href="${itemPath(kind, key)}">${naturalKey ?? key}</a></th><td data-label="write">${operation}</td><td data-label="state">${stateBadge(state)}</td><td class="text" data-label="why">${reason.message}</td></tr>`,
   );
-  return html`<h3 id="stuck">The newest of them</h3><div class="scroll" tabindex="0" role="region" aria-labelledby="stuck"><table class="stacks">
+  return html`<h3 id="stuck">The newest items</h3><div class="scroll" tabindex="0" role="region" aria-labelledby="stuck"><table class="stacks">
 <thead><tr><th scope="col">item</th><th scope="col">write</th><th scope="col">state</th><th scope="col">why</th></tr></thead><tbody>${rows}</tbody></table></div>
 <p><a href="${itemsPath({ state: 'attention' })}">All items that need a person</a></p>`;
 }

@@ -31,7 +31,7 @@ export function headline(view: HeadlineView): Html {
   if (total === 0) {
     const why = areWanted
       ? 'No source has given a product yet.'
-      : 'The config has no section “passports”, so no passport is initialised by itself.';
+      : 'The config has no section “passports”, so dpp-sync initialises no passport automatically.';
     return html`<p class="headline">No passports yet</p><p class="quiet">${why}</p>`;
   }
   // If the config wants no passports, there is no list of only the products with a passport, so the figure has no link.

@@ -32,21 +32,21 @@ export function standingCard(view: OverviewView): Html {
 }
 
 function troubles({ lost, standing, trouble, configRefusedAt, refusal, refusedScopes }: OverviewView): Html {
-  return html`${lost === null ? null : html`<p class="bad">${lost} Nothing is sent any more, and the daemon ends.</p>`}${waitText(standing.apiWait)}${
+  return html`${lost === null ? null : html`<p class="bad">${lost} dpp-sync sends nothing more, and the daemon ends.</p>`}${waitText(standing.apiWait)}${
     configRefusedAt === null
       ? null
-      : html`<p class="bad">The config was changed and is not valid. The daemon refused it at ${timeOf(configRefusedAt)} and uses the former one. <a href="/settings">Settings</a> has the errors.</p>`
+      : html`<p class="bad">The config was changed and is not valid. The daemon refused the change at ${timeOf(configRefusedAt)} and uses the former config. <a href="/settings">Settings</a> shows the errors.</p>`
   }${
     trouble === null
       ? null
-      : html`<p class="bad">${trouble} Everything stays due. The deliveries go on by themselves when this is fixed.</p>`
+      : html`<p class="bad">${trouble} Everything stays due. The deliveries continue automatically when this is fixed.</p>`
   }${
     refusal === null
       ? null
       : html`<p class="bad">${refusal} Nothing is sent until the API accepts the key; everything stays due. Correct the key in the config.</p>`
   }${refusedScopes.map(
     ({ scope, message }) =>
-      html`<p class="bad">${message} Deliveries that take the scope <b>${scope}</b> stay due; all others are sent. <code>dpp-sync check</code> shows what the key may do.</p>`,
+      html`<p class="bad">${message} Deliveries that need the scope <b>${scope}</b> stay due; all others are sent. <code>dpp-sync check</code> shows what the key may do.</p>`,
   )}`;
 }
 
@@ -57,7 +57,7 @@ function waitText(wait: ApiWait | null): Html | null {
     until === null
       ? html`The API has refused every request since ${timeOf(since)} (429):`
       : html`The API has asked to wait until ${timeOf(until)} (429):`;
-  return html`<p class="warn">${asked} ${message} It is asked again at ${timeOf(askAgainAt)}; everything stays due.</p>`;
+  return html`<p class="warn">${asked} ${message} dpp-sync asks the API again at ${timeOf(askAgainAt)}; everything stays due.</p>`;
 }
 
 /** The figures about speed. They are a list of terms, so that each figure is beside its name even on a phone. */
@@ -66,12 +66,12 @@ function speed(view: OverviewView): Html {
   const refused = hours.reduce((sum, counts) => sum + counts.refused, 0);
   const allowed =
     rate.allowed === null
-      ? html`<span class="quiet">no limit has been met yet</span>`
+      ? html`<span class="quiet">no limit is known yet</span>`
       : html`${formatRate(rate.allowed)} per second`;
   return html`<dl class="figures">
   <div><dt>Requests now</dt><dd>${formatRate(rate.now)} per second</dd></div>
   <div><dt>The API allows</dt><dd>${allowed}</dd></div>
-  <div><dt>Refused as too fast, last 24 hours</dt><dd>${formatCount(refused)}</dd></div>
+  <div><dt>Refused with 429, last 24 hours</dt><dd>${formatCount(refused)}</dd></div>
   <div><dt>Left to send</dt><dd>${left(view)}</dd></div>
 </dl>`;
 }
@@ -86,7 +86,7 @@ function left({ left: { due, sending, waiting }, rate }: OverviewView): Html {
   const lasts = soon > 0 && rate.delivered > 0 ? `, about ${durationOf((soon / rate.delivered) * 1000)}` : '';
   const further = (count: number, state: LeftState, what: string) =>
     count === 0 ? null : html` <span class="quiet">and ${countLink(count, itemsPath({ state }))} ${what}</span>`;
-  return html`${countLink(due, itemsPath({ state: 'due' }))}${further(sending, 'sending', 'under way')}${lasts}${further(waiting, 'waiting', 'that wait for other items')}`;
+  return html`${countLink(due, itemsPath({ state: 'due' }))}${further(sending, 'sending', 'in flight')}${lasts}${further(waiting, 'waiting', 'that wait for other items')}`;
 }
 
 /** Formats a rate: `0`, `4.2`, `120`. */

@@ -34,14 +34,14 @@ const EFFECTS: Record<WantedStatus, Record<PassportState, { acts: 'yes' | 'maybe
     none: { acts: 'maybe', text: 'Will be initialised and published if the product is complete.' },
     incomplete: { acts: 'no', text: 'Cannot be published: the product is not complete.' },
     blocked: { acts: 'maybe', text: 'Will be tried again if the product is complete.' },
-    published: { acts: 'no', text: 'Nothing: already public.' },
+    published: { acts: 'no', text: 'Nothing: the passport is already public.' },
   },
   unpublished: {
-    published: { acts: 'yes', text: 'Will be withdrawn: nobody can see it any more.' },
-    initialized: { acts: 'maybe', text: 'Not public. Stays so until a person publishes it.' },
+    published: { acts: 'yes', text: 'Will be withdrawn: nobody can see the passport any more.' },
+    initialized: { acts: 'maybe', text: 'Not public. The passport stays so until a person publishes it.' },
     unpublished: { acts: 'no', text: 'Nothing: already withdrawn.' },
     none: { acts: 'no', text: 'Nothing: there is no passport.' },
-    incomplete: { acts: 'maybe', text: 'Not public. Stays so until a person publishes it.' },
+    incomplete: { acts: 'maybe', text: 'Not public. The passport stays so until a person publishes it.' },
     blocked: { acts: 'maybe', text: 'Will be withdrawn if it is public.' },
   },
 };

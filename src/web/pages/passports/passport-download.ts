@@ -21,7 +21,7 @@ export async function passportPdfAnswer(
   const product = runtime.views.item('product', key);
   const id = product?.remoteId ?? null;
   if (product === null || (typeof id !== 'string' && typeof id !== 'number')) {
-    throw notFound('The platform has no such product.');
+    throw notFound('The platform does not have this product.');
   }
   const pdf = await read(id, abort, runtime);
   return {

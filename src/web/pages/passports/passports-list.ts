@@ -127,8 +127,8 @@ const BLOCKERS_SHOWN = 2;
 
 /** The texts for passports that are not published although they have no blockers. */
 const UNHINDERED: Partial<Record<PassportState, string>> = {
-  initialized: 'Nobody has published it yet.',
-  unpublished: 'It was withdrawn.',
+  initialized: 'Nobody has published the passport yet.',
+  unpublished: 'The passport was withdrawn.',
 };
 
 function whyNot({ state, reason, blockers, product }: PassportRow): Html | null {

@@ -156,10 +156,11 @@ interface Selection {
 /** @throws WebFault where nothing is selected */
 function selectionOf(form: URLSearchParams): Selection {
   const status = form.get('status');
-  if (status !== 'published' && status !== 'unpublished') throw badRequest('The form does not say what to do.');
+  if (status !== 'published' && status !== 'unpublished')
+    throw badRequest('The form has no action. Go back, and choose Publish or Withdraw.');
   if (form.get('of') === 'filter') return { status, products: null, filter: filterOf(form) };
   const products = form.getAll('product');
-  if (products.length === 0) throw badRequest('No passport is selected. Go back and select some, or choose all.');
+  if (products.length === 0) throw badRequest('No passport is selected. Go back and select passports, or choose all.');
   return { status, products, filter: {} };
 }
 

@@ -23,7 +23,7 @@ const TITLES: Record<QueueName, { title: string; means: string }> = {
   map: { title: 'Mapping', means: 'Each job maps one page of changed rows, or the stored rows of a source.' },
   deliver: {
     title: 'Deliveries',
-    means: 'Each job sends writes to the platform. What needs a person is among the failed.',
+    means: 'Each job sends writes to the platform. The failed jobs are the writes that need a person.',
   },
 };
 const FAILED_SHOWN = 100;
@@ -39,7 +39,7 @@ export function queuesPage(queues: readonly QueueView[] | null, request: Pick<We
     lead: 'The queues only wake workers. The ledger has all the work, so a lost job loses nothing.',
   });
   if (queues === null) {
-    return html`${head}${card(null, html`<p class="bad">The queue is out of reach. Everything stays due, and goes on by itself.</p>`)}`;
+    return html`${head}${card(null, html`<p class="bad">The queue is out of reach. Everything stays due. The work continues automatically when the queue is back.</p>`)}`;
   }
   const failed = queues.filter((queue) => queue.failed.length > 0);
   return html`${head}
@@ -76,7 +76,7 @@ function failedCard({ name, failed, counts }: QueueView, request: Pick<WebReques
       : confirmForm(request, {
           action: `/queues/${name}/retry-all`,
           button: `Retry all ${formatCount(failed.length)}`,
-          text: name === 'deliver' ? RETRY_DELIVERIES : 'Each of them is done again.',
+          text: name === 'deliver' ? RETRY_DELIVERIES : 'dpp-sync does each of these jobs again.',
         });
   const rest = total - rows.length;
   return card(`Failed: ${TITLES[name].title.toLowerCase()}`, [
@@ -93,7 +93,7 @@ function failedCard({ name, failed, counts }: QueueView, request: Pick<WebReques
 }
 
 const RETRY_DELIVERIES =
-  'The stored records are mapped again with the present mapping, and what passes is sent as a new revision. The next page says what came of each.';
+  'The stored records are mapped again with the present mapping, and the items that pass are sent as new revisions. The next page shows the result of each.';
 
 function nameOf({ name, data }: FailedJob): Html | string {
   const { item } = data;

@@ -35,7 +35,7 @@ export function queuesRoutes({ runtime, tasks }: Pick<PageContext, 'runtime' | '
   function queueOf({ params }: WebRequest): { name: QueueName; bull: Queue } {
     const name = QUEUE_NAMES.find((one) => one === params['queue']);
     const bull = queues.bullQueues.find((one) => one.name === name);
-    if (name === undefined || bull === undefined) throw notFound('There is no such queue.');
+    if (name === undefined || bull === undefined) throw notFound('There is no queue with this name.');
     return { name, bull };
   }
 
@@ -47,7 +47,7 @@ export function queuesRoutes({ runtime, tasks }: Pick<PageContext, 'runtime' | '
       const deliveries = jobs.flatMap(({ data }) =>
         typeof data['deliveryId'] === 'number' ? [data['deliveryId']] : [],
       );
-      if (deliveries.length === 0) throw badRequest('These jobs name no delivery. They end by themselves.');
+      if (deliveries.length === 0) throw badRequest('These jobs name no delivery. They end without a person.');
       const [only] = jobs;
       const title =
         jobs.length === 1
@@ -72,14 +72,14 @@ export function queuesRoutes({ runtime, tasks }: Pick<PageContext, 'runtime' | '
     const id = request.form.get('job') ?? '';
     const job = (await queues.failed(name)).find((one) => one.id === id);
     if (job !== undefined) return retry(request, [job]);
-    const text = 'The job is no longer among the failed: its work was done, or has failed anew.';
+    const text = 'The job is no longer a failed job: its work was done, or has failed again.';
     return { type: 'redirect', to: '/queues', notice: { text, tone: 'warn' } };
   }
 
   async function retryAll(request: WebRequest): Promise<WebAnswer> {
     const jobs = await queues.failed(queueOf(request).name);
     if (jobs.length > 0) return retry(request, jobs);
-    return { type: 'redirect', to: '/queues', notice: { text: 'No job has failed any more.', tone: 'good' } };
+    return { type: 'redirect', to: '/queues', notice: { text: 'There is no failed job any more.', tone: 'good' } };
   }
 
   async function setPaused(request: WebRequest, paused: boolean): Promise<WebAnswer> {
@@ -88,7 +88,7 @@ export function queuesRoutes({ runtime, tasks }: Pick<PageContext, 'runtime' | '
     runtime.engine.wake();
     const text = paused
       ? `The queue ${name} is paused. Its jobs wait until somebody resumes it.`
-      : `The queue ${name} goes on.`;
+      : `The queue ${name} is resumed.`;
     return { type: 'redirect', to: '/queues', notice: { text, tone: paused ? 'warn' : 'good' } };
   }
 

@@ -19,7 +19,7 @@ export interface AcceptView {
 
 const AFTERWARDS: Record<AcceptView['onMissing'], string> = {
   flag: 'Their items stay at the platform and are shown as missing until a person decides.',
-  ignore: 'Their items are left alone, as the config says (onMissing: ignore).',
+  ignore: 'Nothing happens to their items, as the config says (onMissing: ignore).',
   unpublish: 'The passports of products among them are withdrawn, as the config says (onMissing: unpublish).',
 };
 
@@ -40,7 +40,7 @@ ${card('What will happen', [
 ${missing === 0 ? null : html`<li>A run of ${source} begins. At most ${counted(missing, 'record')} that the export lacks then ${missing === 1 ? 'counts' : 'count'} as missing. ${AFTERWARDS[onMissing]}</li>`}
 ${released === 0 ? null : html`<li>${counted(released, 'item')} that no row makes any more ${released === 1 ? 'counts' : 'count'} as missing.</li>`}
 ${changes === 0 ? null : html`<li>${counted(changes, 'item')} that ${changes === 1 ? 'was' : 'were'} found at the platform ${changes === 1 ? 'is' : 'are'} changed there to the values of the source.</li>`}
-<li>If the next export lacks more than this, the guard holds it again.</li></ul>`,
+<li>If more records are missing from the next export, the guard holds that export again.</li></ul>`,
   confirmForm(
     { csrf },
     {

@@ -58,7 +58,7 @@ function accounts(run: RunRow): Html {
     caption: 'Rows by stream',
     columns: [{ name: 'stream' }, ...RUN_COUNTS.map((name) => ({ name, number: true }))],
     rows: rows.length > 1 ? [...rows, sum] : rows,
-    empty: 'It has read nothing.',
+    empty: 'The run has read nothing.',
   })}<p class="quiet">read = unchanged + changed + quarantined + excluded. Missing rows were in an earlier export.</p>`;
 }
 

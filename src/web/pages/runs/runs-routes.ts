@@ -19,7 +19,7 @@ export function runsRoutes(context: PageContext): Route[] {
   /** @throws WebFault for a source that the config does not have */
   function sourceOf(request: WebRequest): string {
     const source = request.form.get('source') ?? request.query.get('source') ?? '';
-    if (configured(source) === null) throw badRequest('The config has no such source.');
+    if (configured(source) === null) throw badRequest('The config has no source with this name.');
     return source;
   }
 
@@ -38,7 +38,7 @@ export function runsRoutes(context: PageContext): Route[] {
   async function one({ params, person, csrf }: WebRequest): Promise<WebAnswer> {
     const id = /^\d{1,15}$/.test(params['id'] ?? '') ? Number(params['id']) : null;
     const run = id === null ? null : await dashboard.run(id);
-    if (run === null) throw notFound('There is no such run. Runs are forgotten after a while.');
+    if (run === null) throw notFound('There is no run with this number. dpp-sync deletes old runs after a time.');
     const { total: changedItems } = await dashboard.items({ run: run.id }, { limit: 1 });
     const body = runPage({
       run,
@@ -83,7 +83,7 @@ export function runsRoutes(context: PageContext): Route[] {
     const source = sourceOf(request);
     const text = runtime.stopRun(source)
       ? `The run of ${source} ends after the page that it reads now.`
-      : `No run of ${source} is under way.`;
+      : `No run of ${source} is in progress.`;
     return { type: 'redirect', to: '/runs', notice: { text, tone: 'good' } };
   }
 

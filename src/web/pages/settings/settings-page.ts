@@ -50,7 +50,7 @@ function targetCard({ target }: SettingsView): Html {
       ['Key', key === null ? html`<span class="bad">cannot be read</span>` : html`<code>${key}</code>`],
       ['Key for publishing', publishKey === null ? null : html`<code>${publishKey}</code>`],
     ]),
-    html`<p class="quiet">At most the first 8 characters of a key are shown. Check shows its plan and scopes.</p>`,
+    html`<p class="quiet">Only the first 8 characters of a key are shown. The check shows the plan and the scopes of the key.</p>`,
   ]);
 }
 
@@ -58,7 +58,7 @@ function reloadCard({ reload, configFile }: SettingsView, request: Pick<WebReque
   const errors = reload === null ? [] : reload.errors.map((text) => html`<li>${text}</li>`);
   const standing =
     reload === null
-      ? html`<p>The config is the one that the daemon was started with.</p>`
+      ? html`<p>The daemon uses the config with which it was started.</p>`
       : reload.ok
         ? html`<p class="good">Read again ${timeOf(reload.at)}.</p>`
         : html`<p class="bad">Refused ${timeOf(reload.at)}. The former settings stay in use.</p><ul>${errors}</ul>`;
@@ -74,7 +74,7 @@ function backupsCard({ backups }: SettingsView, request: Pick<WebRequest, 'csrf'
   if (!configured) {
     return card(
       'Backups',
-      html`<p class="warn">The config has no <code>backups</code>, so the ledger is not backed up by itself.</p>`,
+      html`<p class="warn">The config has no <code>backups</code>, so dpp-sync makes no backups of the ledger automatically.</p>`,
     );
   }
   const rows = files
@@ -101,10 +101,10 @@ function backupsCard({ backups }: SettingsView, request: Pick<WebRequest, 'csrf'
 
 function usersCard({ users, hasToken }: SettingsView): Html {
   const rows = users.map(({ name, role }) => [name, role]);
-  const token = hasToken ? html`<p>The token counts as an operator.</p>` : null;
+  const token = hasToken ? html`<p>Whoever logs in with the token is an operator.</p>` : null;
   return card('Who may log in', [
     users.length === 0
-      ? html`<p>Nobody but who has the token. <code>web.users</code> in the config adds people with roles.</p>`
+      ? html`<p>Only people who have the token. <code>web.users</code> in the config adds people with roles.</p>`
       : dataTable({ caption: 'Users', columns: [{ name: 'name' }, { name: 'role' }], rows }),
     token,
     html`<p><a href="/audit">What people have done</a></p>`,
@@ -174,7 +174,7 @@ function configCard({ entries, reload }: SettingsView): Html {
   if (entries === null) {
     return card(
       'Values of the config',
-      html`<p class="bad">The file cannot be read as a config. The daemon goes on with what it has loaded.</p>`,
+      html`<p class="bad">The file cannot be read as a config. The daemon keeps the config that it has loaded.</p>`,
     );
   }
   const sections = Map.groupBy(entries, ({ path }) => /^[^.[]+(?:\[\d+\])?/.exec(path)?.[0] ?? path);
@@ -195,7 +195,7 @@ function configCard({ entries, reload }: SettingsView): Html {
   });
   const warning =
     reload?.ok === false
-      ? html`<p class="warn">These are the values of the file as it is now. It was refused, so the daemon works with the former values.</p>`
+      ? html`<p class="warn">These are the values of the file as it is now. The daemon has refused the file and works with the former values.</p>`
       : null;
   return card('Values of the config', [
     warning,

@@ -65,7 +65,8 @@ export function settingsRoutes(context: PageContext): Route[] {
     const asked = muteAlert.request.safeParse({ id, forMs: length === '' ? null : Number(length) });
     if (!asked.success) throw badRequest('An alert is muted for 90 days at most. Choose a time from the list.');
     const { mutedUntil } = await muteAlert.handle(asked.data, { runtime, clock });
-    const text = mutedUntil === null ? `Notices of ${id} are sent again.` : `No notices of ${id} are sent for a while.`;
+    const text =
+      mutedUntil === null ? `Notices of ${id} are sent again.` : `No notices of ${id} are sent for this time.`;
     return { type: 'redirect', to: PATH, notice: { text, tone: 'good' } };
   }
 
@@ -126,7 +127,7 @@ async function prefixOf(key: SecretSource): Promise<string | null> {
 
 function reloaded(changed: readonly string[], after: readonly string[]): Notice {
   if (changed.length === 0) return { text: 'The config was read again. Nothing has changed.', tone: 'good' };
-  const later = after.length === 0 ? '' : ` ${after.join(', ')} follow when their runs have ended.`;
+  const later = after.length === 0 ? '' : ` ${after.join(', ')} are used when their runs have ended.`;
   return { text: `The config was read again. Changed: ${changed.join(', ')}.${later}`, tone: 'good' };
 }
 

@@ -40,7 +40,7 @@ const TEXTS: { [Name in keyof Results]: (result: Results[Name]) => Sentences } =
   replay: ({ replayed, synced }) => [...replayText(replayed, synced === null), ...syncedText(synced)],
   'settle-cause': settledText,
   'settle-selected': ({ selected, settled, left, released }) => [
-    html`<p>${counted(settled, 'item')} of ${formatCount(selected)} settled.${left === 0 ? null : ` ${counted(left, 'item')} could not be settled so.`}</p>`,
+    html`<p>${counted(settled, 'item')} of ${formatCount(selected)} settled.${left === 0 ? null : ` ${counted(left, 'item')} could not be settled in this way.`}</p>`,
     releasedText(released),
   ],
   'settle-parts': ({ bomItems, products }) => [
@@ -86,7 +86,7 @@ function causeReplayedText(result: CauseReplayed): Sentences {
     left === 0
       ? html`<p class="good"><b>Nothing is stuck any more for this cause: ${title}</b></p>`
       : html`<p class="warn"><b>${formatCount(left)} of ${formatCount(members)} ${left === 1 ? 'is' : 'are'} still stuck for the same cause:</b> ${link}</p>`;
-  const byThemselves = html`<p>A mapping or a lookup table has changed, so the rows were mapped again by themselves.</p>`;
+  const byThemselves = html`<p>A mapping or a lookup table has changed, so dpp-sync has mapped the rows again.</p>`;
   return [
     rest,
     ...(replayed.records === 0 && left < members ? [byThemselves] : replayText(replayed, false)),
@@ -97,7 +97,7 @@ function causeReplayedText(result: CauseReplayed): Sentences {
 
 /** The sentence that a replay adds if the daemon has refused the present config. */
 export function formerConfigText(): Html {
-  return html`<p class="warn">The daemon has refused the present config, so the mapping before it was used: see <a href="/settings">the settings</a>.</p>`;
+  return html`<p class="warn">The daemon has refused the present config, so it used the former mapping: see <a href="/settings">the settings</a>.</p>`;
 }
 
 function replayText(report: ReplayReport, dryRun: boolean): Sentences {
@@ -115,10 +115,10 @@ function replayText(report: ReplayReport, dryRun: boolean): Sentences {
       ? null
       : dryRun
         ? html`<p>${counted(staged, 'write')} would be sent, and the platform decides whether ${staged === 1 ? 'it passes' : 'they pass'}.</p>`
-        : html`<p>${counted(staged, 'write')} ${staged === 1 ? 'was' : 'were'} made ready for the platform.</p>`,
+        : html`<p>${counted(staged, 'write')} ${staged === 1 ? 'was' : 'were'} prepared for sending.</p>`,
     quarantined === 0 || dryRun
       ? null
-      : html`<p>Why rows fail stands in <a href="${attentionPath({ type: 'quarantine' })}">the quarantine</a>.</p>`,
+      : html`<p>The reasons are in <a href="${attentionPath({ type: 'quarantine' })}">the quarantine</a>.</p>`,
     leftUnconfirmed === 0
       ? null
       : html`<p class="warn">${counted(leftUnconfirmed, 'write')} may have arrived, so ${leftUnconfirmed === 1 ? 'it is' : 'they are'} not sent again. <a href="${attentionPath({ type: 'unconfirmed' })}">Settle ${leftUnconfirmed === 1 ? 'it' : 'them'}</a></p>`,
@@ -148,7 +148,7 @@ function syncedText(synced: Synced | null): Sentences {
     fault === null ? null : html`<p class="bad">${fault.message} ${fault.suggestion}</p>`,
     stuck.length === 0
       ? null
-      : html`<p class="warn">What needs a person, the newest first: <a href="${attentionPath()}">all of it</a></p><ul>${stuck}</ul>`,
+      : html`<p class="warn">What needs a person, the newest first: <a href="${attentionPath()}">all entries</a></p><ul>${stuck}</ul>`,
   ];
 }
 
@@ -159,7 +159,7 @@ function settledText({ cause, title, members, settled, failed, failedCount, rele
     releasedText(released),
     failedCount === 0
       ? null
-      : html`<p class="bad">${counted(failedCount, 'item')} could not be settled so:</p><ul>${failed.map(
+      : html`<p class="bad">${counted(failedCount, 'item')} could not be settled in this way:</p><ul>${failed.map(
           ({ kind, key, message }) => html`<li><a href="${itemPath(kind, key)}">${key}</a>: ${message}</li>`,
         )}${more > 0 ? html`<li>and ${formatCount(more)} more</li>` : null}</ul>`,
   ];
@@ -184,14 +184,14 @@ function correctedText({
     html`<p><b>${counted(changed, 'row')} stored:</b> ${formatCount(mapped)} passed, ${formatCount(quarantined)} still ${quarantined === 1 ? 'fails' : 'fail'}, ${formatCount(excluded)} excluded by the mapping. <a href="${runPath(runId)}">Run ${runId}</a></p>`,
     leftOut === 0
       ? null
-      : html`<p class="warn">${counted(leftOut, 'row')} ${leftOut === 1 ? 'was' : 'were'} left out, because the source has changed or lost ${leftOut === 1 ? 'it' : 'them'} since you have uploaded the file.</p>`,
+      : html`<p class="warn">${counted(leftOut, 'row')} ${leftOut === 1 ? 'was' : 'were'} left out, because the source has changed or lost ${leftOut === 1 ? 'it' : 'them'} since you uploaded the file.</p>`,
     result === 'complete'
       ? null
-      : html`<p class="warn">It was stopped before its end. Upload the file again for the rest.</p>`,
+      : html`<p class="warn">The task was stopped before its end. Upload the file again for the other rows.</p>`,
     quarantined === 0
       ? null
       : html`<p><a href="${attentionPath({ type: 'quarantine' })}">What still fails, and why</a></p>`,
-    html`<p class="quiet">What passed is sent by itself. The next export of the source wins over these rows.</p>`,
+    html`<p class="quiet">dpp-sync sends the items that passed. The next export of the source replaces these rows.</p>`,
   ];
 }
 
@@ -204,7 +204,7 @@ function retriedText({ needless, replayed, outcomes, delivered, stillStuck, sync
     stillStuck === 0 ? '' : `, and ${formatCount(stillStuck)} still ${stillStuck === 1 ? 'needs' : 'need'} a person`;
   return [
     html`<p><b class="${stillStuck === 0 ? 'good' : 'warn'}">${formatCount(delivered)} of ${counted(outcomes.length, 'delivery', 'deliveries')} arrived${stuck}.</b> ${counted(replayed.records, 'stored row')} ${replayed.records === 1 ? 'was' : 'were'} mapped again, and ${sum}.</p>`,
-    needless === 0 ? null : html`<p>${counted(needless, 'delivery', 'deliveries')} needed no person any more.</p>`,
+    needless === 0 ? null : html`<p>${counted(needless, 'delivery', 'deliveries')} no longer needed a person.</p>`,
     outcomes.length === 0 ? null : html`<ul>${outcomes.map(retriedLine)}</ul>`,
     synced.fault === null ? null : html`<p class="bad">${synced.fault.message} ${synced.fault.suggestion}</p>`,
     stillStuck === 0 ? null : html`<p><a href="${attentionPath()}">All that needs a person, by cause</a></p>`,
@@ -219,8 +219,8 @@ function retriedLine({ kind, key, naturalKey, operation, state, reason }: Retrie
 function passportsText({ selected, status, changed, left, leftCount, synced }: PassportsOfSelection): Sentences {
   const are = changed === 1 ? 'is' : 'are';
   const lines = left.map(({ asked, key, naturalKey, result, blockers, passport }) => {
-    const why = result === 'unknown' ? 'There is no such product any more.' : blockers.join(' ');
-    return html`<li><a href="${itemPath('product', key ?? asked)}">${naturalKey ?? asked}</a>: ${why === '' ? (passport?.reason?.message ?? 'Its write is under way.') : why}</li>`;
+    const why = result === 'unknown' ? 'The ledger no longer has this product.' : blockers.join(' ');
+    return html`<li><a href="${itemPath('product', key ?? asked)}">${naturalKey ?? asked}</a>: ${why === '' ? (passport?.reason?.message ?? 'The write of the passport is not complete yet.') : why}</li>`;
   });
   const more = leftCount - left.length;
   return [

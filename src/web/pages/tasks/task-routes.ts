@@ -17,7 +17,7 @@ export function taskRoutes({ tasks, clock }: Pick<PageContext, 'tasks' | 'clock'
     const task = tasks.get(params['id'] ?? '');
     if (task === null) {
       throw notFound(
-        'There is no such task. Tasks are forgotten when the daemon is restarted; the audit log keeps them.',
+        'There is no task with this number. A restart of the daemon deletes the list of tasks; the audit log keeps them.',
       );
     }
     return task;
