@@ -72,9 +72,9 @@ function createRowMaker(file: OpenFile, request: CatalogRequest): (record: XmlRe
     }
     if (header === null && request.options.catalog !== undefined) {
       throw sourceFault(
-        `${file.name} has no HEADER, so whether it is the catalogue ${request.options.catalog} is not known.`,
+        `${file.name} has no HEADER, so dpp-sync does not know whether the file is the catalogue ${request.options.catalog}.`,
         {
-          suggestion: 'Write the export with its header, or leave `catalog` out.',
+          suggestion: 'Write the export with its header, or remove `catalog` from the options.',
         },
       );
     }
@@ -136,7 +136,7 @@ function memberRow(fields: JsonObject): JsonObject {
  */
 function assertTransaction(file: string, transaction: string, contents: 'snapshot' | 'changes'): void {
   if (contents === 'changes' || !transaction.startsWith('T_UPDATE_')) return;
-  throw sourceFault(`${file} is a ${transaction}, which holds changes and not the whole catalogue.`, {
-    suggestion: 'Set `contents: changes` for the stream, or point its path to the files of whole catalogues.',
+  throw sourceFault(`${file} is a ${transaction}, which has only changes and not the whole catalogue.`, {
+    suggestion: 'Set `contents: changes` for the stream, or set its path to the files of whole catalogues.',
   });
 }

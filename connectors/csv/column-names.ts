@@ -21,7 +21,7 @@ export function columnNames(first: RecordScanner, dialect: Dialect, file: string
     if (dialect.columns.length !== first.values.length) {
       throw sourceFault(
         `The option \`columns\` names ${dialect.columns.length} columns, but the header has ${first.values.length} (${where}).`,
-        { suggestion: 'Name every column of the file, or set `header: false` when its first row is data.' },
+        { suggestion: 'Name every column of the file, or set `header: false` if the first row is data.' },
       );
     }
     return unique(dialect.columns, 'The option `columns`');
@@ -50,7 +50,7 @@ function assertPrintable(names: readonly string[], where: string): void {
       `The name of column ${index + 1} in the header has the control character ${odd.name} (${where}).`,
       {
         suggestion:
-          'Set the option `encoding` to the encoding that the source system writes: UTF-16 without a byte order mark looks like this. If the option is right, export the file again.',
+          'Set the option `encoding` to the encoding that the source system writes. A UTF-16 file without a byte order mark has such characters. If the option is right, export the file again.',
       },
     );
   }

@@ -11,7 +11,7 @@ import type { Defect, RecordScanner } from './record-scanner.ts';
 import type { Dialect } from './schema.ts';
 
 const NO_DECIMAL =
-  'Correct the value, or take the column out of `decimalColumns` where it does not always use that notation.';
+  'Correct the value, or remove the column from `decimalColumns` if not all its values have that notation.';
 
 export interface RowContext {
   file: string;
@@ -104,7 +104,7 @@ function countIssue(
       values.length < needed || values.length > names.length
         ? `${found}, but ${names.length} ${names.length === 1 ? 'column is' : 'columns are'} expected.`
         : `${found}, and column ${nameless + 1} with a value has no name in the header.`,
-    cure: 'A delimiter or a line end inside a value must stand in quotes; check the delimiter and quote options too.',
+    cure: 'Put values that have a delimiter or a line end into quotes. Check the options delimiter and quote too.',
   };
 }
 
@@ -117,7 +117,7 @@ function defectIssue(defect: Defect, line: number, column: string | undefined, d
         code: 'row.quote',
         message: `A value without quotes around it has a quote inside, in ${where}.`,
         ...field,
-        cure: 'Put the value in quotes and double the quote inside, or set `quote: null` when the file quotes nothing.',
+        cure: 'Put the value in quotes and double the quote inside, or set `quote: null` if the file has no quoted values.',
       };
     case 'text-after-quote':
       return {
@@ -131,7 +131,7 @@ function defectIssue(defect: Defect, line: number, column: string | undefined, d
         code: 'row.quote',
         message: `A quote is opened and not closed before the end of the file or within ${dialect.maxRecordBytes} bytes, in ${where}.`,
         ...field,
-        cure: 'Close the quote; where this is the last row, the file may be cut off.',
+        cure: 'Close the quote. If this is the last row, the file may be cut off.',
       };
     case 'too-long':
       return {

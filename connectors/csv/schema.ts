@@ -8,11 +8,11 @@ const DialectFields = z.strictObject({
     .string()
     .min(1)
     .describe('The text between two values, such as `;`. It may have several characters, such as `+|`.'),
-  quote: Character.nullable().describe('The character around quoted values; `null` when the file quotes nothing.'),
+  quote: Character.nullable().describe('The character around quoted values; `null` if the file has no quoted values.'),
   escape: Character.describe(
     'The character before a quote that is a part of a quoted value. By default such a quote is doubled. Before any other character, the escape character is ordinary text, so `C:\\temp` stays as it is.',
   ),
-  header: z.boolean().describe('Whether the first row holds the column names.'),
+  header: z.boolean().describe('Whether the first row has the column names.'),
   columns: z
     .array(z.string().min(1))
     .min(1)
@@ -76,7 +76,7 @@ export function dialectOf(options: Dialect, stream: StreamOptions): Dialect {
   const { delimiter, quote, recordDelimiter } = dialect;
   if (quote !== null && (delimiter.includes(quote) || recordDelimiter?.includes(quote))) {
     throw sourceFault(`The quote ${JSON.stringify(quote)} is also part of a delimiter.`, {
-      suggestion: 'Set `quote: null` when the file quotes nothing.',
+      suggestion: 'Set `quote: null` if the file has no quoted values.',
     });
   }
   if (recordDelimiter === undefined ? /[\r\n]/.test(delimiter) : delimiter.includes(recordDelimiter)) {

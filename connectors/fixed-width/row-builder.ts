@@ -102,14 +102,14 @@ function tooLong(line: number, max: number): Issue {
   return {
     code: 'row.length',
     message: `The record at line ${line} is longer than ${max} characters.`,
-    cure: 'If the file has no line ends, set `recordLength`; else raise `maxRecordBytes`.',
+    cure: 'If the file has no line ends, set `recordLength`. Otherwise raise `maxRecordBytes`.',
   };
 }
 
 function cutOff(line: number): Issue {
   return {
     code: 'row.cut',
-    message: `The record at line ${line} is the last one, and it is shorter than its columns: the file may be cut off.`,
+    message: `The record at line ${line} is the last record and is shorter than its columns, so the file may be cut off.`,
     cure: 'Export the file again.',
   };
 }
@@ -117,7 +117,7 @@ function cutOff(line: number): Issue {
 function noParent(line: number, prefix: string): Issue {
   return {
     code: 'row.parent',
-    message: `No record that begins with ${JSON.stringify(prefix)} stands above the one at line ${line}.`,
+    message: `No record that begins with ${JSON.stringify(prefix)} is above the record at line ${line}.`,
     cure: 'Check the prefix of `parent`, and the order of the records in the export.',
   };
 }

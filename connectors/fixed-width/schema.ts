@@ -85,11 +85,13 @@ export const STREAM_OPTIONS = {
     .describe('Only records that begin with this text are read. So each record type can be a stream of its own.'),
   parent: z
     .strictObject({
-      prefix: prefix.describe('The text with which the records above begin.'),
-      columns: Columns.describe('The columns of the record above. Each row gets them in addition to its own columns.'),
+      prefix: prefix.describe('The text with which the records of this type begin.'),
+      columns: Columns.describe(
+        'The columns of that record. Each row gets these columns in addition to its own columns.',
+      ),
     })
     .optional()
-    .describe('A record type that stands above the rows of this stream, such as the header above its items.'),
+    .describe('A record type that comes before the rows of this stream, such as the header before its items.'),
   ...Fields.partial().shape,
 };
 type StreamOptions = z.infer<z.ZodObject<typeof STREAM_OPTIONS>>;

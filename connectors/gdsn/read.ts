@@ -40,7 +40,7 @@ export function readMessage(
 const NO_ITEM: Issue = {
   code: 'row.item',
   message: 'The document command has no trade item in a catalogue item notification.',
-  cure: 'Point the stream to messages of catalogue items only, or have the message written again.',
+  cure: 'Set the path of the stream to messages of catalogue items only, or write the message again.',
 };
 
 function itemRows(

@@ -12,7 +12,9 @@ export const OPTIONS = {
     .array(z.string().min(1))
     .min(1)
     .default(['en'])
-    .describe('Languages in order of preference, as `[de, en]`. All of them stand in `tradeItemDescription@lang`.'),
+    .describe(
+      'Languages in order of preference, as `[de, en]`. The texts of all languages are in `tradeItemDescription@lang`.',
+    ),
 };
 export type Options = z.infer<z.ZodObject<typeof OPTIONS>>;
 

@@ -200,7 +200,7 @@ export class DocumentScanner {
     const level = this.levels.at(-1);
     this.matched = level?.step === name;
     if (level !== undefined) {
-      if (this.matched && level.found) throw this.fault(`The name ${JSON.stringify(name)} stands twice in one object`);
+      if (this.matched && level.found) throw this.fault(`The name ${JSON.stringify(name)} is twice in one object`);
       if (this.matched) level.found = true;
       if (level.names.length < NAMES_SHOWN) level.names.push(name);
     }

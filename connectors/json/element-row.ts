@@ -78,14 +78,14 @@ function limitIssue({ tooLong, deepest }: Element, { maxRecordBytes, inner }: El
     return {
       code: 'row.length',
       message: `The element is longer than ${maxRecordBytes} bytes${inner === null ? '' : ', with all the records in it'}.`,
-      cure: 'Raise `maxRecordBytes`, or point `at` to the list that holds the records.',
+      cure: 'Raise `maxRecordBytes`, or set `at` to the list that has the records.',
     };
   }
   if (deepest <= DEPTH_MAX) return undefined;
   return {
     code: 'row.depth',
     message: `The element is nested ${deepest} levels deep; the limit is ${DEPTH_MAX}.`,
-    cure: 'Point `at` to the list of records, further inside, or have less nested records exported.',
+    cure: 'Set `at` to the list of records that is deeper in the document, or export records with fewer levels.',
   };
 }
 
@@ -96,9 +96,9 @@ function textIssues(text: string, value: JsonValue, members: number): Issue[] {
     return [
       {
         code: 'row.duplicate',
-        message: `An object in the element has the name ${JSON.stringify(name ?? '')} more than once, so its value is not certain.`,
+        message: `An object in the element has the name ${JSON.stringify(name ?? '')} more than once, so the value of this name is not certain.`,
         ...(name === undefined ? {} : { field: name }),
-        cure: 'Have the source system give each name of an object once.',
+        cure: 'Let the source system write each name of an object once.',
       },
     ];
   }
@@ -117,7 +117,7 @@ function recordRow(value: JsonValue, { place, text, issues, rules }: RecordConte
     return brokenRow(place, text, {
       code: 'row.object',
       message: `The element is ${kindOf(value)}, but an object is expected.`,
-      cure: 'Point `at` to a list of objects.',
+      cure: 'Set `at` to a list of objects.',
     });
   }
   if (!matches(value, rules.where)) return null;
@@ -137,7 +137,7 @@ function nestedRow(record: NestedRecord, context: RecordContext): SourceRow | nu
     return brokenRow(place, context.text.slice(0, RAW_CHARACTERS_MAX), {
       code: 'row.list',
       message: `The value at ${place.path} is ${kindOf(record.value)}, but ${record.expected} is expected.`,
-      cure: 'Correct `at`, or have the source system write a list.',
+      cure: 'Correct `at`, or let the source system write a list.',
     });
   }
   const row = recordRow(record.value, { ...context, place });
@@ -155,7 +155,7 @@ function nestedRow(record: NestedRecord, context: RecordContext): SourceRow | nu
 function tooLongIssue(name: string): Issue {
   return {
     code: 'row.parent',
-    message: `The value for ${name} from around the record is too long to be in every row.`,
+    message: `The value for ${name} from outside the record is too long to be copied into every row.`,
     field: name,
     cure: 'Name a value of at most 10,000 characters in `parent`.',
   };
@@ -164,9 +164,9 @@ function tooLongIssue(name: string): Issue {
 function takenIssue(name: string): Issue {
   return {
     code: 'row.duplicate',
-    message: `The record has a member ${name} of its own, which is also the name of a value from around the record.`,
+    message: `The record has a member ${name}, but \`parent\` gives the same name to a value from outside the record.`,
     field: name,
-    cure: 'Give the value another name in `parent`.',
+    cure: 'Give the value from outside another name in `parent`.',
   };
 }
 

@@ -72,7 +72,7 @@ function brokenLine({ place, bytes }: Element, error: SyntaxError): SourceRow {
   return brokenRow(place, bytes.toString('utf8'), {
     code: 'row.json',
     message: `Line ${place.line ?? 0} is not valid JSON: ${error.message}.`,
-    cure: 'Each line must hold one complete JSON value; for a document over several lines set `format: array`.',
+    cure: 'Each line must be one complete JSON value. For a document over several lines set `format: array`.',
   });
 }
 

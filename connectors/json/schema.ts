@@ -30,7 +30,7 @@ export const STREAM_OPTIONS = {
       message: 'Write a path such as $, $.data.parts, $["data set"].parts, $.pages[0].items or $.parts[*].lines[*].',
     })
     .describe(
-      'Where the list stands in a document. `$` means that the document is the list. Otherwise write the names of members and indexes, as `$.data.parts`, `$["data set"].parts` or `$.pages[0].items`. `[*]` stands for every element of a list, so a nested list can be a stream: `$.parts[*].lines[*]`.',
+      'The place of the list in a document. `$` means that the document is the list. Otherwise write the names of members and indexes, as `$.data.parts`, `$["data set"].parts` or `$.pages[0].items`. `[*]` stands for every element of a list, so a nested list can be a stream: `$.parts[*].lines[*]`.',
     ),
   where: z
     .record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()]))

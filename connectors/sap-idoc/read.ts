@@ -60,14 +60,14 @@ function rowOf(found: FoundSegment, idoc: JsonObject, { fields, parent }: Stream
 function takenIssue(name: string): Issue {
   return {
     code: 'row.duplicate',
-    message: `The segment has a field ${name} of its own, which is also the name of a value from around the record.`,
+    message: `The segment has a field ${name}, but \`parent\` gives the same name to a value from outside the segment.`,
     field: name,
-    cure: 'Give the value another name in `parent`.',
+    cure: 'Give the value from outside another name in `parent`.',
   };
 }
 
 function tooMany(file: OpenFile): Error {
   return sourceFault(`${file.name} has more than ${IDOCS_MAX} IDocs.`, {
-    suggestion: 'Write them to several files.',
+    suggestion: 'Write the IDocs to several files.',
   });
 }

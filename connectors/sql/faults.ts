@@ -11,7 +11,7 @@ export function nameOf({ title }: Pick<Dialect, 'title'>, { host, port, database
 /** The explanation if the server has closed the connection during a statement. */
 export const LOST: Explanation = {
   problem: 'has ended the connection',
-  cure: 'Check whether the server runs and what its log says, and pull again.',
+  cure: 'Check whether the server runs, read its log, and pull again.',
 };
 
 const NETWORK: Readonly<Record<string, Explanation>> = {
@@ -21,8 +21,14 @@ const NETWORK: Readonly<Record<string, Explanation>> = {
     problem: 'does not take connections',
     cure: 'Check `host` and `port`, and whether the server runs.',
   },
-  EHOSTUNREACH: { problem: 'cannot be reached', cure: 'Check `host`, and the network and firewalls in between.' },
-  ENETUNREACH: { problem: 'cannot be reached', cure: 'Check `host`, and the network and firewalls in between.' },
+  EHOSTUNREACH: {
+    problem: 'cannot be reached',
+    cure: 'Check `host`, and the network and the firewalls on the way to the server.',
+  },
+  ENETUNREACH: {
+    problem: 'cannot be reached',
+    cure: 'Check `host`, and the network and the firewalls on the way to the server.',
+  },
   ETIMEDOUT: {
     problem: 'does not answer in time',
     cure: 'Check `host`, `port` and firewalls, or raise `connectMs`.',
@@ -41,7 +47,7 @@ function networkProblem(error: unknown): Explanation | null {
   if (!TLS.test(message)) return null;
   return {
     problem: `cannot be reached with TLS: ${message.replace(/\.$/, '')}`,
-    cure: 'Give the certificates that have signed that of the server as `ca`, and the name in its certificate as `host`; or set `tls: off` where the network can be trusted.',
+    cure: 'Set `ca` to the certificates that have signed the certificate of the server, and `host` to the name in that certificate. Or set `tls: off` if the network can be trusted.',
   };
 }
 

@@ -269,7 +269,7 @@ function explain(error: unknown): Explanation | null {
     case 'HANDSHAKE_NO_SSL_SUPPORT':
       return {
         problem: 'has no TLS',
-        cure: 'Set TLS up at the server, or set `tls: off` where the network can be trusted.',
+        cure: 'Set up TLS at the server, or set `tls: off` if the network can be trusted.',
       };
     case 'ER_NO_SUCH_TABLE':
     case 'ER_BAD_FIELD_ERROR':

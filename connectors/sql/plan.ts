@@ -19,7 +19,7 @@ export interface Plan {
 /** Why a value cannot be the position from which a read continues. */
 const WITHOUT_PLACE: Readonly<Partial<Record<ColumnKind, string>>> = {
   float: 'has numbers that are approximate',
-  boolean: 'has truth values',
+  boolean: 'has boolean values',
   json: 'has JSON',
   enum: 'is an ENUM or a SET, which the database puts in order by number and compares as text',
 };
@@ -55,16 +55,22 @@ export async function planStream(
     const close = names.find((one) => one.toLowerCase() === name.toLowerCase());
     throw sourceFault(
       `The query of the stream ${stream.name} has no column ${name}, which \`${option}\` names. It has ${names.join(', ')}.`,
-      { suggestion: close === undefined ? `Add it to the query, or correct \`${option}\`.` : `Write it as ${close}.` },
+      {
+        suggestion:
+          close === undefined ? `Add the column to the query, or correct \`${option}\`.` : `Write it as ${close}.`,
+      },
     );
   };
   const compared = (name: string, option: string): Column => {
     const column = find(name, option);
     const reason = WITHOUT_PLACE[column.kind];
     if (reason === undefined) return column;
-    throw sourceFault(`The column ${name} of the stream ${stream.name} ${reason}, so no place can be kept by it.`, {
-      suggestion: `Name another column in \`${option}\`, or cast it in the query: CAST(${name} AS …) AS ${name}.`,
-    });
+    throw sourceFault(
+      `The column ${name} of the stream ${stream.name} ${reason}, so dpp-sync cannot use it to keep its place.`,
+      {
+        suggestion: `Name another column in \`${option}\`, or cast it in the query: CAST(${name} AS …) AS ${name}.`,
+      },
+    );
   };
   const watermark = options.watermark === undefined ? null : compared(options.watermark, 'watermark');
   for (const name of options.json) find(name, 'json');

@@ -195,7 +195,7 @@ async function assertOrdered({ plan, session, signal, stream }: Read, from: stri
   throw sourceFault(
     `The columns by which the stream ${stream} is read have values of several types: ${values.join(', ')}.`,
     {
-      suggestion: 'Give them one type in the query, as CAST(id AS TEXT) AS id.',
+      suggestion: 'Give these columns one type in the query, for example CAST(id AS TEXT) AS id.',
     },
   );
 }
@@ -231,7 +231,7 @@ async function assertGone(
   if (rows.length === 0) return;
   if (rows.length > 1) throw notDistinct(stream, row.row.place.path);
   throw sourceFault(
-    `The database puts the rows of the stream ${stream} in another order than it compares them, at ${row.row.place.path}.`,
+    `The database sorts the rows of the stream ${stream} in one order and compares them in another order, at ${row.row.place.path}.`,
     { suggestion: 'Name other columns in `page`, such as those of the primary key, or cast them in the query.' },
   );
 }

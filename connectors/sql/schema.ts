@@ -92,7 +92,7 @@ export const STREAM_OPTIONS = z
       .min(0)
       .default(300)
       .describe(
-        'How far before the last watermark a read of changes begins, so that it finds transactions that were committed late. It counts seconds if the watermark is a time, at least a day if it is a date, and the number itself for any other watermark.',
+        'How far before the last watermark a read of changes begins, so that it finds transactions that were committed late. The unit is seconds if the watermark is a time or a date. A date is moved back by whole days, at least by one. For any other watermark the number is subtracted from the watermark.',
       ),
     json: z
       .array(COLUMN)

@@ -79,7 +79,7 @@ export function createSession({ dialect, options, resolvePath }: SessionSetup): 
   };
 }
 
-const OVERDUE = new Error('The statement is overdue.');
+const OVERDUE = new Error('The statement took too long.');
 
 /** Waits for a promise, the signal or the end of the time, whichever comes first. */
 async function withinTime<Result>(promise: Promise<Result>, limitMs: number, signal: AbortSignal): Promise<Result> {

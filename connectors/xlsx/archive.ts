@@ -101,10 +101,12 @@ async function* chunksOf(zip: ZipFile, entry: Entry, file: string): AsyncGenerat
       const next = await chunks.next().catch(unreadable);
       if (next.done === true) break;
       read += next.value.length;
-      if (read > entry.uncompressedSize) unreadable(new Error(`${entry.fileName} is larger than its directory says`));
+      if (read > entry.uncompressedSize)
+        unreadable(new Error(`${entry.fileName} is larger than the directory of the archive says`));
       yield next.value;
     }
-    if (read < entry.uncompressedSize) unreadable(new Error(`${entry.fileName} is smaller than its directory says`));
+    if (read < entry.uncompressedSize)
+      unreadable(new Error(`${entry.fileName} is smaller than the directory of the archive says`));
   } finally {
     stream.destroy();
     stored.destroy();
@@ -134,7 +136,7 @@ function assertSize({ fileName, compressedSize, uncompressedSize }: Entry, file:
   }
   if (uncompressedSize > RATIO_FROM_BYTES && uncompressedSize > RATIO_MAX * compressedSize) {
     throw sourceFault(
-      `${file}: ${fileName} unpacks to ${uncompressedSize} bytes from ${compressedSize}, which no export does: it is taken for a zip bomb.`,
+      `${file}: ${fileName} unpacks to ${uncompressedSize} bytes from ${compressedSize}, which no normal export does, so dpp-sync treats the file as a zip bomb.`,
       { suggestion: 'Check where the file comes from, and export it again.' },
     );
   }

@@ -19,7 +19,7 @@ export async function assertWorkbook(path: string, name: string): Promise<void> 
     if (kind === 'compound') throw compoundFault(name, await readEnds(handle, size));
     if (kind !== null) throw contentFault(name, kind, 'an XLSX workbook');
     throw sourceFault(`${name} is not an XLSX workbook.`, {
-      suggestion: 'If it is text, use `connector: csv`, whatever its name ends with.',
+      suggestion: 'If the file is text, use `connector: csv`, whatever the extension of the file is.',
     });
   } finally {
     await handle.close();
@@ -38,7 +38,7 @@ async function readEnds(handle: Awaited<ReturnType<typeof open>>, size: number):
 function compoundFault(name: string, ends: Buffer): Error {
   return ends.includes(ENCRYPTED_ENTRY, 0, 'utf16le')
     ? sourceFault(`${name} is an encrypted workbook: it needs a password.`, {
-        suggestion: 'Save it without a password. The folder that it lies in can be protected instead.',
+        suggestion: 'Save the workbook without a password. Protect the folder of the file instead.',
       })
     : sourceFault(`${name} is a workbook of Excel 97 to 2003 (.xls), not an XLSX workbook.`, {
         suggestion: 'Save it as .xlsx.',

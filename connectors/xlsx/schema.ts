@@ -22,7 +22,7 @@ const Fields = z.strictObject({
   emptyErrors: z
     .array(z.string().regex(/^#/))
     .describe(
-      'Error values that stand for an empty cell, such as `["#N/A"]`. Any other error value is an issue of its row.',
+      'Error values that mean an empty cell, such as `["#N/A"]`. Any other error value is an issue of its row.',
     ),
   maxCellCharacters: z.int().min(64).max(16_777_216).describe('The longest text of a cell that is accepted.'),
   maxColumns: z.int().min(1).max(16_384).describe('How many columns of a sheet are accepted.'),

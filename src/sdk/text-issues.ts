@@ -19,7 +19,7 @@ export function encodingIssues(fields: JsonObject, { line, encoding }: TextRow):
     message: `Column ${name} of the row at line ${line} holds text that is not valid ${encoding}, or was damaged before it was exported.`,
     field: name,
     value: value.slice(0, SHOWN_MAX),
-    cure: 'Set `encoding` to what the source system writes, or have it write the file anew.',
+    cure: 'Set `encoding` to what the source system writes, or let the source system write the file again.',
   }));
 }
 

@@ -108,7 +108,7 @@ async function withFault<T>(file: SourceFile, what: string, work: () => Promise<
   } catch (error) {
     if (error instanceof Error && error.name === 'Fault') throw error;
     throw sourceFault(`${file.label} was read and cannot be ${what}: ${error instanceof Error ? error.message : ''}.`, {
-      suggestion: 'Check the rights of the folders. The next pull reads the file again and tries again.',
+      suggestion: 'Check the rights of the folders. The next pull reads the file again and tries this again.',
       cause: error,
     });
   }
@@ -130,7 +130,7 @@ export function assertSettings(stream: FileStream, location: Location): void {
   const { after, archive } = stream;
   if (after === 'archive' && archive === undefined) {
     throw sourceFault('`after: archive` needs the folder that files are moved to.', {
-      suggestion: 'Give it as `archive`, for example `archive: ./read`.',
+      suggestion: 'Name the folder as `archive`, for example `archive: ./read`.',
     });
   }
   if (after !== 'archive' && archive !== undefined) {
@@ -140,7 +140,7 @@ export function assertSettings(stream: FileStream, location: Location): void {
   }
   if (after !== 'keep' && (location.server?.scheme === 'https' || location.server?.scheme === 'http')) {
     throw sourceFault(`${location.pattern} can neither be moved nor deleted: a web server only gives files.`, {
-      suggestion: 'Take `after` out of the stream.',
+      suggestion: 'Remove `after` from the stream.',
     });
   }
   if (archive === undefined || !location.isPattern) return;
@@ -153,7 +153,7 @@ export function assertSettings(stream: FileStream, location: Location): void {
   const sample = location.segments.map((segment) => segment.replaceAll('*', 'x').replaceAll('?', 'x')).join('/');
   const archived = below === '' ? sample : `${below}/${sample}`;
   if (!matchesSegments(archived, location.segments)) return;
-  throw sourceFault(`The folder ${archive} for archived files is one that ${location.pattern} matches as well.`, {
-    suggestion: 'Take another folder, so that files are not read again and again.',
+  throw sourceFault(`The pattern ${location.pattern} also matches files in the folder ${archive} for archived files.`, {
+    suggestion: 'Name another folder, so that archived files are not read again.',
   });
 }

@@ -46,7 +46,7 @@ export const FILE_STREAM = {
     .max(3_600_000)
     .default(0)
     .describe(
-      'dpp-sync looks at the files twice, this many milliseconds apart. A file whose size or time has changed between the two looks is not read yet. 0 means that it looks once.',
+      'dpp-sync looks at the files twice, this many milliseconds apart. A file whose size or time has changed between the two looks is not read yet. 0 means that dpp-sync looks once.',
     ),
   after: z
     .enum(['keep', 'archive', 'delete'])

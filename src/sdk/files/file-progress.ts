@@ -40,7 +40,7 @@ export interface FileProgress {
 export function createFileProgress(files: readonly SourceFile[], cursor: JsonValue): FileProgress {
   if (files.length > FILES_MAX) {
     throw sourceFault(`${files.length} files of changes are too many: at most ${FILES_MAX} are read.`, {
-      suggestion: 'Have files that were read moved away: set `after: archive` or `after: delete`.',
+      suggestion: 'Let dpp-sync move or delete the files that were read: set `after: archive` or `after: delete`.',
     });
   }
   const stored = cursor === null ? { read: [], part: null } : parse(cursor);

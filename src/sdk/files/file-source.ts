@@ -97,7 +97,7 @@ export function openFileSource(options: FileSource, host: ConnectorHost, documen
       try {
         const unpacking = { entry: stream.entry, limits: options.unpacking, temporary, document };
         for await (const part of openParts(copy.file, unpacking)) return await look(part.file);
-        throw sourceFault(`${file.label} has nothing in it.`);
+        throw sourceFault(`${file.label} is empty.`);
       } finally {
         await copy.release();
       }
@@ -120,7 +120,10 @@ export function openFileSource(options: FileSource, host: ConnectorHost, documen
 /** Without a time and a tag it is impossible to know whether a file was already read. */
 function assertVersioned({ label, version, bytes }: SourceFile): void {
   if (Number(timeOf(version)) !== 0 || !version.endsWith(`${bytes ?? '?'}/`)) return;
-  throw sourceFault(`${label} has neither a time nor an ETag, so it is not known whether it was read already.`, {
-    suggestion: 'Use `contents: snapshot`, or set up the server so that it sends `ETag` or `Last-Modified`.',
-  });
+  throw sourceFault(
+    `${label} has neither a time nor an ETag, so dpp-sync does not know whether the file was read already.`,
+    {
+      suggestion: 'Use `contents: snapshot`, or set up the server so that it sends `ETag` or `Last-Modified`.',
+    },
+  );
 }

@@ -84,7 +84,7 @@ async function* bounded(chunks: AsyncIterable<Buffer>, { label, position, limits
     if (bytes > limits.maxBytes) throw tooLargeFault(label, limits);
     if (bytes > UNLIMITED_RATIO_BYTES && bytes > position() * limits.maxRatio) {
       throw sourceFault(
-        `${label} grows to more than ${limits.maxRatio} times its size when it is unpacked, as files do that are made to fill a disk.`,
+        `${label} grows to more than ${limits.maxRatio} times its size when it is unpacked. Files that are made to fill a disk do that.`,
         { suggestion: 'If the file is right, raise `unpacking.maxRatio` in the options of the source.' },
       );
     }

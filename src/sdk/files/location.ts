@@ -123,7 +123,7 @@ function serverOf(scheme: string, authority: string): ServerAddress {
   // The text before the @ may be a password, so no part of the address is shown.
   if (authority.includes('@')) {
     throw sourceFault(
-      `A path that begins with ${scheme}:// holds a user or a password. Messages show paths, so they would show it too.`,
+      `A path that begins with ${scheme}:// has a user or a password. Messages show paths, so they would also show the user or the password.`,
       {
         suggestion:
           "Remove the part before the @ from the path, and write the user and the password into the source's `options.access`.",
@@ -138,8 +138,8 @@ function serverOf(scheme: string, authority: string): ServerAddress {
     });
   }
   if (scheme === 'http' && !isLoopback(host)) {
-    throw sourceFault(`${scheme}://${authority} is not encrypted: anybody on the way could change the export.`, {
-      suggestion: 'Use https://. Plain http:// is taken for this machine alone.',
+    throw sourceFault(`${scheme}://${authority} is not encrypted, so others on the network could change the export.`, {
+      suggestion: 'Use https://. Plain http:// is accepted only for this machine.',
     });
   }
   // A usual port is left out, so that a server always has the same address. Two streams can then recognise that they

@@ -167,9 +167,12 @@ async function* packedPart(
 
 function assertNotPacked(label: string, chunk: Buffer, document: string | undefined): void {
   if (!isGzip(chunk) && (!isZip(chunk) || document !== undefined)) return;
-  throw sourceFault(`${label} is packed twice: it holds another archive, which is not unpacked.`, {
-    suggestion: 'Pack the file only once.',
-  });
+  throw sourceFault(
+    `${label} is packed twice: the archive has another archive in it, which dpp-sync does not unpack.`,
+    {
+      suggestion: 'Pack the file only once.',
+    },
+  );
 }
 
 async function* aborting(chunks: AsyncIterable<Buffer>, signal: AbortSignal): AsyncGenerator<Buffer> {

@@ -36,7 +36,7 @@ async function openServer({ label }: Location, address: ServerAddress, source: F
         throw missing('sftp', 'the user, the password or the private key, and the key of the host');
       if (sftp.password === undefined && sftp.privateKey === undefined) {
         throw sourceFault('`access.sftp` has neither a password nor a private key.', {
-          suggestion: 'Give one of the two, as `privateKey: ${file:/run/secrets/sftp_key}`.',
+          suggestion: 'Give one of the two, for example `privateKey: ${file:/run/secrets/sftp_key}`.',
         });
       }
       const { createSftpServer } = await import('./servers/sftp-server.ts');
@@ -60,7 +60,7 @@ function missing(section: string, what: string): Error {
   return sourceFault(
     `The path begins with ${section}://, and the options of the source have no \`access.${section}\`.`,
     {
-      suggestion: `Give ${what} there.`,
+      suggestion: `Give ${what} under \`access.${section}\`.`,
     },
   );
 }

@@ -134,6 +134,6 @@ export async function semaphoresOf(
 
 function notReady(waiting: readonly string[]): Error {
   return sourceFault(waiting.slice(0, 3).join(' '), {
-    suggestion: 'Pull again when the export is complete. With `absent: skip` such a pull is no failure.',
+    suggestion: 'Pull again when the export is complete. With `absent: skip` a pull without a file does not fail.',
   });
 }

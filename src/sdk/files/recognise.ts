@@ -18,7 +18,7 @@ const NAMES = {
 const CURES: Partial<Record<ContentKind, string>> = {
   spreadsheet: 'Use `connector: xlsx` for it.',
   compound: 'Save it as .xlsx without a password, and use `connector: xlsx`.',
-  html: 'It is often an error page or a page to sign in that was saved in place of the export: open it in a browser.',
+  html: 'Often it is an error page or a login page that was saved instead of the export: open the file in a browser.',
   xml: 'Use `connector: xml` for it.',
   json: 'Use `connector: json` for it.',
 };
@@ -74,6 +74,6 @@ export function assertContent(file: string, head: Buffer, expected: { format: st
 
 export function contentFault(file: string, kind: ContentKind, format: string): Error {
   return sourceFault(`${file} is ${NAMES[kind]}, not ${format}.`, {
-    suggestion: CURES[kind] ?? 'Check the path and what is exported.',
+    suggestion: CURES[kind] ?? 'Check the path and the format of the export.',
   });
 }

@@ -63,7 +63,7 @@ export function createRemoteStore({ location, server, limits, temporary }: Remot
         const stats = await stat(temp.path, { bigint: true });
         const bytes = Number(stats.size);
         if (file.bytes !== null && bytes !== file.bytes) {
-          throw sourceFault(`${file.label} was not downloaded completely: ${bytes} of ${file.bytes} bytes came.`, {
+          throw sourceFault(`${file.label} was not downloaded completely: ${bytes} of ${file.bytes} bytes arrived.`, {
             suggestion: 'Pull again. If this happens each time, compare the size that the server states with the file.',
           });
         }
@@ -100,7 +100,7 @@ function assertNotTooLarge(file: SourceFile, bytes: number, { maxBytes }: Downlo
  * If a file is replaced while the server sends it, the download has the beginning of one export and the end of another.
  */
 function assertUnchanged(file: SourceFile, now: Entry | null): void {
-  if (now === null) throw changedFault(file, 'it was taken away');
+  if (now === null) throw changedFault(file, 'the file was removed');
   if (now.version !== file.version) throw changedFault(file, changeOf(file.bytes, now.bytes));
 }
 
@@ -113,6 +113,6 @@ function tooSlow(message: string): Error {
 
 function cannotChange(file: SourceFile): Error {
   return sourceFault(`${file.label} can neither be moved nor deleted: a web server only gives files.`, {
-    suggestion: 'Take `after` out of the stream.',
+    suggestion: 'Remove `after` from the stream.',
   });
 }

@@ -65,8 +65,8 @@ export function changeOf(before: number | null, after: number | null): string {
 }
 
 export function changedFault(file: SourceFile, how: string): Error {
-  return sourceFault(`${file.label} was changed while it was read: ${how}. No row is taken for missing.`, {
-    suggestion: 'Let the export be written under a temporary name and renamed when it is complete, then pull again.',
+  return sourceFault(`${file.label} was changed while it was read: ${how}. No row counts as missing.`, {
+    suggestion: 'Write the export under a temporary name, rename it when it is complete, and pull again.',
   });
 }
 

@@ -96,6 +96,6 @@ function assertReadable(label: string, entry: Entry): void {
 
 function officeFault(label: string): Error {
   return sourceFault(`${label} is an XLSX workbook or another office document, which this connector does not read.`, {
-    suggestion: 'Use `connector: xlsx` for a workbook, or have the data exported in the format of this connector.',
+    suggestion: 'Use `connector: xlsx` for a workbook, or export the data in the format of this connector.',
   });
 }

@@ -125,7 +125,7 @@ function noResult(): CellProblem {
     code: 'cell.formula',
     message: 'holds a formula, and its result is not stored.',
     value: '',
-    cure: 'Open the file in a spreadsheet program, let it calculate, and save it; or export values.',
+    cure: 'Open the file in a spreadsheet program, let it calculate, and save it; or export values instead of formulas.',
   };
 }
 
@@ -134,7 +134,7 @@ function errorValue(text: string): CellProblem {
     code: 'cell.error',
     message: `holds the error value ${text}.`,
     value: text,
-    cure: 'Correct the formula; or name the error value in `emptyErrors` where it stands for an empty cell.',
+    cure: 'Correct the formula; or name the error value in `emptyErrors` if it means an empty cell.',
   };
 }
 

@@ -86,7 +86,7 @@ export function createEntities(given: Readonly<Record<string, string>>, context:
     if ('external' in entity) {
       throw fail(
         `The entity &${name}; stands for another file (${entity.external}), which is never read.`,
-        'Write the text into the file itself. No file and no address that an export names is ever opened.',
+        'Write the text into the file itself. dpp-sync opens no file and no address that an export names.',
       );
     }
     if (within.includes(name)) throw fail(`The entity &${name}; refers to itself.`, 'Correct the export.');
@@ -195,7 +195,7 @@ export function createEntities(given: Readonly<Record<string, string>>, context:
   };
 }
 
-const HOSTILE = 'No export is written so. Find out where the file comes from before you use it.';
+const HOSTILE = 'No normal export is written like this. Find out where the file comes from before you use it.';
 
 const UNREADABLE = 'Write the export without the document type, or with a correct one.';
 

@@ -10,7 +10,7 @@ export const XML_FILE_OPTIONS = {
     .record(z.string(), z.string())
     .default({})
     .describe(
-      'The texts of entities that the files use and do not declare, as `{ auml: ä }`. External files are never read.',
+      'The texts of entities that the files use and do not declare, such as `{ auml: ä }`. External files are never read.',
     ),
   maxRecordBytes: z
     .int()

@@ -10,7 +10,7 @@ const SIGNATURES: [bytes: string, what: string, cure: string][] = [
   [
     'PK\x03\x04',
     'is a ZIP archive or a spreadsheet (XLSX)',
-    'Unpack the archive; for a spreadsheet use the connector `xlsx`.',
+    'Unpack the archive. For a spreadsheet use the connector `xlsx`.',
   ],
   ['%PDF', 'is a PDF document', 'Check the path.'],
 ];
@@ -35,7 +35,10 @@ export function assertXml(head: Buffer, text: string, file: string): void {
     });
   }
   if (/^<!doctype\s+html|^<html[\s>]/i.test(start)) {
-    throw fail('is an HTML page', 'It may be the login or error page of a server. Open it, and check the download.');
+    throw fail(
+      'is an HTML page',
+      'The file may be the login or error page of a server. Open the file, and check the download.',
+    );
   }
   if (start.startsWith('<')) return;
   if (latin.includes('\0')) throw fail('is a binary file', 'Check the path and the format of the export.');

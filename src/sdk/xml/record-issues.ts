@@ -28,8 +28,8 @@ export function encodingIssues(fields: JsonObject): Issue[] {
 export function takenIssue(member: string): Issue {
   return {
     code: 'row.duplicate',
-    message: `The record has an element ${member} of its own, which is also the name of a value from around the record.`,
+    message: `The record has an element ${member}, but \`parent\` gives the same name to a value from outside the record.`,
     field: member,
-    cure: 'Give the value another name in `parent`.',
+    cure: 'Give the value from outside another name in `parent`.',
   };
 }

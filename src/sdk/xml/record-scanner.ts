@@ -191,8 +191,8 @@ export class RecordScanner {
     } catch (error) {
       if (!(error instanceof RangeError)) throw error;
       throw this.fault(
-        `The element ${error.message} is longer than ${VALUE_CHARACTERS_MAX} characters, too long for every row to have it.`,
-        'Take it out of `parent`.',
+        `The element ${error.message} is longer than ${VALUE_CHARACTERS_MAX} characters, which is too long to be copied into every row.`,
+        'Remove the element from `parent`.',
       );
     }
   }
@@ -205,7 +205,7 @@ export class RecordScanner {
     }
     this.path.push(name);
     if (this.path.length > DOCUMENT_DEPTH_MAX) {
-      throw this.fault(`Elements lie within elements more than ${DOCUMENT_DEPTH_MAX} levels deep.`, CURE_CHECK);
+      throw this.fault(`Elements are nested more than ${DOCUMENT_DEPTH_MAX} levels deep.`, CURE_CHECK);
     }
     if (this.path.length === 1) this.checkRoot(name);
     if (this.path.length <= 2) this.options.onOutline?.(`/${this.path.join('/')}`);
@@ -244,7 +244,7 @@ export class RecordScanner {
       }
     }
     if (this.depth > RECORD_DEPTH_MAX) {
-      this.giveUp('row.depth', `The record has elements within elements more than ${RECORD_DEPTH_MAX} levels deep.`);
+      this.giveUp('row.depth', `The elements of the record are nested more than ${RECORD_DEPTH_MAX} levels deep.`);
     } else if (this.members > RECORD_MEMBERS_MAX) {
       this.giveUp('row.members', `The record has more than ${RECORD_MEMBERS_MAX} elements and attributes.`, CURE_PATH);
     }
@@ -291,7 +291,7 @@ export class RecordScanner {
   private giveUpIfTooLong(): boolean {
     const outermost = this.open[0];
     if (outermost === undefined || this.lengthOf(outermost) <= this.maxRecordBytes) return false;
-    const cure = 'Raise `maxRecordBytes`, or let the path name smaller elements.';
+    const cure = 'Raise `maxRecordBytes`, or set the path to smaller elements.';
     this.giveUp('row.length', `The record is longer than ${this.maxRecordBytes} characters.`, cure);
     return true;
   }
@@ -301,7 +301,7 @@ export class RecordScanner {
     for (const record of this.open) {
       const element = this.elements[record.index];
       if (element === undefined) continue;
-      const within = record.index === 0 ? message : `The record lies within another one. ${message}`;
+      const within = record.index === 0 ? message : `The record is inside another record. ${message}`;
       const issue: Issue = { code, message: within, ...(cure === undefined ? {} : { cure }) };
       const fields = partialFields(element.fields ?? {});
       this.done.push({ name: element.name, fields, place: record.place, length: this.maxRecordBytes, issues: [issue] });
@@ -340,7 +340,7 @@ export class RecordScanner {
   private tooLong(): Error {
     return this.fault(
       `A text, comment or attribute is longer than ${this.bounds.max} characters.`,
-      'Leave it out of the export, or raise `maxRecordBytes`.',
+      'Remove this text from the export, or raise `maxRecordBytes`.',
     );
   }
 
@@ -353,8 +353,8 @@ export class RecordScanner {
   }
 }
 
-const CURE_CHECK = 'Check the export: no catalogue has this form.';
-const CURE_PATH = 'Let the path name smaller elements.';
+const CURE_CHECK = 'Check the export: a catalogue does not have this form.';
+const CURE_PATH = 'Set the path to smaller elements.';
 
 function objectOf(value: JsonValue): JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : { '#text': value };

@@ -56,7 +56,7 @@ describe('an export', () => {
     const { report, missing } = await pullWhile(change);
     expect([exitCodeOf(report), missing]).toEqual([3, 0]);
     expect(report.fault?.message).toContain(`products.csv was changed while it was read: ${words}`);
-    expect(report.fault?.suggestion).toContain('renamed when it is complete');
+    expect(report.fault?.suggestion).toContain('rename it when it is complete');
     for (const { name } of world.contents().products) expect(name).toBe(NAME);
     world.write('products.csv', fileOf(COUNT + 1));
     const next = await world.sync({ waitMs: 60_000 });

@@ -230,7 +230,7 @@ describe('a hostile FTP server', () => {
     const access = { ftp: { user: 'exporter', password: 'sesame-1', plain: true } };
     const read = await open(`ftp://127.0.0.1:${port}/x.csv`, access);
     await expect(read.ids()).rejects.toThrow(
-      `ftp://127.0.0.1:${port}/x.csv could not be downloaded: the server wants the data to be fetched from another host, which is refused.`,
+      `ftp://127.0.0.1:${port}/x.csv could not be downloaded: the server names another host for the data, and dpp-sync does not connect to another host.`,
     );
     expect(said).toContain('PASV');
   });
@@ -329,8 +329,8 @@ describe('a server of any kind', () => {
 
   it('is not believed where it gives another number of bytes than it has stated', async () => {
     expect(await copy('12345', entry)).toMatchObject({ file: { bytes: 5 } });
-    await expect(copy('123', entry)).rejects.toThrow('was not downloaded completely: 3 of 5 bytes came.');
-    await expect(copy('1234567', entry)).rejects.toThrow('was not downloaded completely: 7 of 5 bytes came.');
+    await expect(copy('123', entry)).rejects.toThrow('was not downloaded completely: 3 of 5 bytes arrived.');
+    await expect(copy('1234567', entry)).rejects.toThrow('was not downloaded completely: 7 of 5 bytes arrived.');
     await expect(copy('1'.repeat(1_001), entry)).rejects.toThrow('is larger than 1000 bytes');
   });
 

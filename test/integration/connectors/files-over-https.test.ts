@@ -128,7 +128,7 @@ describe('a web server', () => {
     );
     const refused = await (await open({}, { https: { token: 'a-token' } })).ids().catch((reason: unknown) => reason);
     expect(refused).toMatchObject({
-      message: `${server.address}/x.csv could not be looked up: the server leads to another address (302 to ${other.address}/y.csv), which is not followed.`,
+      message: `${server.address}/x.csv could not be looked up: the server redirects to another address (302 to ${other.address}/y.csv), and dpp-sync follows no redirect.`,
     });
     expect(other.requests).toEqual([]);
   });

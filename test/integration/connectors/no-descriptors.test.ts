@@ -23,7 +23,7 @@ it.each([
     blocked: 'a delivery cannot be sent',
     firstContact: 'assume-empty',
     message: `Nothing can be sent: ${CAUSE}`,
-    warning: `Deliveries cannot go on for now: Nothing can be sent: ${CAUSE}`,
+    warning: `Deliveries cannot continue for now: Nothing can be sent: ${CAUSE}`,
     requests: { 'product.create': 2 },
   },
   {

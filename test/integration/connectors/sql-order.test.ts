@@ -355,7 +355,7 @@ describe('SQLite goes on behind each row', () => {
     const stream = { query: 'SELECT * FROM ordered', page: ['g', 'v'] };
     // No statement can hold a number that is infinite, so that the row behind it is not found.
     await expect(readRows(sql, { folder: folder.path, options, stream })).rejects.toThrow(
-      'in another order than it compares them, at g=1, v=1.',
+      'in one order and compares them in another order, at g=1, v=1.',
     );
   });
 

@@ -94,7 +94,7 @@ describe('the bmecat connector', () => {
 
   it('refuses an update as a whole catalogue', async () => {
     await expect(read({ path: 'update-products.xml' })).rejects.toThrow(
-      'update-products.xml is a T_UPDATE_PRODUCTS, which holds changes and not the whole catalogue.',
+      'update-products.xml is a T_UPDATE_PRODUCTS, which has only changes and not the whole catalogue.',
     );
   });
 

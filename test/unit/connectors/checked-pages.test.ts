@@ -42,7 +42,7 @@ describe('a page of a connector', () => {
               {
                 code: 'row.value',
                 field: 'when',
-                message: `The connector gave ${what} for when, and an export cannot have such a value.`,
+                message: `The connector gave ${what} for when, but no export can have such a value.`,
               },
             ],
           },
@@ -60,8 +60,8 @@ describe('a page of a connector', () => {
   it.each<[string, unknown[], ReadMode, string]>([
     ['no object', [null], 'snapshot', 'a page without rows'],
     ['without rows', [{}], 'snapshot', 'a page without rows'],
-    ['with a row without a place', [{ rows: [{ fields: {} }] }], 'snapshot', 'no row at place 1'],
-    ['with a row that is null', [{ rows: [row({}), null] }], 'snapshot', 'no row at place 2'],
+    ['with a row without a place', [{ rows: [{ fields: {} }] }], 'snapshot', 'a value that is no row at place 1'],
+    ['with a row that is null', [{ rows: [row({}), null] }], 'snapshot', 'a value that is no row at place 2'],
     ['of changes without a cursor', [page({})], 'changes', 'changes without a cursor'],
     [
       'with a cursor that cannot be stored',
@@ -96,7 +96,7 @@ it('ends a read whose pages have been empty for too long', async () => {
   };
   await expect(all()).rejects.toMatchObject({
     code: 'source.unreadable',
-    message: 'The connector own gave 10000 pages without a row, one behind the other, of the stream parts.',
+    message: 'The connector own gave 10000 successive pages without a row of the stream parts.',
   });
 });
 

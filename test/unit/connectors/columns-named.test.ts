@@ -80,7 +80,7 @@ describe('a page of a table', () => {
       code: 'source.unreadable',
       path: 'sources[0].options.key',
       message: 'a.csv: the column MATNR is missing; did you mean MATNR_2? There are: "MATNR_2", "WERKS", "NAME".',
-      suggestion: 'Correct the name in the config, or have the column exported.',
+      suggestion: 'Correct the name in the config, or export the column.',
     });
   });
 

@@ -6,7 +6,7 @@ it('says that the disk fails where a file of the ledger meets an error of the di
   expect(accessFault('/data/ledger.db.mark', error)).toMatchObject({
     code: 'ledger.unwritable',
     path: 'ledger',
-    message: 'The disk fails the ledger: /data/ledger.db.mark cannot be used: EIO: i/o error, write.',
-    suggestion: 'Check the disk: is it failing, or a network share that has gone away?',
+    message: 'The disk reports an error for the ledger: /data/ledger.db.mark cannot be used: EIO: i/o error, write.',
+    suggestion: 'Check whether the disk is failing, or is a network share that is no longer there.',
   });
 });

@@ -38,7 +38,7 @@ describe('a path that names a server', () => {
       }
       expect(error).toMatchObject({
         code: 'source.unreadable',
-        message: expect.stringContaining('holds a user or a password'),
+        message: expect.stringContaining('has a user or a password'),
         suggestion: expect.stringContaining('`options.access`'),
       });
       expect(String(error)).not.toMatch(/joe|same|secret/);

@@ -41,8 +41,8 @@ describe('a record on its way into the ledger', () => {
   it.each([
     [{ ID: '' }, 'The key column ID is empty.'],
     [{ NAME: 'x' }, 'The key column ID does not exist; the row has NAME.'],
-    [{ ID: 'A\ud800' }, 'The key column ID has a character in it that no text has: U+D800.'],
-    [{ ID: 'A\u001fB' }, 'The key column ID has a character in it that no text has: U+001F.'],
+    [{ ID: 'A\ud800' }, 'The key column ID has a character that is not allowed in a text: U+D800.'],
+    [{ ID: 'A\u001fB' }, 'The key column ID has a character that is not allowed in a text: U+001F.'],
   ])('is quarantined when its key is missing or malformed: %j', (fields, message) => {
     expect(incomingRecord({ fields, place }, ['ID'], new Set()).issues).toMatchObject([
       { code: 'record.key', message },

@@ -47,7 +47,7 @@ describe('a document', () => {
     ['$.a', '{"a": {"b": 1}}', '$.a is an object, but a list is expected'],
     ['$', '{"a": 1}', '$ is an object, but a list is expected'],
     ['$', '"a"', '$ is a single value, but a list is expected'],
-    ['$.a', '{"a": [], "a": []}', 'The name "a" stands twice'],
+    ['$.a', '{"a": [], "a": []}', 'The name "a" is twice'],
   ])('a document without a list at %s is refused', async (at, text, message) => {
     await expect(read(text, { at })).rejects.toMatchObject({
       code: 'source.unreadable',
@@ -166,7 +166,7 @@ describe('elements that cannot be used', () => {
     const nested = (depth: number) => `{"a":${'['.repeat(depth - 1)}${']'.repeat(depth - 1)}}`;
     const rows = await read(`[${nested(100)},${nested(101)},${nested(200_000)},{}]`);
     expect(codes(rows)).toEqual(['ok', 'row.depth', 'row.depth', 'ok']);
-    expect(rows[1]?.issues?.[0]?.cure).toContain('Point `at`');
+    expect(rows[1]?.issues?.[0]?.cure).toContain('Set `at`');
   });
 
   it('are reported when they are too long, and reading goes on', async () => {

@@ -47,7 +47,7 @@ describe('a file that is read as another format is called what it is', () => {
 
   it('a file that is read as another format is reported with what to do', async () => {
     expect((await failure(csv, XML)).suggestion).toBe('Use `connector: xml` for it.');
-    expect((await failure(json, HTML)).suggestion).toContain('open it in a browser');
+    expect((await failure(json, HTML)).suggestion).toContain('open the file in a browser');
   });
 });
 

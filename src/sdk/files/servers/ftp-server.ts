@@ -40,7 +40,7 @@ export function createFtpServer(
   function fail(what: string, error: unknown, suggestion?: string): Error {
     if (/another host/.test(messageOf(error))) {
       return faults.refused(
-        `${what}: the server wants the data to be fetched from another host, which is refused.`,
+        `${what}: the server names another host for the data, and dpp-sync does not connect to another host.`,
         'Set up the server so that it states its own address for passive connections.',
       );
     }
@@ -189,7 +189,7 @@ function adviceOn(error: unknown): string {
   if (error instanceof FTPError && error.code === 530) return 'Check the user and the password.';
   // 500 to 504: the server does not know AUTH TLS.
   if (error instanceof FTPError && error.code >= 500 && error.code <= 504) {
-    return 'If the server has no TLS, `access.ftp.plain: true` does without: password and files can then be read on the way.';
+    return 'If the server has no TLS, set `access.ftp.plain: true`. Others on the network can then read the password and the files.';
   }
   return 'Check that the server can be reached, and pull again.';
 }

@@ -56,8 +56,8 @@ export function createHttpClient(options: {
       if (status >= 300 && status < 400) {
         body.destroy();
         throw faults.refused(
-          `${what}: the server leads to another address (${status}${addressOf(header('location'), url)}), which is not followed.`,
-          'If that address is right, write it into the config.',
+          `${what}: the server redirects to another address (${status}${addressOf(header('location'), url)}), and dpp-sync follows no redirect.`,
+          'If that address is right, put it into the config.',
         );
       }
       if (status === 401 || status === 403) {

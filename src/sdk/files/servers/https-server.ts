@@ -39,11 +39,11 @@ export function createHttpsServer(
       answer.body.destroy();
       return entryOf(answer);
     },
-    list: () => Promise.reject(new Error('A web server has no listing.')),
+    list: () => Promise.reject(new Error('A web server has no list of files.')),
     async download(file, target, signal) {
       const what = `${file.label} could not be downloaded`;
       const answer = await get(file.path, what, signal);
-      if (answer === null) throw changedFault(file, 'it was taken away');
+      if (answer === null) throw changedFault(file, 'the file was removed');
       const found = entryOf(answer);
       const encoding = answer.header('content-encoding') ?? 'identity';
       try {

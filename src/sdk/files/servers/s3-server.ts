@@ -120,7 +120,9 @@ export function createS3Server(
       const answer = await send({ key: file.path, what, method: 'GET', signal });
       if (answer.status !== 200) {
         const text = await textOf(answer).catch(() => '');
-        throw answer.status === 404 ? changedFault(file, 'it was taken away') : unexpected(what, answer.status, text);
+        throw answer.status === 404
+          ? changedFault(file, 'the file was removed')
+          : unexpected(what, answer.status, text);
       }
       const found = entryOf(file.path, answer);
       if (found.version !== file.version) {
@@ -166,8 +168,8 @@ const NO_FILE = { kind: 'folder', bytes: null, version: '' } as const;
 function baseOf(bucket: string, { endpoint, region, pathStyle }: S3Access): string {
   const address = new URL(endpoint ?? `https://s3.${region}.amazonaws.com`);
   if (address.protocol !== 'https:' && !(address.protocol === 'http:' && isLoopback(address.hostname))) {
-    throw sourceFault('`access.s3.endpoint` is not encrypted: anybody on the way could change the export.', {
-      suggestion: 'Use https://. Plain http:// is taken for this machine alone.',
+    throw sourceFault('`access.s3.endpoint` is not encrypted, so others on the network could change the export.', {
+      suggestion: 'Use https://. Plain http:// is accepted only for this machine.',
     });
   }
   const path = address.pathname.replace(/\/$/, '');

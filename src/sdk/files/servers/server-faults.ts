@@ -15,7 +15,7 @@ export interface ServerFaults {
 }
 
 const CAUSES: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'nothing answers there (connection refused)',
+  ECONNREFUSED: 'no server answers at this address (connection refused)',
   ECONNRESET: 'the connection was cut',
   EPIPE: 'the connection was cut',
   UND_ERR_SOCKET: 'the connection was cut',

@@ -71,7 +71,7 @@ export function createSftpServer(
       }
       throw sourceFault(`${address} is not the expected server: its key has the fingerprint ${wrongKey}.`, {
         suggestion:
-          'Ask the operator of the server for the fingerprint of its key. If this is it, set `access.sftp.hostKey` to it.',
+          'Ask the operator of the server for the fingerprint of its key. If the operator names this fingerprint, set `access.sftp.hostKey` to it.',
       });
     }
   }
@@ -92,7 +92,7 @@ export function createSftpServer(
   async function followed(client: SftpClient, path: string): Promise<Entry> {
     const stats = await client.stat(path).catch((error: unknown) => {
       const what = isAbsent(error) ? 'is a link to a file that does not exist' : 'could not be looked up';
-      throw faults.of(`${label(path)} ${what}`, error, 'Have the link renewed or removed.');
+      throw faults.of(`${label(path)} ${what}`, error, 'Correct or remove the link on the server.');
     });
     const kind = stats.isFile ? 'file' : stats.isDirectory ? 'folder' : 'other';
     return entryOf(posix.basename(path), { ...stats, kind });
