@@ -10,7 +10,7 @@ const MailAddress = z
 const Webhook = z
   .strictObject({
     url: text('a URL').describe(
-      'The address that the notice is posted to: https, except towards this machine itself. Its path and its query count as secrets. Redirects are not followed.',
+      'The address that the notice is posted to: https, or http for this machine. Its path and its query count as secrets. Redirects are not followed.',
     ),
     format: z
       .enum(['json', 'slack'])
@@ -32,8 +32,12 @@ const Email = z
       .describe('How the connection is encrypted. `none` is accepted only for a server on this machine.'),
     user: text('a user name').optional().describe('The user who logs in. Without this key there is no login.'),
     password: Secret.optional().describe('The password of the user.'),
-    from: MailAddress.describe('The sender.'),
-    to: z.array(MailAddress).min(1, 'at least one address').max(50, 'at most 50 addresses').describe('The receivers.'),
+    from: MailAddress.describe('The address of the sender.'),
+    to: z
+      .array(MailAddress)
+      .min(1, 'at least one address')
+      .max(50, 'at most 50 addresses')
+      .describe('The addresses of the receivers.'),
   })
   .describe('Sends each notice as a mail, by SMTP.');
 

@@ -81,14 +81,14 @@ const WebUser = z.strictObject({
     .max(64, 'at most 64 characters')
     .regex(/^[A-Za-z0-9][A-Za-z0-9._@-]*$/, 'a name of letters, digits, dots, dashes, underscores and @')
     .refine((name) => name !== 'token', 'another name: `token` stands for the token')
-    .describe('What the person logs in with. Pages and the audit log show it.'),
+    .describe('The name with which the person logs in. Pages and the audit log show this name.'),
   password: Secret.refine(isPasswordHash, 'a hash as `dpp-sync password` prints it').describe(
     'The hash of the password, as `dpp-sync password` prints it.',
   ),
   role: z
     .enum(WEB_ROLES)
     .describe(
-      'A viewer looks. An editor also writes notes and lookup values, uploads files and replays records. An operator does everything.',
+      'A viewer only reads. An editor also writes notes and lookup values, uploads files and replays records. An operator does everything.',
     ),
 });
 
@@ -239,7 +239,7 @@ const Pause = z
     ),
   })
   .describe(
-    'A time of the day in which no run begins by itself. A run that becomes due in this time begins when the pause ends.',
+    'A time of the day in which dpp-sync starts no run automatically. A run that becomes due in this time begins when the pause ends.',
   );
 
 const Backups = z
@@ -296,7 +296,7 @@ const Source = z
       .array(Pause)
       .max(50)
       .default([])
-      .describe('Times of the day in which no run of the source begins by itself.'),
+      .describe('Times of the day in which dpp-sync starts no run of the source automatically.'),
     options: z
       .record(z.string(), z.unknown())
       .default({})
@@ -350,12 +350,12 @@ const Passports = z
     publish: z
       .enum(['manual', 'auto'])
       .default('manual')
-      .describe('Whether an initialised passport is published by itself.'),
+      .describe('Whether dpp-sync publishes an initialised passport automatically.'),
     publicUrl: PublicUrl.optional().describe(
       'The public address of a published passport, as `https://passports.example.com/{sku}`. The dashboard links to it. `{sku}` is replaced by the SKU, and `{id}` by the id of the product at the platform.',
     ),
   })
-  .describe('What happens to passports. Without this section no passport is initialised by itself.');
+  .describe('What happens to passports. Without this section dpp-sync initialises no passport automatically.');
 
 /** The whole config file. Types, checks, JSON Schema and reference are all taken from this one tree. */
 export const Config = z.strictObject({

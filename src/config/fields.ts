@@ -45,7 +45,7 @@ function baseUrlProblem(text: string): string | null {
   if (/[?#]/.test(text)) return 'a URL without query and fragment';
   if (url.protocol === 'https:') return null;
   if (url.protocol === 'http:' && isLoopback(url.hostname)) return null;
-  return 'an https URL (http is accepted for 127.0.0.0/8, ::1 and localhost alone)';
+  return 'an https URL (http is accepted only for 127.0.0.0/8, ::1 and localhost)';
 }
 
 /** A template that names the product, over https except on this machine. */

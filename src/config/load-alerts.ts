@@ -69,7 +69,7 @@ function checkAddress(text: unknown, path: PathSegment[], findings: Findings): v
   if (!isSafe) {
     findings.addProblem(
       path,
-      'found a value that is not shown, expected an https URL (http is accepted for 127.0.0.0/8, ::1 and localhost alone)',
+      'found a value that is not shown, expected an https URL (http is accepted only for 127.0.0.0/8, ::1 and localhost)',
     );
   }
 }
@@ -78,7 +78,7 @@ function checkEmail(email: unknown, path: PathSegment[], findings: Findings): vo
   if (!isJsonObject(email)) return;
   const { host, security, user, password } = email;
   if (security === 'none' && typeof host === 'string' && !isLoopback(host)) {
-    findings.addMismatch([...path, 'security'], 'starttls or tls (none is accepted towards this machine itself alone)');
+    findings.addMismatch([...path, 'security'], 'starttls or tls (none is accepted only for this machine)');
   }
   if ((user === undefined) !== (password === undefined)) {
     findings.addMismatch([...path, user === undefined ? 'user' : 'password'], 'a user together with a password');

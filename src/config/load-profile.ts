@@ -55,7 +55,7 @@ async function readProfile(query: ProfileQuery, above = 0): Promise<Result<RawPr
   const isPath = /[\\/]|\.(?:ya?ml|json)$/i.test(query.name);
   const file = isPath ? resolve(query.folder, query.name) : join(query.profilesDir, `${query.name}.yaml`);
   if (above > EXTENDS_MAX) {
-    return err([`the profile ${query.name} extends itself, or more than ${EXTENDS_MAX} others in a row`]);
+    return err([`the profile ${query.name} extends itself, or a chain of more than ${EXTENDS_MAX} other profiles`]);
   }
   query.onFile?.(file);
   const text = await readText(file, query.name);
@@ -63,7 +63,7 @@ async function readProfile(query: ProfileQuery, above = 0): Promise<Result<RawPr
   const parsed = parseDocumentText(text.value);
   if (!parsed.ok) return err(parsed.error.map((problem) => `${basename(file)}, ${formatProblem(problem)}`));
   const { value } = parsed.value;
-  if (!isJsonObject(value)) return err([`${basename(file)}: found no named values, expected those of a profile`]);
+  if (!isJsonObject(value)) return err([`${basename(file)}: found no named values, expected the values of a profile`]);
   const { extends: base, ...own } = value;
   if (base === undefined) return ok({ value: own, document: parsed.value, file });
   if (typeof base !== 'string') return err([`${basename(file)}, extends: expected the name or path of a profile`]);

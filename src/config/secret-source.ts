@@ -35,7 +35,7 @@ export function createSecretSource(
       const expanded = await expandTemplate(template, options);
       if (!expanded.ok) {
         const [problem] = expanded.error;
-        throw fault('config.invalid', `${path}: ${problem?.message ?? 'it has no value any more'}.`, {
+        throw fault('config.invalid', `${path}: ${problem?.message ?? 'the value is gone'}.`, {
           path,
           ...(problem?.cure === undefined ? {} : { suggestion: problem.cure }),
         });

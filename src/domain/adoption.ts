@@ -72,7 +72,7 @@ function valueText(value: JsonValue | undefined): string {
 export function incomparableReason(kind: ListableKind, key: string, { remoteId }: { remoteId: string }): Reason {
   return {
     code: 'ambiguous_key',
-    message: `The platform has a ${kind} with this key, ${remoteId}, but one of its fields cannot be compared, such as a text with half a character. If it is this ${kind}, confirm that with \`dpp-sync settle --delivered --id ${shellWord(String(JSON.parse(remoteId)))} ${shellWord(key)}\`, or correct the field at the platform and run \`dpp-sync replay --key ${shellValue(key)}\`.`,
+    message: `The platform has a ${kind} with this key, ${remoteId}, but one of its fields cannot be compared, such as a text with half a character. If the entry is this ${kind}, confirm that with \`dpp-sync settle --delivered --id ${shellWord(String(JSON.parse(remoteId)))} ${shellWord(key)}\`, or correct the field at the platform and run \`dpp-sync replay --key ${shellValue(key)}\`.`,
   };
 }
 
@@ -85,9 +85,9 @@ export function ambiguousReason(
   const ids = entries.map(({ remoteId, field, value }) => `${remoteId} (${field} ${valueText(value)})`).join(', ');
   const found = several
     ? `The platform has several ${kind}s with this key: ${ids}.`
-    : `The platform has a ${kind} whose key is written in another form. It may be the same one: ${ids}.`;
+    : `The platform has a ${kind} whose key is written in another form. This may be the same ${kind}: ${ids}.`;
   return {
     code: 'ambiguous_key',
-    message: `${found} Name the right one with \`dpp-sync settle --delivered --id ID ${shellWord(key)}\`, or change the key at the platform or in the source and run \`dpp-sync replay --key ${shellValue(key)}\`.`,
+    message: `${found} Name the right ${kind} with \`dpp-sync settle --delivered --id ID ${shellWord(key)}\`, or change the key at the platform or in the source and run \`dpp-sync replay --key ${shellValue(key)}\`.`,
   };
 }

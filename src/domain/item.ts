@@ -242,12 +242,12 @@ function refIssues(draft: Item): Issue[] {
     issues.push({
       code: 'refs.product',
       field: 'refs.product',
-      message: 'A BOM item names the product it belongs to; the row gave none.',
+      message: 'A BOM item must name the product to which it belongs; the row gave none.',
     });
   }
   if (targets.has('material') === targets.has('component')) {
     const found = targets.has('material') ? 'both' : 'neither';
-    const message = `A BOM item names exactly one of material or component; the row gave ${found}.`;
+    const message = `A BOM item must name exactly one of material and component; the row gave ${found}.`;
     issues.push({ code: 'refs.part', field: 'refs', message });
   }
   if (product && component && component.either !== true && product.key === component.key) {

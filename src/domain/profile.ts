@@ -70,7 +70,7 @@ export const Profile = z
         bom_item: extraFields.describe('For BOM items.'),
       })
       .prefault({})
-      .describe('Further fields that mappings may fill. They are sent as the mapping gives them.'),
+      .describe('Further fields that mappings may fill. dpp-sync sends them as the mapping gives them.'),
     decimals: z
       .enum(['string', 'number'])
       .default('string')
@@ -91,7 +91,7 @@ export const Profile = z
       .enum(['import', 'none'])
       .default('import')
       .describe(
-        'How a changed product is sent, since the API has no update of a product. `import`: through the bulk import, which updates a product whose SKU exists. `none`: not at all, and the change is shown as blocked.',
+        'How a changed product is sent, since the API has no update of a product. `import`: through the bulk import, which updates a product whose SKU exists. `none`: dpp-sync does not send the change and shows it as blocked.',
       ),
     imports: z
       .strictObject({
@@ -275,12 +275,12 @@ export const Profile = z
       .describe('How answers are understood.'),
     timeouts: z
       .strictObject({
-        connectMs: ms(100).default(10_000).describe('The limit for the connection: DNS, TCP and TLS together.'),
+        connectMs: ms(100).default(10_000).describe('The time limit for the connection: DNS, TCP and TLS together.'),
         headersMs: ms(1_000)
           .default(30_000)
-          .describe("The limit from the request's last byte to the answer's headers."),
-        bodyMs: ms(1_000).default(30_000).describe("The limit between two pieces of the answer's body."),
-        totalMs: ms(1_000).default(120_000).describe('The limit for a whole request.'),
+          .describe("The time limit from the request's last byte to the answer's headers."),
+        bodyMs: ms(1_000).default(30_000).describe("The time limit between two pieces of the answer's body."),
+        totalMs: ms(1_000).default(120_000).describe('The time limit for a whole request.'),
       })
       .prefault({})
       .describe('Time limits of a request, in milliseconds.'),
@@ -307,8 +307,8 @@ export const Profile = z
           .describe('After how many attempts a delivery is parked for a person.'),
         backoff: z
           .strictObject({
-            baseMs: ms(1).default(500).describe('The upper bound of the first wait.'),
-            capMs: ms(1).default(60_000).describe('The upper bound of every wait.'),
+            baseMs: ms(1).default(500).describe('The upper bound of the wait before the first retry.'),
+            capMs: ms(1).default(60_000).describe('The upper bound of the wait before any retry.'),
           })
           .prefault({})
           .describe('Exponential backoff with full jitter, in milliseconds.'),
@@ -323,7 +323,7 @@ export const Profile = z
       .max(2_592_000_000)
       .default(21_600_000)
       .describe(
-        'The time after which a delivery that a business rule has blocked (409) is sent again by itself, in milliseconds. The time varies at random by up to a fifth. 0 means never. A change of the item sends the delivery sooner.',
+        'The time after which a delivery that a business rule has blocked (409) is sent again automatically, in milliseconds. The time varies at random by up to a fifth. 0 means never. A change of the item sends the delivery sooner.',
       ),
     answerBytesMax: z
       .int()

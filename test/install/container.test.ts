@@ -174,7 +174,7 @@ describeImage('the image', () => {
     while (Date.now() < missed.getTime()) await setTimeout(50);
     const late = await startDailyAt(missed);
     await expect.poll(skus, { timeout: 60_000 }).toContain('B-2');
-    expect(late.stderr()).toContain('A run of erp was missed while no daemon ran and is started now.');
+    expect(late.stderr()).toContain('A run of erp was missed while no daemon ran, and starts now.');
     late.signal('SIGTERM');
     expect(await late.exited).toBe(0);
     await world.remove();

@@ -27,7 +27,7 @@ export function checkMapping(
   if (module !== undefined) {
     for (const name of DECLARED) {
       if (mapping[name] === undefined) continue;
-      const message = `found ${name} beside module, expected only one of the two: beside module only when is allowed`;
+      const message = `found ${name} beside module, expected only when beside module`;
       findings.addProblem([...path, name], message);
     }
     return;
@@ -77,7 +77,7 @@ function checkFields(
     findings.addUnknownKey(
       [...path, name],
       allowed,
-      isRole ? 'What a BOM item points to belongs under refs.' : undefined,
+      isRole ? 'Write the items to which a BOM item refers under refs.' : undefined,
     );
   }
   // Without an expression for each required field, every record would be quarantined.

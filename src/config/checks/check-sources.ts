@@ -31,7 +31,7 @@ export function checkSources<Connector extends ConnectorSchemas>(
     const { id } = source;
     const first = places.get(id);
     if (first !== undefined) {
-      findings.addMismatch([...path, 'id'], `an id of its own, since ${first} has this one`);
+      findings.addMismatch([...path, 'id'], `an id of its own, because ${first} has this id`);
     } else if (typeof id === 'string') places.set(id, `sources[${index}]`);
     const settings = checkConnector(source, path, context);
     checkMappings(source, path, { ...context, lookedUp: lookedUp.get(id) ?? new Set() });
@@ -64,7 +64,7 @@ function checkMappings(
     if (lookedUp.size === 0) {
       context.findings.addMismatch(
         [...path, 'mappings'],
-        'at least one mapping, since no other source looks this one up',
+        'at least one mapping, because no other source uses this source as a lookup table',
       );
     }
     return;
@@ -133,7 +133,7 @@ function checkOmitted(
   for (const member of ['key', 'value'] as const) {
     const column = [lookup[member]].flat().find((name) => omit.includes(name));
     if (typeof column !== 'string') continue;
-    findings.addMismatch([...at, member], `columns that are stored; ${column} stands under omit of its source`);
+    findings.addMismatch([...at, member], `columns that are stored; omit of the source names ${column}`);
   }
 }
 
@@ -147,7 +147,7 @@ function checkOmit(
   for (const [index, column] of source['omit'].entries()) {
     const stream = streams.find(({ key }) => key.includes(String(column)));
     if (!stream) continue;
-    const expected = `a column that no stream has as a key; ${stream.name} is identified by it`;
+    const expected = `a column that is no key; the stream ${stream.name} has this column in its key`;
     findings.addMismatch([...path, 'omit', index], expected);
   }
 }

@@ -6,7 +6,7 @@ import { valueAt } from '../schema/schema-tree.ts';
 import { type ConfigProblem, formatPath, type PathSegment } from './problem.ts';
 
 const SHOWN_LENGTH_MAX = 60;
-const TOO_SHORT = `found a secret of fewer than ${SECRET_LENGTH_MIN} characters, which is so short that it is not taken out of logs and messages, expected a longer one`;
+const TOO_SHORT = `found a secret of fewer than ${SECRET_LENGTH_MIN} characters, which is too short to be removed from logs and messages, expected a longer secret`;
 /** Shorter values are not hidden, because they occur in many words and cannot be secrets. */
 const HIDDEN_LENGTH_MIN = 4;
 const CANDIDATES_MAX = 12;

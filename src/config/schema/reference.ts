@@ -48,7 +48,7 @@ A value that is a text may contain placeholders. The name of a key may not.
 Placeholders in the content of a variable or a file are not replaced. If a placeholder is the whole value, it takes the type that the key
 expects, so \`port: \${PORT}\` is a number. Paths are relative to the folder of the config file.
 
-YAML would take the value in \`[0123]\` for a number and change it. dpp-sync keeps it as the text "0123".
+YAML would read the value in \`[0123]\` as a number and change it. dpp-sync keeps it as the text "0123".
 
 ## Secrets
 

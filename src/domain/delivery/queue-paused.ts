@@ -6,7 +6,7 @@ import type { QueueName } from '../ports/queues.ts';
 export function pausedFault([name, ...others]: readonly QueueName[]): Fault | null {
   if (name === undefined) return null;
   const which = others.length === 0 ? `The queue ${name} is` : `The queues ${[name, ...others].join(' and ')} are`;
-  return fault('queue.paused', `${which} paused, so its jobs wait.`, {
-    suggestion: "Resume it in the daemon's dashboard, under /queues. What is due stays due.",
+  return fault('queue.paused', `${which} paused, so jobs wait.`, {
+    suggestion: "Resume paused queues in the daemon's dashboard, on the page /queues. Due deliveries stay due.",
   });
 }

@@ -44,7 +44,7 @@ export function difference(item: ItemStanding, { productUpdate }: Pick<Profile, 
 function renamedReason(key: string): Reason {
   return {
     code: 'renamed',
-    message: `This product has another natural key (the SKU) now. The bulk import finds products by this key, so it would make a second product. Give the product its old key, or change the key at the platform. ${byHand(key)}`,
+    message: `This product has another natural key (the SKU) now. The bulk import finds products by this key, so it would create a second product. Give the product its old key, or change the key at the platform. ${byHand(key)}`,
   };
 }
 

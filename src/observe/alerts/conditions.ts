@@ -69,7 +69,7 @@ function sourceAlerts(facts: AlertFacts, rules: AlertRules): Holding[] {
       add(
         'run_failed',
         { source },
-        `The last run of ${source} failed: ${error} Correct it, and run it again: dpp-sync sync ${source}`,
+        `The last run of ${source} failed: ${error} Correct the cause, and run the source again: dpp-sync sync ${source}`,
       );
     }
   }
@@ -90,7 +90,7 @@ function sourceAlerts(facts: AlertFacts, rules: AlertRules): Holding[] {
       add(
         'quarantine',
         { source },
-        `${records} of ${source} ${have} in quarantine. See them: dpp-sync quarantine --source ${source}`,
+        `${records} of ${source} ${have} in quarantine. See the records: dpp-sync quarantine --source ${source}`,
       );
     }
     if (rules.nothingSyncedMs === null || !scheduled) continue;
@@ -117,7 +117,7 @@ function processAlerts(facts: AlertFacts, rules: AlertRules): Holding[] {
   if (rules.apiDownMs !== null && apiDownSince !== null && now - apiDownSince > rules.apiDownMs) {
     add(
       'api_down',
-      `The API has not taken a request since ${isoOf(apiDownSince)}. Nothing is lost, and dpp-sync asks it again by itself.`,
+      `The API has accepted no request since ${isoOf(apiDownSince)}. Nothing is lost, and dpp-sync asks the API again at intervals.`,
     );
   }
   if (rules.backupOldMs !== null && backup !== null) {
@@ -128,7 +128,7 @@ function processAlerts(facts: AlertFacts, rules: AlertRules): Holding[] {
       const cause = backup.error === null ? '' : ` The last try failed: ${backup.error}`;
       add(
         'backup_old',
-        `${last}, and one is expected every ${formatPeriod(rules.backupOldMs)}.${cause} Make one: dpp-sync ledger backup FILE`,
+        `${last}, and a backup is expected every ${formatPeriod(rules.backupOldMs)}.${cause} Make a backup: dpp-sync ledger backup FILE`,
       );
     }
   }
@@ -136,7 +136,7 @@ function processAlerts(facts: AlertFacts, rules: AlertRules): Holding[] {
     const errors = configErrors.slice(0, 5).join(' ');
     add(
       'config_refused',
-      `The config file has errors, so the daemon keeps using the former config. ${errors} See all: dpp-sync check`,
+      `The config file has errors, so the daemon keeps using the former config. ${errors} See all errors: dpp-sync check`,
     );
   }
   return found;

@@ -106,7 +106,7 @@ export function createAlerts(options: AlertsOptions): RunningAlerts {
       book.ended(due, reason, clock.now());
       log.warn(
         { alert: due.alert.id, channel: channel.id, error: reason },
-        `The channel ${channel.id} could not be reached with an alert. The notice is sent again, seven times in all.`,
+        `The channel ${channel.id} could not be reached with an alert. dpp-sync sends the notice again, seven times in all.`,
       );
     }
   }
@@ -138,7 +138,7 @@ export function createAlerts(options: AlertsOptions): RunningAlerts {
         // The ledger may not be writable at present. This error is only logged, because alerts must not stop the sync.
         log.warn(
           { error: scrub(reasonOf(error)) },
-          'The conditions of the alerts could not be checked. They are checked again.',
+          'The conditions of the alerts could not be checked. dpp-sync checks them again.',
         );
       }
       if (woken) continue;

@@ -163,7 +163,7 @@ function createSdk({ endpoint, headers, version, now, log }: TracesOptions) {
           loggedAt = now();
           log.warn(
             { error: result.error?.message ?? 'unknown' },
-            'Traces could not be sent and were dropped. The sync goes on; this is logged every ten minutes.',
+            'Traces could not be sent and were dropped. The sync continues; this warning is logged every ten minutes at most.',
           );
         }
         done(result);

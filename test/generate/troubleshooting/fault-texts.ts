@@ -52,7 +52,7 @@ export const FAULT_TEXTS: Record<FaultCode, CodeText> = {
   },
   'ledger.unreadable': {
     means: 'The file is damaged, is no ledger, or does not exist.',
-    cure: '`dpp-sync ledger verify` says what is wrong. [Restore a backup](operations.md#restore-a-backup).',
+    cure: '`dpp-sync ledger verify` shows what is wrong. [Restore a backup](operations.md#restore-a-backup).',
   },
   'ledger.newer': {
     means: 'A newer version of dpp-sync has written the ledger.',

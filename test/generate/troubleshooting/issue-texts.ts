@@ -24,14 +24,14 @@ export const ISSUE_GROUPS: readonly IssueGroup[] = [
       'row.cut': { means: 'The last row is shorter than the others, so the file may be cut off.', cure: WRITTEN_AGAIN },
       'row.decimal': {
         means: 'A column of `decimalColumns` holds text that is no number with the decimal mark of the source.',
-        cure: 'Correct the value, or take the column out of `decimalColumns`.',
+        cure: 'Correct the value, or remove the column from `decimalColumns`.',
       },
       'row.depth': {
         means: 'The row is nested too deeply.',
-        cure: 'Point the stream to the list of records, further inside.',
+        cure: 'Set the path of the stream to the list of records that is deeper in the document.',
       },
       'row.duplicate': {
-        means: 'A name stands twice in the row, or a value outside the row has the name of a value inside the row.',
+        means: 'A name is in the row twice, or a value outside the row has the name of a value inside the row.',
         cure: 'Give one of the two another name, in the export or in the options of the stream.',
       },
       'row.encoding': {
@@ -40,7 +40,7 @@ export const ISSUE_GROUPS: readonly IssueGroup[] = [
       },
       'row.item': {
         means: 'A document command of a GDSN message has no trade item.',
-        cure: 'Point the stream to messages of catalogue items only.',
+        cure: 'Set the path of the stream to messages of catalogue items only.',
       },
       'row.json': {
         means: 'A line is not valid JSON.',
@@ -53,9 +53,9 @@ export const ISSUE_GROUPS: readonly IssueGroup[] = [
       'row.list': { means: '`at` points to something that is no list.', cure: 'Correct `at` of the stream.' },
       'row.members': {
         means: 'The record has too many elements.',
-        cure: 'Point the stream to the single record, and not to the element around it.',
+        cure: 'Set the path of the stream to the single record, and not to the element around it.',
       },
-      'row.object': { means: 'An entry of the list is no object.', cure: 'Point `at` to a list of objects.' },
+      'row.object': { means: 'An entry of the list is no object.', cure: 'Set `at` to a list of objects.' },
       'row.parent': {
         means: 'The record that a row belongs to is missing or too long.',
         cure: 'Check `parent` of the stream, and the order of the records in the export.',
@@ -79,11 +79,11 @@ export const ISSUE_GROUPS: readonly IssueGroup[] = [
       },
       'cell.error': {
         means: 'The cell holds an error such as `#N/A`.',
-        cure: 'Correct the formula. If the error stands for an empty cell, name it in `emptyErrors`.',
+        cure: 'Correct the formula. If the error means an empty cell, name it in `emptyErrors`.',
       },
       'cell.formula': {
         means: 'The result of the formula is not stored.',
-        cure: 'Open the file in a spreadsheet program and save it, or export values.',
+        cure: 'Open the file in a spreadsheet program and save it, or export values instead of formulas.',
       },
       'cell.number': { means: 'The cell is marked as a number and holds text.', cure: WRITTEN_AGAIN },
       'cell.shortened': {
@@ -141,11 +141,11 @@ export const ISSUE_GROUPS: readonly IssueGroup[] = [
       },
       'lookup.ambiguous': {
         means: 'The lookup table has several values for the key.',
-        cure: 'Make the key of more columns, or use `lookup_all()`.',
+        cure: 'Use more columns for the key, or use `lookup_all()`.',
       },
       'lookup.many': {
         means: 'The lookup table has too many rows for the key.',
-        cure: 'Make the key of more columns.',
+        cure: 'Use more columns for the key.',
       },
       'lookup.table': {
         means: 'The name of the lookup table is not a literal text.',
@@ -205,7 +205,10 @@ export const ISSUE_GROUPS: readonly IssueGroup[] = [
         cure: 'Write the pattern in the call.',
       },
       'module.result': { means: 'A mapping module returned something that is no item.', cure: 'Correct the module.' },
-      'module.threw': { means: 'A mapping module threw an error.', cure: 'Correct the module, or the row.' },
+      'module.threw': {
+        means: 'A mapping module threw an error.',
+        cure: 'Correct the module. If the module is right, correct the row.',
+      },
       'number.inexact': {
         means: 'The number has more digits than dpp-sync can store exactly.',
         cure: 'Write it as text in the source.',
@@ -265,7 +268,7 @@ export const ISSUE_GROUPS: readonly IssueGroup[] = [
         means: 'The key is empty.',
         cure: 'Fill the column, or correct `key` in the mapping. If `key` is `\'""\'`, the mapping has no key yet.',
       },
-      'key.long': { means: 'The key is too long.', cure: 'Make the key of fewer columns.' },
+      'key.long': { means: 'The key is too long.', cure: 'Use fewer columns for the key.' },
     },
   },
   {

@@ -218,7 +218,7 @@ describe('the format of a file', () => {
   });
 
   it.each<[string, string | Buffer, string, string]>([
-    ['an HTML page', '<!doctype html><html></html>', 'is an HTML page', 'sign in'],
+    ['an HTML page', '<!doctype html><html></html>', 'is an HTML page', 'a login page'],
     ['a PDF', '%PDF-1.7', 'is a PDF', 'Check'],
     ['fixed width', 'A01  Pump    DE\nA02  Motor   SE\nA03  Fan     IT\n', 'fixed width', 'write `columns`'],
     ['one column', 'sku\nA\nB\n', 'No delimiter', 'fixed-width'],

@@ -28,7 +28,7 @@ export function createEmail(settings: EmailSettings): Channel {
     });
     const late = new Promise<never>((_, reject) => {
       const stop = AbortSignal.any([signal, AbortSignal.timeout(SEND_MS)]);
-      stop.addEventListener('abort', () => reject(new Error(`${host}:${port} has not taken the mail in time.`)), {
+      stop.addEventListener('abort', () => reject(new Error(`${host}:${port} did not accept the mail in time.`)), {
         once: true,
       });
     });

@@ -82,7 +82,7 @@ export function createExec(
     async check() {
       try {
         await access(program, constants.X_OK);
-        if (!(await stat(program)).isFile()) throw new Error('it is no file');
+        if (!(await stat(program)).isFile()) throw new Error('the path names no file');
       } catch (error) {
         throw new Error(`${program} cannot be run: ${error instanceof Error ? error.message : String(error)}.`);
       }

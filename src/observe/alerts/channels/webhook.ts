@@ -38,7 +38,9 @@ export function createWebhook({ id, url, format, token }: WebhookSettings): Chan
         await answer.body?.cancel();
         const { status } = answer;
         if (status >= 300 && status < 400) {
-          throw new Error(`${to.host} answered ${status}, a redirect, which is not followed: give its new address.`);
+          throw new Error(
+            `${to.host} answered ${status}, a redirect, which dpp-sync does not follow: put the new address into the config.`,
+          );
         }
         if (!answer.ok) throw new Error(`${to.host} answered ${status}.`);
       } catch (error) {
