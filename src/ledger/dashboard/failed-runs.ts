@@ -14,13 +14,17 @@ export interface FailedRuns {
 
 const RUNS_MAX = 100;
 
-/** Finds the sources whose last run has failed, with all runs that have failed since the last complete one. */
+/**
+ * Finds the sources whose last run has failed, with all runs that have failed since the last complete run. An upload of corrected rows does not
+ * read the source, so it does not end such a failure.
+ */
 export function createFailedRuns(db: Sqlite): () => FailedRuns[] {
   const sources = db
     .prepare<[], string>('SELECT DISTINCT source FROM streams UNION SELECT DISTINCT source FROM runs')
     .pluck();
   const runs = db.prepare<[string], { id: number; startedAt: number; result: string | null; error: string | null }>(
-    `SELECT id, started_at AS startedAt, result, error FROM runs WHERE source = ? ORDER BY id DESC LIMIT ${RUNS_MAX}`,
+    `SELECT id, started_at AS startedAt, result, error FROM runs WHERE source = ? AND cause <> 'upload'
+     ORDER BY id DESC LIMIT ${RUNS_MAX}`,
   );
 
   return () =>

@@ -129,6 +129,24 @@ describe('corrected rows', () => {
     expect(world.contents().products.map(({ sku }) => sku)).toContain('007');
   });
 
+  it('leave a failed run among what needs a person, and in the answer to why a product is not published', async () => {
+    const opened = await synced();
+    await opened.close();
+    world.write('products.csv', 'NAME;LAND\r\nKessel;DE\r\n');
+    await world.sync();
+    const reopened = await world.open();
+    runtime = reopened;
+    const plan = await planOf(reopened, csv('SKU;NAME;LAND\r\n007;Kanne;IT\r\n'));
+    const result = await reopened.correct(
+      { source: 'erp', stream: 'default', rows: plan.corrections },
+      new AbortController().signal,
+    );
+    expect(result).toMatchObject({ result: 'complete', changed: 1 });
+    expect(await reopened.dashboard.causes({ type: 'run' })).toMatchObject([{ source: 'erp', count: 1 }]);
+    const why = await reopened.dashboard.why('A-1');
+    expect(why?.steps[0]?.text).toContain('The last read of its source erp failed');
+  });
+
   it('are refused where the stream has no such row, the key is empty or comes twice', async () => {
     const opened = await synced();
     const plan = await planOf(

@@ -23,7 +23,9 @@ const SHOWN_MAX = 5;
 export function createSourceSteps(db: Sqlite, rules: PassportRules): SourceSteps {
   const sql = {
     lastRun: db.prepare<[string], RunRow>(
-      'SELECT result, started_at AS startedAt, ended_at AS endedAt, error FROM runs WHERE source = ? ORDER BY id DESC LIMIT 1',
+      // An upload of corrected rows does not read the source.
+      `SELECT result, started_at AS startedAt, ended_at AS endedAt, error FROM runs WHERE source = ? AND cause <> 'upload'
+       ORDER BY id DESC LIMIT 1`,
     ),
     guarded: db.prepare<[string], { message: string; acceptedAt: number | null }>(
       `SELECT g.message, g.accepted_at AS acceptedAt FROM streams s JOIN (SELECT stream_id, message, accepted_at FROM guarded_reads
