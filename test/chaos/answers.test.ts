@@ -144,7 +144,7 @@ describe('the answer of another request', LIMIT, () => {
 });
 
 describe('an import that is answered in plain text', LIMIT, () => {
-  it('is read back and not repeated', covers('answer-lost', ...ORACLE), async () => {
+  it('an import answered in plain text is read back and not repeated', covers('answer-lost', ...ORACLE), async () => {
     await given();
     expectWhole(await sync(), 0);
     use(CHANGED);

@@ -84,7 +84,7 @@ describeRedis('what was frozen until its locks lapsed', () => {
     }
 
     it(
-      'goes on after SIGSTOP and SIGCONT with no item in flight twice',
+      'a daemon goes on after SIGSTOP and SIGCONT with no item in flight twice',
       covers('process-stopped', 'I3', 'I6', 'I8'),
       async () => {
         await begin();
@@ -105,7 +105,7 @@ describeRedis('what was frozen until its locks lapsed', () => {
     );
 
     it(
-      'goes on after SIGSTOP and SIGCONT over the embedded queue with no item in flight twice',
+      'a daemon goes on after SIGSTOP and SIGCONT over the embedded queue with no item in flight twice',
       covers('process-stopped', 'I3', 'I6', 'I8'),
       async () => {
         await begin({ isEmbedded: true, inBulk: true });
@@ -119,7 +119,7 @@ describeRedis('what was frozen until its locks lapsed', () => {
     );
 
     it(
-      'goes on after a Redis that froze, with no item in flight twice',
+      'a daemon goes on after a Redis that froze, with no item in flight twice',
       covers('process-stopped', 'I3', 'I6', 'I8'),
       async ({ skip }) => {
         await begin();

@@ -20,26 +20,29 @@ function contentsOf(folder: string): string[] {
 }
 
 describeStrace('a run that is killed while it archives', () => {
-  it.each([1, 2, 3, 4, 5, 6])('loses no file, and the next run archives the rest (kill at fsync %i)', async (when) => {
-    await using folder = await temporaryFolder();
-    await mkdir(join(folder.path, 'in'));
-    for (const name of NAMES) {
-      await writeFile(join(folder.path, 'in', `${name}.csv`), `id\n${name}\n`);
-      await writeFile(join(folder.path, 'in', `${name}.csv.done`), '');
-    }
-    const expected = NAMES.map((name) => `id\n${name}\n`);
-    const paths = [join(folder.path, 'read')];
-    const killed = await runTraced([CHILD, folder.path], {
-      paths,
-      inject: [{ call: 'fsync', when, effect: 'SIGKILL' }],
-    });
-    expect(killed).toMatchObject({ signal: 'SIGKILL' });
-    const left = [...contentsOf(join(folder.path, 'in')), ...contentsOf(join(folder.path, 'read'))];
-    expect([...new Set(left)].toSorted()).toEqual(expected);
+  it.each([1, 2, 3, 4, 5, 6])(
+    'an archiving run killed at fsync %i loses no file, and the next ends it',
+    async (when) => {
+      await using folder = await temporaryFolder();
+      await mkdir(join(folder.path, 'in'));
+      for (const name of NAMES) {
+        await writeFile(join(folder.path, 'in', `${name}.csv`), `id\n${name}\n`);
+        await writeFile(join(folder.path, 'in', `${name}.csv.done`), '');
+      }
+      const expected = NAMES.map((name) => `id\n${name}\n`);
+      const paths = [join(folder.path, 'read')];
+      const killed = await runTraced([CHILD, folder.path], {
+        paths,
+        inject: [{ call: 'fsync', when, effect: 'SIGKILL' }],
+      });
+      expect(killed).toMatchObject({ signal: 'SIGKILL' });
+      const left = [...contentsOf(join(folder.path, 'in')), ...contentsOf(join(folder.path, 'read'))];
+      expect([...new Set(left)].toSorted()).toEqual(expected);
 
-    const next = await runTraced([CHILD, folder.path], { paths });
-    expect(next).toMatchObject({ exitCode: 0, stderr: '' });
-    expect([...new Set(contentsOf(join(folder.path, 'read')))].toSorted()).toEqual(expected);
-    expect(contentsOf(join(folder.path, 'in'))).toEqual([]);
-  });
+      const next = await runTraced([CHILD, folder.path], { paths });
+      expect(next).toMatchObject({ exitCode: 0, stderr: '' });
+      expect([...new Set(contentsOf(join(folder.path, 'read')))].toSorted()).toEqual(expected);
+      expect(contentsOf(join(folder.path, 'in'))).toEqual([]);
+    },
+  );
 });

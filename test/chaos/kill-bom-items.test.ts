@@ -105,7 +105,7 @@ async function surviveKills(): Promise<void> {
 
 describe('after kill -9 amid creates of BOM items, no more of them are unconfirmed than may be under way at once', () => {
   it(
-    'loses nothing and doubles nothing over the embedded queue',
+    'creates of BOM items that are killed over the embedded queue lose and double nothing',
     covers(['process-killed', 'keys-ignored'], ...ORACLE),
     async () => {
       await given('embedded');
@@ -114,7 +114,7 @@ describe('after kill -9 amid creates of BOM items, no more of them are unconfirm
   );
 
   describeRedis('over Redis', () => {
-    it('loses nothing and doubles nothing', covers(['process-killed', 'keys-ignored'], ...ORACLE), async () => {
+    it('killed creates of BOM items lose nothing', covers(['process-killed', 'keys-ignored'], ...ORACLE), async () => {
       await given('redis');
       await surviveKills();
     });

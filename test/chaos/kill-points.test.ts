@@ -97,12 +97,12 @@ describeStrace('a sync that is killed at a write or an fsync of its ledger, and 
   const full = { timeout: IS_FULL ? 3_600_000 : 90_000 };
 
   it(
-    'leaves nothing lost and nothing doubled where the API ignores keys',
+    'a sync killed at each of its writes loses and doubles nothing where the API ignores keys',
     { ...covers('write-cut', ...ORACLE), ...full },
     () => visit(false, 300),
   );
 
-  it('leaves nothing unconfirmed either where keys are honoured', { ...covers('write-cut', ...ORACLE), ...full }, () =>
+  it('a sync killed at each write is confirmed where keys count', { ...covers('write-cut', ...ORACLE), ...full }, () =>
     visit(true, 300),
   );
 });
@@ -111,7 +111,7 @@ describeStrace('a sync that is killed at a write or an fsync of its ledger, and 
 if (!straceAvailable)
   describe('a sync that is killed at random instants, for want of strace', () => {
     it.each([false, true])(
-      'leaves nothing lost and nothing doubled (keys honoured: %s)',
+      'a sync killed at random instants loses and doubles nothing (keys honoured: %s)',
       {
         ...covers('process-killed', ...ORACLE),
         timeout: scaled(90_000, 3_600_000),

@@ -49,7 +49,7 @@ function pullUntilComplete({ folder, id, options, stream }: Pulled): number {
 }
 
 describe.each(MODES)('a pull of %s that is killed at every page', (mode) => {
-  it.each(Object.keys(BUILT_IN))('stores each record of %s once', { timeout: TEST_MS_MAX }, async (id) => {
+  it.each(Object.keys(BUILT_IN))('a killed pull stores each %s record once', { timeout: TEST_MS_MAX }, async (id) => {
     await using folder = await temporaryFolder();
     const large = await fixturesFor(id, mode, folder.path).large(ROWS, folder.path);
     const killed = pullUntilComplete({ folder: folder.path, id, ...large });

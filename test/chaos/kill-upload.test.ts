@@ -53,7 +53,7 @@ async function upload(): Promise<string> {
 
 describe('a daemon that is killed amid an upload', () => {
   it(
-    'sends each stored row once, and takes the rest from the same file',
+    'a daemon killed amid an upload sends each stored row once, and takes the rest from the same file',
     covers('process-killed', 'I5', 'I8'),
     async () => {
       expect(await status()).toEqual({ quarantined: ROWS });

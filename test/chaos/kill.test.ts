@@ -163,7 +163,7 @@ describe('after kill -9 of whatever is alive, in the middle of a sync', () => {
   for (const { queue, describe } of queuesFor('embedded')) {
     describe(`with the queue ${queue}`, () => {
       it.each(WAYS)(
-        'has each product, material, BOM item and passport once where keys are honoured, with products sent %s',
+        'a sync with kills has each product, material, BOM item and passport once where keys count, with products sent %s',
         covers(['process-killed', 'redis-killed', 'api-killed'], ...ORACLE),
         async (creates) => {
           await given(queue, true, creates);
@@ -185,7 +185,7 @@ describe('after kill -9 of whatever is alive, in the middle of a sync', () => {
   for (const { queue, describe } of queuesFor('redis without one')) {
     describe(`with the queue ${queue}`, () => {
       it.each(WAYS)(
-        'has each product, material and passport once over an API that ignores keys, and lists interrupted BOM items, with products sent %s',
+        'a sync with kills has each product, material and passport once without keys, and lists BOM items, with products sent %s',
         covers(['process-killed', 'redis-killed', 'api-killed', 'keys-ignored'], ...ORACLE),
         async (creates) => {
           await given(queue, false, creates);

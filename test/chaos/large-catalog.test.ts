@@ -10,7 +10,7 @@ import { scaled } from '../support/runner/chaos.ts';
 
 const MEGABYTE = 1_000_000;
 
-it('reads a BMEcat file of any size in less than 150 MB of memory', { timeout: 300_000 }, async () => {
+it('a BMEcat file of any size is read in less than 150 MB of memory', { timeout: 300_000 }, async () => {
   await using folder = await temporaryFolder();
   const path = join(folder.path, 'catalog.xml');
   const written = writeCatalog(path, scaled(20, 500) * MEGABYTE);
@@ -24,7 +24,7 @@ it('reads a BMEcat file of any size in less than 150 MB of memory', { timeout: 3
   expect(memory).toBeLessThan(150 * MEGABYTE);
 });
 
-it('previews all of it with the program as it is installed, in little more', { timeout: 300_000 }, async () => {
+it('the installed program previews a large BMEcat file in little more memory', { timeout: 300_000 }, async () => {
   const root = join(import.meta.dirname, '../..');
   const folder = mkdtempSync(join(tmpdir(), 'dpp-catalog-'));
   try {

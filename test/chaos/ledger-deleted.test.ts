@@ -47,7 +47,7 @@ describe('a daemon whose ledger is removed', () => {
   ];
 
   it.each(ways)(
-    'sends no more, is unhealthy, and leaves the mark for the next process: %s',
+    'a daemon whose ledger is removed sends no more, is unhealthy, and leaves the mark for the next process: %s',
     covers('ledger-lost', 'I2', 'I6'),
     async (_, remove) => {
       daemon = await startDaemonProcess(world.configFile);

@@ -117,7 +117,7 @@ describe('an outage', () => {
   );
 
   it(
-    'is not taken from 500 rows that always fail and stand before others: those go on',
+    '500 rows that always fail and come before others are not taken for an outage: the others are sent',
     covers('server-error', 'I5', 'I6'),
     async () => {
       world = await createVirtualWorld({});
@@ -133,7 +133,7 @@ describe('an outage', () => {
     },
   );
 
-  it('cannot be told from 500 rows that always fail and are the last: it says what was taken before', async () => {
+  it('500 rows that always fail and are the last look like an outage: the report says what was accepted before', async () => {
     world = await createVirtualWorld({});
     world.failing = ({ what, sku }) => (what === 'write' && sku?.startsWith('X') ? { outcome: SERVER_ERROR } : null);
     await world.stage([...keys(300), ...keys(500, 'X')]);
@@ -246,7 +246,7 @@ describe('an outage', () => {
     },
   );
 
-  it('does not use up the attempts of a single delivery', covers('api-down', 'I5', 'I6'), async () => {
+  it('an outage does not use up the attempts of a single delivery', covers('api-down', 'I5', 'I6'), async () => {
     world = await createVirtualWorld({ profile: { idempotency: 'honoured' } });
     world.failing = () => ({ outcome: RESET });
     await world.stage(['P1']);
@@ -286,7 +286,7 @@ describe('a poison item', () => {
   );
 
   it.each([10, 15])(
-    'is parked by its own limit where there are %i of them and nothing else',
+    'poison items are parked by their own limit where there are %i of them and nothing else',
     covers(['bad-row', 'server-error'], 'I5', 'I6'),
     async (count) => {
       world = await createVirtualWorld({});
@@ -306,7 +306,7 @@ describe('a poison item', () => {
     // More than that look like an API that takes no writes, until good ones have gone through in between twice.
     ...(IS_FULL ? [[60, 4] satisfies [number, number]] : []),
   ])(
-    'delays no other by more than a second where there are %i of them, or %i at most',
+    'poison items delay no other by more than a second where there are %i of them, or %i at most',
     covers(['bad-row', 'server-error'], 'I5', 'I6'),
     async (count, lateMax) => {
       world = await createVirtualWorld({});
@@ -331,7 +331,7 @@ describe('a poison item', () => {
     },
   );
 
-  it('is parked by its own limit also where nothing else goes on', covers('server-error', 'I5', 'I6'), async () => {
+  it('a poison item is parked by its own limit without other work', covers('server-error', 'I5', 'I6'), async () => {
     world = await createVirtualWorld({ profile: { idempotency: 'honoured' } });
     world.failing = ({ sku }) => (sku === 'poison' ? { outcome: SERVER_ERROR } : null);
     await world.stage(['poison']);
@@ -387,7 +387,7 @@ describe('a delivery that the API says it cannot take, while it takes others', (
 
   // Hours that nothing shortens: its judgement alone is tested in `unit/judge.test.ts`.
   if (IS_FULL) {
-    it('stays due for a day, and is parked by its own limit within another one', covers('bad-row', 'I5'), async () => {
+    it('a delivery refused with 503 stays due for a day, and is parked later', covers('bad-row', 'I5'), async () => {
       world = await createVirtualWorld({});
       world.failing = ({ sku }) => (sku === 'poison' ? { outcome: UNAVAILABLE } : null);
       await world.stage(['poison']);
@@ -403,7 +403,7 @@ describe('a delivery that the API says it cannot take, while it takes others', (
     });
   }
 
-  it('is due for as long as there is no other that is taken', covers('api-down', 'I5'), async () => {
+  it('a delivery refused with a 503 is due as long as no other one is accepted', covers('api-down', 'I5'), async () => {
     world = await createVirtualWorld({});
     world.failing = ({ what }) => (what === 'write' ? { outcome: UNAVAILABLE } : null);
     await world.stage(keys(5));
@@ -417,7 +417,7 @@ describe('a delivery that the API says it cannot take, while it takes others', (
   });
 });
 
-it('lets no more retries out than the budget has, and loses none', covers('server-error', 'I5', 'I6'), async () => {
+it('the retry budget limits all retries and loses none', covers('server-error', 'I5', 'I6'), async () => {
   world = await createVirtualWorld({ profile: { retry: { attemptsMax: 100 } } });
   const count = 600;
   const failedOnce = new Set<string>();

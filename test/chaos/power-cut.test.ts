@@ -155,7 +155,7 @@ async function cutAfterFailedSync(failing: number, killing: number): Promise<num
 }
 
 describeStrace('a power cut', () => {
-  it('takes no decision of the API back that was acknowledged, wherever it comes and whatever else has reached the disk', {
+  it('a power cut takes no acknowledged decision back, wherever it comes and whatever else has reached the disk', {
     ...covers('power-cut', 'I8'),
     timeout: scaled(90_000, 1_800_000),
   }, async () => {
@@ -203,7 +203,7 @@ describeStrace('a power cut', () => {
     },
   );
 
-  it('takes nothing back that a process has stored after another one, to which the disk had failed an fsync', {
+  it('a power cut takes back nothing that a process has stored after one to which the disk had failed an fsync', {
     ...covers(['power-cut', 'disk-error'], ...ORACLE),
     timeout: scaled(90_000, 1_800_000),
   }, async () => {

@@ -130,7 +130,7 @@ describeStrace('a Redis that is killed at a write or an fsync of its append-only
   describeRedis('and comes back with that file', () => {
     const full = { timeout: IS_FULL ? 3_600_000 : 90_000 };
 
-    it('costs nothing and doubles nothing where the API ignores keys', {
+    it('a Redis killed at each of its writes costs nothing and doubles nothing where the API ignores keys', {
       ...covers(['write-cut', 'redis-killed'], ...ORACLE),
       ...full,
     }, async ({ skip }) => {
@@ -138,7 +138,7 @@ describeStrace('a Redis that is killed at a write or an fsync of its append-only
       await (IS_FULL ? visitAll(false) : visitOne('write', false));
     });
 
-    it('leaves nothing unconfirmed either where keys are honoured', {
+    it('a Redis killed at each of its writes leaves nothing unconfirmed either where keys are honoured', {
       ...covers(['write-cut', 'redis-killed'], ...ORACLE),
       ...full,
     }, async ({ skip }) => {

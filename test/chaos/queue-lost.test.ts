@@ -92,7 +92,7 @@ describeRedis('a Redis that loses or refuses what it is given', () => {
     }
 
     it(
-      'costs nothing and doubles nothing when it is wiped or restarts empty, again and again',
+      'a Redis that is wiped or restarts empty amid a sync, again and again, costs nothing and doubles nothing',
       covers('queue-lost', ...ORACLE),
       async () => {
         const random = announcedRandom();
@@ -108,7 +108,7 @@ describeRedis('a Redis that loses or refuses what it is given', () => {
     );
 
     it(
-      'holds the work up while it is out of memory, says so, and goes on by itself',
+      'a Redis out of memory amid a sync holds the work up, is reported, and the sync continues by itself',
       covers('redis-memory', ...ORACLE),
       async () => {
         const random = announcedRandom();
@@ -135,7 +135,7 @@ describeRedis('a Redis that loses or refuses what it is given', () => {
     );
 
     it(
-      'gives up with a fault that says what is wrong when memory does not return in time, and loses nothing',
+      'a sync gives up with a fault that names the cause when the memory of Redis does not return in time, and loses nothing',
       covers('redis-memory', ...ORACLE),
       async () => {
         const syncing = world.sync({ waitMs: 1_500 });
@@ -148,7 +148,7 @@ describeRedis('a Redis that loses or refuses what it is given', () => {
       },
     );
 
-    it('loses nothing that it evicts', covers('queue-lost', ...ORACLE), async () => {
+    it('a Redis that evicts amid a sync loses nothing', covers('queue-lost', ...ORACLE), async () => {
       const syncing = world.sync({ waitMs: 60_000 });
       await untilWrites(1, syncing);
       // Whatever is added from here on costs another key, be it a job or the list of those that wait.
@@ -181,7 +181,7 @@ describeRedis('a Redis that loses or refuses what it is given', () => {
       (await fetch(url, { headers: { authorization: `Bearer ${WEB_TOKEN}`, accept: 'text/html' } })).text();
 
     it(
-      'starts a scheduled run late if its job could not be enqueued, and says meanwhile what is wrong',
+      'a daemon starts a scheduled run late if its job could not be enqueued, and reports the cause meanwhile',
       covers('redis-memory', 'I5', 'I8'),
       async () => {
         await begin();
@@ -199,7 +199,7 @@ describeRedis('a Redis that loses or refuses what it is given', () => {
       },
     );
 
-    it('starts a scheduled run late if its job was lost', covers('queue-lost', 'I5', 'I8'), async () => {
+    it('a daemon starts a scheduled run late if its job was lost', covers('queue-lost', 'I5', 'I8'), async () => {
       await begin();
       const its = await start();
       const [pulls] = its.runtime.queues.bullQueues;
@@ -211,7 +211,7 @@ describeRedis('a Redis that loses or refuses what it is given', () => {
     });
 
     it(
-      'goes on with a run through the death of Redis, and keeps to its schedule',
+      'a daemon continues a run through the death of Redis, and keeps to its schedule',
       covers(['redis-killed', 'queue-lost'], 'I5', 'I6', 'I8'),
       async () => {
         const rows = Array.from({ length: COUNT }, (_, at) => `S-${String(at).padStart(4, '0')},Item ${at},10`);
@@ -234,7 +234,7 @@ describeRedis('a Redis that loses or refuses what it is given', () => {
     );
 
     it(
-      'builds the failed jobs again, also those that were lost before they were received',
+      'a daemon makes the failed jobs again, also those that were lost before they were received',
       covers('queue-lost', 'I5'),
       async () => {
         await begin({ files: PRODUCTS.files });

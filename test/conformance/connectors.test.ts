@@ -32,7 +32,7 @@ function importsOf(file: string): string[] {
   return [...text.matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)].map((match) => match[1] ?? '');
 }
 
-it('lists every folder under connectors/, each once', () => {
+it('the registry of connectors lists every folder under connectors/, each once', () => {
   const folders = readdirSync(FOLDER, { withFileTypes: true }).filter((entry) => entry.isDirectory());
   expect(connectors.map((connector) => connector.id).toSorted()).toEqual(folders.map((entry) => entry.name).toSorted());
 });
@@ -42,7 +42,7 @@ describe.each(connectors.map((connector): [string, Connector] => [connector.id, 
   (id, connector) => {
     const folder = join(FOLDER, id);
 
-    it('has a README, a schema and a docs page that mentions every option', () => {
+    it('each connector has a README, a schema and a docs page that mentions every option', () => {
       for (const file of ['README.md', 'schema.ts', 'index.ts']) expect(readdirSync(folder)).toContain(file);
       const page = readFileSync(join(ROOT, `docs/connectors/${id}.md`), 'utf8');
       for (const name of [...optionsOf(connector.options), ...optionsOf(connector.streamOptions)]) {
@@ -50,7 +50,7 @@ describe.each(connectors.map((connector): [string, Connector] => [connector.id, 
       }
     });
 
-    it('imports the SDK, its own folder, node: and declared packages only', () => {
+    it('each connector imports the SDK, its own folder, node: and declared packages only', () => {
       for (const file of readdirSync(folder).filter((name) => name.endsWith('.ts'))) {
         for (const specifier of importsOf(join(folder, file))) {
           if (specifier.startsWith('node:')) continue;

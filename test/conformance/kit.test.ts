@@ -60,12 +60,12 @@ describe('a sound connector', () => {
 });
 
 describe('a connector with a flaw', () => {
-  it.each(Object.entries(FAILING))('fails the check that is for it: %s', async (flaw, [name, words]) => {
+  it.each(Object.entries(FAILING))('a connector with a flaw fails its check: %s', async (flaw, [name, words]) => {
     const check = checksWith(flaw as Flaw).find((one) => name.test(one.name));
     await expect(check?.run()).rejects.toThrow(words);
   });
 
-  it('exists for every check', () => {
+  it('a connector with a flaw exists for every check', () => {
     const patterns = Object.values(FAILING).map(([name]) => name);
     const left = checksWith(null).filter(({ name }) => !patterns.some((pattern) => pattern.test(name)));
     expect(left.map(({ name }) => name)).toEqual([

@@ -94,14 +94,14 @@ describeRedis('the embedded queue and Redis', () => {
     }
   }
 
-  test('show the same after any sequence of operations', { timeout: 240_000 }, async () => {
+  test('both queues show the same after any sequence of operations', { timeout: 240_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(STEP, { minLength: 8, maxLength: 40, size: 'max' }), (steps) => agree(numbered(steps))),
       { numRuns: 40 },
     );
   });
 
-  test('hand out jobs in their order, and list them in pages as a dashboard asks for them', async () => {
+  test('both queues hand out jobs in their order, and list them in pages as a dashboard asks for them', async () => {
     await agree([
       ['add', add(12)],
       ...repeat(6, 'take', take),
@@ -119,7 +119,7 @@ describeRedis('the embedded queue and Redis', () => {
     ['all, by a negative number,', { removeOnComplete: { count: -1 }, removeOnFail: -1 }],
     ['the last three', { removeOnComplete: 3, removeOnFail: { count: 3 } }],
     ['what is young', { removeOnComplete: { age: 0 }, removeOnFail: { age: 3_600, count: 2 } }],
-  ])('keep %s of what has ended, as its options say', async (_, options) => {
+  ])('both queues keep %s of what has ended, as their options say', async (_, options) => {
     await agree([
       ['add', add(10, options)],
       ...repeat(10, 'take', take),
@@ -128,7 +128,7 @@ describeRedis('the embedded queue and Redis', () => {
     ]);
   });
 
-  test('let nobody end a job who has not reserved it, and say the same about it', async () => {
+  test('both queues let nobody end a job who has not reserved it, and report the same about it', async () => {
     await agree([
       ['add', add(3)],
       ['take', take],
@@ -145,7 +145,7 @@ describeRedis('the embedded queue and Redis', () => {
     ]);
   });
 
-  test('give a job that its worker lost to the next one, and fail it in the end', async () => {
+  test('both queues give a job that its worker lost to the next one, and fail it in the end', async () => {
     await agree([
       ['add', add(2)],
       ...repeat(3, 'take and lose', async (side) => [await take(side), await lapse(side, -1), await stalled(side)]),
@@ -153,7 +153,7 @@ describeRedis('the embedded queue and Redis', () => {
     ]);
   });
 
-  test('take a job that was given back before the others', async () => {
+  test('both queues take a job that was given back before the others', async () => {
     await agree([
       ['add', add(4)],
       ...repeat(2, 'take', take),
@@ -162,7 +162,7 @@ describeRedis('the embedded queue and Redis', () => {
     ]);
   });
 
-  test('leave what has ended as it is when a job ends that is not kept', async () => {
+  test('both queues leave ended jobs as they are when a job ends that is not kept', async () => {
     await agree([
       ['add', add(2)],
       ['add', add(1, { removeOnComplete: true }, 2)],
@@ -171,7 +171,7 @@ describeRedis('the embedded queue and Redis', () => {
     ]);
   });
 
-  test('pause, resume, empty and destroy', async () => {
+  test('both queues pause, resume, empty and destroy', async () => {
     await agree([
       ['add', add(6)],
       ['take', take],
@@ -189,7 +189,7 @@ describeRedis('the embedded queue and Redis', () => {
     ]);
   });
 
-  test('clean what is old enough, up to a limit', async () => {
+  test('both queues clean jobs that are old enough, up to a limit', async () => {
     await agree([
       ['add', add(12)],
       ...repeat(8, 'take', take),
@@ -206,7 +206,7 @@ describeRedis('the embedded queue and Redis', () => {
     ]);
   });
 
-  test('keep progress, logs and changed data', async () => {
+  test('both queues keep progress, logs and changed data', async () => {
     await agree([
       ['add', add(2)],
       ['progress', ({ queue }) => queue.updateJobProgress('job-1', { failedAttempt: 1 })],
@@ -230,7 +230,7 @@ describeRedis('the embedded queue and Redis', () => {
     ]);
   });
 
-  test('show a worker that is there, and what a dashboard asks besides', async () => {
+  test('both queues show a worker that is there, and what a dashboard asks besides', async () => {
     await agree([
       ['ready', async ({ worker }) => worker.waitUntilReady()],
       ['workers', ({ queue }) => queue.getWorkersCount()],

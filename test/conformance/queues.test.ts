@@ -92,7 +92,7 @@ for (const backend of QUEUE_BACKENDS) {
       dies.resolve();
     }
 
-    test('handle jobs in the order in which they were enqueued', async () => {
+    test('queues handle jobs in the order in which they were enqueued', async () => {
       await queues.enqueue('map', makeJobs(0, 1_100));
       await queues.enqueue('map', makeJobs(1_100, 1_150));
       const listener = createListener();
@@ -101,7 +101,7 @@ for (const backend of QUEUE_BACKENDS) {
       expect(listener.received.map((job) => job.name)).toEqual(makeJobs(0, 1_150).map((job) => job.name));
     });
 
-    test('handle each of 5,000 jobs exactly once', { timeout: 240_000 }, async () => {
+    test('queues handle each of 5,000 jobs exactly once', { timeout: 240_000 }, async () => {
       const listener = createListener();
       await consume('deliver', listener, 20);
       for (let start = 0; start < 5_000; start += 250) await queues.enqueue('deliver', makeJobs(start, start + 250));
@@ -112,7 +112,7 @@ for (const backend of QUEUE_BACKENDS) {
       expect(new Set(listener.received.map((job) => job.id)).size).toBe(5_000);
     });
 
-    test('keep the three queues apart', async () => {
+    test('queues keep the three queues apart', async () => {
       await queues.enqueue('pull', makeJobs(0, 1));
       await queues.enqueue('map', makeJobs(1, 3));
       const listener = createListener();
@@ -123,7 +123,7 @@ for (const backend of QUEUE_BACKENDS) {
       expect(await queues.counts('deliver')).toEqual({ waiting: 0, active: 0, failed: 0 });
     });
 
-    test('handle at most as many at a time as asked for', async () => {
+    test('queues handle at most as many jobs at a time as asked for', async () => {
       const gate = Promise.withResolvers<JobResult>();
       let running = 0;
       let most = 0;
@@ -143,7 +143,7 @@ for (const backend of QUEUE_BACKENDS) {
       expect(most).toBe(3);
     });
 
-    test('carry names and data as they are, whatever characters are in them', async () => {
+    test('queues keep names and data as they are, whatever characters are in them', async () => {
       const data = {
         key: 'Größe-4711 ✓ 素材 🧵',
         list: [1, 2.5, -1e21, null, true, { nested: '\\u0000 "quoted"' }],
@@ -161,7 +161,7 @@ for (const backend of QUEUE_BACKENDS) {
       expect(listener.received[1]).toMatchObject({ name: 'a\uFFFDb\uFFFDc', data: {} });
     });
 
-    test('give every job an id that BullMQ takes as it is, also when the same one is enqueued twice', async () => {
+    test('queues give every job an id that BullMQ takes as it is, also when the same one is enqueued twice', async () => {
       const listener = createListener();
       await consume('pull', listener);
       const [job] = makeJobs(0, 1) as [WakeUpJob];
@@ -172,7 +172,7 @@ for (const backend of QUEUE_BACKENDS) {
       for (const { id } of listener.received) expect(id).toMatch(/^(?!\d+$)[^:]+$/);
     });
 
-    test('keep the note of a job that was handled', async () => {
+    test('queues keep the note of a job that was handled', async () => {
       const listener = createListener(() => ({ status: 'done', note: '10 delivered' }));
       await consume('pull', listener);
       await queues.enqueue('pull', makeJobs(0, 1));
@@ -182,7 +182,7 @@ for (const backend of QUEUE_BACKENDS) {
       await expect.poll(async () => (await queue.getJob(id))?.returnvalue as unknown).toBe('10 delivered');
     });
 
-    test('show a failed job with its reason and nothing of this host', async () => {
+    test('queues show a failed job with its reason and nothing of this host', async () => {
       const listener = createListener(() => ({ status: 'failed', reason: 'Größe: 42\0 is no size ✗' }));
       await consume('deliver', listener);
       await queues.enqueue('deliver', [{ name: 'push product A', data: { key: 'A\0', ids: [1, 2] } }]);
@@ -199,7 +199,7 @@ for (const backend of QUEUE_BACKENDS) {
       expect(job?.stacktrace).toEqual([]);
     });
 
-    test('end what a handler throws as a failed job with its message', async () => {
+    test('queues end a handler that throws as a failed job with its message', async () => {
       const listener = createListener(() => {
         throw new TypeError('product is undefined');
       });
@@ -216,7 +216,7 @@ for (const backend of QUEUE_BACKENDS) {
       expect(listener.received).toHaveLength(1);
     });
 
-    test('list failed jobs newest first', async () => {
+    test('queues list failed jobs newest first', async () => {
       const listener = createListener((job) => ({ status: 'failed', reason: `no ${job.name}` }));
       await consume('deliver', listener);
       for (let number = 0; number < 3; number += 1) {
@@ -226,7 +226,7 @@ for (const backend of QUEUE_BACKENDS) {
       expect((await queues.failed('deliver')).map((job) => job.reason)).toEqual(['no job 2', 'no job 1', 'no job 0']);
     });
 
-    test('handle a failed job exactly once more when somebody presses Retry, as retried', async () => {
+    test('queues handle a failed job exactly once more when somebody presses Retry, as retried', async () => {
       const listener = createListener((job) =>
         job.retried ? { status: 'done' } : { status: 'failed', reason: 'a person decides' },
       );
@@ -248,7 +248,7 @@ for (const backend of QUEUE_BACKENDS) {
       ]);
     });
 
-    test('handle a job as retried each time that it fails and is retried', async () => {
+    test('queues handle a job as retried each time that it fails and is retried', async () => {
       const listener = createListener(() => ({ status: 'failed', reason: 'still wrong' }));
       await consume('deliver', listener);
       await queues.enqueue('deliver', makeJobs(0, 1));
@@ -261,7 +261,7 @@ for (const backend of QUEUE_BACKENDS) {
       expect(listener.received.map((job) => job.retried)).toEqual([false, true, true, true]);
     });
 
-    test('handle a job that had been done and is run again by hand as not retried', async () => {
+    test('queues handle a job that had been done and is run again by hand as not retried', async () => {
       const listener = createListener((job) =>
         listener.received.length === 1 ? { status: 'failed', reason: `no ${job.name}` } : { status: 'done' },
       );
@@ -278,7 +278,7 @@ for (const backend of QUEUE_BACKENDS) {
       expect(listener.received.map((job) => job.retried)).toEqual([false, true, false]);
     });
 
-    test('handle a job again when its worker died, and not as retried', async () => {
+    test('queues handle a job again when its worker died, and not as retried', async () => {
       await queues.enqueue('deliver', makeJobs(0, 1));
       await takeAndDie('deliver');
       expect(await queues.counts('deliver')).toEqual({ waiting: 0, active: 1, failed: 0 });
@@ -289,7 +289,7 @@ for (const backend of QUEUE_BACKENDS) {
       expect(listener.received.map((job) => [job.name, job.retried])).toEqual([['job 0', false]]);
     });
 
-    test('handle a retried job as retried also when the first worker that took it died', async () => {
+    test('queues handle a retried job as retried also when the first worker that took it died', async () => {
       const listener = createListener(() => ({ status: 'failed', reason: 'wrong' }));
       const consumer = await consume('deliver', listener);
       await queues.enqueue('deliver', makeJobs(0, 1));
@@ -303,7 +303,7 @@ for (const backend of QUEUE_BACKENDS) {
       expect(second.received.map((job) => job.retried)).toEqual([true]);
     });
 
-    test('never fail a job for having stalled often', async () => {
+    test('queues never fail a job for having stalled often', async () => {
       await queues.enqueue('deliver', makeJobs(0, 1));
       const queue = bullQueue('deliver');
       for (let round = 0; round < 3; round += 1) {
@@ -321,7 +321,7 @@ for (const backend of QUEUE_BACKENDS) {
       expect(listener.received.map((job) => job.retried)).toEqual([false]);
     });
 
-    test('renew the reservation of a job whose handler takes longer than a lock', async () => {
+    test('queues renew the reservation of a job whose handler takes longer than a lock', async () => {
       const listener = createListener(async () => {
         await delay(TIMING.lockMs * 2);
         return { status: 'done' };
@@ -335,7 +335,7 @@ for (const backend of QUEUE_BACKENDS) {
       expect(listener.received).toHaveLength(1);
     });
 
-    test('keep no more than 200 done and 1,000 failed jobs', { timeout: 240_000 }, async () => {
+    test('queues keep no more than 200 done and 1,000 failed jobs', { timeout: 240_000 }, async () => {
       const listener = createListener((job) =>
         job.data['fails'] === true ? { status: 'failed', reason: 'wrong' } : { status: 'done' },
       );
@@ -351,7 +351,7 @@ for (const backend of QUEUE_BACKENDS) {
       expect(failed.map((job) => job.name)).toContain('job 1029');
     });
 
-    test('forget failed jobs, and ids that are gone', async () => {
+    test('queues forget failed jobs, and ids that are gone', async () => {
       const listener = createListener(() => ({ status: 'failed', reason: 'wrong' }));
       await consume('deliver', listener);
       await queues.enqueue('deliver', makeJobs(0, 3));
@@ -363,7 +363,7 @@ for (const backend of QUEUE_BACKENDS) {
       expect((await queues.failed('deliver')).map((job) => job.name)).toEqual(['job 2']);
     });
 
-    test('drop every waiting job, and neither a running nor a failed one', async () => {
+    test('queues drop every waiting job, and neither a running nor a failed one', async () => {
       const gate = Promise.withResolvers<JobResult>();
       const listener = createListener((job) =>
         job.name === 'job 0' ? { status: 'failed', reason: 'wrong' } : gate.promise,
@@ -379,7 +379,7 @@ for (const backend of QUEUE_BACKENDS) {
       expect(listener.received).toHaveLength(2);
     });
 
-    test('count what waits in a queue that was paused in the dashboard, and handle it afterwards', async () => {
+    test('queues count the jobs that wait while paused in the dashboard, and handle them afterwards', async () => {
       const queue = bullQueue('map');
       const listener = createListener();
       await consume('map', listener);
@@ -392,7 +392,7 @@ for (const backend of QUEUE_BACKENDS) {
       await listener.until(4);
     });
 
-    test('warn where a queue is paused from which jobs are to be taken', async () => {
+    test('queues warn where one is paused from which jobs are to be taken', async () => {
       const before = log.lines.length;
       await bullQueue('pull').pause();
       await consume('pull', createListener());
@@ -403,7 +403,7 @@ for (const backend of QUEUE_BACKENDS) {
       ]);
     });
 
-    test('wait, when a consumer is closed, for the handler that runs, and handle nothing new', async () => {
+    test('queues wait, when a consumer is closed, for the handler that runs, and handle nothing new', async () => {
       const gate = Promise.withResolvers<JobResult>();
       const listener = createListener(() => gate.promise);
       const consumer = await consume('deliver', listener, 2);
@@ -422,7 +422,7 @@ for (const backend of QUEUE_BACKENDS) {
       expect(await queues.counts('deliver')).toEqual({ waiting: 6, active: 0, failed: 0 });
     });
 
-    test('handle nothing more from the moment on when a consumer is closed, and lose nothing by it', async () => {
+    test('queues handle nothing more from the moment on when a consumer is closed, and lose nothing by it', async () => {
       const listener = createListener();
       for (let round = 0; round < 30; round += 1) {
         const consumer = await queues.consume('deliver', { concurrency: 5 }, listener.handle);
@@ -459,7 +459,7 @@ for (const backend of QUEUE_BACKENDS) {
       }
     });
 
-    test('refuse to enqueue and to handle once they are closed', async () => {
+    test('queues refuse to enqueue and to handle once they are closed', async () => {
       const others = await open('ledger-c');
       await others.enqueue('map', makeJobs(0, 1));
       await Promise.all([others.close(), others.close()]);

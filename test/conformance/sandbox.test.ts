@@ -162,7 +162,7 @@ documentTest('the endpoint table is the document’s, row by row (needs ../share
 describe.each(OPERATION_NAMES)('%s', (operation) => {
   const { succeeds } = CASES[operation];
 
-  test.each(['in memory', 'in a file'])(`succeeds with ${succeeds.status}, %s`, async (where) => {
+  test.each(['in memory', 'in a file'])(`${operation} succeeds with ${succeeds.status}, %s`, async (where) => {
     const { ask } = await startOnGround(where === 'in memory' ? {} : { storage: temporaryFile() });
     const answer = await ask(operation, succeeds);
     expect(answer.status, answer.text).toBe(succeeds.status);
@@ -170,7 +170,7 @@ describe.each(OPERATION_NAMES)('%s', (operation) => {
     expect(answer.headers['content-type']).toContain(type);
   });
 
-  test.each(allRefusalsOf(operation))('refuses with %i in JSON', async (status) => {
+  test.each(allRefusalsOf(operation))(`${operation} refuses with %i in JSON`, async (status) => {
     const provoke = PROVOCATIONS[status];
     const answers = (await provoke?.(operation)) ?? [];
     expect(answers.length).toBeGreaterThan(0);
@@ -186,7 +186,7 @@ describe.each(OPERATION_NAMES)('%s', (operation) => {
   // No scope is enough for what takes a session; that is the subject of the 403 above.
   const scopeSets =
     scope === 'administrator' ? [] : subsetsOf(SCOPES).map((scopes) => [scopes.join(' and '), scopes] as const);
-  test.for(scopeSets)('is there for a key with its scope and no other: a key with "%s"', async ([_words, scopes]) => {
+  test.for(scopeSets)(`${operation} needs its scope and no other: a key with "%s"`, async ([_words, scopes]) => {
     const running = await startOnGround();
     const { key } = running.sandbox.issueKey({ organization: 'acme', name: 'k', scopes: [...scopes] });
     const before = statesOf(running);
@@ -196,7 +196,7 @@ describe.each(OPERATION_NAMES)('%s', (operation) => {
     if (!enough) expect(statesOf(running)).toEqual(before);
   });
 
-  test('shows another organisation nothing and lets it change nothing', async () => {
+  test(`${operation} shows another organisation nothing and lets it change nothing`, async () => {
     const running = await startOnGround();
     const { sandbox, ask } = running;
     const { key } = sandbox.issueKey({ organization: 'rival', name: 'k', scopes: [...SCOPES] });

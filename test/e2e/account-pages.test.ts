@@ -32,7 +32,7 @@ describe.skipIf(!runsBrowser)(`logging in, tasks, the audit log and error pages$
     await page.waitForURL(`${web.url}/`);
   }
 
-  it('logs a person in with the keyboard alone, and out again', async () => {
+  it('a person logs in with the keyboard alone, and out again', async () => {
     await watched.browser.context.clearCookies();
     await page.goto(`${web.url}/runs`);
     await page.waitForURL(/\/login\?next=%2Fruns/);
@@ -48,7 +48,7 @@ describe.skipIf(!runsBrowser)(`logging in, tasks, the audit log and error pages$
     await page.waitForURL(/\/login/);
   });
 
-  it('jumps over the menu to the content with the first Tab', async () => {
+  it('the first Tab on a page jumps over the menu to the content', async () => {
     await logIn('viewer');
     await page.goto(`${web.url}/tasks`);
     await page.keyboard.press('Tab');
@@ -62,7 +62,7 @@ describe.skipIf(!runsBrowser)(`logging in, tasks, the audit log and error pages$
     { width: 1280, colorScheme: 'light' },
     { width: 1280, colorScheme: 'dark' },
   ] as const)('at $width px, $colorScheme', ({ width, colorScheme }) => {
-    it('has nothing that keeps people from using it, and no page is wider than the screen', async () => {
+    it('no page of the account keeps people from using it, or is wider than the screen', async () => {
       await page.setViewportSize({ width, height: 800 });
       await page.emulateMedia({ colorScheme });
       const look = async (path: string) => {
@@ -80,7 +80,7 @@ describe.skipIf(!runsBrowser)(`logging in, tasks, the audit log and error pages$
     });
   });
 
-  it('complains of nothing', () => {
+  it('the browser complains of nothing on the pages of the account', () => {
     expect(watched.complaints).toEqual([]);
   });
 });

@@ -31,7 +31,7 @@ describe.skipIf(!runsBrowser).each(queues)(`bull-board over the %s queue${browse
   const shoot = (name: string) => web.shoot(`${queue}-${name}`);
   const skus = () => web.world.contents().products.map(({ sku }) => sku);
 
-  it('shows nothing to who has not logged in', async () => {
+  it('the board shows nothing to a person who has not logged in', async () => {
     await page.goto(`${web.url}/queues/board/queue/deliver?status=failed`);
     await page.waitForURL(/\/login\?next=/);
     await shoot('login');
@@ -51,7 +51,7 @@ describe.skipIf(!runsBrowser).each(queues)(`bull-board over the %s queue${browse
     ]);
   });
 
-  it('offers no more than Retry and pausing', async () => {
+  it('the board offers no more than Retry and pausing', async () => {
     const icons = await page
       .locator('main button:visible svg, section button:visible svg')
       .evaluateAll((found) => found.map((icon) => icon.getAttribute('class') ?? ''));
@@ -59,7 +59,7 @@ describe.skipIf(!runsBrowser).each(queues)(`bull-board over the %s queue${browse
     expect(icons.join(' ')).not.toMatch(/trash|pencil|lucide-files/);
   });
 
-  it('sends the product on Retry once the platform takes it, and shows the failed job no longer', async () => {
+  it('Retry on the board sends the product once the platform accepts it, and the failed job is shown no longer', async () => {
     onTestFailed(() => shoot('retry-failure'));
     web.world.sandbox.faults.clear();
     await page.locator('li button:has(> svg.lucide-refresh-cw):not(:has-text("Retry"))').click();
@@ -73,7 +73,7 @@ describe.skipIf(!runsBrowser).each(queues)(`bull-board over the %s queue${browse
     expect(web.world.contents().products.find(({ sku }) => sku === 'A-2')).toMatchObject({ status: 'ARCHIVED' });
   });
 
-  it('shows on the overview that nothing needs a person', async () => {
+  it('the overview shows that nothing needs a person after a retry on the board', async () => {
     await page.goto(`${web.url}/`);
     await page.getByRole('heading', { name: 'Last run of each source' }).waitFor();
     await page.getByText('Nothing.').waitFor();
@@ -84,7 +84,7 @@ describe.skipIf(!runsBrowser).each(queues)(`bull-board over the %s queue${browse
     await page.waitForURL(/\/login/);
   });
 
-  it('needs nothing that the security policy forbids, and nothing from elsewhere', () => {
+  it('the board needs nothing that the security policy forbids, and nothing from elsewhere', () => {
     expect(web.complaints).toEqual([]);
   });
 });

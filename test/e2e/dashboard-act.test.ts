@@ -59,7 +59,7 @@ describe.skipIf(!runsBrowser)(`acting on the dashboard${browserNote}`, () => {
     await page.setViewportSize({ width: 1280, height: 800 });
   }
 
-  it('shows what needs attention by cause to who has logged in', async () => {
+  it('the dashboard shows what needs attention by cause to a person who has logged in', async () => {
     await page.goto(`${web.url}/attention`);
     await page.waitForURL(/\/login\?next=/);
     await page.fill('input[type=password]', WEB_TOKEN);
@@ -69,7 +69,7 @@ describe.skipIf(!runsBrowser)(`acting on the dashboard${browserNote}`, () => {
     await lookAt('inbox');
   });
 
-  it('sends a group after its mapping was fixed, and the products arrive', async () => {
+  it('the dashboard sends a group after its mapping was fixed, and the products arrive', async () => {
     await page.click('.cause:has-text("3 rows") .title');
     await page.locator('td.wrong', { hasText: '99' }).first().waitFor();
     await lookAt('cause');
@@ -87,7 +87,7 @@ describe.skipIf(!runsBrowser)(`acting on the dashboard${browserNote}`, () => {
     await expect.poll(skus, SOON).toEqual(['007', 'A-1', 'A-2', 'A-3']);
   });
 
-  it('replays a group that the platform refused, and the products arrive', async () => {
+  it('the dashboard replays a group that the platform refused, and the products arrive', async () => {
     await page.goto(`${web.url}/attention?type=rejected`);
     await page.click('.cause:has-text("2 items") .title');
     await page.getByText('Settle by hand').waitFor();
@@ -102,7 +102,7 @@ describe.skipIf(!runsBrowser)(`acting on the dashboard${browserNote}`, () => {
     await lookAt('task-replayed');
   });
 
-  it('takes a downloaded file back corrected, after it has shown what would happen', async () => {
+  it('the dashboard takes a downloaded file back corrected, after it has shown what would happen', async () => {
     await page.goto(`${web.url}/attention?type=quarantine`);
     await page.click('.cause:has-text("2 rows") .title');
     const downloading = page.waitForEvent('download');
@@ -128,7 +128,7 @@ describe.skipIf(!runsBrowser)(`acting on the dashboard${browserNote}`, () => {
     expect(skus()).not.toContain('Z-9');
   });
 
-  it('retries a delivery from the page of the queues, and says what came of it', async () => {
+  it('the dashboard retries a delivery from the page of the queues, and shows the result', async () => {
     await page.goto(`${web.url}/queues`);
     await page.getByText('product.create B-2 (erp): rejected').waitFor();
     await lookAt('queues');
@@ -144,7 +144,7 @@ describe.skipIf(!runsBrowser)(`acting on the dashboard${browserNote}`, () => {
     await expect.poll(skus, SOON).toContain('B-2');
   });
 
-  it('accepts a guarded export', async () => {
+  it('the dashboard accepts a guarded export from the page of the runs', async () => {
     web.world.write('products.csv', attentionExport(ROWS.slice(0, 4)));
     await page.goto(`${web.url}/runs`);
     await page.click('text=Run erp now');
@@ -156,7 +156,7 @@ describe.skipIf(!runsBrowser)(`acting on the dashboard${browserNote}`, () => {
     await expect.poll(() => web.daemon.runtime.views.missingCounts(), SOON).not.toEqual({});
   });
 
-  it('has its settings, tasks and values of lookup tables in the same form', async () => {
+  it('the dashboard has its settings, tasks and values of lookup tables in the same form', async () => {
     await page.goto(`${web.url}/settings`);
     await page.locator('details > summary').first().click();
     await lookAt('settings');
@@ -173,7 +173,7 @@ describe.skipIf(!runsBrowser)(`acting on the dashboard${browserNote}`, () => {
     await lookAt('tasks');
   });
 
-  it('needs nothing that the security policy forbids, and nothing from elsewhere', () => {
+  it('the pages for acting need nothing that the security policy forbids, and nothing from elsewhere', () => {
     expect(web.complaints).toEqual([]);
   });
 });

@@ -24,12 +24,12 @@ describe.skipIf(!runsBrowser)(`the dashboard over ${ITEMS} items${browserNote}`,
   });
   afterAll(() => web.remove());
 
-  it('says on the first page how many passports are published', async () => {
+  it('the first page over a large ledger says how many passports are published', async () => {
     await page.goto(web.url);
     expect(await page.locator('.headline').textContent()).toMatch(/of [\d,]{5,} passports published/);
   });
 
-  it('finds one item by a part of its name, and says why it is not published', async () => {
+  it('a search over a large ledger finds one item by a part of its name, and says why it is not published', async () => {
     await page.goto(`${web.url}/items`);
     expect(await page.locator('.lead').textContent()).toMatch(/[\d,]{6,} items in the ledger/);
     await page.goto(`${web.url}/items?state=rejected&kind=product`);
@@ -45,7 +45,7 @@ describe.skipIf(!runsBrowser)(`the dashboard over ${ITEMS} items${browserNote}`,
     expect(await page.locator('.answer').textContent()).toContain('rejected');
   });
 
-  it('goes through the pages of a list without showing an item twice', async () => {
+  it('a list over a large ledger goes through its pages without showing an item twice', async () => {
     const seen: string[] = [];
     await page.goto(`${web.url}/items?kind=material`);
     for (let at = 0; at < 4; at += 1) {
@@ -58,7 +58,7 @@ describe.skipIf(!runsBrowser)(`the dashboard over ${ITEMS} items${browserNote}`,
     expect(new Set(seen).size).toBe(200);
   });
 
-  it('counts all that a filter selects before it withdraws, beyond the page, and sends nothing', async () => {
+  it('the dashboard counts all that a filter selects before it withdraws, beyond the page, and sends nothing', async () => {
     await page.goto(`${web.url}/passports?state=published`);
     await page.getByRole('radio', { name: 'that the filter selects' }).check();
     await page.click('button[value=unpublished]');
@@ -69,7 +69,7 @@ describe.skipIf(!runsBrowser)(`the dashboard over ${ITEMS} items${browserNote}`,
     expect(web.world.contents().publications).toEqual([]);
   });
 
-  it('complains of nothing', () => {
+  it('the browser complains of nothing over a large ledger', () => {
     expect(web.complaints).toEqual([]);
   });
 });

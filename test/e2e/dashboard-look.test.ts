@@ -34,7 +34,7 @@ describe.skipIf(!runsBrowser)(`the dashboard${browserNote}`, () => {
   const mark = () => page.evaluate('window.isSamePage = true');
   const isSamePage = () => page.evaluate('window.isSamePage === true');
 
-  it('asks to log in, and goes on to the page that was asked for', async () => {
+  it('the dashboard asks to log in, and leads to the page that was asked for', async () => {
     await page.goto(`${web.url}/runs`);
     await page.waitForURL(/\/login\?next=/);
     await page.fill('input[type=password]', WEB_TOKEN);
@@ -43,7 +43,7 @@ describe.skipIf(!runsBrowser)(`the dashboard${browserNote}`, () => {
     await page.getByText('No run matches the filter.').waitFor();
   });
 
-  it('shows a sync while it goes on, and the overview without loading the page again', async () => {
+  it('the dashboard shows a sync while it runs, and the overview without loading the page again', async () => {
     const overview = await web.browser.context.newPage();
     await overview.goto(web.url);
     await overview.getByText('No passports yet').waitFor();
@@ -59,7 +59,7 @@ describe.skipIf(!runsBrowser)(`the dashboard${browserNote}`, () => {
     await overview.close();
   });
 
-  it('answers why a product is not published, from the search for its name', async () => {
+  it('the dashboard answers why a product is not published, from the search for its name', async () => {
     await page.goto(`${web.url}/items`);
     await page.fill('#filter-search', 'fan');
     await page.press('#filter-search', 'Enter');
@@ -72,7 +72,7 @@ describe.skipIf(!runsBrowser)(`the dashboard${browserNote}`, () => {
     expect(await page.locator('main').textContent()).not.toContain('undefined');
   });
 
-  it('publishes what is selected after it has said what will happen, and withdraws it again', async () => {
+  it('the dashboard publishes the selection after it has shown what will happen, and withdraws it again', async () => {
     await page.goto(`${web.url}/passports`);
     for (const name of ['Select P-1', 'Select P-2', 'Select P-6']) await page.getByRole('checkbox', { name }).check();
     await page.click('button[value=published]');
@@ -97,7 +97,7 @@ describe.skipIf(!runsBrowser)(`the dashboard${browserNote}`, () => {
     await page.getByText('token asked for passports.change').first().waitFor();
   });
 
-  it('accepts a guarded export', async () => {
+  it('the dashboard accepts a guarded export from the first page', async () => {
     web.world.write('products.csv', productsFile(ALL_PRODUCTS.slice(0, 3)));
     await web.daemon.startRun('erp', 'schedule');
     await page.goto(web.url);
@@ -112,7 +112,7 @@ describe.skipIf(!runsBrowser)(`the dashboard${browserNote}`, () => {
     await vi.waitUntil(() => (web.daemon.runtime.views.passportCounts().initialized ?? 0) > 60, SOON);
   });
 
-  it('is used by the keyboard alone: from the first key to the content, and through a filter', async () => {
+  it('the dashboard is used by the keyboard alone: from the first key to the content, and through a filter', async () => {
     await page.goto(`${web.url}/items`);
     await page.keyboard.press('Tab');
     expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to the content');
@@ -126,7 +126,7 @@ describe.skipIf(!runsBrowser)(`the dashboard${browserNote}`, () => {
     expect(await isSamePage()).toBe(true);
   });
 
-  it('shows on a phone which page of the navigation is open', async () => {
+  it('the dashboard shows on a phone which page of the navigation is open', async () => {
     await page.setViewportSize({ width: 390, height: 800 });
     for (const path of ['/', '/settings']) {
       await page.goto(`${web.url}${path}`);
@@ -135,7 +135,7 @@ describe.skipIf(!runsBrowser)(`the dashboard${browserNote}`, () => {
     }
   });
 
-  it.each([1200, 800])('breaks no name of a field within a word, at %i px', async (width) => {
+  it.each([1200, 800])('the dashboard breaks no name of a field within a word, at %i px', async (width) => {
     await page.setViewportSize({ width, height: 800 });
     await page.goto(`${web.url}/items/product/P-3`);
     const names = (await page.evaluate(FIELD_LINES)) as string[][];
@@ -145,7 +145,7 @@ describe.skipIf(!runsBrowser)(`the dashboard${browserNote}`, () => {
 
   describe.each(WIDTHS)('at %i px', (width) => {
     it.each(SCHEMES)(
-      'has no serious finding of axe on any page in %s colours, and nothing that is too wide',
+      'the dashboard has no serious finding of axe on any page in %s colours, and nothing that is too wide',
       async (scheme) => {
         await page.setViewportSize({ width, height: 800 });
         await page.emulateMedia({ colorScheme: scheme });
@@ -163,7 +163,7 @@ describe.skipIf(!runsBrowser)(`the dashboard${browserNote}`, () => {
     );
   });
 
-  it('needs nothing that the security policy forbids, and nothing from elsewhere', () => {
+  it('the pages to look at need nothing that the security policy forbids, and nothing from elsewhere', () => {
     expect(web.complaints).toEqual([]);
   });
 });

@@ -129,7 +129,7 @@ describe.skipIf(!runsBrowser)(`hostile data of a source${browserNote}`, () => {
     foreign: document.querySelectorAll('main img, iframe, object, embed, base, main style, main title').length,
   })`;
 
-  it('is in the ledger in every way that data can be', async () => {
+  it('hostile data is in the ledger in every way that data can be', async () => {
     const { views, dashboard } = web.daemon.runtime;
     expect(views.itemCounts().product.rejected ?? 0).toBeGreaterThan(0);
     const causes = await dashboard.causes({});
@@ -137,7 +137,7 @@ describe.skipIf(!runsBrowser)(`hostile data of a source${browserNote}`, () => {
     expect(JSON.stringify(causes)).toContain('onerror');
   });
 
-  it('runs on no page, and makes no element, link or style', { timeout: 240_000 }, async () => {
+  it('hostile data runs on no page, and makes no element, link or style', { timeout: 240_000 }, async () => {
     const routes = web.served.filter(({ method, path }) => method === 'GET' && shown(path) && !isFile(path));
     let looked = 0;
     let marked = 0;
@@ -166,7 +166,7 @@ describe.skipIf(!runsBrowser)(`hostile data of a source${browserNote}`, () => {
     expect(marked).toBeGreaterThan(20);
   });
 
-  it('is no formula in a file that a spreadsheet opens', async () => {
+  it('hostile data is no formula in a file that a spreadsheet opens', async () => {
     let files = '';
     for (const route of web.served.filter(({ method, path }) => method === 'GET' && path.endsWith('.csv'))) {
       for (const path of await pathsOf(route)) {
@@ -178,7 +178,7 @@ describe.skipIf(!runsBrowser)(`hostile data of a source${browserNote}`, () => {
     expect(files).toContain('HYPERLINK');
   });
 
-  it('comes as data that no browser takes for a page, from every endpoint that gives no page', async () => {
+  it('hostile data comes as data that no browser takes for a page, from every endpoint that gives no page', async () => {
     for (const route of web.served.filter(
       ({ method, path }) => method === 'GET' && /^\/(?:api|metrics|healthz)/.test(path),
     )) {
@@ -193,7 +193,7 @@ describe.skipIf(!runsBrowser)(`hostile data of a source${browserNote}`, () => {
     }
   });
 
-  it('has all kinds of items on its pages', async () => {
+  it('hostile data has all kinds of items on its pages', async () => {
     const { rows: items } = await web.daemon.runtime.dashboard.items({}, { limit: 100 });
     expect(new Set(items.map(({ kind }) => kind))).toEqual(new Set(ITEM_KINDS));
   });

@@ -42,7 +42,7 @@ describe.skipIf(!runsBrowser)(`a page that renews itself${browserNote}`, () => {
     expect(await page.getAttribute('#outside', 'data-mark')).toBe('kept');
   }
 
-  it('shows a run of the daemon without being loaded again', async () => {
+  it('a live page shows a run of the daemon without being loaded again', async () => {
     const stream = page.waitForResponse(`${web.url}/live`);
     await page.goto(`${web.url}/`);
     await stream;
@@ -52,7 +52,7 @@ describe.skipIf(!runsBrowser)(`a page that renews itself${browserNote}`, () => {
     expect(await page.getAttribute('body', 'data-mark')).toBe('kept');
   });
 
-  it('loads a part again that was made of kept counts, without a change', async () => {
+  it('a live page loads a part again that was made of kept counts, without a change', async () => {
     // The stream of changes opens and stays silent.
     await page.route(`${web.url}/live`, () => {});
     await page.route(`${web.url}/kept`, (route) =>
@@ -66,7 +66,7 @@ describe.skipIf(!runsBrowser)(`a page that renews itself${browserNote}`, () => {
     await page.unroute(`${web.url}/live`);
   });
 
-  it('keeps what is ticked with its own row when rows come before it', async () => {
+  it('a live page keeps a tick with its own row when rows come before it', async () => {
     await show(`<table><tbody>${box('B')}${box('C')}</tbody></table>`);
     await page.check('[value=C]');
     await page.focus('[value=C]');
@@ -80,14 +80,14 @@ describe.skipIf(!runsBrowser)(`a page that renews itself${browserNote}`, () => {
     expect(await page.evaluate('document.activeElement.value')).toBe('C');
   });
 
-  it('ticks nothing in the place of a row that has gone', async () => {
+  it('a live page ticks nothing in the place of a row that has gone', async () => {
     await show(`<table><tbody>${box('A')}${box('B')}</tbody></table>`);
     await page.check('[value=A]');
     await renewTo(`<table><tbody>${box('B')}${box('C')}</tbody></table>`);
     expect(await page.$$eval('input:checked', (boxes) => boxes.length)).toBe(0);
   });
 
-  it('keeps details open, the text in a field, and the cursor in it', async () => {
+  it('a live page keeps details open, the text in a field, and the cursor in it', async () => {
     const fields = (text: string) =>
       `<p>${text}</p><details><summary>More</summary>text</details><input name="note" value="">`;
     await show(fields('before'));
@@ -101,7 +101,7 @@ describe.skipIf(!runsBrowser)(`a page that renews itself${browserNote}`, () => {
     expect(await page.$eval('details', (details) => details.open)).toBe(true);
   });
 
-  it('leaves a text alone that is being marked, and renews it afterwards', async () => {
+  it('a live page leaves a text alone that is being marked, and renews it afterwards', async () => {
     await show('<p id="text">before</p>');
     await page.evaluate('getSelection().selectAllChildren(document.querySelector("#text"))');
     content = '<p id="text">after</p>';
@@ -113,7 +113,7 @@ describe.skipIf(!runsBrowser)(`a page that renews itself${browserNote}`, () => {
     await page.getByText('after').waitFor();
   });
 
-  it('writes times in the zone of the browser', async () => {
+  it('a live page writes times in the zone of the browser', async () => {
     await show(
       '<time datetime="2026-07-01T10:00:00.000Z" title="2026-07-01T10:00:00.000Z">2026-07-01 10:00 UTC</time>',
     );
@@ -123,7 +123,7 @@ describe.skipIf(!runsBrowser)(`a page that renews itself${browserNote}`, () => {
     expect(await page.getAttribute('time', 'title')).toBe('2026-07-01T10:00:00.000Z');
   });
 
-  it('goes to the login when the session has ended', async () => {
+  it('a live page leads to the login when the session has ended', async () => {
     await page.unroute(`${web.url}/example`);
     const stream = page.waitForResponse(`${web.url}/live`);
     await page.goto(`${web.url}/tasks`);
@@ -133,7 +133,7 @@ describe.skipIf(!runsBrowser)(`a page that renews itself${browserNote}`, () => {
     await page.waitForURL(/\/login\?next=%2Ftasks/);
   });
 
-  it('complains of nothing', () => {
+  it('the browser complains of nothing on a live page', () => {
     expect(web.complaints).toEqual([]);
   });
 });

@@ -25,17 +25,17 @@ const foundBy = (pattern: RegExp): string[] => [
 ];
 
 describe('the build', () => {
-  it('holds compiled code and the licences of others, and no sources', () => {
+  it('the build has compiled code and the licences of others, and no sources', () => {
     expect(files.filter((file) => !file.endsWith('.js'))).toEqual(['THIRD-PARTY-LICENSES.txt']);
     expect(files).toContain('main.js');
   });
 
-  it('has ASCII alone, so that V8 keeps each file with one byte for a character', () => {
+  it('the build has ASCII alone, so that V8 keeps each file with one byte for a character', () => {
     const beyond = code.flatMap((text) => /[^\p{ASCII}].*/u.exec(text)?.[0] ?? []);
     expect(beyond).toEqual([]);
   });
 
-  it('has the licence of every package that it contains, with its version', () => {
+  it('the build has the licence of every package that it contains, with its version', () => {
     const packages = foundBy(/^\/\/ node_modules\/((?:@[^/\n]+\/)?[^/\n]+)\//gm);
     expect(packages.toSorted()).toEqual(['commander', 'yaml', 'zod']);
     const licences = read('dist/THIRD-PARTY-LICENSES.txt');
@@ -46,7 +46,7 @@ describe('the build', () => {
     }
   });
 
-  it('loads every other package from the dependencies of package.json', () => {
+  it('the build loads every other package from the dependencies of package.json', () => {
     const { dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
       dependencies: Record<string, string>;
     };
@@ -56,13 +56,13 @@ describe('the build', () => {
     expect(packages.filter((name) => !Object.hasOwn(dependencies, name))).toEqual([]);
   });
 
-  it('keeps what another command needs in other files, and the names of functions', () => {
+  it('the build keeps the code of other commands in other files, and the names of functions', () => {
     expect(files).toEqual(expect.arrayContaining(['status.js', 'settle.js', 'pdf.js']));
     expect(read('dist/main.js')).toMatch(/import\("\.\/status\.js"\)/);
     expect(read('dist/status.js')).toContain('function addStatusCommand(');
   });
 
-  it('reads the ledger in a thread of its own, which is a file beside the one that starts it', async () => {
+  it('the build reads the ledger in a thread of its own, which is a file beside the one that starts it', async () => {
     expect(code.filter((text) => text.includes('`reader-thread.${suffix}`'))).toHaveLength(1);
     expect(code.filter((text) => text.includes('`backup-thread.${suffix}`'))).toHaveLength(1);
     const file = join(folder, 'ledger.db');
@@ -74,7 +74,7 @@ describe('the build', () => {
     await ledger.close();
   });
 
-  it('names its functions and files where it shows a stack', () => {
+  it('the build names its functions and files where it shows a stack', () => {
     for (const file of ['src', 'package.json', 'config'])
       cpSync(join(ROOT, file), join(folder, file), {
         recursive: true,

@@ -63,7 +63,7 @@ interface DemoDocument {
 }
 
 describe('dpp-sync demo', () => {
-  it('runs twice, each time from a fresh ledger, and keeps what was edited', { timeout: 180_000 }, async () => {
+  it('the demo runs twice, each time from a fresh ledger, and keeps edits', { timeout: 180_000 }, async () => {
     const dir = join(folder, 'demo');
     const first = await cli(['demo', '--dir', dir, '--json']);
     expect(first.exitCode).toBe(0);
@@ -129,7 +129,7 @@ describe('dpp-sync demo', () => {
       printed: 'node_modules/.bin/dpp-sync ',
     },
   ])(
-    'prints commands that can be pasted when it is started in $from',
+    'the demo prints commands that can be pasted when it is started in $from',
     { timeout: 180_000 },
     ({ cwd, program, printed }) => {
       const shell = (line: string) => spawnSync('sh', ['-c', line], { cwd: cwd(), env: PLAIN, encoding: 'utf8' });
@@ -148,7 +148,7 @@ describe('dpp-sync demo', () => {
     },
   );
 
-  it('leaves a folder alone that it has not made', async () => {
+  it('the demo leaves a folder alone that it has not made', async () => {
     const dir = mkdtempSync(join(folder, 'other-'));
     writeFileSync(join(dir, 'x'), '');
     const { exitCode, stderr } = await cli(['demo', '--dir', dir]);
@@ -157,14 +157,14 @@ describe('dpp-sync demo', () => {
     expect(existsSync(join(dir, 'data'))).toBe(false);
   });
 
-  it('names --dir where the folder cannot be made', async () => {
+  it('the demo names --dir where the folder cannot be made', async () => {
     writeFileSync(join(folder, 'a-file'), '');
     const { exitCode, stderr } = await cli(['demo', '--dir', join(folder, 'a-file', 'demo')]);
     expect(exitCode).toBe(2);
     expect(stderr).toMatch(/The demo cannot write to the folder .*ENOTDIR.*\n.*--dir \/tmp\/demo/);
   });
 
-  it('stays up with --serve until it is told to stop, and keeps others out of its ledger', {
+  it('the demo with --serve stays up until it is told to stop, and keeps others out of its ledger', {
     timeout: 180_000,
   }, async () => {
     const dir = join(folder, 'served');
@@ -197,7 +197,7 @@ describeSmallDisk('dpp-sync demo on a disk', () => {
 });
 
 describe('dpp-sync sandbox', () => {
-  it('serves with the keys that it prints, until SIGTERM, and keeps its data', async () => {
+  it('the command `sandbox` serves with the keys that it prints, until SIGTERM, and keeps its data', async () => {
     const key = 'dpp_chosen-0123456789abcdef';
     const data = join(folder, 'sandbox.db');
     const serve = (...args: string[]) =>
@@ -219,7 +219,7 @@ describe('dpp-sync sandbox', () => {
     expect((await again.ended).exitCode).toBe(0);
   });
 
-  it('ends with 3 where the port is taken, and with 2 for a key that is none', async () => {
+  it('the command `sandbox` ends with 3 where the port is taken, and with 2 for an invalid key', async () => {
     const child = start(['sandbox', '--port', '0', '--json']);
     await child.said('\n');
     const { baseUrl } = documentOf(child);

@@ -36,13 +36,13 @@ function write(path: string, content: string | Uint8Array): void {
 const nodeHere = (...args: string[]) => spawnSync(process.execPath, args, { cwd: folder, encoding: 'utf8' });
 
 describe('connector new', () => {
-  it('makes a package and names its files', () => {
+  it('connector new makes a package and names its files', () => {
     expect(made).toMatchObject({ exitCode: 0, stderr: '' });
     expect(made.json()).toMatchObject({ ok: true, folder });
     expect(readFileSync(join(folder, 'package.json'), 'utf8')).toContain('"dpp-sync-connector-acme"');
   });
 
-  it('leaves a folder with files in it alone, and refuses a name that is no id', async () => {
+  it('connector new leaves a folder with files in it alone, and refuses a name that is no id', async () => {
     const again = await make('acme');
     expect(again).toMatchObject({ exitCode: 2, stdout: '' });
     expect(again.stderr).toMatch(/The folder .*acme is not empty\..*--dir/s);
@@ -55,14 +55,14 @@ describe('connector new', () => {
 describe('the connector that was made, and those of docs/connectors/writing.md,', () => {
   const tests = Object.keys(PAGE).filter((path) => path.endsWith('.test.ts'));
 
-  it('pass the conformance kit', { timeout: KITS_MS_MAX }, () => {
+  it('the connectors made and of the docs pass the conformance kit', { timeout: KITS_MS_MAX }, () => {
     expect(tests).toEqual(['connector.test.ts', 'api-connector.test.ts']);
     const tested = nodeHere('--test', 'connector.test.ts', ...tests.map((path) => `page/${path}`));
     expect(tested.status, tested.stdout).toBe(0);
     expect(tested.stdout).toMatch(/fail 0/);
   });
 
-  it('have types that fit the SDK', () => {
+  it('the connectors made and of the docs have types that fit the SDK', () => {
     const code = Object.keys(PAGE).filter((path) => path.endsWith('.ts'));
     const tsconfig = {
       extends: './tsconfig.json',
@@ -93,7 +93,7 @@ describe('a config that names a connector by its path', () => {
       env: { DPP_BASE_URL: world.baseUrl, DPP_API_KEY: API_KEY },
     });
 
-  it('delivers what the connector that was made reads, and a broken row is quarantined', async () => {
+  it('a config with a connector by path delivers what the made connector reads, and a broken row is quarantined', async () => {
     const synced = await run('sync', 'dpp-sync.yaml');
     expect(synced.exitCode).toBe(4);
     expect(synced.json()).toMatchObject({
@@ -102,7 +102,7 @@ describe('a config that names a connector by its path', () => {
     });
   });
 
-  it('delivers what the catalogue of docs/connectors/writing.md has, with the lines of its bill of materials', async () => {
+  it('a config with a connector by path delivers the catalogue of docs/connectors/writing.md, with its bill of materials', async () => {
     expect((await run('check', 'page/dpp-sync.yaml')).json()).toMatchObject({ ok: true });
     const synced = await run('sync', 'page/dpp-sync.yaml');
     expect(synced.exitCode).toBe(4);

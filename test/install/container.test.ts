@@ -103,14 +103,14 @@ describeImage('the image', () => {
     expect([told.status, told.stdout.trim(), told.stderr]).toEqual([0, version, '']);
   });
 
-  it('runs the example of all of it, with the profiles and presets that it ships', () => {
+  it('the image runs the example of all of it, with the profiles and presets that it ships', () => {
     const folder = join(image, 'demo-data');
     const demo = run('demo', '--json', '--dir', folder);
     expect(demo.stderr).not.toMatch(/ERR_MODULE|Cannot find/);
     expect([0, 4]).toContain(demo.status);
   }, 120_000);
 
-  it('finds the fonts of the documents that the sandbox draws', async () => {
+  it('the image has the fonts of the documents that the sandbox draws', async () => {
     const [, ...entry] = command('ENTRYPOINT');
     const sandbox = spawn(process.execPath, [...entry, 'sandbox', '--port', '0', '--json', '--key', API_KEY], {
       cwd: image,
@@ -133,7 +133,7 @@ describeImage('the image', () => {
     await once(sandbox, 'exit');
   });
 
-  it('runs the daemon with its dashboard', async () => {
+  it('the image runs the daemon with its dashboard', async () => {
     const world = await createWorld({
       config: { web: { port: 0, token: WEB_TOKEN }, sources: [PRODUCTS.source] },
       files: PRODUCTS.files,
@@ -149,7 +149,7 @@ describeImage('the image', () => {
     await world.remove();
   });
 
-  it('runs a source at its time of the day, and as it starts where that time passed while it was down', async () => {
+  it('the image runs a source at its time of the day, and at the start where that time passed while it was down', async () => {
     const world = await createWorld({ config: { sources: [PRODUCTS.source] }, files: PRODUCTS.files });
     const launcher = join(image, 'src/launcher.mjs');
     const skus = () => world.contents().products.map(({ sku }) => sku);
@@ -180,7 +180,7 @@ describeImage('the image', () => {
     await world.remove();
   });
 
-  it('holds nothing of other platforms, no compiler, and at most 112 MB beside its base', () => {
+  it('the image has nothing of other platforms, no compiler, and at most 112 MB beside its base', () => {
     const files = readdirSync(image, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
     const paths = files.map(({ parentPath, name }) => relative(image, join(parentPath, name)));
     const natives = paths.filter((path) => path.endsWith('.node'));
@@ -193,7 +193,7 @@ describeImage('the image', () => {
 });
 
 describe('the Dockerfile', () => {
-  it('leaves out nothing by `--omit=optional` that the program needs', () => {
+  it('the Dockerfile leaves out nothing by `--omit=optional` that the program needs', () => {
     const { packages } = JSON.parse(text('package-lock.json')) as {
       packages: Record<string, { dev?: boolean; optional?: boolean; devOptional?: boolean }>;
     };
@@ -219,7 +219,7 @@ describe('the Dockerfile', () => {
     );
   });
 
-  it('runs the daemon as another user than root, with its ledger on a volume', () => {
+  it('the Dockerfile runs the daemon as another user than root, with its ledger on a volume', () => {
     expect(command('CMD')).toEqual(['start', '-c', '/config/dpp-sync.yaml']);
     expect(of('USER')).toEqual(['node']);
     expect(of('VOLUME')).toEqual(['/data']);
@@ -228,7 +228,7 @@ describe('the Dockerfile', () => {
     expect(new Set(versions)).toEqual(new Set(['node:24-bookworm-slim', 'base']));
   });
 
-  it('asks for its health with Node alone, and the answer decides', async () => {
+  it('the Dockerfile asks for the health with Node alone, and the answer decides', async () => {
     const [check = ''] = of('HEALTHCHECK');
     const [node, flag, script = ''] = JSON.parse(check.slice(check.indexOf('CMD ') + 4)) as string[];
     expect([node, flag]).toEqual(['node', '-e']);
@@ -248,7 +248,7 @@ describe('the Dockerfile', () => {
     expect(codes).toEqual([0, 1, 1]);
   });
 
-  it('is built from nothing that could hold a secret or data', () => {
+  it('the Dockerfile builds from nothing that could contain a secret or data', () => {
     const [first, ...allowed] = text('.dockerignore')
       .split('\n')
       .filter((line) => line !== '' && !line.startsWith('#'));
@@ -279,7 +279,7 @@ describe('compose.yaml', () => {
     secrets: Record<string, { file: string }>;
   };
 
-  it('keeps what Redis and the ledger hold, and hands secrets over as files', () => {
+  it('compose.yaml keeps the data of Redis and the ledger, and hands secrets over as files', () => {
     const { 'dpp-sync': daemon, redis } = compose.services;
     expect(redis.command?.join(' ')).toContain('--dir /data --appendonly yes --maxmemory-policy noeviction\n');
     expect(redis.volumes).toContain('redis:/data');
@@ -291,7 +291,7 @@ describe('compose.yaml', () => {
     expect(Number.parseInt(daemon.stop_grace_period ?? '', 10)).toBeGreaterThan(25);
   });
 
-  it('takes from Redis what it takes from dpp-sync: root, capabilities, and a disk to write to', () => {
+  it('compose.yaml takes from Redis what it takes from dpp-sync: root, capabilities, and a disk to write to', () => {
     const { 'dpp-sync': daemon, redis } = compose.services;
     for (const service of [daemon, redis]) {
       expect(service).toMatchObject({ read_only: true, tmpfs: ['/tmp'], cap_drop: ['ALL'] });
@@ -313,7 +313,7 @@ describe('compose.yaml', () => {
     }
 
     it.skipIf(!redisTraceable)(
-      'wants the password, is healthy with it, and shows it to nobody who lists processes',
+      'Redis of compose.yaml wants the password, is healthy with it, and shows it to nobody who lists processes',
       async () => {
         const folder = mkdtempSync(join(tmpdir(), 'dpp-compose-redis-'));
         const password = 'pass#word$`x';
@@ -344,7 +344,7 @@ describe('compose.yaml', () => {
     );
   });
 
-  it('has an example config that runs with a Redis without a password, where that file is left out', async () => {
+  it('compose.yaml has an example config that runs with a Redis without a password, where that file is left out', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'dpp-compose-'));
     const config = text('config/dpp-sync.container.yaml').replace(/\/run\/secrets\/(?=dpp_|web_)/g, `${folder}/`);
     for (const name of ['dpp_api_key', 'web_token']) writeFileSync(join(folder, name), 'a-secret-of-some-length');
@@ -354,7 +354,7 @@ describe('compose.yaml', () => {
     expect(queue).toEqual({ kind: 'redis', url: 'redis://redis:6379' });
   });
 
-  it('has an example config that is valid and fits what it mounts', async () => {
+  it('compose.yaml has an example config that is valid and fits its mounts', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'dpp-compose-'));
     const secrets = Object.fromEntries(Object.keys(compose.secrets).map((name) => [name, join(folder, name)]));
     for (const path of Object.values(secrets)) writeFileSync(path, 'a-secret-of-some-length');

@@ -55,7 +55,7 @@ for (const [what, program] of Object.entries(PROGRAMS)) {
   describeHere(`${what}, installed in an empty folder`, () => {
     const run = (...args: string[]) => user.run([...program, ...args]);
 
-    it('checks, previews and syncs against its own sandbox, by a lookup file, as an ordinary user', async () => {
+    it('the installed program checks, previews and syncs against its own sandbox, by a lookup file, as an ordinary user', async () => {
       const sandbox = await user.serve([...program, 'sandbox', '--port', '0', '--json', '--key', API_KEY]);
       try {
         const { baseUrl } = JSON.parse(sandbox.line) as { baseUrl: string };
@@ -84,14 +84,14 @@ for (const [what, program] of Object.entries(PROGRAMS)) {
       }
     });
 
-    it('runs the demo as an ordinary user', () => {
+    it('the installed program runs the demo as an ordinary user', () => {
       const demo = run('demo', '--json');
       expect(demo).toMatchObject({ status: 0, stderr: '' });
       expect(JSON.parse(demo.stdout)).toMatchObject({ ok: true });
       rmSync(join(user.folder, 'demo-data'), { recursive: true });
     });
 
-    it('says where the demo may not write, and what to do', () => {
+    it('the installed program says where the demo may not write, and what to do', () => {
       const shut = publicFolder('dpp-shut-');
       chmodSync(shut, 0o555);
       const demo = user.run([...program, 'demo'], shut);
@@ -103,7 +103,7 @@ for (const [what, program] of Object.entries(PROGRAMS)) {
 }
 
 describeHere('the packed tarball, for somebody who meets it first', () => {
-  it('prints what docs/getting-started.md shows, as an ordinary user', async () => {
+  it('the installed program prints what docs/getting-started.md shows, as an ordinary user', async () => {
     const page = readFileSync(join(ROOT, GETTING_STARTED), 'utf8');
     user.write('passports/.keep', '');
     const launcher = join(empty, 'node_modules/dpp-sync/src/launcher.mjs');
@@ -116,7 +116,7 @@ describeHere('the packed tarball, for the author of a connector', () => {
   const program = join(empty, 'node_modules/.bin/dpp-sync');
   const folder = join(user.folder, 'acme');
 
-  it('makes a connector outside of it; its tests and those of docs/connectors/writing.md pass', {
+  it('the installed program makes a connector outside of it; its tests and those of docs/connectors/writing.md pass', {
     timeout: KITS_MS_MAX,
   }, () => {
     expect(user.run([program, 'connector', 'new', 'acme', '--dir', 'acme'])).toMatchObject({ status: 0, stderr: '' });
@@ -125,7 +125,7 @@ describeHere('the packed tarball, for the author of a connector', () => {
     expect(tested.status, tested.stdout).toBe(0);
   });
 
-  it('syncs with the one of the page', async () => {
+  it('the installed program syncs with the connector of the page', async () => {
     const sandbox = await user.serve([program, 'sandbox', '--port', '0', '--json', '--key', API_KEY]);
     try {
       const { baseUrl } = JSON.parse(sandbox.line) as { baseUrl: string };
@@ -149,7 +149,7 @@ describe('the packed tarball', () => {
       .stdout.split('\n')
       .filter((file) => file !== '');
 
-  it('holds the build without tests, sources and source maps, the types of the SDK, and what the program reads and people need', () => {
+  it('the packed tarball has the build without tests, sources and source maps, the types of the SDK, and the documents', () => {
     const packed = files(checkout).map((file) => file.replace(/^package\//, ''));
     expect(packed.filter((file) => !/^(dist|config|docs)\//.test(file)).toSorted()).toEqual([
       'CHANGELOG.md',
@@ -173,7 +173,7 @@ describe('the packed tarball', () => {
     for (const file of [...needed, 'config/dpp-sync.schema.json']) expect(packed).toContain(file);
   });
 
-  it('says what to do where it was packed without its build', () => {
+  it('the packed tarball says what to do where it was packed without its build', () => {
     expect(files(unbuilt).filter((file) => file.includes('dist'))).toEqual([]);
     user.run(['tar', 'xzf', join(unbuilt, TARBALL)]);
     const launcher = join(user.folder, 'package/src/launcher.mjs');

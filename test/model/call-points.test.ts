@@ -8,7 +8,7 @@ describe('a change beside a chosen call', () => {
     { side: 'last in the same commit', commits: [['stagePage', 'claim']] },
     { side: 'before', commits: [['stagePage'], ['claim']] },
     { side: 'after', commits: [['claim'], ['stagePage']] },
-  ] as const)('comes $side', async ({ side, commits }) => {
+  ] as const)('a change beside a chosen call comes $side', async ({ side, commits }) => {
     const time = createVirtualTime(0);
     const ignore = (): void => undefined;
     const fence = createFence({ time, onDeath: ignore, onCircle: ignore, pauseMs: () => 0 });

@@ -101,7 +101,7 @@ describe('whatever happens on the way, nothing is lost and nothing doubled', () 
     () => holds('ignored', 6),
   );
 
-  it('comes by everything that this test is to show', (context) => {
+  it('the walks of the model come by everything that they are to show', (context) => {
     // One test alone, or one script, need not.
     if (played.size < KEY_MODE_NAMES.length) context.skip();
     const missed = Array.from(milestones.counts()).filter(([, count]) => count === 0);

@@ -48,7 +48,7 @@ function importOf(key: string, skus: readonly string[]) {
 }
 
 describe('the platform of the model', () => {
-  it('stores the rows of a late import in virtual time, and tells of them then', async () => {
+  it('the platform of the model stores the rows of a late import in virtual time, and shows them then', async () => {
     const reported: [sku: string | null, key: string][] = [];
     const time = createVirtualTime(Date.UTC(2027, 0, 1));
     const witness = {
@@ -69,7 +69,7 @@ describe('the platform of the model', () => {
     ]);
   });
 
-  it('leaves an import without an answer where it fails in silence, and tells of the rows that it stored', async () => {
+  it('the platform of the model leaves an import without an answer where it fails in silence, and shows the stored rows', async () => {
     const reported: (string | null)[] = [];
     const time = createVirtualTime(Date.UTC(2027, 0, 1));
     const witness = { write: () => () => undefined, effect: ({ sku }: Effect) => void reported.push(sku) };
@@ -84,7 +84,7 @@ describe('the platform of the model', () => {
     expect(reported).toEqual(['A-1']);
   });
 
-  it.each(KEY_MODE_NAMES)('answers as the sandbox does where keys are: %s', async (mode) => {
+  it.each(KEY_MODE_NAMES)('the platform of the model answers as the sandbox where keys are: %s', async (mode) => {
     const { call, sandbox } = await startSandbox(KEY_MODES[mode]);
     const time = createVirtualTime(Date.UTC(2027, 0, 1));
     const witness = { write: () => () => undefined, effect: () => undefined };

@@ -42,7 +42,7 @@ const stream = (options: object) => open({ default: { path: '*.csv', ...options 
 const there = (below = '') => readdirSync(join(folder.path, below)).toSorted();
 
 describe('a semaphore', () => {
-  it('holds a file until it is there and not older', async () => {
+  it('a semaphore holds a file until the semaphore is there and not older', async () => {
     await put('x.csv', 1, 2);
     const read = await stream({ done: '.done' });
     expect(await read.ids()).toBe('nothing new');
@@ -56,13 +56,13 @@ describe('a semaphore', () => {
     expect(await read.ids()).toEqual(['1']);
   });
 
-  it('is no file of the stream itself', async () => {
+  it('a semaphore is no file of the stream itself', async () => {
     await put('x.csv', 1);
     await put('x.csv.done', '');
     expect(await (await stream({ path: 'x*', done: '.done' })).ids()).toEqual(['1']);
   });
 
-  it('makes the pull fail where that is asked for', async () => {
+  it('a missing semaphore makes the pull fail where the config asks for that', async () => {
     await put('x.csv', 1);
     const failing = (await stream({ done: '.done', absent: 'fail' })).ids();
     await expect(failing).rejects.toMatchObject({
@@ -71,7 +71,7 @@ describe('a semaphore', () => {
     });
   });
 
-  it('holds a whole snapshot, since the records of one file would count as missing without it', async () => {
+  it('a semaphore holds a whole snapshot, since the records of one file would count as missing without it', async () => {
     await put('a.csv', 1);
     await put('b.csv', 2);
     await put('a.csv.done', '', 2);
@@ -81,7 +81,7 @@ describe('a semaphore', () => {
     expect(await read.ids()).toEqual(['1', '2']);
   });
 
-  it('holds the changes behind it, since changes hold in their order', async () => {
+  it('a semaphore holds the changes behind it, since changes stay in their order', async () => {
     await put('a.csv', 1, 1);
     await put('b.csv', 2, 2);
     await put('c.csv', 3, 3);
@@ -92,7 +92,7 @@ describe('a semaphore', () => {
     expect(await read.ids()).toEqual(['1', '2', '3']);
   });
 
-  it('lets the latest complete file be read', async () => {
+  it('a missing semaphore lets the latest complete file be read', async () => {
     await put('a.csv', 1, 1);
     await put('a.csv.done', '', 1);
     await put('b.csv', 2, 2);
@@ -117,7 +117,7 @@ describe('a second look', () => {
     };
   }
 
-  it('leaves out a file that changes between the two, and says so', async () => {
+  it('a second look leaves out a file that changes between the two, and reports it', async () => {
     await put('x.csv', 1);
     await put('y.csv', 2);
     const location = locate(join(folder.path, '*.csv'), (path) => path);
@@ -135,14 +135,14 @@ describe('a second look', () => {
     expect((await look({})).files.map((file) => file.name)).toEqual(['x.csv', 'y.csv']);
   });
 
-  it('is made by a pull', async () => {
+  it('a pull looks at its files a second time', async () => {
     await put('x.csv', 1);
     expect(await (await stream({ stableMs: 1 })).ids()).toEqual(['1']);
   });
 });
 
 describe('a stream without a file', () => {
-  it('fails, unless files are archived, deleted or announced', async () => {
+  it('a stream without a file fails, unless files are archived, deleted or announced', async () => {
     await expect((await stream({})).ids()).rejects.toThrow('No file matches *.csv');
     expect(await (await stream({ absent: 'skip' })).ids()).toBe('nothing new');
     expect(await (await stream({ after: 'delete' })).ids()).toBe('nothing new');
@@ -150,14 +150,14 @@ describe('a stream without a file', () => {
     expect(await (await stream({ absent: 'skip' })).check()).toMatch(/^No file matches \*\.csv/);
   });
 
-  it('fails where the folder is not there', async () => {
+  it('a stream fails where its folder does not exist', async () => {
     await expect((await stream({ path: 'no/*.csv', absent: 'skip' })).ids()).rejects.toThrow('does not exist');
     await expect((await stream({ path: 'no/x.csv', absent: 'skip' })).ids()).rejects.toThrow('does not exist');
   });
 });
 
 describe('files that were read', () => {
-  it('are archived with their folders and semaphores', async () => {
+  it('files that were read are archived with their folders and semaphores', async () => {
     await put('in/a/x.csv', 1, 1);
     await put('in/a/x.csv.done', '', 1);
     await put('in/b/x.csv', 2, 1);
@@ -174,7 +174,7 @@ describe('files that were read', () => {
     expect(await read.ids()).toBe('nothing new');
   });
 
-  it('never replace an archived file', async () => {
+  it('files that were read never replace an archived file', async () => {
     for (const id of [1, 2, 3]) {
       await put('x.csv', id);
       const read = await stream({ path: 'x.csv', after: 'archive', archive: 'read' });
@@ -185,7 +185,7 @@ describe('files that were read', () => {
     expect(readFileSync(join(folder.path, 'read/x-3.csv'), 'utf8')).toBe('id\n3\n');
   });
 
-  it('are deleted', async () => {
+  it('files that were read are deleted where the config asks for that', async () => {
     await put('x.csv', 1);
     const read = await stream({ after: 'delete' });
     await read.ids();
@@ -194,7 +194,7 @@ describe('files that were read', () => {
     expect(there()).toEqual([]);
   });
 
-  it('stay where their stream did not pass', async () => {
+  it('files that were read stay where their stream did not pass', async () => {
     await put('x.csv', 1);
     const read = await open({ default: { path: '*.csv', after: 'delete' }, second: { path: '*.csv' } });
     await read.ids();
@@ -206,7 +206,7 @@ describe('files that were read', () => {
     expect(there()).toEqual([]);
   });
 
-  it('stay where another stream has not seen them', async () => {
+  it('files that were read stay where another stream has not seen them', async () => {
     await put('x.csv', 1);
     const read = await open({ first: { path: '?.csv' }, second: { path: '*.csv', after: 'delete' } });
     await read.ids('first');
@@ -216,7 +216,7 @@ describe('files that were read', () => {
     expect(there()).toEqual(['y.csv']);
   });
 
-  it('stay where they were changed since, or have appeared meanwhile', async () => {
+  it('files that were read stay where they were changed since, or have appeared meanwhile', async () => {
     await put('x.csv', 1);
     await put('y.csv', 2);
     const read = await stream({ after: 'archive', archive: 'read' });
@@ -228,7 +228,7 @@ describe('files that were read', () => {
     expect(there('read')).toEqual(['x.csv']);
   });
 
-  it('stay where the semaphore holds them', async () => {
+  it('files that were read stay where the semaphore holds them', async () => {
     await put('a.csv', 1, 1);
     await put('a.csv.done', '', 1);
     await put('b.csv', 2, 2);
@@ -238,7 +238,7 @@ describe('files that were read', () => {
     expect(there()).toEqual(['b.csv']);
   });
 
-  it('go together with the older ones that `latest` passes over, since the next pull would read those', async () => {
+  it('files that were read are archived with the older ones that `latest` skips, since the next pull would read those', async () => {
     for (const day of [1, 2, 3]) await put(`x-${day}.csv`, day, day);
     const read = await stream({ files: 'latest', after: 'archive', archive: 'read' });
     expect(await read.ids()).toEqual(['3']);
@@ -258,7 +258,7 @@ describe('files that were read', () => {
     expect(there()).toEqual([]);
   });
 
-  it.skipIf(!existsSync('/dev/shm'))('are archived onto another file system (needs /dev/shm)', async () => {
+  it.skipIf(!existsSync('/dev/shm'))('files are archived onto another file system (needs /dev/shm)', async () => {
     const archive = join('/dev/shm', `dpp-sync-archive-${process.pid}`);
     try {
       await put('x.csv', 1);
@@ -289,7 +289,7 @@ describe('settings that contradict each other', () => {
     [{ archive: 'read' }, '`archive` has no effect with `after: keep`'],
     [{ path: 'in/*/x.csv', after: 'archive', archive: 'in' }, 'is one that in/*/x.csv matches as well'],
     [{ path: 'in/*.csv', after: 'archive', archive: 'in' }, 'is one that in/*.csv matches as well'],
-  ])('are refused: %j', async (settings, message) => {
+  ])('settings of files that contradict each other are refused: %j', async (settings, message) => {
     await put('in/x.csv', 1);
     await expect((await stream({ path: 'in/*.csv', ...settings })).ids()).rejects.toThrow(message);
   });

@@ -63,9 +63,9 @@ describeRealExport('adventureworks', 'AdventureWorks out of tables', (folder) =>
     }
   };
   describePostgres('of PostgreSQL', () => {
-    it('gives the same items as out of files', { timeout: TEST_MS_MAX }, () => test(startPostgres, '"'));
+    it('PostgreSQL gives the same items as the files', { timeout: TEST_MS_MAX }, () => test(startPostgres, '"'));
   });
   describeMariaDb('of MariaDB', () => {
-    it('gives the same items as out of files', { timeout: TEST_MS_MAX }, () => test(startMariaDb, '`'));
+    it('MariaDB gives the same items as the files', { timeout: TEST_MS_MAX }, () => test(startMariaDb, '`'));
   });
 });

@@ -33,7 +33,7 @@ function suite(folder: string, queue: 'embedded' | 'redis'): void {
     await redis?.stop();
   });
 
-  it('delivers every product of the file once, as the file has it', () => {
+  it('a sync of AdventureWorks delivers every product of the file once, as the file has it', () => {
     const expected = readAdventureworks(folder).products.map(({ name, number }) => `${number} ${name} DRAFT US`);
     const found = world
       .contents()
@@ -42,7 +42,7 @@ function suite(folder: string, queue: 'embedded' | 'redis'): void {
     expect(found.toSorted(byText)).toEqual(expected.toSorted(byText));
   });
 
-  it('delivers every BOM line in force whose parent and component exist, with the right ids', () => {
+  it('a sync of AdventureWorks delivers every BOM line in force whose parent and component exist, with the right ids', () => {
     const { products, lines } = readAdventureworks(folder);
     const { products: remote, bomItems } = world.contents();
     const skuOf = new Map(remote.map(({ id, sku }) => [id, text(sku)]));
@@ -57,7 +57,7 @@ function suite(folder: string, queue: 'embedded' | 'redis'): void {
     expect(found.toSorted(byText)).toEqual(expected.toSorted(byText));
   });
 
-  it('accounts for every line of the files', () => {
+  it('a sync of AdventureWorks accounts for every line of the files', () => {
     const { lines } = readAdventureworks(folder);
     const excluded = lines.filter(({ assembly, ended }) => assembly === '' || ended).length;
     expect(report.runs).toMatchObject([
@@ -69,7 +69,7 @@ function suite(folder: string, queue: 'embedded' | 'redis'): void {
     expect(report.items.bom_item).toEqual({ delivered: lines.length - excluded });
   });
 
-  it('publishes every product that has a bill of materials once, and the gate holds the others with its words', async () => {
+  it('a sync of AdventureWorks publishes each product with a bill of materials once, and the business rule blocks the others', async () => {
     const { products, lines } = readAdventureworks(folder);
     const numbers = new Map(products.map(({ id, number }) => [id, number]));
     const parents = new Set(
@@ -89,7 +89,7 @@ function suite(folder: string, queue: 'embedded' | 'redis'): void {
     expect(passport?.reason?.message).toContain('bom_items is missing');
   });
 
-  it('sends nothing in a second sync', async () => {
+  it('a second sync of AdventureWorks sends nothing', async () => {
     world.requests();
     const again = await world.sync();
     expect(world.requests()).toEqual({});

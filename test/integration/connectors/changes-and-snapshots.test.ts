@@ -46,7 +46,7 @@ const rows = (...ids: string[]) => ids.map((id, at) => sourceRow({ id }, at + 2)
 const stream = (runId: number) => world.ledger.views.run(runId)?.streams[0];
 
 describe('a stream that can give changes and snapshots', () => {
-  it('is read completely first, and from the end of that read on afterwards', async () => {
+  it('a stream with changes and snapshots is read completely first, and from the end of that read on afterwards', async () => {
     await pull(giving({ snapshot: rows('1', '2', '3') }));
     await pull(giving({ changes: rows('4') }, ['later']));
     await pull(giving({ changes: rows() }));
@@ -57,13 +57,13 @@ describe('a stream that can give changes and snapshots', () => {
     ]);
   });
 
-  it('does not take a record for missing that a read of changes did not give', async () => {
+  it('a stream with changes and snapshots does not count a record as missing that a read of changes did not give', async () => {
     await pull(giving({ snapshot: rows('1', '2') }));
     const { runId } = await pull(giving({ changes: rows('2') }));
     expect(stream(runId)).toMatchObject({ read: 1, missing: 0, missedByChanges: null });
   });
 
-  it('is read completely again when the last complete read is old, and shows what the changes have missed', async () => {
+  it('a stream is read completely again when its last complete read is old, and shows what the changes have missed', async () => {
     await pull(giving({ snapshot: rows('1', '2', '3') }));
     clock.advance(7 * DAY_MS);
     const { runId } = await pull(giving({ changes: rows('4'), snapshot: rows('1', '2', '4', '5') }, ['a', 'b']));
@@ -76,7 +76,7 @@ describe('a stream that can give changes and snapshots', () => {
     expect(asked.at(-1)).toEqual({ mode: 'changes', cursor: 'b' });
   });
 
-  it('begins a complete read again that was interrupted, because its cursors are not stored', async () => {
+  it('a complete read that was interrupted begins again, because its cursors are not stored', async () => {
     const abort = new AbortController();
     const interrupted = async function* (from: ReadFrom): AsyncGenerator<Page> {
       yield* giving({ snapshot: rows('1', '2') })(from);
@@ -90,7 +90,7 @@ describe('a stream that can give changes and snapshots', () => {
     ]);
   });
 
-  it('keeps the cursor of the changes where a later complete read is interrupted', async () => {
+  it('a stream keeps the cursor of its changes where a later complete read is interrupted', async () => {
     await pull(giving({ snapshot: rows('1') }));
     clock.advance(7 * DAY_MS);
     const abort = new AbortController();
@@ -107,7 +107,7 @@ describe('a stream that can give changes and snapshots', () => {
     ]);
   });
 
-  it('is read completely when the clock was set back to before the last complete read', async () => {
+  it('a stream is read completely when the clock was set back to before the last complete read', async () => {
     await pull(giving({ snapshot: rows('1') }));
     clock.jump(-DAY_MS);
     await pull(giving({ changes: rows(), snapshot: rows('1') }));
@@ -116,7 +116,7 @@ describe('a stream that can give changes and snapshots', () => {
 });
 
 describe('a stream that gives changes alone', () => {
-  it('goes on after the last stored page where it was interrupted', async () => {
+  it('a stream that gives changes alone continues after the last stored page where it was interrupted', async () => {
     const abort = new AbortController();
     const interrupted = async function* (from: ReadFrom): AsyncGenerator<Page> {
       for await (const page of giving({ changes: rows('1', '2', '3', '4') })(from)) {
@@ -140,14 +140,14 @@ describe('a record that has changed twice in one read of changes', () => {
     ['in one page', [changedTo('1', 'older', 2), changedTo('1', 'newer', 3)]],
     ['in two pages', [changedTo('1', 'older', 2), changedTo('2', 'other', 3), changedTo('1', 'newer', 4)]],
     ['and back', [changedTo('1', 'newer', 2), changedTo('1', 'older', 3), changedTo('1', 'newer', 4)]],
-  ])('is one record with its last content: %s', async (_, changes) => {
+  ])('a record that has changed twice in one read of changes has its last content: %s', async (_, changes) => {
     const { runId } = await pull(giving({ changes }), { reads: 'changes' });
     expect(stream(runId)).toMatchObject({ read: changes.length, changed: changes.length, quarantined: 0 });
     expect(world.ledger.views.item('product', '1')).toMatchObject({ name: 'newer' });
     expect(asked.at(-1)).toEqual({ mode: 'changes', cursor: null });
   });
 
-  it('is stored with the cursor of its page, and not before all of the page is stored', async () => {
+  it('a record that has changed twice is stored with the cursor of its page, and not before all of the page is stored', async () => {
     await pull(giving({ changes: [changedTo('1', 'older', 2), changedTo('1', 'newer', 3)] }), { reads: 'changes' });
     await pull(giving({}), { reads: 'changes' });
     expect(asked.at(-1)).toEqual({ mode: 'changes', cursor: 1 });
@@ -159,14 +159,14 @@ describe('a source that has no new export', () => {
     yield { rows: [], nothingNew: true };
   };
 
-  it('loses nothing', async () => {
+  it('a source that has no new export loses nothing', async () => {
     await pull(giving({ snapshot: rows('1', '2') }), { reads: 'snapshot' });
     const { runId, result } = await pull(nothing, { reads: 'snapshot' });
     expect(result).toBe('complete');
     expect(stream(runId)).toMatchObject({ read: 0, missing: 0, guarded: null });
   });
 
-  it('is not read completely before it has had one', async () => {
+  it('a source that has no new export is not read completely before it has had one', async () => {
     await expect(pull(nothing, { reads: 'snapshot' })).rejects.toMatchObject({
       code: 'source.unreadable',
       message: 'erp/default has no export yet: there is nothing to read.',
@@ -181,19 +181,19 @@ describe('what was read', () => {
   });
   const acknowledge = (streams: readonly string[]) => void acknowledged.push(streams);
 
-  it('is acknowledged once, after all of it was stored', async () => {
+  it('a read is acknowledged once, after all of it was stored', async () => {
     await pull(giving({ snapshot: rows('1', '2', '3') }), { reads: 'snapshot', acknowledge });
     expect(acknowledged).toEqual([['default']]);
   });
 
-  it('is not acknowledged where the guard takes it for broken', async () => {
+  it('a read is not acknowledged where the guard takes it for broken', async () => {
     await pull(giving({ snapshot: rows('1', '2', '3', '4') }), { reads: 'snapshot' });
     const guard = { maxMissing: 0.5, maxDrop: 0.5 };
     await pull(giving({ snapshot: rows('1') }), { reads: 'snapshot', acknowledge, guard });
     expect(acknowledged).toEqual([[]]);
   });
 
-  it('is not acknowledged where the pull was stopped or failed', async () => {
+  it('a read is not acknowledged where the pull was stopped or failed', async () => {
     const abort = new AbortController();
     const stopped = async function* (from: ReadFrom): AsyncGenerator<Page> {
       yield* giving({ snapshot: rows('1') })(from);
@@ -208,7 +208,7 @@ describe('what was read', () => {
     expect(acknowledged).toEqual([]);
   });
 
-  it('fails the run where it cannot be acknowledged', async () => {
+  it('a read that cannot be acknowledged fails the run', async () => {
     const refusing = () => {
       throw new Error('The archive is full.');
     };

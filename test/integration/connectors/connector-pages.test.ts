@@ -41,11 +41,11 @@ const ON_SQLITE: ExampleSetup = {
 };
 
 describe('the example of docs/connectors', () => {
-  it('is there for every built-in connector', () => {
+  it('each built-in connector has an example in docs/connectors', () => {
     expect(Object.keys(DELIVERED).toSorted()).toEqual(Object.keys(BUILT_IN).toSorted());
   });
 
-  it.each(Object.entries(DELIVERED))('%s passes `check`, and what it maps is delivered', async (id, expected) => {
+  it.each(Object.entries(DELIVERED))('the example of %s passes `check` and is delivered', async (id, expected) => {
     const found = await syncExample(`${id}.md`, id === 'sql' ? ON_SQLITE : {});
     expect(found).toEqual({ materials: [], ...expected });
   });

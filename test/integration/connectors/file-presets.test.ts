@@ -79,7 +79,7 @@ describe('the preset sap-flat-files', () => {
     item('0020', '300', '1', 'ST', '20301231'),
   ];
 
-  it('previews and syncs its example without an issue', async () => {
+  it('the preset sap-flat-files previews and syncs its example without an issue', async () => {
     const files = {
       'exports/materials.txt': iconv.encode(`${materials.join('\r\n')}\r\n`, 'windows-1252'),
       'exports/boms.txt': `${boms.join('\n')}\n`,
@@ -119,7 +119,7 @@ describeRealExport('akeneo-icecat', 'the preset akeneo-csv', (folder) => {
     return ean !== '' && (10 - (sum % 10)) % 10 !== digits[13];
   };
 
-  it('maps all products but those whose EAN is none, and variants inherit from their models', async () => {
+  it('the preset akeneo-csv maps all products but those with a wrong EAN, and variants inherit from models', async () => {
     const good = products.filter((row) => !hasWrongDigit(row));
     const given = await begin('akeneo-csv', {
       'exports/products.csv': file('products.csv'),
@@ -141,7 +141,7 @@ describeRealExport('akeneo-icecat', 'the preset akeneo-csv', (folder) => {
     }
   }, 120_000);
 
-  it('gives variants what their models have where their own columns are empty', async () => {
+  it('the preset akeneo-csv gives variants the values of their models where their own columns are empty', async () => {
     const quoted = (values: string[]) => `${values.map((value) => `"${value.replaceAll('"', '""')}"`).join(';')}\n`;
     const variants = products
       .filter((row) => row['parent'] !== '')
@@ -166,7 +166,7 @@ describeRealExport('akeneo-icecat', 'the preset akeneo-csv', (folder) => {
 });
 
 describeRealExport('inventree', 'the preset inventree', (folder) => {
-  it('maps the parts and BOM lines of one file', async () => {
+  it('the preset inventree maps the parts and BOM lines of one file', async () => {
     const export_ = readFileSync(join(folder, 'inventree_parts_company_bom.json'));
     const given = await begin('inventree', { 'exports/inventree.json': export_ });
     const { runs } = await given.sync();

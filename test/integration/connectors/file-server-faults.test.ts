@@ -75,7 +75,7 @@ describeSftp('an SFTP server', () => {
     expect(await (await read({ hostKey: [OTHER_KEY, server.hostKey] }, 10_000)).ids()).toHaveLength(ROWS);
   });
 
-  it('needs a fingerprint and a way to log in', async () => {
+  it('an SFTP server needs a fingerprint and a way to log in', async () => {
     await expect((await read({ hostKey: 'MD5:aa:bb' })).ids()).rejects.toThrow('is not the fingerprint of a key');
     await expect((await read({ privateKey: undefined })).ids()).rejects.toThrow('neither a password nor a private key');
   });
@@ -217,7 +217,7 @@ describe('a hostile FTP server', () => {
     await once(server, 'close');
   });
 
-  it('cannot have a password shown by repeating it', async () => {
+  it('a hostile FTP server cannot have a password shown by repeating it', async () => {
     isRefusing = true;
     const { port } = server.address() as AddressInfo;
     const access = { ftp: { user: 'exporter', password: 'sesame-1', plain: true } };
@@ -225,7 +225,7 @@ describe('a hostile FTP server', () => {
     await expect(read.ids()).rejects.toThrow(/could not be logged in to: 530 Not allowed: PASS …\.$/);
   });
 
-  it('cannot have data fetched from another host', async () => {
+  it('a hostile FTP server cannot have data fetched from another host', async () => {
     const { port } = server.address() as AddressInfo;
     const access = { ftp: { user: 'exporter', password: 'sesame-1', plain: true } };
     const read = await open(`ftp://127.0.0.1:${port}/x.csv`, access);
@@ -270,13 +270,13 @@ describe('a storage that speaks S3', () => {
     return found.map(({ name }) => name);
   }
 
-  it('gives no file for the empty object that stands for the folder', async () => {
+  it('a storage that speaks S3 gives no file for the empty object that stands for the folder', async () => {
     const names = await listed('*');
     expect(names).toHaveLength(PAGES * 1_000);
     expect(names).not.toContain('');
   });
 
-  it('is asked for every part of a listing', async () => {
+  it('a storage that speaks S3 is asked for every part of a listing', async () => {
     tokens = [];
     expect(await listed('x-9-999 *.txt')).toEqual(['x-9-999 ü.txt']);
     expect(tokens.filter((token) => token !== null)).toEqual(
@@ -327,14 +327,14 @@ describe('a server of any kind', () => {
     }
   }
 
-  it('is not believed where it gives another number of bytes than it has stated', async () => {
+  it('a file server is not believed where it gives another number of bytes than it has stated', async () => {
     expect(await copy('12345', entry)).toMatchObject({ file: { bytes: 5 } });
     await expect(copy('123', entry)).rejects.toThrow('was not downloaded completely: 3 of 5 bytes arrived.');
     await expect(copy('1234567', entry)).rejects.toThrow('was not downloaded completely: 7 of 5 bytes arrived.');
     await expect(copy('1'.repeat(1_001), entry)).rejects.toThrow('is larger than 1000 bytes');
   });
 
-  it('is not believed where the file is another one after the download', async () => {
+  it('a file server is not believed where the file is another one after the download', async () => {
     const later = versionOf({ modifiedNs: 2n, bytes: 5, tag: '' });
     await expect(copy('12345', { ...entry, version: later })).rejects.toThrow('was changed while it was read');
     await expect(copy('12345', null)).rejects.toThrow('was changed while it was read: it was taken away.');
@@ -346,7 +346,7 @@ describe('options without what a server needs', () => {
     ['sftp://127.0.0.1:1/x.csv', 'the options of the source have no `access.sftp`'],
     ['ftp://127.0.0.1:1/x.csv', 'the options of the source have no `access.ftp`'],
     ['s3://bucket/x.csv', 'the options of the source have no `access.s3`'],
-  ])('are refused for %s', async (path, message) => {
+  ])('options that lack a setting of the server are refused for %s', async (path, message) => {
     await expect((await open(path, {})).ids()).rejects.toThrow(message);
   });
 });

@@ -181,7 +181,7 @@ for (const [name, suite, start] of SERVERS) {
       expect(await found.ids()).toHaveLength(1);
     });
 
-    it('say in one line what is there', async () => {
+    it('a check of a file server shows in one line what is there', async () => {
       await server.put('x.csv', 'id,name\n1,A\n');
       expect(await (await at('x.csv')).check()).toBe('1 file, 12 B, columns id, name');
     });
@@ -225,7 +225,7 @@ for (const [name, suite, start] of SERVERS) {
       expect(await read.ids()).toEqual(['2', '3', '4']);
     });
 
-    it('wait for their semaphores', async () => {
+    it('files of a server wait for their semaphores', async () => {
       await server.put('x.csv', 'id\n1\n', new Date('2026-01-02T03:04:05Z'));
       const read = await at('x.csv', { done: '.done' });
       expect(await read.ids()).toBe('nothing new');

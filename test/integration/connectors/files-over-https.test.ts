@@ -49,13 +49,13 @@ const giving =
     void response.writeHead(200, { etag: '"1"', 'content-length': content.length, ...headers }).end(content);
 
 describe('a file on a web server', () => {
-  it('is read', async () => {
+  it('a file on a web server is read', async () => {
     server.answer(giving(CONTENT));
     expect(await (await open()).ids()).toEqual(['1', '2']);
     expect(await world?.check()).toBe('1 file, 7 B, columns id');
   });
 
-  it('is read where its size is not stated', async () => {
+  it('a file on a web server is read where its size is not stated', async () => {
     server.answer((_request, response) => {
       response.writeHead(200, { etag: '"1"' });
       response.write('id\n1\n');
@@ -66,14 +66,14 @@ describe('a file on a web server', () => {
     expect(pages.at(-1)?.progress).toEqual({ done: 7, total: 7 });
   });
 
-  it('is unpacked where the server packs it', async () => {
+  it('a file on a web server is unpacked where the server packs it', async () => {
     server.answer(giving(gzipSync(CONTENT), { 'content-encoding': 'gzip' }));
     expect(await (await open()).ids()).toEqual(['1', '2']);
     server.answer(giving(CONTENT, { 'content-encoding': 'br' }));
     await expect((await open()).ids()).rejects.toThrow('could not be downloaded: it is encoded as br.');
   });
 
-  it('is asked for with the credentials of the source', async () => {
+  it('a file on a web server is asked for with the credentials of the source', async () => {
     server.answer(giving(CONTENT));
     await (await open({}, { https: { user: 'exporter', password: 'sesame' } })).ids();
     const basic = `Basic ${Buffer.from('exporter:sesame').toString('base64')}`;
@@ -85,7 +85,7 @@ describe('a file on a web server', () => {
     );
   });
 
-  it('has an address whose query is in no message and no place', async () => {
+  it('a file on a web server has an address whose query is in no message and no place', async () => {
     server.answer((_request, response) => void response.writeHead(404).end());
     const path = `${server.address}/x.csv?signature=a-secret-signature`;
     const error = await (await open({ path })).ids().catch((reason: unknown) => reason);
@@ -97,7 +97,7 @@ describe('a file on a web server', () => {
     expect(pages[0]?.rows[0]?.place.file).toBe('x.csv');
   });
 
-  it('is read again as changes only when its version is another one', async () => {
+  it('a file on a web server is read again as changes only when its version is another one', async () => {
     server.answer(giving(CONTENT));
     const read = await open({ contents: 'changes' });
     const cursor = (await read.pages()).at(-1)?.cursor ?? null;
@@ -108,7 +108,7 @@ describe('a file on a web server', () => {
     await expect(read.ids('default', { cursor })).rejects.toThrow('has neither a time nor an ETag');
   });
 
-  it('cannot be moved or deleted', async () => {
+  it('a file on a web server cannot be moved or deleted', async () => {
     server.answer(giving(CONTENT));
     await expect((await open({ after: 'delete' })).ids()).rejects.toThrow('can neither be moved nor deleted');
   });

@@ -37,8 +37,8 @@ async function readsSqlite([small, large]: [number, number]): Promise<void> {
   expect(memory).toBeLessThan(200 * MEGABYTE);
 }
 
-it('reads a table of large rows a few at a time, so that they fit into memory', () => readsSqlite([0, 100]));
-it('ends a page early where small rows are followed by large ones', () => readsSqlite([SMALL, LARGE]));
+it('a table of large rows is read a few at a time, so that they fit into memory', () => readsSqlite([0, 100]));
+it('a page of a table ends early where small rows are followed by large ones', () => readsSqlite([SMALL, LARGE]));
 
 /** The drivers of servers have to let go of what is behind the end of a page. */
 function onServer(start: () => Promise<DatabaseServer>, { text, series }: { text: string; series: string }): void {
@@ -48,7 +48,7 @@ function onServer(start: () => Promise<DatabaseServer>, { text, series }: { text
   });
   afterAll(() => server.stop());
 
-  it('ends a page early where small rows are followed by large ones', { timeout: 300_000 }, async () => {
+  it('a page of a table ends early where large rows follow small ones', { timeout: 300_000 }, async () => {
     await server.run(`CREATE TABLE pictures (id INT PRIMARY KEY, picture ${text})`);
     const length = `CASE WHEN n <= ${SMALL} THEN 10 ELSE ${LARGE_BYTES} END`;
     await server.run(`INSERT INTO pictures SELECT n, REPEAT('x', ${length}) FROM ${series}`);

@@ -17,7 +17,7 @@ const run = (...args: string[]) => runHere([...args, '-c', world.configFile]);
 const MESSAGE = 'products.csv: the column SKU is missing; did you mean SKU_2?';
 
 describe('an export whose column was renamed', () => {
-  it('stops the run with one sentence, and nothing is in quarantine or taken for missing', async () => {
+  it('an export whose column was renamed stops the run with one sentence, and no row is in quarantine or missing', async () => {
     await begin({});
     expect((await run('sync')).exitCode).toBe(0);
     world.write('products.csv', renamed);
@@ -31,7 +31,7 @@ describe('an export whose column was renamed', () => {
     expect(items).not.toMatch(/"missing":true|"flagged":true/);
   });
 
-  it('is found by check and by preview', async () => {
+  it('an export whose column was renamed is found by check and by preview', async () => {
     await begin({ 'products.csv': renamed });
     const { exitCode, stdout } = await run('check');
     expect(exitCode).toBe(3);
@@ -41,7 +41,7 @@ describe('an export whose column was renamed', () => {
     expect(preview.stderr).toContain(MESSAGE);
   });
 
-  it('is read where the expression asks whether the column is there', async () => {
+  it('an export whose column was renamed is read where the expression asks whether the column is there', async () => {
     const [source] = EXPORT_SOURCES;
     const [products, ...others] = source?.mappings ?? [];
     const fields = { ...products?.fields, sku: 'has(row.SKU) ? row.SKU : row.SKU_2' };

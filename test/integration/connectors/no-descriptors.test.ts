@@ -34,7 +34,7 @@ it.each([
     requests: { 'product.list': 1, 'product.create': 2 },
   },
 ])(
-  'reports a limit of this machine where $blocked for want of file descriptors, and goes on when there are some',
+  'the program reports a limit of this machine where $blocked for want of file descriptors, and then continues',
   async ({ firstContact, message, warning, requests }) => {
     const away = { operation: '*', kind: 'status', status: 429, retryAfterSeconds: 1 } as const;
     world = await createWorld({

@@ -64,7 +64,7 @@ const problemWith = async (connector: string) => {
 };
 
 describe('a connector of another author', () => {
-  it('is loaded from a path of the config, with the SDK of the running program', async () => {
+  it('a connector of another author is loaded from a path of the config, with the SDK of the running program', async () => {
     write('my/connector.ts', connectorModule());
     expect(await run('./my/connector.ts', 'sync')).toMatchObject({
       exitCode: 0,
@@ -73,12 +73,12 @@ describe('a connector of another author', () => {
     expect(world.contents().products.map(({ sku }) => sku)).toEqual(['A-1', 'A-2']);
   });
 
-  it('is loaded from a package that is installed beside the config', async () => {
+  it('a connector of another author is loaded from a package that is installed beside the config', async () => {
     writePackage('dpp-sync-connector-two', connectorModule());
     expect(await run('dpp-sync-connector-two')).toMatchObject({ exitCode: 0 });
   });
 
-  it('has its options checked by its own schema', async () => {
+  it('a connector of another author has its options checked by its own schema', async () => {
     write('c.ts', connectorModule());
     const { exitCode, document } = await run('./c.ts', 'check', { prefux: 'A-' });
     expect(exitCode).toBe(2);
@@ -160,12 +160,12 @@ describe('a connector of another author', () => {
       },
       /holds TypeScript.*published|holds TypeScript.*publish/,
     ],
-  ])('is refused with its place and a cure where it %s', async (_, connector, prepare, words) => {
+  ])('a connector of another author is refused with a cure where it %s', async (_, connector, prepare, words) => {
     prepare();
     expect(await problemWith(connector)).toMatch(words);
   });
 
-  it('is suggested where its name was mistyped', async () => {
+  it('a connector of another author is suggested where its name was mistyped', async () => {
     expect(await problemWith('cvs')).toMatch(/Did you mean csv\?/);
   });
 });

@@ -66,15 +66,15 @@ const rows = (count: number) =>
   `id,text\n${Array.from({ length: count }, (_, at) => `${at},some text ${at * 7}`).join('\n')}\n`;
 
 describe('a gzip file', () => {
-  it('is unpacked whatever its name is', async () => {
+  it('a gzip file is unpacked whatever its name is', async () => {
     expect(await idsOf(gzipSync('id\n1\n2\n'))).toEqual(['1', '2']);
   });
 
-  it('may consist of several parts', async () => {
+  it('a gzip file may consist of several parts', async () => {
     expect(await idsOf(Buffer.concat([gzipSync('id\n1\n'), gzipSync('2\n')]))).toEqual(['1', '2']);
   });
 
-  it('counts its progress in the bytes that are stored', async () => {
+  it('a gzip file counts its progress in the bytes that are stored', async () => {
     const content = gzipSync(rows(20_000));
     await using folder = await temporaryFolder({ 'x.csv.gz': content });
     const pages = [];
@@ -105,7 +105,7 @@ describe('a gzip file', () => {
     expect(process.memoryUsage.rss() - before).toBeLessThan(100 * MEGABYTE);
   });
 
-  it('larger than the limit is refused', async () => {
+  it('a gzip file larger than the limit is refused', async () => {
     const limits = { unpacking: { maxBytes: 1_000 } };
     await expect(idsOf(gzipSync(rows(1_000)), limits)).rejects.toThrow('x.csv is unpacked to more than 1000 bytes.');
   });
@@ -126,7 +126,7 @@ describe('a gzip file', () => {
 });
 
 describe('a ZIP archive', () => {
-  it('is read entry by entry, in the order of their names', async () => {
+  it('a ZIP archive is read entry by entry, in the order of their names', async () => {
     const zip = await zipOf({ 'b.csv': 'id\n2\n', 'a.csv': 'id\n1\n', 'sub/c.csv': 'id\n3\n' });
     expect(await idsOf(zip)).toEqual(['1', '2', '3']);
     expect(await idsOf(zip, { stream: { entry: 'sub/*.csv' } })).toEqual(['3']);
@@ -135,28 +135,28 @@ describe('a ZIP archive', () => {
     );
   });
 
-  it('gives no hidden entries, as those of macOS, unless `entry` names them', async () => {
+  it('a ZIP archive gives no hidden entries, as those of macOS, unless `entry` names them', async () => {
     const zip = await zipOf({ 'a.csv': 'id\n1\n', '__MACOSX/._a.csv': '\0\x05\x16\x07', 'sub/.b.csv': 'id\n2\n' });
     expect(await idsOf(zip)).toEqual(['1']);
     expect(await idsOf(zip, { stream: { entry: '*.csv' } })).toEqual(['1']);
     expect(await idsOf(zip, { stream: { entry: 'sub/.*' } })).toEqual(['2']);
   });
 
-  it('with two entries of one name is refused, because their rows could not be told apart', async () => {
+  it('a ZIP archive with two entries of one name is refused, because their rows could not be told apart', async () => {
     const zip = new ZipFile();
     for (const content of ['id\n1\n', 'id\n2\n']) zip.addBuffer(Buffer.from(content), 'a.csv');
     zip.end();
     await expect(idsOf(await buffer(zip.outputStream))).rejects.toThrow('it has two entries of the name a.csv');
   });
 
-  it('is not searched with **, which `*` makes superfluous', () => {
+  it('a ZIP archive is not searched with **, which `*` makes superfluous', () => {
     const { error } = csv.streamOptions.safeParse({ path: 'x.zip', entry: '**/*.csv' });
     expect(error?.issues).toMatchObject([
       { path: ['entry'], message: expect.stringContaining('one * stands for folders') },
     ]);
   });
 
-  it('gives each row the entry as its place, and progress in stored bytes', async () => {
+  it('a ZIP archive gives each row the entry as its place, and progress in stored bytes', async () => {
     const zip = await zipOf({ 'a.csv': rows(3_000), 'b.csv': rows(3_000) });
     await using folder = await temporaryFolder({ 'x.zip': zip });
     const pages = [];
@@ -168,11 +168,11 @@ describe('a ZIP archive', () => {
     expect(pages.at(-1)?.progress).toEqual({ done: zip.length, total: zip.length });
   });
 
-  it('may hold entries that are not compressed', async () => {
+  it('a ZIP archive may have entries that are not compressed', async () => {
     expect(await idsOf(await zipOf({ 'a.csv': 'id\n1\n' }, false))).toEqual(['1']);
   });
 
-  it('is resumed within an entry where it is read as changes', async () => {
+  it('a ZIP archive is resumed within an entry where it is read as changes', async () => {
     const zip = await zipOf({ 'a.csv': rows(700), 'b.csv': rows(700) });
     await using folder = await temporaryFolder({ 'x.zip': zip });
     const streams = { default: { path: 'x.zip', contents: 'changes' } };
@@ -239,7 +239,7 @@ describe('a ZIP archive', () => {
     await expect(idsOf(zip)).rejects.toThrow('x.csv is an XLSX workbook or another office document');
   });
 
-  it('may have no entry at all', async () => {
+  it('a ZIP archive may have no entry at all', async () => {
     await expect(idsOf(await zipOf({}))).rejects.toThrow('x.csv has no entry that matches *. It is empty.');
   });
 });
@@ -273,26 +273,26 @@ describe('a format that needs a path', () => {
     return all.map(({ fields }) => ({ ...fields, isOriginal: fields['path'] === join(folder.path, 'x') }));
   };
 
-  it('gets that of the file itself, and one that is unpacked where the file is packed', async () => {
+  it('a format that needs a path gets that of the file itself, and of an unpacked copy where the file is packed', async () => {
     expect(await read(Buffer.from('plain'))).toMatchObject([{ text: 'plain', isOriginal: true }]);
     expect(await read(gzipSync('packed'))).toMatchObject([{ text: 'packed', isOriginal: false }]);
     const zip = await zipOf({ a: 'first', b: 'second' });
     expect(await read(zip)).toMatchObject([{ text: 'first' }, { text: 'second' }]);
   });
 
-  it('gets its own ZIP files as they are, also out of an archive', async () => {
+  it('a format that needs a path gets its own ZIP files as they are, also out of an archive', async () => {
     const document = await zipOf({ '[Content_Types].xml': '<Types/>' });
     const text = document.toString('latin1');
     expect(await read(document)).toMatchObject([{ text, isOriginal: true }]);
     expect(await read(await zipOf({ 'book.xlsx': document }))).toMatchObject([{ text }]);
   });
 
-  it('gets a damaged ZIP file as it is, since it can say best what is wrong', async () => {
+  it('a format that needs a path gets a damaged ZIP file as it is, since it can say best what is wrong', async () => {
     const damaged = (await zipOf({ '[Content_Types].xml': '<Types/>' })).subarray(0, -20);
     expect(await read(damaged)).toMatchObject([{ isOriginal: true }]);
   });
 
-  it('is held by the same limits', async () => {
+  it('a format that needs a path is bound by the same limits', async () => {
     const bomb = gzipSync(Buffer.alloc(50 * MEGABYTE), { level: constants.Z_BEST_COMPRESSION });
     await expect(read(bomb)).rejects.toThrow('grows to more than 200 times its size');
   });

@@ -13,7 +13,7 @@ const column = (rows: SourceRow[], name: string) => rows.map((row) => row.fields
 describeRealExport('adventureworks', 'AdventureWorks', (folder) => {
   const tabs = { delimiter: '\t', quote: null, header: false };
 
-  it('gives 504 products from tab-separated text without a header', async () => {
+  it('the real exports give 504 products from tab-separated text without a header', async () => {
     const rows = await readRows(csv, { folder, options: tabs, stream: { path: 'Product.csv' } });
     expect(rows).toHaveLength(504);
     expect(broken(rows)).toEqual([]);
@@ -23,14 +23,14 @@ describeRealExport('adventureworks', 'AdventureWorks', (folder) => {
     expect(rows[503]?.place).toEqual({ file: 'Product.csv', line: 504 });
   });
 
-  it('gives 2,679 BOM lines and keeps the padding of their units', async () => {
+  it('the real exports give 2,679 BOM lines and keep the padding of their units', async () => {
     const rows = await readRows(csv, { folder, options: tabs, stream: { path: 'BillOfMaterials.csv' } });
     expect(rows).toHaveLength(2_679);
     expect(broken(rows)).toEqual([]);
     expect(column(rows, 'column6')).toContain('EA ');
   });
 
-  it('gives 128 models with delimiters of several characters and XML over many lines', async () => {
+  it('the real exports give 128 models with delimiters of several characters and XML over many lines', async () => {
     const options = {
       ...tabs,
       delimiter: '+|',
@@ -53,7 +53,7 @@ describeRealExport('adventureworks', 'AdventureWorks', (folder) => {
 describeRealExport('akeneo-icecat', 'Akeneo', (folder) => {
   const options = { delimiter: ';' };
 
-  it('gives 1,239 products of 111 columns', async () => {
+  it('the real exports give 1,239 products of 111 columns', async () => {
     const rows = await readRows(csv, { folder, options, stream: { path: 'products.csv' } });
     expect(rows).toHaveLength(1_239);
     expect(broken(rows)).toEqual([]);
@@ -61,7 +61,7 @@ describeRealExport('akeneo-icecat', 'Akeneo', (folder) => {
     for (const { fields } of rows) expect(Object.keys(fields)).toHaveLength(111);
   });
 
-  it('reports the rows that are not UTF-8, and only those', async () => {
+  it('the real exports have the rows reported that are not UTF-8, and only those', async () => {
     const path = 'product_export_with_non_utf8_characters.csv';
     const rows = await readRows(csv, { folder, options, stream: { path } });
     const bad = broken(rows);
@@ -90,7 +90,7 @@ describeRealExport('inventree', 'InvenTree', (folder) => {
   it.each([
     ['part.part', 414],
     ['part.bomitem', 228],
-  ])('gives the elements of %s out of one list of fixtures', async (model, count) => {
+  ])('the real exports give the elements of %s out of one list of fixtures', async (model, count) => {
     const rows = await readRows(json, { ...setup, stream: { path, where: { model } } });
     expect(rows).toHaveLength(count);
     expect(broken(rows)).toEqual([]);
@@ -101,7 +101,7 @@ describeRealExport('inventree', 'InvenTree', (folder) => {
     }
   });
 
-  it('gives the same elements that JSON.parse gives', async () => {
+  it('the real exports give the same elements as JSON.parse', async () => {
     const rows = await readRows(json, { ...setup, stream: { path } });
     expect(rows.map((row) => row.fields)).toEqual(JSON.parse(readFileSync(join(setup.folder, path), 'utf8')));
   });

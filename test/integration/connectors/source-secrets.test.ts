@@ -52,7 +52,7 @@ beforeEach(async () => {
 afterEach(() => world.remove());
 
 describe('the secrets of a source', () => {
-  it('are read again when the source is opened', async () => {
+  it('the secrets of a source are read again when the source is opened', async () => {
     world.write('own.ts', connectorWith(ROW));
     const runtime = await world.open();
     try {
@@ -67,7 +67,7 @@ describe('the secrets of a source', () => {
     expect(names).toEqual(['plantedtoken-1', 'rotatedtoken-2']);
   });
 
-  it('are in no output, log or ledger when a connector fails with one in its message', async () => {
+  it('the secrets of a source are in no output, log or ledger when a connector fails with one in its message', async () => {
     world.write('own.ts', connectorWith(FAILURE));
     const { exitCode, stdout, stderr } = await cli(['sync', '-c', world.configFile, '--log-level', 'debug']);
     expect(exitCode).toBe(3);
@@ -79,7 +79,7 @@ describe('the secrets of a source', () => {
     }
   });
 
-  it('stop the run with their place in the config when their file is gone', async () => {
+  it('the secrets of a source stop the run with their place in the config when their file is gone', async () => {
     world.write('own.ts', connectorWith(ROW));
     const runtime = await world.open();
     try {

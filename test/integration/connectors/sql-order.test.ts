@@ -333,20 +333,20 @@ describe('SQLite goes on behind each row', () => {
     ],
   );
 
-  it.each(['snapshot', 'changes'] as const)('is refused by a watermark of several types, in %s', async (mode) => {
+  it.each(['snapshot', 'changes'] as const)('SQLite refuses a watermark of several types, in %s', async (mode) => {
     await fill(database(), { about: '', type: '', values: ['1', "'2026-01-01'"] });
     const { options } = database();
     const stream = { query: 'SELECT * FROM ordered', page: ['n'], watermark: 'v' };
     await expect(readRows(sql, { folder: folder.path, options, stream, mode })).rejects.toThrow(says);
   });
 
-  it('reads rows without a watermark in snapshots', async () => {
+  it('SQLite reads rows without a watermark in snapshots', async () => {
     await fill(database(), { about: '', type: 'TEXT', values: ['NULL', "'2026-01-01 00:00:00'", 'NULL'] });
     const stream = { query: 'SELECT * FROM ordered', page: ['n'], watermark: 'v' };
     expect(await readRows(sql, { folder: folder.path, options: database().options, stream })).toHaveLength(3);
   });
 
-  it('stops where the next row is still there and cannot be reached', async () => {
+  it('SQLite stops where the next row is still there and cannot be reached', async () => {
     await database().run('DROP TABLE IF EXISTS ordered');
     await database().run(`CREATE TABLE ordered (g INT, v REAL);
       WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 7) INSERT INTO ordered SELECT 0, n FROM r;
@@ -359,7 +359,7 @@ describe('SQLite goes on behind each row', () => {
     );
   });
 
-  it('goes on where the next row is deleted, and where rows are put before it', async () => {
+  it('SQLite continues where the next row is deleted, and where rows are put before it', async () => {
     await database().run('DROP TABLE IF EXISTS ordered');
     await database().run(`CREATE TABLE ordered (v INTEGER PRIMARY KEY);
       WITH RECURSIVE r(n) AS (SELECT 10 UNION ALL SELECT n + 10 FROM r WHERE n < 7000) INSERT INTO ordered SELECT n FROM r`);

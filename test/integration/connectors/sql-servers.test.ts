@@ -80,14 +80,14 @@ function onEveryServer(): void {
     const table = ['DROP TABLE IF EXISTS event', 'CREATE TABLE event (id INT PRIMARY KEY, at TIMESTAMP(6) NULL)'];
     const endOf = async (): Promise<JsonValue> => (await pagesOf(EVENTS)).at(-1)?.cursor ?? null;
 
-    it('begin at the last watermark less the overlap, so that late commits are found', async () => {
+    it('changes begin at the last watermark less the overlap, so that late commits are found', async () => {
       await run(...table, events([1, '2026-01-01 10:00:00.123456'], [2, '2026-01-01 10:05:00']));
       const cursor = await endOf();
       await run(events([3, '2026-01-01 10:04:00'], [4, '2026-01-01 10:03:59.999999'], [5, '2026-01-01 10:06:00']));
       expect(await ids(EVENTS, { mode: 'changes', cursor })).toEqual(['3', '2', '5']);
     });
 
-    it('read rows of one instant together, and none of them is lost between pages', async () => {
+    it('changes read rows of one instant together, and none of them is lost between pages', async () => {
       const rows = Array.from({ length: 700 }, (_, at): [number, string] => [at, '2026-01-01 10:00:00']);
       await run(...table, events([9000, '2026-01-01 09:00:00']));
       const cursor = await endOf();
@@ -103,14 +103,14 @@ function onEveryServer(): void {
       }
     });
 
-    it('leave rows without a watermark to snapshots, which read them', async () => {
+    it('changes leave rows without a watermark to snapshots, which read them', async () => {
       await run(...table, events([1, null], [2, '2026-01-01 10:00:00']));
       const cursor = await endOf();
       expect(await ids(EVENTS)).toEqual(['1', '2']);
       expect(await ids(EVENTS, { mode: 'changes', cursor })).toEqual(['2']);
     });
 
-    it('begin where a snapshot began, not where it ended', async () => {
+    it('changes begin where a snapshot began, not where it ended', async () => {
       const rows = Array.from({ length: 300 }, (_, at): [number, string] => [at, '2026-01-01 10:00:00']);
       await run(...table, events(...rows));
       let cursor: JsonValue = null;
@@ -125,14 +125,14 @@ function onEveryServer(): void {
       expect(changed.slice(-2)).toEqual(['-1', '900']);
     });
 
-    it('begin again where the watermark is another column', async () => {
+    it('changes begin again where the watermark is another column', async () => {
       await run(...table, events([1, '2026-01-01 10:00:00']));
       const cursor = await endOf();
       const other = { ...EVENTS, query: 'SELECT id, at AS changed_at FROM event', watermark: 'changed_at' };
       expect(await ids(other, { mode: 'changes', cursor })).toEqual(['1']);
     });
 
-    it('may be counted by a number that no double can hold', async () => {
+    it('changes may be counted by a number that no double can hold', async () => {
       await run('DROP TABLE IF EXISTS versioned', 'CREATE TABLE versioned (id BIGINT PRIMARY KEY, version BIGINT)');
       const first = 9_007_199_254_740_993n;
       const all = Array.from({ length: 350 }, (_, at) => first + BigInt(at));
@@ -148,7 +148,7 @@ function onEveryServer(): void {
   });
 
   describe('the columns of `page`', () => {
-    it('are bound as values, whatever they hold', async () => {
+    it('the columns of `page` are bound as values, whatever they hold', async () => {
       await run('DROP TABLE IF EXISTS named', 'CREATE TABLE named (a VARCHAR(60), b INT, PRIMARY KEY (a, b))');
       const names = ["'; DROP TABLE named; --", 'ü"%_', '日本'];
       for (const name of names) {
@@ -158,7 +158,7 @@ function onEveryServer(): void {
       expect(await read({ query: 'SELECT * FROM named', page: ['a', 'b'] })).toHaveLength(360);
     });
 
-    it('must identify a row', async () => {
+    it('the columns of `page` must identify a row', async () => {
       await run('DROP TABLE IF EXISTS twice', 'CREATE TABLE twice (id INT, n INT)');
       await run(`INSERT INTO twice VALUES (1, 1), (2, 1), (2, 2)`);
       await expect(read({ query: 'SELECT * FROM twice' })).rejects.toMatchObject(saying('same values in `page`: id=2'));
@@ -184,7 +184,7 @@ function onEveryServer(): void {
       expect(String(fault)).not.toContain('not-the-password');
     });
 
-    it('a statement that takes too long is reported in time', async () => {
+    it('a statement of a database that takes too long is reported in time', async () => {
       const fault = await read({ query: SLOW[server.dialect] }, { options: { statementMs: 300 } }).catch(
         (error: unknown) => error,
       );
@@ -198,7 +198,7 @@ function onEveryServer(): void {
     ]);
   });
 
-  it('stops a statement at the server when it is told to', async () => {
+  it('an abort stops a statement at the database server', async () => {
     const abort = new AbortController();
     const reading = read({ query: SLOW[server.dialect] }, { signal: abort.signal });
     const dialect = server.dialect;
@@ -248,7 +248,7 @@ describePostgres('a PostgreSQL server', () => {
   afterAll(() => server.stop());
   onEveryServer();
 
-  it('gives every value exactly', async () => {
+  it('PostgreSQL gives every value exactly', async () => {
     const query = `SELECT 1 AS id, 12345678901234567890.1234567890::numeric AS d, 9223372036854775807::bigint AS b,
       timestamp '2026-01-02 03:04:05.678901' AS t, timestamptz '2026-01-02 03:04:05+02' AS tz, date '2026-01-02' AS day,
       0.1::real AS r, 0.1::float8 AS f, true AS yes, false AS no, NULL::int AS nothing, '\\x00ff'::bytea AS bytes,
@@ -311,7 +311,7 @@ describeMariaDb('a MariaDB server', () => {
   afterAll(() => server.stop());
   onEveryServer();
 
-  it('gives every value exactly', async () => {
+  it('MariaDB gives every value exactly', async () => {
     await run(`CREATE TABLE kinds (id INT, d DECIMAL(40, 10), b BIGINT UNSIGNED, t DATETIME(6), ts TIMESTAMP NULL, day DATE,
       tm TIME(3), r FLOAT, f DOUBLE, yes BIT(1), bits BIT(12), flag BOOLEAN, nothing INT, bytes VARBINARY(8), blobs BLOB,
       j JSON, txt TEXT CHARACTER SET latin1, y YEAR, e ENUM('a', 'b'))`);

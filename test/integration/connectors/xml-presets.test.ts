@@ -48,13 +48,13 @@ const PRESETS = [
 describe.each(PRESETS)('the preset $preset', ({ preset, files, items, product }) => {
   const text = readFileSync(join(REPOSITORY, `config/presets/${preset}.yaml`), 'utf8');
 
-  it('is a whole config without a problem', async () => {
+  it('each XML preset is a whole config without a problem', async () => {
     const env = { DPP_BASE_URL: 'https://dpp.example.com', DPP_API_KEY: API_KEY };
     const { sources } = await loadText(text, { env });
     expect(sources).toHaveLength(1);
   });
 
-  it('previews and syncs its fixtures without an issue', async () => {
+  it('each XML preset previews and syncs its fixtures without an issue', async () => {
     const { sources } = parse(text) as { sources: { id: string }[] };
     world = await createWorld({ config: { sources }, files });
     const preview = await runHere(['preview', sources[0]?.id ?? '', '-c', world.configFile, '--json']);

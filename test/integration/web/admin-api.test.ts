@@ -52,12 +52,12 @@ describe('the admin API', () => {
     );
   }
 
-  it('describes each handler of the admin channel', () => {
+  it('the admin API describes each handler of the admin channel', () => {
     const names = handlers.filter(({ isRead }) => isRead !== true).map(({ name }) => name);
     expect(Object.keys(WORK).sort()).toEqual(names.sort());
   });
 
-  it('serves an OpenAPI document that has each operation, with an id of its own', async () => {
+  it('the admin API serves an OpenAPI document that has each operation, with an id of its own', async () => {
     const document = (await (await ask('/openapi.json')).json()) as {
       openapi: string;
       paths: Record<string, Record<string, { operationId: string; parameters: { name: string; in: string }[] }>>;
@@ -71,20 +71,20 @@ describe('the admin API', () => {
     expect(JSON.stringify(document)).not.toContain('$schema');
   });
 
-  it('gives, for each GET without a parameter in its path, an answer that fits its schema', async () => {
+  it('the admin API gives, for each GET without a parameter in its path, an answer that fits its schema', async () => {
     const plain = API_OPERATIONS.filter(({ method, path }) => method === 'GET' && !path.includes(':'));
     expect(plain.length).toBeGreaterThan(8);
     for (const operation of plain) await assertFits(operation, operation.path);
   });
 
-  it('shows an item, its passport and why it is not published', async () => {
+  it('the admin API shows an item, its passport and why it is not published', async () => {
     await assertFits(operationOf('showItem'), '/items/product/A-1');
     await assertFits(operationOf('why'), '/why/A-1');
     const { rows } = (await (await ask('/items?kind=product&search=A-')).json()) as { rows: { key: string }[] };
     expect(rows.map(({ key }) => key).sort()).toEqual(['A-1', 'A-2']);
   });
 
-  it('lists the causes of what is stuck, with their members', async () => {
+  it('the admin API lists the causes of what is stuck, with their members', async () => {
     const causes = (await (await ask('/causes')).json()) as { id: string; count: number; type: string }[];
     expect(causes).toEqual([expect.objectContaining({ type: 'rejected', count: 1 })]);
     const id = causes[0]?.id ?? '';
@@ -99,25 +99,25 @@ describe('the admin API', () => {
     expect(note).toMatchObject({ text: 'Asked the ERP team.', owner: 'Kim', by: 'token' });
   });
 
-  it('pages through a list', async () => {
+  it('the admin API gives a list page by page', async () => {
     const first = (await (await ask('/items?limit=1')).json()) as { rows: { key: string }[]; next: string };
     const second = (await (await ask(`/items?limit=1&after=${encodeURIComponent(first.next)}`)).json()) as typeof first;
     expect([...first.rows, ...second.rows].map(({ key }) => key).sort()).toEqual(['A-1', 'A-2']);
   });
 
-  it('counts by a dry run what a replay would send, as an operation that ends', async () => {
+  it('the admin API counts by a dry run what a replay would send, as an operation that ends', async () => {
     const started = await ask('/operations/replay', { method: 'POST', body: { states: ['rejected'], dryRun: true } });
     expect(await resultOf(started)).toMatchObject({ ok: true, result: { synced: null } });
   });
 
-  it('replays whatever is stuck where no state is named, as the command does', async () => {
+  it('the admin API replays all stuck items where no state is named, as the command does', async () => {
     for (const body of [{}, { keys: ['A-2'] }]) {
       const started = await ask('/operations/replay', { method: 'POST', body: { ...body, dryRun: true } });
       expect(await resultOf(started)).toMatchObject({ ok: true, result: { replayed: { records: 1 } } });
     }
   });
 
-  it('sends by force only what is named by key, and lets operators alone replay so', async () => {
+  it('the admin API sends by force only items that are named by key, and lets operators alone replay so', async () => {
     const causes = (await (await ask('/causes')).json()) as { id: string }[];
     for (const body of [{}, { keys: ['A-2'], cause: causes[0]?.id }]) {
       const started = await ask('/operations/replay', { method: 'POST', body: { ...body, force: true, dryRun: true } });
@@ -131,7 +131,7 @@ describe('the admin API', () => {
     expect([operationOf('replay').role, operationOf('replayCause').role]).toEqual(['operator', 'editor']);
   });
 
-  it('writes what was started to the audit log, with who did it and its outcome', async () => {
+  it('the admin API writes its operations to the audit log, with the person and the outcome', async () => {
     await resultOf(await ask('/operations/sync', { method: 'POST', body: {} }));
     const { rows } = (await (await ask('/audit')).json()) as { rows: object[] };
     expect(rows).toContainEqual(
@@ -144,7 +144,7 @@ describe('the admin API', () => {
     );
   });
 
-  it('sets a value of a lookup table, and removes it', async () => {
+  it('the admin API sets a value of a lookup table, and removes it', async () => {
     expect((await ask('/lookup-values/status.csv/20', { method: 'PUT', body: { value: 'ARCHIVED' } })).status).toBe(
       200,
     );
@@ -156,7 +156,7 @@ describe('the admin API', () => {
     expect(await (await ask('/lookup-values')).json()).toEqual([]);
   });
 
-  it('shows how the daemon stands, and has a queue paused and resumed', async () => {
+  it('the admin API shows the state of the daemon, and has a queue paused and resumed', async () => {
     const status = async () => (await (await ask('/status')).json()) as Record<string, unknown>;
     expect(await status()).toMatchObject({
       status: 'ok',
@@ -172,7 +172,7 @@ describe('the admin API', () => {
     expect(await status()).toMatchObject({ pausedQueues: [] });
   });
 
-  it('shows an item by a key in the query, which a path may be too short for', async () => {
+  it('the admin API shows an item by a key in the query, which a path may be too short for', async () => {
     const [byPath, byQuery] = ['/items/product/A-1', '/items/product?key=A-1'];
     expect(await (await ask(byQuery)).json()).toEqual(await (await ask(byPath)).json());
     const long = 'A'.repeat(5000);
@@ -182,7 +182,7 @@ describe('the admin API', () => {
     expect(await problemOf(await ask(`/items/product?key=${long}`))).toMatchObject({ status: 404 });
   });
 
-  it('checks the sources, the queue and the API', async () => {
+  it('the admin API checks the sources, the queue and the API', async () => {
     const result = await resultOf(await ask('/operations/check-settings', { method: 'POST' }));
     expect(result).toMatchObject({
       ok: true,
@@ -190,7 +190,7 @@ describe('the admin API', () => {
     });
   });
 
-  it('reads the publications of the platform, a page a line', async () => {
+  it('the admin API reads the publications of the platform, a page a line', async () => {
     const answer = await ask('/publications');
     expect(answer.headers.get('content-type')).toContain('application/x-ndjson');
     // Nothing was published, so there is no page.

@@ -39,7 +39,7 @@ async function causeOf(type: CauseType, code?: string): Promise<Cause> {
 }
 
 describe('what needs attention', () => {
-  it('is one inbox grouped by cause, and a cause shows its rows with the cell at fault marked', async () => {
+  it('the inbox is grouped by cause, and a cause shows its rows with the cell at fault marked', async () => {
     await started();
     const inbox = await web.get('/attention');
     expect(inbox.status).toBe(200);
@@ -53,7 +53,7 @@ describe('what needs attention', () => {
     expect(await web.get('/attention/0123abcd')).toMatchObject({ status: 404 });
   });
 
-  it('replays a group once the platform takes it, having said how many would pass', async () => {
+  it('a cause replays its group once the platform accepts it, after it has shown how many would pass', async () => {
     await started();
     const stuck = await causeOf('quarantine', 'lookup.unknown');
     const tried = await web.post(`/attention/${stuck.id}/replay/try`);
@@ -74,7 +74,7 @@ describe('what needs attention', () => {
     );
   });
 
-  it('leaves to the platform whether what it has refused would pass, also where no row is mapped for it', async () => {
+  it('a cause leaves to the platform whether refused items would pass, also where no row is mapped for them', async () => {
     const closed = { enabled: false };
     await started({
       config: { passports: { init: 'when-complete', publish: 'auto' } },
@@ -100,7 +100,7 @@ describe('what needs attention', () => {
     }
   });
 
-  it('says that the mapping before was used where the daemon has refused the present config', async () => {
+  it('a cause says that the mapping before was used where the daemon has refused the present config', async () => {
     await started();
     const { id } = await causeOf('quarantine', 'lookup.unknown');
     const before = await web.post(`/attention/${id}/replay/try`);
@@ -112,7 +112,7 @@ describe('what needs attention', () => {
     expect(await web.taskPage(`/tasks/${to.split('tried=')[1]}`)).toContain('refused the present config');
   });
 
-  it('maps the rows again when a person adds the value that a lookup table lacks, lists the value and removes it', async () => {
+  it('a cause maps its rows again when a person adds the value that a lookup table lacks, lists the value and removes it', async () => {
     await started();
     const { id } = await causeOf('quarantine', 'lookup.unknown');
     expect((await web.get(`/attention/${id}`)).text).toContain('<option value="states">');
@@ -129,7 +129,7 @@ describe('what needs attention', () => {
     });
   });
 
-  it('keeps a note and an owner, and removes them', async () => {
+  it('a cause keeps a note and an owner, and removes them', async () => {
     await started();
     const { id } = await causeOf('quarantine', 'lookup.unknown');
     await web.post(`/attention/${id}/note`, { owner: 'Ada', text: 'Asked the ERP team <b>today</b>.' });
@@ -141,7 +141,7 @@ describe('what needs attention', () => {
     expect((await causeOf('quarantine', 'lookup.unknown')).note).toBeNull();
   });
 
-  it('settles an item by hand, alone or with its group', async () => {
+  it('a cause settles an item by hand, alone or with its group', async () => {
     await started();
     const { id } = await causeOf('rejected');
     expect((await web.get(`/attention/${id}`)).text).toContain('Settle B-1');
@@ -155,7 +155,7 @@ describe('what needs attention', () => {
 });
 
 describe('the files of a cause', () => {
-  it('are CSV in the delimiter and the encoding of the source, with no cell that a spreadsheet would run', async () => {
+  it('the CSV file of a cause has the delimiter and the encoding of the source, and no cell that a spreadsheet would run', async () => {
     await started();
     const { id } = await causeOf('quarantine', 'lookup.unknown');
     const { bytes, headers } = await web.bytes(`/attention/${id}/rows.csv`);
@@ -169,7 +169,7 @@ describe('the files of a cause', () => {
     ]);
   });
 
-  it('are workbooks whose cells are all text', async () => {
+  it('the workbook of a cause has cells that are all text', async () => {
     await started();
     const { id } = await causeOf('quarantine', 'lookup.unknown');
     const { bytes } = await web.bytes(`/attention/${id}/rows.xlsx`);
@@ -181,7 +181,7 @@ describe('the files of a cause', () => {
     expect(sheet).toContain('>007</t>');
   });
 
-  it('come back corrected: each row shows what would happen, and is stored only when a person confirms', async () => {
+  it('a corrected file of a cause shows what would happen to each row, and is stored only when a person confirms', async () => {
     await started();
     const { id } = await causeOf('quarantine', 'lookup.unknown');
     const corrected = [
@@ -211,7 +211,7 @@ describe('the files of a cause', () => {
     expect(await web.post(sent.to)).toMatchObject({ status: 404 });
   });
 
-  it('change no row where several rows have the key: the unedited file differs in nothing, an edited one is refused', async () => {
+  it('a file of a cause changes no row where several rows have the key: unedited it differs in nothing, edited it is refused', async () => {
     await started({ rows: ['A-1;Kessel;10;DE', 'A-1;Größe;10;DE'] });
     const { id } = await causeOf('quarantine', 'claim.conflict');
     const { bytes } = await web.bytes(`/attention/${id}/rows.csv`);
@@ -235,7 +235,7 @@ describe('the files of a cause', () => {
     expect(other).toMatchObject({ status: 400, text: expect.stringContaining('rows.xlsx') });
   });
 
-  it('are refused where they are too large or have no key', async () => {
+  it('a file of a cause is refused where it is too large or has no key', async () => {
     await started();
     const { id } = await causeOf('quarantine', 'lookup.unknown');
     const path = `/attention/${id}/upload`;

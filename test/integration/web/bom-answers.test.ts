@@ -45,7 +45,7 @@ afterEach(async () => {
 const atPlatform = () => world.contents().bomItems.length;
 
 describe('the question about BOM items of products that were at the platform before', () => {
-  it('is asked with its counts, and nothing is sent of BOM items that are there', async () => {
+  it('the question about BOM items of adopted products is asked with its counts, and present BOM items are not sent', async () => {
     const asked = (await web.get('/attention')).text;
     expect(asked).toContain(`They are there: ${ITEMS} BOM items of `);
     const { to } = await web.post('/attention/parts', { present: 'yes' });
@@ -57,7 +57,7 @@ describe('the question about BOM items of products that were at the platform bef
     expect(action).toMatchObject({ action: 'parts.settle', outcome: expect.stringContaining(`${ITEMS} BOM items of`) });
   });
 
-  it('has those created that a person says are not there', async () => {
+  it('the question about BOM items of adopted products has those created that a person calls absent', async () => {
     const { to } = await web.post('/attention/parts', { present: 'no' });
     await web.taskPage(to);
     await vi.waitUntil(() => daemon.runtime.views.itemCounts().bom_item.delivered === ITEMS, SOON);

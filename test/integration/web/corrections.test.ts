@@ -71,7 +71,7 @@ async function planOf(
 const csv = (text: string) => ({ name: 'corrected.csv', bytes: Buffer.from(text, 'latin1') });
 
 describe('corrected rows', () => {
-  it('are unchanged when a download is uploaded as it is, as CSV and as XLSX', async () => {
+  it('corrected rows are unchanged when a download is uploaded as it is, as CSV and as XLSX', async () => {
     const opened = await synced();
     const columns = ['SKU', 'NAME', 'LAND'];
     const rows = await storedRows(opened, ['A-1', 'A-2', '007']);
@@ -91,7 +91,7 @@ describe('corrected rows', () => {
     }
   });
 
-  it('arrive at the platform, change no row that the file lacks, and leave the last run of the source alone', async () => {
+  it('corrected rows arrive at the platform, change no row that the file lacks, and leave the last run of the source alone', async () => {
     const opened = await synced();
     const before = opened.views.runs({ source: 'erp', limit: 5 });
     expect(opened.views.quarantinedCount()).toBe(1);
@@ -147,7 +147,7 @@ describe('corrected rows', () => {
     expect(why?.steps[0]?.text).toContain('The last read of its source erp failed');
   });
 
-  it('are refused where the stream has no such row, the key is empty or comes twice', async () => {
+  it('corrected rows are refused where the stream has no such row, the key is empty or comes twice', async () => {
     const opened = await synced();
     const plan = await planOf(
       opened,
@@ -163,7 +163,7 @@ describe('corrected rows', () => {
     expect(plan.corrections.map(({ fields }) => fields)).toEqual([{ SKU: 'A-1', NAME: 'Pot', LAND: 'FR' }]);
   });
 
-  it('are left out where the record has changed since the person has seen it', async () => {
+  it('corrected rows are left out where the record has changed since the person has seen it', async () => {
     const opened = await synced();
     await opened.startWorkers();
     const signal = new AbortController().signal;
@@ -176,7 +176,7 @@ describe('corrected rows', () => {
     expect(await storedRows(opened, ['A-1'])).toEqual([{ SKU: 'A-1', NAME: 'Pot', LAND: 'DE' }]);
   });
 
-  it('lose the apostrophe that a download has put before what a spreadsheet would run', async () => {
+  it('corrected rows lose the apostrophe that a download has put before text that a spreadsheet would run', async () => {
     const opened = await synced();
     const plan = await planOf(opened, csv("SKU;NAME;LAND\r\nA-2;'=2+2;FR\r\nA-1;'Kessel;DE\r\n"));
     expect(plan.corrections.map(({ fields }) => fields)).toEqual([
@@ -185,7 +185,7 @@ describe('corrected rows', () => {
     ]);
   });
 
-  it('are read as UTF-8 where the file is valid UTF-8, whatever the encoding of the source', async () => {
+  it('corrected rows are read as UTF-8 where the file is valid UTF-8, whatever the encoding of the source', async () => {
     const opened = await synced();
     const bytes = Buffer.from('SKU;NAME;LAND\r\nA-1;Größe – €;DE\r\n', 'utf8');
     const plan = await planOf(opened, { name: 'corrected.csv', bytes });
@@ -194,7 +194,7 @@ describe('corrected rows', () => {
     expect(own.corrections.map(({ fields }) => fields)).toEqual([{ SKU: 'A-1', NAME: 'Größe', LAND: 'DE' }]);
   });
 
-  it('are refused as usage, with the name of the file, where a workbook is cut off or is none', async () => {
+  it('corrected rows are refused as usage, with the name of the file, where a workbook is cut off or is none', async () => {
     const opened = await synced();
     const rows = await storedRows(opened, ['A-1', 'A-2', '007']);
     const whole = await buffer(xlsxFile(['SKU', 'NAME', 'LAND'], pageOf(rows)));
@@ -207,7 +207,7 @@ describe('corrected rows', () => {
     }
   });
 
-  it('are refused where several rows of the source have the key, and unchanged where nobody has edited them', async () => {
+  it('corrected rows are refused where several rows of the source have the key, and unchanged where nobody has edited them', async () => {
     const opened = await synced('SKU;NAME;LAND\r\nA-1;Kessel;DE\r\nA-1;Topf;FR\r\nA-2;Lampe;DE\r\n');
     const second = 'A-1\u001f2';
     expect(await storedRows(opened, [second])).toEqual([{ SKU: 'A-1', NAME: 'Topf', LAND: 'FR' }]);
@@ -223,7 +223,7 @@ describe('corrected rows', () => {
     });
   });
 
-  it('are left out where another row has got the same key since the person has seen them', async () => {
+  it('corrected rows are left out where another row has got the same key since the person has seen them', async () => {
     const opened = await synced();
     const plan = await planOf(opened, csv('SKU;NAME;LAND\r\nA-1;Pot;DE\r\n'));
     await opened.close();
@@ -238,7 +238,7 @@ describe('corrected rows', () => {
     expect(await storedRows(after, ['A-1'])).toEqual([{ SKU: 'A-1', NAME: 'Kessel', LAND: 'DE' }]);
   });
 
-  it('are refused where they are not among the rows that may be corrected', async () => {
+  it('corrected rows are refused where they are not among the rows that may be corrected', async () => {
     const opened = await synced();
     const file = csv('SKU;NAME;LAND\r\nA-1;Pot;DE\r\n007;"Größe ""M""";IT\r\n');
     const plan = await planOf(opened, file, new Map([['007', ['007']]]));
@@ -249,7 +249,7 @@ describe('corrected rows', () => {
     expect(plan.corrections).toHaveLength(1);
   });
 
-  it('say what still fails', async () => {
+  it('corrected rows show which of them still fail', async () => {
     const opened = await synced();
     const plan = await planOf(opened, csv('SKU;NAME;LAND\r\n007;"Größe ""M""";Nirgends\r\n'));
     expect(plan.rows).toMatchObject([{ fate: 'fails', problems: [expect.stringContaining('Nirgends')] }]);

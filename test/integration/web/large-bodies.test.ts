@@ -67,7 +67,7 @@ describe('a body of 20 MB', () => {
     }
   });
 
-  it('is taken by no route, and many of them at once take little memory', async () => {
+  it('a body of 20 MB is accepted by no route, and many of them at once take little memory', async () => {
     expect(changing.filter(({ bodyBytesMax }) => bodyBytesMax > BODY_BYTES)).toEqual([]);
     const login = changing.find(({ path }) => path === '/login');
     if (login === undefined) throw new Error('There is no login.');

@@ -21,7 +21,7 @@ async function figures(): Promise<[href: string, count: string][]> {
   return [...left.matchAll(/href="([^"]*)">([\d,]+)</g)].map(([, href = '', count = '']) => [href, count]);
 }
 
-it('counts what is left to send as the lists behind the figures do, with passports', async () => {
+it('the overview counts what is left to send as the lists behind the figures do, with passports', async () => {
   served.world.sandbox.faults.add({
     operation: 'passport.publish',
     kind: 'status',
@@ -41,7 +41,7 @@ it('counts what is left to send as the lists behind the figures do, with passpor
   for (const [href, count] of shown) expect((await web.get(href)).text).toContain(`${count} of ${count}`);
 });
 
-it('links each figure of a queue to the jobs behind it', async () => {
+it('the page of the queues links each figure of a queue to the jobs behind it', async () => {
   const { text } = await web.get('/queues');
   expect(text).toContain('href="/queues/board/queue/deliver?status=failed">1 failed</a>');
   const board = await web.get('/queues/board/api/queues?activeQueue=deliver&status=failed&page=1');

@@ -26,7 +26,7 @@ describe('the stream of changes', () => {
   const changes = ({ text }: { text: string }) => text.match(/event: change/g)?.length ?? 0;
   const change = () => web.daemon.runtime.bus.emit({ type: 'run_ended', source: 'erp', result: 'complete' });
 
-  it('reports a thousand changes as few, and carries no data', async () => {
+  it('the stream of changes reports a thousand changes as few, and has no data', async () => {
     const { cookie } = await visitWeb(web.url, { password: WEB_TOKEN });
     const stream = listen(cookie);
     await soon(() => stream.text.includes('retry:'));
@@ -41,7 +41,7 @@ describe('the stream of changes', () => {
     stream.end();
   });
 
-  it('reports a change that came shortly before the page listened, which the page may lack', async () => {
+  it('the stream of changes reports a change that came shortly before the page listened, which the page may lack', async () => {
     const { cookie } = await visitWeb(web.url, { password: WEB_TOKEN });
     change();
     const stream = listen(cookie);
@@ -49,7 +49,7 @@ describe('the stream of changes', () => {
     stream.end();
   });
 
-  it('ends at the logout, and is refused without a login', async () => {
+  it('the stream of changes ends at the logout, and is refused without a login', async () => {
     const person = await visitWeb(web.url, { password: WEB_TOKEN });
     const stream = listen(person.cookie);
     await soon(() => stream.text.includes('retry:'));
@@ -60,7 +60,7 @@ describe('the stream of changes', () => {
     expect((await askWeb(web.url, '/live', { headers: { cookie: person.cookie } })).status).toBe(401);
   });
 
-  it('keeps the streams of one person bounded by ending the oldest', async () => {
+  it('the streams of changes of one person are bounded by ending the oldest', async () => {
     const { cookie } = await visitWeb(web.url, { password: WEB_TOKEN });
     const streams: ReturnType<typeof listen>[] = [];
     for (let at = 0; at < 14; at += 1) {
@@ -73,7 +73,7 @@ describe('the stream of changes', () => {
     for (const { end } of streams) end();
   });
 
-  it('does not keep the daemon from stopping', async () => {
+  it('the stream of changes does not keep the daemon from stopping', async () => {
     const other = await startDaemon(await createProductsWorld());
     const { cookie } = await visitWeb(other.url, { password: WEB_TOKEN });
     const socket = connect(Number(new URL(other.url).port), '127.0.0.1');

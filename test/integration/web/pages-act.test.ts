@@ -37,7 +37,7 @@ describe('what an operator does on a page', () => {
   }
   const states = () => publicationsOf(served.world);
 
-  it('is shown before it happens: how many are published, and which cannot and why', async () => {
+  it('a publication is shown before it happens: how many passports are published, and which cannot be and why', async () => {
     const { text } = await web.post('/passports/confirm', [
       ['status', 'published'],
       ['product', 'P-1'],
@@ -51,7 +51,7 @@ describe('what an operator does on a page', () => {
     expect(states()).toEqual([]);
   });
 
-  it('publishes what is selected, and withdraws it again', async () => {
+  it('the page of the passports publishes the selected ones, and withdraws one again', async () => {
     await done('/passports/change', [
       ['status', 'published'],
       ['product', 'P-1'],
@@ -65,7 +65,7 @@ describe('what an operator does on a page', () => {
     expect(states()).toEqual(['P-1 published', expect.stringMatching(/^P-2 (?!published)/)]);
   });
 
-  it('publishes all that a filter selects, beyond the page, and leaves the others', async () => {
+  it('the page of the passports publishes all that a filter selects, beyond the page, and leaves the others', async () => {
     const rows = Array.from({ length: MORE }, (_, at) => `Z-${at};Lamp ${at};DRAFT;DE`);
     served.world.write('products.csv', productsFile([...ALL_PRODUCTS, ...rows]));
     await served.daemon.startRun('erp', 'schedule');
@@ -81,12 +81,12 @@ describe('what an operator does on a page', () => {
     expect(published.filter((state) => !state.startsWith('Z-'))).toEqual(['P-1 published']);
   });
 
-  it('refuses a selection of nothing, and a status that there is not', async () => {
+  it('the page of the passports refuses a selection of nothing, and an unknown status', async () => {
     expect((await web.post('/passports/confirm', { status: 'published' })).status).toBe(400);
     expect((await web.post('/passports/change', { status: 'deleted', product: 'P-1' })).status).toBe(400);
   });
 
-  it('accepts a guarded export after the page has said what will happen', async () => {
+  it('the page of the runs accepts a guarded export after it has shown what will happen', async () => {
     served.world.write('products.csv', productsFile(ALL_PRODUCTS.slice(0, 2)));
     await served.daemon.startRun('erp', 'schedule');
     await vi.waitUntil(() => served.daemon.runtime.views.guardedReads().length === 1, SOON);
@@ -99,7 +99,7 @@ describe('what an operator does on a page', () => {
     expect(await get('/runs/accept?source=erp')).toContain('Nothing of erp waits for a decision.');
   });
 
-  it('stops a run between two pages, and the next one reads everything', async () => {
+  it('the page of the runs stops a run between two pages, and the next run reads everything', async () => {
     const rows = Array.from({ length: 30_000 }, (_, at) => `S-${at};Part ${at};DRAFT;DE`);
     served.world.write('products.csv', productsFile([...ALL_PRODUCTS.slice(0, 2), ...rows]));
     const begun = new Promise<void>((resolve) => {
@@ -120,7 +120,7 @@ describe('what an operator does on a page', () => {
     served.world.write('products.csv', productsFile(ALL_PRODUCTS.slice(0, 2)));
   });
 
-  it('runs a source now, and says so where no run is under way that could be stopped', async () => {
+  it('the page of the runs runs a source now, and says so where no run can be stopped', async () => {
     const before = served.daemon.runtime.views.runs({ limit: 1 })[0]?.id ?? 0;
     await done('/runs/start', { source: 'erp' });
     expect(served.daemon.runtime.views.runs({ limit: 1 })[0]).toMatchObject({ id: before + 1, result: 'complete' });

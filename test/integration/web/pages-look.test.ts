@@ -33,7 +33,7 @@ describe('the pages to look at', () => {
   }
 
   describe('the overview', () => {
-    it('says how many passports are published and what stops the rest, with the largest causes', async () => {
+    it('the overview says how many passports are published and what stops the rest, with the largest causes', async () => {
       const markup = await expectAll(
         '/',
         '0 of 6 passports published',
@@ -44,7 +44,7 @@ describe('the pages to look at', () => {
       expect(markup).toMatch(/<a href="\/attention\/[0-9a-f]+">2<\/a>/);
     });
 
-    it('shows the counts of the last run, which add up', async () => {
+    it('the overview shows the counts of the last run, which add up', async () => {
       const { markup } = await page('/');
       const counts = Object.fromEntries(
         [...markup.matchAll(/data-label="(read|unchanged|changed|quarantined|excluded)">(?:<[^>]*>)*([\d,]+)/g)].map(
@@ -54,7 +54,7 @@ describe('the pages to look at', () => {
       expect(counts).toEqual({ read: 18, unchanged: 0, changed: 16, quarantined: 2, excluded: 0 });
     });
 
-    it('has the activity of the last 24 hours as a picture and as a table', async () => {
+    it('the overview has the activity of the last 24 hours as a picture and as a table', async () => {
       const markup = await expectAll('/', 'The same figures by the hour');
       expect(markup).toContain('role="img"');
       expect(markup.match(/<rect class="good"/g)).toHaveLength(1);
@@ -62,37 +62,37 @@ describe('the pages to look at', () => {
   });
 
   describe('the runs', () => {
-    it('are listed with their result and who asked for them, and filtered by result', async () => {
+    it('the runs are listed with their result and who asked for them, and filtered by result', async () => {
       await expectAll('/runs?source=erp', 'complete', 'the schedule', '18', '16');
       await expectAll('/runs?result=failed', 'No run matches the filter.');
     });
 
-    it('have a page each with the counts of each stream and the items that they changed', async () => {
+    it('each run has a page with the counts of each stream and the items that it changed', async () => {
       const markup = await expectAll('/runs/1', 'products', 'materials', 'boms', 'all streams', '18');
       const figure = />(\d+) items<\/a> were last changed by this run/.exec(markup)?.[1] ?? '';
       await expectAll('/items?run=1', 'Only items that run 1 changed.', `${figure} items selected`, 'P-1', 'M-1');
     });
 
-    it('are not found where there is no such run', async () => {
+    it('a run that does not exist is not found', async () => {
       expect((await page('/runs/999')).status).toBe(404);
       expect((await page('/runs/1e3')).status).toBe(404);
     });
   });
 
   describe('the items', () => {
-    it('are filtered by kind, state, source and search, with a total', async () => {
+    it('the items are filtered by kind, state, source and search, with a total', async () => {
       await expectAll('/items?kind=material', '3 items selected', 'M-1', 'M-2', 'M-3');
       await expectAll('/items?state=waiting', '1 item selected', 'BOM item', 'P-6/10');
       await expectAll('/items?search=toast', '1 item selected', 'P-2', 'Toaster');
       await expectAll('/items?source=none', 'Items No item matches the filter. All items');
     });
 
-    it('continue on the next page', async () => {
+    it('the list of items continues on the next page', async () => {
       const { markup } = await page('/items?kind=product');
       expect(markup).not.toContain('rel="next"');
     });
 
-    it('have a page each that shows the row, what it was mapped to and what the platform has', async () => {
+    it('each item has a page that shows the row, its mapped payload and the content at the platform', async () => {
       await expectAll(
         '/items/product/P-2',
         'Toaster',
@@ -104,26 +104,26 @@ describe('the pages to look at', () => {
       await expectAll('/items/product/P-5', 'The platform has not acknowledged this item yet.', 'RETIRED');
     });
 
-    it('show the parts as a tree, what they refer to and what uses them', async () => {
+    it('the page of an item shows the parts as a tree, its refs and the items that use it', async () => {
       const markup = await expectAll('/items/product/P-2', 'BOM items', 'Steel', 'Kettle', 'Copper');
       expect(markup).toContain('<details open><summary>');
       await expectAll('/items/material/M-1', 'Used by', 'P-1/10');
       await expectAll('/items/bom_item/P-6%2F10', 'no source gives it', 'M-404');
     });
 
-    it('answer why a passport is not published', async () => {
+    it('the page of an item answers why a passport is not published', async () => {
       await expectAll('/items/product/P-6', 'Why is this not published?', 'M-404');
       await expectAll('/items/product/P-5', 'Why is this not published?', 'RETIRED');
     });
 
-    it('are found by keys of any characters, in the path and in the query', async () => {
+    it('the items are found by keys of any characters, in the path and in the query', async () => {
       await expectAll(itemPath('product', ODD_KEY), 'Key with odd characters');
       await expectAll(`/items/product?key=${encodeURIComponent(ODD_KEY)}`, 'Key with odd characters');
       const { markup } = await page('/items?kind=product');
       expect(markup).toContain(`href="${itemPath('product', ODD_KEY)}"`);
     });
 
-    it('name the row in quarantine that a search finds, with links to its cause and to its product', async () => {
+    it('the list of items names the row in quarantine that a search finds, with links to its cause and to its product', async () => {
       const markup = await expectAll(
         '/items?search=p-4',
         'In quarantine: P-4 (products.csv:5), Unknown country in country_of_origin.',
@@ -136,7 +136,7 @@ describe('the pages to look at', () => {
       expect((await page('/items?search=toast')).text).not.toContain('In quarantine');
     });
 
-    it('answer why a product in quarantine is not published, with its row and its cause', async () => {
+    it('the page of an item answers why a product in quarantine is not published, with its row and its cause', async () => {
       const markup = await expectAll(
         '/items/product/P-4',
         'Why is this not published?',
@@ -148,7 +148,7 @@ describe('the pages to look at', () => {
       expect(markup).toContain('<span class="unseen">Wrong: </span>Atlantis</td>');
     });
 
-    it('are not found where the ledger has no such item', async () => {
+    it('an item that the ledger does not have is not found', async () => {
       expect((await page('/items/product/NOTHING')).status).toBe(404);
       expect((await page('/items/toaster/P-1')).status).toBe(404);
       expect((await page('/items/product?key=..')).status).toBe(404);
@@ -156,7 +156,7 @@ describe('the pages to look at', () => {
   });
 
   describe('the passports', () => {
-    it('are listed with their state and what keeps each from being published', async () => {
+    it('the passports are listed with their state and the reason why each is not published', async () => {
       const markup = await expectAll(
         '/passports',
         '4 initialised',
@@ -168,14 +168,14 @@ describe('the pages to look at', () => {
       await expectAll('/passports?state=incomplete', '2 of 2', 'P-5', 'P-6');
     });
 
-    it('say that nothing matches where a filter selects none, and name the row in quarantine that it finds', async () => {
+    it('the list of passports says that nothing matches its filter, and names the row in quarantine that it finds', async () => {
       const { text } = await page('/passports?search=P-4');
       expect(text).toContain('No passport matches the filter. All passports');
       expect(text).toContain('In quarantine: P-4 (products.csv:5), Unknown country in country_of_origin.');
       expect(text).not.toContain('There are no passports.');
     });
 
-    it('have a PDF, which a product that the platform does not have lacks', async () => {
+    it('a passport has a PDF, and a product that the platform does not have lacks it', async () => {
       const answer = await fetch(`${web.url}/passports/P-1/pdf`, { headers: { authorization: `Bearer ${WEB_TOKEN}` } });
       expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'application/pdf']);
       expect((await answer.text()).startsWith('%PDF')).toBe(true);
@@ -183,7 +183,7 @@ describe('the pages to look at', () => {
     });
   });
 
-  it('show what a source gave as text, never as markup', async () => {
+  it('the pages show text of a source as text, never as markup', async () => {
     for (const path of ['/', '/items', '/passports', '/items/product/P-3', '/runs/1', '/items?search=%3Cscript%3E']) {
       const { markup } = await page(path);
       expect(markup, path).not.toContain(HOSTILE);

@@ -30,7 +30,7 @@ afterAll(async () => {
   await world.remove();
 });
 
-it('says on the overview which sources are in a pause', async () => {
+it('the overview shows which sources are in a pause', async () => {
   const { text } = await web.get('/');
   const rowOf = (source: string) => new RegExp(`>${source}</a></th>.*?</tr>`, 's').exec(text)?.[0];
   expect(rowOf('erp')).toContain('<span class="badge warn">paused</span> until <time');

@@ -18,7 +18,7 @@ describe('people of the dashboard', () => {
     });
   const actions = async () => (await web.daemon.runtime.dashboard.actions({ limit: 500 })).rows;
 
-  it('see their name, their role and the pages that their role may see', async () => {
+  it('people see their name, their role and the pages that their role may see', async () => {
     const { viewer, operator } = web.people;
     const menu = ({ body }: { body: string }) => /<header[^]*<\/header>/.exec(body)?.[0] ?? '';
     const seen = menu(await viewer.get('/'));
@@ -28,7 +28,7 @@ describe('people of the dashboard', () => {
     expect(menu(await operator.get('/'))).toContain('<a href="/queues">');
   });
 
-  it('are held up by name wherever the guesses come from, and neither others nor the token are', async () => {
+  it('people are held up by name wherever the guesses come from, and neither others nor the token are', async () => {
     for (let guess = 0; guess < 10; guess += 1) {
       expect((await logIn('the-editor', `guess-${guess}`, { from: `127.0.2.${guess}` })).status).toBe(401);
     }
@@ -44,13 +44,13 @@ describe('people of the dashboard', () => {
     );
   });
 
-  it('learn from a refused login neither whether the name exists nor how the password differs', async () => {
+  it('people learn from a refused login neither whether the name exists nor how the password differs', async () => {
     const wrong = await logIn('the-viewer', 'wrong', { from: '127.0.4.1' });
     const unknown = await logIn('nobody-here', 'wrong', { from: '127.0.4.2' });
     expect([wrong.status, wrong.body]).toEqual([unknown.status, unknown.body]);
   });
 
-  it('get a cookie that only this host can set, behind HTTPS', async () => {
+  it('people get a cookie that only this host can set, behind HTTPS', async () => {
     const headers = { 'x-forwarded-proto': 'https' };
     const answer = await logIn('the-viewer', PASSWORDS.viewer, { headers });
     const [cookie = ''] = answer.headers['set-cookie'] ?? [];
@@ -64,7 +64,7 @@ describe('people of the dashboard', () => {
     expect((await askWeb(web.url, '/', { headers: { cookie: plain, ...headers } })).status).toBe(401);
   });
 
-  it('are named in the audit log with what they did and what came of it', async () => {
+  it('people are named in the audit log with their actions and the results', async () => {
     const { operator } = web.people;
     const before = (await actions()).length;
     const started = await operator.post('/runs/start', { source: 'erp' });
@@ -96,7 +96,7 @@ describe('people of the dashboard', () => {
       expect(body).toContain(text);
   });
 
-  it('may stop their own tasks, and those of others as operators alone', async () => {
+  it('people may stop their own tasks, and only operators those of others', async () => {
     const { operator, editor } = web.people;
     web.world.sandbox.faults.add({ operation: 'product.create', kind: 'latency', ms: 3000 });
     web.world.write('products.csv', 'SKU,NAME,STATE\nA-9,Slow,10\n');
@@ -115,7 +115,7 @@ describe('people of the dashboard', () => {
     expect((await operator.get(location)).body).toContain('The task was stopped.');
   });
 
-  it('get an answer that a program can read from the admin API, also where it refuses', async () => {
+  it('people get an answer that a program can read from the admin API, also where it refuses', async () => {
     const refused = await askWeb(web.url, '/api/v1/items');
     expect([refused.status, refused.headers['content-type']]).toEqual([
       401,
@@ -131,7 +131,7 @@ describe('people of the dashboard', () => {
 });
 
 describe('a reload of the config', () => {
-  it('lets new people in, and ends the sessions of those that have changed', async () => {
+  it('a reload of the config lets new people in, and ends the sessions of those that have changed', async () => {
     const web = await openGuardedWeb();
     const { viewer, operator } = web.people;
     const byToken = await visitWeb(web.url, { password: WEB_TOKEN });

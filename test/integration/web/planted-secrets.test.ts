@@ -197,19 +197,19 @@ describeRedis('a planted secret', () => {
     await collector.close();
   });
 
-  it('was used: people logged in, a source failed with it, and writes went out', () => {
+  it('each planted secret was used: people logged in, a source failed with it, and writes were sent', () => {
     expect(person.cookie).not.toBe('');
     expect(log).toContain('own');
     expect(world.contents().products.length).toBeGreaterThan(0);
     expect(found(`x ${API_KEY} y`)).toEqual(['the API key']);
   });
 
-  it('is in no line of the log, not even of the finest level', () => {
+  it('a planted secret is in no line of the log, not even of the finest level', () => {
     expect(log.split('\n').length).toBeGreaterThan(10);
     expect(log.split('\n').filter((line) => found(line).length > 0)).toEqual([]);
   });
 
-  it('is in no key and no value of the queue', async () => {
+  it('a planted secret is in no key and no value of the queue', async () => {
     const client = new Redis(redis.url);
     const keys = await client.keys('*');
     expect(keys.length).toBeGreaterThan(3);
@@ -220,7 +220,7 @@ describeRedis('a planted secret', () => {
     client.disconnect();
   });
 
-  it('is in no byte of the ledger and of the files beside it', () => {
+  it('a planted secret is in no byte of the ledger and of the files beside it', () => {
     const folder = join(world.folder, 'data');
     const files = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isFile());
     expect(files.map(({ name }) => name)).toContain('ledger.db');
@@ -229,12 +229,12 @@ describeRedis('a planted secret', () => {
     }
   });
 
-  it('is in no trace', async () => {
+  it('a planted secret is in no trace', async () => {
     await vi.waitUntil(() => collector.text().includes('sync product'), { timeout: 30_000 });
     expect(found(collector.text())).toEqual([]);
   });
 
-  it('is on no page, in no metric and in no answer of the admin API', async () => {
+  it('a planted secret is on no page, in no metric and in no answer of the admin API', async () => {
     let answered = 0;
     for (const route of served.filter(({ method, path }) => method === 'GET' && path !== '/live')) {
       for (const value of ['1', 'product', 'A-1', 'A-2', 'X-1', 'deliver', 'erp', 'own']) {
@@ -248,7 +248,7 @@ describeRedis('a planted secret', () => {
     expect(answered).toBeGreaterThan(20);
   });
 
-  it('is in no output of a command that fails with it or of a process that crashes with it', async () => {
+  it('a planted secret is in no output of a command that fails with it or of a process that crashes with it', async () => {
     const other = await createWorld({
       config: {
         web: {
@@ -279,7 +279,7 @@ describeRedis('a planted secret', () => {
 });
 
 describe('the password hash of a user', () => {
-  it('is a secret of the config, and stands in no message about it', async () => {
+  it('the password hash of a user is a secret of the config, and is in no message about it', async () => {
     const hash = await hashPassword('another planted password');
     const world = await createWorld({
       config: {

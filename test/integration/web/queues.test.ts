@@ -38,7 +38,7 @@ async function jobId(): Promise<string> {
 }
 
 describe('the page of the queues', () => {
-  it('names a failed delivery by its operation, item and source, with the reason and no job id', async () => {
+  it('the page of the queues names a failed delivery by its operation, item and source, with the reason and no job id', async () => {
     await withRejected();
     const { status, text } = await web.get('/queues');
     expect(status).toBe(200);
@@ -47,7 +47,7 @@ describe('the page of the queues', () => {
     expect(text.replaceAll(/value="[^"]*"/g, '')).not.toContain(await jobId());
   });
 
-  it('retries a delivery after the platform takes it, and says that it arrived', async () => {
+  it('the page of the queues retries a delivery after the platform accepts it, and says that it arrived', async () => {
     await withRejected();
     world.sandbox.faults.clear();
     const { status, to } = await web.post('/queues/deliver/retry', { job: await jobId() });
@@ -58,7 +58,7 @@ describe('the page of the queues', () => {
     expect(skus()).toEqual(['A-1', 'A-2']);
   });
 
-  it('says of a retry that changes nothing why the delivery still fails', async () => {
+  it('the page of the queues says of a retry that changes nothing why the delivery still fails', async () => {
     await withRejected();
     const { to } = await web.post('/queues/deliver/retry-all');
     const task = await web.taskPage(to);
@@ -67,7 +67,7 @@ describe('the page of the queues', () => {
     expect(skus()).toEqual(['A-1']);
   });
 
-  it('pauses a queue and resumes it', async () => {
+  it('the page of the queues pauses a queue and resumes it', async () => {
     await withRejected();
     await web.post('/queues/deliver/pause');
     expect(await daemon.runtime.queues.paused()).toEqual(['deliver']);
@@ -76,7 +76,7 @@ describe('the page of the queues', () => {
     expect(await daemon.runtime.queues.paused()).toEqual([]);
   });
 
-  it('says so where the job has gone meanwhile', async () => {
+  it('the page of the queues says so where the job has gone meanwhile', async () => {
     await withRejected();
     expect(await web.post('/queues/deliver/retry', { job: 'no-such-job' })).toMatchObject({
       status: 303,

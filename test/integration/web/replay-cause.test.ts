@@ -31,7 +31,7 @@ async function withQuarantine(): Promise<{ context: HandlerContext; cause: strin
 const request = (cause: string, dryRun: boolean) => ({ cause, dryRun, waitMs: 10_000 });
 
 describe('a replay by cause', () => {
-  it('says how many would pass with a fixed lookup file, and changes nothing', async () => {
+  it('a replay by cause says how many would pass with a fixed lookup file, and changes nothing', async () => {
     const { context, cause } = await withQuarantine();
     const before = await replayCause.handle(request(cause, true), context);
     expect(before).toMatchObject({ members: 1, replayed: { records: 1, passing: 0, quarantined: 1 }, synced: null });
@@ -42,7 +42,7 @@ describe('a replay by cause', () => {
     expect(runtime.views.pendingSources()).toEqual([]);
   });
 
-  it('sends what passes after its lookup file was fixed', async () => {
+  it('a replay by cause sends the items that pass after their lookup file was fixed', async () => {
     const { context, cause } = await withQuarantine();
     world.write('status.csv', PRODUCTS.mended['status.csv']);
     const done = await replayCause.handle(request(cause, false), context);

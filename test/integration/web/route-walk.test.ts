@@ -42,14 +42,14 @@ describe('everything that the server serves', () => {
     }
   };
 
-  it('has a role, besides what a stranger needs to log in', () => {
+  it('each route has a role, besides the routes that a stranger needs to log in', () => {
     const open = web.served.filter(({ role, method }) => role === 'open' && method !== 'HEAD').map(nameOf);
     expect(open.sort()).toEqual(OPEN);
     expect(closed.length).toBeGreaterThan(30);
     expect(changing.length).toBeGreaterThan(10);
   });
 
-  it('is shown to nobody who has not logged in: pages, endpoints, streams and the board', async () => {
+  it('no route is shown to anybody who has not logged in: pages, endpoints, streams and the board', async () => {
     for (const [at, route] of closed.entries()) {
       // An address of its own, since wrong tokens are held up.
       const from = `127.0.1.${at % 250}`;
@@ -68,7 +68,7 @@ describe('everything that the server serves', () => {
     }
   });
 
-  it('answers a HEAD as the GET: with the same role', () => {
+  it('each route answers a HEAD as the GET: with the same role', () => {
     const roles = new Map(web.served.map((route) => [nameOf(route), route.role]));
     for (const route of web.served.filter(({ method }) => method === 'HEAD')) {
       const path = roles.has(`GET ${route.path}`) ? route.path : route.path.replace(/\/$/, '');
@@ -76,7 +76,7 @@ describe('everything that the server serves', () => {
     }
   });
 
-  it('is refused to each lower role, before anything is done', async () => {
+  it('each route is refused to each lower role, before anything is done', async () => {
     const before = actions();
     let refused = 0;
     for (const route of closed) {
@@ -92,7 +92,7 @@ describe('everything that the server serves', () => {
     expect(actions()).toBe(before);
   });
 
-  it('takes no change without the CSRF token of the same session, nor with one of another session', async () => {
+  it('no route accepts a change without the CSRF token of the same session, nor with one of another session', async () => {
     const { operator, viewer } = web.people;
     const other: WebVisitor = await visitWeb(web.url, { password: WEB_TOKEN });
     const before = actions();
@@ -107,7 +107,7 @@ describe('everything that the server serves', () => {
     expect(actions()).toBe(before);
   });
 
-  it('takes no change from a page of another site, even with the right CSRF token', async () => {
+  it('no route accepts a change from a page of another site, even with the right CSRF token', async () => {
     const { cookie, csrf } = web.people.operator;
     for (const route of changing) {
       for (const from of [
@@ -124,7 +124,7 @@ describe('everything that the server serves', () => {
     }
   });
 
-  it('is served under its own names alone', async () => {
+  it("each route is served under the server's own names alone", async () => {
     for (const route of web.served) {
       for (const host of ['evil.example', '169.254.169.254', '127.0.0.1.evil.example']) {
         const { status } = await ask(route, { host, authorization: `Bearer ${WEB_TOKEN}` });
@@ -133,7 +133,7 @@ describe('everything that the server serves', () => {
     }
   });
 
-  it('reads no file that a path leads to, and fails at no parameter', { timeout: 120_000 }, async () => {
+  it('no route reads a file that a path leads to, or fails at a parameter', { timeout: 120_000 }, async () => {
     const hostile = [
       '..%2f..%2f..%2f..%2f..%2fetc%2fpasswd',
       '%2e%2e%2f%2e%2e%2fetc%2fpasswd',

@@ -34,7 +34,7 @@ async function started(config: Record<string, unknown> = {}): Promise<void> {
 }
 
 describe('the settings', () => {
-  it('show each value of the config with where it comes from, and at most 8 characters of a secret', async () => {
+  it('the page of the settings shows each value of the config with its origin, and at most 8 characters of a secret', async () => {
     await started();
     const { status, text } = await web.get('/settings');
     expect(status).toBe(200);
@@ -45,7 +45,7 @@ describe('the settings', () => {
     for (const secret of [API_KEY, WEB_TOKEN, PLANTED]) expect(text).not.toContain(secret.slice(0, 9));
   });
 
-  it('show versions, who may log in, and that there are no backups', async () => {
+  it('the page of the settings shows versions, who may log in, and that there are no backups', async () => {
     await started();
     const { text } = await web.get('/settings');
     expect(text).toContain('1.2.3');
@@ -55,7 +55,7 @@ describe('the settings', () => {
     expect(text).toContain('The config has no <code>backups</code>');
   });
 
-  it('check the sources, the queue and the API on demand', async () => {
+  it('the page of the settings checks the sources, the queue and the API on demand', async () => {
     await started();
     const { to } = await web.post('/settings/check');
     const task = await web.taskPage(to);
@@ -66,7 +66,7 @@ describe('the settings', () => {
     expect(task).not.toContain(API_KEY.slice(0, 9));
   });
 
-  it('make a backup on demand, which the audit log and the page of the settings name', async () => {
+  it('the page of the settings makes a backup on demand, which it and the audit log name', async () => {
     await started({ backups: { folder: './backups', schedule: '0 3 * * *' } });
     expect((await web.get('/settings')).text).toContain('Make a backup now');
     const { to } = await web.post('/settings/backup');
@@ -79,7 +79,7 @@ describe('the settings', () => {
     expect(action).toMatchObject({ action: 'ledger.backup', outcome: expect.stringContaining(file) });
   });
 
-  it('read the config again, and report why a broken one is refused', async () => {
+  it('the page of the settings reads the config again, and reports why a broken one is refused', async () => {
     await started();
     expect(await web.post('/settings/reload')).toMatchObject({ status: 303, to: '/settings' });
     world.write('dpp-sync.yaml', 'target: [');

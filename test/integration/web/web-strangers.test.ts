@@ -56,7 +56,7 @@ describe('a dashboard that listens on every address', () => {
   const slow = (path: string, extra = '') =>
     `POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 9000\r\n${extra}\r\ntok`;
 
-  it('answers to its own names and those of the config, and to no other, token or not', async () => {
+  it('a dashboard on every address answers to its own names and those of the config, and to no other, token or not', async () => {
     for (const host of ['evil.example', 'localhost.evil.example', '10.0.0.1']) {
       expect(await statusOf('/healthz', { headers: { host } }), host).toBe(421);
       expect(await statusOf('/metrics', { headers: { host, ...bearer } }), host).toBe(421);
@@ -66,7 +66,7 @@ describe('a dashboard that listens on every address', () => {
     }
   });
 
-  it('takes a form from a page of the name that it was asked for, and from no other', async () => {
+  it('a dashboard on every address accepts a form from a page of the name that it was asked for, and from no other', async () => {
     const post = (host: string, origin: string) =>
       statusOf('/login', { method: 'POST', headers: { host, origin, 'content-length': '0' } });
     expect(await post('dpp-sync.example.com', 'https://dpp-sync.example.com')).toBe(401);
@@ -74,7 +74,7 @@ describe('a dashboard that listens on every address', () => {
     expect(await post('evil.example', 'https://evil.example')).toBe(421);
   });
 
-  it('refuses without a login before the body is there, and ends the connection', async () => {
+  it('a dashboard on every address refuses without a login before the body is there, and ends the connection', async () => {
     const held = await holdMany(300, slow('/queues/board/api/queues/map/pause'));
     await vi.waitUntil(() => held.every(({ open }) => !open), { timeout: 20_000 });
     const answered = held.filter(({ said }) => said !== '');
@@ -86,7 +86,7 @@ describe('a dashboard that listens on every address', () => {
     ['bodies of the login form', slow('/login', 'Sec-Fetch-Site: same-origin\r\n')],
     ['headers', 'GET /healthz HTTP/1.1\r\nHost: localhost\r\n'],
     ['nothing at all', ''],
-  ])('keeps slow %s to a bounded number of connections, and serves who has the token', async (_what, head) => {
+  ])('slow %s get a bounded number of connections, and the token is still served', async (_what, head) => {
     const held = await holdMany(300, head);
     await vi.waitUntil(() => held.filter(({ open }) => open).length <= CONNECTIONS_MAX, { timeout: 20_000 });
     for (let turn = 0; turn < 20; turn += 1) {
@@ -97,7 +97,7 @@ describe('a dashboard that listens on every address', () => {
     release(held);
   });
 
-  it('keeps the connection of a person who has logged in while strangers open many connections', async () => {
+  it('a dashboard on every address keeps the connection of a person who has logged in while strangers open many connections', async () => {
     const mine = await hold(`GET /metrics HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${WEB_TOKEN}\r\n\r\n`);
     await vi.waitUntil(() => mine.said.includes('200 OK'), { timeout: 20_000 });
     const held = await holdMany(300, '');
@@ -108,7 +108,7 @@ describe('a dashboard that listens on every address', () => {
     release([mine, ...held]);
   });
 
-  it('ends what is not sent within fifteen seconds', { timeout: 40_000 }, async () => {
+  it('a request that is not sent within fifteen seconds is ended', { timeout: 40_000 }, async () => {
     const held = await holdMany(3, slow('/login', 'Sec-Fetch-Site: same-origin\r\n'));
     await vi.waitUntil(() => held.every(({ open }) => !open), { timeout: 30_000 });
     for (const { said } of held) expect(said).toMatch(/^HTTP\/1\.1 408 /);

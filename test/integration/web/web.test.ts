@@ -84,14 +84,14 @@ describe('the web server', () => {
       '/x',
     ];
 
-    it.each(CLOSED)('sends a person who asks for %s to the login, and refuses a script', async (path) => {
+    it.each(CLOSED)('a person without a login who asks for %s is sent to the login', async (path) => {
       const person = await ask(path, { headers: page });
       expect([person.status, person.headers.location]).toEqual([303, `/login?next=${encodeURIComponent(path)}`]);
       const script = await ask(path);
       expect([script.status, script.headers['www-authenticate']]).toEqual([401, 'Bearer realm="dpp-sync"']);
     });
 
-    it('refuses whatever would change something', async () => {
+    it('the web server refuses every change without the token', async () => {
       for (const [method, path] of [
         ['PUT', '/queues/board/api/queues/pull/pause'],
         ['POST', '/queues/board/api/queues/pull/add'],
@@ -106,7 +106,7 @@ describe('the web server', () => {
       expect((await ask('/metrics', { headers: { cookie: 'dpp_sync_session=wrong' } })).status).toBe(401);
     });
 
-    it('tells whether it is well, and nothing else', async () => {
+    it('the web server shows without the token whether it is well, and nothing else', async () => {
       const { status, body } = await ask('/healthz');
       expect(status).toBe(200);
       expect(JSON.parse(body)).toEqual({ status: 'ok', ledger: 'ok', queue: 'ok', api: 'ok' });
@@ -114,7 +114,7 @@ describe('the web server', () => {
   });
 
   describe('the login', () => {
-    it('gives a cookie that no script can read and no other site can send', async () => {
+    it('the login gives a cookie that no script can read and no other site can send', async () => {
       const answer = await logIn();
       expect([answer.status, answer.headers.location]).toEqual([303, '/']);
       expect(answer.headers['set-cookie']).toEqual([
@@ -125,7 +125,7 @@ describe('the web server', () => {
       expect(behindTls.headers['set-cookie']?.[0]).toMatch(/; Secure$/);
     });
 
-    it('goes on to a page of this server alone', async () => {
+    it('the login leads to a page of this server alone', async () => {
       for (const [next, to] of [
         ['/queues/board/queue/deliver?status=failed', '/queues/board/queue/deliver?status=failed'],
         ['https://evil.example/', '/'],
@@ -140,7 +140,7 @@ describe('the web server', () => {
       }
     });
 
-    it('ends a session at the logout', async () => {
+    it('the logout ends a session', async () => {
       const cookie = cookieOf(await logIn());
       expect((await ask('/logout', { method: 'POST', headers: { cookie, ...own() } })).status).toBe(403);
       const csrf = /name="csrf" value="([\w-]{43})"/.exec((await ask('/', { headers: { cookie } })).body)?.[1] ?? '';
@@ -150,7 +150,7 @@ describe('the web server', () => {
       expect((await ask('/', { headers: { cookie } })).status).toBe(401);
     });
 
-    it('holds up who guesses and says so in the log, and takes the right token from the same address', async () => {
+    it('the login holds up a guesser and logs that, and accepts the right token from the same address', async () => {
       const from = '127.0.0.2';
       for (let guess = 0; guess < 10; guess += 1) expect((await logIn(`guess-${guess}`, { from })).status).toBe(401);
       const held = await logIn('guess-10', { from });
@@ -163,7 +163,7 @@ describe('the web server', () => {
       expect((await ask('/metrics', { headers: bearer, from })).status).toBe(200);
     });
 
-    it('counts what guesses by the header apart, whatever address a header claims, and takes the right one', async () => {
+    it('the web server counts guesses by the header apart, whatever address a header claims, and accepts the right token', async () => {
       const from = '127.0.0.3';
       const guess = (claimed: number) =>
         ask('/metrics', {
@@ -193,7 +193,7 @@ describe('the web server', () => {
       ['from an opaque origin', { origin: 'null' }],
       ['from another site, as the browser says', { 'sec-fetch-site': 'cross-site' }],
       ['from a sibling site', { 'sec-fetch-site': 'same-site' }],
-    ])('is refused %s', async (_what, headers) => {
+    ])('a request from another site is refused %s', async (_what, headers) => {
       expect(
         (await ask(pause, { method: 'PUT', headers: { cookie, ...headers } as Record<string, string> })).status,
       ).toBe(403);
@@ -207,7 +207,7 @@ describe('the web server', () => {
       expect(await daemon.runtime.queues.bullQueues[1]?.isPaused()).toBe(false);
     });
 
-    it('is told from one of the own page, and from a script that has the token', async () => {
+    it('a request from another site is distinguished from one of an own page, and from a script with the token', async () => {
       expect((await ask(pause, { method: 'PUT', headers: { cookie, ...own() } })).status).toBe(200);
       expect((await ask(resume, { method: 'PUT', headers: { cookie, 'sec-fetch-site': 'same-origin' } })).status).toBe(
         200,
@@ -216,7 +216,7 @@ describe('the web server', () => {
     });
   });
 
-  it('answers to the names of this machine alone while it listens on loopback alone', async () => {
+  it('the web server answers to the names of this machine alone while it listens on loopback alone', async () => {
     for (const host of ['evil.example', `evil.example:${new URL(url).port}`, '10.0.0.1', '127.0.0.1.evil.example']) {
       const refused = await ask('/healthz', { headers: { host } });
       expect(refused.status, host).toBe(421);
@@ -236,7 +236,7 @@ describe('the web server', () => {
     '/queues/board/api/queues',
     '/nothing',
     '/assets/style.css',
-  ])('sends headers that keep other sites out with %s', async (path) => {
+  ])('the web server sends headers that keep other sites out with %s', async (path) => {
     const { headers } = await ask(path, { headers: bearer });
     expect(headers).toMatchObject({
       'content-security-policy': expect.stringContaining("default-src 'none'; script-src 'self';"),
@@ -246,7 +246,7 @@ describe('the web server', () => {
     });
   });
 
-  it('shows neither secrets nor keys of items in its metrics', async () => {
+  it('the web server shows neither secrets nor keys of items in its metrics', async () => {
     const { status, headers, body } = await ask('/metrics', { headers: bearer });
     expect([status, headers['content-type']]).toEqual([200, expect.stringContaining('text/plain')]);
     expect(body).toContain('dpp_sync_items{source="erp",kind="product",state="rejected"} 1\n');
@@ -262,14 +262,14 @@ describe('the web server', () => {
       expect(body).not.toContain(text);
   });
 
-  it('shows on its page how things stand, with what came from outside escaped', async () => {
+  it('the web server shows the state of things on its page, with text from outside escaped', async () => {
     const { body } = await ask('/', { headers: { ...bearer, ...page } });
     expect(body).toContain('status: &quot;RETIRED&quot; is not a valid choice.');
     expect(body).not.toContain(WEB_TOKEN);
     expect(body.match(/<script[^>]*>/g)).toEqual(['<script src="/assets/live.js" defer>']);
   });
 
-  it('refuses through the board whatever would only confuse', async () => {
+  it('the web server refuses through the board actions that would only confuse', async () => {
     const [job] = await daemon.runtime.queues.failed('deliver');
     const queue = '/queues/board/api/queues/deliver';
     for (const [method, path] of [
@@ -298,7 +298,7 @@ describe('the web server', () => {
     expect((await ask(`${queue}/pause`, { method: 'PUT', headers: json, body: '{no JSON' })).status).toBe(400);
   });
 
-  it('tells nothing of its inside when it fails', async () => {
+  it('the web server shows nothing of its inside when it fails', async () => {
     breaks = true;
     const script = await ask('/metrics', { headers: bearer });
     const person = await ask('/', { headers: { ...bearer, ...page } });

@@ -21,7 +21,7 @@ export function describeWhere({ isThere, what, requiredBy }: Need): (name: strin
       describe.skip(`${name} (needs ${words})`, body);
     } else {
       describe(name, () => {
-        test('has what it needs', () => {
+        test(`${name} has what it needs`, () => {
           throw new Error(`This suite needs ${words}.`);
         });
       });

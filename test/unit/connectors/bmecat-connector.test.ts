@@ -30,7 +30,7 @@ const OF_2005 = {
 };
 
 describe('the bmecat connector', () => {
-  it('gives the same rows for 1.2 and 2005', async () => {
+  it('the bmecat connector gives the same rows for 1.2 and 2005', async () => {
     const [older] = fieldsOf(await read({ path: 'catalog-1.2.xml' }));
     const [newer] = fieldsOf(await read({ path: 'catalog-2005.xml' }));
     expect({ ...newer, ...OF_2005 }).toEqual({ ...older, 'KEYWORD@lang': undefined });
@@ -40,7 +40,7 @@ describe('the bmecat connector', () => {
     }
   });
 
-  it('gives a product with its features, units, classes and logistic details', async () => {
+  it('the bmecat connector gives a product with its features, units, classes and logistic details', async () => {
     const [row] = fieldsOf(await read({ path: 'catalog-2005.xml' }));
     expect(row).toMatchObject({
       SUPPLIER_PID: 'TW-0100',
@@ -61,7 +61,7 @@ describe('the bmecat connector', () => {
     });
   });
 
-  it('gives references a number, so that a part that is named twice has two keys', async () => {
+  it('the bmecat connector gives references a number, so that a part that is named twice has two keys', async () => {
     const rows = await read({ path: 'catalog-1.2.xml', records: 'references' });
     expect(fieldsOf(rows)).toEqual([
       { SUPPLIER_PID: 'TW-0100', mode: 'new', type: 'consists_of', PROD_ID_TO: 'TW-0900', NUMBER: '1', quantity: '1' },
@@ -70,19 +70,19 @@ describe('the bmecat connector', () => {
     ]);
   });
 
-  it('chooses the languages of the config before that of the header', async () => {
+  it('the bmecat connector chooses the languages of the config before that of the header', async () => {
     const [english] = fieldsOf(await read({ path: 'catalog-2005.xml' }, { language: ['eng'] }));
     expect(english).toMatchObject({ DESCRIPTION_SHORT: 'Duct fan 100 mm', KEYWORD: ['fan'] });
     expect(english?.['FEATURES']).toMatchObject({ Material: 'polypropylene' });
     expect(english?.['DESCRIPTION_LONG']).toBe('<p>Leise & sparsam</p>');
   });
 
-  it('keeps what it does not know', async () => {
+  it('the bmecat connector keeps elements that it does not know', async () => {
     const text = fixture('catalog-1.2.xml').replace('<EAN>', '<ARTICLE_NEWS>n</ARTICLE_NEWS><EAN>');
     expect((await readText(text.replace('ISO-8859-1', 'UTF-8')))[0]?.fields).toMatchObject({ PRODUCT_NEWS: 'n' });
   });
 
-  it('gives what an update says of each product', async () => {
+  it('the bmecat connector gives the mode of an update of each product', async () => {
     const stream = { path: 'update-products.xml', contents: 'changes' };
     const rows: SourceRow[] = [];
     for await (const page of readPages(bmecat, { folder, stream, mode: 'changes' })) rows.push(...page.rows);
@@ -92,13 +92,13 @@ describe('the bmecat connector', () => {
     ]);
   });
 
-  it('refuses an update as a whole catalogue', async () => {
+  it('the bmecat connector refuses an update as a whole catalogue', async () => {
     await expect(read({ path: 'update-products.xml' })).rejects.toThrow(
       'update-products.xml is a T_UPDATE_PRODUCTS, which has only changes and not the whole catalogue.',
     );
   });
 
-  it('takes an update of prices for nothing but prices', async () => {
+  it('the bmecat connector takes an update of prices for nothing but prices', async () => {
     const changes = { path: 'update-prices.xml', contents: 'changes' };
     const read = async (records: string) => {
       const rows: SourceRow[] = [];
@@ -110,7 +110,7 @@ describe('the bmecat connector', () => {
     expect(await read('prices')).toMatchObject([{ SUPPLIER_PID: 'TW-0100', mode: 'update', PRICE_AMOUNT: '52.40' }]);
   });
 
-  it('refuses another catalogue, other XML, and a file without a transaction', async () => {
+  it('the bmecat connector refuses another catalogue, other XML, and a file without a transaction', async () => {
     await expect(read({ path: 'catalog-2005.xml' }, { catalog: 'TW-2027' })).rejects.toThrow(
       'catalog-2005.xml is the catalogue TW-2026, not TW-2027.',
     );
@@ -123,7 +123,7 @@ describe('the bmecat connector', () => {
     expect(await readText('<BMECAT><T_NEW_CATALOG/></BMECAT>')).toEqual([]);
   });
 
-  it('reports a product that is too long in every stream', async () => {
+  it('the bmecat connector reports a product that is too long in every stream', async () => {
     const text = fixture('catalog-1.2.xml').replace('Rohrventilator', 'x'.repeat(5_000));
     for (const records of ['products', 'references', 'prices']) {
       const [row] = await readText(text, { records }, { maxRecordBytes: 4_000 });
@@ -140,7 +140,7 @@ describeRealExport('bmecat', 'BMEcat of other makers', (path) => {
     ['bmecat101_new_catalog_ok.xml', 2, 2],
     ['crossbase_kstools_dtd.xml', 1, 13],
     ['sap_sample.xml', 4, 3],
-  ])('reads %s', async (name, products, references) => {
+  ])('the bmecat connector reads the real file %s', async (name, products, references) => {
     const rows = await of(name);
     expect(rows).toHaveLength(products);
     expect(rows.filter((row) => row.issues !== undefined)).toEqual([]);
@@ -156,7 +156,7 @@ describeRealExport('bmecat', 'BMEcat of other makers', (path) => {
     }
   });
 
-  it('finds the features and groups of a catalogue with a DTD and a namespace', async () => {
+  it('the bmecat connector finds the features and groups of a catalogue with a DTD and a namespace', async () => {
     const [row] = await of('crossbase_kstools_dtd.xml');
     expect(row?.fields['FEATURES']).toMatchObject({ 'Breite B': '188.0' });
     expect(row?.fields['FEATURE_UNITS']).toMatchObject({ 'Breite B': 'mm' });

@@ -17,7 +17,7 @@ const row = (fields: object) => ({ fields, place: { line: 1 } });
 const page = (fields: object) => ({ rows: [row(fields)] });
 
 describe('a page of a connector', () => {
-  it('is passed on as it is', async () => {
+  it('a page of a connector is passed on as it is', async () => {
     const pages = [
       page({ id: 1, a: [null, { b: 'x' }], c: true }),
       { rows: [], nothingNew: undefined, cursor: { at: 1 } },
@@ -75,7 +75,7 @@ describe('a page of a connector', () => {
       'snapshot',
       'rows together with `nothingNew: true`',
     ],
-  ])('ends the read: %s', async (_, pages, mode, says) => {
+  ])('a page of a connector that breaks the contract ends the read: %s', async (_, pages, mode, says) => {
     await expect(read(pages, mode)).rejects.toMatchObject({
       code: 'source.unreadable',
       message: expect.stringContaining(`The connector own gave ${says}`),
@@ -83,7 +83,7 @@ describe('a page of a connector', () => {
   });
 });
 
-it('ends a read whose pages have been empty for too long', async () => {
+it('a read whose pages have been empty for too long is ended', async () => {
   const empty = (count: number) => Array.from({ length: count }, () => ({ rows: [] }));
   const few = [...empty(9_999), page({ id: 1 }), ...empty(9_999)];
   expect(await read(few)).toHaveLength(few.length);
@@ -100,7 +100,7 @@ it('ends a read whose pages have been empty for too long', async () => {
   });
 });
 
-it('waits only so long for a connector that does not stop', async () => {
+it('a read waits only so long for a connector that does not stop', async () => {
   vi.useFakeTimers();
   try {
     const stopping = new AbortController();

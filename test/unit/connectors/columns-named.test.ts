@@ -11,7 +11,7 @@ function named(mapping: Partial<MappingDefinition>): string[] {
 }
 
 describe('the columns that a mapping needs', () => {
-  it('are those of all its expressions, each with the first place that names it', () => {
+  it('the columns that a mapping needs are those of all its expressions, each with the first place that names it', () => {
     expect(
       named({
         when: 'row.MTART == "FERT"',
@@ -36,22 +36,22 @@ describe('the columns that a mapping needs', () => {
     'lookup("row.csv", "X")',
     'other.X',
     '"row.X"',
-  ])('are not those whose presence is asked for, or that are no columns: %s', (expression) => {
+  ])('the columns that a mapping needs are no optional ones, or no columns: %s', (expression) => {
     expect(named({ key: expression })).toEqual([]);
   });
 
-  it('are not those whose presence `when` asks for', () => {
+  it('the columns that a mapping needs leave out those whose presence `when` asks for', () => {
     expect(named({ when: 'has(row.X) && row.Y != ""', key: 'row.X', fields: { a: 'row.Y', b: 'row.Z' } })).toEqual([
       'm.when Y',
       'm.fields.b Z',
     ]);
   });
 
-  it('are still those that only another expression asks for', () => {
+  it('the columns that a mapping needs include those that another expression does not ask for', () => {
     expect(named({ key: 'row.X', fields: { a: 'has(row.X) ? row.X : ""' } })).toEqual(['m.key X']);
   });
 
-  it('are not known where a mapping is a module or no expression', () => {
+  it('the columns that a mapping needs are not known where the mapping is a module or no expression', () => {
     expect(named({ module: '/x.ts' })).toEqual([]);
     expect(named({ key: 'row.' })).toEqual([]);
   });
@@ -75,7 +75,7 @@ describe('a page of a table', () => {
     }
   };
 
-  it('is refused with one sentence where a column was renamed', () => {
+  it('a page of a table is refused with one sentence where a column was renamed', () => {
     expect(problemOf([row('a.csv', { MATNR_2: '1', WERKS: '1', NAME: 'x' })])).toMatchObject({
       code: 'source.unreadable',
       path: 'sources[0].options.key',
@@ -84,24 +84,24 @@ describe('a page of a table', () => {
     });
   });
 
-  it('is refused with all columns that are missing', () => {
+  it('a page of a table is refused with all columns that are missing', () => {
     expect(problemOf([row('a.csv', { Naem: 'x', WERKS: '' })])?.message).toBe(
       'a.csv: these columns are missing: MATNR, NAME (did you mean Naem?). There are: "Naem", "WERKS".',
     );
   });
 
-  it('is refused with what a wrong delimiter has made of the columns, and with a cure for it', () => {
+  it('a page of a table is refused with the columns that a wrong delimiter has made, and with a cure for it', () => {
     expect(problemOf([row('a.csv', { 'MATNR;WERKS;NAME': '1;2;x' })])).toMatchObject({
       message: expect.stringContaining('There is one column: "MATNR;WERKS;NAME".'),
       suggestion: expect.stringContaining('check `delimiter` and `encoding`'),
     });
   });
 
-  it('is refused with an expression that asks for a column, where one could', () => {
+  it('a page of a table is refused with an expression that asks for a column, where one could', () => {
     expect(problemOf([row('a.csv', { MATNR: '1', WERKS: '' })])?.suggestion).toContain('has(row.NAME)');
   });
 
-  it('has to have the columns that lookups of any source take from it', () => {
+  it('a page of a table has to have the columns that lookups of any source take from it', () => {
     const lookups = {
       own: { stream: 'default', key: ['MATNR'], value: 'TEXT' },
       file: { file: '/x.csv', key: ['NEVER'], value: 'NEVER' },
@@ -117,7 +117,7 @@ describe('a page of a table', () => {
     ]);
   });
 
-  it('is checked by the first good row of each file', () => {
+  it('the columns of a table are checked by the first good row of each file', () => {
     const good = { MATNR: '1', WERKS: '1', NAME: 'x' };
     const broken: SourceRow = { ...row('a.csv', { MATNR: '1' }), issues: [{ code: 'row.columns', message: 'Short.' }] };
     expect(problemOf([broken, row('a.csv', good), row('a.csv', {})])).toBeUndefined();

@@ -16,46 +16,46 @@ async function read(content: string | Uint8Array, options: object = {}, stream: 
 const fields = (rows: SourceRow[]) => rows.map((row) => row.fields);
 
 describe('columns', () => {
-  it('come from the header, and values stay text', async () => {
+  it('the columns of a CSV file come from the header, and values stay text', async () => {
     const rows = await read('MATNR,QTY,OK\n000123,1.50,true\n');
     expect(rows).toEqual([
       { fields: { MATNR: '000123', QTY: '1.50', OK: 'true' }, place: { file: 'in.csv', line: 2 } },
     ]);
   });
 
-  it('come from the options when there is no header', async () => {
+  it('the columns of a CSV file come from the options when there is no header', async () => {
     expect(fields(await read('1,2\n', { header: false, columns: ['a', 'b'] }))).toEqual([{ a: '1', b: '2' }]);
   });
 
-  it('come from the options in place of the header', async () => {
+  it('the columns of a CSV file come from the options in place of the header', async () => {
     expect(fields(await read('Material,Menge\n1,2\n', { columns: ['a', 'b'] }))).toEqual([{ a: '1', b: '2' }]);
     await expect(read('Material,Menge,X\n1,2,3\n', { columns: ['a', 'b'] })).rejects.toThrow(
       'names 2 columns, but the header has 3 (in.csv, line 1)',
     );
   });
 
-  it('keep U+FEFF in values and lose it at the beginning of the file only', async () => {
+  it('a CSV file keeps U+FEFF in values and loses it at the beginning of the file only', async () => {
     for (const encoding of ['utf-8', 'utf-16le']) {
       const rows = await read(iconv.encode('\ufeffa,b\n\ufeffx, \ufeffy\ufeff \n', encoding), { encoding });
       expect(fields(rows)).toEqual([{ a: '\ufeffx', b: ' \ufeffy\ufeff ' }]);
     }
   });
 
-  it('are numbered when nothing names them', async () => {
+  it('the columns of a CSV file are numbered when nothing names them', async () => {
     expect(fields(await read('1,2\n3,4\n', { header: false }))).toEqual([
       { column1: '1', column2: '2' },
       { column1: '3', column2: '4' },
     ]);
   });
 
-  it('must not have the same name twice', async () => {
+  it('the columns of a CSV file must not have the same name twice', async () => {
     await expect(read('sku,name,sku,name\n1,2,3,4\n')).rejects.toThrow(
       'The header (in.csv, line 1) has columns of the same name: sku, name.',
     );
     await expect(read('1,2\n', { header: false, columns: ['a', 'a'] })).rejects.toThrow('same name: a.');
   });
 
-  it('may be nameless as long as nothing stands in them', async () => {
+  it('the columns of a CSV file may be nameless as long as nothing stands in them', async () => {
     const rows = await read('a,,b,\n1,,2,\n3,,4\n5,x,6,\n7,,8,y\n');
     expect(fields(rows.slice(0, 2))).toEqual([
       { a: '1', b: '2' },
@@ -68,7 +68,7 @@ describe('columns', () => {
     expect(rows[3]?.issues).toHaveLength(1);
   });
 
-  it('may have names that mean something to JavaScript', async () => {
+  it('the columns of a CSV file may have names that mean something to JavaScript', async () => {
     const [row] = await read('__proto__,constructor,2,1\na,b,c,d\n');
     expect(Object.entries(row?.fields ?? {})).toEqual([
       ['1', 'd'],
@@ -79,7 +79,7 @@ describe('columns', () => {
     expect(Object.getPrototypeOf(row?.fields)).toBe(Object.prototype);
   });
 
-  it('may differ between the files of one stream', async () => {
+  it('the columns of a CSV file may differ between the files of one stream', async () => {
     await using folder = await temporaryFolder({ 'x-1.csv': 'a,b\n1,2\n', 'x-2.csv': 'b,a\n3,4\n' });
     const rows = await readRows(csv, { folder: folder.path, stream: { path: 'x-*.csv' } });
     expect(fields(rows)).toEqual([
@@ -90,7 +90,7 @@ describe('columns', () => {
 });
 
 describe('rows that cannot be used', () => {
-  it('are reported when they have too few or too many values, with what they have', async () => {
+  it('CSV rows are reported when they have too few or too many values, with their values', async () => {
     const rows = await read('a,b,c\n1,2\n1,2,3,4\n1,2,3,\n');
     expect(rows.map((row) => row.issues?.map((issue) => issue.message))).toEqual([
       ['Line 2 has 2 values, but 3 columns are expected.'],
@@ -104,7 +104,7 @@ describe('rows that cannot be used', () => {
     ]);
   });
 
-  it('are reported with their line, column and text when a quote is broken', async () => {
+  it('CSV rows are reported with their line, column and text when a quote is broken', async () => {
     const [row, good] = await read('a,b,c\n"1\n1","x"y,3\n4,5,6\n');
     expect(row?.place.line).toBe(2);
     expect(row?.fields).toEqual({ a: '1\n1', _raw: '"1\n1","x"y,3' });
@@ -114,14 +114,14 @@ describe('rows that cannot be used', () => {
     expect(good).toMatchObject({ fields: { a: '4' }, place: { line: 4 } });
   });
 
-  it('are reported when they are longer than the limit, and reading goes on', async () => {
+  it('CSV rows are reported when they are longer than the limit, and reading continues', async () => {
     const rows = await read(`a,b\n1,${'x'.repeat(2_000_000)}\n2,y\n`);
     expect(rows.map((row) => row.issues?.[0]?.code)).toEqual(['row.length', undefined]);
     expect(textOf(rows[0]?.fields['_raw']).length).toBeLessThanOrEqual(1_000);
     expect(rows[1]).toEqual({ fields: { a: '2', b: 'y' }, place: { file: 'in.csv', line: 3 } });
   });
 
-  it('stop the whole file when the first of them is the header', async () => {
+  it('a broken first CSV row that is the header stops the whole file', async () => {
     await expect(read('a,"b\n1,2\n')).rejects.toThrow('The first row cannot be read (in.csv, line 1): unclosed quote.');
     await expect(read('')).rejects.toThrow('in.csv has no header row: it is empty.');
     await expect(read('\n\n')).rejects.toThrow('no header row');
@@ -132,7 +132,7 @@ describe('rows that cannot be used', () => {
     await expect(read('a,b\u0001\n1,2\n')).rejects.toThrow('column 2 in the header has the control character U+0001');
   });
 
-  it('do not exist in a file without header that is empty', async () => {
+  it('an empty CSV file without header has no broken rows', async () => {
     expect(await read('', { header: false })).toEqual([]);
     expect(await read('a,b\n')).toEqual([]);
   });
@@ -141,20 +141,20 @@ describe('rows that cannot be used', () => {
 describe('encodings', () => {
   const text = 'naïve;größer;1 €\nä;ß;–\n';
 
-  it.each(['utf-8', 'windows-1252', 'utf-16le', 'utf-16be', 'iso-8859-15'])('reads %s', async (encoding) => {
+  it.each(['utf-8', 'windows-1252', 'utf-16le', 'utf-16be', 'iso-8859-15'])('CSV in %s is read', async (encoding) => {
     const written = encoding === 'iso-8859-15' ? text.replace('–', '-') : text;
     const rows = await read(iconv.encode(written, encoding), { encoding, delimiter: ';' });
     const dash = encoding === 'iso-8859-15' ? '-' : '–';
     expect(fields(rows)).toEqual([{ naïve: 'ä', größer: 'ß', '1 €': dash }]);
   });
 
-  it.each(['utf-8', 'utf-16le', 'utf-16be'])('believes the byte order mark of %s and strips it', async (encoding) => {
+  it.each(['utf-8', 'utf-16le', 'utf-16be'])('a CSV file is read by its byte order mark: %s', async (encoding) => {
     const bytes = iconv.encode('ä,b\n1,ü\n', encoding, { addBOM: true });
     expect(fields(await read(bytes, { encoding: 'windows-1252' }))).toEqual([{ ä: '1', b: 'ü' }]);
     expect(fields(await read(bytes))).toEqual([{ ä: '1', b: 'ü' }]);
   });
 
-  it('reports text that is invalid in UTF-8, with column and line, and keeps the other rows', async () => {
+  it('a CSV file with text that is invalid in UTF-8 has it reported, with column and line, and keeps the other rows', async () => {
     const rows = await read(
       Buffer.concat([Buffer.from('a,b\n1,ok\n2,x'), Buffer.from([0xe4]), Buffer.from('y\n3,ok\n')]),
     );
@@ -169,23 +169,23 @@ describe('encodings', () => {
     ]);
   });
 
-  it('reports a sequence that the end of the file cuts off', async () => {
+  it('a CSV file has a sequence reported that its end cuts off', async () => {
     const rows = await read(Buffer.concat([Buffer.from('a\nx'), Buffer.from([0xe2, 0x82])]));
     expect(rows[0]?.issues).toMatchObject([{ code: 'row.encoding', field: 'a' }]);
   });
 
-  it('reports bytes that windows-1252 does not define', async () => {
+  it('a CSV file has bytes reported that windows-1252 does not define', async () => {
     const rows = await read(Buffer.from([...Buffer.from('a\n'), 0x81, 0x0a, 0x80, 0x0a]), { encoding: 'windows-1252' });
     expect(rows.map((row) => row.issues?.[0]?.code)).toEqual(['row.encoding', undefined]);
     expect(rows[1]?.fields).toEqual({ a: '€' });
   });
 
-  it('reports half a surrogate pair in UTF-16', async () => {
+  it('a CSV file has half a surrogate pair in UTF-16 reported', async () => {
     const rows = await read(Buffer.from('a\n\ud83dx\n😀\n', 'utf16le'), { encoding: 'utf-16le' });
     expect(rows.map((row) => row.issues?.[0]?.code)).toEqual(['row.encoding', undefined]);
   });
 
-  it('refuses a header that is invalid', async () => {
+  it('a CSV file whose header is invalid is refused', async () => {
     await expect(read(Buffer.from([0x61, 0xe4, 0x0a]))).rejects.toThrow(
       'The header is not valid utf-8 (in.csv, line 1).',
     );
@@ -200,7 +200,7 @@ describe('encodings', () => {
     },
   );
 
-  it('reads back what was written in any encoding, also across chunks', async () => {
+  it('a CSV file is read back as it was written in any encoding, also across chunks', async () => {
     const cell = fc.string({ unit: fc.constantFrom('a', 'ä', '€', '"', ',', '\n', ' '), maxLength: 12 });
     await fc.assert(
       fc.asyncProperty(
@@ -246,29 +246,29 @@ describe('decimal columns', () => {
     ["1'234,5", '1234.5'],
     [' 12,0 ', '12.0'],
     ['1234,5', '1234.5'],
-  ])('rewrites %s to %s', async (written, plain) => {
+  ])('a decimal column of a CSV file rewrites %s to %s', async (written, plain) => {
     expect(await convert(written)).toBe(plain);
   });
 
-  it.each(['', 'n/a', '12 kg', '-', '1,5E3'])('leaves %j, which is no number, to the mapping', async (value) => {
+  it.each(['', 'n/a', '12 kg', '-', '1,5E3'])('a decimal column leaves %j to the mapping', async (value) => {
     expect(await convert(value)).toBe(value);
   });
 
   it.each(['1.23', '302.35-', '1,234,567', '1.2345,6', '-1,5-', '1.234 567,8', '31.01.2026'])(
-    'does not guess at %s',
+    'a decimal column of a CSV file does not guess at %s',
     async (value) => {
       expect(await convert(value)).toBe('row.decimal');
     },
   );
 
-  it('uses the other mark when told so', async () => {
+  it('a decimal column of a CSV file uses the other mark when told so', async () => {
     expect(await convert('302.35-', { decimalMark: '.' })).toBe('-302.35');
     expect(await convert('1,234.50', { decimalMark: '.' })).toBe('1234.50');
   });
 });
 
 describe('files', () => {
-  it('are read in name order as one snapshot, each with its own lines', async () => {
+  it('CSV files are read in name order as one snapshot, each with its own lines', async () => {
     await using folder = await temporaryFolder({ 'x-2.csv': 'a\n3\n', 'x-1.csv': 'a\n1\n2\n', 'y.csv': 'a\n9\n' });
     const rows = await readRows(csv, { folder: folder.path, stream: { path: './x-?.csv' } });
     expect(rows.map((row) => [row.fields['a'], row.place.file, row.place.line])).toEqual([
@@ -278,7 +278,7 @@ describe('files', () => {
     ]);
   });
 
-  it('count into one progress', async () => {
+  it('CSV files count into one progress', async () => {
     const content = `a\n${'1234567\n'.repeat(600)}`;
     await using folder = await temporaryFolder({ 'x-1.csv': content, 'x-2.csv': content });
     const progress: unknown[] = [];
@@ -293,7 +293,7 @@ describe('files', () => {
     ]);
   });
 
-  it('files that are small share a page', async () => {
+  it('CSV files that are small share a page', async () => {
     const files = Array.from({ length: 600 }, (_, at) => [`x-${at + 1000}.csv`, `a\n${at}\n`]);
     await using folder = await temporaryFolder(Object.fromEntries(files) as Record<string, string>);
     const sizes: number[] = [];
@@ -303,7 +303,7 @@ describe('files', () => {
     expect(sizes).toEqual([500, 100]);
   });
 
-  it('may be the latest alone: by time, then by name', async () => {
+  it('CSV files may be read as the latest alone: by time, then by name', async () => {
     await using folder = await temporaryFolder({ 'x-1.csv': 'a\n1\n', 'x-2.csv': 'a\n2\n', 'x-3.csv': 'a\n3\n' });
     const touch = (name: string, seconds: number) => utimes(join(folder.path, name), seconds, seconds);
     const latest = async () =>
@@ -316,7 +316,7 @@ describe('files', () => {
     expect((await latest())?.fields).toEqual({ a: '2' });
   });
 
-  it('stop the pull when one changes while it is read', async () => {
+  it('CSV files stop the pull when one changes while it is read', async () => {
     await using folder = await temporaryFolder({ 'in.csv': `a\n${'123456789\n'.repeat(100_000)}` });
     const consume = async () => {
       let pages = 0;
@@ -327,7 +327,7 @@ describe('files', () => {
     await expect(consume()).rejects.toThrow('was changed while it was read');
   });
 
-  it('give pages that are bounded in rows and in bytes', async () => {
+  it('CSV files give pages that are bounded in rows and in bytes', async () => {
     await using folder = await temporaryFolder({
       'small.csv': `a\n${'1\n'.repeat(1_201)}`,
       'large.csv': `a\n${`${'x'.repeat(900_000)}\n`.repeat(20)}`,
@@ -341,7 +341,7 @@ describe('files', () => {
     expect(Math.max(...(await sizes('large.csv')))).toBeLessThanOrEqual(Math.ceil(PAGE_BYTES_MAX / 900_000));
   });
 
-  it('stop being read when the signal is aborted midway', async () => {
+  it('CSV files stop being read when the signal is aborted midway', async () => {
     await using folder = await temporaryFolder({ 'in.csv': `a\n${'123456789\n'.repeat(100_000)}` });
     const abort = new AbortController();
     const reason = new Error('enough');
@@ -357,7 +357,7 @@ describe('files', () => {
     expect(pages).toBe(1);
   });
 
-  it.skipIf(process.platform !== 'linux')('are closed when the reader loses interest (needs Linux)', async () => {
+  it.skipIf(process.platform !== 'linux')('CSV files are closed when the reader stops (needs Linux)', async () => {
     await using folder = await temporaryFolder({ 'in.csv': `a\n${'123456789\n'.repeat(100_000)}` });
     const file = join(folder.path, 'in.csv');
     const isOpen = async () => {
@@ -371,7 +371,7 @@ describe('files', () => {
     expect(await isOpen()).toBe(false);
   });
 
-  it('are described by a probe', async () => {
+  it('CSV files are described by a probe', async () => {
     await using folder = await temporaryFolder({ 'x-1.csv': 'MATNR;MAKTX;\n1;2;\n', 'x-2.csv': 'MATNR;MAKTX;\n' });
     const line = await probe(csv, { folder: folder.path, options: { delimiter: ';' }, stream: { path: 'x-*.csv' } });
     expect(line).toBe('2 files, 31 B, columns MATNR, MAKTX');
@@ -388,7 +388,7 @@ describe('the dialect', () => {
     expect(dialectOf(options, stream)).toEqual({ ...options, encoding: 'utf-8', quote: null });
   });
 
-  it('is refused when its parts cannot be told apart', async () => {
+  it('the dialect of a CSV file is refused when its parts cannot be told apart', async () => {
     await expect(read('a', { delimiter: '"' })).rejects.toThrow('is also part of a delimiter');
     await expect(read('a', { delimiter: '\n' })).rejects.toThrow('also ends a row');
   });

@@ -35,7 +35,7 @@ function scan(text: string, options: z.input<typeof Options> = {}, pieces: numbe
 const values = (text: string, options?: z.input<typeof Options>) => scan(text, options).map((record) => record.values);
 
 describe('well-formed rows', () => {
-  it('reads quotes, doubled quotes, delimiters and line ends in values', () => {
+  it('the CSV scanner reads quotes, doubled quotes, delimiters and line ends in values', () => {
     expect(scan('a,b\n"x ""y"", z","1\n2"\n3,4\n')).toEqual([
       { values: ['a', 'b'], line: 1 },
       { values: ['x "y", z', '1\n2'], line: 2 },
@@ -47,7 +47,7 @@ describe('well-formed rows', () => {
     ['LF', '\n'],
     ['CRLF', '\r\n'],
     ['CR', '\r'],
-  ])('finds out that rows end with %s', (_name, end) => {
+  ])('the CSV scanner finds out that rows end with %s', (_name, end) => {
     expect(scan(['a,b', '1,"x"', '"2",y', '3,z'].join(end))).toEqual([
       { values: ['a', 'b'], line: 1 },
       { values: ['1', 'x'], line: 2 },
@@ -56,7 +56,7 @@ describe('well-formed rows', () => {
     ]);
   });
 
-  it('takes LF and CRLF in one file, as joined exports have them', () => {
+  it('the CSV scanner takes LF and CRLF in one file, as joined exports have them', () => {
     expect(values('a,b\n1,2\r\n3,"4"\r\n5,6\n')).toEqual([
       ['a', 'b'],
       ['1', '2'],
@@ -65,18 +65,18 @@ describe('well-formed rows', () => {
     ]);
   });
 
-  it('counts CRLF inside quotes as one line', () => {
+  it('the CSV scanner counts CRLF inside quotes as one line', () => {
     expect(scan('a,b\r\n"x\r\ny",1\r\n2,3\r\n').at(-1)).toEqual({ values: ['2', '3'], line: 4 });
   });
 
-  it('keeps a CR that stands before a delimiter', () => {
+  it('the CSV scanner keeps a CR that stands before a delimiter', () => {
     expect(values('x,y\na\r,"b"\n')).toEqual([
       ['x', 'y'],
       ['a\r', 'b'],
     ]);
   });
 
-  it('takes the last row without a line end', () => {
+  it('the CSV scanner takes the last row without a line end', () => {
     expect(values('a,b\n1,')).toEqual([
       ['a', 'b'],
       ['1', ''],
@@ -91,7 +91,7 @@ describe('well-formed rows', () => {
     ]);
   });
 
-  it('passes over blank lines but not over an empty quoted value', () => {
+  it('the CSV scanner skips blank lines but not an empty quoted value', () => {
     expect(scan('a\n\n\r\n""\nb')).toEqual([
       { values: ['a'], line: 1 },
       { values: [''], line: 4 },
@@ -99,7 +99,7 @@ describe('well-formed rows', () => {
     ]);
   });
 
-  it('keeps white space unless told to trim, and never trims inside quotes', () => {
+  it('the CSV scanner keeps white space unless told to trim, and never trims inside quotes', () => {
     const text = 'a , b\n " x " ,y\t\n';
     expect(values('a , b\n')).toEqual([['a ', ' b']]);
     expect(values(text, { trim: true })).toEqual([
@@ -112,7 +112,7 @@ describe('well-formed rows', () => {
     ]);
   });
 
-  it('reads delimiters and terminators of several characters, and counts their lines', () => {
+  it('the CSV scanner reads delimiters and terminators of several characters, and counts their lines', () => {
     expect(scan('1+|a+&|\n2+|"x+|y"&|\n3+|z\nz&|\n4+|&|', { delimiter: '+|', recordDelimiter: '&|\n' })).toEqual([
       { values: ['1', 'a+'], line: 1 },
       { values: ['2', 'x+|y'], line: 2 },
@@ -121,18 +121,18 @@ describe('well-formed rows', () => {
     ]);
   });
 
-  it('takes quotes as text when the file has none', () => {
+  it('the CSV scanner takes quotes as text when the file has none', () => {
     expect(values('12" pipe;"x\n"', { delimiter: ';', quote: null })).toEqual([['12" pipe', '"x'], ['"']]);
   });
 
-  it('reads an escape character that is not the quote, and leaves other backslashes alone', () => {
+  it('the CSV scanner reads an escape character that is not the quote, and leaves other backslashes alone', () => {
     expect(values('"a \\"b\\" \\\\",C:\\temp\n"c:\\new","\\\\"\n', { escape: '\\' })).toEqual([
       ['a "b" \\', 'C:\\temp'],
       ['c:\\new', '\\'],
     ]);
   });
 
-  it('passes over comments and lines before the header, and counts them', () => {
+  it('the CSV scanner skips comments and lines before the header, and counts them', () => {
     expect(scan('Report "1\nof 2\n# note\na,b\n# "x\n1,#2\n', { skipLines: 2, comment: '#' })).toEqual([
       { values: ['a', 'b'], line: 4 },
       { values: ['1', '#2'], line: 6 },
@@ -145,7 +145,7 @@ describe('broken rows', () => {
     ['text after a closing quote', '2,"x"y,3', 'text-after-quote'],
     ['a quote inside a plain value', '2,x"y,3', 'stray-quote'],
     ['a quote that is never closed', '2,"xy,3', 'unclosed-quote'],
-  ])('lose nothing but themselves: %s', (_name, row, defect) => {
+  ])('a broken CSV row costs nothing but itself: %s', (_name, row, defect) => {
     expect(scan(`a,b,c\n1,2,3\n${row}\n4,5,6\n7,8,9\n`)).toEqual([
       { values: ['a', 'b', 'c'], line: 1 },
       { values: ['1', '2', '3'], line: 2 },
@@ -155,7 +155,7 @@ describe('broken rows', () => {
     ]);
   });
 
-  it('lose nothing but themselves when a later quote makes the fault show', () => {
+  it('a broken CSV row costs nothing but itself when a later quote makes the fault show', () => {
     const found = scan('a,b\n1,"x\n2,y\n3,"z"\n4,w\n');
     expect(found.map((record) => [record.values[0], record.line, record.defect])).toEqual([
       ['a', 1, undefined],
@@ -166,7 +166,7 @@ describe('broken rows', () => {
     ]);
   });
 
-  it('are reported when the file ends inside quotes', () => {
+  it('a broken CSV row is reported when the file ends inside quotes', () => {
     expect(scan('a,b\n1,"cut off').at(-1)).toEqual({
       values: ['1'],
       line: 2,
@@ -175,7 +175,7 @@ describe('broken rows', () => {
     });
   });
 
-  it('are bounded: a row that is too long is cut and passed over, wherever the text was split', () => {
+  it('a CSV row that is too long is cut and skipped, wherever the text was split', () => {
     const text = `a,b\n1,${'x'.repeat(500)},"${'y"'.repeat(300)}\n2,3\n`;
     for (const piece of [1, 7, 64, 100, 5_000]) {
       const found = scan(text, { maxRecordBytes: 100 }, [piece]);
@@ -187,7 +187,7 @@ describe('broken rows', () => {
     }
   });
 
-  it('are bounded: a quote that is closed beyond the limit counts as not closed, wherever the text was split', () => {
+  it('a CSV quote that is closed beyond the limit counts as not closed, wherever the text was split', () => {
     const text = `a,"${'x\n'.repeat(60)}"\n1,2\n`;
     for (const piece of [1, 64, 5_000]) {
       const found = scan(text, { maxRecordBytes: 100 }, [piece]);
@@ -197,7 +197,7 @@ describe('broken rows', () => {
     expect(scan(text, { maxRecordBytes: 200 })[0]?.defect).toBeUndefined();
   });
 
-  it('are bounded: a quote that is not closed within the limit costs its line', () => {
+  it('a CSV quote that is not closed within the limit costs its line', () => {
     const lines = Array.from({ length: 50 }, (_, index) => `${index},line number ${index}`);
     for (const piece of [1, 64, 5_000]) {
       const found = scan(`a,"b\n${lines.join('\n')}\n`, { maxRecordBytes: 100 }, [piece]);
@@ -228,7 +228,7 @@ describe('any text', () => {
   );
   const pieces = fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 20 });
 
-  it('reads back what was written, with the lines on which rows begin, however the text is split', () => {
+  it('the CSV scanner reads back any text as it was written, with the first line of each row, however the text is split', () => {
     fc.assert(
       fc.property(
         dialects,
@@ -263,7 +263,7 @@ describe('any text', () => {
     );
   });
 
-  it('gives the same rows however the text is split', () => {
+  it('the CSV scanner gives the same rows however the text is split', () => {
     const text = fc.string({ unit: fc.constantFrom('a', '"', ',', '\n', '\r', ' ', '#', '\\'), maxLength: 200 });
     const options = fc.record({
       escape: fc.constantFrom('"', '\\'),
@@ -281,7 +281,7 @@ describe('any text', () => {
     );
   });
 
-  it('reads what csv-parse reads where that finds nothing wrong', () => {
+  it('the CSV scanner reads any text as csv-parse does where csv-parse finds nothing wrong', () => {
     const text = fc.string({ unit: fc.constantFrom('a', 'b', '"', ',', '\n'), maxLength: 60 });
     fc.assert(
       fc.property(text, (content) => {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { accessFault } from '../../../src/ledger/store/file-access.ts';
 
-it('says that the disk fails where a file of the ledger meets an error of the disk', () => {
+it('a fault says that the disk fails where a file of the ledger meets an error of the disk', () => {
   const error = Object.assign(new Error('EIO: i/o error, write'), { code: 'EIO' });
   expect(accessFault('/data/ledger.db.mark', error)).toMatchObject({
     code: 'ledger.unwritable',

@@ -25,21 +25,21 @@ const at = (name: string) => (name.startsWith('/') ? name : join(folder, name));
 const ODD = ['fifo', '/dev/zero', '/dev/null', 'sub'];
 
 describe('a file that is named to the program', () => {
-  it.each(ODD)('is refused where it is no regular file: %s', async (name) => {
+  it.each(ODD)('a named file is refused where it is no regular file: %s', async (name) => {
     expect(await readBoundedFile(at(name), 1000)).toMatchObject({
       ok: false,
       error: { reason: name === 'sub' ? 'is a folder' : 'is not a regular file' },
     });
   });
 
-  it('is read where a link leads to it, up to its bound and to the byte', async () => {
+  it('a named file is read where a link leads to it, up to its bound and to the byte', async () => {
     writeFileSync(at('a'), 'x'.repeat(1000));
     symlinkSync(at('a'), at('link'));
     expect(await readBoundedFile(at('link'), 1000)).toEqual({ ok: true, value: 'x'.repeat(1000) });
     expect(await readBoundedFile(at('a'), 999)).toMatchObject({ error: { reason: 'is larger than 999 bytes' } });
   });
 
-  it('is bounded by what is read of it, whatever its size says', async () => {
+  it('a named file is bounded by the bytes that are read of it, whatever its size says', async () => {
     // Files of this kind say that they have 0 bytes.
     expect(await readBoundedFile('/proc/self/status', 100)).toMatchObject({
       error: { reason: 'is larger than 100 bytes' },
@@ -47,7 +47,7 @@ describe('a file that is named to the program', () => {
     expect(await readBoundedFile('/proc/self/status', 100_000)).toMatchObject({ ok: true });
   });
 
-  it('is told from one that is missing, and from one that is no text', async () => {
+  it('a named file is distinguished from one that is missing, and from one that is no text', async () => {
     writeFileSync(at('latin'), Buffer.from([0xfc]));
     expect(await readBoundedFile(at('nowhere'), 10)).toMatchObject({ error: { kind: 'missing' } });
     expect(await readBoundedFile(at('latin/below'), 10)).toMatchObject({ error: { kind: 'missing' } });

@@ -19,14 +19,14 @@ const fields = (rows: SourceRow[]) => rows.map((row) => row.fields);
 const codes = (rows: SourceRow[]) => rows.map((row) => row.issues?.map(({ code }) => code));
 
 describe('columns', () => {
-  it('stand at their positions, and leading zeros stay', async () => {
+  it('fixed-width columns stand at their positions, and leading zeros stay', async () => {
     expect(await read('0012abc   xx\n0013defghi\n')).toEqual([
       { fields: { no: '0012', text: 'abc' }, place: { file: 'in.txt', line: 1 } },
       { fields: { no: '0013', text: 'defghi' }, place: { file: 'in.txt', line: 2 } },
     ]);
   });
 
-  it('are counted in characters, of which UTF-16 writes some as two', async () => {
+  it('fixed-width columns are counted in characters, of which UTF-16 writes some as two', async () => {
     const rows = await read('00日本abcd\n01\u{1F600}abcd\n', {
       columns: [
         { name: 'no', from: 1, length: 2 },
@@ -40,7 +40,7 @@ describe('columns', () => {
     ]);
   });
 
-  it('lose the blanks that fill them as it is set', async () => {
+  it('fixed-width columns lose the blanks that fill them as configured', async () => {
     const trimmed = async (trim: string) => (await read(' 1   a b  \n', { trim }))[0]?.fields;
     expect(await trimmed('both')).toEqual({ no: '1', text: 'a b' });
     expect(await trimmed('end')).toEqual({ no: ' 1', text: ' a b' });
@@ -53,11 +53,11 @@ describe('columns', () => {
     ['{ "name": "a", "from": 3, "to": 2 }', 'backwards'],
     ['{ "name": "a", "from": 0, "length": 2 }', 'before the first'],
     ['{ "name": "a", "from": 1, "length": 2, "decimals": 2 }', 'decimals of text'],
-  ])('are refused where they make no sense: %s', (column) => {
+  ])('fixed-width columns are refused where they make no sense: %s', (column) => {
     expect(fixedWidth.streamOptions.safeParse({ path: 'x', columns: [JSON.parse(column)] }).success).toBe(false);
   });
 
-  it('have names of their own, also beside those of the parent', async () => {
+  it('fixed-width columns have names of their own, also beside those of the parent', async () => {
     const twice = { path: 'x', columns: [COLUMNS[0], COLUMNS[0]] };
     expect(fixedWidth.streamOptions.safeParse(twice).success).toBe(false);
     await expect(read('', { parent: { prefix: 'H', columns: [COLUMNS[0]] } })).rejects.toThrow(
@@ -65,7 +65,7 @@ describe('columns', () => {
     );
   });
 
-  it('end within the record length', async () => {
+  it('fixed-width columns end within the record length', async () => {
     await expect(read('', { recordLength: 9 })).rejects.toThrow(
       'The column text ends at 10, and a record has 9 characters.',
     );
@@ -86,11 +86,11 @@ describe('decimals and dates', () => {
     ['', undefined],
     ['n/a', 'n/a'],
     ['1.2.3', 'row.decimal'],
-  ])('rewrites %j to %j', async (text, expected) => {
+  ])('a fixed-width decimal rewrites %j to %j', async (text, expected) => {
     expect(await value(text, { type: 'decimal' })).toBe(expected ?? '');
   });
 
-  it('takes a comma for the mark where it is set', async () => {
+  it('a fixed-width decimal takes a comma for the mark where it is configured', async () => {
     expect(await value('1.234,56-', { type: 'decimal' }, { decimalMark: ',' })).toBe('-1234.56');
   });
 
@@ -98,11 +98,11 @@ describe('decimals and dates', () => {
     ['0000012345', '0000012.345'],
     ['5-', '-0.005'],
     ['12.5', '12.5'],
-  ])('puts the mark that is not written into %s: %s', async (text, expected) => {
+  ])('a fixed-width decimal puts the mark that is not written into %s: %s', async (text, expected) => {
     expect(await value(text, { type: 'decimal', decimals: 3 })).toBe(expected);
   });
 
-  it('takes a date of zeros for none, and leaves others as they are', async () => {
+  it('a fixed-width date of zeros is none, and other dates are left as they are', async () => {
     expect(await value('20240301', { type: 'date' })).toBe('20240301');
     expect(await value('00000000', { type: 'date' })).toBe('');
     expect(await value('99991231', { type: 'date' })).toBe('99991231');
@@ -111,7 +111,7 @@ describe('decimals and dates', () => {
 });
 
 describe('records', () => {
-  it('end with LF or CRLF, and blank ones are passed over', async () => {
+  it('fixed-width records end with LF or CRLF, and blank ones are skipped', async () => {
     const rows = await read('0001a\r\n\r\n   \n0002b\n0003c\r\n');
     expect(rows.map(({ fields, place }) => [fields['no'], fields['text'], place.line])).toEqual([
       ['0001', 'a', 1],
@@ -120,7 +120,7 @@ describe('records', () => {
     ]);
   });
 
-  it('have one length where the file has no line ends, whatever characters are in them', async () => {
+  it('fixed-width records have one length where the file has no line ends, whatever characters are in them', async () => {
     const rows = await read('0001abcdef0002gh\nijk', { recordLength: 10 });
     expect(fields(rows)).toEqual([
       { no: '0001', text: 'abcdef' },
@@ -130,7 +130,7 @@ describe('records', () => {
     expect(await read('0001abcdef\r\n\u001a', { recordLength: 10 })).toHaveLength(1);
   });
 
-  it('may be short, and only a last line without its end is taken for cut off', async () => {
+  it('fixed-width records may be short, and only a last line without its end counts as cut off', async () => {
     expect(codes(await read('0001\n0002ab\n'))).toEqual([undefined, undefined]);
     expect(codes(await read('0001abcdef\n0002abcdef'))).toEqual([undefined, undefined]);
     const rows = await read('0001abcdef\n0002ab');
@@ -140,18 +140,18 @@ describe('records', () => {
     expect(codes(await read('0001ab'))).toEqual([undefined]);
   });
 
-  it('records that are too long cost themselves', async () => {
+  it('fixed-width records that are too long cost themselves', async () => {
     const rows = await read(`0001a\n0002${'x'.repeat(700_000)}\n0003c\n`, { maxRecordBytes: 100 });
     expect(codes(rows)).toEqual([undefined, ['row.length'], undefined]);
     expect(JSON.stringify(rows[1]?.fields['_raw']).length).toBeLessThanOrEqual(1_002);
     expect(rows[2]?.place.line).toBe(3);
   });
 
-  it('records before the first one can be passed over', async () => {
+  it('fixed-width records before the first one can be skipped', async () => {
     expect(fields(await read('Title\n----\n0001a\n', { skipLines: 2 }))).toEqual([{ no: '0001', text: 'a' }]);
   });
 
-  it('records that are not valid in the encoding are reported by their columns', async () => {
+  it('fixed-width records that are not valid in the encoding are reported by their columns', async () => {
     const rows = await read(Buffer.concat([Buffer.from('0001a'), Buffer.from([0xe4]), Buffer.from('\n0002b\n')]));
     expect(rows[0]?.issues).toMatchObject([{ code: 'row.encoding', field: 'text', value: 'a\uFFFD' }]);
     expect(rows[1]?.issues).toBeUndefined();
@@ -165,12 +165,12 @@ describe('record types', () => {
   const items = [{ name: 'part', from: 2, length: 3 }];
   const text = 'H001\nIaaa\nIbbb\nX???\nH002\nIccc\n';
 
-  it('are streams of one file', async () => {
+  it('fixed-width record types are streams of one file', async () => {
     expect(fields(await read(text, { prefix: 'H', columns: header }))).toEqual([{ bom: '001' }, { bom: '002' }]);
     expect(fields(await read(text, { prefix: 'I', columns: items }))).toHaveLength(3);
   });
 
-  it('give the fields of the record above', async () => {
+  it('fixed-width record types give the fields of the record above', async () => {
     const rows = await read(text, { prefix: 'I', columns: items, parent: { prefix: 'H', columns: header } });
     expect(fields(rows)).toEqual([
       { bom: '001', part: 'aaa' },
@@ -179,13 +179,13 @@ describe('record types', () => {
     ]);
   });
 
-  it('are told apart by the longer prefix', async () => {
+  it('fixed-width record types are distinguished by the longer prefix', async () => {
     const parent = { prefix: 'H', columns: header };
     const rows = await read('H001\nHIaa\n', { prefix: 'HI', columns: items, parent });
     expect(fields(rows)).toEqual([{ bom: '001', part: 'Iaa' }]);
   });
 
-  it('are an issue where no record stands above, and where that one is bad', async () => {
+  it('a fixed-width record is an issue where no record stands above, and where that one is bad', async () => {
     const parent = { prefix: 'H', columns: [{ name: 'n', from: 2, length: 6, type: 'decimal' }] };
     const rows = await read('Iaaa\nH1.2.3\nIbbb\nH1\nIccc\n', { prefix: 'I', columns: items, parent });
     expect(codes(rows)).toEqual([['row.parent'], ['row.decimal'], undefined]);
@@ -199,7 +199,7 @@ describe('record types', () => {
   });
 });
 
-it('reads back what was written, in any encoding and also across chunks', async () => {
+it('a fixed-width file is read back as it was written, in any encoding and also across chunks', async () => {
   const cell = fc.string({ unit: fc.constantFrom('a', 'ä', '€', '0', ' ', '-'), maxLength: 6 });
   await fc.assert(
     fc.asyncProperty(

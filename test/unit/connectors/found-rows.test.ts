@@ -2,14 +2,14 @@ import { describe, expect, it } from 'vitest';
 import { createRowGatherer } from '../../../connectors/sql/found-rows.ts';
 
 describe('the rows of an answer', () => {
-  it('are kept up to a size, two in any case, and rows behind it are not read', () => {
+  it('the rows of an answer are kept up to a size, two in any case, and later rows are not read', () => {
     const gatherer = createRowGatherer(10);
     for (const text of ['x'.repeat(20), 'y']) gatherer.add(() => [text]);
     gatherer.add(() => expect.fail('a dropped row was read'));
     expect(gatherer.found()).toEqual({ rows: [['x'.repeat(20)], ['y']], isCut: true });
   });
 
-  it('fail as a whole where one cannot be read, and not in the event of the driver', () => {
+  it('the rows of an answer fail as a whole where one cannot be read, and not in the event of the driver', () => {
     const gatherer = createRowGatherer();
     gatherer.add(() => ['a']);
     gatherer.add(() => {

@@ -11,7 +11,7 @@ describe('the sap-idoc connector', () => {
   const read = (stream: object, options: object = {}) =>
     readRows(sapIdoc, { folder, stream: { contents: 'snapshot', ...stream }, options });
 
-  it('gives segments with their fields as text and the segments in them as lists', async () => {
+  it('the sap-idoc connector gives segments with their fields as text and the segments in them as lists', async () => {
     const rows = await read({ path: 'matmas.xml', segment: 'E1MARAM', fields: ['EAN11', 'NTGEW'] });
     expect(fieldsOf(rows)).toMatchObject([
       {
@@ -32,7 +32,7 @@ describe('the sap-idoc connector', () => {
     });
   });
 
-  it('gives rows fields of the segments around them and beside those', async () => {
+  it('the sap-idoc connector gives rows fields of the segments around them and beside those', async () => {
     const parent = {
       STLNR: 'E1STZUM/STLNR',
       MATNR: 'E1STZUM/E1MASTM/MATNR',
@@ -52,19 +52,19 @@ describe('the sap-idoc connector', () => {
     ]);
   });
 
-  it('quarantines a row whose segment has a field of that name', async () => {
+  it('the sap-idoc connector quarantines a row whose segment has a field of that name', async () => {
     const rows = await read({ path: 'matmas.xml', segment: 'E1MARCM', parent: { WERKS: 'E1MARAM/MATNR' } });
     expect(fieldsOf(rows)[0]).toMatchObject({ WERKS: '1000' });
     expect(rows[0]?.issues).toMatchObject([{ code: 'row.duplicate', field: 'WERKS' }]);
   });
 
-  it('reads only the messages that the config names', async () => {
+  it('the sap-idoc connector reads only the messages that the config names', async () => {
     const stream = { path: '*mat*.xml', segment: 'E1STPOM' };
     expect(await read(stream, { messages: ['BOMMAT'] })).toHaveLength(2);
     expect(await read(stream, { messages: ['MATMAS'] })).toHaveLength(0);
   });
 
-  it('reports an IDoc that is too long, and reads those after it', async () => {
+  it('the sap-idoc connector reports an IDoc that is too long, and reads those after it', async () => {
     const rows = await read({ path: 'matmas.xml', segment: 'E1MARAM' }, { maxRecordBytes: 900 });
     expect(rows.map((row) => row.issues?.[0]?.code)).toContain('row.length');
     expect(rows.at(-1)?.fields['MATNR']).toBe('000000000000000700');
@@ -75,7 +75,7 @@ describe('the gdsn connector', () => {
   const folder = fixtureFolder('gdsn');
   const stream = { path: 'notification.xml', contents: 'snapshot' };
 
-  it('gives the items of a hierarchy, with languages and measures', async () => {
+  it('the gdsn connector gives the items of a hierarchy, with languages and measures', async () => {
     const rows = fieldsOf(await readRows(gdsn, { folder, stream, options: { language: ['de'] } }));
     expect(rows).toMatchObject([
       {
@@ -98,14 +98,14 @@ describe('the gdsn connector', () => {
     ]);
   });
 
-  it('gives the children of packages', async () => {
+  it('the gdsn connector gives the children of packages', async () => {
     const rows = await readRows(gdsn, { folder, stream: { ...stream, records: 'children' } });
     expect(fieldsOf(rows)).toEqual([
       { parentGtin: '14006381333938', command: 'ADD', childGtin: '04006381333931', quantity: '12' },
     ]);
   });
 
-  it('reads messages of release 2, and reports a command without an item', async () => {
+  it('the gdsn connector reads messages of release 2, and reports a command without an item', async () => {
     const commandOf = (operand: string) =>
       `<documentCommand><documentCommandHeader type="ADD"/><documentCommandOperand>${operand}</documentCommandOperand></documentCommand>`;
     const gtinOf = (gtin: string) => `<tradeItemIdentification><gtin>${gtin}</gtin></tradeItemIdentification>`;

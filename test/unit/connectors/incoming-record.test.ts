@@ -5,7 +5,7 @@ import { incomingRecord } from '../../../src/pipeline/incoming-record.ts';
 const place = { file: 'a.csv', line: 2 };
 
 describe('a record on its way into the ledger', () => {
-  it('is known by its key columns and stored without the omitted ones', () => {
+  it('an incoming record is known by its key columns and stored without the omitted ones', () => {
     const { identity, raw, issues } = incomingRecord(
       { fields: { ID: '007', NAME: 'x', PRICE: '9' }, place },
       ['ID'],
@@ -16,14 +16,14 @@ describe('a record on its way into the ledger', () => {
     expect(issues).toEqual([]);
   });
 
-  it('does not count a change in an omitted column', () => {
+  it('an incoming record does not count a change in an omitted column', () => {
     const omitted = new Set(['PRICE']);
     const one = incomingRecord({ fields: { ID: '1', PRICE: '9' }, place }, ['ID'], omitted);
     const two = incomingRecord({ fields: { ID: '1', PRICE: '10' }, place }, ['ID'], omitted);
     expect(two.hash).toBe(one.hash);
   });
 
-  it('keeps of a row that fell apart only the key, where columns are omitted', () => {
+  it('an incoming record that could not be split keeps only the key, where columns are omitted', () => {
     const row = {
       fields: { ID: '1', NAME: '9,99', [RAW_FIELD]: '1;;9,99;x' },
       place,
@@ -33,7 +33,7 @@ describe('a record on its way into the ledger', () => {
     expect(JSON.parse(incomingRecord(row, ['ID'], new Set()).raw)).toEqual(row.fields);
   });
 
-  it('is known by its content where the stream has no key', () => {
+  it('an incoming record is known by its content where the stream has no key', () => {
     const record = incomingRecord({ fields: { A: '1' }, place }, [], new Set());
     expect(record.identity).toBe(record.hash);
   });
@@ -43,7 +43,7 @@ describe('a record on its way into the ledger', () => {
     [{ NAME: 'x' }, 'The key column ID does not exist; the row has NAME.'],
     [{ ID: 'A\ud800' }, 'The key column ID has a character that is not allowed in a text: U+D800.'],
     [{ ID: 'A\u001fB' }, 'The key column ID has a character that is not allowed in a text: U+001F.'],
-  ])('is quarantined when its key is missing or malformed: %j', (fields, message) => {
+  ])('an incoming record is quarantined when its key is missing or malformed: %j', (fields, message) => {
     expect(incomingRecord({ fields, place }, ['ID'], new Set()).issues).toMatchObject([
       { code: 'record.key', message },
     ]);

@@ -17,7 +17,7 @@ const ndjson = (content: string | Uint8Array, stream: object = {}, options: obje
 const codes = (rows: SourceRow[]) => rows.map((row) => row.issues?.map((issue) => issue.code).join() ?? 'ok');
 
 describe('a document', () => {
-  it('gives its elements with line and path', async () => {
+  it('a JSON document gives its elements with line and path', async () => {
     expect(await read('[\n  {"a": 1},\n  {"a": [\n2]}, {}\n]\n')).toEqual([
       { fields: { a: 1 }, place: { file: 'in.json', line: 2, path: '$[0]' } },
       { fields: { a: [2] }, place: { file: 'in.json', line: 3, path: '$[1]' } },
@@ -26,7 +26,7 @@ describe('a document', () => {
     expect(await read(' [ ] ')).toEqual([]);
   });
 
-  it('may hold the list anywhere', async () => {
+  it('a JSON document may have the list anywhere', async () => {
     const text = JSON.stringify({
       skip: { parts: [{ x: 1 }], 'quo"te': '\\' },
       n: -1.5e3,
@@ -55,7 +55,7 @@ describe('a document', () => {
     });
   });
 
-  it('names the members that are there when one is missing', async () => {
+  it('a JSON document names the members that are there when one is missing', async () => {
     await expect(read('{"data": [], "meta": {}}', { at: '$.parts' })).rejects.toMatchObject({
       suggestion: 'Correct `at`. It has data, meta.',
     });
@@ -88,7 +88,7 @@ describe('a document', () => {
     await expect(read(text, { at: '$.l' })).rejects.toThrow(message);
   });
 
-  it('gives the rows before the fault', async () => {
+  it('a JSON document gives the rows before the fault', async () => {
     await using folder = await temporaryFolder({ 'in.json': `[${'{"a":1},'.repeat(600)}{"a":}]` });
     let rows = 0;
     const consume = async () => {
@@ -101,7 +101,7 @@ describe('a document', () => {
 });
 
 describe('lines', () => {
-  it('are elements with their line', async () => {
+  it('JSON lines are elements with their line', async () => {
     expect(await ndjson('{"a":1}\r\n\n{"a":2}\n  \n{"a":3}')).toEqual([
       { fields: { a: 1 }, place: { file: 'in.json', line: 1 } },
       { fields: { a: 2 }, place: { file: 'in.json', line: 3 } },
@@ -110,7 +110,7 @@ describe('lines', () => {
     expect(await ndjson('')).toEqual([]);
   });
 
-  it('lines that are not JSON cost only themselves, and keep their text', async () => {
+  it('JSON lines that are not JSON cost only themselves, and keep their text', async () => {
     const rows = await ndjson('{"a":1}\n{"a":\n{"a":2} x\n{"a":3}\n');
     expect(codes(rows)).toEqual(['ok', 'row.json', 'row.json', 'ok']);
     expect(rows[1]).toMatchObject({
@@ -127,7 +127,7 @@ describe('the format', () => {
     return await readRows(json, { folder: folder.path, stream: { path: name, ...stream } });
   };
 
-  it('is told by the extension or the beginning', async () => {
+  it('the format of a JSON file is recognised by the extension or the beginning', async () => {
     expect(await of('x.ndjson', '{"a":1}')).toHaveLength(1);
     expect(await of('x.jsonl', '{"a":1}\n{"a":2}')).toHaveLength(2);
     expect(await of('x.ndjson.gz', gzipSync('{"a":1}'))).toHaveLength(1);
@@ -136,14 +136,14 @@ describe('the format', () => {
     expect(await of('x', ' [{}]')).toHaveLength(1);
   });
 
-  it('is not guessed where a document and a line look the same', async () => {
+  it('the format of a JSON file is not guessed where a document and a line look the same', async () => {
     await expect(of('x.json', '{"a":1}\n')).rejects.toThrow('$ is an object, but a list is expected');
     await expect(of('x.json', '{\n"a":1}\n')).rejects.toThrow('$ is an object');
   });
 });
 
 describe('elements that cannot be used', () => {
-  it('are reported when they are no objects', async () => {
+  it('JSON elements are reported when they are no objects', async () => {
     const rows = await read('[1, "x", null, [], true, {}]');
     expect(codes(rows)).toEqual([...Array<string>(5).fill('row.object'), 'ok']);
     expect(rows[1]).toMatchObject({
@@ -153,7 +153,7 @@ describe('elements that cannot be used', () => {
     });
   });
 
-  it('are reported when an object has a name twice, however deep', async () => {
+  it('JSON elements are reported when an object has a name twice, however deep', async () => {
     const rows = await ndjson(
       '{"a":1,"a":2}\n{"b":[{"c":{"x":1,"y":{},"x":2}}]}\n{"a":{"a":{"a":"a\\": \\"a"}},"b":{"a":1}}\n{"a":1,"\\u0061":2}',
     );
@@ -162,14 +162,14 @@ describe('elements that cannot be used', () => {
     expect(rows.map((row) => row.issues?.[0]?.field)).toEqual(['a', 'x', undefined, 'a']);
   });
 
-  it('are reported when they are nested too deeply, without being built', async () => {
+  it('JSON elements are reported when they are nested too deeply, without being built', async () => {
     const nested = (depth: number) => `{"a":${'['.repeat(depth - 1)}${']'.repeat(depth - 1)}}`;
     const rows = await read(`[${nested(100)},${nested(101)},${nested(200_000)},{}]`);
     expect(codes(rows)).toEqual(['ok', 'row.depth', 'row.depth', 'ok']);
     expect(rows[1]?.issues?.[0]?.cure).toContain('Set `at`');
   });
 
-  it('are reported when they are too long, and reading goes on', async () => {
+  it('JSON elements are reported when they are too long, and reading continues', async () => {
     const long = `{"a":"${'x'.repeat(2_000_000)}"}`;
     for (const rows of [await read(`[{},${long},\n{"b":1}]`), await ndjson(`{}\n${long}\n{"b":1}\n`)]) {
       expect(codes(rows)).toEqual(['ok', 'row.length', 'ok']);
@@ -184,7 +184,7 @@ describe('elements that cannot be used', () => {
     expect(codes(await read(`[{"a":"${'x'.repeat(100)}"},{}]`, { maxRecordBytes: 64 }))).toEqual(['row.length', 'ok']);
   });
 
-  it('are reported when their text is not UTF-8', async () => {
+  it('JSON elements are reported when their text is not UTF-8', async () => {
     const bytes = Buffer.from('[{"a":"ok"},{"a":"?","b":1}]');
     bytes[bytes.indexOf('?')] = 0xe4;
     const rows = await read(bytes);
@@ -192,7 +192,7 @@ describe('elements that cannot be used', () => {
     expect(rows[1]?.issues?.[0]?.field).toBe('a');
   });
 
-  it('are not passed over by a filter that they cannot be held against', async () => {
+  it('JSON elements that cannot be compared with a filter are not skipped by it', async () => {
     const rows = await read('[{"m":"a"},{"m":"b"},1,{"m":"b","m":"a"},{"m":"a","x":1,"x":2}]', { where: { m: 'a' } });
     expect(rows.map((row) => row.place.path)).toEqual(['$[0]', '$[2]', '$[3]', '$[4]']);
     expect(codes(rows)).toEqual(['ok', 'row.object', 'row.duplicate', 'row.duplicate']);
@@ -200,7 +200,7 @@ describe('elements that cannot be used', () => {
 });
 
 describe('values', () => {
-  it('keep the type they have', async () => {
+  it('JSON values keep their type', async () => {
     const [row] = await read('[{"s":"007","n":7,"f":1.10,"b":false,"z":null,"o":{"x":[1]},"neg":-0.5,"e":1.5e3}]');
     expect(row?.fields).toEqual({ s: '007', n: 7, f: 1.1, b: false, z: null, o: { x: [1] }, neg: -0.5, e: 1500 });
   });
@@ -218,27 +218,27 @@ describe('values', () => {
     ['0.10000000000000000', 0.1],
     ['1000000000000000000000', 1e21],
     ['100', 100],
-  ])('%s never change unseen', async (written, expected) => {
+  ])('the JSON values %s never change unseen', async (written, expected) => {
     for (const text of [`[{"a":${written}}]`, `[{"a":[ ${written}, 1]}]`, `[{"a":\n${written}}]`]) {
       const [row] = await read(text);
       expect([row?.fields['a']].flat()[0]).toBe(expected);
     }
   });
 
-  it('may have names that mean something to JavaScript', async () => {
+  it('JSON values may have names that mean something to JavaScript', async () => {
     const [row] = await read('[{"__proto__":{"x":1e400},"constructor":1}]');
     expect(row?.issues).toBeUndefined();
     expect(Object.keys(row?.fields ?? {})).toEqual(['__proto__', 'constructor']);
     expect(Object.getPrototypeOf(row?.fields)).toBe(Object.prototype);
   });
 
-  it('may follow a byte order mark; UTF-16 is refused', async () => {
+  it('JSON values may follow a byte order mark; UTF-16 is refused', async () => {
     expect(await read('\ufeff[{}]')).toHaveLength(1);
     expect(await ndjson('\ufeff{"a":1}\n')).toMatchObject([{ fields: { a: 1 } }]);
     await expect(read(Buffer.from('\ufeff[]', 'utf16le'))).rejects.toThrow('in.json is UTF-16');
   });
 
-  it('are told apart into streams by their members', async () => {
+  it('JSON values are divided into streams by their members', async () => {
     const text =
       '[{"model":"part","pk":1},{"model":"bom","pk":1,"optional":false},{"model":"bom","pk":2,"optional":true}]';
     expect(await read(text, { where: { model: 'part' } })).toHaveLength(1);
@@ -248,7 +248,7 @@ describe('values', () => {
 });
 
 describe('any document', () => {
-  it('is read back as it was written, in pages, with true lines', async () => {
+  it('any JSON document is read back as it was written, in pages, with true lines', async () => {
     // Damaged text and numbers with hundreds of digits have rules and tests of their own.
     const value = fc.jsonValue({ maxDepth: 3 }).filter((found) => !/\uFFFD|e[+-]\d{3}/.test(JSON.stringify(found)));
     const object = fc.dictionary(fc.string(), value).filter((found) => !JSON.stringify(found).includes('\uFFFD'));
@@ -281,7 +281,7 @@ describe('any document', () => {
 });
 
 describe('files', () => {
-  it('are read as one snapshot, and refused when one changes meanwhile', async () => {
+  it('JSON files are read as one snapshot, and refused when one changes meanwhile', async () => {
     await using folder = await temporaryFolder({ 'x-2.ndjson': '{"a":3}', 'x-1.ndjson': '{"a":1}\n{"a":2}\n' });
     const setup = { folder: folder.path, stream: { path: 'x-*.ndjson' } };
     expect((await readRows(json, setup)).map((row) => [row.fields['a'], row.place.file])).toEqual([
@@ -299,14 +299,14 @@ describe('files', () => {
     await expect(consume()).rejects.toThrow('was changed while it was read');
   });
 
-  it('are described by a probe', async () => {
+  it('JSON files are described by a probe', async () => {
     await using folder = await temporaryFolder({ 'x.json': '[1,{"sku":1,"name":2}]', 'empty.json': '[]' });
     const of = (path: string) => probe(json, { folder: folder.path, stream: { path } });
     expect(await of('x.json')).toBe('1 file, 22 B, columns sku, name');
     expect(await of('empty.json')).toBe('1 file, 2 B, no columns');
   });
 
-  it('need a path that can be followed', () => {
+  it('JSON files need a path that can be followed', () => {
     for (const at of ['parts', '$.', '$.a*', '$.*', '$.a[**]', '$..a', '$[-1]', '$[a]', '']) {
       expect(json.streamOptions.safeParse({ path: 'x', at }).success, at).toBe(false);
     }

@@ -28,7 +28,7 @@ const PARTS = {
 };
 
 describe('a list within the elements of a list', () => {
-  it('is a stream, with or without [*] at its end', async () => {
+  it('a list within the elements of a JSON list is a stream, with or without [*] at its end', async () => {
     const rows = await read(PARTS, { at: '$.parts[*].childItems[*]' });
     expect(rows).toEqual([
       { fields: { no: 10, part: 'A' }, place: { file: 'in.json', line: 1, path: '$.parts[0].childItems[0]' } },
@@ -38,7 +38,7 @@ describe('a list within the elements of a list', () => {
     expect(await read(PARTS, { at: '$.parts[*].childItems' })).toEqual(rows);
   });
 
-  it('gives the fields of the elements around it, also those that stand behind it', async () => {
+  it('a nested JSON list gives the fields of the elements around it, also those that stand behind it', async () => {
     const parent = { product: '$.parts[*].id', name: '$.parts[*].name' };
     const rows = await read(PARTS, { at: '$.parts[*].childItems[*]', parent });
     expect(rows.map(({ fields }) => fields)).toEqual([
@@ -48,7 +48,7 @@ describe('a list within the elements of a list', () => {
     ]);
   });
 
-  it('may lie deeper, and each level can give values', async () => {
+  it('a nested JSON list may lie deeper, and each level can give values', async () => {
     const document = {
       data: [
         { id: 1, boms: [{ no: 'a', meta: { plant: '0001' }, items: { lines: [{ x: 1 }, { x: 2 }] } }, { no: 'b' }] },
@@ -64,7 +64,7 @@ describe('a list within the elements of a list', () => {
     expect(rows[1]?.place.path).toBe('$.data[0].boms[0].items.lines[1]');
   });
 
-  it('may be a list of lists, or stand in lines', async () => {
+  it('a nested JSON list may be a list of lists, or stand in lines', async () => {
     expect((await read({ a: [[{ x: 1 }], [], [{ x: 2 }]] }, { at: '$.a[*][*]' })).map(({ fields }) => fields)).toEqual([
       { x: 1 },
       { x: 2 },
@@ -79,19 +79,19 @@ describe('a list within the elements of a list', () => {
     ]);
   });
 
-  it('is filtered by its own members', async () => {
+  it('a nested JSON list is filtered by its own members', async () => {
     const rows = await read(PARTS, { at: '$.parts[*].childItems[*]', where: { no: 10 } });
     expect(rows.map(({ fields }) => fields['part'])).toEqual(['A', 'C']);
   });
 
-  it('is quarantined where a record has a member of that name, which stays as it is', async () => {
+  it('a nested JSON list is quarantined where a record has a member of that name, which stays as it is', async () => {
     const document = [{ id: 1, l: [{ id: 'own' }, { x: 2 }] }];
     const rows = await read(document, { at: '$[*].l[*]', parent: { id: '$[*].id' } });
     expect(rows.map(({ fields }) => fields)).toEqual([{ id: 'own' }, { x: 2, id: 1 }]);
     expect(rows.map(({ issues }) => issues)).toMatchObject([[{ code: 'row.duplicate', field: 'id' }], undefined]);
   });
 
-  it('needs paths that stand around it', async () => {
+  it('a nested JSON list needs paths that stand around it', async () => {
     for (const id of ['$.id', '$.other[*].id', '$.parts[*]', '$.parts[*].childItems[*].no']) {
       await expect(read(PARTS, { at: '$.parts[*].childItems[*]', parent: { id } })).rejects.toThrow(
         `The path ${id} of parent.id names no value around the records`,
@@ -101,7 +101,7 @@ describe('a list within the elements of a list', () => {
 });
 
 describe('what cannot be used', () => {
-  it('is reported where no list stands, and the rest is read', async () => {
+  it('a nested JSON list that is missing is reported where it should be, and the rest is read', async () => {
     const document = [{ l: { x: 1 } }, { l: [{ x: 2 }, 'text'] }, 'text', { l: [{ x: 3 }] }];
     const rows = await read(document, { at: '$[*].l[*]' });
     expect(rows.map(({ issues, place }) => [place.path, issues?.[0]?.code])).toEqual([
@@ -114,7 +114,7 @@ describe('what cannot be used', () => {
     expect(rows[0]?.issues?.[0]?.message).toBe('The value at $[0].l is an object, but a list is expected.');
   });
 
-  it('is reported for every record of an element with a name twice, or with damaged text around it', async () => {
+  it('a nested JSON record is reported for an element with a name twice, or with damaged text around it', async () => {
     const twice = await read('[{"id":1,"id":2,"l":[{"x":1},{"x":2}]}]', { at: '$[*].l[*]' });
     // The element has one as well, because members of a name that comes twice are lost but for the last.
     expect(twice.map(({ issues }) => issues?.[0]?.code)).toEqual(['row.duplicate', 'row.duplicate', 'row.duplicate']);
@@ -127,7 +127,7 @@ describe('what cannot be used', () => {
     expect(damaged.map(({ issues }) => issues?.map(({ field }) => field))).toEqual([['id'], ['x', 'id']]);
   });
 
-  it('is reported where the element with all its records is too long, or a value around them', async () => {
+  it('a nested JSON record is reported where the element with all its records is too long, or a value around them', async () => {
     const long = await read([{ l: [{ x: 'x'.repeat(100) }] }, { l: [{ x: 1 }] }], {
       at: '$[*].l[*]',
       maxRecordBytes: 64,
@@ -139,7 +139,7 @@ describe('what cannot be used', () => {
   });
 });
 
-it('gives pages of bounded size however many records one element has', async () => {
+it('nested JSON records come in pages of bounded size however many records one element has', async () => {
   const document = [{ id: 1, l: Array.from({ length: 1_300 }, (_, x) => ({ x })) }];
   await using folder = await temporaryFolder({ 'in.json': JSON.stringify(document) });
   const sizes: number[] = [];
@@ -150,7 +150,7 @@ it('gives pages of bounded size however many records one element has', async () 
   expect(sizes.reduce((sum, size) => sum + size)).toBe(1_300);
 });
 
-it('finds what a loop over the parsed document finds', async () => {
+it('the json connector finds the same nested records as a loop over the parsed document', async () => {
   const line = fc.record({ n: fc.nat(), t: fc.string({ maxLength: 5 }) });
   const part = fc.record({ id: fc.string(), lines: fc.option(fc.array(line, { maxLength: 4 }), { nil: null }) });
   await fc.assert(

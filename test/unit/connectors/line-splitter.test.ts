@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { createLineSplitter } from '../../../src/lib/files/line-splitter.ts';
 
-it('gives the same lines however the bytes are cut, also amid a character', () => {
+it('the line splitter gives the same lines however the bytes are cut, also amid a character', () => {
   const line = fc.string({ unit: 'grapheme' }).map((text) => text.replaceAll('\n', ' ').toWellFormed());
   fc.assert(
     fc.property(fc.array(line), fc.array(fc.nat(64)), (lines, cuts) => {

@@ -69,7 +69,7 @@ async function configWith(connector: Connector): Promise<LoadedConfig<Connector>
 }
 
 describe('a source that cannot be read', () => {
-  it('names the stream in the config, with the message, suggestion and cause that the connector gave', async () => {
+  it('a source that cannot be read names the stream in the config, with the message, suggestion and cause of the connector', async () => {
     const config = await loadText(STREAMS);
     expect(await failureOfReading(config, 0)).toMatchObject({
       code: 'source.unreadable',
@@ -86,18 +86,18 @@ describe('a source that cannot be read', () => {
     expect(await failureOfReading(refused, 0)).toMatchObject({ message: 'No.', suggestion: undefined, cause });
   });
 
-  it('names the options where its single stream stands in them', async () => {
+  it('a source that cannot be read names the options where its single stream stands in them', async () => {
     const config = await loadText(SOUND_CONFIG);
     expect(await failureOfReading(config, 0)).toMatchObject({ path: 'sources[0].options' });
   });
 
-  it('names the source where it cannot even be opened', async () => {
+  it('a source that cannot even be opened is named', async () => {
     const config = await configWith(failing('open', sourceFault('No.')));
     expect(await failureOfReading(config, 0)).toMatchObject({ message: 'No.', path: 'sources[0]' });
     expect(await failureOfChecking(config)).toMatchObject({ message: 'No.', path: 'sources[0]' });
   });
 
-  it('keeps the place that the connector names itself, and any other error as it is', async () => {
+  it('a source that cannot be read keeps the place that the connector names itself, and any other error as it is', async () => {
     const placed = sourceFault('No.', { path: 'sources[0].options.host' });
     const defect = new TypeError('x is not a function');
     for (const error of [placed, defect]) {
@@ -108,7 +108,7 @@ describe('a source that cannot be read', () => {
     }
   });
 
-  it('is not read where its connector does not say what its reads give', async () => {
+  it('a source is not read where its connector does not say what its reads give', async () => {
     const hourly = { ...failing('open', new Error('opened')), reads: () => 'hourly' as never };
     const message = 'The connector failing gives "hourly" as the kind of read of the stream default.';
     const expected = { code: 'source.unreadable', message, path: expect.stringContaining('sources[0]') };

@@ -41,7 +41,7 @@ describe('a file that is read as another format is called what it is', () => {
     ['an empty file as CSV', csv, '', 'in has no header row: it is empty.'],
     ['an empty file as JSON', json, '', 'in is empty.'],
     ['blank lines as JSON', json, '\n \n', 'in is empty.'],
-  ])('%s', async (_about, connector, content, message) => {
+  ])('a file read as another format is recognised: %s', async (_about, connector, content, message) => {
     expect((await failure(connector, content)).message.replace(/^\/.*\//, '')).toBe(message);
   });
 
@@ -63,11 +63,11 @@ it.each([
   '﻿a,b',
   '',
   '[id],[name]',
-])('takes %j for text', (text) => {
+])('the recognition of content takes %j for text', (text) => {
   expect(recogniseContent(Buffer.from(text))).toBeNull();
 });
 
-it('takes no delimited text of letters, digits and separators for anything else', () => {
+it('the recognition of content takes no delimited text of letters, digits and separators for anything else', () => {
   const text = fc.string({
     unit: fc.constantFrom('a', 'Z', '0', ';', ',', '"', ' ', '\n', 'ä', '.', '-'),
     minLength: 1,

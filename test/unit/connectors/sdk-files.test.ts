@@ -14,7 +14,7 @@ async function names(folder: string, pattern: string): Promise<string[]> {
 }
 
 describe('findFiles', () => {
-  it('matches * and ? in names of files and folders, and nothing else', async () => {
+  it('findFiles matches * and ? in names of files and folders, and nothing else', async () => {
     await using folder = await temporaryFolder({
       'a.csv': '',
       'a+b.csv': '',
@@ -38,7 +38,7 @@ describe('findFiles', () => {
     expect(await names('/', join(folder.path, 'b.csv'))).toEqual(['b.csv']);
   });
 
-  it('does not take wildcards in the folder of the config for a pattern', async () => {
+  it('findFiles does not take wildcards in the folder of the config for a pattern', async () => {
     await using folder = await temporaryFolder();
     const odd = join(folder.path, 'a*b');
     await mkdir(odd);
@@ -46,13 +46,13 @@ describe('findFiles', () => {
     expect(await names(odd, '?.csv')).toEqual(['x.csv']);
   });
 
-  it('follows links to files', async () => {
+  it('findFiles follows links to files', async () => {
     await using folder = await temporaryFolder({ 'real.txt': 'x' });
     await symlink(join(folder.path, 'real.txt'), join(folder.path, 'link.csv'));
     expect(await names(folder.path, '*.csv')).toEqual(['link.csv']);
   });
 
-  it('says what is wrong with a path, and what to do', async () => {
+  it('findFiles says what is wrong with a path, and what to do', async () => {
     await using folder = await temporaryFolder({ 'a.txt': '' });
     await mkdir(join(folder.path, 'd'));
     const fault = { code: 'source.unreadable', exitCode: 3, suggestion: expect.stringMatching(/\.$/) };
@@ -78,7 +78,7 @@ describe('a file that is read', () => {
     return file;
   }
 
-  it('gives the bytes in bounded chunks', async () => {
+  it('a file is read in bounded chunks', async () => {
     const content = Buffer.alloc(600_000, 'abc');
     await using folder = await temporaryFolder({ 'x.csv': content });
     const chunks: Buffer[] = [];
@@ -110,7 +110,7 @@ describe('a file that is read', () => {
       suggestion: expect.stringContaining('under a temporary name'),
     });
 
-    it('refuses one that grows as soon as it has grown, and says how', async () => {
+    it('a file that grows while it is read is refused as soon as it has grown, with the reason', async () => {
       const { read, error } = await readWhile((folder) => appendFile(path(folder), 'new row\n'));
       expect(error).toMatchObject(
         refusal(/x\.csv was changed while it was read: it grew from 900000 to 900008 bytes\./),
@@ -118,18 +118,18 @@ describe('a file that is read', () => {
       expect(read.length).toBe(64 * 1024);
     });
 
-    it('refuses one that shrinks', async () => {
+    it('a file that shrinks while it is read is refused', async () => {
       const { error } = await readWhile((folder) => truncate(path(folder), 300_000));
       expect(error).toMatchObject(refusal(/it shrank from 900000 to 300000 bytes\./));
     });
 
-    it('gives nothing of another content that is written over it, so that no row is a mixture of both', async () => {
+    it('a file that is written over while it is read gives nothing of the new content, so that no row is a mixture of both', async () => {
       const { read, error } = await readWhile((folder) => writeFile(path(folder), Buffer.alloc(900_000, 'another\n')));
       expect(error).toMatchObject(refusal(/x\.csv was changed while it was read: it was overwritten\./));
       expect(read.equals(OLD.subarray(0, read.length))).toBe(true);
     });
 
-    it('reads one to its end that another is renamed over, as it was when the read began', async () => {
+    it('a file over which another is renamed is read to its end as it was when the read began', async () => {
       const { read, error } = await readWhile(async (folder) => {
         await writeFile(`${path(folder)}.new`, 'another\n');
         await rename(`${path(folder)}.new`, path(folder));
@@ -138,7 +138,7 @@ describe('a file that is read', () => {
     });
   });
 
-  it('refuses a file that is no longer the one that was found', async () => {
+  it('a file that is no longer the one that was found is refused', async () => {
     await using folder = await temporaryFolder({ 'x.csv': 'one' });
     const file = await find(folder.path);
     await writeFile(join(folder.path, 'x.csv'), 'other');
@@ -148,7 +148,7 @@ describe('a file that is read', () => {
   });
 
   it.skipIf(process.getuid?.() === 0)(
-    'reports a file that may not be read (needs a user that is not root)',
+    'a file that may not be read is reported (needs a user that is not root)',
     async () => {
       await using folder = await temporaryFolder({ 'x.csv': 'one' });
       await chmod(join(folder.path, 'x.csv'), 0);

@@ -15,7 +15,7 @@ import {
 import { probe, temporaryFolder } from '../../support/connectors/connector-reader.ts';
 
 describe('createRowNumbering', () => {
-  it('counts rows with the same values, and no others', () => {
+  it('createRowNumbering counts rows with the same values, and no others', () => {
     const numberOf = createRowNumbering();
     expect([numberOf('A', 'B'), numberOf('A', 'C'), numberOf('A', 'B')]).toEqual([1, 1, 2]);
     expect([numberOf('A B'), numberOf('A', 'B', '')]).toEqual([1, 1]);
@@ -34,7 +34,7 @@ describe('cells of spreadsheets', () => {
   const value = (type: string, text: string | null, format = PLAIN_NUMBER_FORMAT) =>
     cellValue({ column: 0, type, style: 0, text, formula: false }, context(format));
 
-  it('keep article numbers, and become ISO dates', () => {
+  it('cells of spreadsheets keep article numbers, and become ISO dates', () => {
     expect(value('n', '123', parseNumberFormat('0000000'))).toBe('0000123');
     expect(value('n', '4006381333931')).toBe('4006381333931');
     expect(value('n', '45352', builtInNumberFormat(14))).toBe('2024-03-01');
@@ -42,13 +42,13 @@ describe('cells of spreadsheets', () => {
     expect(value('e', '#N/A')).toBe('');
   });
 
-  it('say what is wrong with them', () => {
+  it('cells of spreadsheets have their faults reported', () => {
     expect(value('e', '#REF!')).toMatchObject({ code: 'cell.error', message: expect.stringMatching(/\.$/) });
     expect(value('s', '7')).toMatchObject({ code: 'cell.text' });
     expect(value('n', '40063813339312345')).toMatchObject({ code: 'cell.shortened' });
   });
 
-  it('have letters for their columns, and characters that XML cannot hold', () => {
+  it('cells of spreadsheets have letters for their columns, and characters that XML cannot hold', () => {
     expect([0, 25, 26, 16_383].map((column) => columnLettersOf(column))).toEqual(['A', 'Z', 'AA', 'XFD']);
     expect(['A', 'Z', 'AA', 'XFD'].map((letters) => columnOfLetters(letters))).toEqual([0, 25, 26, 16_383]);
     expect(unescapeCellText('a_x000D_b')).toBe('a\rb');
@@ -56,7 +56,7 @@ describe('cells of spreadsheets', () => {
 });
 
 describe('a file connector without `columns`', () => {
-  it('has those of the rows of the first page', async () => {
+  it('a file connector without `columns` has the columns of the rows of the first page', async () => {
     const connector = defineFileConnector({
       id: 'two-pages',
       title: 'Two pages',

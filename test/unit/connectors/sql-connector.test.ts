@@ -25,11 +25,11 @@ describe('a watermark less the overlap', () => {
     ['0000-00-00 00:00:00', 300, '0000-00-00 00:00:00'],
     ['2026-01-01 00:00:00 BC', 300, '2026-01-01 00:00:00 BC'],
     ['1901-01-01 00:00:00', 86_400 * 3650, '1900-01-01 00:00:00'],
-  ])('%s less %i is %s', (watermark, overlap, expected) => {
+  ])('the watermark %s less the overlap %i is %s', (watermark, overlap, expected) => {
     expect(earlierBy(watermark, overlap, 'number')).toBe(expected);
   });
 
-  it('is refused where it has no meaning', () => {
+  it('a watermark less the overlap is refused where it has no meaning', () => {
     expect(() => earlierBy('infinity', 300, 'time')).toThrow(
       'The watermark "infinity" is no time, no date and no number.',
     );
@@ -37,7 +37,7 @@ describe('a watermark less the overlap', () => {
 });
 
 it.each([0.1, 16_777_216, 1 / 3, 3.4e38, 1e-45, -2.5])(
-  'writes %d in single precision so that it is read back',
+  'the sql connector writes %d in single precision so that it is read back',
   (value) => {
     const single = Math.fround(value);
     expect(Math.fround(Number(singleText(single)))).toBe(single);
@@ -55,7 +55,7 @@ describe('SQLite', () => {
     return rows.map(({ fields }) => fields);
   };
 
-  it('gives numbers with every digit, bytes in Base64 and JSON where it is named', async () => {
+  it('SQLite gives numbers with every digit, bytes in Base64 and JSON where it is named', async () => {
     const query = `SELECT 9223372036854775807 AS id, 0.1 AS f, '007' AS t, x'00ff' AS b, NULL AS n, '{"a":[1]}' AS j`;
     expect(await read('', { query, page: ['id'], json: ['j'] })).toEqual([
       { id: '9223372036854775807', f: '0.1', t: '007', b: 'AP8=', n: null, j: { a: [1] } },
@@ -66,7 +66,7 @@ describe('SQLite', () => {
     ['a number of the table', 'SELECT id FROM t'],
     ['a computed number', 'SELECT id + 0 AS id FROM t'],
     ['text that looks like numbers', "SELECT printf('%05d', id) AS id FROM t"],
-  ])('compares %s by its type', async (_name, query) => {
+  ])('SQLite compares %s by its type', async (_name, query) => {
     const table = `CREATE TABLE t (id INTEGER PRIMARY KEY);
       WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 1500) INSERT INTO t SELECT n FROM r`;
     const rows = await read(table, { query, page: ['id'] });
@@ -93,13 +93,13 @@ describe('SQLite', () => {
     return rows.map(({ fields }) => fields['w']);
   };
 
-  it('refuses a watermark of text from which the overlap cannot be taken, before the first row', async () => {
+  it('SQLite refuses a watermark of text from which the overlap cannot be taken, before the first row', async () => {
     for (const value of ['1000', '00010', '-5', 'anything', '12:30:00'])
       await expect(changesAfter([value]), value).rejects.toThrow(`The watermark "${value}"`);
     expect(await changesAfter(['20260101'], '20260102')).toEqual(['20260101', '20260102']);
   });
 
-  it('refuses times in a column of text whose time zones differ', async () => {
+  it('SQLite refuses times in a column of text whose time zones differ', async () => {
     const [east, west] = ['2026-01-01 10:30:00+02:00', '2026-01-01 10:00:00+01:00'];
     await expect(changesAfter([east, west], east)).rejects.toThrow('several time zones');
     await expect(changesAfter([west], east)).rejects.toThrow('several time zones');
@@ -110,11 +110,11 @@ describe('SQLite', () => {
     ['SELECT 1 AS id; -- the end'],
     ['SELECT 1 AS id;\n/* the\n end; */ -- of it\n;'],
     ['SELECT 1 AS id /* no; end */'],
-  ])('reads %j', async (query) => {
+  ])('SQLite reads %j', async (query) => {
     expect(await read('', { query, page: ['id'] })).toEqual([{ id: '1' }]);
   });
 
-  it('names a file that is missing or is no database', async () => {
+  it('SQLite names a file that is missing or is no database', async () => {
     await using folder = await temporaryFolder({
       'x.db': 'This text is no database, and long enough to be read as one.',
     });
@@ -129,7 +129,7 @@ describe('SQLite', () => {
   });
 });
 
-it('the preset is a whole config without a problem', async () => {
+it('the preset of the sql connector is a whole config without a problem', async () => {
   const text = readFileSync(join(REPOSITORY, 'config/presets/sql.yaml'), 'utf8');
   const [host, database, user, password] = ['db.example.com', 'erp', 'reader', 'a-password'];
   const env = {
@@ -144,7 +144,7 @@ it('the preset is a whole config without a problem', async () => {
   expect(warnings).toEqual([]);
 });
 
-it('the examples of the documents fit the options', () => {
+it('the examples of the documents fit the options of the sql connector', () => {
   for (const file of ['connectors/sql/README.md', 'docs/connectors/sql.md']) {
     const [, example = ''] = /```yaml\n(.*?)```/s.exec(readFileSync(join(REPOSITORY, file), 'utf8')) ?? [];
     const { sources } = parse(example) as {

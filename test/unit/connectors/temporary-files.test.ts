@@ -7,7 +7,7 @@ import { createTemporaryFiles } from '../../../src/sdk/files/temporary-files.ts'
 import { temporaryFolder } from '../../support/connectors/connector-reader.ts';
 
 describe('temporary files', () => {
-  it('can be read by their owner alone, and are gone at the end', async () => {
+  it('temporary files can be read by their owner alone, and are gone at the end', async () => {
     await using folder = await temporaryFolder();
     const files = createTemporaryFiles(folder.path);
     const file = await files.create();
@@ -20,7 +20,7 @@ describe('temporary files', () => {
     expect(readdirSync(folder.path)).toEqual([]);
   });
 
-  it('make no folder where none is needed', async () => {
+  it('temporary files make no folder where none is needed', async () => {
     await using folder = await temporaryFolder();
     await createTemporaryFiles(folder.path).close();
     expect(readdirSync(folder.path)).toEqual([]);

@@ -78,11 +78,11 @@ describe('a file that is no workbook is called what it is', () => {
     ],
     [zip([{ name: 'products.csv', data: Buffer.from('a\n1\n') }]), 'in.xlsx/products.csv is not an XLSX workbook.'],
     [zip([{ name: 'mimetype', data: Buffer.from('application/vnd.oasis') }]), 'in.xlsx is an OpenDocument file'],
-  ])('%#', async (content, message) => {
+  ])('a file that is no workbook is called by its kind (%#)', async (content, message) => {
     expect((await failure(content)).message).toContain(message);
   });
 
-  it('a workbook in the binary form is called what it is', async () => {
+  it('a workbook in the binary form is called by its kind', async () => {
     const relations =
       '<Relationships><Relationship Id="a" Type="x/officeDocument" Target="xl/workbook.bin"/></Relationships>';
     const content = zip([
@@ -176,7 +176,7 @@ describe('shared texts beyond what is kept in memory', () => {
   texts.push('', 'longer than several blocks '.repeat(10_000), '', 'ä');
 
   it.for([0, 100_000])(
-    'come from a temporary file beyond %i bytes, in any order, and the file is removed',
+    'shared texts beyond %i bytes come from a temporary file, in any order, and the file is removed',
     (memoryBytes) => {
       const table = createStringTable({ cellMax: 1_000_000, memoryBytes });
       for (const text of texts) {
@@ -207,7 +207,7 @@ describe('files that were opened', () => {
     return targets.filter((target) => target.startsWith(path));
   };
 
-  it('are closed at the end, after a fault, and when the reader stops', async () => {
+  it('workbook files are closed at the end, after a fault, and when the reader stops', async () => {
     const sheet =
       textRow(1, 'a') + Array.from({ length: 3_000 }, (_, index) => textRow(index + 2, `v${index}`)).join('');
     await using folder = await temporaryFolder({

@@ -12,12 +12,12 @@ async function read(parts: WorkbookParts, stream: object = {}): Promise<SourceRo
 const fields = (rows: SourceRow[]) => rows.map((row) => row.fields);
 
 describe('rows', () => {
-  it('stand at a file, a sheet and a row', async () => {
+  it('rows of a sheet stand at a file, a sheet and a row', async () => {
     const rows = await read({ sheet: textRow(1, 'sku') + textRow(7, '0815') });
     expect(rows).toEqual([{ fields: { sku: '0815' }, place: { file: 'in.xlsx', line: 7, path: 'Sheet1' } }]);
   });
 
-  it('are found by their order where they have no numbers, and so are cells', async () => {
+  it('rows of a sheet are found by their order where they have no numbers, and so are cells', async () => {
     const sheet =
       '<row><c t="inlineStr"><is><t>a</t></is></c><c t="inlineStr"><is><t>b</t></is></c></row>' +
       '<row><c><v>1</v></c><c><v>2</v></c></row><row><c r="B3"><v>3</v></c></row>';
@@ -29,19 +29,19 @@ describe('rows', () => {
     expect(rows.map(({ place }) => place.line)).toEqual([2, 3]);
   });
 
-  it('rows without a value are passed over', async () => {
+  it('rows of a sheet without a value are skipped', async () => {
     const sheet = `${textRow(1, 'a')}<row r="2"/><row r="3"><c r="A3" s="0"/></row>${textRow(4, '')}${textRow(5, 'x')}`;
     expect(fields(await read({ sheet }))).toEqual([{ a: 'x' }]);
   });
 
-  it('are all read where the sheet says that it is smaller or larger', async () => {
+  it('rows of a sheet are all read where the sheet says that it is smaller or larger', async () => {
     for (const dimension of ['A1:A1', 'A1:XFD1048576']) {
       const sheet = textRow(1, 'a', 'b') + textRow(2, '1', '2') + textRow(3, '3', '4');
       expect(await read({ sheet, before: `<dimension ref="${dimension}"/>` })).toHaveLength(2);
     }
   });
 
-  it('have their own properties only, whatever the columns are called', async () => {
+  it('rows of a sheet have their own properties only, whatever the columns are called', async () => {
     const [row] = await read({ sheet: textRow(1, '__proto__', 'constructor') + textRow(2, 'a', 'b') });
     expect(Object.entries(row?.fields ?? {})).toEqual([
       ['__proto__', 'a'],
@@ -49,7 +49,7 @@ describe('rows', () => {
     ]);
   });
 
-  it('hidden rows and columns are read or passed over, as it is set', async () => {
+  it('hidden rows and columns of a sheet are read or skipped, as configured', async () => {
     const sheet = `${textRow(1, 'a', 'b')}${textRow(2, '1', '2')}${textRow(3, '3', '4').replace('<row', '<row hidden="1"')}`;
     const parts = { sheet, before: '<cols><col min="2" max="2" hidden="true"/></cols>' };
     expect(fields(await read(parts))).toEqual([
@@ -61,12 +61,12 @@ describe('rows', () => {
 });
 
 describe('column names', () => {
-  it('stand in the row that is set, and the rows above are passed over', async () => {
+  it('the column names of a sheet stand in the configured row, and the rows above are skipped', async () => {
     const sheet = textRow(1, 'Export of 1 March') + textRow(3, 'a', 'b') + textRow(4, '1', '2');
     expect(fields(await read({ sheet }, { header: 3 }))).toEqual([{ a: '1', b: '2' }]);
   });
 
-  it('are letters where there is no header', async () => {
+  it('the column names of a sheet are letters where there is no header', async () => {
     const sheet = textRow(1, '1', '2') + textRow(2, '3', '4', '5');
     expect(fields(await read({ sheet }, { header: false }))).toEqual([
       { A: '1', B: '2', C: '' },
@@ -74,7 +74,7 @@ describe('column names', () => {
     ]);
   });
 
-  it('are those of all columns that the first rows have, so that a value may be missing in the first row', async () => {
+  it('the column names of a sheet are those of the first rows, so that a value may be missing in the first one', async () => {
     const sheet = textRow(1, 'a') + textRow(2, '1') + textRow(3, '2', '', '3');
     expect(fields(await read({ sheet }))).toEqual([
       { a: '1', C: '' },
@@ -84,18 +84,18 @@ describe('column names', () => {
     expect(await probe(xlsx, { folder: folder.path, stream: { path: 'in.xlsx' } })).toContain('columns a, C');
   });
 
-  it('are letters for columns without a name', async () => {
+  it('the column names of a sheet are letters for columns without a name', async () => {
     const sheet = textRow(1, 'a', '', 'E') + textRow(2, '1', '2', '3', '4', '5');
     expect(fields(await read({ sheet }))).toEqual([{ a: '1', B: '2', E: '3', D: '4', 'column E': '5' }]);
   });
 
-  it('have no line breaks and no white space around them', async () => {
+  it('the column names of a sheet have no line breaks and no white space around them', async () => {
     expect(fields(await read({ sheet: textRow(1, ' Net\nweight ') + textRow(2, '1') }))).toEqual([
       { 'Net weight': '1' },
     ]);
   });
 
-  it('column names of several rows are joined, and a merged cell names each of its columns', async () => {
+  it('the column names of several rows are joined, and a merged cell names each of its columns', async () => {
     const sheet =
       textRow(1, 'SKU', 'Size', '', 'Weight') +
       textRow(2, '', 'Length', 'Width', 'kg') +
@@ -107,13 +107,13 @@ describe('column names', () => {
     ]);
   });
 
-  it('must not be there twice', async () => {
+  it('the column names of a sheet must not be there twice', async () => {
     await expect(read({ sheet: textRow(1, 'a', 'b', 'a') + textRow(2, '1') })).rejects.toThrow(
       'Row 1 of the sheet Sheet1 (in.xlsx) has the column name "a" twice, in A and C.',
     );
   });
 
-  it('must be there', async () => {
+  it('the column names of a sheet must be in their row', async () => {
     for (const sheet of ['', textRow(2, 'a'), textRow(1, ' ', '')]) {
       await expect(read({ sheet })).rejects.toThrow('Row 1 of the sheet Sheet1 (in.xlsx) is empty');
     }
@@ -121,12 +121,12 @@ describe('column names', () => {
     expect(await read({ sheet: textRow(1, 'a') })).toEqual([]);
   });
 
-  it('cannot be an error value', async () => {
+  it('the column names of a sheet cannot be an error value', async () => {
     const sheet = `<row r="1"><c r="A1" t="e"><v>#REF!</v></c></row>${textRow(2, 'x')}`;
     await expect(read({ sheet })).rejects.toThrow('The column name in A1 of the sheet Sheet1 (in.xlsx) holds');
   });
 
-  it('are what the check finds, without those of hidden columns where these are passed over', async () => {
+  it('the column names of a sheet are found by the check, without those of hidden columns where these are skipped', async () => {
     const parts = {
       sheet: textRow(1, 'a', 'b') + textRow(2, '1', '2'),
       before: '<cols><col min="2" max="9" hidden="1"/></cols>',
@@ -142,12 +142,12 @@ describe('sheets', () => {
   const sheets = [{ name: 'Old', state: 'hidden' }, { name: 'Notes' }, { name: 'Ä & "B"' }];
   const parts = { sheet: textRow(1, 'a') + textRow(2, '1'), sheets };
 
-  it('are chosen by name or by number', async () => {
+  it('sheets are chosen by name or by number', async () => {
     expect(await read(parts, { sheet: 'Ä & "B"' })).toHaveLength(1);
     expect(await read(parts, { sheet: 3 })).toHaveLength(1);
   });
 
-  it('are not hidden where none is chosen', async () => {
+  it('sheets that are hidden are not read where none is chosen', async () => {
     await expect(read(parts)).rejects.toThrow('Row 1 of the sheet Notes');
     expect(await read({ ...parts, sheets: sheets.slice(1).toReversed().slice(0, 1) })).toHaveLength(1);
   });
@@ -162,7 +162,7 @@ describe('sheets', () => {
     }
   });
 
-  it('are read in the strict form, with prefixes, and in UTF-16', async () => {
+  it('sheets are read in the strict form, with prefixes, and in UTF-16', async () => {
     expect(await read({ ...parts, strict: true }, { sheet: 3 })).toHaveLength(1);
     const text =
       '<x:worksheet xmlns:x="urn:x"><x:sheetData><x:row><x:c t="inlineStr"><x:is><x:t>ä</x:t></x:is></x:c></x:row><x:row><x:c><x:v>1</x:v></x:c></x:row></x:sheetData></x:worksheet>';
@@ -172,7 +172,7 @@ describe('sheets', () => {
     }
   });
 
-  it('report text that is not valid', async () => {
+  it('sheets report text that is not valid', async () => {
     const [head, tail] = [
       '<worksheet><sheetData><row><c t="str"><v>a</v></c></row><row><c t="str"><v>x',
       '</v></c></row></sheetData></worksheet>',
@@ -184,13 +184,13 @@ describe('sheets', () => {
 });
 
 describe('cells with shared text', () => {
-  it('are found by their number', async () => {
+  it('cells with shared text are found by their number', async () => {
     const strings = ['<t>sku</t>', '<t>000123</t>', '<t/>'];
     const sheet = '<row><c t="s"><v>0</v></c></row><row><c t="s"><v>1</v></c></row><row><c t="s"><v>2</v></c></row>';
     expect(fields(await read({ sheet, strings }))).toEqual([{ sku: '000123' }]);
   });
 
-  it('go beyond the columns that are accepted', async () => {
+  it('cells beyond the columns that are accepted are refused', async () => {
     const sheet = `${textRow(1, 'a')}<row r="2">${textCell('ZZ2', 'x')}</row>`;
     await expect(read({ sheet }, { maxColumns: 100 })).rejects.toThrow(
       'row 2 goes beyond column 100, and `maxColumns` allows no more',

@@ -33,18 +33,18 @@ describe('numbers', () => {
     ['27', '27'],
     ['0', '0'],
     ['', ''],
-  ])('keep the digits of %s', async (stored, text) => {
+  ])('numbers of a workbook keep the digits of %s', async (stored, text) => {
     expect(await valueOf(number(stored))).toBe(text);
   });
 
   it.each(['4.0E+12', '4.00638E+12', '1.2345678901234501E+17', '123456789012345678', '1000000000000000', '1E+400'])(
-    'are an issue where the file has lost digits: %s',
+    'numbers of a workbook are an issue where the file has lost digits: %s',
     async (stored) => {
       expect(await valueOf(number(stored))).toMatch(/^cell\.(shortened|number)$/);
     },
   );
 
-  it('are an issue where a GTIN was stored as the short text that Excel shows', async () => {
+  it('numbers of a workbook are an issue where a GTIN was stored as the short text that Excel shows', async () => {
     const [row] = await read({
       sheet: `${textRow(1, 'sku', 'gtin')}${textRow(2, 'A-1', '4.00638E+12')}${textRow(3, 'A-2', '04006381333931')}`,
     });
@@ -59,7 +59,7 @@ describe('numbers', () => {
     ]);
   });
 
-  it('are an issue where the cell holds no number', async () => {
+  it('numbers of a workbook are an issue where the cell has no number', async () => {
     expect(await valueOf(number('12,5'))).toBe('cell.number');
   });
 
@@ -87,7 +87,7 @@ describe('numbers', () => {
     expect(await valueOf(number(stored, 1), { formats: [format] })).toBe(text);
   });
 
-  it('survive as text, whatever whole number up to 15 digits they are', async () => {
+  it('whole numbers of a workbook up to 15 digits survive as text', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.integer({ min: 0, max: 999_999_999_999_999 }), { minLength: 1 }), async (all) => {
         const rows = all.map((value, index) => `<row r="${index + 2}"><c><v>${value}</v></c></row>`);
@@ -118,7 +118,7 @@ describe('dates', () => {
     ['0.354166666666667', 'h:mm AM/PM', '08:30:00'],
     ['1.5', '[h]:mm:ss', '36:00:00'],
     ['0.5', 'mm:ss.0', '12:00:00'],
-  ])('become ISO text: %s with %s is %s', async (stored, format, text) => {
+  ])('dates of a workbook become ISO text: %s with %s is %s', async (stored, format, text) => {
     expect(await on(stored, format)).toBe(text);
   });
 
@@ -126,11 +126,11 @@ describe('dates', () => {
     ['0', '1904-01-01'],
     ['1', '1904-01-02'],
     ['43890', '2024-03-01'],
-  ])('count from 1904 where the workbook says so: %s is %s', async (stored, text) => {
+  ])('dates count from 1904 where the workbook says so: %s is %s', async (stored, text) => {
     expect(await on(stored, 'yyyy-mm-dd', 'date1904="1"')).toBe(text);
   });
 
-  it.each(['60', '0', '-1', '2958466', '1E+30'])('are an issue for a day that there is not: %s', async (stored) => {
+  it.each(['60', '0', '-1', '2958466', '1E+30'])('dates are an issue for a missing day: %s', async (stored) => {
     expect(await on(stored, 'yyyy-mm-dd')).toBe('cell.date');
   });
 
@@ -141,11 +141,11 @@ describe('dates', () => {
     [58, '2024-03-01'],
     [49, '45352'],
     [1, '45352'],
-  ])('are known by the format %i that no file writes out', async (id, text) => {
+  ])('dates are known by the format %i that no file writes out', async (id, text) => {
     expect(await valueOf(number('45352', 1), { formatIds: [id] })).toBe(text);
   });
 
-  it('agree with the calendar for every day', async () => {
+  it('dates of a workbook agree with the calendar for every day', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.integer({ min: 61, max: 2_958_465 }), { minLength: 20 }), async (days) => {
         const rows = days.map((day) => `<row><c s="1"><v>${day}</v></c></row>`).join('');
@@ -163,31 +163,31 @@ describe('dates', () => {
 });
 
 describe('other cells', () => {
-  it('give true and false', async () => {
+  it('cells of a workbook give true and false', async () => {
     expect(await valueOf('<c r="A2" t="b"><v>1</v></c>')).toBe(true);
     expect(await valueOf('<c r="A2" t="b"><v>0</v></c>')).toBe(false);
   });
 
-  it('give the stored result of a formula', async () => {
+  it('cells of a workbook give the stored result of a formula', async () => {
     expect(await valueOf('<c r="A2" t="str"><f>A1&amp;"x"</f><v>007</v></c>')).toBe('007');
     expect(await valueOf('<c r="A2"><f>1+1</f><v>2</v></c>')).toBe('2');
     expect(await valueOf('<c r="A2" t="str"><f>""</f><v></v></c>')).toBe('');
     expect(await valueOf('<c r="A2" t="str"><f>""</f></c>')).toBe('');
   });
 
-  it('are an issue where a formula has no stored result', async () => {
+  it('cells of a workbook are an issue where a formula has no stored result', async () => {
     expect(await valueOf('<c r="A2"><f>VLOOKUP(A1,B:C,2,0)</f></c>')).toBe('cell.formula');
     expect(await valueOf('<c r="A2"><f>VLOOKUP(A1,B:C,2,0)</f><v /></c>')).toBe('cell.formula');
   });
 
-  it('are an issue where they hold an error value, unless it stands for nothing', async () => {
+  it('cells of a workbook are an issue where they have an error value, unless the config takes it for nothing', async () => {
     const missing = '<c r="A2" t="e"><f>1/0</f><v>#N/A</v></c>';
     expect(await valueOf(missing)).toBe('cell.error');
     expect(await valueOf(missing, {}, { emptyErrors: ['#N/A'] })).toBe('');
     expect(await valueOf(missing, {}, { emptyErrors: ['#REF!'] })).toBe('cell.error');
   });
 
-  it('put rich text together and leave out phonetic hints', async () => {
+  it('cells of a workbook put rich text together and leave out phonetic hints', async () => {
     const strings = [
       '<r><rPr><b/></rPr><t>Nüt</t></r><r><t xml:space="preserve">zel </t></r><rPh sb="0" eb="1"><t>x</t></rPh>',
     ];
@@ -195,20 +195,20 @@ describe('other cells', () => {
     expect(await valueOf(`<c r="A2" t="inlineStr"><is>${strings[0]}</is></c>`)).toBe('Nützel ');
   });
 
-  it('decode what XML cannot hold, and only that', async () => {
+  it('cells of a workbook decode what XML cannot hold, and only that', async () => {
     expect(await valueOf(textCell('A2', 'a_x000D_b_x005F_x000D_'))).toBe('a\rb_x000D_');
     expect(await valueOf(textCell('A2', 'MAX_x1_y'))).toBe('MAX_x1_y');
   });
 
-  it('keep white space, entities and characters beyond the basic plane', async () => {
+  it('cells of a workbook keep white space, entities and characters beyond the basic plane', async () => {
     expect(await valueOf(textCell('A2', ' <Größe> & 😀\n '))).toBe(' <Größe> & 😀\n ');
   });
 
-  it('are an issue where the shared text is missing', async () => {
+  it('cells of a workbook are an issue where the shared text is missing', async () => {
     expect(await valueOf('<c r="A2" t="s"><v>7</v></c>', { strings: ['<t>a</t>'] })).toBe('cell.text');
   });
 
-  it('are an issue where the text is too long, and the rows after it are read', async () => {
+  it('cells of a workbook are an issue where the text is too long, and the rows after it are read', async () => {
     const rows = `${textRow(1, 'v')}${textRow(2, 'x'.repeat(101))}${textRow(3, 'y'.repeat(100))}`;
     const read_ = await read({ sheet: rows }, { maxCellCharacters: 100 });
     expect(read_.map(({ issues }) => issues?.[0]?.code)).toEqual(['row.length', undefined]);

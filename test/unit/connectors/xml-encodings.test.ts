@@ -18,16 +18,16 @@ describe('the encoding of an XML file', () => {
     ['UTF-16 without one', document(declaration('UTF-16')), 'utf-16be', false],
     ['little-endian UTF-16 without one', document(''), 'utf-16le', false],
     ['UTF-8 that declares UTF-16', document(declaration('utf-16')), 'utf-8', false],
-  ])('is found: %s', async (_about, text, encoding, addBOM) => {
+  ])('the encoding of an XML file is found: %s', async (_about, text, encoding, addBOM) => {
     expect(await nameIn(iconv.encode(text, encoding, { addBOM }))).toBe('Größe €');
   });
 
-  it('is that of the config where the declaration is wrong', async () => {
+  it('the encoding of an XML file is that of the config where the declaration is wrong', async () => {
     const bytes = iconv.encode(document(declaration('UTF-8')), 'windows-1252');
     expect(await nameIn(bytes, 'windows-1252')).toBe('Größe €');
   });
 
-  it('is named when it is not known', async () => {
+  it('the encoding of an XML file is named when it is not known', async () => {
     await expect(nameIn(Buffer.from(document(declaration('x-klingon'))))).rejects.toThrow(
       'declares the encoding x-klingon',
     );
@@ -62,11 +62,11 @@ describe('a file that is no XML', () => {
     ['text', 'Hello.', 'begins with "Hello."'],
     ['nothing', '', 'export.xml is empty'],
     ['white space', ' \n', 'export.xml is empty'],
-  ])('is named: %s', async (_about, content, message) => {
+  ])('a file that is no XML is named: %s', async (_about, content, message) => {
     await expect(recordsOf(content, AT)).rejects.toThrow(message);
   });
 
-  it('is named by line and column where it breaks', async () => {
+  it('a file that is no XML is named by line and column where it breaks', async () => {
     await expect(recordsOf('<a>\n<r>\n <n>1</m></r></a>', AT)).rejects.toThrow(
       'export.xml, line 3, column 10: The file is not well-formed XML in <r>: the closing tag of <n> is missing.',
     );
@@ -75,7 +75,7 @@ describe('a file that is no XML', () => {
     await expect(recordsOf('<a><r x=1/></a>', AT)).rejects.toThrow('unquoted attribute value');
   });
 
-  it('is refused when its root is another one', async () => {
+  it('an XML file with another root is refused', async () => {
     await expect(recordsOf('<order/>', { ...AT, roots: ['BMECAT'] })).rejects.toThrow(
       'export.xml is an XML document of <order>, not of <BMECAT>.',
     );

@@ -18,16 +18,16 @@ describe('entities of an XML document', () => {
       '1',
     ],
     ['of parameters are left alone', '<!ENTITY % p "(#PCDATA)"><!ELEMENT a %p;>%p;<!ENTITY x "1">', '&x;', '1'],
-  ])('%s', async (_about, subset, body, text) => {
+  ])('entities of an XML document %s', async (_about, subset, body, text) => {
     expect(await textOf(subset, body)).toBe(text);
   });
 
-  it('stand in attributes too', async () => {
+  it('entities of an XML document stand in attributes too', async () => {
     const [record] = await recordsOf('<!DOCTYPE a [<!ENTITY x "1">]><a><r n="&x;2"/></a>', AT);
     expect(record?.fields['@n']).toBe('12');
   });
 
-  it('may be declared by the config', async () => {
+  it('entities of an XML document may be declared by the config', async () => {
     const [record] = await recordsOf('<a><r><t>&auml;&b;</t></r></a>', { ...AT, entities: { auml: 'ä', b: '<&' } });
     expect(record?.fields['t']).toBe('ä<&');
   });
@@ -45,7 +45,7 @@ describe('entities of an XML document', () => {
     ['made of elements', '<!ENTITY x "<b>1</b>">', '&x;', 'has elements in it, and only text is supported'],
     ['declared wrongly', 'junk', '&x;', 'has a declaration that cannot be read'],
     ['inherited', '', '&constructor;', 'The entity &constructor; is not declared'],
-  ])('are an error where they are %s', async (_about, subset, body, message) => {
+  ])('entities are an error where they are %s', async (_about, subset, body, message) => {
     await expect(textOf(subset, body)).rejects.toThrow(message);
   });
 
@@ -57,7 +57,7 @@ describe('entities of an XML document', () => {
     );
   });
 
-  it('end with an error before they become gigabytes', async () => {
+  it('entities of an XML document end with an error before they become gigabytes', async () => {
     const levels = Array.from({ length: 12 }, (_, level) => `<!ENTITY l${level + 1} "${`&l${level};`.repeat(10)}">`);
     const laughs = `<!ENTITY l0 "lol">${levels.join('')}`;
     await expect(textOf(laughs, '&l12;')).rejects.toThrow('stands for more than 65536 characters');
@@ -68,7 +68,7 @@ describe('entities of an XML document', () => {
     await expect(textOf(`<!--${'x'.repeat(1_100_000)}-->`, '')).rejects.toThrow('longer than 1048576 characters');
   });
 
-  it('may not stand for far more text than was read, in one text or in many', async () => {
+  it('entities of an XML document may not stand for far more text than was read, in one text or in many', async () => {
     const dtd = `<!DOCTYPE a [<!ENTITY x "${'x'.repeat(60_000)}">]><a>`;
     const inOne = madeFile([dtd, '<r>', ...Array<string>(1_000).fill('&x;&x;&x;')]);
     await expect(allRecords(inOne, AT)).rejects.toThrow('The entities stand for more than 100 times the text');
@@ -76,7 +76,7 @@ describe('entities of an XML document', () => {
     await expect(allRecords(inMany, AT)).rejects.toThrow('The entities stand for more than 100 times the text');
   });
 
-  it('count for the length of a record', async () => {
+  it('entities of an XML document count for the length of a record', async () => {
     const document = `<!DOCTYPE a [<!ENTITY x "${'x'.repeat(600)}">]><a><r><n>1</n><t>&x;&x;</t></r><r><n>2</n></r></a>`;
     const records = await recordsOf(document, { ...AT, maxRecordBytes: 1_000 });
     expect(records.map((record) => record.issues?.[0]?.code)).toEqual(['row.length', undefined]);
@@ -105,11 +105,11 @@ describe('default attributes of a document type', () => {
     expect(await recordOf(subset)).toEqual(fields);
   });
 
-  it('give way to what an element says', async () => {
+  it('default attributes of a document type give way to those of an element', async () => {
     expect(await recordOf('<!ATTLIST r mode CDATA "new">', '<r mode="old"/>')).toEqual({ '@mode': 'old' });
   });
 
-  it('end with an error before they become gigabytes', async () => {
+  it('default attributes of a document type end with an error before they become gigabytes', async () => {
     const subset = `<!ATTLIST s a CDATA "${'x'.repeat(60_000)}">`;
     await expect(recordOf(subset, `<r>${'<s/>'.repeat(50_000)}</r>`)).rejects.toThrow(/longer than|more than/);
   });

@@ -34,13 +34,13 @@ describe('an XML file that is larger than memory in one place', () => {
       'is longer than 16777216',
     ],
     ['an entity without an end', '<a><r>&', 'x', 'is longer than 16777216 characters'],
-  ])('ends with an error early: %s', async (_about, start, piece, message) => {
+  ])('an XML file larger than memory in one place ends early: %s', async (_about, start, piece, message) => {
     const file = madeFile(endless(start, piece, GIGABYTE));
     await expect(allRecords(file, AT)).rejects.toThrow(message);
     expect(file.position()).toBeLessThan(20_000_000);
   });
 
-  it('ends with an error early: attributes', async () => {
+  it('an XML file larger than memory in its attributes ends with an error early', async () => {
     const attributes = (function* () {
       yield '<a><r ';
       for (let index = 0; index < 5_000_000; index += 1_000) {
@@ -54,7 +54,7 @@ describe('an XML file that is larger than memory in one place', () => {
     expect(file.position()).toBeLessThan(100_000);
   });
 
-  it('ends with an error: a name of an element', async () => {
+  it('an XML file larger than memory in the name of an element ends with an error', async () => {
     await expect(recordsOf(`<a><${'x'.repeat(2_000)}/></a>`, AT)).rejects.toThrow('longer than 1000 characters');
   });
 });
@@ -66,7 +66,7 @@ describe('a record that passes a limit', () => {
     ['is too long', `<t>${'x'.repeat(200)}</t>`, 'row.length', 'The record is longer than 150 characters.'],
     ['is nested too deep', `${'<b>'.repeat(120)}${'</b>'.repeat(120)}`, 'row.depth', 'more than 100 levels deep'],
     ['has too many members', '<b/>'.repeat(100_001), 'row.members', 'more than 100000 elements and attributes'],
-  ])('costs itself and keeps its first fields: it %s', async (_about, record, code, message) => {
+  ])('an XML record that %s costs itself and keeps its first fields', async (_about, record, code, message) => {
     const maxRecordBytes = code === 'row.length' ? 150 : 16_000_000;
     const rows = await recordsOf(around(record), { ...AT, maxRecordBytes });
     expect(rows.map(({ fields }) => fields['n'])).toEqual(['1', '2', '3']);
@@ -75,7 +75,7 @@ describe('a record that passes a limit', () => {
     expect(rows[0]?.issues ?? rows[2]?.issues).toBeUndefined();
   });
 
-  it('is quarantined alone if its texts together are too long', async () => {
+  it('an XML record is quarantined alone if its texts together are too long', async () => {
     const texts = endless('', `<![CDATA[${'x'.repeat(1_000_000)}]]>`, 150_000_000);
     const file = madeFile(joined('<a><r><n>1</n><t>', texts, '</t></r><r/></a>'));
     const before = process.memoryUsage().heapUsed;
@@ -85,7 +85,7 @@ describe('a record that passes a limit', () => {
     expect(process.memoryUsage().heapUsed - before).toBeLessThan(60_000_000);
   });
 
-  it('costs the records around it too, and those in it are read', async () => {
+  it('an XML record that passes a limit costs the records around it too, and those in it are read', async () => {
     const text = `<a><p><n>1</n><p><n>2</n></p><t>${'x'.repeat(200)}</t><p><n>3</n></p></p><p><n>4</n></p></a>`;
     const rows = await recordsOf(text, { at: '//p', maxRecordBytes: 150 });
     expect(rows.map(({ fields, issues }) => [fields['n'], issues?.[0]?.code])).toEqual([
@@ -96,7 +96,7 @@ describe('a record that passes a limit', () => {
     ]);
   });
 
-  it('is one whose text is longer than what the parser may hold only without the config', async () => {
+  it('an XML text longer than the parser holds is read only where the config allows such long records', async () => {
     const chunks = ['<a><r><t>', ...Array<string>(20).fill('x'.repeat(1_000_000)), '</t></r></a>'];
     await expect(allRecords(madeFile(chunks), AT)).rejects.toThrow('is longer than 16777216 characters');
     const [record] = await allRecords(madeFile(chunks), { ...AT, maxRecordBytes: 30_000_000 });
